@@ -1,0 +1,46 @@
+# May cimport: nothing of arraygrad. The only door between the engine and arrays.
+
+cdef class GradMeta:
+    """Shape, dtype and device of a node's input: what a gradient for it must look like."""
+    cdef readonly ArrayOps ops
+    cdef readonly object dtype          # the backend's own dtype object
+    cdef readonly object device         # the backend's own device object; None on the host
+    cdef readonly object device_key     # hashable; None on the host (CPU-like devices)
+    cdef readonly object stream         # stream current in forward; None without streams
+    cdef tuple _shape                   # made from dims when first asked for
+    cdef int typenum                    # NumPy type number, -1 for other backends
+    cdef readonly int ndim
+    cdef readonly bint is_complex
+    cdef readonly bint is_floating      # real or complex floating: may require grad
+    cdef Py_ssize_t dims[8]             # valid where ndim <= 8
+
+    cdef tuple shape_tuple(self)
+
+
+cdef class DeviceRuntime:
+    """Devices and streams of one backend, as the engine sees them."""
+    cpdef object enter(self, object device_key, object stream)
+    cpdef int leave(self, object token) except -1
+    cpdef object current_stream(self, object device_key)
+    cpdef object record_event(self, object stream)
+    cpdef int wait_event(self, object stream, object event) except -1
+    cpdef int wait_stream(self, object waiting, object producer) except -1
+
+
+cdef class ArrayOps:
+    """What the engine asks of arrays. One instance per backend."""
+    cdef readonly str name
+    cdef readonly DeviceRuntime runtime
+
+    cpdef GradMeta meta(self, object array)
+    cpdef bint matches(self, GradMeta meta, object grad) except -1
+    cpdef object conform(self, GradMeta meta, object grad, bint realify)
+    cpdef object add(self, object a, object b)
+    cpdef object add_into(self, object a, object b)
+    cpdef bint exclusive(self, object grad) except -1
+    cpdef object clone(self, object array, object like)
+    cpdef bint has_nan(self, object grad) except -1
+    cpdef object zeros(self, GradMeta meta)
+    cpdef object ones(self, GradMeta meta)
+    cpdef object to_user(self, object grad)
+    cpdef object from_user(self, object value)

@@ -1,0 +1,179 @@
+# The only door between the engine and arrays: what the engine asks of them, and of the devices they live on.
+# May import: nothing of arraygrad.
+
+
+class InvalidGradient(RuntimeError):
+    """A gradient that can't serve for the value it belongs to. The engine adds which function returned it."""
+
+
+cdef class GradMeta:
+    """GradMeta(ops, shape, dtype, device=None, device_key=None, stream=None, is_complex=False, is_floating=True)
+    --
+
+    Shape, dtype and device of one input of a node: what a gradient that arrives there must look like.
+
+    `device` is the backend's own device object and `device_key` a hashable name of it; both are None on the host.
+    `stream` is the stream that was current when the value was made, None where the backend has none. Objects are
+    shared freely between nodes and never change.
+    """
+
+    def __init__(self, ArrayOps ops, shape, object dtype, object device=None, object device_key=None,
+                 object stream=None, bint is_complex=False, bint is_floating=True):
+        cdef int i
+        self.ops = ops
+        self._shape = tuple(shape)
+        self.ndim = <int>len(self._shape)
+        if self.ndim <= 8:
+            for i in range(self.ndim):
+                self.dims[i] = self._shape[i] if isinstance(self._shape[i], int) else -1
+        self.typenum = -1
+        self.dtype = dtype
+        self.device = device
+        self.device_key = device_key
+        self.stream = stream
+        self.is_complex = is_complex
+        self.is_floating = is_floating
+
+    cdef tuple shape_tuple(self):
+        cdef int i
+        if self._shape is None:
+            self._shape = tuple([self.dims[i] for i in range(self.ndim)])
+        return self._shape
+
+    @property
+    def shape(self):
+        """The shape, a tuple of ints (None where a lazy array does not know it)."""
+        return self.shape_tuple()
+
+    @property
+    def size(self):
+        """Number of elements, or None where a lazy array does not know it."""
+        cdef object n = 1
+        for d in self.shape_tuple():
+            if d is None or d != d:
+                return None
+            n *= d
+        return int(n)
+
+    def __repr__(self):
+        where = "" if self.device_key is None else f", device={self.device}"
+        return f"GradMeta(shape={self.shape_tuple()}, dtype={self.dtype}{where})"
+
+
+cdef class DeviceRuntime:
+    """Devices and streams of one backend. The defaults serve a backend without streams.
+
+    Current devices and streams belong to a thread: an engine thread calls `enter` before it evaluates a node and
+    `leave` with what `enter` returned after it.
+    """
+
+    cpdef object enter(self, object device_key, object stream):
+        """Make device and stream current on this thread; returns what `leave` needs to restore them."""
+        return None
+
+    cpdef int leave(self, object token) except -1:
+        """Restore what was current before the matching `enter`."""
+        return 0
+
+    cpdef object current_stream(self, object device_key):
+        """The stream that new work on the device goes to, or None where the backend has no streams."""
+        return None
+
+    cpdef object record_event(self, object stream):
+        """An event that has passed once all work now on `stream` is done."""
+        return None
+
+    cpdef int wait_event(self, object stream, object event) except -1:
+        """Let later work on `stream` start only after `event` has passed. Does not block the host."""
+        return 0
+
+    cpdef int wait_stream(self, object waiting, object producer) except -1:
+        """Let later work on `waiting` start only after the work now on `producer`."""
+        if waiting is not producer:
+            self.wait_event(waiting, self.record_event(producer))
+        return 0
+
+
+def _abstract(ops, what):
+    return TypeError(f"{type(ops).__name__} must define ArrayOps.{what}")
+
+
+cdef class ArrayOps:
+    """ArrayOps(name, runtime=None)
+    --
+
+    What the engine asks of arrays; one instance serves one backend. A subclass defines meta, matches, conform, add
+    and clone; the other methods have defaults that are right, if slow, for arrays that are never shared or written.
+    """
+
+    def __cinit__(self, *args, **kwargs):
+        self.name = type(self).__name__
+        self.runtime = DeviceRuntime()
+
+    def __init__(self, str name=None, DeviceRuntime runtime=None):
+        if name is not None:
+            self.name = name
+        if runtime is not None:
+            self.runtime = runtime
+
+    cpdef GradMeta meta(self, object array):
+        """Metadata of an array."""
+        raise _abstract(self, "meta(array)")
+
+    cpdef bint matches(self, GradMeta meta, object grad) except -1:
+        """Whether `grad` is an array of exactly the shape, dtype and device of `meta`. Cheap."""
+        raise _abstract(self, "matches(meta, grad)")
+
+    cpdef object conform(self, GradMeta meta, object grad, bint realify):
+        """`grad` made to match: summed over broadcast axes, cast, moved (0-d only).
+
+        With `realify` a complex gradient for a real input is cut to its real part.
+
+        Raises
+        ------
+        InvalidGradient
+            If it can't match; the text says what was found and what was expected.
+        """
+        raise _abstract(self, "conform(meta, grad, realify)")
+
+    cpdef object add(self, object a, object b):
+        """a + b, a new array."""
+        raise _abstract(self, "add(a, b)")
+
+    cpdef object add_into(self, object a, object b):
+        """a + b where nobody else holds `a`: its memory may be overwritten. Returns the sum."""
+        return self.add(a, b)
+
+    cpdef bint exclusive(self, object grad) except -1:
+        """Whether there is evidence that the caller holds the only reference to `grad` and to its memory."""
+        return False
+
+    cpdef object clone(self, object array, object like):
+        """A copy of `array`, laid out as `like` is where that is dense, else row-major."""
+        raise _abstract(self, "clone(array, like)")
+
+    cpdef bint has_nan(self, object grad) except -1:
+        """Whether any element is NaN."""
+        return grad != grad
+
+    cpdef object zeros(self, GradMeta meta):
+        """Zeros that match `meta`."""
+        raise _abstract(self, "zeros(meta)")
+
+    cpdef object ones(self, GradMeta meta):
+        """Ones that match `meta`."""
+        raise _abstract(self, "ones(meta)")
+
+    cpdef object to_user(self, object grad):
+        """The form in which hooks and user functions see a gradient."""
+        return grad
+
+    cpdef object from_user(self, object value):
+        """The engine's form of what a hook or a user function returned.
+
+        Raises
+        ------
+        TypeError
+            If it is nothing that can be a gradient of this backend.
+        """
+        return value

@@ -1,0 +1,1151 @@
+# One execution of the graph: ready queues, graph tasks, the loop that drives them, device threads.
+# May import: engine.arrayops, engine.node, engine.input_buffer. Knows no array and no operation.
+import atexit
+import os
+import threading
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
+from cython.operator cimport dereference
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, UINT64_MAX
+from libcpp.atomic cimport atomic
+from libcpp.memory cimport make_shared, shared_ptr
+from libcpp.vector cimport vector
+
+from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
+from arraygrad.engine.node cimport (
+    Edge, Frame, Node, NodeHooks, PyNode, ThreadState, thread_state,
+    NODE_ACCUMULATE, NODE_PYTHON, NODE_REALIFY, NODE_SAVES,
+    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED,
+)
+from arraygrad.engine.input_buffer cimport InputBuffer, accumulate
+
+from arraygrad.engine.arrayops import InvalidGradient
+
+cdef enum:
+    RUN_VISITED = 64        # exec_info: the search for needed nodes has been here
+    # Ctrl-C is looked for after this many nodes: a node costs about 1 us, so well within 50 ms of Python time.
+    SIGNAL_INTERVAL = 256
+    # A waiting thread wakes up this often to let Ctrl-C through.
+    WAIT_MILLISECONDS = 20
+    # Seconds to wait at exit for device threads that are still computing (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT's default).
+    SHUTDOWN_SECONDS = 10
+
+cdef atomic[int64_t] _task_ids
+cdef vector[int64_t] _live             # ids of the runs in progress, in order of start; guarded by the GIL
+cdef ArrayOps _graph_ops = None        # operations on recorded gradients, registered by the tensor module
+cdef object _devices_lock = threading.Lock()
+cdef dict _devices = {}                # device key -> DeviceThread; changed under _devices_lock
+
+
+def set_graph_ops(ArrayOps ops):
+    """Register the operations on gradients that are recorded themselves (create_graph)."""
+    global _graph_ops
+    _graph_ops = ops
+
+
+cdef bint _is_live(int64_t task_id) noexcept:
+    cdef size_t i
+    for i in range(_live.size()):
+        if _live[i] == task_id:
+            return True
+    return False
+
+
+cdef class GraphTask:
+    """One call of backward() or grad(): what is wanted, what has been computed, what is outstanding."""
+
+    @property
+    def outstanding_tasks(self):
+        """Tasks of this run that are queued or running."""
+        return self.outstanding.load()
+
+    @property
+    def exec_info_empty(self):
+        """Whether everything reachable runs (a plain backward())."""
+        return not self.has_exec_info
+
+
+# Note [Stamps]
+# ~~~~~~~~~~~~~
+# PyTorch builds three hash maps per run (dependencies, not-ready buffers, exec info). Here that state stands in the node
+# itself, valid where `node.stamp` is the run's id; ids are never reused, so nothing has to be cleared after a run.
+# (1) A run claims each node it can reach when it counts dependencies. A stamp of a run that is over is simply replaced.
+# (2) A node stamped by another run that is still going on (a nested backward through the same graph, or a second
+#     thread's) keeps that stamp, and the later run keeps its own state for it in GraphTask.side.
+# (3) A failed run leaves gradients in nodes that never ran; `_sweep` takes them out before the error is raised.
+# Guarded by test_CD1_*, test_ER7_* and the tests with two runs on one graph.
+cdef class NodeState:
+    pass
+
+
+cdef bint _claim(GraphTask task, Node node) except -1:
+    """Prepare `node` for the run; True the first time."""
+    cdef NodeState st
+    if node.stamp == <uint64_t>task.id:
+        return False
+    if node.stamp != 0 and _live.size() > 1 and _is_live(<int64_t>node.stamp):
+        if task.side is None:                                   # (2)
+            task.side = {}
+        elif id(node) in task.side:
+            return False
+        st = NodeState.__new__(NodeState)
+        task.side[id(node)] = st
+    else:                                                       # (1)
+        node.stamp = <uint64_t>task.id
+        node.deps = 0
+        node.rflags = 0
+        if node.g0 is not None:
+            node.g0 = None
+    if not task.shared and node.meta is not None:
+        if type(node.meta) is GradMeta:
+            if (<GradMeta>node.meta).device_key is not None:
+                task.shared = True
+        elif node.device_key() is not None:
+            task.shared = True
+    return True
+
+
+cdef inline NodeState _side(GraphTask task, Node node):
+    if task.side is None:
+        return None
+    return task.side.get(id(node))
+
+
+cdef inline uint32_t _rflags(GraphTask task, Node node):
+    cdef NodeState st
+    if node.stamp == <uint64_t>task.id:
+        return node.rflags
+    st = _side(task, node)
+    return 0 if st is None else st.rflags
+
+
+cdef inline int _set_rflags(GraphTask task, Node node, uint32_t bits) except -1:
+    """Set bits; returns 0 without effect where the run does not reach the node."""
+    cdef NodeState st
+    if node.stamp == <uint64_t>task.id:
+        node.rflags |= bits
+        return 1
+    st = _side(task, node)
+    if st is None:
+        return 0
+    st.rflags |= bits
+    return 1
+
+
+cdef int _compute_dependencies(GraphTask task, Node root, uint32_t min_topo) except -1:
+    """Count, for every reachable node, the edges that arrive at it. Nodes below min_topo are not expanded."""
+    cdef vector[PyObject*] stack
+    cdef Node node, child
+    cdef NodeState st
+    cdef Py_ssize_t i
+    _claim(task, root)
+    stack.push_back(<PyObject*>root)
+    while stack.size():
+        node = <Node>stack.back()
+        stack.pop_back()
+        if task.nodes is not None:
+            task.nodes.add(node)
+        if node.topo < min_topo:
+            continue
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is None:
+                continue
+            if _claim(task, child):
+                stack.push_back(<PyObject*>child)
+            if child.stamp == <uint64_t>task.id:
+                child.deps += 1
+            else:
+                st = _side(task, child)
+                st.deps += 1
+    return 0
+
+
+cdef int _init_to_execute(GraphTask task, Node root, list inputs, bint accumulate_grad, uint32_t min_topo) except -1:
+    """Mark what has to run for the requested inputs: captures, and every node on a path to one. Iterative."""
+    cdef vector[PyObject*] nodes
+    cdef vector[Py_ssize_t] at
+    cdef Node node, child
+    cdef Edge edge
+    cdef Py_ssize_t i, k
+    cdef bint descended
+    task.has_exec_info = True
+    task.captured = [None] * len(inputs)
+    if not accumulate_grad:
+        task.captures = {}
+    for k in range(len(inputs)):
+        edge = <Edge>inputs[k]
+        if accumulate_grad:
+            _set_rflags(task, edge.node, RUN_NEEDED)
+        elif _set_rflags(task, edge.node, RUN_CAPTURE):
+            task.captures.setdefault(edge.node, []).append((edge.input_nr, k))
+    _set_rflags(task, root, RUN_VISITED)
+    nodes.push_back(<PyObject*>root)
+    at.push_back(0)
+    while nodes.size():
+        node = <Node>nodes.back()
+        i = at.back()
+        descended = False
+        if node.topo >= min_topo:
+            while i < node.n_edges:
+                child = node.edge_node(i)
+                i += 1
+                if child is None:
+                    continue
+                if not _rflags(task, child) & RUN_VISITED:
+                    _set_rflags(task, child, RUN_VISITED)
+                    at[at.size() - 1] = i - 1       # look at this child's verdict when it is known
+                    nodes.push_back(<PyObject*>child)
+                    at.push_back(0)
+                    descended = True
+                    break
+                if _rflags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+                    _set_rflags(task, node, RUN_NEEDED)
+        if not descended:
+            nodes.pop_back()
+            at.pop_back()
+    return 0
+
+
+cdef int _sweep(GraphTask task, Node root) except -1:
+    """Drop what a failed run left in nodes (Note [Stamps], 3)."""
+    cdef vector[PyObject*] stack
+    cdef Node node, child
+    cdef Py_ssize_t i
+    task.side = None
+    if root.stamp != <uint64_t>task.id:
+        return 0
+    root.stamp = 0
+    stack.push_back(<PyObject*>root)
+    while stack.size():
+        node = <Node>stack.back()
+        stack.pop_back()
+        node.g0 = None
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is not None and child.stamp == <uint64_t>task.id:
+                child.stamp = 0
+                stack.push_back(<PyObject*>child)
+    return 0
+
+
+# Queues
+
+cdef int _push(GraphTask task, Node node) except -1:
+    """Queue a node that has all its gradients, on its device's queue."""
+    cdef NodeTask t
+    cdef object key = None
+    t.task = <PyObject*>task
+    t.node = <PyObject*>node
+    t.depth = task.depth
+    t.seq = node.seq
+    if task.shared and task.multithreading:
+        key = node.device_key()
+    Py_INCREF(task)
+    Py_INCREF(node)
+    task.outstanding.fetch_add(1)
+    if key is None:
+        task.queue.get().push(t)
+    else:
+        (<DeviceThread>_devices[key]).queue.get().push(t)
+    return 0
+
+
+cdef int _wake(GraphTask task) except -1:
+    """Put an empty task into the owner's queue."""
+    cdef NodeTask t
+    t.task = <PyObject*>task
+    t.node = NULL
+    t.depth = DEPTH_EMPTY
+    t.seq = 0
+    Py_INCREF(task)
+    task.outstanding.fetch_add(1)
+    task.queue.get().push(t)
+    return 0
+
+
+# Hooks
+
+cdef str _hook_name(object hook):
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object result):
+    """The engine's form of what a hook returned in place of gradient `old`."""
+    cdef GradMeta a, b
+    if result is None:
+        return old
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if ops is None:
+        return result
+    try:
+        new = ops.from_user(result)
+    except TypeError as error:
+        raise TypeError(f"expected Tensor, but hook returned '{type(result).__name__}' "
+                        f"(hook '{_hook_name(hook)}')") from error
+    a = ops.meta(old)
+    b = ops.meta(new)
+    if a.shape_tuple() != b.shape_tuple():
+        raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the size of value "
+                           f"(was {a.shape_tuple()} got {b.shape_tuple()})")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the type of value (was {a.dtype} got {b.dtype})")
+    return new
+
+
+cdef inline ArrayOps _ops_at(GraphTask task, Node node, Py_ssize_t i):
+    cdef GradMeta m
+    if task.graph_ops is not None:
+        return task.graph_ops
+    m = node.meta_at(i)
+    return None if m is None else m.ops
+
+
+cdef inline object _shown(ArrayOps ops, object grad):
+    return grad if grad is None or ops is None else ops.to_user(grad)
+
+
+cdef int _set_input(Frame f, Py_ssize_t i, object grad) except -1:
+    if f.grads is None:
+        f.grad = grad
+    else:
+        f.grads[i] = grad
+    return 0
+
+
+cdef int _tensor_hooks(GraphTask task, Node node, Frame f) except -1:
+    """Tensor pre-hooks in order of registration, then retains_grad hooks."""
+    cdef NodeHooks hooks = node.hooks
+    cdef ArrayOps ops
+    if hooks.tensor_pre:
+        for nr, hook in list(hooks.tensor_pre.values()):
+            ops = _ops_at(task, node, nr)
+            old = f.input(nr)
+            f.owned = False
+            new = _checked_hook_result(ops, hook, old, hook(_shown(ops, old)))
+            if new is not old:
+                _set_input(f, nr, new)
+    if hooks.retains:
+        for nr, hook in list(hooks.retains.items()):
+            old = f.input(nr)
+            if old is not None:
+                f.owned = False
+                hook(_shown(_ops_at(task, node, nr), old))
+    return 0
+
+
+cdef int _pre_hooks(GraphTask task, Node node, Frame f) except -1:
+    cdef Py_ssize_t i
+    f.owned = False
+    for hook in list(node.hooks.pre.values()):
+        shown = tuple([_shown(_ops_at(task, node, i), f.input(i)) for i in range(node.n_inputs)])
+        result = hook(shown)
+        if result is None:
+            continue
+        _check_tuple(hook, result, node.n_inputs)
+        for i in range(node.n_inputs):
+            old = f.input(i)
+            if result[i] is not shown[i]:
+                _set_input(f, i, _checked_hook_result(_ops_at(task, node, i), hook, old, result[i])
+                           if result[i] is not None else None)
+    return 0
+
+
+cdef int _check_tuple(object hook, object result, Py_ssize_t n) except -1:
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}' (hook '{_hook_name(hook)}')")
+    if len(result) != n:
+        raise RuntimeError(f"hook '{_hook_name(hook)}' has returned an incorrect number of values "
+                           f"(got {len(result)}, but expected {n})")
+    return 0
+
+
+cdef ArrayOps _edge_ops(GraphTask task, Node node, Py_ssize_t i):
+    cdef Node child = node.edge_node(i)
+    if task.graph_ops is not None:
+        return task.graph_ops
+    if child is None:
+        return _ops_at(task, node, 0)
+    return _ops_at(task, child, node.edge_nr(i))
+
+
+cdef int _post_hooks(GraphTask task, Node node, Frame f, tuple grad_outputs, bint fresh) except -1:
+    """Node post-hooks; a hook added while the node was already running sees no grad_outputs."""
+    cdef Py_ssize_t i, n = node.n_edges
+    f.out_owned = 0
+    for hook in list(node.hooks.post.values()):
+        shown = tuple([_shown(_edge_ops(task, node, i), f.out(i)) for i in range(n)])
+        result = hook(shown, grad_outputs)
+        if result is None:
+            continue
+        _check_tuple(hook, result, n)
+        for i in range(n):
+            if result[i] is not shown[i]:
+                f.set_out(i, _checked_hook_result(_edge_ops(task, node, i), hook, f.out(i), result[i]))
+    return 0
+
+
+# The run
+
+cdef str _invalid(Node node, Py_ssize_t i, object error):
+    return f"Function {node.name()} returned an invalid gradient at index {i} - {error}"
+
+
+cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, ArrayOps ops) except -1:
+    """Add a gradient to an input of `child`, count the edge down, queue `child` when it is complete."""
+    cdef NodeState st = None
+    cdef uint32_t rflags
+    cdef object held, buf
+    cdef bint held_owned
+    if child.stamp == <uint64_t>task.id:
+        rflags = child.rflags
+    else:
+        st = _side(task, child)
+        if st is None:
+            raise RuntimeError(f"dependency not found for {child.name()}")
+        rflags = st.rflags
+    if (child.deps if st is None else st.deps) <= 0:
+        raise RuntimeError(f"dependency not found for {child.name()}")
+    if task.has_exec_info and not rflags & (RUN_NEEDED | RUN_CAPTURE):
+        if st is None:
+            child.deps -= 1
+        else:
+            st.deps -= 1
+        return 0
+    if not rflags & RUN_STARTED:
+        task.pending.fetch_add(1)
+        if st is None:
+            child.rflags |= RUN_STARTED
+        else:
+            st.rflags |= RUN_STARTED
+    if grad is not None:
+        if child.n_inputs == 1 and st is None:
+            # As in InputBuffer.put: what is there is taken out, added outside of the slot, and put back.
+            while True:
+                held = child.g0
+                if held is None:
+                    child.g0 = grad
+                    if owned:
+                        child.rflags |= RUN_OWNED
+                    break
+                held_owned = (child.rflags & RUN_OWNED) != 0
+                child.g0 = None
+                child.rflags &= ~<uint32_t>RUN_OWNED
+                grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
+                owned = not task.create_graph
+                held = None
+        else:
+            if st is None:
+                buf = child.g0
+                if buf is None:
+                    buf = child.g0 = InputBuffer(child.n_inputs)
+            else:
+                buf = st.g0
+                if buf is None:
+                    buf = st.g0 = InputBuffer(child.n_inputs)
+            (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
+    if st is None:
+        child.deps -= 1
+        if child.deps == 0:
+            child.rflags |= RUN_QUEUED
+            task.pending.fetch_sub(1)
+            _push(task, child)
+    else:
+        st.deps -= 1
+        if st.deps == 0:
+            st.rflags |= RUN_QUEUED
+            task.pending.fetch_sub(1)
+            _push(task, child)
+    return 0
+
+
+cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
+    """Run one node: hooks, captures, the node itself, and its gradients handed on."""
+    cdef NodeState st
+    cdef uint32_t rflags
+    cdef object buf, grad, nr, k
+    cdef tuple grad_outputs = ()
+    cdef set post_before = None
+    cdef Node child
+    cdef GradMeta meta
+    cdef ArrayOps ops
+    cdef Py_ssize_t i
+    cdef bint owned
+    # what arrived
+    if node.stamp == <uint64_t>task.id:
+        rflags = node.rflags
+        node.rflags |= RUN_DONE
+        buf = node.g0
+        node.g0 = None
+    else:
+        st = _side(task, node)
+        if st is None:
+            raise RuntimeError(f"dependency not found for {node.name()}")
+        rflags = st.rflags
+        buf = st.g0
+        st.g0 = None
+    f.owned = False
+    if type(buf) is InputBuffer:
+        if node.n_inputs == 1:
+            f.grad = (<InputBuffer>buf).slots[0]
+            f.owned = (<InputBuffer>buf).owned_bits & 1
+            f.grads = None
+        else:
+            f.grads = (<InputBuffer>buf).variables()
+    elif node.n_inputs == 1:
+        f.grad = buf
+        f.owned = (rflags & RUN_OWNED) != 0
+        f.grads = None
+    else:
+        f.grads = [None] * node.n_inputs
+    buf = None
+    # hooks and captures
+    if node.hooks is not None:
+        _tensor_hooks(task, node, f)
+    f.needs = UINT64_MAX
+    if task.has_exec_info:
+        if rflags & RUN_CAPTURE:
+            for nr, k in task.captures[node]:
+                task.captured[k] = f.input(nr)
+                f.owned = False
+        if not rflags & RUN_NEEDED:
+            return 0
+        f.needs = 0
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is not None and _rflags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+                f.needs |= <uint64_t>1 << (i if i < 63 else 63)
+    if node.hooks is not None:
+        if node.hooks.pre:
+            _pre_hooks(task, node, f)
+        if node.hooks.post:
+            post_before = set(node.hooks.post)
+            f.owned = False
+        grad_outputs = tuple([_shown(_ops_at(task, node, i), f.input(i)) for i in range(node.n_inputs)])
+    # the node
+    node.apply(f)
+    f.grad = None
+    f.grads = None
+    if node.hooks is not None and node.hooks.post:
+        _check_outs(task, node, f)
+        _post_hooks(task, node, f, grad_outputs if post_before is not None else (), False)
+    grad_outputs = None
+    if not task.keep_graph and node.flags & NODE_SAVES:
+        node.release()
+    # what leaves
+    for i in range(node.n_edges):
+        child = node.edge_node(i)
+        if child is None:
+            continue
+        if i == 0:
+            grad = f.out0
+            f.out0 = None
+            owned = f.out_owned & 1
+        elif i == 1:
+            grad = f.out1
+            f.out1 = None
+            owned = (f.out_owned & 2) != 0
+        else:
+            grad = f.out(i)
+            owned = False
+        ops = task.graph_ops
+        if grad is not None:
+            meta = <GradMeta>child.meta if type(child.meta) is GradMeta else child.meta_at(node.edge_nr(i))
+            if meta is not None:
+                if ops is None:
+                    ops = meta.ops
+                if not ops.matches(meta, grad):
+                    grad = _conform(ops, meta, grad, node, i)
+                    owned = False
+        if task.has_error:
+            return 0
+        _deliver(task, child, node.edge_nr(i), grad, owned, ops)
+        grad = None
+    f.more = None
+    f.out_owned = 0
+    return 0
+
+
+cdef object _conform(ArrayOps ops, GradMeta meta, object grad, Node node, Py_ssize_t i):
+    try:
+        return ops.conform(meta, grad, (node.flags & NODE_REALIFY) != 0)
+    except InvalidGradient as error:
+        raise InvalidGradient(_invalid(node, i, error)) from None
+
+
+cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
+    """validate_outputs ahead of post-hooks, so that they see gradients of the right shape and dtype."""
+    cdef Py_ssize_t i
+    cdef Node child
+    cdef GradMeta meta
+    cdef ArrayOps ops
+    for i in range(node.n_edges):
+        child = node.edge_node(i)
+        grad = f.out(i)
+        if child is None or grad is None:
+            continue
+        meta = child.meta_at(node.edge_nr(i))
+        if meta is None:
+            continue
+        ops = meta.ops if task.graph_ops is None else task.graph_ops
+        if not ops.matches(meta, grad):
+            f.set_out(i, _conform(ops, meta, grad, node, i))
+    return 0
+
+
+cdef int _fail(GraphTask task, object error) except -1:
+    """Record the first error of a run; its remaining tasks are discarded."""
+    if not task.has_error:
+        task.error = error
+        task.has_error = True
+    return 0
+
+
+cdef int _finish(GraphTask task) except -1:
+    """Post-processing by the one thread that completed the last task: callbacks, then the result is there."""
+    cdef ThreadState* ts = thread_state()
+    cdef int grad_mode = ts.grad_mode
+    cdef void* outer = ts.task
+    cdef int64_t outer_id = ts.task_id
+    if not task.has_error:
+        if task.pending.load() != 0:
+            _fail(task, RuntimeError("could not compute gradients for some functions"))
+        elif task.callbacks is not None:
+            ts.grad_mode = task.create_graph
+            ts.task = <void*>task
+            ts.task_id = task.id
+            try:
+                while task.callbacks:           # a callback may add callbacks
+                    task.callbacks.pop(0)()
+            except BaseException as error:
+                _fail(task, error)
+            finally:
+                ts.grad_mode = grad_mode
+                ts.task = outer
+                ts.task_id = outer_id
+    task.completed = True
+    if ts.thread_id != task.owner:
+        _wake(task)
+    return 0
+
+
+cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
+    """Run tasks of `queue` until it is empty (returns 0), `until` is complete or the thread is told to end (1).
+
+    Called with the GIL. Everything that a node may see as "the current ..." is set before each node and restored at
+    the end, on errors too.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef ThreadState before = ts[0]
+    cdef NodeTask t
+    cdef GraphTask task = until
+    cdef Node node = None
+    cdef object token = None
+    cdef DeviceRuntime runtime = None
+    cdef int n = 0
+    cdef bint failed
+    cdef int rc = 0
+    while True:
+        failed = False
+        try:
+            while True:
+                if until is not None and until.completed:
+                    rc = 1
+                    break
+                if not queue.try_pop(&t):
+                    rc = 0
+                    break
+                if t.task == NULL:
+                    rc = 1
+                    break
+                task = <GraphTask>t.task
+                Py_DECREF(task)
+                if t.node == NULL:
+                    node = None
+                else:
+                    node = <Node>t.node
+                    Py_DECREF(node)
+                    if not task.has_error and not task.completed:
+                        ts.grad_mode = task.create_graph
+                        ts.task = <void*>task
+                        ts.task_id = task.id
+                        ts.node = <void*>node
+                        f.create_graph = task.create_graph
+                        f.keep_graph = task.keep_graph
+                        if task.shared:
+                            _evaluate_on_device(task, node, f)
+                        else:
+                            _evaluate(task, node, f)
+                        n += 1
+                        if n % SIGNAL_INTERVAL == 0:
+                            PyErr_CheckSignals()
+                    node = None                 # gradients and node go before the task is counted down
+                if task.outstanding.fetch_sub(1) == 1 and not task.completed:
+                    _finish(task)
+        except BaseException as error:
+            failed = True
+            _clear(f)
+            node = None
+            _fail(task, error)
+            if task.outstanding.fetch_sub(1) == 1 and not task.completed:
+                _finish(task)
+        if not failed:
+            break
+    ts.grad_mode = before.grad_mode
+    ts.task = before.task
+    ts.task_id = before.task_id
+    ts.node = before.node
+    return rc
+
+
+cdef int _clear(Frame f) except -1:
+    f.grad = f.grads = f.out0 = f.out1 = f.more = None
+    f.out_owned = 0
+    f.owned = False
+    return 0
+
+
+cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
+    """As _evaluate, with the node's device and forward stream made current around it."""
+    cdef object key = node.device_key()
+    cdef GradMeta meta = None
+    cdef DeviceRuntime runtime
+    cdef Py_ssize_t i
+    if key is None:
+        return _evaluate(task, node, f)
+    for i in range(node.n_inputs):
+        meta = node.meta_at(i)
+        if meta is not None and meta.device_key == key:
+            break
+    runtime = meta.ops.runtime
+    token = runtime.enter(key, meta.stream)
+    try:
+        _evaluate(task, node, f)
+    finally:
+        runtime.leave(token)
+    return 0
+
+
+cdef void _thread_main(CReadyQueue* queue, PyObject* until, PyObject* frame, int milliseconds) noexcept nogil:
+    """The loop of every thread that runs nodes: wait without the GIL, then run what is ready with it.
+
+    A device thread (until is None) goes on until it is told to end. The thread that called backward() stops when its
+    own run is complete; meanwhile it may run tasks of other runs that it finds in its queue.
+    """
+    cdef int rc
+    while True:
+        if queue.wait(milliseconds):
+            with gil:
+                rc = _drain_reporting(queue, <object>until, <Frame>frame)
+            if rc:
+                return
+        else:
+            with gil:
+                rc = _waiting(<object>until)
+            if rc:
+                return
+
+
+cdef int _drain_reporting(CReadyQueue* queue, object until, Frame f) noexcept:
+    # _drain itself catches everything that nodes raise; an error past that is a fault of the engine.
+    try:
+        return _drain(queue, until, f)
+    except BaseException as error:
+        if until is not None:
+            _fail(<GraphTask>until, error)
+            (<GraphTask>until).completed = True
+        return 1
+
+
+cdef int _waiting(object until) noexcept:
+    """Between two waits: let Ctrl-C through. It becomes the run's error; nodes that still run are waited for."""
+    cdef GraphTask task = <GraphTask>until
+    if task is None:
+        return 0
+    if task.completed:
+        return 1
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        _fail(task, error)
+    return 0
+
+
+cdef class GraphRoot(Node):
+    """The start of a run with several roots: its next edges are the roots, its result the given gradients."""
+
+    cpdef str name(self):
+        return "GraphRoot"
+
+    cdef int apply(self, Frame f) except -1:
+        f.set_outs(self.args)
+        return 0
+
+
+def _root_gradient(Edge root, object grad, ArrayOps graph_ops, Py_ssize_t i):
+    cdef GradMeta meta = root.node.meta_at(root.input_nr)
+    cdef ArrayOps ops
+    if grad is None or meta is None:
+        return grad
+    ops = meta.ops if graph_ops is None else graph_ops
+    if ops.matches(meta, grad):
+        return grad
+    return ops.conform(meta, grad, False)
+
+
+cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bint accumulate_grad,
+                    object inputs, ArrayOps graph_ops):
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    cdef Node root
+    cdef GraphRoot many
+    cdef Edge edge
+    cdef uint32_t min_topo = 0
+    cdef Py_ssize_t i
+    cdef object grad
+    cdef Frame f
+    cdef size_t k
+    if len(roots) != len(grads):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
+    if not roots:
+        return () if accumulate_grad else tuple([None] * len(inputs))
+    if not accumulate_grad and not inputs:
+        raise RuntimeError("grad requires non-empty inputs.")
+    for i in range(len(roots)):
+        edge = <Edge?>roots[i]
+        if edge.node is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        grads[i] = _root_gradient(edge, grads[i], graph_ops, i)
+    task = GraphTask.__new__(GraphTask)
+    task.id = _task_ids.fetch_add(1) + 1
+    task.keep_graph = keep_graph
+    task.create_graph = create_graph
+    task.accumulate_grad = accumulate_grad
+    task.multithreading = ts.multithreading
+    task.graph_ops = graph_ops
+    task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
+    task.owner = _thread_id(ts)
+    task.queue = local_queue()
+    if len(roots) == 1:
+        edge = <Edge>roots[0]
+        root = edge.node
+    else:
+        many = GraphRoot.__new__(GraphRoot)
+        for i in range(len(roots)):
+            edge = <Edge>roots[i]
+            many.add_edge(edge.node, edge.input_nr)
+        many.args = tuple(grads)
+        many.n_inputs = 0
+        root = many
+    if inputs:
+        min_topo = 0xFFFFFFFF
+        for e in inputs:
+            edge = <Edge?>e
+            if edge.node.topo < min_topo:
+                min_topo = edge.node.topo
+    _live.push_back(task.id)
+    try:
+        _compute_dependencies(task, root, min_topo)
+        if inputs:
+            _init_to_execute(task, root, list(inputs), accumulate_grad, min_topo)
+            if len(roots) > 1:
+                _set_rflags(task, root, RUN_NEEDED)
+        if task.shared and task.multithreading:
+            _start_devices(task, root)
+            task.queue.get().share()
+        try:
+            if len(roots) == 1:
+                _put_root(task, root, (<Edge>roots[0]).input_nr, grads[0])
+            grads = None
+            _push(task, root)
+            f = Frame.__new__(Frame)
+            ts.depth += 1
+            try:
+                if not _drain(task.queue.get(), task, f):
+                    _wait_for(task, f)
+            finally:
+                ts.depth -= 1
+        finally:
+            if task.shared and task.multithreading:
+                task.queue.get().unshare()
+    finally:
+        for k in range(_live.size()):
+            if _live[k] == task.id:
+                _live.erase(_live.begin() + k)
+                break
+        if not task.completed or task.has_error:
+            task.completed = True
+            _sweep(task, root)
+    if task.has_error:
+        error = task.error
+        task.error = None
+        task.captured = None
+        task.callbacks = None
+        try:
+            raise error
+        finally:
+            error = None        # the traceback refers to this frame: no cycle
+    return () if task.captured is None else tuple(task.captured)
+
+
+cdef int _wait_for(GraphTask task, Frame f) except -1:
+    """The caller's part of a run whose nodes are with other threads now."""
+    cdef CReadyQueue* queue = task.queue.get()
+    cdef PyObject* p = <PyObject*>task
+    cdef PyObject* pf = <PyObject*>f
+    if not task.shared:
+        raise RuntimeError("could not compute gradients for some functions")
+    with nogil:
+        _thread_main(queue, p, pf, WAIT_MILLISECONDS)
+    return 0
+
+
+cdef int _put_root(GraphTask task, Node root, int nr, object grad) except -1:
+    cdef NodeState st
+    cdef InputBuffer buf
+    if root.n_inputs > 1 or root.stamp != <uint64_t>task.id:
+        buf = InputBuffer(root.n_inputs)
+        buf.put(nr, grad, False, None, True)
+        if root.stamp == <uint64_t>task.id:
+            root.g0 = buf
+        else:
+            st = _side(task, root)
+            st.g0 = buf
+    else:
+        root.g0 = grad
+    return 0
+
+
+cdef uint32_t _thread_id(ThreadState* ts):
+    if ts.thread_id == 0:
+        GraphRoot.__new__(GraphRoot)            # making a node numbers the thread
+    return ts.thread_id
+
+
+# Device threads
+
+cdef class DeviceThread:
+    """A daemon thread that runs the nodes of one device."""
+    cdef shared_ptr[CReadyQueue] queue
+    cdef readonly object key
+    cdef readonly object thread
+    cdef object started
+
+    def __init__(self, key):
+        self.key = key
+        self.queue = make_shared[CReadyQueue]()
+        self.queue.get().share()
+        self.started = threading.Event()
+        self.thread = threading.Thread(target=self.main, name=f"arraygrad_autograd_{_key_text(key)}", daemon=True)
+
+    def main(self):
+        cdef ThreadState* ts = thread_state()
+        cdef Frame f = Frame.__new__(Frame)
+        cdef PyObject* pf = <PyObject*>f
+        cdef PyObject* none = <PyObject*>None
+        ts.worker = 1
+        # Nodes of a backward that a node of this device starts run here too: this queue is the thread's CPU queue.
+        local_queue().swap(self.queue)
+        self.queue = local_queue()
+        self.started.set()
+        with nogil:
+            _thread_main(local_queue().get(), none, pf, -1)
+
+    def start(self):
+        self.thread.start()
+        self.started.wait()
+
+    def stop(self):
+        cdef NodeTask t
+        t.task = NULL
+        t.node = NULL
+        t.depth = DEPTH_SHUTDOWN
+        t.seq = 0
+        self.queue.get().push(t)
+
+
+def _key_text(key):
+    return "_".join(str(part) for part in key) if isinstance(key, tuple) else str(key)
+
+
+cdef int _start_devices(GraphTask task, Node root) except -1:
+    """Start a thread for each device of the graph that has none yet."""
+    cdef vector[PyObject*] stack
+    cdef Node node, child
+    cdef Py_ssize_t i
+    cdef set seen = {root}
+    cdef set keys = set()
+    stack.push_back(<PyObject*>root)
+    while stack.size():
+        node = <Node>stack.back()
+        stack.pop_back()
+        key = node.device_key()
+        if key is not None:
+            keys.add(key)
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is not None and child not in seen and (
+                    child.stamp == <uint64_t>task.id or _side(task, child) is not None):
+                seen.add(child)
+                stack.push_back(<PyObject*>child)
+    if _pid != os.getpid() and _devices:
+        raise RuntimeError("Unable to handle autograd's threading in combination with fork-based multiprocessing. "
+                           "Start the processes with the 'spawn' method, or fork before the first backward() on a "
+                           "device.")
+    for key in keys:
+        if key not in _devices:
+            with _devices_lock:
+                if key not in _devices:
+                    worker = DeviceThread(key)
+                    worker.start()
+                    _devices[key] = worker
+    return 0
+
+
+_pid = os.getpid()
+
+
+def device_threads():
+    """The engine's device threads: a dict from device key to threading.Thread."""
+    return {key: worker.thread for key, worker in _devices.items()}
+
+
+@atexit.register
+def _stop_devices():
+    for worker in list(_devices.values()):
+        worker.stop()
+    for worker in list(_devices.values()):
+        worker.thread.join(SHUTDOWN_SECONDS)
+
+
+# Python's view
+
+def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_grad=True, inputs=(), ops=None):
+    """Run the graph from `roots` and return the captured gradients.
+
+    Parameters
+    ----------
+    roots : list of Edge
+    grads : list of gradients, one per root (None: undefined)
+        Of the backend's arrays; Tensors with `create_graph`. They are checked against the roots' metadata.
+    keep_graph, create_graph : bool
+        Keep saved values; record the backward itself.
+    accumulate_grad : bool
+        True for backward() (`inputs` restricts it), False for grad(): the gradients of `inputs` are captured.
+    inputs : sequence of Edge
+    ops : ArrayOps, optional
+        Operations on recorded gradients, if not the registered ones.
+
+    Returns
+    -------
+    tuple
+        One gradient (or None) per input; empty for a plain backward().
+    """
+    if ops is None and create_graph:
+        ops = _graph_ops
+    return _run(list(roots), list(grads), keep_graph, create_graph, accumulate_grad, inputs, ops)
+
+
+def current_graph_task_id():
+    """Id of the run whose node, hook or callback this code belongs to; -1 outside of backward."""
+    return thread_state().task_id
+
+
+def current_node():
+    """The node being evaluated on this thread, None outside of backward."""
+    cdef ThreadState* ts = thread_state()
+    return None if ts.node == NULL else <object>ts.node
+
+
+def current_graph_task():
+    """The running GraphTask on this thread, None outside of backward."""
+    cdef ThreadState* ts = thread_state()
+    return None if ts.task == NULL else <object>ts.task
+
+
+def queue_callback(callback):
+    """Call `callback()` once all nodes of the running backward are done, before it returns.
+
+    Raises
+    ------
+    RuntimeError
+        Outside of backward.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    if ts.task == NULL:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task = <GraphTask>ts.task
+    if task.callbacks is None:
+        task.callbacks = []
+    task.callbacks.append(callback)
+
+
+def will_execute(Node node):
+    """Whether the running backward will execute `node`."""
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    if ts.task == NULL:
+        raise RuntimeError("will_execute should only be called during the backward pass")
+    task = <GraphTask>ts.task
+    if not (node.stamp == <uint64_t>task.id or _side(task, node) is not None):
+        return False
+    if not task.has_exec_info:
+        return True
+    if _rflags(task, node) & RUN_CAPTURE and node.flags & NODE_ACCUMULATE:
+        raise RuntimeError("A leaf node was passed to will_execute but we are currently running autograd.grad(). "
+                           "This is currently not supported.")
+    return bool(_rflags(task, node) & RUN_NEEDED)
+
+
+def set_multithreading(bint mode):
+    """Whether this thread's backward calls use device threads; returns the previous setting."""
+    cdef ThreadState* ts = thread_state()
+    previous = ts.multithreading
+    ts.multithreading = mode
+    return bool(previous)
+
+
+cdef class ReadyQueue:
+    """A ready queue by itself, to test and to show its order."""
+    cdef shared_ptr[CReadyQueue] queue
+    cdef dict tags
+
+    def __init__(self):
+        self.queue = make_shared[CReadyQueue]()
+        self.tags = {}
+
+    def push_for_test(self, depth, seq, *, shutdown=False, empty=False, dead=False, tag=None):
+        """Push a task; `pop_for_test` returns its tag."""
+        cdef NodeTask t
+        t.depth = DEPTH_SHUTDOWN if shutdown else DEPTH_EMPTY if empty else DEPTH_DEAD if dead else depth
+        t.seq = seq
+        t.task = <PyObject*>tag
+        t.node = NULL
+        Py_INCREF(tag)
+        self.queue.get().push(t)
+
+    def pop_for_test(self):
+        """Pop the next task; raises IndexError if there is none."""
+        cdef NodeTask t
+        if not self.queue.get().try_pop(&t):
+            raise IndexError("the queue is empty")
+        tag = <object>t.task
+        Py_DECREF(tag)
+        return tag
+
+    def __len__(self):
+        return self.queue.get().size()
+
+    def __dealloc__(self):
+        cdef NodeTask t
+        while self.queue.get() != NULL and self.queue.get().try_pop(&t):
+            Py_XDECREF(t.task)
+
+
+def queued_tasks():
+    """Number of tasks in the calling thread's CPU queue (0 outside of backward, after errors too)."""
+    return local_queue().get().size()

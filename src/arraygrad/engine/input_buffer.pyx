@@ -1,0 +1,72 @@
+# Gradients that meet in one input of a node.
+# May import: engine.arrayops, engine.node.
+from arraygrad.engine.arrayops cimport ArrayOps
+
+
+cdef object accumulate(ArrayOps ops, object held, bint held_owned, object grad, bint grad_owned, bint grad_mode):
+    """Sum of the gradient in the slot and a new one.
+
+    In place only into a buffer that the engine alone holds ("owned": a rule of this run made it), and never while
+    gradients are themselves recorded. The user's own arrays are never owned, so they are never written.
+    """
+    if not grad_mode:
+        if held_owned:
+            return ops.add_into(held, grad)
+        if grad_owned:
+            return ops.add_into(grad, held)
+    return ops.add(held, grad)
+
+
+cdef class InputBuffer:
+    """InputBuffer(n)
+    --
+
+    One slot per input of a node, empty at first. Used for nodes with several inputs; a single input has its slot in
+    the node itself.
+    """
+
+    def __init__(self, Py_ssize_t n):
+        self.slots = [None] * n
+        self.owned_bits = 0
+
+    def __len__(self):
+        return len(self.slots)
+
+    cdef int put(self, Py_ssize_t pos, object grad, bint owned, ArrayOps ops, bint grad_mode) except -1:
+        # Addition may let other threads run: what is there is taken out of the slot, added outside of it, and put
+        # back once the slot is found empty. No lock is held while arrays are added.
+        cdef object held
+        cdef bint held_owned
+        cdef uint64_t bit = (<uint64_t>1 << pos) if pos < 64 else 0
+        if grad is None:
+            return 0
+        while True:
+            held = self.slots[pos]
+            if held is None:
+                self.slots[pos] = grad
+                if owned:
+                    self.owned_bits |= bit
+                return 0
+            held_owned = (self.owned_bits & bit) != 0
+            self.slots[pos] = None
+            self.owned_bits &= ~bit
+            grad = accumulate(ops, held, held_owned, grad, owned, grad_mode)
+            owned = not grad_mode
+            held = None
+
+    def add(self, Py_ssize_t pos, object grad, bint owned, ArrayOps ops, bint grad_mode=False):
+        """Add a gradient (None: nothing) to slot `pos`. `owned`: nobody but the caller holds it."""
+        if not 0 <= pos < len(self.slots):
+            raise IndexError(f"input buffer has {len(self.slots)} slots, but got a gradient for slot {pos}")
+        self.put(pos, grad, owned, ops, grad_mode)
+
+    def owned(self, Py_ssize_t pos):
+        """Whether slot `pos` holds a buffer that only the engine refers to."""
+        return pos < 64 and (self.owned_bits >> pos) & 1 == 1
+
+    def variables(self):
+        """Move the list of gradients out; the buffer holds no reference afterwards."""
+        slots = self.slots
+        self.slots = [None] * len(slots)
+        self.owned_bits = 0
+        return slots

@@ -1,0 +1,124 @@
+# May cimport: engine.arrayops.
+from libc.stdint cimport uint32_t, uint64_t, int32_t, int64_t
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+
+cdef extern from "tls.hpp" namespace "arraygrad":
+    cdef struct ThreadState:
+        int grad_mode                   # 1: operations are recorded
+        int depth                       # nested execute() calls on this thread's stack
+        int total_depth                 # reentrant depth, counting the calls that led here from other threads
+        int worker                      # 1 on an engine thread
+        int64_t task_id                 # running graph task, -1 outside
+        uint32_t thread_id              # small number given to each thread on first use, from 1
+        void* node                      # node being evaluated (borrowed), NULL outside
+        void* task                      # its graph task (borrowed), NULL outside
+        int zero_annihilates
+        int multithreading
+        int inference
+
+cdef ThreadState* thread_state() noexcept nogil
+
+cdef enum:
+    SEQ_LAST = 0                        # see node.pyx: accumulators use UINT64_MAX
+
+# Node.flags
+cdef enum NodeFlag:
+    NODE_FAST = 1                       # saved by a compiled forward: its compiled rule applies
+    NODE_REALIFY = 2                    # a complex gradient for a real input is cut to its real part
+    NODE_RELEASED = 4                   # saved values were freed
+    NODE_SAVES = 8                      # keeps something that release_variables() frees
+    NODE_HAS_PARENT = 16                # some edge points here: own edges are fixed now
+    NODE_PYTHON = 32                    # apply is user code (error texts differ)
+    NODE_ACCUMULATE = 64
+
+# Node.rflags: state of the current run, valid where Node.stamp is the run's id
+cdef enum RunFlag:
+    RUN_NEEDED = 1                      # exec_info: the node executes
+    RUN_CAPTURE = 2                     # exec_info: an input of it is a requested result
+    RUN_STARTED = 4                     # a first gradient (or undefined) arrived
+    RUN_OWNED = 8                       # g0 is a buffer that only the engine holds
+    RUN_QUEUED = 16
+    RUN_DONE = 32
+
+
+cdef class Frame:
+    """What passes between the engine and one call of Node.apply. One per driving loop, reused."""
+    # incoming; set by the engine
+    cdef object grad                    # gradient of input 0 (nodes with one input)
+    cdef list grads                     # gradients of all inputs (nodes with several), else None
+    cdef bint owned                     # `grad` is held by nobody else and may be overwritten
+    cdef uint64_t needs                 # bit i: the gradient of edge i is wanted (bit 63 for all i >= 63)
+    cdef bint create_graph              # gradients are Tensors and operations on them are recorded
+    cdef bint keep_graph
+    # outgoing; set by apply, cleared by the engine
+    cdef object out0
+    cdef object out1
+    cdef list more                      # gradients of edges 2, 3, ... ; None where there are at most two
+    cdef uint32_t out_owned             # bit i (0 or 1): out_i was made by this call and is held by nobody else
+
+    cdef object input(self, Py_ssize_t i)
+    cdef int set_out(self, Py_ssize_t i, object grad) except -1
+    cdef object out(self, Py_ssize_t i)
+    cdef int set_outs(self, object grads) except -1
+
+
+cdef class Edge:
+    cdef readonly Node node
+    cdef readonly int input_nr
+
+
+cdef class NodeHooks:
+    """All hooks of one node, and its rarely used extras."""
+    cdef public object tensor_pre       # dict id -> (input_nr, callable), in order of registration
+    cdef public object retains          # dict input_nr -> callable
+    cdef public object pre              # dict id -> callable
+    cdef public object post             # dict id -> callable
+    cdef public object post_accumulate  # dict id -> callable
+    cdef public object metadata         # user dict, anomaly traces
+    cdef long next_id
+
+
+cdef class Node:
+    # Written at construction, read-only once another node points here (TN3).
+    cdef object __weakref__
+    cdef Node e0                        # next edges 0 and 1; further ones in `more`
+    cdef Node e1
+    cdef int n0
+    cdef int n1
+    cdef tuple more                     # (node2, nr2, node3, nr3, ...)
+    cdef uint64_t seq
+    cdef uint32_t topo
+    cdef uint32_t thread_id             # thread that built the node
+    cdef int n_edges
+    cdef int n_inputs
+    cdef uint32_t flags
+    cdef object meta                    # GradMeta of input 0, or a tuple of GradMeta/None, one per input
+    cdef NodeHooks hooks                # None until the first hook or metadata
+    # State of one run, guarded by the GIL (by the task's mutex on free-threaded builds). Valid where
+    # stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
+    cdef uint32_t rflags
+    cdef uint64_t stamp
+    cdef int32_t deps                   # edges of this run that have not delivered yet
+    cdef object g0                      # gradient of input 0 (one input), or an InputBuffer (several)
+    # Payload for subclasses, so that all of them share one size and one freelist.
+    cdef object op                      # what computes (an Op, a callable)
+    cdef object s0                      # saved values
+    cdef object s1
+    cdef object s2
+    cdef object args                    # static parameters
+
+    cdef int apply(self, Frame f) except -1
+    cdef int release(self) except -1
+    cpdef str name(self)
+    cdef Node edge_node(self, Py_ssize_t i)
+    cdef int edge_nr(self, Py_ssize_t i)
+    cdef GradMeta meta_at(self, Py_ssize_t i)
+    cdef int add_edge(self, Node node, int input_nr) except -1
+    cdef NodeHooks need_hooks(self)
+    cdef object device_key(self)
+
+
+cdef class PyNode(Node):
+    pass
+
+cdef uint64_t next_sequence_nr() noexcept nogil

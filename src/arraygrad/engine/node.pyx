@@ -1,0 +1,430 @@
+# The static graph: nodes, edges, hooks, sequence and topological numbers, and the state that each thread carries.
+# May import: engine.arrayops.
+from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t, uint64_t, int32_t, int64_t, UINT64_MAX
+from libcpp.atomic cimport atomic
+cimport cython
+
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+
+from arraygrad.engine.arrayops import InvalidGradient
+
+cdef extern from *:
+    """
+    #include "tls.hpp"
+    static thread_local arraygrad::ThreadState ag_thread_state;
+    static inline arraygrad::ThreadState* ag_tls() { return &ag_thread_state; }
+    #if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
+    #define AG_DEBUG 1
+    #else
+    #define AG_DEBUG 0
+    #endif
+    """
+    ThreadState* ag_tls() noexcept nogil
+    const bint AG_DEBUG
+
+cdef atomic[uint64_t] _sequence
+cdef atomic[uint32_t] _threads
+cdef atomic[int64_t] _live_nodes
+
+
+cdef ThreadState* thread_state() noexcept nogil:
+    return ag_tls()
+
+
+cdef uint64_t next_sequence_nr() noexcept nogil:
+    # One counter for the process: graphs built by several threads run in the order in which they were recorded.
+    return _sequence.fetch_add(1)
+
+
+cdef uint32_t _this_thread() noexcept nogil:
+    cdef ThreadState* ts = ag_tls()
+    if ts.thread_id == 0:
+        ts.thread_id = _threads.fetch_add(1) + 1
+    return ts.thread_id
+
+
+def live_counts():
+    """Live objects per kind in a debug build ({} in a release build)."""
+    return {"Node": _live_nodes.load()} if AG_DEBUG else {}
+
+
+def is_debug_build():
+    """Whether the extensions were built with assertions and live-object counters."""
+    return bool(AG_DEBUG)
+
+
+cdef class Frame:
+    """Gradients on their way into and out of one call of Node.apply."""
+
+    cdef object input(self, Py_ssize_t i):
+        """Gradient of input `i`, None if undefined."""
+        if self.grads is None:
+            return self.grad if i == 0 else None
+        return self.grads[i]
+
+    cdef int set_out(self, Py_ssize_t i, object grad) except -1:
+        """Set the gradient of edge `i`."""
+        if i == 0:
+            self.out0 = grad
+        elif i == 1:
+            self.out1 = grad
+        else:
+            if self.more is None:
+                self.more = []
+            while len(self.more) <= i - 2:
+                self.more.append(None)
+            self.more[i - 2] = grad
+        return 0
+
+    cdef object out(self, Py_ssize_t i):
+        """Gradient of edge `i`, None if undefined."""
+        if i == 0:
+            return self.out0
+        if i == 1:
+            return self.out1
+        if self.more is None or i - 2 >= len(self.more):
+            return None
+        return self.more[i - 2]
+
+    cdef int set_outs(self, object grads) except -1:
+        """Set the gradients of all edges from a sequence."""
+        cdef Py_ssize_t i
+        self.out0 = self.out1 = None
+        self.more = None
+        self.out_owned = 0
+        for i, g in enumerate(grads):
+            self.set_out(i, g)
+        return 0
+
+
+@cython.final
+cdef class Edge:
+    """Edge(node, input_nr)
+    --
+
+    An arrow of the graph: input `input_nr` of `node`. An edge without a node leads nowhere.
+    """
+
+    def __init__(self, Node node, int input_nr=0):
+        self.node = node
+        self.input_nr = input_nr
+
+    def __bool__(self):
+        return self.node is not None
+
+    def __eq__(self, other):
+        if not isinstance(other, Edge):
+            return NotImplemented
+        return self.node is (<Edge>other).node and self.input_nr == (<Edge>other).input_nr
+
+    def __hash__(self):
+        return hash((id(self.node), self.input_nr))
+
+    def __repr__(self):
+        return f"Edge({'None' if self.node is None else self.node.name()}, {self.input_nr})"
+
+
+@cython.final
+cdef class HookHandle:
+    """Returned by the register functions: `remove()` takes the hook away again, at any time. Also a context manager."""
+    cdef object hooks
+    cdef object key
+
+    def __cinit__(self, hooks, key):
+        self.hooks = hooks
+        self.key = key
+
+    def remove(self):
+        """Take the hook away; does nothing the second time."""
+        if self.hooks is not None:
+            self.hooks.pop(self.key, None)
+            self.hooks = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+def make_handle(dict hooks, object key):
+    """A HookHandle that removes `key` from `hooks`."""
+    return HookHandle(hooks, key)
+
+
+cdef class NodeHooks:
+    """Hooks of one node by kind, in order of registration, and the node's user metadata."""
+
+    def add(self, str kind, object hook):
+        """Add a hook of a kind ("tensor_pre", "pre", "post", "post_accumulate"); returns its handle."""
+        cdef dict hooks = getattr(self, kind)
+        if hooks is None:
+            hooks = {}
+            setattr(self, kind, hooks)
+        self.next_id += 1
+        hooks[self.next_id] = hook
+        return HookHandle(hooks, self.next_id)
+
+
+# Note [Freeing a graph]
+# ~~~~~~~~~~~~~~~~~~~~~~
+# A node owns the nodes it leads to, so the last reference to a result frees a chain as long as the program was. Left
+# to ordinary deallocation that recurses once per node and overflows the C stack at about 10^5 nodes. `trashcan` makes
+# CPython queue the nodes past a fixed depth instead (about 5 ns a node). Cycles (a leaf whose .grad has a graph that
+# leads back to the leaf) are found by the garbage collector: all references are plain `object` attributes, so Cython
+# traverses and clears them. Guarded by test_DG1_* and test_CP4_*.
+@cython.trashcan(True)
+@cython.freelist(512)
+cdef class Node:
+    """A vertex of the graph: takes one gradient per output of the forward operation and returns one per next edge.
+
+    Nodes are made by recorded operations; calling one applies it to gradients given by hand.
+    """
+
+    def __cinit__(self):
+        self.seq = next_sequence_nr()
+        self.thread_id = _this_thread()
+        self.n_inputs = 1
+        if AG_DEBUG:
+            _live_nodes.fetch_add(1)
+
+    def __dealloc__(self):
+        if AG_DEBUG:
+            _live_nodes.fetch_sub(1)
+
+    def __init__(self):
+        raise TypeError(f"{type(self).__name__} is made by recorded operations, it can't be instantiated")
+
+    # Public API
+
+    def __call__(self, *grads):
+        """Apply the node to gradients given by hand, one per output of the forward operation (None: undefined).
+
+        Returns the gradient of its only next edge, or a tuple of all. Raises TypeError if the count differs.
+        """
+        if len(grads) != self.n_inputs:
+            raise TypeError(f"{self.name()} expected {self.n_inputs} arguments, got {len(grads)} instead")
+        return apply_by_hand(self, grads)
+
+    cpdef str name(self):
+        """Name of the operation's derivative, e.g. "MulBackward"."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self):
+        """Tuple of (node or None, input number), one per next edge."""
+        return tuple([(self.edge_node(i), self.edge_nr(i)) for i in range(self.n_edges)])
+
+    @property
+    def metadata(self):
+        """A dict of the user's own, kept with the node."""
+        cdef NodeHooks hooks = self.need_hooks()
+        if hooks.metadata is None:
+            hooks.metadata = {}
+        return hooks.metadata
+
+    @property
+    def sequence_nr(self):
+        """Number of the recording in this process; ready nodes run highest first. Accumulators have 2**64 - 1."""
+        return self.seq
+
+    def _set_sequence_nr(self, uint64_t number):
+        """For tests and tools."""
+        self.seq = number
+
+    @property
+    def topological_nr(self):
+        """Length of the longest path from here to a node without next edges."""
+        return self.topo
+
+    @property
+    def input_metadata(self):
+        """Tuple of GradMeta (None: not known), one per input."""
+        return tuple([self.meta_at(i) for i in range(self.n_inputs)])
+
+    @property
+    def device(self):
+        """Key of the device the node runs on: the first of its inputs' that is not the host; None is the host."""
+        return self.device_key()
+
+    @property
+    def creating_thread(self):
+        """Small number of the thread that recorded the node."""
+        return self.thread_id
+
+    @property
+    def saved(self):
+        """What the node's rule keeps, by name (read-only)."""
+        return {}
+
+    def register_prehook(self, hook):
+        """Call `hook(grad_outputs)` before the node runs; it may return a tuple to take their place."""
+        return self.need_hooks().add("pre", hook)
+
+    def register_hook(self, hook):
+        """Call `hook(grad_inputs, grad_outputs)` after the node ran; it may return a tuple in place of grad_inputs."""
+        return self.need_hooks().add("post", hook)
+
+    def __repr__(self):
+        return f"<{self.name()} at {id(self):#x}>"
+
+    # For the engine and subclasses
+
+    cdef int apply(self, Frame f) except -1:
+        """Compute f's outs from f's gradients. Only the edges in f.needs have to be computed."""
+        raise TypeError(f"{self.name()} can't be applied")
+
+    cdef int release(self) except -1:
+        """Free saved values. Called when the node ran and the graph is not kept."""
+        return 0
+
+    cdef Node edge_node(self, Py_ssize_t i):
+        if i == 0:
+            return self.e0
+        if i == 1:
+            return self.e1
+        return <Node?>self.more[2 * (i - 2)] if self.more[2 * (i - 2)] is not None else None
+
+    cdef int edge_nr(self, Py_ssize_t i):
+        if i == 0:
+            return self.n0
+        if i == 1:
+            return self.n1
+        return self.more[2 * (i - 2) + 1]
+
+    cdef GradMeta meta_at(self, Py_ssize_t i):
+        if type(self.meta) is tuple:
+            return <GradMeta>(<tuple>self.meta)[i]
+        return <GradMeta>self.meta if i == 0 else None
+
+    cdef int add_edge(self, Node node, int input_nr) except -1:
+        """Append an edge (node may be None) and keep the topological number the longest path."""
+        cdef int i = self.n_edges
+        if self.flags & NODE_HAS_PARENT:
+            raise RuntimeError(f"Cannot update a node's topological_nr after it already has a parent. "
+                               f"If we allow this, we can no longer guarantee that a parent's topo_nr is always "
+                               f"greater than those of all its children ({self.name()})")
+        if i == 0:
+            self.e0 = node
+            self.n0 = input_nr
+        elif i == 1:
+            self.e1 = node
+            self.n1 = input_nr
+        else:
+            self.more = (() if self.more is None else self.more) + (node, input_nr)
+        self.n_edges = i + 1
+        if node is not None:
+            node.flags |= NODE_HAS_PARENT
+            if node.topo >= self.topo:
+                self.topo = node.topo + 1
+        return 0
+
+    cdef NodeHooks need_hooks(self):
+        if self.hooks is None:
+            self.hooks = NodeHooks.__new__(NodeHooks)
+        return self.hooks
+
+    cdef object device_key(self):
+        cdef GradMeta m
+        cdef Py_ssize_t i
+        if type(self.meta) is tuple:
+            for i in range(len(<tuple>self.meta)):
+                m = <GradMeta>(<tuple>self.meta)[i]
+                if m is not None and m.device_key is not None:
+                    return m.device_key
+            return None
+        if self.meta is None:
+            return None
+        return (<GradMeta>self.meta).device_key
+
+
+cdef object apply_by_hand(Node node, tuple grads):
+    cdef Frame f = Frame.__new__(Frame)
+    cdef GradMeta m
+    cdef list raw = []
+    cdef object ops = None
+    cdef Py_ssize_t i
+    for i, g in enumerate(grads):
+        m = node.meta_at(i)
+        if m is not None:
+            ops = m.ops
+            if g is not None:
+                g = m.ops.from_user(g)
+        raw.append(g)
+    if node.n_inputs == 1:
+        f.grad = raw[0]
+    else:
+        f.grads = raw
+    f.needs = UINT64_MAX
+    f.keep_graph = True
+    node.apply(f)
+    outs = []
+    for i in range(node.n_edges):
+        g = f.out(i)
+        outs.append(g if g is None or ops is None else (<ArrayOps>ops).to_user(g))
+    if len(outs) == 1:
+        return outs[0]
+    return tuple(outs)
+
+
+cdef class PyNode(Node):
+    """PyNode(name, fn, edges=(), metas=(None,), release=None)
+    --
+
+    A node whose `fn(*grads)` is a Python function returning one gradient per edge (one alone need not be a tuple).
+
+    Parameters
+    ----------
+    edges : sequence of Edge, (node, input_nr) or None
+    metas : sequence of GradMeta or None, one per input
+    release : callable, optional
+        Called when the graph is not kept and the node has run.
+    """
+
+    def __init__(self, str name, fn, edges=(), metas=(None,), release=None):
+        self.args = name
+        self.op = fn
+        self.s0 = release
+        self.flags |= NODE_PYTHON
+        if release is not None:
+            self.flags |= NODE_SAVES
+        metas = tuple(metas)
+        for m in metas:
+            if m is not None and not isinstance(m, GradMeta):
+                raise TypeError(f"PyNode metas must be GradMeta or None, but got {type(m).__name__}")
+        self.n_inputs = <int>len(metas)
+        self.meta = metas[0] if len(metas) == 1 else metas
+        for e in edges:
+            if e is None:
+                self.add_edge(None, 0)
+            elif isinstance(e, Edge):
+                self.add_edge((<Edge>e).node, (<Edge>e).input_nr)
+            else:
+                self.add_edge(e[0], e[1])
+
+    cpdef str name(self):
+        return self.args
+
+    cdef int apply(self, Frame f) except -1:
+        if f.grads is not None:
+            result = self.op(*f.grads)
+        elif self.n_inputs == 0:
+            result = self.op()
+        else:
+            result = self.op(f.grad)
+        if type(result) is not tuple:
+            result = (result,) if self.n_edges else ()
+        n = len(result)
+        while n > self.n_edges and result[n - 1] is None:
+            n -= 1
+        if n != self.n_edges:
+            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients "
+                               f"(expected {self.n_edges}, got {len(result)})")
+        f.set_outs(result[:n])
+        return 0
+
+    cdef int release(self) except -1:
+        if self.s0 is not None:
+            self.s0()
+        return 0

@@ -1,0 +1,21 @@
+// Per-thread state of the engine. Defined once, in node.pyx; other modules reach it through thread_state().
+#pragma once
+#include <cstdint>
+
+namespace arraygrad {
+
+struct ThreadState {
+    int grad_mode = 1;
+    int depth = 0;
+    int total_depth = 0;
+    int worker = 0;
+    int64_t task_id = -1;
+    uint32_t thread_id = 0;
+    void* node = nullptr;
+    void* task = nullptr;
+    int zero_annihilates = 0;
+    int multithreading = 1;
+    int inference = 0;
+};
+
+}  // namespace arraygrad

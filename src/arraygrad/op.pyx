@@ -1,0 +1,195 @@
+# A table entry compiled to slots: how arguments bind, what a node keeps, which rule serves which input.
+# May import: engine.node, engine.arrayops.
+import ast
+import collections
+import inspect
+
+cdef object EMPTY = inspect.Parameter.empty
+
+_METADATA = {"shape": PLAN_SHAPE, "dtype": PLAN_DTYPE, "device": PLAN_DEVICE}
+
+
+def parse_signature(str text):
+    """inspect.Signature of a parameter list written as text, e.g. "x, /, *, axis=None". Defaults are literals."""
+    a = ast.parse(f"def f({text}): pass").body[0].args
+    P = inspect.Parameter
+    parameters = []
+    positional = a.posonlyargs + a.args
+    missing = len(positional) - len(a.defaults)
+    for i, arg in enumerate(positional):
+        kind = P.POSITIONAL_ONLY if i < len(a.posonlyargs) else P.POSITIONAL_OR_KEYWORD
+        default = EMPTY if i < missing else ast.literal_eval(a.defaults[i - missing])
+        parameters.append(P(arg.arg, kind, default=default))
+    if a.vararg is not None:
+        parameters.append(P(a.vararg.arg, P.VAR_POSITIONAL))
+    for arg, default in zip(a.kwonlyargs, a.kw_defaults):
+        parameters.append(P(arg.arg, P.KEYWORD_ONLY, default=EMPTY if default is None else ast.literal_eval(default)))
+    return inspect.Signature(parameters)
+
+
+def _camel(str name):
+    return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
+
+
+cdef class Op:
+    """Op(entry, index)
+    --
+
+    One operation: made from its table entry, shared by the operator, the method, the namespace function and the nodes.
+    """
+
+    def __init__(self, entry, int index):
+        cdef int i
+        self.entry = entry
+        self.name = entry.name
+        self.index = index
+        self.kind = entry.kind
+        self.node_name = (entry.node or _camel(entry.name)) + "Backward"
+        self.signature = parse_signature(entry.signature)
+        parameters = list(self.signature.parameters.values())
+        self.params = tuple([p.name for p in parameters])
+        self.defaults = tuple([() if p.kind is p.VAR_POSITIONAL else p.default for p in parameters])
+        self.positions = {name: i for i, name in enumerate(self.params)}
+        self.n_posonly = sum([p.kind is p.POSITIONAL_ONLY for p in parameters])
+        self.n_positional = sum([p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters])
+        self.var_positional = -1
+        for i, p in enumerate(parameters):
+            if p.kind is p.VAR_POSITIONAL:
+                self.var_positional = i
+        self.sequence = -1 if entry.sequence is None else self.positions[entry.sequence]
+        self.inputs = tuple([i for i, name in enumerate(self.params) if name in entry.rules])
+        unknown = set(entry.rules) - set(self.params)
+        if unknown:
+            raise TypeError(f"{self.name}: rules for {sorted(unknown)}, which are no parameters of ({entry.signature})")
+        if self.sequence >= 0 and self.inputs and self.inputs != (self.sequence,):
+            raise TypeError(f"{self.name}: an operation on a sequence of arrays has a rule for that alone")
+        self.rules = tuple([entry.rules[self.params[i]] for i in self.inputs])
+        self.zero = self.kind == "zero"
+        self.differentiable = len(self.inputs) > 0
+        self.holomorphic = bool(entry.holomorphic)
+        self.may_view = bool(entry.may_view)
+        self.multi = entry.results is not None
+        self.result_type = None
+        if self.multi and tuple(entry.results) != ("*",):
+            self.result_type = collections.namedtuple(f"{_camel(entry.name)}Result", entry.results)
+        arrays = [i for i, p in enumerate(parameters) if p.default is EMPTY and p.kind is p.POSITIONAL_ONLY]
+        self.n_arrays = 0
+        if self.n_posonly == len(parameters) == len(arrays) and self.sequence < 0 and not self.multi and not self.zero:
+            if len(arrays) <= 2 and (not self.inputs or self.inputs == tuple(range(len(arrays)))):
+                self.n_arrays = len(arrays)
+        self._compile_rules()
+
+    def _compile_rules(self):
+        saves = []
+        plans = []
+        for k, rule in enumerate(self.rules):
+            plan = []
+            for name in inspect.signature(rule).parameters:
+                plan.append(self._plan(name, k, saves))
+            plans.append(tuple(plan))
+        if len(saves) > MAX_SAVES:
+            raise TypeError(f"{self.name}: rules ask to keep {len(saves)} values, at most {MAX_SAVES} can be kept")
+        self.plans = tuple(plans)
+        self.n_saves = len(saves)
+        self.saves_in_list = len(saves) > 3
+        self.saves = tuple([name for name, kind, position, mask in saves])
+        for k, (name, kind, position, mask) in enumerate(saves):
+            self.save_kind[k] = kind
+            self.save_pos[k] = position
+            self.save_for[k] = mask
+        statics = set()
+        for plan in plans:
+            for what, index in plan:
+                if what == PLAN_STATIC:
+                    statics.add(index)
+        self.keeps_args = len(statics) > 0
+        self.static_positions = tuple(sorted(statics))
+
+    def _plan(self, str name, int k, list saves):
+        """(what, index) for one parameter of the rule of inputs[k]; notes in `saves` what has to be kept for it."""
+        if name == "g":
+            return (PLAN_G, 0)
+        if name == "xp":
+            return (PLAN_XP, 0)
+        if name == "ans":
+            return (PLAN_SAVED, self._keep("ans", SAVE_ANS, -1, k, saves))
+        if name in self.positions:
+            position = self.positions[name]
+            if position in self.inputs:
+                return (PLAN_SAVED, self._keep(name, SAVE_INPUT, position, k, saves))
+            return (PLAN_STATIC, position)
+        stem, _, what = name.rpartition("_")
+        if what in _METADATA and stem in self.positions:
+            return (_METADATA[what], self._keep(stem + "_meta", SAVE_META, self.positions[stem], k, saves))
+        if what in _METADATA and stem == "ans":
+            return (_METADATA[what], self._keep("ans_meta", SAVE_META, -1, k, saves))
+        allowed = ["g", "xp", "ans", "ans_shape", *self.params, *[p + "_shape" for p in self.params]]
+        raise TypeError(f"{self.name}: a rule's parameter {name!r} is none of {', '.join(allowed)} "
+                        f"(_dtype and _device as _shape)")
+
+    def _keep(self, str name, int kind, int position, int k, list saves):
+        for slot, (other, *_) in enumerate(saves):
+            if other == name:
+                saves[slot][3] |= 1 << k
+                return slot
+        saves.append([name, kind, position, 1 << k])
+        return len(saves) - 1
+
+    cpdef tuple bind(self, tuple args, dict kwargs):
+        """All parameters in order, as Python would bind them.
+
+        Raises
+        ------
+        TypeError
+            With Python's wording: too many arguments, a missing, unknown or doubled one.
+        """
+        cdef Py_ssize_t n = len(args)
+        cdef Py_ssize_t i
+        cdef list bound
+        if not kwargs and n == len(self.params) and self.var_positional < 0 and n == self.n_positional:
+            return args
+        bound = list(self.defaults)
+        if self.var_positional >= 0:
+            bound[self.var_positional] = args[self.n_positional:]
+            n = min(n, self.n_positional)
+        elif n > self.n_positional:
+            raise TypeError(f"{self.name}() takes {self.n_positional} positional argument"
+                            f"{'s' if self.n_positional != 1 else ''} but {n} were given")
+        for i in range(n):
+            bound[i] = args[i]
+        for name, value in kwargs.items():
+            position = self.positions.get(name, -1)
+            if position < 0 or position == self.var_positional:
+                raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
+            if position < self.n_posonly:
+                raise TypeError(f"{self.name}() got some positional-only arguments passed as keyword arguments: "
+                                f"{name!r}")
+            if position < n:
+                raise TypeError(f"{self.name}() got multiple values for argument {name!r}")
+            bound[position] = value
+        missing = [self.params[i] for i in range(len(bound)) if bound[i] is EMPTY]
+        if missing:
+            raise TypeError(f"{self.name}() missing {len(missing)} required argument{'s' if len(missing) > 1 else ''}: "
+                            + ", ".join([repr(m) for m in missing]))
+        return tuple(bound)
+
+    def __repr__(self):
+        return f"<Op {self.name}{self.signature}>"
+
+    def __reduce__(self):
+        return (_op_by_name, (self.name,))
+
+
+cdef dict _ops = {}
+
+
+def _op_by_name(name):
+    return _ops[name]
+
+
+def compile_table(table):
+    """dict name -> Op from a table of entries (dict name -> Entry)."""
+    for entry in table.values():
+        if entry.name not in _ops:
+            _ops[entry.name] = Op(entry, len(_ops))
+    return _ops
