@@ -22,8 +22,9 @@ from setuptools.command.build_ext import build_ext
 SOURCE = Path("src")
 MSVC = sys.platform == "win32"
 
-# The one module that may use NumPy's C interface (tests/package/test_layers.py holds the others to that).
-NUMPY_MODULES = {"arraygrad.backends.numpy_loops"}
+# What is compiled against NumPy's headers: the one module that may cimport numpy, and what cimports that module
+# (tests/package/test_layers.py holds the others to that).
+NUMPY_MODULES = {"arraygrad.backends.numpy_loops", "arraygrad.backends.numpy_rules"}
 
 
 def flag(name: str) -> bool:

@@ -64,3 +64,6 @@ cdef class Op:
     cdef readonly int fast_kind             # backend's own code for how to call it
 
     cpdef tuple bind(self, tuple args, dict kwargs)
+
+
+cdef Op named_op(str name)

@@ -72,11 +72,11 @@ cdef class Op:
         self.result_type = None
         if self.multi and tuple(entry.results) != ("*",):
             self.result_type = collections.namedtuple(f"{_camel(entry.name)}Result", entry.results)
-        arrays = [i for i, p in enumerate(parameters) if p.default is EMPTY and p.kind is p.POSITIONAL_ONLY]
-        self.n_arrays = 0
-        if self.n_posonly == len(parameters) == len(arrays) and self.sequence < 0 and not self.multi and not self.zero:
-            if len(arrays) <= 2 and (not self.inputs or self.inputs == tuple(range(len(arrays)))):
-                self.n_arrays = len(arrays)
+        # The hot paths: elementwise-like functions of exactly one or two arrays, named as the standard names them.
+        self.n_arrays = {("x",): 1, ("x1", "x2"): 2}.get(self.params, 0)
+        if (self.n_posonly != len(self.params) or self.sequence >= 0 or self.multi
+                or self.inputs and self.inputs != tuple(range(self.n_arrays))):
+            self.n_arrays = 0
         self._compile_rules()
 
     def _compile_rules(self):
@@ -185,6 +185,11 @@ cdef dict _ops = {}
 
 def _op_by_name(name):
     return _ops[name]
+
+
+cdef Op named_op(str name):
+    """The operation of that name; KeyError if the table has none."""
+    return <Op>_ops[name]
 
 
 def compile_table(table):

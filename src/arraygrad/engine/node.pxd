@@ -83,23 +83,23 @@ cdef class Node:
     cdef object __weakref__
     cdef Node e0                        # next edges 0 and 1; further ones in `more`
     cdef Node e1
-    cdef int n0
-    cdef int n1
     cdef tuple more                     # (node2, nr2, node3, nr3, ...)
-    cdef uint64_t seq
-    cdef uint32_t topo
-    cdef uint32_t thread_id             # thread that built the node
-    cdef int n_edges
-    cdef int n_inputs
-    cdef uint32_t flags
     cdef object meta                    # GradMeta of input 0, or a tuple of GradMeta/None, one per input
     cdef NodeHooks hooks                # None until the first hook or metadata
+    cdef uint64_t seq
+    cdef int n0
+    cdef int n1
+    cdef int n_edges
+    cdef int n_inputs
+    cdef uint32_t topo
+    cdef uint32_t thread_id             # thread that built the node
+    cdef uint32_t flags
     # State of one run, guarded by the GIL (by the task's mutex on free-threaded builds). Valid where
     # stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
     cdef uint32_t rflags
     cdef uint64_t stamp
-    cdef int32_t deps                   # edges of this run that have not delivered yet
     cdef object g0                      # gradient of input 0 (one input), or an InputBuffer (several)
+    cdef int32_t deps                   # edges of this run that have not delivered yet
     # Payload for subclasses, so that all of them share one size and one freelist.
     cdef object op                      # what computes (an Op, a callable)
     cdef object s0                      # saved values

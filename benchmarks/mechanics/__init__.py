@@ -1,0 +1,66 @@
+"""Figures of the graph's mechanics: memory per node, fixed costs, imports. Each is found in a fresh process.
+
+A probe is a function (library, quick) -> {key: number}; a figure names a probe and a key of its result. Fresh processes
+keep memory figures free of what ran before, and turn a crash into a line of the table.
+May import: the files beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import backward_call, deep_chain, imports, peak_memory, recording, two_threads
+
+PROBES: dict[str, Callable[[str, bool], dict[str, float]]] = {
+    "deep-chain": deep_chain.probe,
+    "recording": recording.probe,
+    "backward-call": backward_call.probe,
+    "peak-memory": peak_memory.probe,
+    "two-threads": two_threads.probe,
+    "import": imports.probe,
+}
+
+PROBED: dict[str, tuple[str, ...]] = {
+    "deep-chain": deep_chain.LIBRARIES,
+    "recording": recording.LIBRARIES,
+    "backward-call": backward_call.LIBRARIES,
+    "peak-memory": peak_memory.LIBRARIES,
+    "two-threads": two_threads.LIBRARIES,
+    "import": imports.LIBRARIES,
+}
+"""Who can be asked. `hand` is the hand-written NumPy gradient."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row of the second table. higher: more is better."""
+
+    name: str
+    probe: str
+    key: str
+    unit: str
+    bar: float
+    moonshot: float
+    title: str
+    higher: bool = False
+
+
+FIGURES: dict[str, Figure] = {
+    figure.name: figure
+    for figure in (
+        Figure("deep-chain-survives", "deep-chain", "nodes", "nodes", 1e6, 1e6,
+               "chain of additions of 0-d: recorded, differentiated and freed", higher=True),
+        Figure("bytes-per-node", "deep-chain", "bytes", "B", 150, 100, "memory of a recorded node that saves nothing"),
+        Figure("backward-per-node", "deep-chain", "backward", "ns", 500, 300, "backward of the chain, per node"),
+        Figure("free-per-node", "deep-chain", "free", "ns", 40, 25, "freeing the chain, per node"),
+        Figure("recording-overhead", "recording", "overhead", "ns", 150, 60,
+               "x + c and x * c recorded, over the bare NumPy call, size 1"),
+        Figure("backward-call", "backward-call", "fixed", "us", 5, 2, "one backward() of one node and one leaf"),
+        Figure("peak-memory", "peak-memory", "peak", "MB", 80, 70,
+               "peak above inputs, MLP 784-1024-1024-10, batch 4096, float32"),
+        Figure("two-threads", "two-threads", "throughput", "x", 1.6, 1.8,
+               "two threads, each its own backward, over one thread", higher=True),
+        Figure("import", "import", "time", "ms", 15, 8, "import after NumPy is there"),
+    )
+}  # fmt: skip

@@ -1,0 +1,49 @@
+"""Reverse-mode automatic differentiation over NumPy, CuPy and Array-API arrays, with the engine of PyTorch's autograd.
+
+Names only: each stands where it is defined. Namespaces and interfaces are imported when they are first used.
+"""
+
+import importlib as _importlib
+
+from arraygrad import _dispatch, _methods, _namespace, _protocols
+from arraygrad._namespace import namespace
+from arraygrad._version import __version__
+from arraygrad.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
+
+_namespace.install()
+_methods.install()
+_protocols.install()
+globals().update(_dispatch.TOP_LEVEL)
+
+# Submodules that stand in the package's face, and names out of others: all imported on first use.
+_SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy")
+_ELSEWHERE = {
+    "transforms": (
+        "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize",
+        "value_and_grad", "vjp",
+    ),
+    "testing": ("gradcheck", "gradgradcheck"),
+}
+_LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
+
+__all__ = [
+    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "is_grad_enabled", "linalg", "namespace",
+    "no_grad", "set_grad_enabled", "set_saved_mutation", "tensor",
+]  # fmt: skip
+__all__.extend(_LAZY)
+__all__.extend(_dispatch.TOP_LEVEL)
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        value = getattr(_importlib.import_module(f"arraygrad.{_LAZY[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _SUBMODULES:
+        return _importlib.import_module(f"arraygrad.{name}")
+    raise AttributeError(f"module 'arraygrad' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*__all__, *_SUBMODULES})

@@ -1,0 +1,62 @@
+"""The standard's functions at top level: the backend comes from their arguments, NumPy where there are none.
+
+May import: backends, tensor, _bind, _creation, _info.
+"""
+
+from arraygrad import backends
+from arraygrad._bind import function_for, make_functions
+from arraygrad._creation import make_creation
+from arraygrad._info import CONSTANTS, DTYPES, make_info
+from arraygrad.backends.numpy import BACKEND
+from arraygrad.ops import OPS
+from arraygrad.tensor import Tensor, backend_of
+
+__all__ = ["TOP_LEVEL", "fill"]
+
+# Libraries whose dtypes are told by the module of their type.
+_LIBRARIES = frozenset(("numpy", "cupy", "torch", "jax", "dask", "array_api_strict"))
+
+
+def _numpy():
+    return BACKEND
+
+
+def _choose(*args):
+    """The raw namespace that serves dtypes and arrays: that of the first argument which says."""
+    for arg in args:
+        if isinstance(arg, Tensor):
+            return backend_of(arg).xp
+        owner = arg if isinstance(arg, type) else type(arg)
+        root = owner.__module__.partition(".")[0]
+        if root in _LIBRARIES:
+            return backends.raw_namespace(root)
+    return BACKEND.xp
+
+
+def _top_level():
+    contents = make_functions("", "arraygrad", _numpy)
+    contents.update(make_info(BACKEND.xp, "arraygrad", _choose))
+    creation = make_creation(BACKEND.xp, "arraygrad", _numpy)
+    del creation["asarray"]
+    del contents["asarray"]
+    contents.update(creation)
+    contents.update(CONSTANTS)
+    contents.update({name: getattr(BACKEND.xp, name) for name in DTYPES})
+    return contents
+
+
+# name -> what stands at top level: functions, constants, and NumPy's dtypes.
+TOP_LEVEL = _top_level()
+
+
+def fill(module_globals, extension):
+    """Fill the module `arraygrad.linalg` or `arraygrad.fft`."""
+    name = module_globals["__name__"]
+    contents = make_functions(extension, name, _numpy)
+    if extension == "linalg":
+        for shared in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
+            contents[shared] = function_for(OPS[shared], name, _numpy)
+    contents.update(make_creation(BACKEND.xp, name, _numpy, extension))
+    module_globals.update(contents)
+    module_globals["__all__"] = sorted(contents)
+    module_globals["__dir__"] = lambda: module_globals["__all__"]

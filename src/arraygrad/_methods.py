@@ -1,0 +1,300 @@
+"""NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
+
+May import: ops, tensor, _bind. Operators, indexing and attributes are written in the core (`tensor`).
+"""
+
+import math
+import operator
+
+from arraygrad._bind import function_for, to_tensor
+from arraygrad.ops import OPS
+from arraygrad.tensor import Tensor, apply_op, backend_of, install_methods
+
+__all__ = ["METHODS", "install"]
+
+
+def _call(name, *args):
+    """Apply the table operation `name` to all of its parameters, in order."""
+    return apply_op(OPS[name], args)
+
+
+def _is_complex(t):
+    return bool(_xp(t).isdtype(t.dtype, "complex floating"))
+
+
+def _xp(t):
+    """Raw namespace of the tensor's backend."""
+    return backend_of(t.array).xp
+
+
+def _cast(t, dtype):
+    return t if dtype is None else t.astype(dtype)
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+def sum(self, axis=None, dtype=None, keepdims=False):
+    """Sum of the elements over `axis` (None: all); integers of a small dtype sum in the default integer."""
+    return _call("sum", self, axis, dtype, keepdims)
+
+
+def prod(self, axis=None, dtype=None, keepdims=False):
+    """Product of the elements over `axis` (None: all). Its derivative is right where elements are zero."""
+    return _call("prod", self, axis, dtype, keepdims)
+
+
+def mean(self, axis=None, dtype=None, keepdims=False):
+    """Mean of the elements over `axis` (None: all)."""
+    return _call("mean", _cast(self, dtype), axis, keepdims)
+
+
+def max(self, axis=None, keepdims=False):
+    """Largest element over `axis` (None: all). Elements that tie share the gradient evenly."""
+    return _call("max", self, axis, keepdims)
+
+
+def min(self, axis=None, keepdims=False):
+    """Smallest element over `axis` (None: all). Elements that tie share the gradient evenly."""
+    return _call("min", self, axis, keepdims)
+
+
+def var(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None):
+    """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
+    return _call("var", _cast(self, dtype), axis, _correction("var", ddof, correction), keepdims)
+
+
+def std(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None):
+    """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
+    return _call("std", _cast(self, dtype), axis, _correction("std", ddof, correction), keepdims)
+
+
+def any(self, axis=None, keepdims=False):
+    """Whether an element over `axis` (None: all) is true."""
+    return _call("any", self, axis, keepdims)
+
+
+def all(self, axis=None, keepdims=False):
+    """Whether every element over `axis` (None: all) is true."""
+    return _call("all", self, axis, keepdims)
+
+
+def argmax(self, axis=None, keepdims=False):
+    """Index of the largest element along `axis` (None: in the flattened tensor)."""
+    return _call("argmax", self, axis, keepdims)
+
+
+def argmin(self, axis=None, keepdims=False):
+    """Index of the smallest element along `axis` (None: in the flattened tensor)."""
+    return _call("argmin", self, axis, keepdims)
+
+
+def cumsum(self, axis=None, dtype=None):
+    """Running sum along `axis` (None: of the flattened tensor)."""
+    return _cumulative("cumulative_sum", self, axis, dtype)
+
+
+def cumprod(self, axis=None, dtype=None):
+    """Running product along `axis` (None: of the flattened tensor)."""
+    return _cumulative("cumulative_prod", self, axis, dtype)
+
+
+# -- elementwise -------------------------------------------------------------------------------------------------------
+
+
+def clip(self, min=None, max=None):
+    """Elements limited to [min, max]; a bound may be None, a scalar or an array, and has a gradient where it acts."""
+    return _call("clip", self, min, max)
+
+
+def round(self, decimals=0):
+    """Elements rounded to `decimals` digits, halves to even. The derivative is zero."""
+    if decimals == 0 or not _xp(self).isdtype(self.dtype, ("real floating", "complex floating")):
+        if decimals >= 0:
+            return _call("round", self)
+        raise TypeError("round() of an integer tensor takes decimals >= 0: convert it with astype(float) first")
+    scale = 10.0 ** math.fabs(decimals)
+    return _call("round", self * scale) / scale if decimals > 0 else _call("round", self / scale) * scale
+
+
+def conj(self):
+    """Complex conjugate; a real tensor as it is."""
+    return _call("conj", self) if _is_complex(self) else self
+
+
+# -- shape -------------------------------------------------------------------------------------------------------------
+
+
+def reshape(self, *shape, order="C", copy=None):
+    """The same elements in another shape, row-major; one dimension may be -1. A view where the memory allows it."""
+    _row_major("reshape", order)
+    if len(shape) == 1 and not _is_index(shape[0]):
+        shape = tuple(shape[0])
+    return _call("reshape", self, tuple([operator.index(n) for n in shape]), copy)
+
+
+def ravel(self, order="C"):
+    """The elements in one dimension, row-major. A view where the memory allows it."""
+    _row_major("ravel", order)
+    return _call("reshape", self, (-1,), None)
+
+
+def flatten(self, order="C"):
+    """A copy of the elements in one dimension, row-major."""
+    _row_major("flatten", order)
+    return _call("reshape", self, (-1,), True)
+
+
+def squeeze(self, axis=None):
+    """Without axes of length 1: those in `axis`, or all of them."""
+    if axis is None:
+        axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
+    return _call("squeeze", self, axis)
+
+
+def transpose(self, *axes):
+    """Axes in another order: transpose() reverses them, transpose(1, 0) and transpose((1, 0)) name it."""
+    if len(axes) == 1 and (axes[0] is None or not _is_index(axes[0])):
+        axes = () if axes[0] is None else tuple(axes[0])
+    axes = tuple([operator.index(a) for a in axes]) or tuple(range(self.ndim))[::-1]
+    return _call("permute_dims", self, axes)
+
+
+def swapaxes(self, axis1, axis2):
+    """Axes `axis1` and `axis2` exchanged."""
+    axes = list(range(self.ndim))
+    a, b = _axis("swapaxes", self, axis1), _axis("swapaxes", self, axis2)
+    axes[a], axes[b] = axes[b], axes[a]
+    return _call("permute_dims", self, tuple(axes))
+
+
+def repeat(self, repeats, axis=None):
+    """Each element `repeats` times along `axis` (None: of the flattened tensor)."""
+    return OPERATIONS["repeat"](self, repeats, axis=axis)
+
+
+def diagonal(self, offset=0, axis1=0, axis2=1):
+    """The diagonal of the matrices that axes `axis1` and `axis2` span, as the last axis."""
+    return _call("diagonal", _matrices("diagonal", self, axis1, axis2), offset)
+
+
+def trace(self, offset=0, axis1=0, axis2=1, dtype=None):
+    """Sum along the diagonal of the matrices that axes `axis1` and `axis2` span."""
+    return _call("trace", _matrices("trace", self, axis1, axis2), offset, dtype)
+
+
+# -- indexing, sorting, products ---------------------------------------------------------------------------------------
+
+
+def take(self, indices, axis=None):
+    """Elements at `indices` along `axis` (None: of the flattened tensor); indices may have any number of dimensions."""
+    source = ravel(self) if axis is None else self
+    axis = 0 if axis is None else _axis("take", self, axis)
+    indices = to_tensor(indices, backend_of(self.array))
+    picked = _call("take", source, _call("reshape", indices, (-1,), None), axis)
+    if indices.ndim == 1:
+        return picked
+    return _call("reshape", picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1:]), None)
+
+
+def argsort(self, axis=-1):
+    """Indices that sort along `axis` (None: the flattened tensor), ascending and stable."""
+    source = ravel(self) if axis is None else self
+    return OPERATIONS["argsort"](source, axis=-1 if axis is None else axis)
+
+
+def nonzero(self):
+    """Tuple of index tensors of the elements that are not zero, one per axis."""
+    return tuple(OPERATIONS["nonzero"](self))
+
+
+def dot(self, other):
+    """The product as numpy.dot has it.
+
+    With a scalar elementwise, of vectors the inner product, of matrices the matrix product; otherwise over the last
+    axis of self and the last but one of `other`.
+    """
+    other = to_tensor(other, backend_of(self.array)) if not isinstance(other, Tensor) else other
+    if self.ndim == 0 or other.ndim == 0:
+        return self * other
+    if other.ndim <= 2:
+        return self @ other
+    return OPERATIONS["tensordot"](self, other, axes=((self.ndim - 1,), (other.ndim - 2,)))
+
+
+def fill(self, value):
+    """Write `value` to every element, in place."""
+    self[...] = value
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+
+def _correction(name, ddof, correction):
+    if correction is None:
+        return ddof
+    if ddof:
+        raise TypeError(f"{name}() got both ddof and correction, which mean the same: give one of them")
+    return correction
+
+
+def _cumulative(name, t, axis, dtype):
+    if axis is None:
+        t, axis = ravel(t), 0
+    return _call(name, t, axis, dtype, False)
+
+
+def _row_major(name, order):
+    if order not in ("C", "K", "A"):
+        raise TypeError(f"{name}() takes order='C' alone, got {order!r}: transpose() first for column-major order")
+
+
+def _is_index(value):
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _axis(name, t, axis):
+    position = operator.index(axis)
+    if not -t.ndim <= position < t.ndim:
+        raise IndexError(f"{name}(): axis {axis} is out of bounds for a tensor of {t.ndim} dimensions")
+    return position % t.ndim
+
+
+def _matrices(name, t, axis1, axis2):
+    """`t` with axes axis1 and axis2 moved to the end."""
+    a, b = _axis(name, t, axis1), _axis(name, t, axis2)
+    if a == b:
+        raise ValueError(f"{name}(): axis1 and axis2 must differ, both are axis {a}")
+    axes = tuple([i for i in range(t.ndim) if i not in (a, b)]) + (a, b)
+    return t if axes == tuple(range(t.ndim)) else _call("permute_dims", t, axes)
+
+
+# Operations that methods here call with keywords.
+OPERATIONS = {name: function_for(OPS[name], __name__) for name in ("repeat", "argsort", "nonzero", "tensordot")}
+
+METHODS = {
+    f.__name__: f
+    for f in (
+        sum, prod, mean, max, min, var, std, any, all, argmax, argmin, cumsum, cumprod, clip, round, conj, reshape,
+        ravel, flatten, squeeze, transpose, swapaxes, repeat, diagonal, trace, take, argsort, nonzero, dot, fill,
+    )
+}
+METHODS["conjugate"] = conj
+
+
+def install():
+    """Put the methods into Tensor's type: those above, and every table entry that says it is a method too."""
+    from_table = {}
+    for op in OPS.values():
+        if op.entry.method:
+            name = op.entry.method if isinstance(op.entry.method, str) else op.name
+            if name not in METHODS and not hasattr(Tensor, name):
+                from_table[name] = function_for(op, Tensor.__module__)
+    for name, function in METHODS.items():
+        if not isinstance(function, property) and name == function.__name__:
+            function.__qualname__ = f"Tensor.{name}"
+            function.__module__ = Tensor.__module__
+    install_methods({**from_table, **METHODS})

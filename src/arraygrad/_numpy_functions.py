@@ -1,0 +1,518 @@
+"""NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
+
+May import: ops, tensor, _bind, numpy.
+
+Functions of shape are in `_numpy_shapes`, products, numpy.linalg and numpy.fft in `_numpy_linalg`. Keywords without a
+recorded counterpart (out=, where=, initial=) raise TypeError unless they have their default.
+"""
+
+import functools
+import math
+
+import numpy
+
+from arraygrad._bind import function_for, to_tensor
+from arraygrad.ops import OPS
+from arraygrad.tensor import Tensor, backend_of
+
+__all__ = ["FUNCTIONS", "UFUNCS", "F", "backend_among", "implements", "refuse", "tensor_of", "tensors"]
+
+# numpy function -> function of Tensors with the same signature
+FUNCTIONS = {}
+
+_NoValue = numpy._NoValue
+
+
+def _operations():
+    """Namespace of the table's public functions, by name."""
+    return {name: function_for(op, __name__) for name, op in OPS.items() if not name.startswith("_")}
+
+
+F = _operations()
+
+
+def implements(*names):
+    """Decorator: serve the numpy functions of these dotted names ("sum", "linalg.norm"), where numpy has them."""
+
+    def register(function):
+        for name in names:
+            found = functools.reduce(lambda owner, part: getattr(owner, part, None), name.split("."), numpy)
+            if found is not None:
+                FUNCTIONS[found] = function
+        return function
+
+    return register
+
+
+def refuse(name, **keywords):
+    """Raise TypeError for keywords that are not at their default; each is given as (value, advice)."""
+    for key, (value, advice) in keywords.items():
+        if value is not None and value is not _NoValue and not (key == "where" and value is True):
+            raise TypeError(f"numpy.{name}: {key}= is not supported for Tensors: {advice}")
+
+
+_OUT = "use the result that is returned"
+_WHERE = "choose first, with numpy.where(condition, x, neutral element)"
+_INITIAL = "combine the result with it afterwards"
+_DTYPE = "cast with t.astype(dtype)"
+
+
+def backend_among(args):
+    """Backend of the first Tensor in nested arguments, None if there is none."""
+    for arg in args:
+        if isinstance(arg, Tensor):
+            return backend_of(arg)
+        if isinstance(arg, list | tuple):
+            found = backend_among(arg)
+            if found is not None:
+                return found
+    return None
+
+
+def tensors(*args):
+    """Arguments as Tensors of the backend of the one that is a Tensor already."""
+    backend = backend_among(args)
+    return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
+
+
+def tensor_of(arg):
+    """One argument (a Tensor, or a list that holds some) as a Tensor."""
+    return arg if isinstance(arg, Tensor) else to_tensor(arg, backend_among((arg,)))
+
+
+def _keep(keepdims):
+    return bool(keepdims) if keepdims is not _NoValue else False
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+@implements("sum")
+def _sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("sum", out=(out, _OUT), initial=(initial, _INITIAL), where=(where, _WHERE))
+    return tensor_of(a).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+
+
+@implements("prod")
+def _prod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("prod", out=(out, _OUT), initial=(initial, _INITIAL), where=(where, _WHERE))
+    return tensor_of(a).prod(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+
+
+@implements("mean")
+def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    refuse("mean", out=(out, _OUT), where=(where, _WHERE))
+    return tensor_of(a).mean(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+
+
+@implements("max", "amax")
+def _max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("max", out=(out, _OUT), initial=(initial, _INITIAL), where=(where, _WHERE))
+    return tensor_of(a).max(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("min", "amin")
+def _min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("min", out=(out, _OUT), initial=(initial, _INITIAL), where=(where, _WHERE))
+    return tensor_of(a).min(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("ptp")
+def _ptp(a, axis=None, out=None, keepdims=_NoValue):
+    refuse("ptp", out=(out, _OUT))
+    a = tensor_of(a)
+    return a.max(axis=axis, keepdims=_keep(keepdims)) - a.min(axis=axis, keepdims=_keep(keepdims))
+
+
+def _spread(name):
+    def spread(
+        a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
+        correction=_NoValue,
+    ):
+        refuse(name, out=(out, _OUT), where=(where, _WHERE), mean=(mean, "it is computed again"))
+        correction = None if correction is _NoValue else correction
+        return getattr(tensor_of(a), name)(
+            axis=axis, dtype=dtype, ddof=ddof, keepdims=_keep(keepdims), correction=correction
+        )
+
+    return spread
+
+
+implements("var")(_spread("var"))
+implements("std")(_spread("std"))
+
+
+@implements("average")
+def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
+    if weights is None:
+        a = tensor_of(a)
+        mean = a.mean(axis=axis, keepdims=_keep(keepdims))
+        total = mean * 0 + a.size / max(mean.size, 1)
+    else:
+        a, weights = tensors(a, weights)
+        if weights.shape != a.shape:
+            if weights.ndim != 1 or axis is None or weights.shape[0] != a.shape[axis]:
+                raise TypeError(
+                    f"numpy.average: weights of shape {weights.shape} fit neither a, {a.shape}, nor its axis {axis}"
+                )
+            weights = weights.reshape((-1,) + (1,) * (a.ndim - 1 - axis % a.ndim))
+        total = (weights + a * 0).sum(axis=axis, keepdims=_keep(keepdims))
+        mean = (a * weights).sum(axis=axis, keepdims=_keep(keepdims)) / total
+    return (mean, total) if returned else mean
+
+
+@implements("any")
+def _any(a, axis=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    refuse("any", out=(out, _OUT), where=(where, _WHERE))
+    return tensor_of(a).any(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("all")
+def _all(a, axis=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    refuse("all", out=(out, _OUT), where=(where, _WHERE))
+    return tensor_of(a).all(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("argmax")
+def _argmax(a, axis=None, out=None, *, keepdims=_NoValue):
+    refuse("argmax", out=(out, _OUT))
+    return tensor_of(a).argmax(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("argmin")
+def _argmin(a, axis=None, out=None, *, keepdims=_NoValue):
+    refuse("argmin", out=(out, _OUT))
+    return tensor_of(a).argmin(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("count_nonzero")
+def _count_nonzero(a, axis=None, *, keepdims=False):
+    return F["count_nonzero"](tensor_of(a), axis=axis, keepdims=keepdims)
+
+
+@implements("cumsum")
+def _cumsum(a, axis=None, dtype=None, out=None):
+    refuse("cumsum", out=(out, _OUT))
+    return tensor_of(a).cumsum(axis=axis, dtype=dtype)
+
+
+@implements("cumprod")
+def _cumprod(a, axis=None, dtype=None, out=None):
+    refuse("cumprod", out=(out, _OUT))
+    return tensor_of(a).cumprod(axis=axis, dtype=dtype)
+
+
+@implements("median")
+def _median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    refuse("median", out=(out, _OUT))
+    a = tensor_of(a)
+    shape = a.shape
+    axes = tuple(range(a.ndim)) if axis is None else _axes(axis, a.ndim)
+    kept = [i for i in range(a.ndim) if i not in axes]
+    rows = a.transpose((*kept, *axes)).reshape([shape[i] for i in kept] + [-1])
+    n = rows.shape[-1]
+    ordered = F["sort"](rows, axis=-1)
+    middle = ordered[..., n // 2] if n % 2 else (ordered[..., n // 2 - 1] + ordered[..., n // 2]) / 2
+    # A NaN sorts to the end, and makes the median NaN in numpy.
+    last = ordered[..., -1]
+    middle = F["where"](F["isnan"](last), last, middle)
+    return middle.reshape([1 if i in axes else n for i, n in enumerate(shape)]) if keepdims else middle
+
+
+# -- elementwise -------------------------------------------------------------------------------------------------------
+
+
+@implements("where")
+def _where(condition, x=_NoValue, y=_NoValue, /):
+    if x is _NoValue and y is _NoValue:
+        return tensor_of(condition).nonzero()
+    if x is _NoValue or y is _NoValue:
+        raise ValueError("either both or neither of x and y should be given")
+    backend = backend_among((condition, x, y))
+    if isinstance(condition, bool | numpy.bool):
+        condition = to_tensor(bool(condition), backend)
+    elif isinstance(condition, list | tuple):
+        condition = to_tensor(condition, backend)
+    return F["where"](condition, x, y)
+
+
+@implements("clip")
+def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue):
+    refuse("clip", out=(out, _OUT))
+    low = min if a_min is _NoValue else a_min
+    high = max if a_max is _NoValue else a_max
+    return F["clip"](tensor_of(a), None if low is _NoValue else low, None if high is _NoValue else high)
+
+
+@implements("round", "around")
+def _round(a, decimals=0, out=None):
+    refuse("round", out=(out, _OUT))
+    return tensor_of(a).round(decimals)
+
+
+@implements("real")
+def _real(val):
+    return tensor_of(val).real
+
+
+@implements("imag")
+def _imag(val):
+    return tensor_of(val).imag
+
+
+@implements("angle")
+def _angle(z, deg=False):
+    z = tensor_of(z)
+    angle = F["atan2"](z.imag, z.real)
+    return angle * (180 / math.pi) if deg else angle
+
+
+@implements("fix")
+def _fix(x, out=None):
+    refuse("fix", out=(out, _OUT))
+    return F["trunc"](tensor_of(x))
+
+
+@implements("nan_to_num")
+def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    x = tensor_of(x)
+    limits = F["finfo"](x)
+    x = F["where"](F["isnan"](x), nan, x)
+    x = F["where"](x == math.inf, limits.max if posinf is None else posinf, x)
+    return F["where"](x == -math.inf, limits.min if neginf is None else neginf, x)
+
+
+@implements("isclose")
+def _isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    a, b = [t.detach() for t in tensors(a, b)]
+    finite = F["isfinite"](a) & F["isfinite"](b)
+    near = F["abs"](a - b) <= atol + rtol * F["abs"](b)
+    close = (near & finite) | (a == b)
+    return close | (F["isnan"](a) & F["isnan"](b)) if equal_nan else close
+
+
+@implements("allclose")
+def _allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return bool(_isclose(a, b, rtol, atol, equal_nan).all())
+
+
+@implements("array_equal")
+def _array_equal(a1, a2, equal_nan=False):
+    a, b = tensors(a1, a2)
+    if a.shape != b.shape:
+        return False
+    same = a == b
+    if equal_nan:
+        same = same | (F["isnan"](a) & F["isnan"](b))
+    return bool(same.all())
+
+
+@implements("iscomplexobj")
+def _iscomplexobj(x):
+    return F["isdtype"](tensor_of(x).dtype, "complex floating")
+
+
+@implements("isrealobj")
+def _isrealobj(x):
+    return not _iscomplexobj(x)
+
+
+@implements("diff")
+def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
+    ends = {key: value for key, value in (("prepend", prepend), ("append", append)) if value is not _NoValue}
+    if not ends:
+        return F["diff"](tensor_of(a), n=n, axis=axis)
+    names = list(ends)
+    a, *values = tensors(a, *ends.values())
+    shape = list(a.shape)
+    shape[axis] = 1
+    values = [F["broadcast_to"](v, tuple(shape)) if v.ndim == 0 else v for v in values]
+    return F["diff"](a, n=n, axis=axis, **dict(zip(names, values, strict=True)))
+
+
+@implements("trapezoid")
+def _trapezoid(y, x=None, dx=1.0, axis=-1):
+    y = tensor_of(y) if x is None else tensors(y, x)[0]
+    if x is not None:
+        x = tensors(x, y)[0]
+        dx = F["diff"](x) if x.ndim == 1 else F["diff"](x, axis=axis)
+        if x.ndim == 1:
+            dx = dx.reshape((-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
+    upper = F["take"](y, to_tensor(list(range(1, y.shape[axis])), backend_of(y)), axis=axis)
+    lower = F["take"](y, to_tensor(list(range(y.shape[axis] - 1)), backend_of(y)), axis=axis)
+    return (dx * (upper + lower) / 2).sum(axis=axis)
+
+
+# -- sorting, searching, indexing --------------------------------------------------------------------------------------
+
+
+def _sorting(name):
+    def sorting(a, axis=-1, kind=None, order=None, *, stable=None):
+        refuse(name, order=(order, "structured dtypes have no derivative"))
+        a = tensor_of(a)
+        if axis is None:
+            a, axis = a.ravel(), -1
+        return F[name](a, axis=axis)
+
+    return sorting
+
+
+implements("sort")(_sorting("sort"))
+implements("argsort")(_sorting("argsort"))
+
+
+@implements("searchsorted")
+def _searchsorted(a, v, side="left", sorter=None):
+    a, v = tensors(a, v)
+    return F["searchsorted"](a, v, side=side, sorter=sorter)
+
+
+@implements("take")
+def _take(a, indices, axis=None, out=None, mode="raise"):
+    refuse("take", out=(out, _OUT), mode=(None if mode == "raise" else mode, "limit the indices first"))
+    return tensors(a, indices)[0].take(indices, axis=axis)
+
+
+@implements("take_along_axis")
+def _take_along_axis(arr, indices, axis=-1):
+    arr, indices = tensors(arr, indices)
+    if axis is None:
+        arr, axis = arr.ravel(), 0
+    return F["take_along_axis"](arr, indices, axis=axis)
+
+
+@implements("nonzero")
+def _nonzero(a):
+    return tensor_of(a).nonzero()
+
+
+@implements("flatnonzero")
+def _flatnonzero(a):
+    return tensor_of(a).ravel().nonzero()[0]
+
+
+@implements("unique")
+def _unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, **kwargs):
+    if return_index or return_inverse or return_counts or axis is not None or kwargs.get("equal_nan", True) is not True:
+        raise TypeError(
+            "numpy.unique: only the values are served for Tensors: use unique_inverse, unique_counts or unique_all of "
+            "the namespace for the rest"
+        )
+    return F["unique_values"](tensor_of(ar))
+
+
+@implements("copyto")
+def _copyto(dst, src, casting="same_kind", where=True):
+    if not isinstance(dst, Tensor):
+        raise TypeError(
+            "numpy.copyto: a Tensor can't be written into a plain array, whose memory holds no gradient: make the "
+            "target a Tensor first, dst = arraygrad.asarray(dst)"
+        )
+    if where is True:
+        dst[...] = src
+    else:
+        dst[...] = F["where"](*tensors(where, src, dst))
+
+
+# -- creation ----------------------------------------------------------------------------------------------------------
+
+
+def _like(name):
+    def like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        refuse(name, shape=(shape, "use the namespace's function without _like"))
+        return F[name](tensor_of(a), dtype=dtype, device=device)
+
+    return like
+
+
+for _name in ("zeros_like", "ones_like", "empty_like"):
+    implements(_name)(_like(_name))
+
+
+@implements("full_like")
+def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    refuse("full_like", shape=(shape, "use the namespace's function without _like"))
+    a = tensors(a, fill_value)[0]
+    return F["full_like"](a.detach(), fill_value, dtype=dtype, device=device)
+
+
+@implements("linspace")
+def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    refuse("linspace", retstep=(retstep or None, "it is (stop - start) / (num - 1)"), axis=(axis or None, "move it"))
+    return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
+
+
+@implements("copy")
+def _copy(a, order="K", subok=False):
+    return tensor_of(a).copy()
+
+
+# -- what is asked of a Tensor -----------------------------------------------------------------------------------------
+
+
+@implements("shape")
+def _shape(a):
+    return tensor_of(a).shape
+
+
+@implements("ndim")
+def _ndim(a):
+    return tensor_of(a).ndim
+
+
+@implements("size")
+def _size(a, axis=None):
+    a = tensor_of(a)
+    return a.size if axis is None else math.prod([a.shape[i] for i in _axes(axis, a.ndim)])
+
+
+@implements("result_type")
+def _result_type(*arrays_and_dtypes):
+    return F["result_type"](*arrays_and_dtypes)
+
+
+@implements("can_cast")
+def _can_cast(from_, to, casting="safe"):
+    return numpy.can_cast(from_.dtype if isinstance(from_, Tensor) else from_, to, casting=casting)
+
+
+@implements("shares_memory", "may_share_memory")
+def _shares_memory(a, b, /, max_work=None):
+    arrays = [x.array if isinstance(x, Tensor) else x for x in (a, b)]
+    return backend_among((a, b)).shares_memory(*arrays)
+
+
+@implements("array_repr", "array_str", "array2string")
+def _text(a, *args, **kwargs):
+    return repr(a)
+
+
+# -- ufuncs that are several operations --------------------------------------------------------------------------------
+
+
+def _cbrt(x):
+    x = tensor_of(x)
+    return F["sign"](x) * F["abs"](x) ** (1 / 3)
+
+
+def _divmod(x1, x2):
+    return F["floor_divide"](x1, x2), F["remainder"](x1, x2)
+
+
+# name of a numpy ufunc -> function of Tensors
+UFUNCS = {
+    "cbrt": _cbrt,
+    "deg2rad": lambda x: x * (math.pi / 180),
+    "degrees": lambda x: x * (180 / math.pi),
+    "divmod": _divmod,
+    "exp2": lambda x: F["pow"](2.0, x),
+    "fabs": lambda x: F["abs"](x),
+    "float_power": lambda x1, x2: F["pow"](x1, x2),
+    "rad2deg": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
+    "rint": lambda x: F["round"](x),
+}
+
+
+def _axes(axis, ndim):
+    return tuple([a % ndim for a in (axis if isinstance(axis, list | tuple) else (axis,))])

@@ -1,0 +1,271 @@
+"""NumPy's products, numpy.linalg and numpy.fft on Tensors, with NumPy's signatures.
+
+May import: _numpy_functions, numpy.
+"""
+
+from arraygrad._numpy_functions import F, implements, refuse, tensor_of, tensors
+
+__all__ = []
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+@implements("dot")
+def _dot(a, b, out=None):
+    refuse("dot", out=(out, "use the result that is returned"))
+    a, b = tensors(a, b)
+    return a.dot(b)
+
+
+@implements("vdot")
+def _vdot(a, b, /):
+    a, b = tensors(a, b)
+    return F["vecdot"](a.ravel(), b.ravel())
+
+
+@implements("inner")
+def _inner(a, b, /):
+    a, b = tensors(a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    return F["tensordot"](a, b, axes=((a.ndim - 1,), (b.ndim - 1,)))
+
+
+@implements("outer")
+def _outer(a, b, out=None):
+    refuse("outer", out=(out, "use the result that is returned"))
+    a, b = tensors(a, b)
+    return a.reshape((-1, 1)) * b.reshape((1, -1))
+
+
+@implements("linalg.outer")
+def _linalg_outer(x1, x2, /):
+    return F["outer"](*tensors(x1, x2))
+
+
+@implements("tensordot", "linalg.tensordot")
+def _tensordot(a, b, axes=2):
+    a, b = tensors(a, b)
+    if not isinstance(axes, int):
+        axes = tuple([tuple(i) if isinstance(i, list | tuple) else (i,) for i in axes])
+    return F["tensordot"](a, b, axes=axes)
+
+
+@implements("kron")
+def _kron(a, b):
+    a, b = tensors(a, b)
+    ndim = max(a.ndim, b.ndim)
+    rows = (1,) * (ndim - a.ndim) + a.shape
+    columns = (1,) * (ndim - b.ndim) + b.shape
+    left = a.reshape([n for pair in zip(rows, (1,) * ndim, strict=True) for n in pair])
+    right = b.reshape([n for pair in zip((1,) * ndim, columns, strict=True) for n in pair])
+    return (left * right).reshape([m * n for m, n in zip(rows, columns, strict=True)])
+
+
+@implements("cross")
+def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    a, b = tensors(a, b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    result = F["cross"](F["moveaxis"](a, axisa, -1), F["moveaxis"](b, axisb, -1), axis=-1)
+    return F["moveaxis"](result, -1, axisc)
+
+
+@implements("linalg.cross")
+def _linalg_cross(x1, x2, /, *, axis=-1):
+    x1, x2 = tensors(x1, x2)
+    return F["cross"](x1, x2, axis=axis)
+
+
+@implements("linalg.vecdot")
+def _vecdot(x1, x2, /, *, axis=-1):
+    x1, x2 = tensors(x1, x2)
+    return F["vecdot"](x1, x2, axis=axis)
+
+
+@implements("linalg.matmul")
+def _matmul(x1, x2, /):
+    x1, x2 = tensors(x1, x2)
+    return x1 @ x2
+
+
+@implements("linalg.multi_dot")
+def _multi_dot(arrays, *, out=None):
+    refuse("linalg.multi_dot", out=(out, "use the result that is returned"))
+    result, *others = tensors(*arrays)
+    for other in others:
+        result = result @ other
+    return result
+
+
+@implements("linalg.diagonal")
+def _linalg_diagonal(x, /, *, offset=0):
+    return F["diagonal"](tensor_of(x), offset=offset)
+
+
+@implements("linalg.trace")
+def _linalg_trace(x, /, *, offset=0, dtype=None):
+    return F["trace"](tensor_of(x), offset=offset, dtype=dtype)
+
+
+@implements("linalg.matrix_transpose")
+def _linalg_matrix_transpose(x, /):
+    return F["matrix_transpose"](tensor_of(x))
+
+
+# -- numpy.linalg ------------------------------------------------------------------------------------------------------
+
+
+@implements("linalg.solve")
+def _solve(a, b):
+    return F["solve"](*tensors(a, b))
+
+
+@implements("linalg.inv")
+def _inv(a):
+    return F["inv"](tensor_of(a))
+
+
+@implements("linalg.det")
+def _det(a):
+    return F["det"](tensor_of(a))
+
+
+@implements("linalg.slogdet")
+def _slogdet(a):
+    return F["slogdet"](tensor_of(a))
+
+
+@implements("linalg.cholesky")
+def _cholesky(a, /, *, upper=False):
+    return F["cholesky"](tensor_of(a), upper=upper)
+
+
+@implements("linalg.qr")
+def _qr(a, mode="reduced"):
+    if mode not in ("reduced", "complete"):
+        raise TypeError(f"numpy.linalg.qr: mode={mode!r} is not supported for Tensors: take 'reduced' or 'complete'")
+    return F["qr"](tensor_of(a), mode=mode)
+
+
+@implements("linalg.svd")
+def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+    a = tensor_of(a)
+    return F["svd"](a, full_matrices=full_matrices) if compute_uv else F["svdvals"](a)
+
+
+@implements("linalg.svdvals")
+def _svdvals(x, /):
+    return F["svdvals"](tensor_of(x))
+
+
+def _lower(name, a, UPLO):
+    """The Hermitian matrix that numpy reads out of one triangle of `a`, as the standard's functions read it."""
+    if UPLO not in ("L", "l", "U", "u"):
+        raise ValueError(f"numpy.linalg.{name}: UPLO must be 'L' or 'U', got {UPLO!r}")
+    a = tensor_of(a)
+    if UPLO in ("L", "l"):
+        return a
+    upper = F["matrix_transpose"](a)
+    return upper.conj()
+
+
+@implements("linalg.eigh")
+def _eigh(a, UPLO="L"):
+    return F["eigh"](_lower("eigh", a, UPLO))
+
+
+@implements("linalg.eigvalsh")
+def _eigvalsh(a, UPLO="L"):
+    return F["eigvalsh"](_lower("eigvalsh", a, UPLO))
+
+
+@implements("linalg.eig")
+def _eig(a):
+    return F["eig"](tensor_of(a))
+
+
+@implements("linalg.eigvals")
+def _eigvals(a):
+    return F["eigvals"](tensor_of(a))
+
+
+@implements("linalg.pinv")
+def _pinv(a, rcond=None, hermitian=False, *, rtol=None):
+    return F["pinv"](tensor_of(a), rtol=rcond if rtol is None else rtol)
+
+
+@implements("linalg.matrix_power")
+def _matrix_power(a, n):
+    return F["matrix_power"](tensor_of(a), n)
+
+
+@implements("linalg.matrix_rank")
+def _matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
+    refuse("linalg.matrix_rank", tol=(tol, "give rtol="))
+    return F["matrix_rank"](tensor_of(A), rtol=rtol)
+
+
+@implements("linalg.matrix_norm")
+def _matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    return F["matrix_norm"](tensor_of(x), keepdims=keepdims, ord=ord)
+
+
+@implements("linalg.vector_norm")
+def _vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    return F["vector_norm"](tensor_of(x), axis=axis, keepdims=keepdims, ord=ord)
+
+
+@implements("linalg.norm")
+def _norm(x, ord=None, axis=None, keepdims=False):
+    x = tensor_of(x)
+    if axis is None and ord is None:
+        return F["vector_norm"](x, axis=None, keepdims=keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, list | tuple) else (axis,)
+    if len(axes) == 1:
+        return F["vector_norm"](x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ValueError("numpy.linalg.norm: improper number of dimensions to norm")
+    a, b = [i % x.ndim for i in axes]
+    if a == b:
+        raise ValueError("numpy.linalg.norm: duplicate axes given")
+    result = F["matrix_norm"](F["moveaxis"](x, (a, b), (-2, -1)), ord="fro" if ord is None else ord)
+    if keepdims:
+        result = result.reshape([1 if i in (a, b) else n for i, n in enumerate(x.shape)])
+    return result
+
+
+# -- numpy.fft ---------------------------------------------------------------------------------------------------------
+
+
+def _one_axis(name):
+    def transform(a, n=None, axis=-1, norm=None, out=None):
+        refuse(f"fft.{name}", out=(out, "use the result that is returned"))
+        return F[name](tensor_of(a), n=n, axis=axis, norm="backward" if norm is None else norm)
+
+    return transform
+
+
+def _many_axes(name, default_axes=None):
+    def transform(a, s=None, axes=default_axes, norm=None, out=None):
+        refuse(f"fft.{name}", out=(out, "use the result that is returned"))
+        return F[name](tensor_of(a), s=s, axes=axes, norm="backward" if norm is None else norm)
+
+    return transform
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    implements(f"fft.{_name}")(_one_axis(_name))
+for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
+    implements(f"fft.{_name}")(_many_axes(_name))
+    implements(f"fft.{_name[:-1]}2")(_many_axes(_name, (-2, -1)))
+
+
+@implements("fft.fftshift")
+def _fftshift(x, axes=None):
+    return F["fftshift"](tensor_of(x), axes=axes)
+
+
+@implements("fft.ifftshift")
+def _ifftshift(x, axes=None):
+    return F["ifftshift"](tensor_of(x), axes=axes)

@@ -1,0 +1,19 @@
+# May cimport: engine.*, op, value, nodes.
+from libc.stdint cimport uint64_t
+from arraygrad.nodes cimport OpNode
+from arraygrad.op cimport Op
+from arraygrad.value cimport Backend, TensorBase
+
+cpdef object apply_op(Op op, tuple args, Backend backend=*)
+cdef object unary(Op op, object x)
+cdef object binary(Op op, object a, object b)
+cdef int record(Op op, tuple args, object result, Backend backend) except -1
+cdef int connect(OpNode node, TensorBase t) except -1
+cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Backend backend) except -1
+cdef int keep_args(OpNode node, Op op, object args) except -1
+cdef int refresh(TensorBase t) except -1
+cdef object to_raw(object arg)
+cdef bint has_tensor(object items) except -1
+cdef bint wants_grad(object arg) except -1
+cdef Backend backend_in(object args, Op op)
+cdef object mixed(Op op, Backend a, Backend b)

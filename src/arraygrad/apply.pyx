@@ -1,0 +1,553 @@
+# The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
+# May import: engine.*, op, value, nodes.
+import numbers
+
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.node cimport Node, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY, NODE_SAVES
+from arraygrad.nodes cimport AccumulateGrad, OpNode, accumulator_of
+from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT
+from arraygrad.value cimport (
+    Backend, Extra, Storage, TensorBase, Value, find_backend, join, need_extra, new_tensor, registered, wrap,
+)
+
+
+cdef inline int connect(OpNode node, TensorBase t) except -1:
+    """Append the edge to where the Tensor's gradient goes."""
+    cdef Node target = None
+    cdef int nr = 0
+    if t is not None and t.tracked:
+        if t.extra is not None:
+            refresh(t)
+        target = t.grad_fn_
+        if target is None:
+            target = accumulator_of(t)
+        else:
+            nr = t.output_nr_
+        target.flags |= NODE_HAS_PARENT
+        if target.topo >= node.topo:
+            node.topo = target.topo + 1
+        if not t.value.meta.is_complex and node.meta is not None:
+            node.flags |= NODE_REALIFY          # has an effect only where a gradient is complex
+    if node.n_edges == 0:
+        node.e0 = target
+        node.n0 = nr
+    elif node.n_edges == 1:
+        node.e1 = target
+        node.n1 = nr
+    else:
+        return node.add_edge(target, nr)
+    node.n_edges += 1
+    return 0
+
+
+cdef inline object slot_of(object arg):
+    """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
+    if isinstance(arg, TensorBase):
+        return (<TensorBase>arg).value
+    if type(arg) is list or type(arg) is tuple:
+        for item in arg:
+            if isinstance(item, TensorBase):
+                return [slot_of(item) for item in arg]
+    return arg
+
+
+cdef object meta_of(object arg, Backend backend):
+    if isinstance(arg, TensorBase):
+        return (<TensorBase>arg).value.meta
+    if type(arg) is list or type(arg) is tuple:
+        return [meta_of(item, backend) for item in arg]
+    if type(arg) is backend.array_type:
+        return backend.meta(arg)
+    return None
+
+
+cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Backend backend) except -1:
+    """Fill the node's slots with what the rules of the needed inputs ask for."""
+    cdef Py_ssize_t k
+    cdef object slot
+    cdef list slots = None
+    cdef bint keeps = False
+    if op.saves_in_list:
+        slots = [None] * op.n_saves
+    for k in range(op.n_saves):
+        if not op.save_for[k] & needs:
+            continue
+        if op.save_kind[k] == SAVE_ANS:
+            slot = tuple([(<TensorBase>t).value for t in result]) if op.multi else (<TensorBase>result).value
+            keeps = True
+        elif op.save_kind[k] == SAVE_INPUT:
+            slot = slot_of(args[op.save_pos[k]])
+            keeps = True
+        elif op.save_pos[k] < 0:
+            slot = tuple([(<TensorBase>t).value.meta for t in result]) if op.multi else (<TensorBase>result).value.meta
+        else:
+            slot = meta_of(args[op.save_pos[k]], backend)
+        if slots is not None:
+            slots[k] = slot
+        elif k == 0:
+            node.s0 = slot
+        elif k == 1:
+            node.s1 = slot
+        else:
+            node.s2 = slot
+    if slots is not None:
+        node.s0 = slots
+    if keeps:
+        node.flags |= NODE_SAVES
+    return 0
+
+
+cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
+    if isinstance(arg, TensorBase):
+        keeps[0] = True
+        return (<TensorBase>arg).value
+    return arg
+
+
+cdef int keep_args(OpNode node, Op op, object args) except -1:
+    """Keep the call's static parameters for rules that ask for one; no array that has a slot of its own."""
+    cdef Py_ssize_t i
+    cdef bint keeps = False
+    cdef list kept = [None] * len(args)
+    for i in op.static_positions:
+        kept[i] = arg_slot(args[i], op, i, &keeps)
+    node.args = kept
+    if keeps:
+        node.flags |= NODE_SAVES
+    return 0
+
+
+# Operations on one and two arrays: the hot path
+
+cdef object unary(Op op, object x):
+    cdef TensorBase t, out
+    cdef Value v
+    cdef Backend backend
+    cdef object r
+    cdef uint32_t flags = 0
+    cdef OpNode node
+    if not isinstance(x, TensorBase):
+        x = wrap(x, find_backend(x))
+    t = <TensorBase>x
+    v = t.value
+    backend = <Backend>v.meta.ops
+    r = backend.unary(op, v.raw, &flags)
+    if r is None:
+        r = backend.wrap_raw(backend.call(op, (v.raw,)))
+    out = new_tensor(r, backend.meta_like(r, v.meta, None))
+    if op.may_view:
+        note_view(out, t, op, (x,), backend)
+    if t.tracked or t.extra is not None:
+        if t.extra is not None:
+            refresh(t)
+        if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
+            node = OpNode.__new__(OpNode)
+            node.op = op
+            node.meta = out.value.meta
+            node.flags = flags
+            connect(node, t)
+            if op.n_saves:
+                save(node, op, (x,), out, 1, backend)
+            out.grad_fn_ = node
+            out.tracked = True
+    return out
+
+
+cdef object other_operand(Op op, object x, Backend backend):
+    """The raw form of an operand that is no Tensor: scalar or array of the same backend. NotImplemented if neither."""
+    if type(x) is backend.array_type:
+        return x
+    if isinstance(x, (bool, int, float, complex)):
+        return x
+    if isinstance(x, numbers.Number) or hasattr(type(x), "item") and getattr(x, "ndim", None) == 0:
+        return backend.scalar(x)
+    if hasattr(type(x), "__array_namespace__") or hasattr(type(x), "__array__") or hasattr(type(x), "__dlpack__"):
+        other = find_backend(x)
+        if other is backend:
+            return x
+        raise mixed(op, backend, other)
+    return NotImplemented
+
+
+cdef object mixed(Op op, Backend a, Backend b):
+    return TypeError(f"{op.name}: operands on two backends, {a.name} and {b.name}; convert one of them explicitly, "
+                     f"e.g. arraygrad.asarray over an array made by the other library")
+
+
+cdef object binary(Op op, object a, object b):
+    cdef TensorBase ta = None
+    cdef TensorBase tb = None
+    cdef TensorBase out
+    cdef GradMeta ma = None
+    cdef GradMeta mb = None
+    cdef Backend backend
+    cdef object ra, rb, r
+    cdef uint32_t flags = 0
+    cdef uint64_t needs = 0
+    cdef OpNode node
+    if isinstance(a, TensorBase):
+        ta = <TensorBase>a
+        ma = ta.value.meta
+        ra = ta.value.raw
+        backend = <Backend>ma.ops
+        if isinstance(b, TensorBase):
+            tb = <TensorBase>b
+            mb = tb.value.meta
+            rb = tb.value.raw
+            if mb.ops is not backend:
+                raise mixed(op, backend, <Backend>mb.ops)
+        elif type(b) is float or type(b) is backend.array_type:
+            rb = b
+        else:
+            rb = other_operand(op, b, backend)
+            if rb is NotImplemented:
+                return NotImplemented
+    elif isinstance(b, TensorBase):
+        tb = <TensorBase>b
+        mb = tb.value.meta
+        rb = tb.value.raw
+        backend = <Backend>mb.ops
+        if type(a) is float or type(a) is backend.array_type:
+            ra = a
+        else:
+            ra = other_operand(op, a, backend)
+            if ra is NotImplemented:
+                return NotImplemented
+    else:
+        return binary_raw(op, a, b)
+    r = backend.binary(op, ra, rb, &flags)
+    if r is None:
+        r = backend.wrap_raw(backend.call(op, (ra, rb)))
+    out = new_tensor(r, backend.meta_like(r, ma, mb))
+    if ta is not None and ta.extra is not None:
+        refresh(ta)
+    if tb is not None and tb.extra is not None:
+        refresh(tb)
+    if ta is not None and ta.tracked:
+        needs = 1
+    if tb is not None and tb.tracked:
+        needs |= 2
+    if needs and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
+        node = OpNode.__new__(OpNode)
+        node.op = op
+        node.meta = out.value.meta
+        node.flags = flags
+        connect(node, ta)
+        connect(node, tb)
+        if op.n_saves:
+            save(node, op, (a, b), out, needs, backend)
+        out.grad_fn_ = node
+        out.tracked = True
+    return out
+
+
+cdef object binary_raw(Op op, object a, object b):
+    """Two operands of which none is a Tensor (namespace functions): the first array is wrapped."""
+    if isinstance(a, (bool, int, float, complex)):
+        if isinstance(b, (bool, int, float, complex)):
+            raise TypeError(f"{op.name}: expected at least one array, but got {type(a).__name__} and "
+                            f"{type(b).__name__}")
+        return binary(op, a, wrap(b, find_backend(b)))
+    return binary(op, wrap(a, find_backend(a)), b)
+
+
+# Any operation
+
+cdef Backend backend_in(object args, Op op):
+    """The backend of the Tensors among the arguments (inside lists and tuples too), None if there are none."""
+    cdef Backend found = None
+    cdef Backend other
+    for arg in args:
+        if isinstance(arg, TensorBase):
+            other = <Backend>(<TensorBase>arg).value.meta.ops
+        elif type(arg) is tuple or type(arg) is list:
+            other = backend_in(arg, op)
+        else:
+            continue
+        if found is None:
+            found = other
+        elif other is not None and other is not found:
+            raise mixed(op, found, other)
+    return found
+
+
+cdef Backend raw_backend_in(object args):
+    """The backend of the first raw array among the arguments."""
+    cdef Backend found
+    for arg in args:
+        if type(arg) is tuple or type(arg) is list:
+            found = raw_backend_in(arg)
+            if found is not None:
+                return found
+        elif registered(type(arg)) is not None:
+            return registered(type(arg))
+        elif hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
+            return find_backend(arg)
+    return None
+
+
+cdef object to_raw(object arg):
+    """An argument with every Tensor in it replaced by its raw array."""
+    if isinstance(arg, TensorBase):
+        return (<TensorBase>arg).value.raw
+    if type(arg) is tuple:
+        return tuple([to_raw(item) for item in arg]) if has_tensor(arg) else arg
+    if type(arg) is list:
+        return [to_raw(item) for item in arg] if has_tensor(arg) else arg
+    if type(arg) is slice and (isinstance(arg.start, TensorBase) or isinstance(arg.stop, TensorBase)
+                               or isinstance(arg.step, TensorBase)):
+        return slice(*[s.__index__() if isinstance(s, TensorBase) else s for s in (arg.start, arg.stop, arg.step)])
+    return arg
+
+
+cdef bint has_tensor(object items) except -1:
+    for item in items:
+        if isinstance(item, TensorBase):
+            return True
+        if (type(item) is tuple or type(item) is list) and has_tensor(item):
+            return True
+        if type(item) is slice and (isinstance(item.start, TensorBase) or isinstance(item.stop, TensorBase)):
+            return True
+    return False
+
+
+cdef bint wants_grad(object arg) except -1:
+    if isinstance(arg, TensorBase):
+        if (<TensorBase>arg).extra is not None:
+            refresh(<TensorBase>arg)
+        return (<TensorBase>arg).tracked
+    if type(arg) is tuple or type(arg) is list:
+        for item in arg:
+            if wants_grad(item):
+                return True
+    return False
+
+
+cpdef object apply_op(Op op, tuple args, Backend backend=None):
+    """Run an operation on its bound parameters and record it.
+
+    Parameters
+    ----------
+    op : Op
+    args : tuple
+        Every parameter in order (Op.bind): Tensors, raw arrays, scalars, static parameters.
+    backend : Backend, optional
+        Where the arguments hold no array (creation functions); taken from the arguments otherwise.
+
+    Returns
+    -------
+    Tensor, or a (named) tuple of Tensors
+
+    Raises
+    ------
+    TypeError
+        If arrays of two backends meet, or if a Tensor that requires grad stands where the operation has no
+        derivative (nothing is dropped silently).
+    """
+    cdef object result, raw
+    if op.n_arrays == 1 and backend is None:
+        return unary(op, args[0])
+    if op.n_arrays == 2 and backend is None:
+        result = binary(op, args[0], args[1])
+        if result is NotImplemented:
+            raise TypeError(f"{op.name}: expected arrays or scalars, but got {type(args[0]).__name__} and "
+                            f"{type(args[1]).__name__}")
+        return result
+    found = backend_in(args, op)
+    if found is None:
+        found = backend if backend is not None else raw_backend_in(args)
+        if found is None:
+            raise TypeError(f"{op.name}: expected at least one array among the arguments")
+    elif backend is not None and found is not backend:
+        raise mixed(op, <Backend>found, backend)
+    return run(op, args, <Backend>found)
+
+
+cdef object run(Op op, tuple args, Backend backend):
+    cdef tuple raws = tuple([to_raw(arg) for arg in args])
+    cdef object raw = backend.call(op, raws)
+    cdef object result
+    raws = None
+    if op.multi:
+        result = tuple([wrap(backend.wrap_raw(r), backend) for r in raw])
+        record(op, args, result, backend)
+        if op.may_view and backend.mutable and args and isinstance(args[0], TensorBase):
+            for out in result:
+                note_view(<TensorBase>out, <TensorBase>args[0], None, None, backend)
+        return result if op.result_type is None else op.result_type(*result)
+    raw = backend.wrap_raw(raw)
+    if type(raw) is not backend.array_type and not isinstance(raw, backend.array_type):
+        return raw                      # bool, dtype, tuple of ints, ...: no array
+    if args and isinstance(args[0], TensorBase):
+        result = new_tensor(raw, backend.meta_like(raw, (<TensorBase>args[0]).value.meta, None))
+        if op.may_view:
+            note_view(<TensorBase>result, <TensorBase>args[0], op, args, backend)
+    else:
+        result = wrap(raw, backend)
+    record(op, args, result, backend)
+    return result
+
+
+cdef int record(Op op, tuple args, object result, Backend backend) except -1:
+    """Make the node of an operation that ran, if some input with a rule requires grad."""
+    cdef uint64_t needs = 0
+    cdef Py_ssize_t k, i
+    cdef OpNode node
+    cdef TensorBase out
+    cdef list metas
+    cdef bint floating = False
+    if not thread_state().grad_mode:
+        return 0
+    if not op.differentiable:
+        if op.kind == "general" and not op.zero:
+            for i in range(len(args)):
+                if wants_grad(args[i]):
+                    raise undifferentiable(op, i)
+        return 0
+    for k in range(len(op.inputs)):
+        if wants_grad(args[op.inputs[k]]):
+            needs |= <uint64_t>1 << k
+    if op.kind != "zero" and op.kind != "nondifferentiable":
+        for i in range(len(args)):
+            if i not in op.inputs and wants_grad(args[i]):
+                raise undifferentiable(op, i)
+    if needs == 0:
+        return 0
+    if op.multi:
+        metas = []
+        for out in result:
+            metas.append(out.value.meta)
+            floating = floating or out.value.meta.is_floating
+        if not floating:
+            return 0
+    elif not (<TensorBase>result).value.meta.is_floating:
+        return 0
+    node = OpNode.__new__(OpNode)
+    node.op = op
+    if op.multi:
+        node.n_inputs = <int>len(metas)
+        node.meta = metas[0] if len(metas) == 1 else tuple(metas)
+    else:
+        node.meta = (<TensorBase>result).value.meta
+        if backend.plain((<TensorBase>result).value.raw):
+            node.flags = NODE_FAST
+    if op.sequence >= 0:
+        connect_all(node, args[op.sequence])
+    else:
+        for i in op.inputs:
+            connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
+    save(node, op, args, result, needs, backend)
+    if op.keeps_args:
+        keep_args(node, op, args)
+    if op.multi:
+        for i in range(len(result)):
+            out = <TensorBase>result[i]
+            if out.value.meta.is_floating:
+                out.grad_fn_ = node
+                out.output_nr_ = <int>i
+                out.tracked = True
+    else:
+        (<TensorBase>result).grad_fn_ = node
+        (<TensorBase>result).tracked = True
+    return 0
+
+
+cdef int connect_all(OpNode node, object items) except -1:
+    """Edges for a list of arrays; the further ones are built as one tuple."""
+    cdef list more = []
+    cdef Py_ssize_t i
+    cdef OpNode probe = OpNode.__new__(OpNode)
+    cdef TensorBase t
+    probe.meta = node.meta
+    for i in range(len(items)):
+        t = <TensorBase>items[i] if isinstance(items[i], TensorBase) else None
+        if i < 2:
+            connect(node, t)
+            continue
+        probe.n_edges = 0
+        probe.e0 = None
+        connect(probe, t)
+        more.append(probe.e0)
+        more.append(probe.n0)
+        node.n_edges += 1
+    if more:
+        node.more = tuple(more)
+    if probe.topo > node.topo:
+        node.topo = probe.topo
+    node.flags |= probe.flags & NODE_REALIFY
+    return 0
+
+
+cdef object undifferentiable(Op op, Py_ssize_t i):
+    return TypeError(f"{op.name}: argument {op.params[i]!r} requires grad, but {op.name} has no derivative with respect "
+                     f"to it; pass {op.params[i]}.detach() if its gradient is not wanted")
+
+
+
+# Views
+
+cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
+    """If the result shares its memory with the input, remember how it was made from it."""
+    cdef Extra e
+    if not backend.mutable or not backend.shares_memory(out.value.raw, base.value.raw):
+        return 0
+    join(out.value, base.value)
+    e = need_extra(out)
+    e.parent = base
+    e.seen = base.value.storage.history
+    if op is None:
+        e.forbidden = ("This view is the output of a function that returns multiple views. Such functions do not allow "
+                       "the output views to be modified inplace. Replace the in-place operation by an out-of-place one.")
+    else:
+        e.view_op = op
+        e.view_args = args[1:]
+        if not thread_state().grad_mode:
+            e.forbidden = "no_grad"
+    return 0
+
+
+# Note [Views and in-place writes]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# A view remembers the Tensor it was made from and the operation. A recorded write through it
+# (1) gives the view the history of what was written, then
+# (2) gives its parent a new history, ViewWriteBackward: "the old parent with this region replaced by the view", and so
+#     on up to the Tensor that is no view. Other views of it are now behind:
+# (3) Storage.history counts such writes, and a view whose `seen` is older applies its view operation to its parent's
+#     new history before it is used (`refresh`).
+# Guarded by test_VW1_* to test_VW3_*.
+cdef int refresh(TensorBase t) except -1:
+    """Derive a view's history anew if its memory was written through another Tensor (3)."""
+    cdef Extra e = t.extra
+    cdef Storage s
+    cdef OpNode node
+    if e.parent is None or e.view_op is None:
+        return 0
+    s = t.value.storage
+    if s is None or e.seen == s.history:
+        return 0
+    e.seen = s.history
+    if e.parent.extra is not None:
+        refresh(e.parent)
+    if not e.parent.tracked or not t.value.meta.is_floating:
+        return 0
+    t.grad_fn_ = view_node(t, e)
+    t.output_nr_ = 0
+    t.tracked = True
+    return 0
+
+
+cdef OpNode view_node(TensorBase t, Extra e):
+    cdef OpNode node = OpNode.__new__(OpNode)
+    cdef tuple args = (e.parent,) + e.view_args
+    cdef Backend backend = <Backend>t.value.meta.ops
+    node.op = e.view_op
+    node.meta = t.value.meta
+    for i in e.view_op.inputs:
+        connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
+    save(node, e.view_op, args, t, 1, backend)
+    if e.view_op.keeps_args:
+        keep_args(node, e.view_op, args)
+    return node

@@ -1,0 +1,136 @@
+"""Which backend serves which array: the lazy registry behind `arraygrad.tensor.backend_of`.
+
+May import: tensor, and the modules of this package when an array of their library is first seen.
+
+The core keeps a dict from array type to Backend. For a type it does not know it calls `backend_for` once; what that
+returns is registered, so an array library is imported by whoever makes its arrays and never by arraygrad. A module
+here named as the library (`numpy`, `array_api_strict` in `strict`) knows its quirks; any other library whose arrays
+speak the Array API is served by `generic`.
+"""
+
+import importlib
+import importlib.util
+
+from arraygrad.tensor import register_backend, set_backend_finder
+
+__all__ = ["backend_for", "library_of", "raw_namespace", "set_namespace_hook"]
+
+# Root module of an array's type -> library, where the two differ.
+_ROOTS = {"jaxlib": "jax"}
+
+# Library -> module of this package, where the two differ.
+_MODULES = {"array_api_strict": "strict"}
+
+# Library -> its Array-API namespace, where that is not the library's own top-level module.
+_NAMESPACES = {
+    "cupy": "array_api_compat.cupy",
+    "torch": "array_api_compat.torch",
+    "dask": "array_api_compat.dask.array",
+    "jax": "jax.numpy",
+}
+
+# Arrays of these do not say `__array_namespace__` themselves.
+_WITHOUT_METHOD = frozenset(("cupy", "torch", "dask"))
+
+_namespace_hook = None
+_attached = []  # (backend, library) of every backend so far
+
+
+def set_namespace_hook(hook):
+    """Set hook(backend, library), which gives each backend, old and new, the namespaces that rules and users see."""
+    global _namespace_hook
+    _namespace_hook = hook
+    for backend, library in _attached:
+        hook(backend, library)
+
+
+def backend_for(obj):
+    """The Backend that serves arrays of type(obj), made and registered if need be.
+
+    Raises
+    ------
+    TypeError
+        If `obj` is no array, or an array that can't be differentiated as it is (a masked array, numpy.matrix or
+        another subclass of numpy.ndarray; objects instead of numbers). The text names the class and the way out.
+    """
+    cls = type(obj)
+    library = library_of(cls)
+    if library is None:
+        raise TypeError(_no_array(obj))
+    own = _module_for(library)
+    if own is not None:
+        return own.register(obj)
+    from arraygrad.backends import generic
+
+    return generic.register(obj, library, raw_namespace(library))
+
+
+def attach(backend, library, array_type):
+    """Register `backend` for `array_type` and give it its namespaces. For the modules of this package."""
+    register_backend(array_type, backend)
+    _attached.append((backend, library))
+    if _namespace_hook is not None:
+        _namespace_hook(backend, library)
+    return backend
+
+
+def library_of(cls):
+    """Name of the array library that `cls` belongs to ("numpy", "torch", ...), or None if it is no array type."""
+    for base in cls.__mro__:
+        root = base.__module__.partition(".")[0]
+        if base.__name__ == "ndarray" and root == "numpy":
+            return "numpy"
+        library = _ROOTS.get(root, root)
+        if library in _WITHOUT_METHOD and base.__name__ in ("ndarray", "Tensor", "Array"):
+            return library
+    if hasattr(cls, "__array_namespace__") and not _is_scalar_type(cls):
+        root = cls.__module__.partition(".")[0]
+        return _ROOTS.get(root, root)
+    return None
+
+
+def raw_namespace(library):
+    """The library's own Array-API namespace, array-api-compat's where it has one.
+
+    Raises
+    ------
+    ImportError
+        If the library, or array-api-compat where that is needed, is not installed.
+    """
+    own = _module_for(library)
+    if own is not None and hasattr(own, "raw_namespace"):
+        return own.raw_namespace()
+    return importlib.import_module(_NAMESPACES.get(library, library))
+
+
+def _module_for(library):
+    """The module of this package that knows `library`, or None."""
+    name = f"{__name__}.{_MODULES.get(library, library)}"
+    if not library.isidentifier() or importlib.util.find_spec(name) is None:
+        return None
+    module = importlib.import_module(name)
+    return module if hasattr(module, "register") else None
+
+
+def _is_scalar_type(cls):
+    # NumPy's scalars have __array_namespace__ too, but they are constants of whatever backend they meet.
+    return any(base.__module__ == "numpy" and base.__name__ == "generic" for base in cls.__mro__)
+
+
+def _no_array(obj):
+    cls = type(obj)
+    name = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    if isinstance(obj, list | tuple):
+        return (
+            f"expected an array or a Tensor, got a {name}: make it one with arraygrad.asarray(...) (nested lists of "
+            "Tensors are stacked)"
+        )
+    if isinstance(obj, str | bytes):
+        return f"expected an array or a Tensor of numbers, got a {name}"
+    return (
+        f"expected an array or a Tensor, got {name}: it has no __array_namespace__, so no array library is known to "
+        "serve it; convert it to a NumPy, CuPy, PyTorch, JAX or other Array-API array first"
+    )
+
+
+set_backend_finder(backend_for)

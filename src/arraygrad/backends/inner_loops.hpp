@@ -1,0 +1,123 @@
+// Inner loops over plain memory, and the floating-point error state around them.
+// May include: the C++ library. Knows neither Python objects nor NumPy.
+#pragma once
+#include <cfenv>
+#include <cstddef>
+
+#if defined(__SSE__) || defined(_M_X64)
+#include <xmmintrin.h>
+#define ARRAYGRAD_SSE 1
+#endif
+
+#if defined(__GNUC__)
+#define ARRAYGRAD_BARRIER() __asm__ volatile("" ::: "memory")
+#else
+#define ARRAYGRAD_BARRIER() ((void)0)
+#endif
+
+namespace arraygrad {
+
+// The error bits that NumPy reports, in NumPy's numbering (NPY_FPE_*).
+enum { FPE_DIVIDE = 1, FPE_OVER = 2, FPE_UNDER = 4, FPE_INVALID = 8 };
+
+#ifdef ARRAYGRAD_SSE
+
+// float32 and float64 arithmetic is SSE here, so its status register is the whole state: reading it takes 2 ns where
+// fetestexcept also asks the x87 unit. Bits: invalid 1, denormal operand 2, divide 4, overflow 8, underflow 16.
+static const unsigned SSE_REPORTED = 1u | 4u | 8u | 16u;
+
+static inline void fp_begin() {
+    unsigned csr = _mm_getcsr();
+    if (csr & SSE_REPORTED) _mm_setcsr(csr & ~0x3fu);
+    ARRAYGRAD_BARRIER();
+}
+
+static inline int fp_end() {
+    ARRAYGRAD_BARRIER();
+    unsigned csr = _mm_getcsr();
+    if (!(csr & SSE_REPORTED)) return 0;
+    _mm_setcsr(csr & ~0x3fu);
+    return ((csr & 4u) ? FPE_DIVIDE : 0) | ((csr & 8u) ? FPE_OVER : 0) | ((csr & 16u) ? FPE_UNDER : 0) |
+           ((csr & 1u) ? FPE_INVALID : 0);
+}
+
+#else
+
+static const int FENV_REPORTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID;
+
+static inline void fp_begin() {
+    std::feclearexcept(FENV_REPORTED);
+    ARRAYGRAD_BARRIER();
+}
+
+static inline int fp_end() {
+    ARRAYGRAD_BARRIER();
+    int set = std::fetestexcept(FENV_REPORTED);
+    if (!set) return 0;
+    std::feclearexcept(FENV_REPORTED);
+    return ((set & FE_DIVBYZERO) ? FPE_DIVIDE : 0) | ((set & FE_OVERFLOW) ? FPE_OVER : 0) |
+           ((set & FE_UNDERFLOW) ? FPE_UNDER : 0) | ((set & FE_INVALID) ? FPE_INVALID : 0);
+}
+
+#endif
+
+// A ufunc's inner loop, as PyUFuncObject.functions holds it.
+typedef void (*loop_fn)(char**, const std::ptrdiff_t*, const std::ptrdiff_t*, void*);
+
+// Loops for float32, float64, complex64, complex128, in this order.
+enum { SLOT_F32 = 0, SLOT_F64 = 1, SLOT_C64 = 2, SLOT_C128 = 3, N_SLOTS = 4 };
+
+struct LoopSet {
+    const char* name;       // the ufunc's, for warnings
+    void* ufunc;            // borrowed from the module that lives for ever
+    loop_fn fn[N_SLOTS];    // NULL: no loop, or it failed its check
+    void* data[N_SLOTS];
+};
+
+// What rules see of an array of one of these dtypes: aligned, native byte order.
+struct ArrayView {
+    char* data;
+    const std::ptrdiff_t* dims;
+    const std::ptrdiff_t* strides;
+    std::ptrdiff_t size;
+    int ndim;
+    int slot;
+    bool c_order, f_order;  // dense, and in which order; both for at most one axis of more than one element
+    bool writeable;
+};
+
+static inline std::ptrdiff_t item_size(int slot) {
+    static const std::ptrdiff_t sizes[N_SLOTS] = {4, 8, 8, 16};
+    return sizes[slot];
+}
+
+// Both return the error bits that the loop raised.
+static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t step, std::ptrdiff_t n) {
+    char* args[2] = {x, out};
+    std::ptrdiff_t steps[2] = {step, step};
+    fp_begin();
+    s->fn[slot](args, &n, steps, s->data[slot]);
+    return fp_end();
+}
+
+static inline int run_binary(const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b, std::ptrdiff_t sb,
+                             char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
+    char* args[3] = {a, b, out};
+    std::ptrdiff_t steps[3] = {sa, sb, so};
+    fp_begin();
+    s->fn[slot](args, &n, steps, s->data[slot]);
+    return fp_end();
+}
+
+template <typename T>
+static inline bool any_nan(const T* x, std::ptrdiff_t n) {
+    for (std::ptrdiff_t i = 0; i < n; i += 1024) {
+        std::ptrdiff_t end = i + 1024 < n ? i + 1024 : n;
+        bool nan = false;
+        for (std::ptrdiff_t j = i; j < end; j++) nan |= !(x[j] == x[j]);
+        if (nan) return true;
+    }
+    return false;
+}
+
+}  // namespace arraygrad

@@ -1,0 +1,145 @@
+// What the loops have to know of NumPy's arrays and ufuncs.
+// May include: inner_loops.hpp, NumPy's headers (included before this one by the generated code).
+#pragma once
+#include "inner_loops.hpp"
+
+namespace arraygrad {
+
+static_assert(sizeof(npy_intp) == sizeof(std::ptrdiff_t), "npy_intp and ptrdiff_t have one size in NumPy 2");
+
+static inline int slot_of_type(int typenum) {
+    switch (typenum) {
+        case NPY_FLOAT: return SLOT_F32;
+        case NPY_DOUBLE: return SLOT_F64;
+        case NPY_CFLOAT: return SLOT_C64;
+        case NPY_CDOUBLE: return SLOT_C128;
+        default: return -1;
+    }
+}
+
+static inline int type_of_slot(int slot) {
+    static const int types[N_SLOTS] = {NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+    return types[slot];
+}
+
+// Slot of an array that a loop may read: aligned, native byte order, one of our dtypes. Else -1.
+static inline int plain_slot(PyArrayObject* a) {
+    if (!(PyArray_FLAGS(a) & NPY_ARRAY_ALIGNED)) return -1;
+    PyArray_Descr* d = PyArray_DESCR(a);
+    if (d->byteorder == NPY_OPPBYTE) return -1;
+    return slot_of_type(d->type_num);
+}
+
+// The same, for an array that can be walked as one dense run: C- or F-contiguous.
+static inline int dense_slot(PyArrayObject* a) {
+    if (!(PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS))) return -1;
+    return plain_slot(a);
+}
+
+static inline bool is_run(PyArrayObject* a) {
+    return (PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) != 0;
+}
+
+// One element, or the same one everywhere (a broadcast view).
+static inline bool is_repeated(PyArrayObject* a) {
+    int nd = PyArray_NDIM(a);
+    for (int i = 0; i < nd; i++)
+        if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i) != 0) return false;
+    return true;
+}
+
+static inline bool same_dims(PyArrayObject* a, PyArrayObject* b) {
+    int nd = PyArray_NDIM(a);
+    if (nd != PyArray_NDIM(b)) return false;
+    const npy_intp *x = PyArray_DIMS(a), *y = PyArray_DIMS(b);
+    for (int i = 0; i < nd; i++)
+        if (x[i] != y[i]) return false;
+    return true;
+}
+
+// Whether two dense arrays have one shape and list their elements in the same order.
+static inline bool aligned_runs(PyArrayObject* a, PyArrayObject* b) {
+    return (PyArray_FLAGS(a) & PyArray_FLAGS(b) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) && same_dims(a, b);
+}
+
+static inline npy_intp size_of(PyArrayObject* a) {
+    npy_intp n = 1;
+    const npy_intp* d = PyArray_DIMS(a);
+    for (int i = PyArray_NDIM(a) - 1; i >= 0; i--) n *= d[i];
+    return n;
+}
+
+static inline int fill_view(PyArrayObject* a, ArrayView* v) {
+    int flags = PyArray_FLAGS(a);
+    v->slot = plain_slot(a);
+    v->data = PyArray_BYTES(a);
+    v->dims = (const std::ptrdiff_t*)PyArray_DIMS(a);
+    v->strides = (const std::ptrdiff_t*)PyArray_STRIDES(a);
+    v->ndim = PyArray_NDIM(a);
+    v->size = size_of(a);
+    v->c_order = (flags & NPY_ARRAY_C_CONTIGUOUS) != 0;
+    v->f_order = (flags & NPY_ARRAY_F_CONTIGUOUS) != 0;
+    v->writeable = (flags & NPY_ARRAY_WRITEABLE) != 0;
+    return v->slot;
+}
+
+// Whether strides run through memory without gaps or overlap, in whatever order of axes. Axes of one element don't count.
+static inline bool is_dense(PyArrayObject* a) {
+    int nd = PyArray_NDIM(a);
+    npy_intp expected = PyArray_ITEMSIZE(a);
+    unsigned long long done = 0;
+    if (size_of(a) == 0) return true;
+    for (;;) {
+        int next = -1;
+        bool left = false;
+        for (int i = 0; i < nd; i++) {
+            if (((done >> i) & 1) || PyArray_DIM(a, i) == 1) continue;
+            left = true;
+            if (PyArray_STRIDE(a, i) == expected) next = i;
+        }
+        if (!left) return true;
+        if (next < 0) return false;
+        done |= 1ull << next;
+        expected *= PyArray_DIM(a, next);
+    }
+}
+
+// Equal strides, but for axes of one element.
+static inline bool same_strides(PyArrayObject* a, PyArrayObject* b) {
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i)) return false;
+    return true;
+}
+
+// Lowest and highest byte (exclusive) that an array's elements occupy; false where it has none.
+static inline bool memory_bounds(PyArrayObject* a, char** low, char** high) {
+    char *lo = PyArray_BYTES(a), *hi = lo + PyArray_ITEMSIZE(a);
+    for (int i = 0; i < PyArray_NDIM(a); i++) {
+        npy_intp n = PyArray_DIM(a, i), s = PyArray_STRIDE(a, i);
+        if (n == 0) return false;
+        if (s >= 0) hi += (n - 1) * s;
+        else lo += (n - 1) * s;
+    }
+    *low = lo;
+    *high = hi;
+    return true;
+}
+
+// Fill `s` with the loops of a ufunc whose operands and result all have one of our types.
+static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
+    s->name = u->name;
+    s->ufunc = (void*)u;
+    for (int slot = 0; slot < N_SLOTS; slot++) {
+        s->fn[slot] = nullptr;
+        s->data[slot] = nullptr;
+        for (int k = 0; k < u->ntypes && !s->fn[slot]; k++) {
+            bool uniform = true;
+            for (int i = 0; i < u->nargs; i++) uniform &= u->types[k * u->nargs + i] == (char)type_of_slot(slot);
+            if (!uniform) continue;
+            s->fn[slot] = (loop_fn)u->functions[k];
+            s->data[slot] = u->data ? (void*)u->data[k] : nullptr;
+        }
+    }
+}
+
+}  // namespace arraygrad

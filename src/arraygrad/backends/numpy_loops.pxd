@@ -1,0 +1,61 @@
+# May cimport: engine.arrayops, engine.node, op, value. Not numpy: what it exports is for modules that know no NumPy.
+from arraygrad.value cimport Backend
+
+
+cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
+    enum:
+        FPE_DIVIDE
+        FPE_OVER
+        FPE_UNDER
+        FPE_INVALID
+        SLOT_F32
+        SLOT_F64
+        SLOT_C64
+        SLOT_C128
+        N_SLOTS
+    ctypedef void (*loop_fn)(char**, const Py_ssize_t*, const Py_ssize_t*, void*) noexcept
+    struct LoopSet:
+        const char* name
+        void* ufunc
+        loop_fn fn[4]
+        void* data[4]
+    struct ArrayView:
+        char* data
+        const Py_ssize_t* dims
+        const Py_ssize_t* strides
+        Py_ssize_t size
+        int ndim
+        int slot
+        bint c_order
+        bint f_order
+        bint writeable
+    Py_ssize_t item_size(int slot) noexcept
+    void fp_begin() noexcept
+    int fp_end() noexcept
+    int run_unary(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    int run_binary(const LoopSet* s, int slot, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out,
+                   Py_ssize_t so, Py_ssize_t n) noexcept
+    bint any_nan[T](const T* x, Py_ssize_t n) noexcept
+
+cdef enum:
+    NOGIL_SIZE = 20000      # elements; below, giving up the GIL (28 ns) and the switch it invites cost more than the loop
+
+
+cdef class NumpyOps(Backend):
+    pass
+
+
+cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
+cdef bint fast_enabled() noexcept
+cdef int report(const char* name, int errors) except -1
+cdef int view_of(object array, ArrayView* view) noexcept
+cdef object unary_loop(const LoopSet* loops, object x, object out)
+cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
+cdef object empty_dense(object like)
+cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
+cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)
+cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssize_t* strides)
+cdef int copy_into(object out, object source) except -1
+cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)
+cdef object transposed(object a, const Py_ssize_t* axes)
+cdef object dot(object a, object b)

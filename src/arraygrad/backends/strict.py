@@ -1,0 +1,48 @@
+"""Backend of array_api_strict, the library that allows nothing but the standard: rules that run here run anywhere.
+
+May import: backends.generic, array_api_strict.
+
+Its devices are pretended ("CPU_DEVICE", "device1", ...), which makes it the test bed for several devices without a
+GPU: CPU_DEVICE is the host, the others have keys ("array_api_strict", "device1") and a worker thread each.
+"""
+
+import array_api_strict
+
+from arraygrad.backends import attach
+from arraygrad.backends.generic import GenericBackend
+
+__all__ = ["StrictBackend", "raw_namespace", "register"]
+
+
+def raw_namespace():
+    """The module array_api_strict itself."""
+    return array_api_strict
+
+
+def register(obj):
+    """Make and register the backend of array_api_strict's arrays."""
+    array_type = type(obj)
+    return attach(StrictBackend("array_api_strict", array_api_strict, array_type, True), "array_api_strict", array_type)
+
+
+class StrictBackend(GenericBackend):
+    """array_api_strict: NumPy memory behind a class that refuses everything outside the standard."""
+
+    def device_key(self, device):
+        """("array_api_strict", "device1") and the like; None for CPU_DEVICE."""
+        name = device_name(device)
+        return None if name == "CPU_DEVICE" else ("array_api_strict", name)
+
+    def exclusive(self, grad):
+        """Never: a reference count says nothing about the NumPy array inside."""
+        return False
+
+    def memory(self, array):
+        """Extent of the NumPy array inside; the class itself shows no address on every Python."""
+        return super().memory(array._array)
+
+
+def device_name(device):
+    """"device1" of array_api_strict.Device("device1"): its str() is the long form."""
+    text = str(device)
+    return text.partition("'")[2].rpartition("'")[0] or text

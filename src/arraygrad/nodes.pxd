@@ -1,0 +1,16 @@
+# May cimport: engine.*, op, value.
+from arraygrad.engine.node cimport Node, NodeHooks
+from arraygrad.value cimport TensorBase
+
+
+cdef class OpNode(Node):
+    pass
+
+
+cdef class AccumulateGrad(Node):
+    pass
+
+
+cdef object saved_slot(OpNode node, Py_ssize_t k)
+cdef AccumulateGrad accumulator_of(TensorBase t)
+cdef NodeHooks leaf_hooks(TensorBase t)

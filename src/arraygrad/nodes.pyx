@@ -1,0 +1,378 @@
+# The nodes of recorded operations and the ends of the graph: what they save, how their rules run, how leaves accumulate.
+# May import: engine.*, op, value.
+import threading
+
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
+
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.node cimport (
+    Frame, Node, NodeHooks, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_RELEASED,
+)
+from arraygrad.op cimport (
+    Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
+)
+from arraygrad.value cimport (
+    Backend, Extra, TensorBase, Value, before_write, bump, make_tensor, need_extra, replaced, version_of, wrap,
+)
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+cdef str BACKWARD_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+cdef ArrayOps _recorded = None          # operations on recorded gradients
+
+
+def set_recorded_ops(ArrayOps ops):
+    """Register the operations on gradients that are Tensors themselves."""
+    global _recorded
+    _recorded = ops
+
+
+# Nodes
+
+cdef object raw_of(object saved, OpNode node):
+    """The raw array in a saved slot."""
+    cdef Value v
+    if type(saved) is Value:
+        v = <Value>saved
+        if v.overwritten:
+            raise RuntimeError(_overwritten(v, node))
+        return v.raw
+    if type(saved) is list:
+        return [raw_of(item, node) for item in saved]
+    return saved
+
+
+cdef str _overwritten(Value v, OpNode node):
+    return (f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, is at version {version_of(v)}; "
+            f"expected version {v.version} instead. Hint: set_saved_mutation('copy') keeps a copy of what is "
+            f"overwritten, and anomaly detection finds the operation that failed to compute its gradient.")
+
+
+cdef object saved_slot(OpNode node, Py_ssize_t k):
+    """What slot `k` of the node holds, as it was saved."""
+    if (<Op>node.op).saves_in_list:
+        return None if node.s0 is None else (<list>node.s0)[k]
+    if k == 0:
+        return node.s0
+    if k == 1:
+        return node.s1
+    return node.s2
+
+
+cdef object saved_tensor(OpNode node, object saved, Py_ssize_t edge, bint is_ans):
+    """The Tensor for a saved slot, attached to the graph as the original was (create_graph)."""
+    cdef Value v
+    cdef TensorBase t
+    cdef Node source = None
+    cdef int nr = 0
+    if type(saved) is list:
+        return [saved_tensor(node, item, edge + i, is_ans) for i, item in enumerate(saved)]
+    if type(saved) is not Value:
+        return saved
+    v = <Value>saved
+    if v.overwritten:
+        raise RuntimeError(_overwritten(v, node))
+    if is_ans:
+        source = node
+        nr = edge
+    elif 0 <= edge < node.n_edges:
+        source = node.edge_node(edge)
+        nr = node.edge_nr(edge)
+    if v.tensor != NULL:
+        t = <TensorBase>v.tensor
+        if source is None and not t.tracked:
+            return t
+        if t.grad_fn_ is source and source is not None and t.output_nr_ == nr:
+            return t
+        if source is not None and t.grad_fn_ is None and t.accumulator == <void*>source:
+            return t
+    t = make_tensor()
+    t.value = v
+    if source is not None:
+        t.tracked = True
+        t.grad_fn_ = source
+        t.output_nr_ = nr
+    return t
+
+
+cdef class OpNode(Node):
+    """The node of a recorded operation: runs the compiled rule where there is one, else the table's."""
+
+    cpdef str name(self):
+        return (<Op>self.op).node_name
+
+    @property
+    def op_name(self):
+        """Name of the operation in the table."""
+        return (<Op>self.op).name
+
+    @property
+    def saved(self):
+        """What the rule keeps, by name: Tensors, metadata and static parameters (read-only).
+
+        Raises RuntimeError after the values were freed.
+        """
+        cdef Op op = <Op>self.op
+        cdef Py_ssize_t k, i
+        cdef dict found = {}
+        if self.flags & NODE_RELEASED:
+            raise RuntimeError(BACKWARD_TWICE)
+        for k in range(op.n_saves):
+            slot = saved_slot(self, k)
+            if op.save_kind[k] == SAVE_ANS and op.multi:
+                slot = None if slot is None else tuple([saved_tensor(self, v, i, True) for i, v in enumerate(slot)])
+            elif op.save_kind[k] != SAVE_META:
+                slot = saved_tensor(self, slot, op.inputs.index(op.save_pos[k]) if op.save_kind[k] == SAVE_INPUT
+                                    else 0, op.save_kind[k] == SAVE_ANS)
+            found[op.saves[k]] = slot
+        if self.args is not None:
+            for i in op.static_positions:
+                found[op.params[i]] = raw_of(self.args[i], self)
+        return found
+
+    cdef int release(self) except -1:
+        self.s0 = self.s1 = self.s2 = self.args = None
+        self.flags = (self.flags | NODE_RELEASED) & ~<uint32_t>NODE_FAST
+        return 0
+
+    cdef int apply(self, Frame f) except -1:
+        cdef Op op = <Op>self.op
+        if self.flags & NODE_RELEASED:
+            raise RuntimeError(BACKWARD_TWICE)
+        if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
+            if not thread_state().zero_annihilates and op.fast_rule(self, f):
+                return 0
+        return apply_rules(self, op, f)
+
+
+cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
+    """Run the table's rules for the wanted edges."""
+    cdef Backend backend
+    cdef GradMeta meta
+    cdef Py_ssize_t k, i, n_rules = len(op.inputs)
+    cdef list args
+    cdef object g, xp, r, slot
+    cdef bint conj, wanted
+    if op.multi:
+        if f.grads is None:
+            g = (f.grad,)
+        else:
+            g = tuple(f.grads)
+        for r in g:
+            if r is not None:
+                break
+        else:
+            return 0
+    else:
+        g = f.grad
+        if g is None:
+            return 0
+    meta = node.meta_at(0)
+    backend = <Backend>meta.ops
+    xp = backend.graph_xp if f.create_graph else backend.rule_xp
+    conj = op.holomorphic and any_complex(node)
+    if conj:
+        g = tuple([None if r is None else xp.conj(r) for r in g]) if op.multi else xp.conj(g)
+    for k in range(n_rules):
+        if op.sequence >= 0:
+            wanted = True
+        else:
+            wanted = node.edge_node(k) is not None and (f.needs >> (k if k < 63 else 63)) & 1
+        if not wanted:
+            continue
+        args = []
+        for what, index in <tuple>op.plans[k]:
+            if what == PLAN_G:
+                args.append(g)
+            elif what == PLAN_XP:
+                args.append(xp)
+            elif what == PLAN_SAVED:
+                args.append(unpack(node, op, index, backend, meta, f.create_graph))
+            elif what == PLAN_STATIC:
+                slot = node.args[index]
+                args.append(saved_tensor(node, slot, -1, False) if f.create_graph else raw_of(slot, node))
+            else:
+                args.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, meta))
+        r = op.rules[k](*args)
+        args = None
+        if r is None:
+            continue
+        if op.sequence >= 0:
+            if conj:
+                r = [None if item is None else xp.conj(item) for item in r]
+            f.set_outs(r)
+            return 0
+        if conj:
+            r = xp.conj(r)
+        if not f.create_graph and k < 2 and backend.exclusive(r):
+            f.out_owned |= <uint32_t>1 << k
+        f.set_out(k, r)
+    return 0
+
+
+cdef bint any_complex(OpNode node):
+    cdef Py_ssize_t i
+    for i in range(node.n_inputs):
+        if node.meta_at(i).is_complex:
+            return True
+    return False
+
+
+cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta meta, bint graph):
+    """The saved value of slot `k` as rules see it: a raw array, or a Tensor with create_graph."""
+    cdef object slot = saved_slot(node, k)
+    cdef Py_ssize_t edge = 0
+    cdef GradMeta m
+    if slot is None:
+        return None
+    if op.save_kind[k] == SAVE_ANS:
+        if op.multi:
+            if graph:
+                return tuple([saved_tensor(node, v, i, True) for i, v in enumerate(slot)])
+            return tuple([raw_of(v, node) for v in slot])
+        return saved_tensor(node, slot, 0, True) if graph else raw_of(slot, node)
+    if type(slot) is not Value and type(slot) is not list and type(slot) is not backend.array_type:
+        # A Python scalar: rules get a 0-d array of the dtype it took part with.
+        slot = backend.asarray(slot, meta.dtype, meta.device)
+    if graph:
+        if op.save_kind[k] == SAVE_INPUT:
+            edge = op.inputs.index(op.save_pos[k])
+        slot = saved_tensor(node, slot, edge, False)
+        if type(slot) is list:
+            return [wrap(s, backend) if type(s) is backend.array_type else s for s in slot]
+        return wrap(slot, backend) if type(slot) is backend.array_type else slot
+    return raw_of(slot, node)
+
+
+cdef object metadata(object slot, int what, bint is_meta, GradMeta result):
+    cdef GradMeta m
+    if type(slot) is list or type(slot) is tuple:
+        return [metadata(item, what, is_meta, result) for item in slot]
+    if slot is None:
+        return () if what == PLAN_SHAPE else result.dtype if what == PLAN_DTYPE else result.device
+    m = <GradMeta?>slot
+    if what == PLAN_SHAPE:
+        return m.shape_tuple()
+    return m.dtype if what == PLAN_DTYPE else m.device
+
+
+cdef class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`. See Note [Accumulators]."""
+
+    def __dealloc__(self):
+        # The leaf is still alive here (s0 is cleared after this) unless a collection took both.
+        if self.s0 is not None and (<TensorBase>self.s0).accumulator == <void*>self:
+            (<TensorBase>self.s0).accumulator = NULL
+
+    @property
+    def variable(self):
+        """The leaf."""
+        return self.s0
+
+    cdef NodeHooks need_hooks(self):
+        self.hooks = leaf_hooks(<TensorBase>self.s0)
+        return self.hooks
+
+    cdef int apply(self, Frame f) except -1:
+        cdef TensorBase leaf = <TensorBase>self.s0
+        if f.grad is not None:
+            if leaf.grad_fn_ is not None:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
+            if not leaf.tracked:
+                return 0
+            if f.create_graph:
+                accumulate_recorded(leaf, <TensorBase>f.grad)
+            else:
+                accumulate_raw(self, leaf, f.grad, f.owned)
+        if self.hooks is not None and self.hooks.post_accumulate:
+            for hook in list(self.hooks.post_accumulate.values()):
+                if hook(leaf) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        return 0
+
+
+# Note [Accumulators]
+# ~~~~~~~~~~~~~~~~~~~
+# The graph owns a leaf's AccumulateGrad, and that owns the leaf; the leaf knows it only by a borrowed pointer, cleared
+# when the node dies. So a graph that is dropped is freed at once, without the garbage collector. Hooks of a leaf, and
+# hooks put on its AccumulateGrad node, are kept by the leaf: they survive the graph. Guarded by test_AG1_*, test_AG14_*.
+cdef AccumulateGrad accumulator_of(TensorBase t):
+    cdef AccumulateGrad node
+    if t.accumulator != NULL:
+        return <AccumulateGrad>t.accumulator
+    node = AccumulateGrad.__new__(AccumulateGrad)
+    node.seq = UINT64_MAX
+    node.flags = NODE_ACCUMULATE
+    node.meta = t.value.meta
+    node.s0 = t
+    if t.extra is not None:
+        node.hooks = t.extra.hooks
+    t.accumulator = <void*>node
+    return node
+
+
+cdef NodeHooks leaf_hooks(TensorBase t):
+    cdef Extra e = need_extra(t)
+    if e.hooks is None:
+        e.hooks = NodeHooks.__new__(NodeHooks)
+        if t.accumulator != NULL:
+            (<AccumulateGrad>t.accumulator).hooks = e.hooks
+    return e.hooks
+
+
+cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
+    cdef TensorBase old = <TensorBase>leaf.grad_
+    if old is None:
+        # A Tensor that the caller may still hold is not taken as it is.
+        leaf.grad_ = _recorded.clone(grad, grad) if Py_REFCNT(<PyObject*>grad) > 3 else grad
+    else:
+        leaf.grad_ = _recorded.add(old, grad)
+    return 0
+
+
+cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint owned) except -1:
+    cdef Backend backend = <Backend>leaf.value.meta.ops
+    cdef TensorBase old
+    cdef object result
+    if leaf.grad_ is None:
+        if not owned or not backend.same_layout(grad, leaf.value.raw):
+            grad = backend.clone(grad, leaf.value.raw)
+        if leaf.grad_ is None:                  # cloning may have let another thread's backward in
+            leaf.grad_ = wrap(grad, backend)
+            return 0
+    # Adding may release the GIL, and two runs may meet at one leaf: one adds at a time.
+    if node.s1 is None:
+        node.s1 = leaf_lock(leaf)
+    with node.s1:
+        old = <TensorBase>leaf.grad_
+        if old is None:
+            leaf.grad_ = wrap(backend.clone(grad, leaf.value.raw), backend)
+            return 0
+        before_write(old)
+        result = backend.add_into(old.value.raw, grad)
+        if result is not old.value.raw:
+            if backend.mutable and backend.matches(old.value.meta, result):
+                old.value.raw[...] = result
+            else:
+                old.value = replaced(old, result)
+        bump(old)
+    return 0
+
+
+cdef object leaf_lock(TensorBase leaf):
+    # One lock per leaf, whichever AccumulateGrad node it has at the moment.
+    cdef Extra e = need_extra(leaf)
+    if e.lock is None:
+        e.lock = threading.Lock()
+    return e.lock

@@ -1,0 +1,63 @@
+"""Shapes and axes, for rules and forward functions.
+
+May import: the standard library only. Every function that takes `xp` uses nothing but the Array API standard, so that
+it runs on raw arrays and on Tensors alike.
+"""
+
+import math
+
+
+def normalize_axes(axis, ndim):
+    """`axis` (None, an int or a tuple of ints) as a tuple of non-negative ints; None means every axis."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, (tuple, list)):
+        axis = (axis,)
+    return tuple(int(a) + ndim if a < 0 else int(a) for a in axis)
+
+
+def count(shape, axis):
+    """How many elements a reduction of `shape` over `axis` joins into one."""
+    return math.prod(shape[a] for a in normalize_axes(axis, len(shape)))
+
+
+def keepdims_shape(shape, axis):
+    """`shape` with a one in the place of each axis in `axis`."""
+    axes = normalize_axes(axis, len(shape))
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def expand_reduced(xp, a, shape, axis, keepdims):
+    """A reduction's result (or its gradient) `a` with the reduced axes of `shape` back, each of length one."""
+    return a if keepdims else xp.reshape(a, keepdims_shape(shape, axis))
+
+
+def at_axis(axis, part):
+    """The key that takes `part` (a slice) of a non-negative axis and everything of all others."""
+    return (slice(None),) * axis + (part, ...)
+
+
+def device_of(a):
+    """The device of an array, None for a library whose arrays do not say."""
+    return getattr(a, "device", None)
+
+
+def is_complex(xp, dtype):
+    """Whether `dtype` is a complex floating-point dtype."""
+    return xp.isdtype(dtype, "complex floating")
+
+
+def adjoint(xp, a):
+    """Conjugate transpose of the matrices in `a`, shape (..., m, n)."""
+    a = xp.matrix_transpose(a)
+    return xp.conj(a) if is_complex(xp, a.dtype) else a
+
+
+def eye_mask(xp, rows, columns, offset, like):
+    """Boolean (rows, columns), true on the diagonal `offset`, on the device of `like`."""
+    return xp.eye(rows, columns, k=offset, dtype=xp.bool, device=device_of(like))
+
+
+def real_part(xp, a):
+    """The real part of a complex array; a real array as it is."""
+    return xp.real(a) if is_complex(xp, a.dtype) else a

@@ -1,0 +1,61 @@
+"""Rules of the products of linear algebra. They are bilinear, and written without conjugation.
+
+May import: ops._helpers. Everything uses only the standard. Sums over broadcast batch axes are left to the engine.
+"""
+
+from arraygrad.ops._helpers import normalize_axes
+
+
+def matmul_x1(xp, g, x2, x1_shape):
+    """Gradient of x1 in x1 @ x2, shape (..., m, k) or (..., k)."""
+    if x2.ndim == 1:
+        return xp.expand_dims(g, axis=-1) * x2
+    if len(x1_shape) == 1:
+        return xp.matmul(x2, xp.expand_dims(g, axis=-1))[..., 0]
+    return xp.matmul(g, xp.matrix_transpose(x2))
+
+
+def matmul_x2(xp, g, x1, x2_shape):
+    """Gradient of x2 in x1 @ x2, shape (..., k, n) or (..., k)."""
+    if len(x2_shape) == 1:
+        if x1.ndim == 1:
+            return g * x1
+        return xp.matmul(xp.matrix_transpose(x1), xp.expand_dims(g, axis=-1))[..., 0]
+    if x1.ndim == 1:
+        return xp.expand_dims(x1, axis=-1) * xp.expand_dims(g, axis=-2)
+    return xp.matmul(xp.matrix_transpose(x1), g)
+
+
+def _split_axes(axes, ndim1, ndim2):
+    """Contracted and free axes of both arrays: (contracted1, free1, contracted2, free2)."""
+    if isinstance(axes, int):
+        contracted1 = tuple(range(ndim1 - axes, ndim1))
+        contracted2 = tuple(range(axes))
+    else:
+        contracted1 = normalize_axes(axes[0], ndim1)
+        contracted2 = normalize_axes(axes[1], ndim2)
+    free1 = tuple(i for i in range(ndim1) if i not in contracted1)
+    free2 = tuple(i for i in range(ndim2) if i not in contracted2)
+    return contracted1, free1, contracted2, free2
+
+
+def _back_in_place(xp, a, axes):
+    """`a`, whose axes are those of an array in the order `axes`, with them in the array's own order."""
+    return xp.permute_dims(a, tuple(axes.index(i) for i in range(len(axes))))
+
+
+def tensordot_x1(xp, g, x2, x1_shape, axes):
+    """Gradient of x1 in tensordot(x1, x2): g with the free axes of x2 contracted."""
+    contracted1, free1, contracted2, free2 = _split_axes(axes, len(x1_shape), x2.ndim)
+    out = xp.tensordot(g, x2, axes=(tuple(range(len(free1), g.ndim)), free2))
+    # the axes of x2 that remain are in the order of x2: those of x1 they were paired with
+    remaining = sorted(range(len(contracted2)), key=contracted2.__getitem__)
+    return _back_in_place(xp, out, free1 + tuple(contracted1[i] for i in remaining))
+
+
+def tensordot_x2(xp, g, x1, x2_shape, axes):
+    """Gradient of x2 in tensordot(x1, x2): g with the free axes of x1 contracted."""
+    contracted1, free1, contracted2, free2 = _split_axes(axes, x1.ndim, len(x2_shape))
+    out = xp.tensordot(x1, g, axes=(free1, tuple(range(len(free1)))))
+    remaining = sorted(range(len(contracted1)), key=contracted1.__getitem__)
+    return _back_in_place(xp, out, tuple(contracted2[i] for i in remaining) + free2)

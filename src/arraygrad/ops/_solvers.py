@@ -1,0 +1,97 @@
+"""Rules of inverses, linear equations and determinants.
+
+May import: ops._helpers. Everything uses only the standard and the table's internal operations.
+`mT` in comments is the plain transpose, `H` the conjugate one. Rules of holomorphic functions have no conjugation.
+"""
+
+import math
+
+from arraygrad.ops._helpers import adjoint, is_complex
+
+
+def inv(xp, g, ans):
+    """-inv(x)^T g inv(x)^T."""
+    turned = xp.matrix_transpose(ans)
+    return -xp.matmul(xp.matmul(turned, g), turned)
+
+
+def _solve_transposed(xp, x1, g, x2_ndim):
+    """solve(x1^T, g), where g has the shape of the solution: vectors if x2 was one."""
+    turned = xp.matrix_transpose(x1)
+    if x2_ndim == 1:
+        return xp.linalg.solve(turned, g[..., None])[..., 0]
+    return xp.linalg.solve(turned, g)
+
+
+def solve_x1(xp, g, ans, x1, x2_shape):
+    """-solve(x1^T, g) ans^T."""
+    back = _solve_transposed(xp, x1, g, len(x2_shape))
+    if len(x2_shape) == 1:
+        return -back[..., :, None] * ans[..., None, :]
+    return -xp.matmul(back, xp.matrix_transpose(ans))
+
+
+def solve_x2(xp, g, x1, x2_shape):
+    """solve(x1^T, g)."""
+    return _solve_transposed(xp, x1, g, len(x2_shape))
+
+
+def slogdet(xp, g, ans, x):
+    """(g_log + i Im(g_sign conj(sign))) inv(x)^H."""
+    g_sign, g_log = g
+    sign, logabsdet = ans
+    weight = xp.zeros_like(logabsdet) if g_log is None else g_log
+    if is_complex(xp, x.dtype):
+        weight = xp.astype(weight, x.dtype)
+        if g_sign is not None:
+            weight = weight + 1j * xp.imag(g_sign * xp.conj(sign))
+    weight = weight[..., None, None]
+    singular = sign == 0
+    if bool(xp.any(singular)):
+        # no inverse: the size of the gradient is infinite, its direction that of the cofactors
+        singular = singular[..., None, None]
+        cofactors = xp._cofactor(x)
+        if is_complex(xp, x.dtype):
+            cofactors = xp.conj(cofactors)
+        own = xp.eye(x.shape[-1], dtype=x.dtype, device=getattr(x, "device", None))
+        regular = weight * adjoint(xp, xp.linalg.inv(xp.where(singular, own, x)))
+        flat = (cofactors == 0) | (weight == 0)
+        infinite = xp.where(flat, 0.0, xp.where(flat, 1.0, weight * cofactors) * math.inf)
+        return xp.where(singular, infinite, regular)
+    return weight * adjoint(xp, xp.linalg.inv(x))
+
+
+def pinv(xp, g, ans, x):
+    """Golub and Pereyra: -P^H g P^H + P^H P g^H (1 - P x) + (1 - x P) g^H P P^H, for P = pinv(x)."""
+    p = ans
+    ph = adjoint(xp, p)
+    gh = adjoint(xp, g)
+    inner = -xp.matmul(xp.matmul(ph, g), ph)
+    left = xp.matmul(xp.matmul(ph, p), gh)
+    left = left - xp.matmul(xp.matmul(left, p), x)
+    right = xp.matmul(gh, xp.matmul(p, ph))
+    right = right - xp.matmul(x, xp.matmul(p, right))
+    return inner + left + right
+
+
+def matrix_power(xp, g, x, n):
+    """Sum over i of (x^T)^i g (x^T)^(n - 1 - i), in log(n) products; for n < 0 through the inverse."""
+    if n == 0:
+        return xp.zeros_like(x)
+    if n < 0:
+        inverse = xp.matrix_transpose(xp.linalg.inv(x))
+        return -xp.matmul(xp.matmul(inverse, _power_sum(xp, inverse, g, -n)[1]), inverse)
+    return _power_sum(xp, xp.matrix_transpose(x), g, n)[1]
+
+
+def _power_sum(xp, t, g, n):
+    """(t^n, sum of t^i g t^(n - 1 - i) for i < n)."""
+    if n == 1:
+        return t, g
+    power, total = _power_sum(xp, t, g, n // 2)
+    total = xp.matmul(power, total) + xp.matmul(total, power)
+    power = xp.matmul(power, power)
+    if n % 2:
+        total = xp.matmul(t, total) + xp.matmul(g, power)
+        power = xp.matmul(t, power)
+    return power, total

@@ -1,0 +1,410 @@
+"""Elementwise functions.
+
+May import: ops.kinds, ops._elementwise (repairs of forward values). Rules use only the standard.
+The derivatives are textbook calculus; what is chosen at ties, kinks and poles is said per function and follows
+PyTorch, except where a finite subgradient exists and PyTorch gives nan.
+"""
+
+import math
+
+from arraygrad.ops import _elementwise as repaired
+from arraygrad.ops.kinds import binary, elementwise, nondifferentiable, unary, zero, zero_rule
+
+LN2 = math.log(2.0)
+LN10 = math.log(10.0)
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
+
+binary(
+    "add",
+    x1=lambda g: g,
+    x2=lambda g: g,
+    operator="add",
+    numpy=("add",),
+    doc="Sum x1 + x2. Numeric arrays or Python scalars, broadcast against each other.",
+)
+binary(
+    "subtract",
+    x1=lambda g: g,
+    x2=lambda g: -g,
+    operator="sub",
+    node="Sub",
+    numpy=("subtract",),
+    doc="Difference x1 - x2. Numeric arrays or Python scalars, broadcast against each other.",
+)
+binary(
+    "multiply",
+    x1=lambda g, x2: g * x2,
+    x2=lambda g, x1: g * x1,
+    kind="bilinear",
+    operator="mul",
+    node="Mul",
+    numpy=("multiply",),
+    doc="Product x1 * x2. Numeric arrays or Python scalars, broadcast against each other.",
+)
+binary(
+    "divide",
+    x1=lambda g, x2: g / x2,
+    x2=lambda g, ans, x2: -g * ans / x2,
+    operator="truediv",
+    node="Div",
+    numpy=("divide", "true_divide"),
+    doc="Quotient x1 / x2 of floating-point arrays or Python scalars. Poles give infinite gradients.",
+)
+zero(
+    "floor_divide",
+    "x1, x2, /",
+    forward=repaired.floor_divide,
+    operator="floordiv",
+    numpy=("floor_divide",),
+    doc="Largest integer not above x1 / x2, real dtypes. Where exactly one operand is infinite the value is that of "
+    "x1 / x2, as the standard asks. Piecewise constant: its gradients are zeros, at the jumps too.",
+)
+
+
+def _remainder_x2(xp, g, x1, x2):
+    return -g * xp.floor_divide(x1, x2)
+
+
+binary(
+    "remainder",
+    x1=lambda g: g,
+    x2=_remainder_x2,
+    operator="mod",
+    numpy=("remainder", "mod"),
+    doc="Remainder of x1 / x2 with the sign of x2, real dtypes: x1 - x2 * floor(x1 / x2). At the jumps the quotient "
+    "is taken as constant.",
+)
+
+
+# Both factors of the rule are made finite at (0, 0) before they are multiplied, not masked afterwards: the rule is
+# differentiated again for second derivatives, where 0 * inf would return. Nothing else is touched, so that the mixed
+# second derivative at x2 == 0, 1 / x1, is right.
+def _pow_x1(xp, g, x1, x2):
+    exponent = xp.where((x1 == 0) & (x2 == 0), 1.0, x2) - 1
+    return g * (x2 * x1**exponent)
+
+
+def _pow_x2(xp, g, ans, x1, x2):
+    flat = (x1 == 0) & (xp.real(x2) >= 0)
+    return g * (ans * xp.log(xp.where(flat, 1.0, x1)))
+
+
+binary(
+    "pow",
+    x1=_pow_x1,
+    x2=_pow_x2,
+    operator="pow",
+    numpy=("power", "pow"),
+    doc="Power x1 ** x2. x1 gets x2 * x1 ** (x2 - 1), zero where both are zero; x2 gets ans * log(x1), zero where "
+    "x1 == 0 and x2 >= 0, and nan where a real x1 is negative.",
+)
+unary("negative", lambda g: -g, operator="neg", node="Neg", numpy=("negative",), doc="Negation -x, numeric dtypes.")
+unary("positive", lambda g: g, operator="pos", node="Pos", numpy=("positive",), doc="The value +x, numeric dtypes.")
+unary(
+    "reciprocal",
+    lambda g, ans: -g * ans * ans,
+    numpy=("reciprocal",),
+    doc="Reciprocal 1 / x, floating-point dtypes. At zero the gradient is -inf.",
+)
+unary("square", lambda g, x: 2 * g * x, numpy=("square",), doc="Square x * x, numeric dtypes.")
+unary(
+    "sqrt",
+    lambda g, ans: 0.5 * g / ans,
+    numpy=("sqrt",),
+    doc="Principal square root, floating-point dtypes. At zero the gradient is inf.",
+)
+
+# -- exponential and logarithm ----------------------------------------------------------------------------------------
+
+unary("exp", lambda g, ans: g * ans, numpy=("exp",), doc="Exponential e ** x, floating-point dtypes.")
+unary(
+    "expm1",
+    lambda g, ans: g * (ans + 1),
+    forward=repaired.expm1,
+    numpy=("expm1",),
+    doc="e ** x - 1, exact near zero, floating-point dtypes. Complex infinities follow the standard's special cases.",
+)
+unary("log", lambda g, x: g / x, numpy=("log",), doc="Natural logarithm, floating-point dtypes.")
+unary("log1p", lambda g, x: g / (1 + x), numpy=("log1p",), doc="log(1 + x), exact near zero, floating-point dtypes.")
+unary("log2", lambda g, x: g / (x * LN2), numpy=("log2",), doc="Logarithm to base 2, floating-point dtypes.")
+unary("log10", lambda g, x: g / (x * LN10), numpy=("log10",), doc="Logarithm to base 10, floating-point dtypes.")
+
+
+# The share of x1 is exp(x1 - ans), which never overflows. Where an operand is infinite and the larger one (or both
+# are -inf) the difference would be inf - inf, so it is replaced: one for the larger, one half each for equal ones.
+def _logaddexp_share(xp, g, x, other, ans):
+    infinite = xp.isinf(x) & (x == ans)
+    exponent = xp.where(infinite, 0.0, x) - xp.where(infinite, 0.0, ans)
+    return g * xp.exp(xp.where(infinite & (x == other), -LN2, exponent))
+
+
+binary(
+    "logaddexp",
+    x1=lambda xp, g, x1, x2, ans: _logaddexp_share(xp, g, x1, x2, ans),
+    x2=lambda xp, g, x1, x2, ans: _logaddexp_share(xp, g, x2, x1, ans),
+    numpy=("logaddexp",),
+    doc="log(exp(x1) + exp(x2)) without overflow, real floating-point dtypes. Equal infinities share the gradient "
+    "evenly (PyTorch and JAX give nan there).",
+)
+
+# -- trigonometric and hyperbolic -------------------------------------------------------------------------------------
+
+unary("sin", lambda xp, g, x: g * xp.cos(x), numpy=("sin",), doc="Sine, floating-point dtypes.")
+unary("cos", lambda xp, g, x: -g * xp.sin(x), numpy=("cos",), doc="Cosine, floating-point dtypes.")
+unary("tan", lambda g, ans: g * (1 + ans * ans), numpy=("tan",), doc="Tangent, floating-point dtypes.")
+unary(
+    "asin",
+    lambda xp, g, x: g / xp.sqrt((1 - x) * (1 + x)),
+    numpy=("arcsin", "asin"),
+    doc="Principal inverse sine, floating-point dtypes. At -1 and 1 the gradient is inf.",
+)
+unary(
+    "acos",
+    lambda xp, g, x: -g / xp.sqrt((1 - x) * (1 + x)),
+    numpy=("arccos", "acos"),
+    doc="Principal inverse cosine, floating-point dtypes. At -1 and 1 the gradient is -inf.",
+)
+unary("atan", lambda g, x: g / (1 + x * x), numpy=("arctan", "atan"), doc="Inverse tangent, floating-point dtypes.")
+unary("sinh", lambda xp, g, x: g * xp.cosh(x), numpy=("sinh",), doc="Hyperbolic sine, floating-point dtypes.")
+unary("cosh", lambda xp, g, x: g * xp.sinh(x), numpy=("cosh",), doc="Hyperbolic cosine, floating-point dtypes.")
+unary(
+    "tanh",
+    lambda g, ans: g * (1 - ans * ans),
+    forward=repaired.tanh,
+    numpy=("tanh",),
+    doc="Hyperbolic tangent, floating-point dtypes. Complex infinities follow the standard's special cases.",
+)
+unary(
+    "asinh",
+    lambda xp, g, x: g / xp.sqrt(x * x + 1),
+    numpy=("arcsinh", "asinh"),
+    doc="Inverse hyperbolic sine, floating-point dtypes.",
+)
+unary(
+    "acosh",
+    # two square roots: sqrt(x * x - 1) is on the wrong branch in the left half of the complex plane
+    lambda xp, g, x: g / (xp.sqrt(x - 1) * xp.sqrt(x + 1)),
+    numpy=("arccosh", "acosh"),
+    doc="Principal inverse hyperbolic cosine, floating-point dtypes. At 1 the gradient is inf.",
+)
+unary(
+    "atanh",
+    lambda g, x: g / ((1 - x) * (1 + x)),
+    numpy=("arctanh", "atanh"),
+    doc="Inverse hyperbolic tangent, floating-point dtypes. At -1 and 1 the gradient is inf.",
+)
+
+
+# Divided by the hypotenuse twice rather than by its square, which would underflow for small arguments.
+def _atan2_part(xp, g, part, x1, x2):
+    radius = xp.hypot(x1, x2)
+    radius = xp.where(radius == 0, 1.0, radius)
+    return g * (part / radius / radius)
+
+
+binary(
+    "atan2",
+    x1=lambda xp, g, x1, x2: _atan2_part(xp, g, x2, x1, x2),
+    x2=lambda xp, g, x1, x2: _atan2_part(xp, g, -x1, x1, x2),
+    numpy=("arctan2", "atan2"),
+    doc="Angle of the point (x2, x1), real floating-point dtypes. At the origin the gradients are zero.",
+)
+
+
+def _hypot_part(xp, g, x, ans):
+    return g * (x / xp.where(ans == 0, 1.0, ans))
+
+
+binary(
+    "hypot",
+    x1=lambda xp, g, x1, ans: _hypot_part(xp, g, x1, ans),
+    x2=lambda xp, g, x2, ans: _hypot_part(xp, g, x2, ans),
+    numpy=("hypot",),
+    doc="sqrt(x1 ** 2 + x2 ** 2) without overflow, real floating-point dtypes. At the origin the gradients are zero, "
+    "the minimum-norm subgradient (PyTorch: nan).",
+)
+
+# -- sign, size and parts ---------------------------------------------------------------------------------------------
+
+unary(
+    "abs",
+    lambda xp, g, x: g * xp.sign(x),
+    holomorphic=False,
+    operator="abs",
+    numpy=("absolute", "abs"),
+    doc="Absolute value, numeric dtypes; real for complex input. The gradient is g * x / abs(x), and zero at zero.",
+)
+
+
+def _sign(xp, g, x, ans):
+    if not xp.isdtype(ans.dtype, "complex floating"):
+        return xp.zeros_like(g)
+    size = xp.abs(x)
+    at_zero = size == 0
+    part = (g - xp.real(g * xp.conj(ans)) * ans) / xp.where(at_zero, 1.0, size)
+    return xp.where(at_zero, 0.0, part)
+
+
+unary(
+    "sign",
+    _sign,
+    holomorphic=False,
+    numpy=("sign",),
+    doc="Sign: -1, 0, 1, or x / abs(x) for complex x. Real x gets a gradient of zeros; complex x gets the part of g "
+    "orthogonal to the sign, over abs(x), and zero at zero.",
+)
+unary(
+    "conj",
+    lambda xp, g: xp.conj(g),
+    holomorphic=False,
+    method=True,
+    may_view=True,
+    numpy=("conjugate", "conj"),
+    doc="Complex conjugate; real arrays as they are.",
+)
+unary(
+    "real",
+    lambda g: g,
+    holomorphic=False,
+    may_view=True,
+    numpy=("real",),
+    doc="Real part, a real array; real arrays as they are.",
+)
+unary(
+    "imag",
+    lambda xp, g, x_dtype: xp.astype(g, x_dtype) * 1j if xp.isdtype(x_dtype, "complex floating") else xp.zeros_like(g),
+    holomorphic=False,
+    may_view=True,
+    numpy=("imag",),
+    doc="Imaginary part of a complex array, a real array. The gradient is i * g.",
+)
+binary(
+    "copysign",
+    x1=lambda xp, g, x1, ans: g * (xp.sign(ans) * xp.sign(x1)),
+    x2=zero_rule,
+    holomorphic=False,
+    numpy=("copysign",),
+    doc="The size of x1 with the sign of x2, real floating-point dtypes. At x1 == 0 the gradient is zero, as is that "
+    "of x2 everywhere.",
+)
+binary(
+    "nextafter",
+    x1=lambda g: g,
+    x2=zero_rule,
+    holomorphic=False,
+    numpy=("nextafter",),
+    doc="The next number after x1 towards x2, real floating-point dtypes. x1 gets g, x2 zeros, as in PyTorch.",
+)
+
+# -- choice -----------------------------------------------------------------------------------------------------------
+
+binary(
+    "maximum",
+    x1=lambda xp, g, x1, x2: xp.where(x1 == x2, g / 2, xp.where(x1 < x2, 0.0, g)),
+    x2=lambda xp, g, x1, x2: xp.where(x1 == x2, g / 2, xp.where(x2 < x1, 0.0, g)),
+    holomorphic=False,
+    numpy=("maximum",),
+    doc="The larger of x1 and x2, real dtypes; nan if either is. Ties share the gradient evenly.",
+)
+binary(
+    "minimum",
+    x1=lambda xp, g, x1, x2: xp.where(x1 == x2, g / 2, xp.where(x1 > x2, 0.0, g)),
+    x2=lambda xp, g, x1, x2: xp.where(x1 == x2, g / 2, xp.where(x2 > x1, 0.0, g)),
+    holomorphic=False,
+    numpy=("minimum",),
+    doc="The smaller of x1 and x2, real dtypes; nan if either is. Ties share the gradient evenly.",
+)
+
+
+def _clip_x(xp, g, x, min, max):
+    if min is not None:
+        g = xp.where(x < min, 0.0, g)
+    if max is not None:
+        g = xp.where(x > max, 0.0, g)
+    return g
+
+
+def _clip_min(xp, g, x, min, max):
+    chosen = x < min if max is None else (x < min) & (min <= max)
+    return xp.where(chosen, g, 0.0)
+
+
+def _clip_max(xp, g, x, min, max):
+    chosen = x > max if min is None else (x > max) | (max < min)
+    return xp.where(chosen, g, 0.0)
+
+
+elementwise(
+    "clip",
+    "x, /, min=None, max=None",
+    x=_clip_x,
+    min=_clip_min,
+    max=_clip_max,
+    holomorphic=False,
+    method=True,
+    numpy=("clip",),
+    doc="x limited to at least `min` and at most `max`: arrays that broadcast against x, Python scalars or None; real "
+    "dtypes. A value at a bound belongs to x. Where min > max the result, and the gradient, are those of max.",
+)
+
+# -- rounding: piecewise constant -------------------------------------------------------------------------------------
+
+zero("ceil", "x, /", numpy=("ceil",), doc="Smallest integer not below x, real dtypes. Its gradient is zeros.")
+zero("floor", "x, /", numpy=("floor",), doc="Largest integer not above x, real dtypes. Its gradient is zeros.")
+zero("trunc", "x, /", numpy=("trunc",), doc="x rounded towards zero, real dtypes. Its gradient is zeros.")
+zero(
+    "round",
+    "x, /",
+    method=True,
+    numpy=("round",),
+    doc="x rounded to the nearest integer, halves to even, numeric dtypes. Its gradient is zeros.",
+)
+
+# -- no derivative: comparisons, logic, bits --------------------------------------------------------------------------
+
+
+def _relation(name, operator, symbol, *numpy):
+    doc = f"Elementwise x1 {symbol} x2: a boolean array, without a derivative."
+    nondifferentiable(name, "x1, x2, /", operator=operator, numpy=numpy, doc=doc)
+
+
+_relation("equal", "eq", "==", "equal")
+_relation("not_equal", "ne", "!=", "not_equal")
+_relation("less", "lt", "<", "less")
+_relation("less_equal", "le", "<=", "less_equal")
+_relation("greater", "gt", ">", "greater")
+_relation("greater_equal", "ge", ">=", "greater_equal")
+_relation("logical_and", None, "and", "logical_and")
+_relation("logical_or", None, "or", "logical_or")
+_relation("logical_xor", None, "xor", "logical_xor")
+
+
+def _bits(name, operator, symbol, *numpy):
+    doc = f"Bitwise x1 {symbol} x2 of integer (or boolean, except for shifts) arrays, without a derivative."
+    nondifferentiable(name, "x1, x2, /", operator=operator, numpy=numpy, doc=doc)
+
+
+_bits("bitwise_and", "and", "&", "bitwise_and")
+_bits("bitwise_or", "or", "|", "bitwise_or")
+_bits("bitwise_xor", "xor", "^", "bitwise_xor")
+_bits("bitwise_left_shift", "lshift", "<<", "left_shift", "bitwise_left_shift")
+_bits("bitwise_right_shift", "rshift", ">>", "right_shift", "bitwise_right_shift")
+nondifferentiable(
+    "bitwise_invert",
+    "x, /",
+    operator="invert",
+    numpy=("invert", "bitwise_not", "bitwise_invert"),
+    doc="Bitwise complement ~x of integer or boolean arrays, without a derivative.",
+)
+
+
+def _test(name, what):
+    nondifferentiable(name, "x, /", numpy=(name,), doc=f"Whether each element {what}: a boolean array.")
+
+
+_test("isfinite", "is finite")
+_test("isinf", "is infinite")
+_test("isnan", "is not a number")
+_test("signbit", "has its sign bit set (negative numbers and -0.0)")
+_test("logical_not", "is false")

@@ -1,0 +1,30 @@
+"""Indexing functions. `x[key]` and `x[key] = value` are in ops.internal.
+
+May import: ops.kinds. Rules use only the standard and the table's internal operations.
+"""
+
+from arraygrad.ops.kinds import linear
+
+
+def _take(xp, x, indices, axis):
+    return xp.take(x, indices) if axis is None else xp.take(x, indices, axis=axis)
+
+
+linear(
+    "take",
+    "x, indices, /, *, axis=None",
+    forward=_take,
+    x=lambda xp, g, indices, x_shape, axis: xp._take_adjoint(g, indices, x_shape, axis),
+    method=True,
+    numpy=("take",),
+    doc="The elements of x at the integer array `indices` (one-dimensional, in the standard) along `axis`, which may "
+    "be None for one-dimensional x. The gradients of repeated indices are summed.",
+)
+linear(
+    "take_along_axis",
+    "x, indices, /, *, axis=-1",
+    x=lambda xp, g, indices, x_shape, axis: xp._take_along_axis_adjoint(g, indices, x_shape, axis),
+    numpy=("take_along_axis",),
+    doc="The elements of x at the integer array `indices`, of the same rank, along `axis`; the other axes broadcast. "
+    "The gradients of repeated indices are summed.",
+)

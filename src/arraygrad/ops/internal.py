@@ -1,0 +1,79 @@
+"""Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
+
+May import: ops.kinds, ops._scatter, ops._cofactor. Their names begin with "_"; rules call them as `xp._name(...)`.
+"""
+
+from arraygrad.ops import _cofactor, _scatter
+from arraygrad.ops.kinds import general, linear
+
+linear(
+    "_getitem",
+    "x, key, /",
+    forward=lambda xp, x, key: x[key],
+    x=lambda xp, g, x_shape, key: xp._getitem_adjoint(g, x_shape, key),
+    may_view=True,
+    doc="x[key]: ints, slices, ..., None, one boolean mask, or integer arrays. The gradients of elements taken more "
+    "than once are summed.",
+)
+linear(
+    "_getitem_adjoint",
+    "x, shape, key, /",
+    forward=_scatter.getitem_adjoint,
+    x=lambda g, key: g[key],
+    doc="Zeros of `shape` and x's dtype with x added at `key`, once for every time it is named.",
+)
+linear(
+    "_setitem",
+    "x, key, value, /",
+    forward=_scatter.setitem,
+    x=lambda xp, g, key: xp._setitem(g, key, 0.0),
+    value=lambda xp, g, key: _scatter.written_gradient(xp, g, key),
+    doc="A copy of x with `value` (an array that broadcasts, or a Python scalar) at `key`. x gets the gradient with "
+    "that region zeroed, value its region; of values written to one place only the last counts.",
+)
+linear(
+    "_take_adjoint",
+    "x, indices, shape, axis, /",
+    forward=_scatter.take_adjoint,
+    x=lambda xp, g, indices, axis: xp.take(g, indices) if axis is None else xp.take(g, indices, axis=axis),
+    doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take`.",
+)
+linear(
+    "_take_along_axis_adjoint",
+    "x, indices, shape, axis, /",
+    forward=_scatter.take_along_axis_adjoint,
+    x=lambda xp, g, indices, axis: xp.take_along_axis(g, indices, axis=axis),
+    doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take_along_axis`.",
+)
+linear(
+    "_copy",
+    "x, /",
+    forward=lambda xp, x: xp.asarray(x, copy=True),
+    x=lambda g: g,
+    doc="A copy of x.",
+)
+
+
+def _to_device(xp, x, device, stream):
+    if hasattr(x, "to_device"):
+        return x.to_device(device, stream=stream)
+    import array_api_compat  # libraries whose arrays lack the method are served by it
+
+    return array_api_compat.to_device(x, device, stream=stream)
+
+
+linear(
+    "_to_device",
+    "x, device, /, *, stream=None",
+    forward=_to_device,
+    x=lambda xp, g, x_device: xp._to_device(g, x_device),
+    may_view=True,
+    doc="x on `device`, x itself if it is there. The gradient moves back.",
+)
+general(
+    "_cofactor",
+    "x, /",
+    forward=_cofactor.cofactor,
+    x=_cofactor.cofactor_rule,
+    doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
+)

@@ -1,0 +1,227 @@
+"""Linear algebra extension.
+
+May import: ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._solvers. Rules use only the standard
+and the table's internal operations. matmul, matrix_transpose, tensordot and vecdot are in ops.linear_algebra.
+"""
+
+from arraygrad.ops import _diagonals, _factorizations, _norms, _solvers
+from arraygrad.ops.kinds import bilinear, general, linear, nondifferentiable, reduction
+
+# -- products ---------------------------------------------------------------------------------------------------------
+
+bilinear(
+    "outer",
+    "x1, x2, /",
+    x1=lambda xp, g, x2: xp.matmul(g, x2),
+    x2=lambda xp, g, x1: xp.matmul(x1, g),
+    extension="linalg",
+    numpy=("linalg.outer",),
+    doc="All products x1[i] * x2[j] of two one-dimensional arrays, without conjugation.",
+)
+bilinear(
+    "cross",
+    "x1, x2, /, *, axis=-1",
+    x1=lambda xp, g, x2, axis: xp.linalg.cross(x2, g, axis=axis),
+    x2=lambda xp, g, x1, axis: xp.linalg.cross(g, x1, axis=axis),
+    extension="linalg",
+    numpy=("linalg.cross",),
+    doc="Cross product of vectors of three elements along `axis`; the other axes broadcast. Numeric dtypes.",
+)
+general(
+    "matrix_power",
+    "x, n, /",
+    x=_solvers.matrix_power,
+    extension="linalg",
+    numpy=("linalg.matrix_power",),
+    doc="Square matrices (..., m, m) to the integer power n; the identity for n == 0, inverses for n < 0.",
+)
+
+# -- diagonals --------------------------------------------------------------------------------------------------------
+
+linear(
+    "diagonal",
+    "x, /, *, offset=0",
+    x=_diagonals.diagonal,
+    extension="linalg",
+    may_view=True,
+    numpy=("linalg.diagonal",),
+    doc="The diagonals of the matrices (..., m, n), `offset` above the main one (below, if negative).",
+)
+linear(
+    "trace",
+    "x, /, *, offset=0, dtype=None",
+    x=_diagonals.trace,
+    extension="linalg",
+    numpy=("linalg.trace",),
+    doc="Sums of the diagonals of the matrices (..., m, n), `offset` above the main one, computed in `dtype` if given.",
+)
+
+# -- equations and determinants ---------------------------------------------------------------------------------------
+
+general(
+    "inv",
+    "x, /",
+    x=_solvers.inv,
+    extension="linalg",
+    numpy=("linalg.inv",),
+    doc="Inverses of square matrices (..., n, n), floating-point dtypes; an error for an exactly singular one.",
+)
+general(
+    "solve",
+    "x1, x2, /",
+    x1=_solvers.solve_x1,
+    x2=_solvers.solve_x2,
+    extension="linalg",
+    numpy=("linalg.solve",),
+    doc="x with x1 @ x = x2, for square x1 (..., n, n) and x2 (..., n, k), or (n,) if one-dimensional; floating-point "
+    "dtypes; an error for an exactly singular x1.",
+)
+general(
+    "det",
+    "x, /",
+    x=lambda xp, g, x: g[..., None, None] * xp._cofactor(x),
+    extension="linalg",
+    numpy=("linalg.det",),
+    doc="Determinants of square matrices (..., n, n), floating-point dtypes. The gradient is the matrix of cofactors, "
+    "right at singular matrices too (PyTorch: zero at rank n - 1), and so are second derivatives.",
+)
+general(
+    "slogdet",
+    "x, /",
+    x=_solvers.slogdet,
+    extension="linalg",
+    results=("sign", "logabsdet"),
+    holomorphic=False,
+    numpy=("linalg.slogdet",),
+    doc="Sign and logarithm of the size of determinants of square matrices (..., n, n), floating-point dtypes. The "
+    "sign of complex matrices has a gradient too. Singular matrices have logabsdet -inf and an infinite gradient "
+    "along their cofactors.",
+)
+general(
+    "pinv",
+    "x, /, *, rtol=None",
+    x=_solvers.pinv,
+    extension="linalg",
+    holomorphic=False,
+    numpy=("linalg.pinv",),
+    doc="Moore-Penrose pseudo-inverses of matrices (..., m, n), singular values below rtol times the largest taken for "
+    "zero. The rank is taken as locally constant (Golub and Pereyra 1973).",
+)
+nondifferentiable(
+    "matrix_rank",
+    "x, /, *, rtol=None",
+    extension="linalg",
+    numpy=("linalg.matrix_rank",),
+    doc="Number of singular values above rtol times the largest: an integer array.",
+)
+
+# -- factorizations ---------------------------------------------------------------------------------------------------
+
+general(
+    "cholesky",
+    "x, /, *, upper=False",
+    x=_factorizations.cholesky,
+    extension="linalg",
+    holomorphic=False,
+    numpy=("linalg.cholesky",),
+    doc="Lower (or upper) triangular factor L of Hermitian positive definite matrices (..., n, n): x = L @ L^H. An "
+    "error if x is not positive definite. The gradient is Hermitian (Murray 2016).",
+)
+general(
+    "qr",
+    "x, /, *, mode='reduced'",
+    x=_factorizations.qr,
+    extension="linalg",
+    results=("Q", "R"),
+    holomorphic=False,
+    numpy=("linalg.qr",),
+    doc="Orthonormal columns Q and upper triangular R with x = Q @ R, for matrices (..., m, n) whose first min(m, n) "
+    "columns are independent. With mode='complete' and m > n the last m - n columns of Q are arbitrary: a gradient "
+    "that reaches them is an error (Seeger et al. 2017; Roberts and Roberts 2020).",
+)
+general(
+    "svd",
+    "x, /, *, full_matrices=True",
+    x=_factorizations.svd,
+    extension="linalg",
+    results=("U", "S", "Vh"),
+    holomorphic=False,
+    numpy=("linalg.svd",),
+    doc="Singular value decomposition of matrices (..., m, n). The columns of U and rows of Vh beyond min(m, n) are "
+    "arbitrary: a gradient that reaches them is an error. Equal singular values give nan in gradients that come "
+    "through the vectors; for complex x these must not depend on the vectors' phases (Townsend 2016).",
+)
+general(
+    "svdvals",
+    "x, /",
+    x=_factorizations.svdvals,
+    extension="linalg",
+    holomorphic=False,
+    numpy=("linalg.svdvals",),
+    doc="Singular values of matrices (..., m, n), largest first. The gradient is finite for equal ones too.",
+)
+general(
+    "eigh",
+    "x, /",
+    x=_factorizations.eigh,
+    extension="linalg",
+    results=("eigenvalues", "eigenvectors"),
+    holomorphic=False,
+    numpy=("linalg.eigh",),
+    doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices (..., n, n). Equal eigenvalues "
+    "give nan in gradients that come through the vectors; for complex x these must not depend on the vectors' phases.",
+)
+general(
+    "eigvalsh",
+    "x, /",
+    x=_factorizations.eigvalsh,
+    extension="linalg",
+    holomorphic=False,
+    numpy=("linalg.eigvalsh",),
+    doc="Eigenvalues, ascending, of Hermitian matrices (..., n, n). The gradient is finite for equal ones too.",
+)
+general(
+    "eig",
+    "x, /",
+    forward=_factorizations.eig_forward,
+    x=_factorizations.eig,
+    extension="linalg",
+    results=("eigenvalues", "eigenvectors"),
+    holomorphic=False,
+    numpy=("linalg.eig",),
+    doc="Eigenvalues and eigenvectors of length one, complex, of square matrices (..., n, n). Equal eigenvalues give "
+    "nan; gradients must not depend on the vectors' phases (Boeddeker et al. 2017).",
+)
+general(
+    "eigvals",
+    "x, /",
+    forward=_factorizations.eigvals_forward,
+    x=_factorizations.eigvals,
+    extension="linalg",
+    holomorphic=False,
+    numpy=("linalg.eigvals",),
+    doc="Eigenvalues, complex, of square matrices (..., n, n). Their gradient needs a full set of eigenvectors.",
+)
+
+# -- norms ------------------------------------------------------------------------------------------------------------
+
+general(
+    "matrix_norm",
+    "x, /, *, keepdims=False, ord='fro'",
+    x=_norms.matrix_norm,
+    extension="linalg",
+    holomorphic=False,
+    numpy=("linalg.matrix_norm",),
+    doc="Norms of matrices (..., m, n): 'fro', 'nuc', 1, -1, inf, -inf (sums of sizes along columns or rows), 2, -2 "
+    "(extreme singular values). Ties share the gradient evenly; at zero it is zero.",
+)
+reduction(
+    "vector_norm",
+    _norms.vector_norm,
+    signature="x, /, *, axis=None, keepdims=False, ord=2",
+    extension="linalg",
+    numpy=("linalg.vector_norm",),
+    doc="Norms over `axis` (None: all, an int or a tuple) of any order: sum(abs(x) ** ord) ** (1 / ord), the largest "
+    "or smallest size for inf and -inf, the number of non-zeros for 0 (zero gradient). Ties share the gradient evenly; "
+    "elements that are zero get zero.",
+)

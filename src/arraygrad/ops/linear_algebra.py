@@ -1,0 +1,54 @@
+"""Linear algebra functions of the main namespace. The extension `linalg` has them too: see LINALG_NAMES.
+
+May import: ops.kinds, ops._products. Rules use only the standard.
+"""
+
+from arraygrad.ops import _products
+from arraygrad.ops.kinds import bilinear, linear
+
+# Functions of this chapter that the namespace `linalg` repeats.
+LINALG_NAMES = ("matmul", "matrix_transpose", "tensordot", "vecdot")
+
+bilinear(
+    "matmul",
+    "x1, x2, /",
+    x1=_products.matmul_x1,
+    x2=_products.matmul_x2,
+    operator="matmul",
+    numpy=("matmul",),
+    doc="Matrix product of the last two axes; the others broadcast. A one-dimensional x1 is a row, a one-dimensional "
+    "x2 a column, and that axis is missing from the result. Numeric dtypes.",
+)
+bilinear(
+    "tensordot",
+    "x1, x2, /, *, axes=2",
+    x1=_products.tensordot_x1,
+    x2=_products.tensordot_x2,
+    numpy=("tensordot",),
+    doc="Sum of products over `axes`: the last n of x1 with the first n of x2, or a pair of sequences of axes. Complex "
+    "arrays are not conjugated.",
+)
+
+
+def _vecdot(xp, g, x, axis):
+    return xp.expand_dims(g, axis=axis) * x
+
+
+bilinear(
+    "vecdot",
+    "x1, x2, /, *, axis=-1",
+    # conjugates x1, hence not holomorphic in it
+    x1=lambda xp, g, x2, axis: _vecdot(xp, xp.conj(g), x2, axis),
+    x2=lambda xp, g, x1, axis: _vecdot(xp, g, x1, axis),
+    holomorphic=False,
+    numpy=("vecdot",),
+    doc="Sum of conj(x1) * x2 over `axis` (negative: counted from the end); the other axes broadcast.",
+)
+linear(
+    "matrix_transpose",
+    "x, /",
+    x=lambda xp, g: xp.matrix_transpose(g),
+    may_view=True,
+    numpy=("matrix_transpose",),
+    doc="The last two axes exchanged.",
+)

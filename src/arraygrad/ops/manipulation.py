@@ -1,0 +1,205 @@
+"""Manipulation functions.
+
+May import: ops.kinds, ops._helpers. Rules use only the standard and the table's internal operations.
+"""
+
+import math
+
+from arraygrad.ops._helpers import at_axis, device_of, normalize_axes
+from arraygrad.ops.kinds import linear, nondifferentiable
+
+# -- shape only -------------------------------------------------------------------------------------------------------
+
+
+def _reshape(xp, x, shape, copy):
+    return xp.reshape(x, shape) if copy is None else xp.reshape(x, shape, copy=copy)
+
+
+linear(
+    "reshape",
+    "x, /, shape, *, copy=None",
+    forward=_reshape,
+    x=lambda xp, g, x_shape: xp.reshape(g, x_shape),
+    may_view=True,
+    numpy=("reshape",),
+    doc="x in row-major order with another shape; one entry may be -1. A view where the library can make one, unless "
+    "copy=True.",
+)
+linear(
+    "expand_dims",
+    "x, /, axis",
+    x=lambda xp, g, x_shape: xp.reshape(g, x_shape),
+    may_view=True,
+    numpy=("expand_dims",),
+    doc="x with an axis of length one inserted at `axis` (an int or a tuple) of the result.",
+)
+linear(
+    "squeeze",
+    "x, /, axis",
+    x=lambda xp, g, x_shape: xp.reshape(g, x_shape),
+    may_view=True,
+    numpy=("squeeze",),
+    doc="x without the axes of length one named by `axis` (an int or a tuple).",
+)
+
+
+def _permute_dims(xp, g, axes):
+    axes = normalize_axes(tuple(axes), len(axes))
+    return xp.permute_dims(g, tuple(sorted(range(len(axes)), key=axes.__getitem__)))
+
+
+linear(
+    "permute_dims",
+    "x, /, axes",
+    x=_permute_dims,
+    may_view=True,
+    numpy=("permute_dims",),
+    doc="x with its axes in the order `axes`.",
+)
+linear(
+    "moveaxis",
+    "x, source, destination, /",
+    x=lambda xp, g, source, destination: xp.moveaxis(g, destination, source),
+    may_view=True,
+    numpy=("moveaxis",),
+    doc="x with the axes `source` (an int or a tuple) moved to the positions `destination`.",
+)
+linear(
+    "flip",
+    "x, /, *, axis=None",
+    x=lambda xp, g, axis: xp.flip(g, axis=axis),
+    may_view=True,
+    numpy=("flip",),
+    doc="x with the order of its elements reversed along `axis` (None: all, an int or a tuple).",
+)
+
+
+def _roll(xp, g, shift, axis):
+    shift = tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift
+    return xp.roll(g, shift, axis=axis)
+
+
+linear(
+    "roll",
+    "x, /, shift, *, axis=None",
+    x=_roll,
+    numpy=("roll",),
+    doc="x shifted cyclically by `shift` along `axis` (ints or tuples; None: the flattened array).",
+)
+
+# -- repetition -------------------------------------------------------------------------------------------------------
+
+linear(
+    "broadcast_to",
+    "x, /, shape",
+    x=lambda g: g,
+    may_view=True,
+    numpy=("broadcast_to",),
+    doc="x broadcast to `shape`. The gradient is summed over the broadcast axes.",
+)
+linear(
+    "broadcast_arrays",
+    "*arrays",
+    arrays=lambda g: list(g),
+    may_view=True,
+    results=("*",),
+    sequence="arrays",
+    numpy=("broadcast_arrays",),
+    doc="The arrays broadcast to their common shape: a tuple. Gradients are summed over the broadcast axes.",
+)
+nondifferentiable(
+    "broadcast_shapes", "*shapes", numpy=("broadcast_shapes",), doc="The shape to which shapes broadcast: a tuple."
+)
+
+
+def _repeat(xp, g, x_shape, repeats, axis):
+    shape = (math.prod(x_shape),) if axis is None else x_shape
+    axis = 0 if axis is None else normalize_axes(axis, len(shape))[0]
+    n = shape[axis]
+    if isinstance(repeats, int):
+        parts = xp.reshape(g, shape[:axis] + (n, repeats) + shape[axis + 1 :])
+        return xp.reshape(xp.sum(parts, axis=axis + 1), x_shape)
+    sources = xp.repeat(xp.arange(n, device=device_of(repeats)), repeats)
+    return xp.reshape(xp._take_adjoint(g, sources, shape, axis), x_shape)
+
+
+linear(
+    "repeat",
+    "x, repeats, /, *, axis=None",
+    x=_repeat,
+    numpy=("repeat",),
+    doc="Each element of x `repeats` times (an int, or an integer array with a number for each) along `axis` (None: "
+    "the flattened array). The gradient is summed over the copies.",
+)
+
+
+def _tile(xp, g, x_shape, repetitions):
+    ndim = max(len(x_shape), len(repetitions))
+    lengths = (1,) * (ndim - len(x_shape)) + tuple(x_shape)
+    repetitions = (1,) * (ndim - len(repetitions)) + tuple(repetitions)
+    pairs = tuple(n for pair in zip(repetitions, lengths, strict=True) for n in pair)
+    parts = xp.sum(xp.reshape(g, pairs), axis=tuple(range(0, 2 * ndim, 2)))
+    return xp.reshape(parts, x_shape)
+
+
+linear(
+    "tile",
+    "x, repetitions, /",
+    x=_tile,
+    numpy=("tile",),
+    doc="x repeated as a whole `repetitions` times along each axis (a tuple of ints; missing axes are put in front). "
+    "The gradient is summed over the copies.",
+)
+
+# -- joining and splitting --------------------------------------------------------------------------------------------
+
+
+def _concat(xp, g, arrays_shape, axis):
+    pieces = []
+    start = 0
+    if axis is None:
+        for shape in arrays_shape:
+            stop = start + math.prod(shape)
+            pieces.append(xp.reshape(g[start:stop], shape))
+            start = stop
+        return pieces
+    axis = normalize_axes(axis, g.ndim)[0]
+    for shape in arrays_shape:
+        stop = start + shape[axis]
+        pieces.append(g[at_axis(axis, slice(start, stop))])
+        start = stop
+    return pieces
+
+
+linear(
+    "concat",
+    "arrays, /, *, axis=0",
+    arrays=_concat,
+    sequence="arrays",
+    numpy=("concatenate", "concat"),
+    doc="A sequence of arrays joined along an existing `axis` (None: flattened first).",
+)
+linear(
+    "stack",
+    "arrays, /, *, axis=0",
+    arrays=lambda xp, g, axis: list(xp.unstack(g, axis=axis)),
+    sequence="arrays",
+    numpy=("stack",),
+    doc="A sequence of arrays of one shape joined along a new `axis` of the result.",
+)
+
+
+def _unstack(xp, g, axis):
+    known = next(piece for piece in g if piece is not None)
+    return xp.stack([xp.zeros_like(known) if piece is None else piece for piece in g], axis=axis)
+
+
+linear(
+    "unstack",
+    "x, /, *, axis=0",
+    x=_unstack,
+    may_view=True,
+    results=("*",),
+    numpy=("unstack",),
+    doc="The sub-arrays of x along `axis`, as a tuple: the inverse of `stack`.",
+)

@@ -1,0 +1,154 @@
+"""Statistical functions: reductions and scans.
+
+May import: ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
+"""
+
+from arraygrad.ops._helpers import at_axis, count, expand_reduced, normalize_axes
+from arraygrad.ops._scans import exclusive_products, reversed_recurrence
+from arraygrad.ops.kinds import linear, reduction
+
+WITH_DTYPE = "x, /, *, axis=None, dtype=None, keepdims=False"
+WITH_CORRECTION = "x, /, *, axis=None, correction=0.0, keepdims=False"
+SCAN = "x, /, *, axis=None, dtype=None, include_initial=False"
+
+
+def _sum(xp, g, x_shape, axis, keepdims):
+    return xp.broadcast_to(expand_reduced(xp, g, x_shape, axis, keepdims), x_shape)
+
+
+def _mean(xp, g, x_shape, axis, keepdims):
+    g = expand_reduced(xp, g, x_shape, axis, keepdims)
+    return xp.broadcast_to(g / max(count(x_shape, axis), 1), x_shape)
+
+
+reduction(
+    "sum",
+    _sum,
+    signature=WITH_DTYPE,
+    method=True,
+    numpy=("sum",),
+    doc="Sum over `axis` (None: all, an int or a tuple), computed in `dtype` if given; numeric dtypes. The sum of "
+    "nothing is 0.",
+)
+reduction(
+    "mean",
+    _mean,
+    method=True,
+    numpy=("mean",),
+    doc="Arithmetic mean over `axis` (None: all, an int or a tuple); floating-point dtypes. The mean of nothing is "
+    "nan.",
+)
+
+
+def _prod(xp, g, x, axis, keepdims):
+    # no division by x: a zero's own derivative is the product of the others
+    axes = normalize_axes(axis, x.ndim)
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    order = kept + axes
+    moved = xp.permute_dims(x, order)
+    rows = xp.reshape(moved, tuple(x.shape[i] for i in kept) + (count(x.shape, axis),))
+    others = xp.reshape(exclusive_products(xp, rows), moved.shape)
+    others = xp.permute_dims(others, tuple(order.index(i) for i in range(x.ndim)))
+    return expand_reduced(xp, g, x.shape, axis, keepdims) * others
+
+
+reduction(
+    "prod",
+    _prod,
+    signature=WITH_DTYPE,
+    holomorphic=True,
+    method=True,
+    numpy=("prod",),
+    doc="Product over `axis` (None: all, an int or a tuple), computed in `dtype` if given; numeric dtypes. The product "
+    "of nothing is 1. The gradient is exact for any number of zeros: products of the elements to the left and to the "
+    "right, nothing is divided.",
+)
+
+
+def _extremum(xp, g, x, ans, axis, keepdims):
+    ans = expand_reduced(xp, ans, x.shape, axis, keepdims)
+    hit = xp.astype(x == ans, g.dtype)
+    ties = xp.sum(hit, axis=axis, keepdims=True)
+    return hit * (expand_reduced(xp, g, x.shape, axis, keepdims) / ties)
+
+
+_EXTREMUM = (
+    "over `axis` (None: all, an int or a tuple); real dtypes; an error if nothing is reduced. "
+    "Ties share the gradient evenly, over all axes reduced, as PyTorch's amax does."
+)
+reduction("max", _extremum, method=True, numpy=("max", "amax"), doc=f"Largest element {_EXTREMUM}")
+reduction("min", _extremum, method=True, numpy=("min", "amin"), doc=f"Smallest element {_EXTREMUM}")
+
+
+def _deviation(xp, x, axis, correction):
+    """(x - mean) / (N - correction): the derivative of half the variance, (inf or nan where N <= correction)."""
+    freedom = max(count(x.shape, axis) - correction, 0)
+    return (x - xp.mean(x, axis=axis, keepdims=True)) / freedom
+
+
+def _var(xp, g, x, axis, correction, keepdims):
+    return 2 * expand_reduced(xp, g, x.shape, axis, keepdims) * _deviation(xp, x, axis, correction)
+
+
+def _std(xp, g, x, ans, axis, correction, keepdims):
+    flat = ans == 0
+    g = xp.where(flat, 0.0, g / xp.where(flat, 1.0, ans))
+    return expand_reduced(xp, g, x.shape, axis, keepdims) * _deviation(xp, x, axis, correction)
+
+
+reduction(
+    "var",
+    _var,
+    signature=WITH_CORRECTION,
+    method=True,
+    numpy=("var",),
+    doc="Variance over `axis` (None: all, an int or a tuple): squared deviations summed and divided by N - correction; "
+    "floating-point dtypes. inf or nan, with its gradient, where N <= correction.",
+)
+reduction(
+    "std",
+    _std,
+    signature=WITH_CORRECTION,
+    method=True,
+    numpy=("std",),
+    doc="Standard deviation, the root of `var`, over `axis` (None: all, an int or a tuple); floating-point dtypes. The "
+    "gradient of a constant's deviation is zero, as in PyTorch.",
+)
+
+
+def _without_initial(g, axis, include_initial):
+    return g[at_axis(axis, slice(1, None))] if include_initial else g
+
+
+def _cumulative_sum(xp, g, axis, include_initial):
+    axis = normalize_axes(axis, g.ndim)[0]
+    g = _without_initial(g, axis, include_initial)
+    return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
+
+
+def _cumulative_prod(xp, g, x, axis, include_initial):
+    axis = normalize_axes(axis, x.ndim)[0]
+    g = xp.moveaxis(_without_initial(g, axis, include_initial), axis, -1)
+    x = xp.moveaxis(x, axis, -1)
+    before = xp.cumulative_prod(x, axis=-1, include_initial=True)[..., :-1]
+    return xp.moveaxis(before * reversed_recurrence(xp, x, g), -1, axis)
+
+
+linear(
+    "cumulative_sum",
+    SCAN,
+    x=_cumulative_sum,
+    numpy=("cumulative_sum",),
+    doc="Running sums along `axis` (None for one dimension only), computed in `dtype` if given; numeric dtypes. With "
+    "`include_initial` the result begins with 0 and is one longer.",
+)
+reduction(
+    "cumulative_prod",
+    _cumulative_prod,
+    signature=SCAN,
+    holomorphic=True,
+    numpy=("cumulative_prod",),
+    doc="Running products along `axis` (None for one dimension only), computed in `dtype` if given; numeric dtypes. "
+    "With `include_initial` the result begins with 1 and is one longer. The gradient is exact for any number of "
+    "zeros, in log(n) steps: nothing is divided.",
+)

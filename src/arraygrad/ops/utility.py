@@ -1,0 +1,72 @@
+"""Utility functions.
+
+May import: ops.kinds, ops._helpers. Rules use only the standard.
+"""
+
+from arraygrad.ops._helpers import at_axis, normalize_axes
+from arraygrad.ops.kinds import linear, nondifferentiable
+
+nondifferentiable(
+    "all",
+    "x, /, *, axis=None, keepdims=False",
+    method=True,
+    numpy=("all",),
+    doc="Whether all elements over `axis` (None: all, an int or a tuple) are true: a boolean array.",
+)
+nondifferentiable(
+    "any",
+    "x, /, *, axis=None, keepdims=False",
+    method=True,
+    numpy=("any",),
+    doc="Whether any element over `axis` (None: all, an int or a tuple) is true: a boolean array.",
+)
+
+
+def _undo_differences(xp, g, shape, axis, n, skip):
+    """The part of the adjoint of n differences that belongs to `shape`, after `skip` elements of the joined array."""
+    axis = normalize_axes(axis, g.ndim)[0]
+    if g.shape[axis] == 0:  # more differences than elements: nothing depends on anything
+        return xp.broadcast_to(xp.sum(g), shape)
+    edge = xp.zeros_like(g[at_axis(axis, slice(0, 1))])
+    for _ in range(n):
+        g = -xp.diff(xp.concat([edge, g, edge], axis=axis), axis=axis)
+    return g[at_axis(axis, slice(skip, skip + shape[axis]))]
+
+
+def _diff_x(xp, g, x_shape, prepend_shape, axis, n):
+    if n == 0:
+        return g
+    skip = prepend_shape[axis] if prepend_shape else 0
+    return _undo_differences(xp, g, x_shape, axis, n, skip)
+
+
+def _diff_prepend(xp, g, prepend_shape, axis, n):
+    if n == 0:
+        return None
+    return _undo_differences(xp, g, prepend_shape, axis, n, 0)
+
+
+def _diff_append(xp, g, x_shape, prepend_shape, append_shape, axis, n):
+    if n == 0:
+        return None
+    skip = x_shape[axis] + (prepend_shape[axis] if prepend_shape else 0)
+    return _undo_differences(xp, g, append_shape, axis, n, skip)
+
+
+def _diff(xp, x, axis, n, prepend, append):
+    # only what is given: libraries take a missing prepend for None, or for "no value"
+    ends = {name: end for name, end in (("prepend", prepend), ("append", append)) if end is not None}
+    return xp.diff(x, axis=axis, n=n, **ends)
+
+
+linear(
+    "diff",
+    "x, /, *, axis=-1, n=1, prepend=None, append=None",
+    forward=_diff,
+    x=_diff_x,
+    prepend=_diff_prepend,
+    append=_diff_append,
+    numpy=("diff",),
+    doc="n-th differences along `axis`, after joining `prepend`, x and `append` (arrays of the same rank, or None); "
+    "numeric dtypes. The adjoint takes the differences of the gradient padded with zeros, n times, negated.",
+)

@@ -1,0 +1,87 @@
+# May cimport: engine.*, op.
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.vector cimport vector
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.node cimport Node, NodeHooks
+from arraygrad.op cimport Op
+
+
+cdef class Storage:
+    """Memory that several Values share (views, detached aliases): one version, and who shares it."""
+    cdef long version
+    cdef long history               # counts in-place writes that were recorded: older views derive their grad_fn anew
+    cdef vector[void*] members      # live Values (borrowed, each takes itself out when it dies)
+
+
+@cython.final
+cdef class Value:
+    """One array at one moment. Tensors show it, nodes save it. See Note [Saved values] in tensor.pyx."""
+    cdef object raw
+    cdef GradMeta meta
+    cdef Storage storage            # None until the memory is shared with another Value
+    cdef long version               # used while storage is None
+    cdef bint overwritten           # its memory was written after a node saved it ("error" mode)
+    cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL
+
+
+cdef class Backend(ArrayOps):
+    """ArrayOps of one array library plus what forward operations need of it."""
+    cdef readonly object xp             # the library's raw namespace (array-api-compat's where there is one)
+    cdef readonly object rule_xp        # raw namespace as rules see it: xp and the table's internal operations
+    cdef readonly object graph_xp       # differentiable namespace as rules see it
+    cdef readonly object namespace      # the public differentiable namespace module
+    cdef readonly object array_type
+    cdef readonly bint mutable          # arrays can be written in place and slices are views
+    cdef list functions                 # per Op.index: the raw callable, or None until first use
+
+    cdef object unary(self, Op op, object x, uint32_t* flags)
+    cdef object binary(self, Op op, object a, object b, uint32_t* flags)
+    cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b)
+    cdef object call(self, Op op, object args)
+    cpdef object wrap_raw(self, object result)
+    cpdef bint shares_memory(self, object a, object b) except -1
+    cpdef bint same_layout(self, object grad, object like) except -1
+    cpdef object asarray(self, object obj, object dtype, object device)
+    cpdef object raw_function(self, Op op)
+    cpdef object scalar(self, object x)
+    cpdef bint plain(self, object raw) except -1
+    cpdef bint can_write(self, GradMeta source, GradMeta target) except -1
+    cpdef object write(self, object raw, object key, object value)
+    cpdef object host_device(self, object raw)
+    cpdef int check(self, object raw) except -1
+
+
+cdef class Extra:
+    """Rarely used state of a Tensor."""
+    cdef NodeHooks hooks            # hooks of a leaf, shared with its AccumulateGrad
+    cdef TensorBase parent              # the Tensor this one is a view of
+    cdef Op view_op                 # how: view_op applied to parent with view_args
+    cdef tuple view_args
+    cdef long seen                  # Storage.history when grad_fn was derived
+    cdef str forbidden              # why an in-place write is refused, or None
+    cdef object lock                # held while a gradient is added to the leaf's .grad
+
+
+cdef class TensorBase:
+    cdef Value value
+    cdef Node grad_fn_
+    cdef object grad_
+    cdef int output_nr_
+    cdef bint tracked               # requires grad
+    cdef void* accumulator          # this leaf's AccumulateGrad (borrowed, cleared when that dies), or NULL
+    cdef Extra extra                # None for most
+    cdef object __weakref__
+
+
+cdef Backend find_backend(object raw)
+cdef Backend registered(object cls)
+cdef TensorBase make_tensor()
+cdef TensorBase new_tensor(object raw, GradMeta meta)
+cdef TensorBase wrap(object raw, Backend backend)
+cdef Extra need_extra(TensorBase t)
+cdef Value replaced(TensorBase t, object raw)
+cdef int join(Value v, Value other) except -1
+cdef long version_of(Value v)
+cdef int before_write(TensorBase t) except -1
+cdef int bump(TensorBase t) except -1

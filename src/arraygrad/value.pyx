@@ -1,0 +1,406 @@
+# Values and what shows them: one array library (Backend), one array at a moment (Value), memory that is shared (Storage).
+# May import: engine.*, op.
+import numbers
+
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject
+from libcpp.vector cimport vector
+
+from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
+from arraygrad.engine.node cimport Node, NodeHooks
+from arraygrad.op cimport Op
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+cdef dict _backends = {}                # array type -> Backend
+cdef object _backend_finder = None      # called for a type that is not there yet
+cdef bint _copy_saved = True            # set_saved_mutation("copy")
+cdef PyTypeObject* _tensor_type = NULL  # Tensor, registered by the module that defines it
+cdef tuple _no_arguments = ()
+
+
+# Backends
+
+cdef class Backend(ArrayOps):
+    """Backend(name, xp, array_type, mutable=True, runtime=None)
+    --
+
+    One array library: its raw namespace `xp`, the type of its arrays, and how the engine works with them.
+
+    `mutable` says that arrays can be written in place and that slices share memory.
+    """
+
+    def __init__(self, str name, xp, array_type, bint mutable=True, DeviceRuntime runtime=None):
+        ArrayOps.__init__(self, name, runtime)
+        self.xp = xp
+        self.array_type = array_type
+        self.mutable = mutable
+        self.functions = []
+
+    cdef object unary(self, Op op, object x, uint32_t* flags):
+        """Compiled forward of a one-array operation, None where there is none for these arrays."""
+        return None
+
+    cdef object binary(self, Op op, object a, object b, uint32_t* flags):
+        """Compiled forward of a two-array operation, None where there is none for these operands."""
+        return None
+
+    cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
+        """Metadata of `raw`: one of a and b if it fits (objects are shared), else a new one."""
+        if a is not None and self.matches(a, raw):
+            return a
+        if b is not None and self.matches(b, raw):
+            return b
+        return self.meta(raw)
+
+    cpdef object raw_function(self, Op op):
+        """The raw function of an operation: called with its parameters, or (forward=...) with xp first."""
+        cdef object fn = None
+        while len(self.functions) <= op.index:
+            self.functions.append(None)
+        fn = self.functions[op.index]
+        if fn is None:
+            if op.entry.forward is not None:
+                fn = op.entry.forward
+            else:
+                owner = getattr(self.xp, op.entry.extension) if op.entry.extension else self.xp
+                fn = getattr(owner, op.name)
+            self.functions[op.index] = fn
+        return fn
+
+    cdef object call(self, Op op, object args):
+        """Run the raw operation on raw parameters, given in order."""
+        cdef object fn
+        cdef Py_ssize_t i
+        cdef dict kwargs
+        if op.index < len(self.functions) and self.functions[op.index] is not None:
+            fn = self.functions[op.index]
+        else:
+            fn = self.raw_function(op)
+        if op.entry.forward is not None:
+            return fn(self.rule_xp, *args)
+        if op.n_arrays == 1:
+            return fn(args[0])
+        if op.n_arrays == 2:
+            return fn(args[0], args[1])
+        kwargs = {}
+        for i in range(op.n_positional, len(args)):
+            if i != op.var_positional and args[i] is not op.defaults[i]:
+                kwargs[op.params[i]] = args[i]
+        positional = tuple(args[:op.n_positional])
+        if op.var_positional >= 0:
+            positional += tuple(args[op.var_positional])
+        return fn(*positional, **kwargs)
+
+    cpdef object wrap_raw(self, object result):
+        """A raw result as an array of the backend (a scalar as a 0-d array)."""
+        return result
+
+    cpdef bint shares_memory(self, object a, object b) except -1:
+        """Whether two raw arrays may share memory. Answering True wrongly costs a copy, never a value."""
+        return self.mutable
+
+    cpdef bint same_layout(self, object grad, object like) except -1:
+        """Whether `grad` is laid out as a gradient of `like` should be."""
+        return True
+
+    cpdef object asarray(self, object obj, object dtype, object device):
+        """A raw array from nested lists, scalars or a raw array; copies only if it must."""
+        return self.xp.asarray(obj, dtype=dtype, device=device)
+
+    cpdef object scalar(self, object x):
+        """A NumPy scalar, fraction or 0-d object as an operand: a Python scalar, which takes the arrays' dtype."""
+        return x.item() if hasattr(x, "item") else float(x)
+
+    cpdef bint plain(self, object raw) except -1:
+        """Whether compiled rules may be used for a result of an ordinary call."""
+        return False
+
+    cpdef bint can_write(self, GradMeta source, GradMeta target) except -1:
+        """Whether values of one dtype can be written in place into the other without losing their kind."""
+        if source.is_floating:
+            return target.is_complex or target.is_floating and not source.is_complex
+        return True
+
+    cpdef object write(self, object raw, object key, object value):
+        """raw[key] = value; returns the array that holds the result (another one where arrays are immutable)."""
+        raw[key] = value
+        return raw
+
+    cpdef object host_device(self, object raw):
+        """The device object of an array on the host."""
+        return getattr(raw, "device", "cpu")
+
+    cpdef int check(self, object raw) except -1:
+        """Refuse an array that can't be a Tensor (object dtype, ...), before anything is recorded."""
+        return 0
+
+    cpdef object to_user(self, object grad):
+        return wrap(grad, self)
+
+    cpdef object from_user(self, object value):
+        if isinstance(value, TensorBase):
+            if (<TensorBase>value).value.meta.ops is not self:
+                raise TypeError(f"expected a Tensor over {self.name}, but got one over "
+                                f"{(<TensorBase>value).value.meta.ops.name}")
+            return (<TensorBase>value).value.raw
+        if type(value) is self.array_type:
+            return value
+        raise TypeError(f"expected a Tensor or an array of {self.name}, but got {type(value).__name__}")
+
+
+def register_backend(array_type, Backend backend):
+    """Serve arrays of `array_type` by `backend`."""
+    _backends[array_type] = backend
+
+
+def set_backend_finder(finder):
+    """Call `finder(obj)` for an object whose type no backend is registered for; it returns a Backend or raises."""
+    global _backend_finder
+    _backend_finder = finder
+
+
+def set_backend_namespaces(Backend backend, rule_xp, graph_xp, namespace):
+    """Set the namespaces that rules see (raw, differentiable) and the public differentiable one."""
+    backend.rule_xp = rule_xp
+    backend.graph_xp = graph_xp
+    backend.namespace = namespace
+
+
+cdef Backend find_backend(object raw):
+    cdef object backend = _backends.get(type(raw))
+    if backend is None:
+        if _backend_finder is None:
+            raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
+        backend = _backend_finder(raw)
+        if backend is None:
+            raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
+        _backends.setdefault(type(raw), backend)
+    return <Backend>backend
+
+
+def backend_of(obj):
+    """The Backend of a raw array or Tensor.
+
+    Raises
+    ------
+    TypeError
+        If no array library that arraygrad knows made it.
+    """
+    if isinstance(obj, TensorBase):
+        return (<TensorBase>obj).value.meta.ops
+    return find_backend(obj)
+
+
+# Note [Saved values]
+# ~~~~~~~~~~~~~~~~~~~
+# A node must find, in backward, the content that an array had when it was saved, although the array may be written in
+# place in between. PyTorch compares version numbers and refuses; code that was never written for autodiff then fails.
+# Here a Tensor shows a Value (array + metadata) and a node saves that Value: one reference.
+# (1) Only Tensors and nodes hold Values. So before a write, a Value whose reference count is above what its Tensor
+#     accounts for is saved by some node. (A temporary reference makes the count too high: one copy too many, no harm.)
+# (2) In that case the Tensor gets a new Value over the same memory, and the old Value a copy of the content: nodes keep
+#     what they saved. With set_saved_mutation("error") the old Value is marked overwritten instead, and unpacking it
+#     raises PyTorch's version error.
+# (3) Views and detached aliases have Values of their own over the same memory. They are members of one Storage, which
+#     also holds the version: a write through one protects the saved Values of all.
+# Guarded by test_SV1_*, test_VC1_* and the tests of in-place writes.
+cdef class Storage:
+    def __cinit__(self):
+        self.version = 0
+        self.history = 0
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(512)
+cdef class Value:
+    def __dealloc__(self):
+        cdef size_t i
+        if self.storage is not None:
+            for i in range(self.storage.members.size()):
+                if self.storage.members[i] == <void*>self:
+                    self.storage.members[i] = self.storage.members.back()
+                    self.storage.members.pop_back()
+                    break
+
+
+cdef inline Value new_value(object raw, GradMeta meta):
+    cdef Value v = Value.__new__(Value)
+    v.raw = raw
+    v.meta = meta
+    return v
+
+
+cdef Storage storage_of(Value v):
+    """The Value's Storage, made on first use."""
+    if v.storage is None:
+        v.storage = Storage.__new__(Storage)
+        v.storage.version = v.version
+        v.storage.members.push_back(<void*>v)
+    return v.storage
+
+
+cdef int join(Value v, Value other) except -1:
+    """Note that `v` is over the memory of `other`."""
+    cdef Storage s = storage_of(other)
+    if v.storage is None:
+        v.storage = s
+        s.members.push_back(<void*>v)
+    return 0
+
+
+cdef inline long version_of(Value v):
+    return v.version if v.storage is None else v.storage.version
+
+
+cdef int leave(Value v) except -1:
+    """Take `v`, whose content is its own now, out of its Storage."""
+    cdef size_t i
+    cdef Storage s = v.storage
+    if s is None:
+        return 0
+    for i in range(s.members.size()):
+        if s.members[i] == <void*>v:
+            s.members[i] = s.members.back()
+            s.members.pop_back()
+            break
+    v.version = s.version
+    v.storage = None
+    return 0
+
+
+cdef int protect(Value v, object written, Py_ssize_t held) except -1:
+    """Before memory of `written` is overwritten: keep what nodes saved in `v` (Note [Saved values], 2)."""
+    cdef Backend backend = <Backend>v.meta.ops
+    cdef TensorBase t
+    cdef Value fresh
+    if v.tensor != NULL:
+        held += 1
+    if Py_REFCNT(<PyObject*>v) <= held or v.overwritten:
+        return 0
+    if v.raw is not written and not backend.shares_memory(v.raw, written):
+        return 0
+    if v.tensor != NULL:
+        t = <TensorBase>v.tensor
+        fresh = new_value(v.raw, v.meta)
+        fresh.version = v.version
+        if v.storage is not None or not _copy_saved:
+            join(fresh, v)
+        fresh.tensor = v.tensor
+        v.tensor = NULL
+        t.value = fresh
+    if _copy_saved:
+        v.raw = backend.clone(v.raw, v.raw)
+        leave(v)
+    else:
+        storage_of(v)
+        v.version = v.storage.version
+        v.overwritten = True
+    return 0
+
+
+cdef int before_write(TensorBase t) except -1:
+    """Protect every saved Value that shares memory with `t`."""
+    cdef Value v = t.value
+    cdef Storage s = v.storage
+    cdef vector[void*] members
+    cdef size_t i
+    cdef object written = v.raw
+    if s is None:
+        protect(v, written, 1)
+        return 0
+    v = None
+    members = s.members                 # protect() changes the list
+    for i in range(members.size()):
+        v = <Value>members[i]
+        protect(v, written, 1)
+    return 0
+
+
+cdef inline int bump(TensorBase t) except -1:
+    if t.value.storage is None:
+        t.value.version += 1
+    else:
+        t.value.storage.version += 1
+    return 0
+
+
+def set_saved_mutation(str mode):
+    """What an in-place write does to a value that a live node has saved.
+
+    "copy" (the default): the node keeps a copy of what it saved, so the gradient is that of the program as it ran.
+    "error": backward through that node raises RuntimeError, as in PyTorch. Returns the previous mode.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is neither.
+    """
+    global _copy_saved
+    if mode not in ("copy", "error"):
+        raise ValueError(f"set_saved_mutation: expected 'copy' or 'error', but got {mode!r}")
+    previous = "copy" if _copy_saved else "error"
+    _copy_saved = mode == "copy"
+    return previous
+
+
+
+# Tensors as the modules below the Tensor class see them
+
+cdef class Extra:
+    pass
+
+
+@cython.freelist(512)
+cdef class TensorBase:
+    """The state of a Tensor; its public face is `arraygrad.tensor.Tensor`."""
+
+    def __dealloc__(self):
+        if self.value is not None and self.value.tensor == <void*>self:
+            self.value.tensor = NULL
+
+
+def set_tensor_type(type cls):
+    """Make new tensors instances of `cls`, which adds no state to TensorBase."""
+    global _tensor_type
+    _tensor_type = <PyTypeObject*>cls
+
+
+cdef TensorBase make_tensor():
+    return <TensorBase>(<object (*)(PyTypeObject*, PyObject*, PyObject*)>_tensor_type.tp_new)(
+        _tensor_type, <PyObject*>_no_arguments, NULL)
+
+
+cdef Backend registered(object cls):
+    """The backend of an array type, None if none is registered yet."""
+    return <Backend>_backends.get(cls)
+
+
+cdef inline TensorBase new_tensor(object raw, GradMeta meta):
+    cdef TensorBase t = make_tensor()
+    t.value = new_value(raw, meta)
+    t.value.tensor = <void*>t
+    return t
+
+
+cdef TensorBase wrap(object raw, Backend backend):
+    """A Tensor over a raw array, zero-copy."""
+    return new_tensor(raw, backend.meta(raw))
+
+
+
+cdef Extra need_extra(TensorBase t):
+    if t.extra is None:
+        t.extra = Extra.__new__(Extra)
+    return t.extra
+
+
+cdef Value replaced(TensorBase t, object raw):
+    """A new Value in place of the Tensor's, for a backend whose arrays can't be written."""
+    cdef Value v = new_value(raw, (<Backend>t.value.meta.ops).meta_like(raw, t.value.meta, None))
+    v.version = version_of(t.value)
+    t.value.tensor = NULL
+    v.tensor = <void*>t
+    return v

@@ -1,0 +1,94 @@
+"""What every test shares: the kind of build in pytest's header, `gpu` tests, and the debug build's check for leaks.
+
+Imports of arraygrad: engine.node only (its live-object counters).
+"""
+
+import functools
+import gc
+import time
+import warnings
+
+import pytest
+
+from arraygrad.engine.node import is_debug_build, live_counts
+
+# A worker thread drops its last reference a moment after the caller has its result. Only a leaking test waits so long.
+LEAK_GRACE_SECONDS = 2.0
+
+
+def pytest_report_header() -> str:
+    """The kind of build under test."""
+    return "arraygrad build: " + ("debug (asserts, live-object counters)" if is_debug_build() else "release")
+
+
+@functools.cache
+def missing_gpu() -> str | None:
+    """Why `gpu` tests cannot run here, or None where they can."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            import cupy
+
+            count = cupy.cuda.runtime.getDeviceCount()
+        except ImportError:
+            return "CuPy is not installed"
+        except Exception as error:  # CuPy's own error types exist only where it imports
+            return f"no CUDA device: {type(error).__name__}: {error}"
+    return None if count else "no CUDA device: CuPy counts 0"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips `gpu` tests, with the reason, where there is no device."""
+    if item.get_closest_marker("gpu") is not None and (reason := missing_gpu()) is not None:
+        pytest.skip(reason)
+
+
+# The leak check. What a fixture of wider scope holds is alive before the test begins, because such fixtures are set up
+# before this one: it is no leak of the test's. What the test's own fixtures hold is let go before the count.
+
+BEFORE = pytest.StashKey[dict[str, int]]()
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.fixture(autouse=True)
+def _count_live_objects(request: pytest.FixtureRequest) -> None:
+    """Counts the live engine objects before the test (debug builds)."""
+    counts = live_counts()
+    if counts and request.node.get_closest_marker("keeps_objects") is None:
+        # No collection here: the check after the test before left no garbage, and each one costs as much as a test.
+        request.node.stash[BEFORE] = counts
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    """Remembers that a test failed: its traceback keeps its objects alive, which is no leak."""
+    report = yield
+    if report.failed or report.skipped:
+        item.stash[FAILED] = True
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item):
+    """After each test of a debug build, as many engine objects are alive as before it."""
+    result = yield
+    before = item.stash.get(BEFORE, None)
+    if before is not None and not item.stash.get(FAILED, False):
+        # pytest keeps the values of finished fixtures until after this hook.
+        getattr(item, "funcargs", {}).clear()
+        leaked = leaked_since(before)
+        if leaked:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in leaked.items())
+            pytest.fail(f"still alive after the test: {kinds}. Mark it keeps_objects if that is meant.", pytrace=False)
+    return result
+
+
+def leaked_since(before: dict[str, int]) -> dict[str, int]:
+    """How many more objects of each kind are alive than `before`, once garbage is collected."""
+    deadline = time.monotonic() + LEAK_GRACE_SECONDS
+    while True:
+        leaked = {kind: now - before[kind] for kind, now in live_counts().items() if now > before[kind]}
+        if not leaked or time.monotonic() > deadline:
+            return leaked
+        gc.collect()
+        time.sleep(0.01)

@@ -1,0 +1,45 @@
+"""Samples of every differentiable operation, one module per chapter of the table.
+
+Each chapter's module has SAMPLES: name of the operation -> list of `Case`. An operation without samples fails
+tests/ops/test_gradients.py.
+"""
+
+from samples import (
+    creation,
+    data_type,
+    elementwise,
+    fft,
+    indexing,
+    internal,
+    linalg,
+    linear_algebra,
+    manipulation,
+    searching,
+    set,
+    sorting,
+    statistical,
+    utility,
+)
+from samples._case import Case
+
+_CHAPTERS = (
+    creation,
+    data_type,
+    elementwise,
+    fft,
+    indexing,
+    internal,
+    linalg,
+    linear_algebra,
+    manipulation,
+    searching,
+    set,
+    sorting,
+    statistical,
+    utility,
+)
+
+
+def samples(name: str) -> list[Case]:
+    """The cases of an operation, by its name in the table; empty if it has none."""
+    return [case for chapter in _CHAPTERS for case in chapter.SAMPLES.get(name, ())]

@@ -1,0 +1,127 @@
+"""Samples of the internal operations: indexing, assignment, adjoints, device moves."""
+
+import numpy as np
+
+from samples._case import case, cplx, kink, matrices, real
+
+# label -> (shape of the array, key as NumPy takes it)
+KEYS = {
+    "int": ((3, 2), 1),
+    "negative int": ((3, 2), -1),
+    "slice": ((4, 2), slice(1, 3)),
+    "step": ((5,), slice(None, None, 2)),
+    "backwards": ((5,), slice(None, None, -1)),
+    "ellipsis": ((2, 3, 2), (Ellipsis, 0)),
+    "everything": ((2, 3), Ellipsis),
+    "mixed": ((2, 3, 2), (slice(None), 1, slice(0, 1))),
+    "element": ((2, 3), (1, 2)),
+    "empty slice": ((3,), slice(2, 1)),
+    "0-d": ((), ()),
+    "boolean mask": ((2, 3), np.array([[True, False, True], [False, True, True]])),
+    "boolean mask of the first axis": ((3, 2), np.array([True, False, True])),
+    "integers": ((4,), np.array([2, 0, 3])),
+    "repeated integers": ((4,), np.array([2, 0, 2, -2])),
+    "integers of two axes": ((4,), np.array([[2, 0], [2, 1]])),
+    "pairs of integers": ((3, 4), (np.array([0, 2, 0]), np.array([1, 1, 1]))),
+    "broadcast integers": ((3, 4), (np.array([[0], [2]]), np.array([1, 1, 3]))),
+    "integers and int": ((3, 4), (np.array([0, 2, 0]), 1)),
+    "integers and slice": ((3, 4), (np.array([0, 2, 0]), slice(1, 3))),
+    "slice and integers": ((3, 4), (slice(0, 2), np.array([3, 3, 1]))),
+}
+# only for reading: an assignment takes no new axes
+READ_ONLY = {
+    "new axis": ((3,), (None, slice(1, 3), None)),
+    "new axis in front": ((3, 2), (None, ...)),
+    "new axis and integers": ((3,), (np.array([0, 2, 0]), None)),
+}
+
+
+def standard(shape, key):
+    """Whether the standard has such a key: one for each axis, or an ellipsis; integer arrays go with ints alone."""
+    parts = key if isinstance(key, tuple) else (key,)
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if any(array.dtype == bool for array in arrays):
+        return len(parts) == 1
+    if arrays and any(not isinstance(part, int | np.ndarray) for part in parts):
+        return False
+    return any(part is Ellipsis for part in parts) or len(parts) == len(shape)
+
+
+def native(xp, key):
+    """`key` with its arrays made by `xp`."""
+    if isinstance(key, tuple):
+        return tuple(native(xp, part) for part in key)
+    return xp.asarray(key) if isinstance(key, np.ndarray) else key
+
+
+def _get(key):
+    return lambda xp, x: xp._getitem(x, native(xp, key))
+
+
+def _put(key, shape):
+    return lambda xp, g: xp._getitem_adjoint(g, shape, native(xp, key))
+
+
+def _set(key):
+    return lambda xp, x, value: xp._setitem(x, native(xp, key), value)
+
+
+SAMPLES = {
+    "_getitem": [
+        *(
+            case(label, _get(key), real(*shape), standard=standard(shape, key))
+            for label, (shape, key) in {**KEYS, **READ_ONLY}.items()
+        ),
+        case("complex", _get(np.array([0, 0, 1])), cplx(3)),
+        kink("repeats add", _get(np.array([1, 1, 0])), [[5.0, 6.0, 7.0]], [[1.0, 2.0, 0.0]]),
+    ],
+    "_getitem_adjoint": [
+        case(label, _put(key, shape), real(*np.zeros(shape)[key].shape), standard=standard(shape, key))
+        for label, (shape, key) in KEYS.items()
+    ]
+    + [case("complex", _put(np.array([0, 0, 1]), (3,)), cplx(3))],
+    "_setitem": [
+        *(
+            case(
+                label,
+                _set(key),
+                real(*shape),
+                real(*np.zeros(shape)[key].shape, seed=1),
+                standard=standard(shape, key),
+            )
+            for label, (shape, key) in KEYS.items()
+        ),
+        case("broadcast value", _set((slice(0, 2), slice(None))), real(3, 2), real(2, seed=1)),
+        case("0-d value", _set((slice(0, 2), slice(None))), real(3, 2), real(seed=1)),
+        case("scalar value", lambda xp, x: xp._setitem(x, (slice(0, 2), ...), 1.5), real(3, 2)),
+        case("complex", _set(slice(0, 2)), cplx(3), cplx(2, seed=1)),
+        case("real into complex", _set(slice(0, 2)), cplx(3), real(2, seed=1)),
+        kink("the last counts", _set(np.array([1, 1])), [[0.0, 0.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]),
+    ],
+    "_take_adjoint": [
+        case("one axis", lambda xp, g: xp._take_adjoint(g, xp.asarray([2, 0, 2]), (3,), None), real(3)),
+        case("axis 0", lambda xp, g: xp._take_adjoint(g, xp.asarray([1, 1]), (3, 2), 0), real(2, 2)),
+        case("axis -1", lambda xp, g: xp._take_adjoint(g, xp.asarray([0, 2, 2]), (2, 3), -1), real(2, 3)),
+        case("complex", lambda xp, g: xp._take_adjoint(g, xp.asarray([0, 0]), (2,), 0), cplx(2)),
+    ],
+    "_take_along_axis_adjoint": [
+        case(
+            "last axis",
+            lambda xp, g: xp._take_along_axis_adjoint(g, xp.asarray([[2, 0], [1, 1]]), (2, 3), -1),
+            real(2, 2),
+        ),
+        case(
+            "axis 0",
+            lambda xp, g: xp._take_along_axis_adjoint(g, xp.asarray([[1, 0, 1]]), (2, 3), 0),
+            real(1, 3),
+        ),
+    ],
+    "_copy": [case("real", lambda xp, x: xp._copy(x), real(2, 3))],
+    "_to_device": [case("same device", lambda xp, x: xp._to_device(x, x.device), real(3))],
+    "_cofactor": [
+        case("regular", lambda xp, x: xp._cofactor(x), matrices(3, 3)),
+        case("singular", lambda xp, x: xp._cofactor(x), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], order=1),
+        case("complex", lambda xp, x: xp._cofactor(x), matrices(3, 3, complex=True)),
+        case("1 x 1", lambda xp, x: xp._cofactor(x), matrices(1, 1)),
+    ],
+}

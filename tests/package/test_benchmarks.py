@@ -1,0 +1,148 @@
+"""Benchmarks time the right thing: at a tiny size every hand-written gradient is the derivative of its formula, and
+arraygrad agrees with it. No timing here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+# benchmarks/ is not installed: it is run from the root of the repository.
+ROOT = str(Path(__file__).resolve().parents[2])
+if ROOT not in sys.path:
+    sys.path.append(ROOT)
+
+from benchmarks import harness, table
+from benchmarks.libraries import Arraygrad, Autograd, Library, Plain
+from benchmarks.workload import Data, Workload
+from benchmarks.workloads import WORKLOADS
+
+ALL = pytest.mark.parametrize("workload", WORKLOADS.values(), ids=list(WORKLOADS))
+STEP = 1e-4
+
+
+def scalar(workload: Workload, data: Data, leaves: list[np.ndarray]) -> float:
+    """The number whose gradient is asked for, by the formula under plain NumPy."""
+    value = workload.formula(Plain(), data)(*leaves)
+    return float(np.sum(value if data.seed is None else value * data.seed))
+
+
+def finite_difference(workload: Workload, data: Data, leaf: int, index: tuple[int, ...]) -> float:
+    """Central difference in one element; for Hessian-vector products the second difference along data.vectors."""
+
+    def at(step: float, along: float) -> float:
+        leaves = [a.copy() for a in data.leaves]
+        leaves[leaf][index] += step
+        if data.vectors is not None:
+            leaves = [a + along * v for a, v in zip(leaves, data.vectors, strict=True)]
+        return scalar(workload, data, leaves)
+
+    if data.vectors is None:
+        return (at(STEP, 0) - at(-STEP, 0)) / (2 * STEP)
+    h = 1e-3
+    return (at(h, h) - at(h, -h) - at(-h, h) + at(-h, -h)) / (4 * h * h)
+
+
+@ALL
+def test_hand_gradient_is_the_derivative_of_the_formula(workload):
+    data = workload.tiny()
+    value, *gradients = workload.hand(data)()
+    np.testing.assert_allclose(value, workload.formula(Plain(), data)(*data.leaves), rtol=1e-10, atol=1e-12)
+    assert len(gradients) == len(data.leaves)
+    for i, leaf in enumerate(data.leaves):
+        for index in np.ndindex(leaf.shape):
+            expected = finite_difference(workload, data, i, index)
+            assert np.asarray(gradients[i])[index] == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+@ALL
+def test_hand_gives_the_same_result_again(workload):
+    data = workload.tiny()
+    run = workload.hand(data)
+    first = [np.array(r) for r in run()]
+    for a, b in zip(first, run(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@ALL
+def test_arraygrad_agrees_with_hand(workload):
+    data = workload.tiny()
+    library = Arraygrad()
+    results = harness.results_of(workload.run_of(library, data), library)
+    note = harness.check(results, workload.hand(data)(), "arraygrad")
+    assert note == ""
+
+
+@ALL
+def test_timed_data_and_tiny_data_have_the_same_leaves(workload):
+    if workload.name == "logistic-regression":
+        pytest.skip("its data take 80 MB")
+    timed, tiny = workload.data(), workload.tiny()
+    assert (timed.seed is None, timed.vectors is None) == (tiny.seed is None, tiny.vectors is None)
+    assert [a.ndim for a in timed.leaves[:2]] == [a.ndim for a in tiny.leaves[:2]]
+
+
+class Wrong(Library):
+    """Claims that every gradient is zero."""
+
+    name = "wrong"
+
+    def __init__(self):
+        self.xp = np
+
+    def gradient(self, f, leaves, seed):
+        return lambda: [f(*leaves), *[np.zeros_like(a) for a in leaves]]
+
+
+def tiny_chain() -> Workload:
+    chain = WORKLOADS["chain-1-f64"]
+    return Workload("tiny", "tiny", 1.0, 0.5, chain.tiny, chain.tiny, chain.formula, chain.hand)
+
+
+def test_wrong_results_are_not_timed():
+    row = harness.measure(tiny_chain(), [Wrong()], rounds=1, quick=True)
+    assert row.ratios == {}
+    assert row.problems["wrong"].startswith("WRONG: wrong: gradient 0 is off by")
+
+
+def test_library_that_raises_is_reported_and_the_others_are_timed():
+    pytest.importorskip("autograd")
+
+    class Broken(Wrong):
+        name = "broken"
+
+        def gradient(self, f, leaves, seed):
+            raise AttributeError("no such function")
+
+    row = harness.measure(tiny_chain(), [Broken(), Autograd()], rounds=1, quick=True)
+    assert row.problems == {"broken": "AttributeError: no such function"}
+    assert row.ratios["autograd"].median > 0
+
+
+def test_workload_that_excludes_a_library_says_why():
+    workload = WORKLOADS["deconvolution"]
+    assert workload.without["mygrad"] == "no FFT"
+
+
+def test_float64_result_of_a_float32_workload_is_noted():
+    note = harness.check([np.float64(1), np.ones(2)], [np.float32(1), np.ones(2, np.float32)], "x")
+    assert note == "float32 became float64"
+
+
+def test_table_line_shows_ratio_quartiles_and_verdict():
+    row = harness.Row("name", "title", bar=1.0, moonshot=0.5, hand_ns=2500.0)
+    row.ratios = {"arraygrad": harness.Spread(0.75, 0.7, 0.8), "torch": harness.Spread(12.3, 12, 13)}
+    line = table.ratio_line(row, ["torch", "jax"])
+    assert line.split() == ["name", "2.5", "us", "0.75", "[0.70", "0.80]", "1.00", "0.50", "yes", "12", "-"]
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.5, "MOONSHOT"), (1.0, "yes"), (1.01, "no")])
+def test_verdict_compares_with_bar_and_moonshot(value, expected):
+    assert table.verdict(value, 1.0, 0.5) == expected
+
+
+def test_verdict_of_a_figure_that_should_be_high():
+    assert table.verdict(1.7, 1.6, 1.8, higher=True) == "yes"
+    assert table.verdict(1.5, 1.6, 1.8, higher=True) == "no"

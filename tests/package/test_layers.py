@@ -1,0 +1,182 @@
+"""Imports point one way: every import and cimport of the package is read and held to the order of docs/architecture.md.
+
+Imports nothing of arraygrad, but for one subprocess that shows which array libraries `import arraygrad` loads.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sources import PACKAGE, Import, cython_imports, imports_of, module_name, python_imports, source_files
+
+SOURCES = source_files(".py", ".pyx", ".pxd")
+FILES = source_files(".py", ".pyx", ".pxd", ".hpp")
+NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
+OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
+ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
+
+ENGINE = {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.engine"}
+# What each room may import of arraygrad. A room may import itself only where it is named.
+MAY_IMPORT = {
+    "_version": set(),
+    "engine": set(),  # the package's own __init__: a docstring
+    "engine.arrayops": set(),
+    "engine.node": {"engine.arrayops"},
+    "engine.input_buffer": {"engine.arrayops", "engine.node"},
+    "engine.engine": {"engine.arrayops", "engine.node", "engine.input_buffer"},
+    "op": {"engine.arrayops", "engine.node"},
+    "ops": {"op", "ops"},
+    # The tensor's own modules, each on the ones before it.
+    "value": ENGINE | {"op"},
+    "nodes": ENGINE | {"op", "value"},
+    "apply": ENGINE | {"op", "value", "nodes"},
+    "inplace": ENGINE | {"op", "value", "nodes", "apply"},
+    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace"},
+}
+MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends"}
+MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
+MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
+MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
+# The public interfaces, in plain Python: anything below, and each other without a cycle.
+MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_version"}
+# What stands on the finished package, and the package's face itself.
+MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
+
+APPLICATIONS = {"__main__", "_demo", "_generate"}
+
+
+def room_of(module: str) -> str:
+    """The room of a module of arraygrad, given by its dotted name."""
+    parts = module.split(".")[1:]
+    if not parts:
+        return "applications"
+    first = parts[0]
+    if first == "engine":
+        return ".".join(parts[:2])
+    if first in ("_version", "op", "ops", "value", "nodes", "apply", "inplace", "tensor", "backends"):
+        return first
+    if first in ("_bind", "_methods", "_protocols"):
+        return "_bind"
+    if first in ("_namespace", "_creation", "_dispatch", "_info"):
+        return "_namespace"
+    if first in NAMESPACES | {"fft", "linalg"}:
+        return "namespaces"
+    if first in APPLICATIONS or any(first.startswith(f"{name}_") for name in APPLICATIONS):
+        return "applications"
+    return "interfaces"
+
+
+def internal(path: Path) -> list[Import]:
+    """The imports of one file that stay within arraygrad, without those of the file itself (a .pyx and its .pxd)."""
+    own = module_name(path)
+    return [found for found in imports_of(path) if found.target.split(".")[0] == "arraygrad" and found.target != own]
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_imports_point_downwards(path):
+    room = room_of(module_name(path))
+    wrong = [
+        f"{found} (room {room_of(found.target)})"
+        for found in internal(path)
+        if room_of(found.target) not in MAY_IMPORT[room]
+    ]
+    assert not wrong, f"room {room} may import {sorted(MAY_IMPORT[room])}, but\n" + "\n".join(wrong)
+
+
+def test_modules_import_each_other_without_a_cycle():
+    imported = {module_name(path): set() for path in SOURCES}
+    for path in SOURCES:
+        name = module_name(path)
+        # A package's face gathers its modules, and they may use what it holds: that circle is meant.
+        imported[name].update(found.target for found in internal(path) if not found.target.startswith(f"{name}."))
+    while True:
+        free = [name for name, targets in imported.items() if not targets & (imported.keys() - {name})]
+        if not free:
+            break
+        for name in free:
+            del imported[name]
+    cycles = {name: sorted(targets & imported.keys()) for name, targets in imported.items()}
+    assert not cycles, f"these modules import each other in a circle (or import what does): {cycles}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name == "engine"], ids=relative)
+def test_engine_knows_no_array_library(path):
+    if path.suffix == ".hpp":
+        assert "numpy/" not in path.read_text()
+        return
+    wrong = [str(found) for found in imports_of(path) if found.target.split(".")[0] in ARRAY_LIBRARIES]
+    assert not wrong
+
+
+def test_only_numpy_loops_cimports_numpy():
+    wrong = [
+        str(found)
+        for path in SOURCES
+        for found in imports_of(path)
+        if found.compiled and found.target.split(".")[0] == "numpy" and path.stem != "numpy_loops"
+    ]
+    assert not wrong
+
+
+def test_importing_arraygrad_imports_no_optional_library():
+    code = f"import sys, arraygrad; print(sorted({OPTIONAL_LIBRARIES!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_file_begins_by_saying_what_it_holds(path):
+    first = path.read_text().lstrip().splitlines()[:1]
+    marks = ("//", "/*") if path.suffix == ".hpp" else ("#", '"""', 'r"""')
+    assert first, f"{relative(path)} is empty"
+    assert first[0].startswith(marks), f"{relative(path)} begins with {first[0]}, not with a docstring or comment"
+
+
+# The namespaces are a few lines each and all alike: the map in docs says once what they may import.
+@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(module_name(path)) != "namespaces"], ids=relative)
+def test_file_says_at_its_top_what_it_may_import(path):
+    if not imports_of(path):
+        return
+    head = path.read_text().split("\nfrom ", 1)[0].split("\nimport ", 1)[0].split("\ncimport ", 1)[0]
+    assert "import" in head.lower(), f"{relative(path)} does not say before its first import what it may import"
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_file_is_short_enough_to_be_one_concept(path):
+    assert len(path.read_text().splitlines()) <= 800
+
+
+# The reader itself: a check that reads nothing would pass for ever.
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("from . import kinds", ["arraygrad.ops.kinds"]),
+        ("from .. import tensor", ["arraygrad.tensor"]),
+        ("from ..engine.node import (\n    Node,\n    Edge,\n)", ["arraygrad.engine.node"]),
+        ("from arraygrad.engine import node, arrayops", ["arraygrad.engine.node", "arraygrad.engine.arrayops"]),
+        ("import numpy as np, sys", ["numpy", "sys"]),
+        ("def f():\n    from arraygrad import tensor", ["arraygrad.tensor"]),
+    ],
+)
+@pytest.mark.parametrize("read", [python_imports, cython_imports])
+def test_reader_finds_imports(read, text, targets):
+    path = PACKAGE / "ops" / "elementwise.py"
+    assert [found.target for found in read(path, text)] == targets
+
+
+def test_reader_finds_cimports_outside_strings_and_comments():
+    text = (
+        '"""\nfrom numpy cimport a\n"""\n# cimport numpy\ncimport numpy as np  # why\nfrom .node cimport (\n  Node)\n'
+    )
+    found = list(cython_imports(PACKAGE / "engine" / "engine.pyx", text))
+    assert [(one.target, one.compiled, one.line) for one in found] == [
+        ("numpy", True, 5),
+        ("arraygrad.engine.node", True, 6),
+    ]

@@ -1,0 +1,100 @@
+"""The package as installed: version, type marker, what a wheel holds, and nothing of one machine in the tree."""
+
+import importlib
+import importlib.metadata
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from sources import PACKAGE, ROOT, module_name, source_files, tree_files
+
+import arraygrad
+from arraygrad.engine.node import is_debug_build, live_counts
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+COMPILED = [module_name(path) for path in source_files(".pyx")]
+
+
+def installed_files() -> list[str]:
+    """The files of the installed wheel; skips where arraygrad is imported from the source tree."""
+    if Path(arraygrad.__file__).resolve().is_relative_to(PACKAGE):
+        pytest.skip("arraygrad is imported from the source tree, not from an installed wheel")
+    return [str(path) for path in importlib.metadata.files("arraygrad") or ()]
+
+
+def test_version_stands_in_one_place():
+    assert PYPROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "arraygrad._version.__version__"}
+    assert arraygrad.__version__ == importlib.import_module("arraygrad._version").__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc|\.dev)\d+)?", arraygrad.__version__)
+
+
+def test_installed_metadata_has_the_version():
+    installed_files()
+    assert importlib.metadata.version("arraygrad") == arraygrad.__version__
+
+
+def test_type_marker_is_shipped():
+    assert (Path(arraygrad.__file__).parent / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_module_imports(name):
+    module = importlib.import_module(name)
+    assert Path(module.__file__).suffix in (".so", ".pyd")
+
+
+def test_every_package_folder_has_an_init():
+    folders = {path.parent for path in source_files(".py", ".pyx")}
+    assert [str(folder.relative_to(ROOT)) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+def test_wheel_holds_every_module_stub_and_declaration():
+    files = set(installed_files())
+    wanted = [str(path.relative_to(PACKAGE.parent)) for path in source_files(".py", ".pyi", ".pxd", ".hpp")]
+    assert [name for name in [*wanted, "arraygrad/py.typed"] if name not in files] == []
+
+
+def test_wheel_holds_no_sources_of_the_build():
+    assert [name for name in installed_files() if name.endswith((".pyx", ".cpp", ".c", ".o"))] == []
+
+
+def test_wheel_installs_only_the_package():
+    tops = {name.split("/")[0] for name in installed_files() if not name.startswith("..")}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"arraygrad"}
+
+
+def test_debug_build_counts_live_objects_and_release_does_not():
+    assert bool(live_counts()) == is_debug_build()
+
+
+def test_extras_hold_what_the_tests_need():
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    names = {re.split(r"[\[<>=]", need)[0] for need in extras["test"]}
+    assert {"pytest", "pytest-timeout", "hypothesis", "array-api-strict"} <= names
+    # The demo is run by a test.
+    assert set(extras["demo"]) <= set(extras["test"])
+
+
+def test_no_path_of_one_machine_in_the_tree():
+    # Written so that the pattern does not find itself.
+    pattern = re.compile(r"(?<![\w.*~])/(?:work|tmp|farm|root|home|Users)/\w")
+    found = []
+    for path in tree_files():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        found += [f"{path.relative_to(ROOT)}: {line}" for line in text.splitlines() if pattern.search(line)]
+    assert not found
+
+
+def test_no_stub_or_unfinished_mark_in_the_sources():
+    pattern = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "raise NotImplemented" + "Error"]))
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in source_files(".py", ".pyx", ".pxd", ".hpp", ".pyi")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert not found
