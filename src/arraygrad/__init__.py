@@ -5,7 +5,7 @@ Names only: each stands where it is defined. Namespaces and interfaces are impor
 
 import importlib as _importlib
 
-from arraygrad import _dispatch, _methods, _namespace, _protocols
+from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
 from arraygrad._namespace import namespace
 from arraygrad._version import __version__
 from arraygrad.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -14,7 +14,6 @@ from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
 _namespace.install()
 _methods.install()
 _protocols.install()
-globals().update(_dispatch.TOP_LEVEL)
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
 _SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy")
@@ -32,10 +31,14 @@ __all__ = [
     "no_grad", "set_grad_enabled", "set_saved_mutation", "tensor",
 ]  # fmt: skip
 __all__.extend(_LAZY)
-__all__.extend(_dispatch.TOP_LEVEL)
+__all__.extend(sorted(_dispatch.NAMES))
 
 
 def __getattr__(name):
+    if name in _dispatch.NAMES:
+        # All at once, on the first use of one: importing arraygrad should cost little.
+        globals().update(_dispatch.top_level())
+        return globals()[name]
     if name in _LAZY:
         value = getattr(_importlib.import_module(f"arraygrad.{_LAZY[name]}"), name)
         globals()[name] = value

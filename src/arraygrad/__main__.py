@@ -9,6 +9,7 @@ import argparse
 import importlib.metadata
 import importlib.util
 import platform
+import re
 import sys
 from collections.abc import Sequence
 
@@ -129,7 +130,8 @@ def devices(name: str) -> str:
         found = raw_namespace(name).__array_namespace_info__().devices()
     except Exception as error:  # a broken installation can raise anything, and the report goes on
         return f"cannot tell: {type(error).__name__}: {error}".splitlines()[0]
-    return ", ".join(str(device) for device in found)
+    # array_api_strict's devices show as array_api_strict.Device('CPU_DEVICE'): what stands in the quotes is enough.
+    return ", ".join(re.sub(r"^.*Device\('(.+)'\)$", r"\1", str(device)) for device in found)
 
 
 if __name__ == "__main__":

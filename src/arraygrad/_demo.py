@@ -1,6 +1,7 @@
 """`python -m arraygrad demo`: two models written in plain NumPy, trained on real data with gradients from arraygrad.
 
-May import: arraygrad's public names, `_demo_measure`, `_demo_pictures`; SciPy, scikit-learn and tqdm inside functions.
+May import: arraygrad's public names, `_demo_measure`, `_demo_pictures`; SciPy, scikit-learn,
+threadpoolctl and tqdm inside functions.
 
 The models are the files digits_numpy.py and cancer_numpy.py of the folder examples/. They know nothing of arraygrad. In
 a source checkout the demo loads them from there; a wheel carries the same files as arraygrad/_examples/, put there by
@@ -81,14 +82,18 @@ def run(out: str | None = None, seed: int = 0, quick: bool = False) -> int:
     library or a model file is missing.
     """
     require_extras()
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
     from arraygrad import _demo_pictures as pictures
 
     folder = open_folder(out)
     print(f"arraygrad {ag.__version__}: gradients of plain NumPy code, by recording what it does")
     failures = []
     studies = [digits(quick), cancer(quick)]
-    for study in studies:
-        failures += run_study(study, seed, quick)
+    # One BLAS thread: for matrices of this size waking the others costs more, and varies more, than it gains.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for study in studies:
+            failures += run_study(study, seed, quick)
 
     written = [pictures.draw_losses(studies, folder / "loss.png")]
     for study in studies:

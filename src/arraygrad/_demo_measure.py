@@ -1,6 +1,6 @@
 """How the demo measures a gradient: against central differences, against one written by hand, and in time.
 
-May import: NumPy; threadpoolctl (which scikit-learn brings) inside a function.
+May import: NumPy.
 """
 
 from __future__ import annotations
@@ -56,22 +56,16 @@ def against_hand(gradient: np.ndarray, by_hand: np.ndarray) -> float:
 
 
 def time_beside_hand(
-    ours: Callable[..., Any], by_hand: Callable[..., Any], arguments: tuple, rounds: int
+    ours: Callable[..., Any], by_hand: Callable[..., Any], arguments: tuple[Any, ...], rounds: int
 ) -> tuple[float, float]:
-    """Median seconds of ours(*arguments) and by_hand(*arguments), called in turn so that both see the same machine.
-
-    One BLAS thread: on small matrices waking the others costs more, and varies more, than what is measured.
-    """
-    from threadpoolctl import threadpool_limits
-
+    """Median seconds of ours(*arguments) and by_hand(*arguments), called in turn so that both see the same machine."""
     times: tuple[list[float], list[float]] = ([], [])
-    with threadpool_limits(limits=1, user_api="blas"):
-        for function in (ours, by_hand):  # warm up
-            function(*arguments)
-        for number in range(rounds):
-            # Who goes first alternates: the second finds the data in the cache.
-            for which in (0, 1) if number % 2 else (1, 0):
-                begin = time.perf_counter()
-                (ours, by_hand)[which](*arguments)
-                times[which].append(time.perf_counter() - begin)
+    for function in (ours, by_hand):  # warm up
+        function(*arguments)
+    for number in range(rounds):
+        # Who goes first alternates: the second finds the data in the cache.
+        for which in (0, 1) if number % 2 else (1, 0):
+            begin = time.perf_counter()
+            (ours, by_hand)[which](*arguments)
+            times[which].append(time.perf_counter() - begin)
     return statistics.median(times[0]), statistics.median(times[1])

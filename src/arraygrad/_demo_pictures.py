@@ -10,7 +10,7 @@ then moved towards that mean as far as the widths allow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -40,14 +40,18 @@ class GraphNode(Protocol):
     def next_functions(self) -> tuple[tuple[Any, int], ...]: ...
 
 
+# A node, or the pair (edge number, layer number) where a long edge passes a layer.
+Point = Any
+
+
 @dataclass
 class Layout:
-    """Where everything goes. A point is a node, or an (edge number, layer) pair where a long edge passes a layer."""
+    """Where everything goes."""
 
-    layers: list[list[Hashable]]
-    paths: list[list[Hashable]]  # per edge: its points from one node to the next
-    width: dict[Hashable, float]
-    x: dict[Hashable, float] = field(default_factory=dict)
+    layers: list[list[Point]]
+    paths: list[list[Point]]  # per edge: its points from one node to the next
+    width: dict[Point, float]
+    x: dict[Point, float] = field(default_factory=dict)
 
 
 def draw_losses(studies: Iterable[Any], path: Path) -> Path:
@@ -134,22 +138,31 @@ def draw_graph(root: GraphNode, labels: Mapping[Any, str], title: str, path: Pat
 
 
 def _curve(places: list[tuple[float, float]]) -> Any:
-    """A smooth path from under the first place to above the last: vertical at its ends, on its way in the direction of
-    the places before and after (so that an edge through many layers does not ripple).
+    """A smooth path from under the first place to above the last.
+
+    It leaves and arrives vertically. Past the boxes of a layer on its way it is straight: with the harmonic mean of the
+    slopes before and after, which neither ripples nor overshoots, or vertical where the path turns back.
     """
     from matplotlib.path import Path as Curve
 
     half = BOX_HEIGHT / 2
-    places = [(places[0][0], places[0][1] + half), *places[1:-1], (places[-1][0], places[-1][1] - half)]
-    slopes = [
-        (after[0] - before[0]) / (after[1] - before[1]) for before, after in zip(places, places[2:], strict=False)
-    ]
-    vertices, codes = [places[0]], [Curve.MOVETO]
-    for ((x0, y0), slope0), ((x1, y1), slope1) in pairwise(zip(places, [0.0, *slopes, 0.0], strict=True)):
-        # Short of half the way the two handles of a cubic cannot overtake each other.
-        reach = 0.45 * (y1 - y0)
-        vertices += [(x0 + slope0 * reach, y0 + reach), (x1 - slope1 * reach, y1 - reach), (x1, y1)]
-        codes += [Curve.CURVE4] * 3
+    flattest = GAP / BOX_HEIGHT  # at most half a gap to either side
+    ends = [(places[0][0], places[0][1] + half, 0.0)]
+    for (before, y0), (x, y), (after, y1) in zip(places, places[1:], places[2:], strict=False):
+        slope0, slope1 = (x - before) / (y - y0), (after - x) / (y1 - y)
+        slope = 2 * slope0 * slope1 / (slope0 + slope1) if slope0 * slope1 > 0 else 0.0
+        slope = min(max(slope, -flattest), flattest)
+        ends += [(x - slope * half, y - half, slope), (x + slope * half, y + half, slope)]
+    ends.append((places[-1][0], places[-1][1] - half, 0.0))
+    vertices, codes = [ends[0][:2]], [Curve.MOVETO]
+    for number, ((x0, y0, slope0), (x1, y1, slope1)) in enumerate(pairwise(ends)):
+        if number % 2:  # past a layer
+            vertices.append((x1, y1))
+            codes.append(Curve.LINETO)
+        else:  # from one layer to the next
+            bend = 0.6 * (y1 - y0)
+            vertices += [(x0 + slope0 * bend, y0 + bend), (x1 - slope1 * bend, y1 - bend), (x1, y1)]
+            codes += [Curve.CURVE4] * 3
     return Curve(vertices, codes)
 
 
@@ -161,12 +174,12 @@ def lay_out(root: GraphNode, width_of: Callable[[Any], float]) -> Layout:
         for follower in _followers(node):
             level[follower] = max(level[follower], level[node] + 1)
 
-    layers: list[list[Hashable]] = [[] for _ in range(max(level.values()) + 1)]
-    width: dict[Hashable, float] = {}
+    layers: list[list[Point]] = [[] for _ in range(max(level.values()) + 1)]
+    width: dict[Point, float] = {}
     for node in nodes:
         layers[level[node]].append(node)
         width[node] = width_of(node)
-    paths: list[list[Hashable]] = []
+    paths: list[list[Point]] = []
     for node in nodes:
         for follower in _followers(node):
             between = [(len(paths), number) for number in range(level[node] + 1, level[follower])]
@@ -203,10 +216,10 @@ def _followers(node: GraphNode) -> list[Any]:
     return [follower for follower, _ in node.next_functions if follower is not None]
 
 
-Neighbours = dict[Hashable, list[Hashable]]
+Neighbours = dict[Point, list[Point]]
 
 
-def _neighbours(paths: list[list[Hashable]]) -> tuple[Neighbours, Neighbours]:
+def _neighbours(paths: list[list[Point]]) -> tuple[Neighbours, Neighbours]:
     """For every point its neighbours in the layer above, and in the layer below."""
     above: Neighbours = {point: [] for points in paths for point in points}
     below: Neighbours = {point: [] for points in paths for point in points}
@@ -217,7 +230,7 @@ def _neighbours(paths: list[list[Hashable]]) -> tuple[Neighbours, Neighbours]:
     return above, below
 
 
-def crossings(layers: list[list[Hashable]], below: Neighbours) -> int:
+def crossings(layers: list[list[Point]], below: Neighbours) -> int:
     """How many pairs of edges cross between neighbouring layers."""
     total = 0
     for upper, lower in pairwise(layers):
@@ -264,7 +277,7 @@ def _place(layout: Layout, above: Neighbours, below: Neighbours) -> None:
             x.update(zip(layer, _apart(layer, wanted, layout.width), strict=True))
 
 
-def _apart(layer: list[Hashable], wanted: list[float], width: dict[Hashable, float]) -> list[float]:
+def _apart(layer: list[Point], wanted: list[float], width: dict[Point, float]) -> list[float]:
     """The positions nearest to `wanted` (least squares) that keep the layer's order and leave GAP between boxes.
 
     With the boxes' own extents subtracted the condition is "never decreasing", which merging neighbours that are out of

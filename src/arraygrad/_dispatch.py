@@ -11,7 +11,7 @@ from arraygrad.backends.numpy import BACKEND
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, backend_of
 
-__all__ = ["TOP_LEVEL", "fill"]
+__all__ = ["NAMES", "fill", "top_level"]
 
 # Libraries whose dtypes are told by the module of their type.
 _LIBRARIES = frozenset(("numpy", "cupy", "torch", "jax", "dask", "array_api_strict"))
@@ -33,20 +33,21 @@ def _choose(*args):
     return BACKEND.xp
 
 
-def _top_level():
+# What stands at top level besides what the package itself imports: functions, constants, and NumPy's dtypes.
+NAMES = frozenset((
+    *[op.name for op in OPS.values() if not op.entry.extension and not op.name.startswith("_")], *CONSTANTS, *DTYPES,
+)) - {"asarray"}  # fmt: skip
+
+
+def top_level():
+    """dict name -> value of every one of NAMES."""
     contents = make_functions("", "arraygrad", _numpy)
     contents.update(make_info(BACKEND.xp, "arraygrad", _choose))
-    creation = make_creation(BACKEND.xp, "arraygrad", _numpy)
-    del creation["asarray"]
-    del contents["asarray"]
-    contents.update(creation)
+    contents.update(make_creation(BACKEND.xp, "arraygrad", _numpy))
     contents.update(CONSTANTS)
     contents.update({name: getattr(BACKEND.xp, name) for name in DTYPES})
+    del contents["asarray"]
     return contents
-
-
-# name -> what stands at top level: functions, constants, and NumPy's dtypes.
-TOP_LEVEL = _top_level()
 
 
 def fill(module_globals, extension):

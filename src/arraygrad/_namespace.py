@@ -34,7 +34,7 @@ EXTENSIONS = ("linalg", "fft")
 _ALSO_IN_LINALG = ("matmul", "matrix_transpose", "tensordot", "vecdot")
 
 # library -> its public namespace; guarded by the GIL, a lost race builds the same module twice and keeps one.
-_namespaces = {}
+_namespaces: dict[str, types.ModuleType] = {}
 
 
 def namespace(module_or_name):

@@ -2,8 +2,9 @@
 
 May import: ops, tensor, _bind, numpy.
 
-Functions of shape are in `_numpy_shapes`, products, numpy.linalg and numpy.fft in `_numpy_linalg`. Keywords without a
-recorded counterpart (out=, where=, initial=) raise TypeError unless they have their default.
+Reductions are in `_numpy_reductions`, functions of shape in `_numpy_shapes`, products, numpy.linalg and numpy.fft in
+`_numpy_linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
+their default.
 """
 
 import functools
@@ -15,10 +16,12 @@ from arraygrad._bind import function_for, to_tensor
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, backend_of
 
-__all__ = ["FUNCTIONS", "UFUNCS", "F", "backend_among", "implements", "refuse", "tensor_of", "tensors"]
+__all__ = [
+    "FUNCTIONS", "OUT", "UFUNCS", "F", "axes_of", "backend_among", "implements", "refuse", "tensor_of", "tensors",
+]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
-FUNCTIONS = {}
+FUNCTIONS: dict = {}
 
 _NoValue = numpy._NoValue
 
@@ -32,9 +35,16 @@ F = _operations()
 
 
 def implements(*names):
-    """Decorator: serve the numpy functions of these dotted names ("sum", "linalg.norm"), where numpy has them."""
+    """Decorator: serve the numpy functions of these dotted names ("sum", "linalg.norm"), where numpy has them.
+
+    The function becomes the first of them, as `arraygrad.numpy` shows it.
+    """
 
     def register(function):
+        owner, _, name = names[0].rpartition(".")
+        function.__name__ = function.__qualname__ = name
+        function.__module__ = "arraygrad.numpy" + (f".{owner}" if owner else "")
+        function.__doc__ = function.__doc__ or f"numpy.{names[0]} of Tensors and arrays: a recorded Tensor."
         for name in names:
             found = functools.reduce(lambda owner, part: getattr(owner, part, None), name.split("."), numpy)
             if found is not None:
@@ -51,10 +61,7 @@ def refuse(name, **keywords):
             raise TypeError(f"numpy.{name}: {key}= is not supported for Tensors: {advice}")
 
 
-_OUT = "use the result that is returned"
-_WHERE = "choose first, with numpy.where(condition, x, neutral element)"
-_INITIAL = "combine the result with it afterwards"
-_DTYPE = "cast with t.astype(dtype)"
+OUT = "use the result that is returned"
 
 
 def backend_among(args):
@@ -80,145 +87,6 @@ def tensor_of(arg):
     return arg if isinstance(arg, Tensor) else to_tensor(arg, backend_among((arg,)))
 
 
-def _keep(keepdims):
-    return bool(keepdims) if keepdims is not _NoValue else False
-
-
-# -- reductions --------------------------------------------------------------------------------------------------------
-
-
-@implements("sum")
-def _sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
-    refuse("sum", out=(out, _OUT), initial=(initial, _INITIAL), where=(where, _WHERE))
-    return tensor_of(a).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-
-
-@implements("prod")
-def _prod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
-    refuse("prod", out=(out, _OUT), initial=(initial, _INITIAL), where=(where, _WHERE))
-    return tensor_of(a).prod(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-
-
-@implements("mean")
-def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
-    refuse("mean", out=(out, _OUT), where=(where, _WHERE))
-    return tensor_of(a).mean(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-
-
-@implements("max", "amax")
-def _max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
-    refuse("max", out=(out, _OUT), initial=(initial, _INITIAL), where=(where, _WHERE))
-    return tensor_of(a).max(axis=axis, keepdims=_keep(keepdims))
-
-
-@implements("min", "amin")
-def _min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
-    refuse("min", out=(out, _OUT), initial=(initial, _INITIAL), where=(where, _WHERE))
-    return tensor_of(a).min(axis=axis, keepdims=_keep(keepdims))
-
-
-@implements("ptp")
-def _ptp(a, axis=None, out=None, keepdims=_NoValue):
-    refuse("ptp", out=(out, _OUT))
-    a = tensor_of(a)
-    return a.max(axis=axis, keepdims=_keep(keepdims)) - a.min(axis=axis, keepdims=_keep(keepdims))
-
-
-def _spread(name):
-    def spread(
-        a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
-        correction=_NoValue,
-    ):
-        refuse(name, out=(out, _OUT), where=(where, _WHERE), mean=(mean, "it is computed again"))
-        correction = None if correction is _NoValue else correction
-        return getattr(tensor_of(a), name)(
-            axis=axis, dtype=dtype, ddof=ddof, keepdims=_keep(keepdims), correction=correction
-        )
-
-    return spread
-
-
-implements("var")(_spread("var"))
-implements("std")(_spread("std"))
-
-
-@implements("average")
-def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
-    if weights is None:
-        a = tensor_of(a)
-        mean = a.mean(axis=axis, keepdims=_keep(keepdims))
-        total = mean * 0 + a.size / max(mean.size, 1)
-    else:
-        a, weights = tensors(a, weights)
-        if weights.shape != a.shape:
-            if weights.ndim != 1 or axis is None or weights.shape[0] != a.shape[axis]:
-                raise TypeError(
-                    f"numpy.average: weights of shape {weights.shape} fit neither a, {a.shape}, nor its axis {axis}"
-                )
-            weights = weights.reshape((-1,) + (1,) * (a.ndim - 1 - axis % a.ndim))
-        total = (weights + a * 0).sum(axis=axis, keepdims=_keep(keepdims))
-        mean = (a * weights).sum(axis=axis, keepdims=_keep(keepdims)) / total
-    return (mean, total) if returned else mean
-
-
-@implements("any")
-def _any(a, axis=None, out=None, keepdims=_NoValue, *, where=_NoValue):
-    refuse("any", out=(out, _OUT), where=(where, _WHERE))
-    return tensor_of(a).any(axis=axis, keepdims=_keep(keepdims))
-
-
-@implements("all")
-def _all(a, axis=None, out=None, keepdims=_NoValue, *, where=_NoValue):
-    refuse("all", out=(out, _OUT), where=(where, _WHERE))
-    return tensor_of(a).all(axis=axis, keepdims=_keep(keepdims))
-
-
-@implements("argmax")
-def _argmax(a, axis=None, out=None, *, keepdims=_NoValue):
-    refuse("argmax", out=(out, _OUT))
-    return tensor_of(a).argmax(axis=axis, keepdims=_keep(keepdims))
-
-
-@implements("argmin")
-def _argmin(a, axis=None, out=None, *, keepdims=_NoValue):
-    refuse("argmin", out=(out, _OUT))
-    return tensor_of(a).argmin(axis=axis, keepdims=_keep(keepdims))
-
-
-@implements("count_nonzero")
-def _count_nonzero(a, axis=None, *, keepdims=False):
-    return F["count_nonzero"](tensor_of(a), axis=axis, keepdims=keepdims)
-
-
-@implements("cumsum")
-def _cumsum(a, axis=None, dtype=None, out=None):
-    refuse("cumsum", out=(out, _OUT))
-    return tensor_of(a).cumsum(axis=axis, dtype=dtype)
-
-
-@implements("cumprod")
-def _cumprod(a, axis=None, dtype=None, out=None):
-    refuse("cumprod", out=(out, _OUT))
-    return tensor_of(a).cumprod(axis=axis, dtype=dtype)
-
-
-@implements("median")
-def _median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    refuse("median", out=(out, _OUT))
-    a = tensor_of(a)
-    shape = a.shape
-    axes = tuple(range(a.ndim)) if axis is None else _axes(axis, a.ndim)
-    kept = [i for i in range(a.ndim) if i not in axes]
-    rows = a.transpose((*kept, *axes)).reshape([shape[i] for i in kept] + [-1])
-    n = rows.shape[-1]
-    ordered = F["sort"](rows, axis=-1)
-    middle = ordered[..., n // 2] if n % 2 else (ordered[..., n // 2 - 1] + ordered[..., n // 2]) / 2
-    # A NaN sorts to the end, and makes the median NaN in numpy.
-    last = ordered[..., -1]
-    middle = F["where"](F["isnan"](last), last, middle)
-    return middle.reshape([1 if i in axes else n for i, n in enumerate(shape)]) if keepdims else middle
-
-
 # -- elementwise -------------------------------------------------------------------------------------------------------
 
 
@@ -238,7 +106,7 @@ def _where(condition, x=_NoValue, y=_NoValue, /):
 
 @implements("clip")
 def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue):
-    refuse("clip", out=(out, _OUT))
+    refuse("clip", out=(out, OUT))
     low = min if a_min is _NoValue else a_min
     high = max if a_max is _NoValue else a_max
     return F["clip"](tensor_of(a), None if low is _NoValue else low, None if high is _NoValue else high)
@@ -246,7 +114,7 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
 
 @implements("round", "around")
 def _round(a, decimals=0, out=None):
-    refuse("round", out=(out, _OUT))
+    refuse("round", out=(out, OUT))
     return tensor_of(a).round(decimals)
 
 
@@ -269,17 +137,17 @@ def _angle(z, deg=False):
 
 @implements("fix")
 def _fix(x, out=None):
-    refuse("fix", out=(out, _OUT))
+    refuse("fix", out=(out, OUT))
     return F["trunc"](tensor_of(x))
 
 
 @implements("nan_to_num")
 def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     x = tensor_of(x)
-    limits = F["finfo"](x)
+    limits = backend_of(x).xp.finfo(x.dtype)
     x = F["where"](F["isnan"](x), nan, x)
-    x = F["where"](x == math.inf, limits.max if posinf is None else posinf, x)
-    return F["where"](x == -math.inf, limits.min if neginf is None else neginf, x)
+    x = F["where"](x == math.inf, float(limits.max) if posinf is None else posinf, x)
+    return F["where"](x == -math.inf, float(limits.min) if neginf is None else neginf, x)
 
 
 @implements("isclose")
@@ -309,7 +177,8 @@ def _array_equal(a1, a2, equal_nan=False):
 
 @implements("iscomplexobj")
 def _iscomplexobj(x):
-    return F["isdtype"](tensor_of(x).dtype, "complex floating")
+    x = tensor_of(x)
+    return bool(backend_of(x).xp.isdtype(x.dtype, "complex floating"))
 
 
 @implements("isrealobj")
@@ -369,7 +238,7 @@ def _searchsorted(a, v, side="left", sorter=None):
 
 @implements("take")
 def _take(a, indices, axis=None, out=None, mode="raise"):
-    refuse("take", out=(out, _OUT), mode=(None if mode == "raise" else mode, "limit the indices first"))
+    refuse("take", out=(out, OUT), mode=(None if mode == "raise" else mode, "limit the indices first"))
     return tensors(a, indices)[0].take(indices, axis=axis)
 
 
@@ -463,7 +332,7 @@ def _ndim(a):
 @implements("size")
 def _size(a, axis=None):
     a = tensor_of(a)
-    return a.size if axis is None else math.prod([a.shape[i] for i in _axes(axis, a.ndim)])
+    return a.size if axis is None else math.prod([a.shape[i] for i in axes_of(axis, a.ndim)])
 
 
 @implements("result_type")
@@ -514,5 +383,6 @@ UFUNCS = {
 }
 
 
-def _axes(axis, ndim):
+def axes_of(axis, ndim):
+    """`axis`, an int or several, as a tuple of ints from 0 on."""
     return tuple([a % ndim for a in (axis if isinstance(axis, list | tuple) else (axis,))])

@@ -3,16 +3,16 @@
 May import: _numpy_functions, numpy.
 """
 
-from arraygrad._numpy_functions import F, implements, refuse, tensor_of, tensors
+from arraygrad._numpy_functions import OUT, F, implements, refuse, tensor_of, tensors
 
-__all__ = []
+__all__: list[str] = []
 
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
 @implements("dot")
 def _dot(a, b, out=None):
-    refuse("dot", out=(out, "use the result that is returned"))
+    refuse("dot", out=(out, OUT))
     a, b = tensors(a, b)
     return a.dot(b)
 
@@ -33,7 +33,7 @@ def _inner(a, b, /):
 
 @implements("outer")
 def _outer(a, b, out=None):
-    refuse("outer", out=(out, "use the result that is returned"))
+    refuse("outer", out=(out, OUT))
     a, b = tensors(a, b)
     return a.reshape((-1, 1)) * b.reshape((1, -1))
 
@@ -91,7 +91,7 @@ def _matmul(x1, x2, /):
 
 @implements("linalg.multi_dot")
 def _multi_dot(arrays, *, out=None):
-    refuse("linalg.multi_dot", out=(out, "use the result that is returned"))
+    refuse("linalg.multi_dot", out=(out, OUT))
     result, *others = tensors(*arrays)
     for other in others:
         result = result @ other
@@ -240,7 +240,7 @@ def _norm(x, ord=None, axis=None, keepdims=False):
 
 def _one_axis(name):
     def transform(a, n=None, axis=-1, norm=None, out=None):
-        refuse(f"fft.{name}", out=(out, "use the result that is returned"))
+        refuse(f"fft.{name}", out=(out, OUT))
         return F[name](tensor_of(a), n=n, axis=axis, norm="backward" if norm is None else norm)
 
     return transform
@@ -248,7 +248,7 @@ def _one_axis(name):
 
 def _many_axes(name, default_axes=None):
     def transform(a, s=None, axes=default_axes, norm=None, out=None):
-        refuse(f"fft.{name}", out=(out, "use the result that is returned"))
+        refuse(f"fft.{name}", out=(out, OUT))
         return F[name](tensor_of(a), s=s, axes=axes, norm="backward" if norm is None else norm)
 
     return transform

@@ -7,10 +7,10 @@ import itertools
 import operator
 
 from arraygrad._bind import to_tensor
-from arraygrad._numpy_functions import F, backend_among, implements, refuse, tensor_of, tensors
+from arraygrad._numpy_functions import OUT, F, backend_among, implements, refuse, tensor_of, tensors
 from arraygrad.tensor import Tensor
 
-__all__ = []
+__all__: list[str] = []
 
 
 @implements("reshape")
@@ -150,13 +150,13 @@ def _pieces(name, arrays, dtype, casting):
 
 @implements("concatenate", "concat")
 def _concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    refuse("concatenate", out=(out, "use the result that is returned"))
+    refuse("concatenate", out=(out, OUT))
     return F["concat"](_pieces("concatenate", arrays, dtype, casting), axis=axis)
 
 
 @implements("stack")
 def _stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    refuse("stack", out=(out, "use the result that is returned"))
+    refuse("stack", out=(out, OUT))
     return F["stack"](_pieces("stack", arrays, dtype, casting), axis=axis)
 
 
@@ -256,7 +256,7 @@ def _diagonal(a, offset=0, axis1=0, axis2=1):
 
 @implements("trace")
 def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    refuse("trace", out=(out, "use the result that is returned"))
+    refuse("trace", out=(out, OUT))
     return tensor_of(a).trace(offset, axis1, axis2, dtype)
 
 

@@ -3,20 +3,19 @@
 May import: ops, tensor, _bind, _numpy_functions, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`), `__array_function__` the functions of
-`_numpy_functions` and, where a function takes the same arguments as its entry, the entry itself. The work is done on
-the tensor's own backend. Anything else raises TypeError with the way out: nothing is ever detached silently.
+`_numpy_functions` and its neighbours. The work is done on the tensor's own backend. Anything else raises TypeError with
+the way out: nothing is ever detached silently.
 """
 
-import functools
 import importlib
 
 import numpy
 
 from arraygrad._bind import function_for, to_tensor
 from arraygrad.ops import OPS
-from arraygrad.tensor import Tensor, backend_of, set_protocol_handlers
+from arraygrad.tensor import Tensor, backend_of, set_protocol_handlers, tensor
 
-__all__ = ["array_function", "array_ufunc", "functions", "install", "ufuncs"]
+__all__ = ["array_function", "array_ufunc", "functions", "install", "numpy_name", "ufuncs"]
 
 # ufunc -> (function over an axis) for its methods reduce and accumulate
 _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
@@ -28,26 +27,34 @@ _HARMLESS = {"where": (True,), "casting": ("same_kind",), "order": ("K",), "dtyp
              "signature": (None,), "initial": (numpy._NoValue,)}
 
 
-@functools.cache
+# numpy ufunc -> function of Tensors, and numpy function -> function of Tensors with numpy's signature. Filled on first
+# use, as importing arraygrad has no need of them; a lost race fills them twice with equal functions.
+_ufuncs: dict = {}
+_functions: dict = {}
+
+
 def ufuncs():
-    """dict numpy ufunc -> function of Tensors; made on first use, as importing arraygrad has no need of it."""
-    found = {}
-    for op in OPS.values():
-        for name in op.entry.numpy:
-            ufunc = getattr(numpy, name, None)
-            if isinstance(ufunc, numpy.ufunc):
-                found.setdefault(ufunc, function_for(op, "arraygrad"))
-    for name, function in importlib.import_module("arraygrad._numpy_functions").UFUNCS.items():
-        found.setdefault(getattr(numpy, name), function)
-    return found
+    """dict numpy ufunc -> function of Tensors."""
+    if not _ufuncs:
+        found = {}
+        for op in OPS.values():
+            for name in op.entry.numpy:
+                ufunc = getattr(numpy, name, None)
+                if isinstance(ufunc, numpy.ufunc):
+                    found.setdefault(ufunc, function_for(op, "arraygrad"))
+        for name, function in importlib.import_module("arraygrad._numpy_functions").UFUNCS.items():
+            found.setdefault(getattr(numpy, name), function)
+        _ufuncs.update(found)
+    return _ufuncs
 
 
-@functools.cache
 def functions():
-    """dict numpy function -> function of Tensors with numpy's signature; made on first use."""
-    for name in ("_numpy_shapes", "_numpy_linalg"):
-        importlib.import_module(f"arraygrad.{name}")
-    return importlib.import_module("arraygrad._numpy_functions").FUNCTIONS
+    """dict numpy function -> function of Tensors with numpy's signature."""
+    if not _functions:
+        for name in ("_numpy_reductions", "_numpy_shapes", "_numpy_linalg"):
+            importlib.import_module(f"arraygrad.{name}")
+        _functions.update(importlib.import_module("arraygrad._numpy_functions").FUNCTIONS)
+    return _functions
 
 
 def array_ufunc(ufunc, method, inputs, kwargs):
@@ -103,6 +110,30 @@ def array_function(function, types, args, kwargs):
         module = getattr(function, "__module__", None) or "numpy"
         raise _unsupported(f"{module}.{getattr(function, '__name__', function)}")
     return ours(*args, **kwargs)
+
+
+def numpy_name(module, name):
+    """What `arraygrad.numpy` shows of NumPy beyond the standard: `numpy.vstack`, `numpy.power`, `numpy.linalg.norm`.
+
+    Raises
+    ------
+    AttributeError
+        If NumPy has no such function, or none that is recorded.
+    """
+    if module == "arraygrad.numpy" and name == "array":
+        return tensor
+    owner = numpy
+    for part in module.split(".")[2:]:
+        owner = getattr(owner, part)
+    theirs = getattr(owner, name, None) if not name.startswith("_") else None
+    try:
+        ours = ufuncs().get(theirs) or functions().get(theirs)
+    except TypeError:  # not hashable, so no function
+        ours = None
+    if ours is None:
+        hint = "" if theirs is None else f"; numpy.{name} is not recorded, call it on t.numpy() where that is meant"
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+    return ours
 
 
 def install():

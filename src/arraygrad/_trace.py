@@ -96,7 +96,7 @@ class Trace:
     """
 
     __slots__ = (
-        "_alias", "_args", "_before", "_handed", "_leaves", "_nested", "_single", "argnums", "aux", "edges", "function",
+        "_alias", "_args", "_before", "_handed", "_nested", "_single", "_static", "argnums", "aux", "edges", "function",
         "kinds", "metas", "name", "out_structure", "outputs", "plain", "record", "structure",
     )  # fmt: skip
 
@@ -107,7 +107,7 @@ class Trace:
         self.argnums = _positions(name, function, argnums, len(args))
         self._args = args
         chosen = args[self.argnums[0]] if self._single else tuple([args[i] for i in self.argnums])
-        self._leaves, self.structure = flatten(chosen)
+        leaves, self.structure = flatten(chosen)
         self.kinds = []
         self.metas = []
         self.edges = []
@@ -115,9 +115,10 @@ class Trace:
         self._nested = _depth.running > 0
         self._before = set_grad_mode(True)
         try:
-            self._handed = [self._follow(i, leaf) for i, leaf in enumerate(self._leaves)]
+            self._handed = [self._follow(i, leaf) for i, leaf in enumerate(leaves)]
         finally:
             set_grad_mode(self._before)
+        self._static = [leaf if kind == STATIC else None for kind, leaf in zip(self.kinds, leaves, strict=True)]
         self.plain = TENSOR not in self.kinds
 
     # Calling the function
@@ -192,6 +193,8 @@ class Trace:
 
     def give(self, gradients):
         """The container of gradients (one per edge; None: zero) in the form of the arguments."""
+        if self.structure is LEAF:
+            return give_back(self.kinds[0], gradients[0], self.metas[0])
         return self.nest([give_back(kind, g, meta) for (kind, meta), g in zip(self.live(), gradients, strict=True)])
 
     def live(self):
@@ -204,7 +207,7 @@ class Trace:
             return per_edge[0]
         at = iter(per_edge)
         return unflatten(self.structure, [
-            leaf if kind == STATIC else next(at) for kind, leaf in zip(self.kinds, self._leaves, strict=True)])
+            leaf if kind == STATIC else next(at) for kind, leaf in zip(self.kinds, self._static, strict=True)])
 
     def directions(self, tree, what):
         """The leaves of `tree`, a container of tangents for the arguments, as one Tensor or raw array per edge."""
@@ -217,6 +220,8 @@ class Trace:
         kind = type(leaf)
         if kind is Tensor:
             return self._follow_tensor(i, leaf)
+        if kind is numpy.ndarray:
+            return self._follow_array(i, leaf, RAW)
         if isinstance(leaf, _STATIC_TYPES) or inspect.isroutine(leaf):
             if self._is_argument(i):
                 raise TypeError(f"{self.name}: {self._leaf_name(i)} is {leaf!r}, which has no derivative: "
@@ -225,13 +230,14 @@ class Trace:
             self.metas.append(None)
             return leaf
         if kind is float or kind is complex:
-            raw, kind = self._number(leaf), NUMBER
-        elif isinstance(leaf, numpy.generic):
-            raw, kind = numpy.asarray(leaf), SCALAR
-        elif isinstance(leaf, int):
+            return self._follow_array(i, self._number(leaf), NUMBER)
+        if isinstance(leaf, numpy.generic):
+            return self._follow_array(i, numpy.asarray(leaf), SCALAR)
+        if isinstance(leaf, int):
             raise self._integer(i, "int")
-        else:
-            raw, kind = leaf, RAW
+        return self._follow_array(i, leaf, RAW)
+
+    def _follow_array(self, i, raw, kind):
         try:
             meta = backend_of(raw).meta(raw)
         except TypeError as error:
@@ -434,6 +440,8 @@ def _direction(name, what, leaf, meta):
 
 
 def _positions(name, function, argnums, n_args):
+    if isinstance(argnums, int) and 0 <= argnums < n_args:
+        return (argnums,)
     given = (argnums,) if isinstance(argnums, int) else argnums
     positions = []
     for argnum in given:

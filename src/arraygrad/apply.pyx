@@ -80,7 +80,8 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
             keeps = True
         elif op.save_kind[k] == SAVE_INPUT:
             slot = slot_of(args[op.save_pos[k]])
-            keeps = True
+            # A Python scalar need not be freed, so a node that keeps nothing else can run again.
+            keeps = keeps or not isinstance(slot, (int, float, complex))
         elif op.save_pos[k] < 0:
             slot = tuple([(<TensorBase>t).value.meta for t in result]) if op.multi else (<TensorBase>result).value.meta
         else:

@@ -7,6 +7,7 @@ not used, an error in a rule) is raised after it.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping
 
@@ -14,9 +15,12 @@ from arraygrad import graph
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import Edge
 from arraygrad.graph import GradientEdge
-from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
+from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
 __all__ = ["GradientEdge", "backward", "grad", "graph"]
+
+# `from arraygrad.autograd.graph import ...` works as if this module were a package (as os does for os.path).
+sys.modules[f"{__name__}.graph"] = graph
 
 _warned_create_graph = False  # the warning about reference cycles is given once in a process
 
@@ -58,13 +62,11 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     >>> x.grad
     Tensor([2., 4.])
     """
-    if grad_tensors is None and inputs is None and not create_graph and type(tensors) is Tensor:
-        # The everyday call, t.backward(), without building any of the lists below.
-        if tensors.requires_grad and tensors.size == 1:
-            meta = metadata_of(tensors)
-            if not meta.is_complex:
-                execute([edge_of(tensors)], [meta.ops.ones(meta)], keep_graph=bool(retain_graph))
-                return
+    if grad_tensors is None and inputs is None and not create_graph:
+        one = _one(tensors)
+        if one is not None:  # the everyday call, t.backward()
+            execute([edge_of(tensors)], [one], keep_graph=bool(retain_graph))
+            return
     targets = () if inputs is None else _inputs(inputs, "backward")
     outputs = _sequence(tensors)
     grads = _root_gradients(outputs, grad_tensors)
@@ -133,10 +135,14 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
                          "but got: allow_unused=False.")
     if allow_unused is None:
         allow_unused = materialize_grads
-    roots_of = _sequence(outputs)
     targets = _inputs(inputs, "grad")
-    grads = _root_gradients(roots_of, grad_outputs, is_grads_batched)
-    roots = _root_edges(roots_of, grads)
+    one = _one(outputs) if grad_outputs is None and not is_grads_batched else None
+    if one is not None:
+        roots, grads = [edge_of(outputs)], [one]
+    else:
+        roots_of = _sequence(outputs)
+        grads = _root_gradients(roots_of, grad_outputs, is_grads_batched)
+        roots = _root_edges(roots_of, grads)
     edges = _input_edges(targets, accumulate_grad=False)
     keep_graph = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
@@ -144,8 +150,16 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     else:
         result = execute(roots, _engine_form(grads, create_graph), keep_graph=keep_graph, create_graph=create_graph,
                          accumulate_grad=False, inputs=edges)
-    result = tuple([g if g is None or isinstance(g, Tensor) else wrap_raw(g) for g in result])
-    if None in _identities(result):
+    found = []
+    unused = False
+    for g in result:
+        if g is None:
+            unused = True
+        elif not create_graph:
+            g = wrap_raw(g)
+        found.append(g)
+    result = tuple(found)
+    if unused:
         result = _fill_unused(result, targets, allow_unused, materialize_grads, create_graph,
                               _raw(grads[0]).shape[0] if is_grads_batched else None)
     if isinstance(inputs, dict):
@@ -153,9 +167,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return result
 
 
-def _identities(result):
-    # `None in result` would compare Tensors elementwise.
-    return [None if g is None else 0 for g in result]
+def _one(output):
+    """The gradient of a real Tensor of one element that requires grad; None for whatever else `output` is."""
+    if type(output) is Tensor and output.requires_grad and output.size == 1:
+        meta = metadata_of(output)
+        if not meta.is_complex:
+            return meta.ops.ones(meta)
+    return None
 
 
 def _fill_unused(result, targets, allow_unused, materialize, create_graph, batch):
@@ -185,9 +203,11 @@ def _sequence(tensors):
 
 
 def _inputs(inputs, name):
-    if isinstance(inputs, (Tensor, GradientEdge)):
+    if isinstance(inputs, (Tensor, GradientEdge)):  # an edge is a tuple too
         return (inputs,)
-    if isinstance(inputs, dict):
+    if isinstance(inputs, (list, tuple)):
+        targets = tuple(inputs)
+    elif isinstance(inputs, dict):
         targets = tuple(inputs.values())
     elif isinstance(inputs, Mapping):
         raise TypeError(f"`inputs` argument to `{name}()` must be a dict, not {type(inputs).__name__}. "
@@ -351,3 +371,6 @@ def _warn_create_graph():
             "gradient which can cause a memory leak. Use autograd.grad to create the graph, or set the .grad of the "
             "parameters to None afterwards; the cycle is otherwise left to the garbage collector.",
             UserWarning, stacklevel=3)
+
+
+set_backward(backward)

@@ -112,6 +112,8 @@ def unflatten(structure, leaves):
         If the number of leaves differs.
     """
     leaves = list(leaves)
+    if structure is LEAF and len(leaves) == 1:
+        return leaves[0]
     if len(leaves) != structure.n_leaves:
         raise ValueError(f"unflatten: the structure {structure!r} has {structure.n_leaves} leaves, got {len(leaves)}")
     return _unflatten(structure, iter(leaves))
@@ -173,12 +175,12 @@ def _flatten(tree, leaves):
 
 def _flatten_registered(optree, tree, leaves):
     try:
-        children, _, entries, rebuild = optree.tree_flatten_one_level(tree, none_is_leaf=True)
+        children, metadata, entries, rebuild = optree.tree_flatten_one_level(tree, none_is_leaf=True)
     except ValueError:  # no registered container
         leaves.append(tree)
         return LEAF
     parts = tuple([_flatten(item, leaves) for item in children])
-    return Structure("optree", type(tree), tuple(entries), parts, rebuild)
+    return Structure("optree", type(tree), tuple(entries), parts, (rebuild, metadata))
 
 
 def _unflatten(structure, leaves):
@@ -207,7 +209,8 @@ def _unflatten(structure, leaves):
         for key, item in zip(structure.keys, items, strict=True):
             object.__setattr__(tree, key, item)
         return tree
-    return structure.original(items)
+    rebuild, metadata = structure.original
+    return rebuild(metadata, items)
 
 
 def _order(structure, wanted, start, order):

@@ -2,7 +2,7 @@
 # May import: engine.*, op, value, nodes, apply.
 import copy as copy_module
 
-from arraygrad.engine.node cimport Frame, Node, thread_state, NODE_HAS_PARENT
+from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport apply_op, binary, connect, has_tensor, keep_args, mixed, refresh, save, to_raw, wants_grad
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op
@@ -43,6 +43,9 @@ cdef class ViewWrite(Node):
             f.out0 = f.grad if f.owned else backend.clone(f.grad, f.grad)
             backend.call(op, (f.out0, *to_raw(self.args)))[...] = 0
         return 0
+
+
+share_deallocation(ViewWrite)
 
 
 cdef TensorBase unary_copy(TensorBase t):

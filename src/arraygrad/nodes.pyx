@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_RELEASED,
+    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_RELEASED,
 )
 from arraygrad.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
@@ -154,6 +154,9 @@ cdef class OpNode(Node):
             if not thread_state().zero_annihilates and op.fast_rule(self, f):
                 return 0
         return apply_rules(self, op, f)
+
+
+share_deallocation(OpNode)
 
 
 cdef int apply_rules(OpNode node, Op op, Frame f) except -1:

@@ -7,13 +7,13 @@ import weakref
 from cpython.object cimport PyObject
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
-from arraygrad.engine.node cimport Edge, NodeHooks, ThreadState, thread_state
+from arraygrad.engine.node cimport Edge, NodeHooks, ThreadState, share_deallocation, thread_state
 from arraygrad.apply cimport apply_op, backend_in, binary, has_tensor, record, refresh, unary
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, before_write, bump, find_backend, join, new_tensor, registered, version_of, wrap,
+    Backend, Extra, TensorBase, bump, find_backend, mark_overwritten, join, new_tensor, registered, version_of, wrap,
 )
 
 from arraygrad.engine.arrayops import InvalidGradient
@@ -82,7 +82,7 @@ cdef class Tensor(TensorBase):
     Made by `arraygrad.asarray` (zero-copy), `arraygrad.tensor` (copies) and by operations on Tensors.
     """
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
         raise TypeError("Tensor is made by arraygrad.asarray(array) or arraygrad.tensor(data)")
 
     # Public API: the array
@@ -182,7 +182,7 @@ cdef class Tensor(TensorBase):
 
     @requires_grad.setter
     def requires_grad(self, bint mode):
-        set_requires_grad(self, mode, "Only Tensors of floating point and complex dtype can require gradients")
+        set_requires_grad(self, mode, "only Tensors of floating point and complex dtype can require gradients")
 
     def requires_grad_(self, bint requires_grad=True):
         """Set `requires_grad` and return the tensor."""
@@ -248,13 +248,14 @@ cdef class Tensor(TensorBase):
             raise RuntimeError(f"assigned grad is a Tensor over {g.value.meta.ops.name}, but expected one over "
                                f"{self.value.meta.ops.name}")
         if g.value.meta.dtype != self.value.meta.dtype:
-            raise RuntimeError(f"assigned grad has data of a different type: expected {self.value.meta.dtype}, but got "
-                               f"{g.value.meta.dtype}")
+            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.value.meta.dtype}' to a tensor with dtype "
+                               f"'{self.value.meta.dtype}'. Cast it with astype first")
         if g.value.meta.device_key != self.value.meta.device_key:
-            raise RuntimeError(f"assigned grad has data located on a different device: expected {self.device}, but got "
-                               f"{g.device}")
+            raise RuntimeError(f"attempting to assign a gradient with device '{g.device}' to a tensor with device "
+                               f"'{self.device}'. Please ensure that the gradient and the tensor are on the same device")
         if g.value.meta.shape_tuple() != self.value.meta.shape_tuple():
-            raise RuntimeError(f"assigned grad has data of a different size: expected {self.shape}, but got {g.shape}")
+            raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size '{self.shape}'. "
+                               f"Please ensure that the gradient and the tensor are the same size")
         self.grad_ = g
 
     @grad.deleter
@@ -278,9 +279,6 @@ cdef class Tensor(TensorBase):
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Compute gradients of this tensor and add them to the leaves' `.grad`; see arraygrad.autograd.backward."""
-        global _backward
-        if _backward is None:
-            from arraygrad.autograd import backward as _backward
         _backward(self, gradient, retain_graph, create_graph, inputs)
 
     def retain_grad(self):
@@ -597,7 +595,15 @@ cdef class Tensor(TensorBase):
         return binary(GE, self, other)
 
 
+share_deallocation(Tensor)
+
 cdef object _backward = None
+
+
+def set_backward(function):
+    """Serve Tensor.backward by function(tensor, gradient, retain_graph, create_graph, inputs)."""
+    global _backward
+    _backward = function
 
 
 cdef object permute(Tensor t, tuple axes):
@@ -947,7 +953,7 @@ def set_grad_mode(bint mode):
 
 def increment_version(t):
     """Note that a Tensor's memory was written by code that arraygrad did not see."""
-    before_write(<Tensor?>t)
+    mark_overwritten(<Tensor?>t)
     bump(<Tensor>t)
 
 

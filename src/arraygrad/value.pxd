@@ -85,3 +85,4 @@ cdef int join(Value v, Value other) except -1
 cdef long version_of(Value v)
 cdef int before_write(TensorBase t) except -1
 cdef int bump(TensorBase t) except -1
+cdef int mark_overwritten(TensorBase t) except -1

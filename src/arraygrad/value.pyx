@@ -319,6 +319,17 @@ cdef int before_write(TensorBase t) except -1:
     return 0
 
 
+cdef int mark_overwritten(TensorBase t) except -1:
+    """The memory was written already, unseen: what nodes saved of it is gone, so unpacking it must raise."""
+    global _copy_saved
+    cdef bint mode = _copy_saved
+    _copy_saved = False
+    try:
+        return before_write(t)
+    finally:
+        _copy_saved = mode
+
+
 cdef inline int bump(TensorBase t) except -1:
     if t.value.storage is None:
         t.value.version += 1
@@ -349,10 +360,12 @@ def set_saved_mutation(str mode):
 
 # Tensors as the modules below the Tensor class see them
 
+@cython.trashcan(True)
 cdef class Extra:
     pass
 
 
+@cython.trashcan(True)
 @cython.freelist(512)
 cdef class TensorBase:
     """The state of a Tensor; its public face is `arraygrad.tensor.Tensor`."""

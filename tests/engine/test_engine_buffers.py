@@ -1,5 +1,6 @@
 """Gradients that meet: InputBuffer (IB) and graph roots (GR)."""
 
+import subprocess
 import sys
 import weakref
 
@@ -172,6 +173,19 @@ def test_IB7_variables_moves_the_gradients_out(ops):
 def test_IB7_a_slot_that_does_not_exist_is_an_index_error(ops, slot):
     with pytest.raises(IndexError, match=f"input buffer has 2 slots, but got a gradient for slot {slot}"):
         InputBuffer(2).add(slot, Box(1.0), False, ops, False)
+
+
+def test_IB2_gradients_without_metadata_are_added_too():
+    # In a process of its own: without operations to add by, nothing but `+` is left, and this once was a crash.
+    code = (
+        "from arraygrad.engine.engine import execute\n"
+        "from arraygrad.engine.node import Edge, PyNode\n"
+        "join = PyNode('join', print)\n"
+        "top = PyNode('top', lambda g: (g, g), edges=((join, 0), (join, 0)))\n"
+        "execute([Edge(top, 0)], [1.5])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "3.0\n"), done.stderr
 
 
 def test_GR1_a_single_roots_gradient_goes_to_its_own_slot():

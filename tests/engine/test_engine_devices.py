@@ -1,4 +1,4 @@
-"""Device threads on three fake devices: routing (RQ4-RQ6, EX3), threads (TI), their loop (TM), streams of nodes (IM3)."""
+"""Device threads on three fake devices: routing (RQ4-RQ6, EX3), threads (TI), their loop (TM), errors (ER2, ER7)."""
 
 import gc
 import threading
@@ -53,8 +53,14 @@ def test_RQ5_each_node_runs_on_its_devices_thread(ops):
 def test_RQ4_the_thread_of_a_device_serves_all_runs(ops):
     threads = []
     for _ in range(3):
-        run([node("n", [], fn=lambda g: threads.append(threading.current_thread()) or (), metas=(ops.meta_on("dev1"),))],
-            [Box(1.0, "dev1")])
+        run(
+            [
+                node(
+                    "n", [], fn=lambda g: threads.append(threading.current_thread()) or (), metas=(ops.meta_on("dev1"),)
+                )
+            ],
+            [Box(1.0, "dev1")],
+        )
     assert len(set(threads)) == 1
     assert threads[0] is device_threads()["dev1"]
 
@@ -63,8 +69,14 @@ def test_RQ4_calls_from_two_threads_share_the_device_thread(ops):
     threads = []
 
     def call():
-        run([node("n", [], fn=lambda g: threads.append(threading.current_thread()) or (), metas=(ops.meta_on("dev1"),))],
-            [Box(1.0, "dev1")])
+        run(
+            [
+                node(
+                    "n", [], fn=lambda g: threads.append(threading.current_thread()) or (), metas=(ops.meta_on("dev1"),)
+                )
+            ],
+            [Box(1.0, "dev1")],
+        )
 
     callers = [threading.Thread(target=call) for _ in range(2)]
     for c in callers:
@@ -330,7 +342,8 @@ def test_TM4_a_node_that_ends_after_an_error_elsewhere_hands_nothing_on(ops):
     with pytest.raises(ValueError, match="stop") as info:
         run([top], [Box(1.0)], keep_graph=True)
     assert tasks == [info.value]
-    del info, tasks
+    del info
+    tasks.clear()
     gc.collect()
     assert log == []
     assert [ref() for ref in alive] == [None, None, None]
@@ -409,12 +422,15 @@ def test_IB6_gradients_of_two_devices_meet_by_the_operations_of_the_receiver(ops
     join = node("join", [], fn=lambda g: got.append(g.value) or (), metas=(ops.meta_on("dev0"),))
     sides = [node(d, [join], fn=lambda g: Box(g.value, "dev0"), metas=(ops.meta_on(d),)) for d in ("dev1", "dev2")]
     for _ in range(50):
-        run([node("top", sides, fn=lambda g: (Box(1.0, "dev1"), Box(2.0, "dev2")), metas=(ops.meta_on(None),))],
-            [Box(1.0)], keep_graph=True)
+        run(
+            [node("top", sides, fn=lambda g: (Box(1.0, "dev1"), Box(2.0, "dev2")), metas=(ops.meta_on(None),))],
+            [Box(1.0)],
+            keep_graph=True,
+        )
     assert got == [3.0] * 50
 
 
-def test_a_nested_run_of_a_device_node_does_its_host_work_on_that_thread(ops):
+def test_TM5_a_run_nested_in_a_device_node_does_its_host_work_on_that_thread(ops):
     where = []
 
     def nest(g):
@@ -439,8 +455,12 @@ def test_a_deep_graph_with_one_device_node_works(ops):
     where = []
     got = []
     end = chain(2000, sink(store=got))
-    device = node("device", [end], fn=lambda g: where.append(threading.current_thread().name) or g.value,
-                  metas=(ops.meta_on("dev1"),))
+    device = node(
+        "device",
+        [end],
+        fn=lambda g: where.append(threading.current_thread().name) or g.value,
+        metas=(ops.meta_on("dev1"),),
+    )
     run([node("top", [device], fn=lambda g: Box(g, "dev1"))], [1.0])
     assert got == [1.0]
     assert where == [thread_of("dev1")]

@@ -286,7 +286,7 @@ def test_VO4_a_python_function_may_not_give_a_complex_gradient_to_a_real_input()
 
 
 def test_VO6_root_gradients_get_the_same_checks_without_a_function():
-    with pytest.raises(RuntimeError, match="^got str but expected float"):
+    with pytest.raises(RuntimeError, match=r"^got str but expected float"):
         run([node("top", [])], ["text"])
 
 

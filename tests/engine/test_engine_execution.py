@@ -148,6 +148,26 @@ def test_GT5_the_current_node_is_restored_after_a_nested_run():
     assert seen == ["inner", "outer"]
 
 
+def test_GT7_will_execute_says_what_this_run_will_run():
+    o, n = tree([])
+    n["elsewhere"] = sink("elsewhere")
+    seen = []
+
+    def look(outputs):
+        seen.append([name for name, x in n.items() if engine.will_execute(x)])
+
+    o.register_prehook(look)
+    run([o], [1.0], keep_graph=True)
+    run([o], [1.0], keep_graph=True, inputs=[n["leaf"]])
+    capture([o], [1.0], [n["leaf"]])
+    assert seen == [["a", "b", "leaf", "leaf2"], ["a", "leaf"], ["a"]]
+
+
+def test_GT7_will_execute_needs_a_running_backward():
+    with pytest.raises(RuntimeError, match="should only be called during the backward pass"):
+        engine.will_execute(sink())
+
+
 @pytest.mark.parametrize("edges", [1, 2, 3, 70])
 def test_CD1_every_edge_is_counted(edges):
     seen = []

@@ -14,12 +14,19 @@ import pytest
 
 import arraygrad as ag
 import arraygrad.numpy as agnp
+from arraygrad import _generate
 
 strict = pytest.importorskip("array_api_strict")
 
 NAMES = ("numpy", "array_api_strict")
-SPEC_ONLY = {"Device", "ArrayAPIStrictFlags", "get_array_api_strict_flags", "reset_array_api_strict_flags",
-             "set_array_api_strict_flags", "__version__"}
+SPEC_ONLY = {
+    "Device",
+    "ArrayAPIStrictFlags",
+    "get_array_api_strict_flags",
+    "reset_array_api_strict_flags",
+    "set_array_api_strict_flags",
+    "__version__",
+}
 DTYPES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128").split()
 
 
@@ -31,8 +38,11 @@ def xp(request):
 def standard_functions(extension=""):
     owner = getattr(strict, extension) if extension else strict
     return [
-        name for name in owner.__all__
-        if name not in SPEC_ONLY and not name.startswith("__") and callable(getattr(owner, name))
+        name
+        for name in owner.__all__
+        if name not in SPEC_ONLY
+        and not name.startswith("__")
+        and callable(getattr(owner, name))
         and not isinstance(getattr(owner, name), type)
     ]
 
@@ -395,6 +405,31 @@ def test_meshgrid_and_unstack_return_tuples(xp):
     assert type(xp.nonzero(t)) is tuple
 
 
+# -- NumPy beyond the standard -----------------------------------------------------------------------------------------
+
+
+def test_numpy_namespace_has_the_functions_of_numpy_that_are_served():
+    t = agnp.array([[1.0, 2.0], [3.0, 4.0]])
+    assert agnp.vstack([t, t]).shape == (4, 2)
+    assert agnp.power(t, 2).tolist() == [[1.0, 4.0], [9.0, 16.0]]
+    assert agnp.concatenate([np.ones(2), [2.0]]).tolist() == [1.0, 1.0, 2.0]
+    assert agnp.linalg.norm(t[0], ord=1).item() == 3.0
+    assert agnp.fft.fft2(t).shape == (2, 2)
+    assert pickle.loads(pickle.dumps(agnp.vstack)) is agnp.vstack
+    assert pickle.loads(pickle.dumps(agnp.linalg.norm)) is agnp.linalg.norm
+
+
+def test_numpy_namespace_says_that_a_function_is_not_recorded():
+    with pytest.raises(AttributeError, match=r"numpy\.interp is not recorded"):
+        agnp.interp
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'$"):
+        agnp.no_such_name
+
+
+def test_other_namespaces_have_the_standard_only(xp):
+    assert hasattr(xp, "vstack") == (xp is agnp)
+
+
 def test_import_of_the_submodules():
     import arraygrad.fft
     import arraygrad.linalg
@@ -404,3 +439,13 @@ def test_import_of_the_submodules():
     assert arraygrad.numpy.linalg is agnp.linalg
     assert arraygrad.fft.fft.__module__ == "arraygrad.fft"
     assert arraygrad.linalg.inv([[2.0]]).tolist() == [[0.5]]
+
+
+# -- what is generated -------------------------------------------------------------------------------------------------
+
+
+def test_generated_stubs_and_pages_are_up_to_date(capsys):
+    if not _generate.DOCS.is_dir():
+        pytest.skip("arraygrad is imported from an installed wheel, which has no docs")
+    status = _generate.main(["--check"])
+    assert status == 0, capsys.readouterr().err

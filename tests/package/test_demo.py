@@ -130,7 +130,7 @@ def test_demo_reaches_its_accuracy_and_prints_what_it_measured(finished):
 
 def test_demo_shows_progress(finished):
     bars = finished[0].stderr
-    assert bars.count("minimising: 100%") == 2
+    assert bars.count("minimising: 100%") >= 2  # one bar a study, redrawn as often as tqdm likes
     assert "40/40" in bars
 
 

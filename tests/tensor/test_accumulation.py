@@ -1,4 +1,4 @@
-"""Accumulation into leaves (AG): what is stolen, copied, added in place, laid out; and whose memory is never touched."""
+"""Accumulation into leaves (AG): what is stolen, copied, added in place, laid out; whose memory is never touched."""
 
 import gc
 import tracemalloc
@@ -10,6 +10,9 @@ from tensor_helpers import leaf, python_function, same
 
 import arraygrad as ag
 from arraygrad.autograd import backward, graph
+
+# backward(create_graph=True) warns once in a process (EX4); which test comes first does not matter here.
+pytestmark = pytest.mark.filterwarnings("ignore:Using backward.* with create_graph=True:UserWarning")
 
 MEGABYTE = 2**20
 
@@ -255,6 +258,33 @@ def test_AG8_a_gradient_assigned_by_the_user_is_added_to():
     (x * 2.0).sum().backward()
     assert x.grad is mine
     same(mine, [12.0, 22.0])
+
+
+def test_AG8_a_gradient_that_a_graph_has_saved_is_kept_for_it():
+    x, w = leaf([1.0, 2.0]), leaf([1.0, 1.0])
+    (x * 2.0).sum().backward()
+    y = w * x.grad
+    (x * 3.0).sum().backward()  # adds into x.grad, which y's node has saved
+    y.sum().backward()
+    same(w.grad, [2.0, 2.0])
+    same(x.grad, [5.0, 5.0])
+
+
+def test_AG8_broadcast_gradients_can_meet():
+    x = leaf([1.0, 2.0, 3.0])
+    y = x + 0.0
+    (y.sum() + y.sum() * 2.0 + y.sum()).backward()
+    same(x.grad, [4.0, 4.0, 4.0])
+
+
+def test_AG8_a_read_only_broadcast_gradient_is_accepted():
+    g = np.broadcast_to(np.array([2.0]), (3,))
+    x = leaf([1.0, 2.0, 3.0])
+    for _ in range(2):
+        x.backward(g)
+        (x + x).backward(g)
+    same(x.grad, [12.0, 12.0, 12.0])
+    same(g, [2.0, 2.0, 2.0])
 
 
 def test_AG9_with_create_graph_the_sum_is_a_new_object_in_the_graph():

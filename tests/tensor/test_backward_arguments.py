@@ -11,15 +11,15 @@ COMPLEX = np.array([1.0 + 2.0j, 3.0])
 
 
 def test_AR1_a_tensor_that_does_not_require_grad():
-    with pytest.raises(RuntimeError, match="^element 0 of tensors does not require grad and does not have a grad_fn"):
+    with pytest.raises(RuntimeError, match=r"^element 0 of tensors does not require grad and does not have a grad_fn"):
         ag.tensor(1.0).backward()
-    with pytest.raises(RuntimeError, match="^element 0 of tensors does not require grad and does not have a grad_fn"):
+    with pytest.raises(RuntimeError, match=r"^element 0 of tensors does not require grad and does not have a grad_fn"):
         grad(ag.tensor(1.0), leaf(1.0))
 
 
 def test_AR1_the_element_is_named():
     x = leaf(1.0)
-    with pytest.raises(RuntimeError, match="^element 1 of tensors does not require grad and does not have a grad_fn"):
+    with pytest.raises(RuntimeError, match=r"^element 1 of tensors does not require grad and does not have a grad_fn"):
         backward([x * 2.0, ag.tensor(1.0)])
     assert x.grad is None
 
@@ -30,9 +30,9 @@ def test_AR1_an_integer_tensor():
 
 
 def test_AR2_more_than_one_element_needs_a_gradient():
-    with pytest.raises(RuntimeError, match="^grad can be implicitly created only for scalar outputs"):
+    with pytest.raises(RuntimeError, match=r"^grad can be implicitly created only for scalar outputs"):
         (leaf([1.0, 2.0]) * 2.0).backward()
-    with pytest.raises(RuntimeError, match="^grad can be implicitly created only for scalar outputs"):
+    with pytest.raises(RuntimeError, match=r"^grad can be implicitly created only for scalar outputs"):
         grad(leaf([1.0, 2.0]) * 2.0, leaf(1.0))
 
 
@@ -43,7 +43,7 @@ def test_AR2_an_empty_tensor_needs_a_gradient():
 
 def test_AR3_a_complex_scalar_needs_a_gradient():
     with pytest.raises(
-        RuntimeError, match="^grad can be implicitly created only for real scalar outputs but got complex128"
+        RuntimeError, match=r"^grad can be implicitly created only for real scalar outputs but got complex128"
     ):
         leaf(COMPLEX).sum().backward()
 
@@ -52,7 +52,9 @@ def test_AR4_the_gradient_has_another_shape():
     y = leaf(np.ones((2, 2))) * 2.0
     with pytest.raises(RuntimeError) as info:
         y.backward(ag.tensor(np.ones(3)))
-    assert str(info.value) == "Mismatch in shape: grad_output[0] has a shape of (3,) and output[0] has a shape of (2, 2)."
+    assert (
+        str(info.value) == "Mismatch in shape: grad_output[0] has a shape of (3,) and output[0] has a shape of (2, 2)."
+    )
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2,), (1, 2), (1, 2, 2), (2, 2, 1)])
@@ -65,7 +67,7 @@ def test_AR4_a_gradient_is_never_broadcast(shape):
 
 def test_AR4_the_second_pair_is_named():
     x = leaf([1.0, 2.0])
-    with pytest.raises(RuntimeError, match=r"grad_output\[1\] has a shape of \(3,\) and output\[1\] has a shape of \(2,\)"):
+    with pytest.raises(RuntimeError, match=r"grad_output\[1\] has a shape of \(3,\) and output\[1\] has a"):
         grad([x * 2.0, x * 3.0], x, [np.ones(2), np.ones(3)])
 
 
@@ -79,14 +81,14 @@ def test_AR5_a_real_gradient_for_a_complex_output():
 
 
 def test_AR5_a_complex_gradient_for_a_real_output():
-    with pytest.raises(RuntimeError, match="^For complex Tensors, both grad_output and output are required to have the"):
+    with pytest.raises(RuntimeError, match=r"^For complex Tensors, both grad_output and output are required to"):
         (leaf([1.0, 2.0]) * 2.0).backward(ag.tensor(COMPLEX))
 
 
 def test_AR6_a_gradient_that_is_no_array():
-    with pytest.raises(TypeError, match="^gradients can be either Tensors or None, but got float"):
+    with pytest.raises(TypeError, match=r"^gradients can be either Tensors or None, but got float"):
         backward([leaf(1.0) * 2.0], [1.0])
-    with pytest.raises(TypeError, match="^gradients can be either Tensors or None, but got str"):
+    with pytest.raises(TypeError, match=r"^gradients can be either Tensors or None, but got str"):
         backward([leaf(1.0) * 2.0], ["1"])
 
 
@@ -99,9 +101,9 @@ def test_AR6_a_bare_float():
 
 def test_AR7_the_counts_differ():
     x = leaf(1.0)
-    with pytest.raises(RuntimeError, match="^got 2 tensors and 1 gradients$"):
+    with pytest.raises(RuntimeError, match=r"^got 2 tensors and 1 gradients$"):
         backward([x * 2.0, x * 3.0], [ag.tensor(1.0)])
-    with pytest.raises(RuntimeError, match="^got 2 tensors and 1 gradients$"):
+    with pytest.raises(RuntimeError, match=r"^got 2 tensors and 1 gradients$"):
         grad([x * 2.0, x * 3.0], x, [ag.tensor(1.0)])
 
 
@@ -117,7 +119,7 @@ def test_AR8_no_inputs(empty):
 
 def test_AR9_an_input_that_does_not_require_grad():
     x = leaf(1.0)
-    with pytest.raises(RuntimeError, match="^One of the differentiated Tensors does not require grad"):
+    with pytest.raises(RuntimeError, match=r"^One of the differentiated Tensors does not require grad"):
         grad(x * 2.0, [x, ag.tensor(1.0)])
     with pytest.raises(RuntimeError, match=r"^can't retain_grad on Tensor that has requires_grad=False"):
         (x * 2.0).backward(inputs=[x, ag.tensor(1.0)])
@@ -170,7 +172,7 @@ def test_AR12_a_raw_array_is_no_input():
 
 def test_AR13_none_for_an_output_of_several_elements():
     x = leaf([1.0, 2.0])
-    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs|gradients tuple is None"):
+    with pytest.raises(RuntimeError, match=r"only for scalar outputs|gradients tuple is None"):
         backward([x * 2.0], [None])
 
 
@@ -183,21 +185,24 @@ def test_AR13_none_for_a_scalar_output_means_one():
 def test_AR14_a_second_backward():
     y = ag.exp(leaf(1.0))
     y.backward()
-    with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time"):
+    with pytest.raises(RuntimeError, match=r"^Trying to backward through the graph a second time"):
         y.backward()
 
 
-@pytest.mark.parametrize("data", [1, [1, 2], True, np.array([1, 2], dtype=np.uint8)], ids=["int", "list", "bool", "uint8"])
+INTEGERS = [1, [1, 2], True, np.array([1, 2], dtype=np.uint8)]
+
+
+@pytest.mark.parametrize("data", INTEGERS, ids=["int", "list", "bool", "uint8"])
 def test_AR15_integers_cannot_require_grad(data):
     for make in (ag.tensor, ag.asarray):
         with pytest.raises(
-            RuntimeError, match="^Only Tensors of floating point and complex dtype can require gradients"
+            RuntimeError, match=r"^Only Tensors of floating point and complex dtype can require gradients"
         ):
             make(data, requires_grad=True)
     t = ag.tensor(data)
-    with pytest.raises(RuntimeError, match="^only Tensors of floating point.* dtype can require gradients"):
+    with pytest.raises(RuntimeError, match=r"^[oO]nly Tensors of floating point.* dtype can require gradients"):
         t.requires_grad_()
-    with pytest.raises(RuntimeError, match="^only Tensors of floating point and complex dtype can require gradients"):
+    with pytest.raises(RuntimeError, match=r"^[oO]nly Tensors of floating point.* dtype can require gradients"):
         t.requires_grad = True
     assert not t.requires_grad
 
@@ -213,8 +218,8 @@ def test_AR15_floating_point_and_complex_can(dtype):
 def test_AR16_a_result_cannot_stop_requiring_grad():
     y = leaf(1.0) * 2.0
     text = (
-        "^you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
-        r"that doesn't require differentiation use var_no_grad = var.detach\(\)\."
+        "^you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+        r"subgraph that doesn't require differentiation use var_no_grad = var.detach\(\)\."
     )
     with pytest.raises(RuntimeError, match=text):
         y.requires_grad_(False)
@@ -232,33 +237,33 @@ def test_AR16_setting_true_on_a_result_does_nothing():
 
 def test_AR17_a_gradient_that_is_no_tensor():
     x = leaf([1.0, 2.0])
-    with pytest.raises(TypeError, match="^assigned grad expected to be a Tensor or None but got grad of type int"):
+    with pytest.raises(TypeError, match=r"^assigned grad expected to be a Tensor or None but got grad of type int"):
         x.grad = 3
     assert x.grad is None
 
 
 def test_AR17_a_gradient_of_another_size():
     x = leaf([1.0, 2.0])
-    with pytest.raises(RuntimeError, match="^attempting to assign a gradient of size"):
+    with pytest.raises(RuntimeError, match=r"^attempting to assign a gradient of size"):
         x.grad = ag.tensor([1.0, 2.0, 3.0])
 
 
 def test_AR17_a_gradient_of_another_dtype():
     x = leaf([1.0, 2.0])
-    with pytest.raises(RuntimeError, match="^attempting to assign a gradient with dtype"):
+    with pytest.raises(RuntimeError, match=r"^attempting to assign a gradient with dtype"):
         x.grad = ag.tensor(np.ones(2, dtype=np.float32))
 
 
 def test_AR17_a_gradient_on_another_device():
     strict = pytest.importorskip("array_api_strict")
     x = ag.asarray(strict.ones((2,), device=strict.Device("device1")), requires_grad=True)
-    with pytest.raises(RuntimeError, match="^attempting to assign a gradient with device"):
+    with pytest.raises(RuntimeError, match=r"^attempting to assign a gradient with device"):
         x.grad = ag.asarray(strict.ones((2,)))
 
 
 def test_AR17_a_tensor_as_its_own_gradient():
     x = leaf([1.0, 2.0])
-    with pytest.raises(RuntimeError, match="^can't assign .* as its own grad"):
+    with pytest.raises(RuntimeError, match=r"^can't assign .* as its own grad"):
         x.grad = x
 
 
@@ -272,9 +277,9 @@ def test_AR17_a_gradient_can_be_assigned_and_taken_away():
 
 
 def test_AR18_a_hook_on_a_tensor_that_does_not_require_grad():
-    with pytest.raises(RuntimeError, match="^cannot register a hook on a tensor that doesn't require gradient"):
+    with pytest.raises(RuntimeError, match=r"^cannot register a hook on a tensor that doesn't require gradient"):
         ag.tensor(1.0).register_hook(lambda g: None)
-    with pytest.raises(RuntimeError, match="^can't retain_grad on Tensor that has requires_grad=False"):
+    with pytest.raises(RuntimeError, match=r"^can't retain_grad on Tensor that has requires_grad=False"):
         ag.tensor(1.0).retain_grad()
 
 
@@ -288,7 +293,7 @@ def test_AR19_numpy_of_a_tensor_that_requires_grad_is_explicit_and_works():
 
 def test_AR20_reading_grad_of_a_result_warns():
     y = leaf(1.0) * 2.0
-    with pytest.warns(UserWarning, match="^The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"):
+    with pytest.warns(UserWarning, match="^The .grad attribute of a Tensor that is not a leaf Tensor is being acce"):
         assert y.grad is None
 
 
@@ -303,9 +308,9 @@ def test_AR20_no_warning_with_retain_grad_or_for_leaves():
 
 def test_AR21_extra_gradients_are_refused():
     x = leaf([1.0, 2.0])
-    with pytest.raises(RuntimeError, match="^got 1 tensors and 2 gradients$"):
+    with pytest.raises(RuntimeError, match=r"^got 1 tensors and 2 gradients$"):
         grad(x * 2.0, x, [np.ones(2), np.ones(2)])
-    with pytest.raises(RuntimeError, match="^got 1 tensors and 2 gradients$"):
+    with pytest.raises(RuntimeError, match=r"^got 1 tensors and 2 gradients$"):
         backward(x * 2.0, [np.ones(2), np.ones(2)])
     assert x.grad is None
 
@@ -328,5 +333,5 @@ def test_AR_an_argument_error_changes_nothing():
 
 def test_AR_a_gradient_of_another_backend_is_refused():
     strict = pytest.importorskip("array_api_strict")
-    with pytest.raises(TypeError, match="backend|array_api_strict"):
+    with pytest.raises(TypeError, match=r"backend|array_api_strict"):
         (leaf([1.0, 2.0]) * 2.0).backward(strict.ones((2,)))

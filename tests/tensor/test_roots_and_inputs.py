@@ -1,11 +1,16 @@
 """Roots (GR), requested inputs (EI) and the options of backward() and grad() (TL)."""
 
+import warnings
+
 import numpy as np
 import pytest
 from tensor_helpers import leaf, same
 
 import arraygrad as ag
 from arraygrad.autograd import backward, grad, graph
+
+# backward(create_graph=True) warns once in a process (EX4); which test comes first does not matter here.
+pytestmark = pytest.mark.filterwarnings("ignore:Using backward.* with create_graph=True:UserWarning")
 
 
 def test_GR1_the_gradient_goes_to_the_slot_of_the_output():
@@ -119,6 +124,15 @@ def test_EI6_branches_that_are_not_needed_are_not_freed():
         _ = b.grad_fn.saved["ans"]
 
 
+def test_GT7_a_captured_leaf_cannot_be_asked_about():
+    x = leaf(1.0)
+    y = x * 2.0
+    edge = graph.get_gradient_edge(x)
+    y.register_hook(lambda g: graph.will_execute(edge.node) and None)
+    with pytest.raises(RuntimeError, match=r"A leaf node was passed to .*will_execute.* but we are currently running"):
+        grad(y, x)
+
+
 def test_EI7_captures_see_tensor_hooks_and_not_node_prehooks():
     x = leaf(1.0)
     y = x * 2.0
@@ -159,10 +173,11 @@ def test_TL2_gradients_of_gradients_to_any_order():
     x = leaf(2.0)
     g = x * x * x * x
     values = []
-    for _ in range(5):
-        (g,) = grad(g, x, create_graph=True, materialize_grads=True)
+    for _ in range(4):
+        (g,) = grad(g, x, create_graph=True)
         values.append(g.item())
-    assert values == [32.0, 48.0, 48.0, 24.0, 0.0]
+    assert values == [32.0, 48.0, 48.0, 24.0]
+    assert not g.requires_grad  # the fourth derivative depends on nothing any more
 
 
 def test_TL2_create_graph_works_through_backward():
@@ -208,7 +223,7 @@ def test_TL3_unreachable_inputs_stay_silently_none():
 def test_TL3_an_input_that_is_no_leaf_keeps_its_gradient():
     x = leaf(2.0)
     y = x * 3.0
-    (y * y).backward(inputs=[y])
+    (y * y).backward(inputs=[y], retain_graph=True)
     same(y.grad, 12.0)
     assert x.grad is None
     (y * 5.0).backward()  # the semantics of retain_grad stay
@@ -300,13 +315,21 @@ def test_TL_mixed_dtypes_each_get_their_own():
     assert w.grad.dtype == np.float64
 
 
-def test_EX4_backward_with_create_graph_leaks_nothing_so_there_is_nothing_to_warn_of_twice():
-    # torch warns once of a leaking reference cycle. Cycles are collected here (CP4); at most one warning is given.
-    import warnings
-
+def test_EX4_backward_with_create_graph_warns_once_in_a_process(monkeypatch):
+    monkeypatch.setattr(ag.autograd, "_warned_create_graph", False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for _ in range(2):
+        for _ in range(3):
             x = leaf(2.0)
             (x * x).backward(create_graph=True)
-    assert len(caught) <= 1
+    assert [w.category for w in caught] == [UserWarning]
+    assert str(caught[0].message).startswith(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient"
+    )
+    assert caught[0].filename == __file__
+
+
+def test_EX4_grad_with_create_graph_does_not_warn(monkeypatch):
+    monkeypatch.setattr(ag.autograd, "_warned_create_graph", False)
+    x = leaf(2.0)
+    grad(x * x, x, create_graph=True)  # warnings are errors here

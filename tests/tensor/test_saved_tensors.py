@@ -116,7 +116,7 @@ def test_SV1_in_error_mode_backward_names_versions(overwrite):
 def test_SV1_in_error_mode_a_saved_result_names_its_node():
     y = ag.exp(leaf([[1.0, 2.0]]))
     y += 1.0
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: .*Exp.* is at version 1; expected version 0"):
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: .*Exp.* is at version 1; expected"):
         y.sum().backward()
 
 

@@ -106,7 +106,7 @@ def test_VC2_a_write_under_no_grad_leaves_the_history_alone():
 def test_VC3_a_leaf_that_requires_grad_cannot_be_written(write):
     x = leaf([1.0, 2.0])
     with pytest.raises(
-        RuntimeError, match="(a view of )?a leaf Variable that requires grad is being used in an in-place operation"
+        RuntimeError, match=r"(a view of )?a leaf Variable that requires grad is being used in an in-place operation"
     ):
         write(x)
     same(x, [1.0, 2.0])
@@ -207,3 +207,22 @@ def test_VC4_an_inplace_result_of_another_kind_is_refused():
     with pytest.raises(TypeError, match="dtype"):
         t += 0.5
     same(t, [1, 2])
+
+
+def test_VC5_increment_version_takes_a_tensor_or_several():
+    t, u = ag.tensor([1.0]), ag.tensor([2.0])
+    ag.autograd.graph.increment_version(t)
+    ag.autograd.graph.increment_version([t, u])
+    assert (t.version, u.version) == (2, 1)
+    with pytest.raises(TypeError, match="float"):
+        ag.autograd.graph.increment_version([1.0])
+
+
+@pytest.mark.usefixtures("refuse_overwriting")
+def test_VC5_a_bumped_value_that_was_saved_is_refused():
+    w, c = leaf([1.0, 2.0]), ag.tensor([3.0, 4.0])
+    y = w * c
+    c.array[0] = 100.0  # behind the graph's back
+    ag.autograd.graph.increment_version(c)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()

@@ -85,7 +85,7 @@ def test_defaultdict_keeps_its_factory():
 def test_dict_subclass_keeps_its_attributes():
     tree = Tagged(a=1.0)
     tree.tag = "kept"
-    leaves, structure = flatten(tree)
+    _, structure = flatten(tree)
     again = unflatten(structure, [2.0])
     assert (type(again), again.tag, again["a"], tree["a"]) == (Tagged, "kept", 2.0, 1.0)
 
@@ -130,7 +130,8 @@ def test_type_registered_with_optree_is_a_container():
         def __init__(self, a, b):
             self.a, self.b = a, b
 
-    optree.register_pytree_node(Pair, lambda p: ((p.a, p.b), None), lambda _, c: Pair(*c), namespace="")
+    everywhere = optree.registry.__GLOBAL_NAMESPACE
+    optree.register_pytree_node(Pair, lambda p: ((p.a, p.b), None), lambda _, c: Pair(*c), namespace=everywhere)
     leaves, structure = flatten([Pair(1.0, {"k": 2.0})])
     again = unflatten(structure, [10 * leaf for leaf in leaves])
     assert (again[0].a, again[0].b) == (10.0, {"k": 20.0})

@@ -33,7 +33,7 @@ _NAMESPACES = {
 _WITHOUT_METHOD = frozenset(("cupy", "torch", "dask"))
 
 _namespace_hook = None
-_attached = []  # (backend, library) of every backend so far
+_attached: list[tuple] = []  # (backend, library) of every backend so far
 
 
 def set_namespace_hook(hook):

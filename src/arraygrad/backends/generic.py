@@ -216,7 +216,7 @@ class GenericBackend(Backend):
 
 
 # (library, dtype) -> (is complex, is floating). Filled under the GIL; a lost race recomputes the same value.
-_dtype_classes = {}
+_dtype_classes: dict[tuple, tuple[bool, bool]] = {}
 
 
 def shape_of(array):

@@ -86,6 +86,22 @@ struct ArrayView {
     bool writeable;
 };
 
+static inline bool same_shape(const ArrayView* a, const ArrayView* b) {
+    if (a->ndim != b->ndim) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->dims[i] != b->dims[i]) return false;
+    return true;
+}
+
+// Step in elements in which `a` goes along with a dense array: 1, 0 (one value everywhere), or -1: neither.
+static inline int steps(const ArrayView* a, const ArrayView* like) {
+    if (!same_shape(a, like)) return a->size == 1 && a->ndim <= like->ndim ? 0 : -1;
+    if ((a->c_order && like->c_order) || (a->f_order && like->f_order)) return 1;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->dims[i] != 1 && a->strides[i] != 0) return -1;
+    return 0;
+}
+
 static inline std::ptrdiff_t item_size(int slot) {
     static const std::ptrdiff_t sizes[N_SLOTS] = {4, 8, 8, 16};
     return sizes[slot];

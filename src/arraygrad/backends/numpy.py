@@ -1,6 +1,6 @@
 """Backend of numpy.ndarray: the raw namespace, and the compiled loops that serve it.
 
-May import: backends.numpy_loops, backends.numpy_rules, ops, the package's own registry, numpy; array-api-compat only for
+May import: backends.numpy_loops, backends.numpy_rules, ops, the package's own registry, numpy; array-api-compat for
 what NumPy lacks.
 """
 

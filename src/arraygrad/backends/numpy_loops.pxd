@@ -29,6 +29,8 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
         bint c_order
         bint f_order
         bint writeable
+    bint same_shape(const ArrayView* a, const ArrayView* b) noexcept
+    int steps(const ArrayView* a, const ArrayView* like) noexcept
     Py_ssize_t item_size(int slot) noexcept
     void fp_begin() noexcept
     int fp_end() noexcept

@@ -682,7 +682,7 @@ cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:
 
 cdef bint _agrees(const LoopSet* loops, int slot, object u) except -1:
     # 19 elements: enough for the vector part and the tail of every SIMD width, some outside the function's domain.
-    x = np.linspace(-2.0, 3.0, 19).astype(np.dtype("fdFD"[slot]))
+    x = np.linspace(-2.0, 3.0, 19).astype("fdFD"[slot])
     y = x[::-1].copy()
     one = x[11:12]
     with np.errstate(all="ignore"):
@@ -694,6 +694,31 @@ cdef bint _agrees(const LoopSet* loops, int slot, object u) except -1:
         if got is None or got.tobytes() != expected.tobytes():
             return False
     return True
+
+
+# For tests
+
+def loop_dtypes(str ufunc):
+    """The dtypes (characters out of "fdFD") for which a ufunc has a direct loop."""
+    cdef LoopSet* loops = loop_set(ufunc)
+    return "".join(["fdFD"[slot] for slot in range(N_SLOTS) if loops.fn[slot] != NULL])
+
+
+def loop_agrees(str ufunc, str dtype, reference):
+    """Whether the direct loop of a ufunc for a dtype gives what the ufunc `reference` gives."""
+    cdef LoopSet* loops = loop_set(ufunc)
+    return _agrees(loops, "fdFD".index(dtype), reference)
+
+
+def try_loop(NumpyOps backend, Op op, *operands):
+    """(result of an operation by direct loop or None: declined, whether its node may use a compiled rule)."""
+    cdef uint32_t flags = 0
+    cdef object out
+    if len(operands) == 1:
+        out = backend.unary(op, operands[0], &flags)
+    else:
+        out = backend.binary(op, operands[0], operands[1], &flags)
+    return out, flags & NODE_FAST != 0
 
 
 def install(dict ops, backend=None):

@@ -53,6 +53,7 @@ cdef class GraphTask:
     cdef atomic[int64_t] pending        # nodes that hold a gradient but wait for more
     cdef readonly object error          # first exception
     cdef bint has_error
+    cdef bint finished                  # all done; the owner has yet to be told
     cdef bint completed
     cdef list captured
     cdef dict side                      # id(node) -> NodeState, for nodes stamped by another live run

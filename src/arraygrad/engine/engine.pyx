@@ -383,7 +383,9 @@ cdef int _post_hooks(GraphTask task, Node node, Frame f, tuple grad_outputs, bin
             continue
         _check_tuple(hook, result, n)
         for i in range(n):
-            if result[i] is not shown[i]:
+            if result[i] is None:
+                f.set_out(i, None)
+            elif result[i] is not shown[i]:
                 f.set_out(i, _checked_hook_result(_edge_ops(task, node, i), hook, f.out(i), result[i]))
     return 0
 
@@ -512,7 +514,7 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
                 task.captured[k] = f.input(nr)
                 f.owned = False
         if not rflags & RUN_NEEDED:
-            return 0
+            return _clear(f)
         f.needs = 0
         for i in range(node.n_edges):
             child = node.edge_node(i)
@@ -536,10 +538,10 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
     if not task.keep_graph and node.flags & NODE_SAVES:
         node.release()
     # what leaves
+    if node.n_edges == 0:
+        return _clear(f)
     for i in range(node.n_edges):
         child = node.edge_node(i)
-        if child is None:
-            continue
         if i == 0:
             grad = f.out0
             f.out0 = None
@@ -551,6 +553,9 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         else:
             grad = f.out(i)
             owned = False
+        if child is None:
+            grad = None
+            continue
         ops = task.graph_ops
         if grad is not None:
             meta = <GradMeta>child.meta if type(child.meta) is GradMeta else child.meta_at(node.edge_nr(i))
@@ -561,7 +566,7 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
                     grad = _conform(ops, meta, grad, node, i)
                     owned = False
         if task.has_error:
-            return 0
+            return _clear(f)
         _deliver(task, child, node.edge_nr(i), grad, owned, ops)
         grad = None
     f.more = None
@@ -626,9 +631,11 @@ cdef int _finish(GraphTask task) except -1:
                 ts.grad_mode = grad_mode
                 ts.task = outer
                 ts.task_id = outer_id
-    task.completed = True
-    if ts.thread_id != task.owner:
-        _wake(task)
+    if ts.thread_id == task.owner:
+        task.completed = True
+    else:
+        task.finished = True
+        _wake(task)                     # completed when the owner takes this out of its queue
     return 0
 
 
@@ -665,6 +672,8 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                 Py_DECREF(task)
                 if t.node == NULL:
                     node = None
+                    if task.finished:
+                        task.completed = True
                 else:
                     node = <Node>t.node
                     Py_DECREF(node)
@@ -685,6 +694,7 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                     node = None                 # gradients and node go before the task is counted down
                 if task.outstanding.fetch_sub(1) == 1 and not task.completed:
                     _finish(task)
+                task = until                    # a run whose caller has gone on is not kept alive from here
         except BaseException as error:
             failed = True
             _clear(f)
@@ -888,7 +898,11 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             raise error
         finally:
             error = None        # the traceback refers to this frame: no cycle
-    return () if task.captured is None else tuple(task.captured)
+    if task.captured is None:
+        return ()
+    captured = tuple(task.captured)
+    task.captured = None                # a device thread may still hold the task for a moment
+    return captured
 
 
 cdef int _wait_for(GraphTask task, Frame f) except -1:

@@ -9,6 +9,8 @@ cdef object accumulate(ArrayOps ops, object held, bint held_owned, object grad, 
     In place only into a buffer that the engine alone holds ("owned": a rule of this run made it), and never while
     gradients are themselves recorded. The user's own arrays are never owned, so they are never written.
     """
+    if ops is None:                     # no metadata says what they are
+        return held + grad
     if not grad_mode:
         if held_owned:
             return ops.add_into(held, grad)

@@ -122,3 +122,4 @@ cdef class PyNode(Node):
     pass
 
 cdef uint64_t next_sequence_nr() noexcept nogil
+cdef int share_deallocation(type cls) except -1

@@ -37,6 +37,33 @@ cdef uint64_t next_sequence_nr() noexcept nogil:
     return _sequence.fetch_add(1)
 
 
+cdef extern from "Python.h":
+    ctypedef void (*destructor)(PyObject*)
+    ctypedef int (*traverseproc)(PyObject*, void*, void*)
+    ctypedef int (*inquiry)(PyObject*)
+    ctypedef struct PyTypeObject:
+        Py_ssize_t tp_basicsize
+        PyTypeObject* tp_base
+        destructor tp_dealloc
+        traverseproc tp_traverse
+        inquiry tp_clear
+
+
+cdef int share_deallocation(type cls) except -1:
+    """Give a compiled class that adds no field its base's deallocation slots (Note [Freeing a graph]).
+
+    Cython writes wrappers around the base's for a class in another module, and the trashcan, which compares the
+    type's own slot, then never takes effect.
+    """
+    cdef PyTypeObject* t = <PyTypeObject*>cls
+    if t.tp_basicsize != t.tp_base.tp_basicsize:
+        raise TypeError(f"{cls.__name__} adds fields to its base, whose deallocation would not free them")
+    t.tp_dealloc = t.tp_base.tp_dealloc
+    t.tp_traverse = t.tp_base.tp_traverse
+    t.tp_clear = t.tp_base.tp_clear
+    return 0
+
+
 cdef uint32_t _this_thread() noexcept nogil:
     cdef ThreadState* ts = ag_tls()
     if ts.thread_id == 0:
@@ -159,6 +186,8 @@ cdef class NodeHooks:
     def add(self, str kind, object hook):
         """Add a hook of a kind ("tensor_pre", "pre", "post", "post_accumulate"); returns its handle."""
         cdef dict hooks = getattr(self, kind)
+        if not callable(hook[1] if kind == "tensor_pre" else hook):
+            raise TypeError(f"a hook must be callable, but got {type(hook).__name__}")
         if hooks is None:
             hooks = {}
             setattr(self, kind, hooks)

@@ -1,8 +1,15 @@
-"""Differentiable Array-API namespace over NumPy: `import arraygrad.numpy as np`."""
+"""Differentiable Array-API namespace over NumPy: `import arraygrad.numpy as np`.
 
-from arraygrad import _namespace
+Beyond the standard it has those functions of NumPy that are served on Tensors (`vstack`, `power`, `linalg.norm`).
+"""
+
+from arraygrad import _namespace, _protocols
 from arraygrad.numpy import fft, linalg
 
 __all__: list[str] = []
 
 _namespace.build(globals(), "numpy")
+
+
+def __getattr__(name):
+    return _protocols.numpy_name(__name__, name)

@@ -1,7 +1,11 @@
 """Differentiable linear algebra over NumPy (the standard's linalg extension)."""
 
-from arraygrad import _namespace
+from arraygrad import _namespace, _protocols
 
 __all__: list[str] = []
 
 _namespace.build_extension(globals(), "numpy", "linalg")
+
+
+def __getattr__(name):
+    return _protocols.numpy_name(__name__, name)

@@ -28,10 +28,47 @@ def _isinf(xp, x):
 
 
 def expm1(xp, x):
-    """The library's expm1; complex arguments with an infinite or nan part follow the standard's table."""
-    return xp.expm1(x)
+    """The library's expm1; complex zeros, infinities and nans follow the standard's table."""
+    out = xp.expm1(x)
+    if not xp.isdtype(out.dtype, "complex floating"):
+        return out
+    re, im = xp.real(x), xp.imag(x)
+    origin = (re == 0) & (im == 0)
+    if not bool(xp.any(origin | ~xp.isfinite(re))):
+        return out
+    up = re == INF
+    turning = ~xp.isfinite(im)
+    out = _put(xp, out, (re == -INF) & turning, -1.0, 0.0)
+    out = _put(xp, out, up & turning, INF, NAN)
+    for zero, negative in ((0.0, False), (-0.0, True)):
+        here = (im == 0) & (xp.signbit(im) == negative)
+        out = _put(xp, out, here & origin, 0.0, zero)
+        out = _put(xp, out, here & up, INF, zero)
+        out = _put(xp, out, here & xp.isnan(re), NAN, zero)
+    return out
 
 
 def tanh(xp, x):
     """The library's tanh; complex arguments with an infinite real part follow the standard's table."""
-    return xp.tanh(x)
+    out = xp.tanh(x)
+    if not xp.isdtype(out.dtype, "complex floating"):
+        return out
+    re, im = xp.real(x), xp.imag(x)
+    if not bool(xp.any(xp.isinf(re))):
+        return out
+    for limit in (INF, -INF):
+        for zero, negative in ((0.0, False), (-0.0, True)):
+            here = (re == limit) & ~xp.isnan(im) & (xp.signbit(im) == negative)
+            out = _put(xp, out, here, math.copysign(1.0, limit), zero)
+    return out
+
+
+def sign(xp, x):
+    """The library's sign; that of every complex zero is 0 + 0j, whatever the signs of its parts."""
+    out = xp.sign(x)
+    return xp.where(x == 0, 0.0, out) if xp.isdtype(out.dtype, "complex floating") else out
+
+
+def _put(xp, out, where, re, im):
+    """`out` with re + im i, as the parts are (infinities, nan, signed zeros), where `where` holds."""
+    return xp.where(where, xp.asarray(complex(re, im), dtype=out.dtype, device=getattr(out, "device", None)), out)

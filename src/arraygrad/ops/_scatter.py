@@ -10,15 +10,21 @@ import math
 
 from arraygrad.ops._helpers import device_of, normalize_axes
 
+# NumPy's add.at is fast where each index names one element, and slow by a factor of three to ten where it names a row:
+# from this many elements on, computing flat positions pays.
+FEW = 512
+
 
 def getitem_adjoint(xp, x, shape, key):
     """Zeros of `shape` and x's dtype, with x added at `key` as often as `key` names an element."""
-    zeros = xp.zeros(shape, dtype=x.dtype, device=device_of(x))
     if has_integer_array(xp, key):
-        if _adds_in_place(xp):
+        single = len(key) == len(shape) if isinstance(key, tuple) else len(shape) == 1
+        if _adds_in_place(xp) and (single or math.prod(x.shape) < FEW):
+            zeros = xp.zeros(shape, dtype=x.dtype, device=device_of(x))
             xp.add.at(zeros, key, x)
             return zeros
-        return _add_flat(xp, x, _numbers(xp, shape, x)[key], shape)
+        return _add_flat(xp, x, _positions(xp, shape, key, x), shape)
+    zeros = xp.zeros(shape, dtype=x.dtype, device=device_of(x))
     region = _without_new_axes(key)
     if region is not key:
         x = xp.reshape(x, zeros[region].shape)
@@ -28,9 +34,11 @@ def getitem_adjoint(xp, x, shape, key):
 def take_adjoint(xp, x, indices, shape, axis):
     """Zeros of `shape` with x added at `indices` along `axis` (None: `shape` has one dimension)."""
     axis = 0 if axis is None else normalize_axes(axis, len(shape))[0]
-    if _adds_in_place(xp):
-        return getitem_adjoint(xp, x, shape, (slice(None),) * axis + (indices,))
-    return _add_flat(xp, x, xp.take(_numbers(xp, shape, x), indices, axis=axis), shape)
+    if axis == 0:
+        return getitem_adjoint(xp, x, shape, indices)
+    outer = xp.arange(math.prod(shape[:axis]), device=device_of(x))
+    rows = _rows(xp, (outer.shape[0], shape[axis]), (outer[:, None], xp.reshape(indices, (1, -1))))
+    return _add_flat(xp, x, _widened(xp, rows, shape[axis + 1 :], x), shape)
 
 
 def take_along_axis_adjoint(xp, x, indices, shape, axis):
@@ -67,11 +75,13 @@ def written_gradient(xp, g, key):
 def has_integer_array(xp, key):
     """Whether an element may be named more than once: an integer array with axes (or a list) is in the key."""
     for part in key if isinstance(key, tuple) else (key,):
-        if isinstance(part, list):
-            return True
-        if getattr(part, "ndim", 0) > 0 and not xp.isdtype(part.dtype, "bool"):
+        if isinstance(part, list) or _is_integer_array(xp, part):
             return True
     return False
+
+
+def _is_integer_array(xp, part):
+    return getattr(part, "ndim", 0) > 0 and not xp.isdtype(part.dtype, "bool")
 
 
 def _adds_in_place(xp):
@@ -95,6 +105,33 @@ def _without_new_axes(key):
 def _numbers(xp, shape, x):
     """The flat position of every element of an array of `shape`, on the device of x."""
     return xp.reshape(xp.arange(math.prod(shape), device=device_of(x)), shape)
+
+
+def _positions(xp, shape, key, x):
+    """The flat position of every element that `key`, with integer arrays, names."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if parts[-1] is Ellipsis:
+        parts = parts[:-1]
+    if all(isinstance(part, int) or _is_integer_array(xp, part) for part in parts):
+        return _widened(xp, _rows(xp, shape, parts), shape[len(parts) :], x)
+    return _numbers(xp, shape, x)[key]
+
+
+def _rows(xp, shape, parts):
+    """The number of the row that ints or integer arrays for the first axes of `shape` name."""
+    rows = 0
+    for part, length in zip(parts, shape, strict=False):  # there may be more axes than parts
+        part = part if isinstance(part, int) else xp.astype(part, xp.int64, copy=False)
+        rows = rows * length + part % length
+    return rows
+
+
+def _widened(xp, rows, shape, x):
+    """Flat positions of all elements of rows of `shape`, from the numbers of the rows."""
+    if not shape:
+        return rows
+    inner = xp.arange(math.prod(shape), dtype=xp.int64, device=device_of(x))
+    return rows[..., None] * math.prod(shape) + inner
 
 
 def _add_flat(xp, x, numbers, shape):

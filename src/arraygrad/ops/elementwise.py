@@ -249,6 +249,7 @@ def _sign(xp, g, x, ans):
 unary(
     "sign",
     _sign,
+    forward=repaired.sign,
     holomorphic=False,
     numpy=("sign",),
     doc="Sign: -1, 0, 1, or x / abs(x) for complex x. Real x gets a gradient of zeros; complex x gets the part of g "

@@ -46,6 +46,13 @@ linear(
     doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take_along_axis`.",
 )
 linear(
+    "_identity",
+    "x, /",
+    forward=lambda xp, x: x,
+    x=lambda g: g,
+    doc="x itself, over the same memory, at a new place in the graph: a leaf's stand-in that may be written in place.",
+)
+linear(
     "_copy",
     "x, /",
     forward=lambda xp, x: xp.asarray(x, copy=True),
@@ -55,6 +62,8 @@ linear(
 
 
 def _to_device(xp, x, device, stream):
+    if device is None:  # the device of an array whose library has only the host
+        return x
     if hasattr(x, "to_device"):
         return x.to_device(device, stream=stream)
     import array_api_compat  # libraries whose arrays lack the method are served by it

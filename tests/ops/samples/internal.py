@@ -51,7 +51,7 @@ def native(xp, key):
     """`key` with its arrays made by `xp`."""
     if isinstance(key, tuple):
         return tuple(native(xp, part) for part in key)
-    return xp.asarray(key) if isinstance(key, np.ndarray) else key
+    return xp.asarray(key.tolist()) if isinstance(key, np.ndarray) else key
 
 
 def _get(key):

@@ -1,0 +1,12 @@
+# May cimport: engine.node, op, backends.numpy_loops.
+from arraygrad.backends.numpy_loops cimport ArrayView
+from arraygrad.engine.node cimport Frame, Node
+from arraygrad.op cimport rule_ptr
+
+cdef bint wants(Node node, Frame f, int i) noexcept
+cdef object kept(Node node, int k)
+cdef object find(Node node, int kind, int pos)
+cdef int real_view(object a, ArrayView* v) noexcept
+cdef int set_out(Frame f, int i, object out, bint owned) except -1
+cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1
+cdef int attach_elementwise(dict ops, list done) except -1

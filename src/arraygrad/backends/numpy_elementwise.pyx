@@ -1,0 +1,513 @@
+# Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
+# May import: engine.arrayops, engine.node, op, value, backends.numpy_loops.
+#
+# Note [Compiled rules]
+# ~~~~~~~~~~~~~~~~~~~~~
+# The table's rule is the truth; a compiled one computes the same formula in the same order of operations, in one pass.
+# (1) It looks at everything it uses (dtype, layout, what the node kept) and declines (returns 0, nothing done) whatever
+#     it does not serve; then the table's rule runs.
+# (2) The gradient's own memory takes the result if the engine owns it (Frame.owned), at every size: the last thing a
+#     rule does with a gradient is to overwrite it, so a rule that declines has not touched it.
+# (3) out_owned is set for what this call made or overwrote. A gradient passed on to one edge stays owned; passed on to
+#     two it is nobody's.
+# (4) Results have the shape of the operation's result; the engine sums them over broadcast axes.
+# (5) Floating-point errors are reported as np.errstate says, in the name of the ufunc that the table's rule calls.
+# Guarded by tests/ops/test_fast_paths.py.
+from libc.stdint cimport uint32_t
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
+
+from arraygrad.backends.numpy_loops cimport (
+    FPE_INVALID, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, report, same_shape, steps,
+    unary_loop, view_of,
+)
+from arraygrad.engine.node cimport Frame, Node
+from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, rule_ptr
+from arraygrad.value cimport Value
+
+cdef extern from "numpy_rules.hpp" namespace "arraygrad" nogil:
+    enum:
+        K_TIMES
+        K_MINUS_TIMES
+        K_OVER
+        K_SQUARE
+        K_POWER2
+        K_SQRT
+        K_RECIPROCAL
+        K_EXPM1
+        K_LOG1P
+        K_LOG2
+        K_LOG10
+        K_TAN
+        K_TANH
+        K_ATAN
+        K_ASIN
+        K_ACOS
+        K_ASINH
+        K_ACOSH
+        K_ATANH
+        K_ABS
+        K_QUOTIENT
+        K_LARGER
+        K_SMALLER
+    struct Kernel2:
+        const char* name
+    struct Kernel3:
+        const char* name
+    const Kernel2* kernels2
+    const Kernel3* kernels3
+    int run_kernel2(const Kernel2* k, int slot, const char* g, Py_ssize_t sg, const char* y, char* out,
+                    Py_ssize_t n) noexcept
+    int run_kernel3(const Kernel3* k, int slot, const char* g, Py_ssize_t sg, const char* y, Py_ssize_t sy,
+                    const char* z, Py_ssize_t sz, char* out, Py_ssize_t n) noexcept
+    void run_chain(const LoopSet* f, const Kernel2* product, int slot, const char* g, Py_ssize_t sg, const char* x,
+                   char* out, Py_ssize_t n, int* first, int* second) noexcept
+    void run_power(const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x, double p, char* out,
+                   Py_ssize_t n, int* first, int* second) noexcept
+
+cdef LoopSet* MULTIPLY = loop_set("multiply")
+cdef LoopSet* DIVIDE = loop_set("divide")
+cdef LoopSet* NEGATIVE = loop_set("negative")
+cdef LoopSet* POWER = loop_set("power")
+cdef LoopSet* SIN = loop_set("sin")
+cdef LoopSet* COS = loop_set("cos")
+cdef LoopSet* SINH = loop_set("sinh")
+cdef LoopSet* COSH = loop_set("cosh")
+
+
+# What the engine wants and what the node kept
+
+cdef bint wants(Node node, Frame f, int i) noexcept:
+    return (node.e0 if i == 0 else node.e1) is not None and (f.needs >> i) & 1
+
+
+cdef object kept(Node node, int k):
+    """Slot `k` as the rule may use it: raw array, number or GradMeta; None: nothing there, or overwritten since."""
+    cdef object slot
+    if (<Op>node.op).saves_in_list:
+        slot = (<list>node.s0)[k]
+    else:
+        slot = node.s0 if k == 0 else node.s1 if k == 1 else node.s2
+    if type(slot) is Value:
+        return None if (<Value>slot).overwritten else (<Value>slot).raw
+    return slot
+
+
+cdef object find(Node node, int kind, int pos):
+    """What the node kept of one kind (SaveKind) for the parameter at `pos` (-1: the result), as `kept` gives it."""
+    cdef Op op = <Op>node.op
+    cdef int k
+    for k in range(op.n_saves):
+        if op.save_kind[k] == kind and op.save_pos[k] == pos:
+            return kept(node, k)
+    return None
+
+
+cdef int real_view(object a, ArrayView* v) noexcept:
+    """Fill `v`; returns the slot of a plain float32 or float64 array, else -1."""
+    cdef int slot = view_of(a, v)
+    return slot if slot <= SLOT_F64 else -1
+
+
+cdef inline bint is_number(object x) noexcept:
+    return PyFloat_CheckExact(x) or PyLong_CheckExact(x)
+
+
+cdef inline object result_memory(Frame f, const ArrayView* g, int sg, object like):
+    """Where a rule writes: the gradient's own memory if it may (2), else a new array laid out like `like`."""
+    if f.owned and sg == 1 and g.writeable:
+        return f.grad
+    return empty_dense(like)
+
+
+cdef int set_out(Frame f, int i, object out, bint owned) except -1:
+    if i == 0:
+        f.out0 = out
+    else:
+        f.out1 = out
+    if owned:
+        f.out_owned |= <uint32_t>1 << i
+    return 0
+
+
+cdef inline int declined(Frame f) except -1:
+    """Forget what was computed for the first edge: the table's rule runs for both."""
+    f.out0 = f.out1 = None
+    f.out_owned = 0
+    return 0
+
+
+# Elementwise, one operand
+
+cdef int by_kernel(Node node, Frame f, int kernel) except -1:
+    """One pass over the gradient and the only value that was kept."""
+    cdef ArrayView g, y, r
+    cdef int sg, slot, errors
+    cdef object saved, out
+    if not wants(node, f, 0):
+        return 1
+    saved = kept(node, 0)
+    slot = real_view(saved, &y)
+    if slot < 0 or real_view(f.grad, &g) != slot or not (y.c_order or y.f_order):
+        return 0
+    sg = steps(&g, &y)
+    if sg < 0 or g.ndim != y.ndim:
+        return 0
+    out = result_memory(f, &g, sg, saved)
+    view_of(out, &r)
+    if y.size < NOGIL_SIZE:
+        errors = run_kernel2(&kernels2[kernel], slot, g.data, sg, y.data, r.data, y.size)
+    else:
+        with nogil:
+            errors = run_kernel2(&kernels2[kernel], slot, g.data, sg, y.data, r.data, y.size)
+    if errors:
+        report(kernels2[kernel].name, errors)
+    set_out(f, 0, out, True)
+    return 1
+
+
+cdef int by_chain(Node node, Frame f, const LoopSet* function, int product) except -1:
+    """The gradient times a function of the only value that was kept."""
+    cdef ArrayView g, x, r
+    cdef int sg, slot, first = 0, second = 0
+    cdef object saved, out
+    if not wants(node, f, 0):
+        return 1
+    saved = kept(node, 0)
+    slot = real_view(saved, &x)
+    if slot < 0 or real_view(f.grad, &g) != slot or not (x.c_order or x.f_order) or function.fn[slot] == NULL:
+        return 0
+    sg = steps(&g, &x)
+    if sg < 0 or g.ndim != x.ndim:
+        return 0
+    out = result_memory(f, &g, sg, saved)
+    view_of(out, &r)
+    if x.size < NOGIL_SIZE:
+        run_chain(function, &kernels2[product], slot, g.data, sg, x.data, r.data, x.size, &first, &second)
+    else:
+        with nogil:
+            run_chain(function, &kernels2[product], slot, g.data, sg, x.data, r.data, x.size, &first, &second)
+    if first:
+        report(function.name, first)
+    if second:
+        report(kernels2[product].name, second)
+    set_out(f, 0, out, True)
+    return 1
+
+
+cdef int rule_abs(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_ABS)
+
+cdef int rule_acos(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_ACOS)
+
+cdef int rule_acosh(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_ACOSH)
+
+cdef int rule_asin(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_ASIN)
+
+cdef int rule_asinh(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_ASINH)
+
+cdef int rule_atan(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_ATAN)
+
+cdef int rule_atanh(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_ATANH)
+
+cdef int rule_cos(Node node, Frame f) except -1:
+    return by_chain(node, f, SIN, K_MINUS_TIMES)
+
+cdef int rule_cosh(Node node, Frame f) except -1:
+    return by_chain(node, f, SINH, K_TIMES)
+
+cdef int rule_exp(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_TIMES)
+
+cdef int rule_expm1(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_EXPM1)
+
+cdef int rule_log(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_OVER)
+
+cdef int rule_log1p(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_LOG1P)
+
+cdef int rule_log2(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_LOG2)
+
+cdef int rule_log10(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_LOG10)
+
+cdef int rule_reciprocal(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_RECIPROCAL)
+
+cdef int rule_sin(Node node, Frame f) except -1:
+    return by_chain(node, f, COS, K_TIMES)
+
+cdef int rule_sinh(Node node, Frame f) except -1:
+    return by_chain(node, f, COSH, K_TIMES)
+
+cdef int rule_sqrt(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_SQRT)
+
+cdef int rule_square(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_SQUARE)
+
+cdef int rule_tan(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_TAN)
+
+cdef int rule_tanh(Node node, Frame f) except -1:
+    return by_kernel(node, f, K_TANH)
+
+
+# Elementwise, linear
+
+cdef int rule_pass(Node node, Frame f) except -1:
+    """The gradient as it is: add, casts, broadcasting."""
+    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    if first:
+        set_out(f, 0, f.grad, f.owned and not second)
+    if second:
+        set_out(f, 1, f.grad, f.owned and not first)
+    return 1
+
+
+cdef object minus(Frame f):
+    """-g, in its own memory if that may be written. None: declined."""
+    cdef ArrayView g
+    if real_view(f.grad, &g) < 0:
+        return None
+    return unary_loop(NEGATIVE, f.grad, f.grad if f.owned and g.writeable else None)
+
+
+cdef int rule_negative(Node node, Frame f) except -1:
+    cdef object out
+    if not wants(node, f, 0):
+        return 1
+    out = minus(f)
+    if out is None:
+        return 0
+    return 1 + set_out(f, 0, out, True)
+
+
+cdef int rule_subtract(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef object out
+    if not wants(node, f, 1):
+        return 1 + set_out(f, 0, f.grad, f.owned)
+    if not wants(node, f, 0):
+        out = minus(f)
+        if out is None:
+            return 0
+        return 1 + set_out(f, 1, out, True)
+    if real_view(f.grad, &g) < 0:
+        return 0
+    out = unary_loop(NEGATIVE, f.grad, None)
+    if out is None:
+        return 0
+    set_out(f, 0, f.grad, f.owned)
+    return 1 + set_out(f, 1, out, True)
+
+
+# Elementwise, two operands
+
+cdef object combined(const LoopSet* loops, object g, object other, bint overwrite):
+    """loops(g, other) for a plain gradient and a plain array or a number, else None: declined."""
+    cdef ArrayView vg, vo
+    cdef object out
+    if real_view(g, &vg) < 0:
+        return None
+    if not is_number(other) and real_view(other, &vo) != vg.slot:
+        return None
+    out = binary_loop(loops, g, other, g if overwrite and vg.writeable else None)
+    if out is None:
+        # No common run through memory, or a number that does not fit: NumPy's own call.
+        out = (<object>loops.ufunc)(g, other, out=...)
+    return out
+
+
+cdef int rule_multiply(Node node, Frame f) except -1:
+    cdef object out
+    cdef bint second = wants(node, f, 1)
+    if wants(node, f, 0):
+        out = combined(MULTIPLY, f.grad, find(node, SAVE_INPUT, 1), f.owned and not second)
+        if out is None:
+            return 0
+        set_out(f, 0, out, True)
+    if second:
+        out = combined(MULTIPLY, f.grad, find(node, SAVE_INPUT, 0), f.owned)
+        if out is None:
+            return declined(f)
+        set_out(f, 1, out, True)
+    return 1
+
+
+cdef int rule_divide(Node node, Frame f) except -1:
+    cdef object out, ans, divisor = find(node, SAVE_INPUT, 1)
+    cdef bint second = wants(node, f, 1)
+    if wants(node, f, 0):
+        out = combined(DIVIDE, f.grad, divisor, f.owned and not second)
+        if out is None:
+            return 0
+        set_out(f, 0, out, True)
+    if second:
+        out = by_kernel3(f, K_QUOTIENT, find(node, SAVE_ANS, -1), divisor, True)
+        if out is None:
+            return declined(f)
+        set_out(f, 1, out, True)
+    return 1
+
+
+cdef object by_kernel3(Frame f, int kernel, object a, object b, bint overwrite):
+    """One pass over the gradient and two kept values, None: declined."""
+    cdef ArrayView g, y, z, r
+    cdef int sg, sy, sz, slot = real_view(f.grad, &g), errors
+    cdef object out
+    cdef bint dense
+    if slot < 0 or real_view(a, &y) != slot or real_view(b, &z) != slot:
+        return None
+    # The result is laid out like the first of the three that is dense and of the full shape.
+    if g.c_order or g.f_order:
+        sg, sy, sz = 1, steps(&y, &g), steps(&z, &g)
+        out = f.grad
+    elif (y.c_order or y.f_order) and y.ndim == g.ndim:
+        sg, sy, sz = steps(&g, &y), 1, steps(&z, &y)
+        out = a
+    elif (z.c_order or z.f_order) and z.ndim == g.ndim:
+        sg, sy, sz = steps(&g, &z), steps(&y, &z), 1
+        out = b
+    else:
+        return None
+    if sg < 0 or sy < 0 or sz < 0:
+        return None
+    if out is not f.grad and not same_shape(&g, &y if out is a else &z):
+        return None
+    if not (overwrite and f.owned and sg == 1 and g.writeable):
+        out = empty_dense(out)
+    else:
+        out = f.grad
+    view_of(out, &r)
+    if r.size < NOGIL_SIZE:
+        errors = run_kernel3(&kernels3[kernel], slot, g.data, sg, y.data, sy, z.data, sz, r.data, r.size)
+    else:
+        with nogil:
+            errors = run_kernel3(&kernels3[kernel], slot, g.data, sg, y.data, sy, z.data, sz, r.data, r.size)
+    if kernel != K_QUOTIENT:
+        errors &= ~FPE_INVALID          # only comparisons could have raised it
+    if errors:
+        report(kernels3[kernel].name, errors)
+    return out
+
+
+cdef int choice(Node node, Frame f, int kernel) except -1:
+    """maximum and minimum."""
+    cdef object out, x1 = find(node, SAVE_INPUT, 0), x2 = find(node, SAVE_INPUT, 1)
+    cdef bint second = wants(node, f, 1)
+    if wants(node, f, 0):
+        out = by_kernel3(f, kernel, x1, x2, not second)
+        if out is None:
+            return 0
+        set_out(f, 0, out, True)
+    if second:
+        out = by_kernel3(f, kernel, x2, x1, True)
+        if out is None:
+            return declined(f)
+        set_out(f, 1, out, True)
+    return 1
+
+
+cdef int rule_maximum(Node node, Frame f) except -1:
+    return choice(node, f, K_LARGER)
+
+cdef int rule_minimum(Node node, Frame f) except -1:
+    return choice(node, f, K_SMALLER)
+
+
+cdef int rule_pow(Node node, Frame f) except -1:
+    """x ** p for a Python number p other than 0 and 1."""
+    cdef ArrayView g, x, r
+    cdef int sg, slot, first = 0, second = 0
+    cdef object saved, number, out
+    cdef double p
+    if wants(node, f, 1):
+        return 0
+    if not wants(node, f, 0):
+        return 1
+    saved = find(node, SAVE_INPUT, 0)
+    number = find(node, SAVE_INPUT, 1)
+    slot = real_view(saved, &x)
+    if not is_number(number) or slot < 0 or real_view(f.grad, &g) != slot or not (x.c_order or x.f_order) \
+            or POWER.fn[slot] == NULL:
+        return 0
+    p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
+    sg = steps(&g, &x)
+    if sg < 0 or g.ndim != x.ndim or p == 0.0 or p == 1.0 or not -1e30 < p < 1e30:
+        return 0
+    out = result_memory(f, &g, sg, saved)
+    view_of(out, &r)
+    with nogil:
+        if p == 2.0:
+            second = run_kernel2(&kernels2[<int>K_POWER2], slot, g.data, sg, x.data, r.data, x.size)
+        else:
+            run_power(POWER, slot, g.data, sg, x.data, p, r.data, x.size, &first, &second)
+    if first:
+        report("power", first)
+    if second:
+        report("multiply", second)
+    set_out(f, 0, out, True)
+    return 1
+
+
+# Into the table
+
+cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1:
+    """Give an operation its rule, if its nodes keep what the rule expects."""
+    cdef Op op
+    if name not in ops:
+        return 0
+    op = ops[name]
+    if op.saves == saves:
+        op.fast_rule = rule
+        done.append(name)
+    return 0
+
+
+cdef int attach_elementwise(dict ops, list done) except -1:
+    """Attach the rules of this file."""
+    attach(ops, "add", rule_pass, (), done)
+    attach(ops, "astype", rule_pass, (), done)
+    attach(ops, "broadcast_to", rule_pass, (), done)
+    attach(ops, "positive", rule_pass, (), done)
+    attach(ops, "_copy", rule_pass, (), done)
+    attach(ops, "negative", rule_negative, (), done)
+    attach(ops, "subtract", rule_subtract, (), done)
+    attach(ops, "multiply", rule_multiply, ("x2", "x1"), done)
+    attach(ops, "divide", rule_divide, ("x2", "ans"), done)
+    attach(ops, "maximum", rule_maximum, ("x1", "x2"), done)
+    attach(ops, "minimum", rule_minimum, ("x1", "x2"), done)
+    attach(ops, "pow", rule_pow, ("x1", "x2", "ans"), done)
+    attach(ops, "abs", rule_abs, ("x",), done)
+    attach(ops, "acos", rule_acos, ("x",), done)
+    attach(ops, "acosh", rule_acosh, ("x",), done)
+    attach(ops, "asin", rule_asin, ("x",), done)
+    attach(ops, "asinh", rule_asinh, ("x",), done)
+    attach(ops, "atan", rule_atan, ("x",), done)
+    attach(ops, "atanh", rule_atanh, ("x",), done)
+    attach(ops, "cos", rule_cos, ("x",), done)
+    attach(ops, "cosh", rule_cosh, ("x",), done)
+    attach(ops, "exp", rule_exp, ("ans",), done)
+    attach(ops, "expm1", rule_expm1, ("ans",), done)
+    attach(ops, "log", rule_log, ("x",), done)
+    attach(ops, "log1p", rule_log1p, ("x",), done)
+    attach(ops, "log2", rule_log2, ("x",), done)
+    attach(ops, "log10", rule_log10, ("x",), done)
+    attach(ops, "reciprocal", rule_reciprocal, ("ans",), done)
+    attach(ops, "sin", rule_sin, ("x",), done)
+    attach(ops, "sinh", rule_sinh, ("x",), done)
+    attach(ops, "sqrt", rule_sqrt, ("ans",), done)
+    attach(ops, "square", rule_square, ("x",), done)
+    attach(ops, "tan", rule_tan, ("ans",), done)
+    attach(ops, "tanh", rule_tanh, ("ans",), done)
+    return 0

@@ -1,0 +1,137 @@
+"""Gradients of every operation of the table, against finite differences and known values.
+
+Parametrised over the table: an operation with rules and no samples fails. Every sample is checked in double precision
+to first and second order, at kinks and ties against known values, and in single precision for its dtype.
+"""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from samples import samples
+
+import arraygrad as ag
+from arraygrad.ops import TABLE
+from arraygrad.tensor import Tensor, backend_of
+
+DIFFERENTIABLE = [name for name, entry in TABLE.items() if entry.rules]
+CHECKED = Counter()
+
+# what rules see under create_graph: the public functions and the internal operations, recorded
+XP = backend_of(np.zeros(1)).graph_xp
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _report(request):
+    """Prints how many combinations of function, variant, dtype and order were checked."""
+    yield
+    if CHECKED:
+        write = request.config.get_terminal_writer().line
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(CHECKED.items()))
+        write(f"\ngradients checked: {CHECKED.total()} (function, variant, dtype, order): {counts}")
+
+
+def results_of(output):
+    """The floating-point Tensors in a result, in order."""
+    if isinstance(output, Tensor):
+        return [output] if output.dtype.kind in "fc" else []
+    return [found for item in output for found in results_of(item)]
+
+
+def projected(sample):
+    """The sample as a function with one real result: random weights times all its results, summed."""
+
+    def f(*arrays):
+        rng = np.random.default_rng(3)
+        total = 0.0
+        for result in results_of(sample.call(XP, *arrays)):
+            weights = rng.uniform(0.5, 1.5, result.shape)
+            if result.dtype.kind == "c":
+                weights = weights + 1j * rng.uniform(-1.0, 1.0, result.shape)
+                total = total + XP.sum(XP.real(result * weights))
+            else:
+                total = total + XP.sum(result * weights)
+        return total
+
+    return f
+
+
+def gradients(sample, arrays, create_graph=False):
+    """Gradients of the sum of all results, at kinks, or of a weighted sum; zeros where there is none."""
+    leaves = [ag.tensor(a, requires_grad=True) for a in arrays]
+    results = results_of(sample.call(XP, *leaves))
+    rng = np.random.default_rng(4)
+    weights = [np.ones(r.shape) if sample.expected else rng.uniform(0.5, 1.5, r.shape) for r in results]
+    weights = [ag.asarray(np.asarray(w, dtype=r.dtype)) for w, r in zip(weights, results, strict=True)]
+    found = ag.autograd.grad(results, leaves, weights, create_graph=create_graph, allow_unused=True)
+    return [np.zeros_like(a) if g is None else g.numpy() for g, a in zip(found, arrays, strict=True)]
+
+
+def label(sample, name):
+    return f"{name}: {sample.label}"
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_operation_has_samples(name):
+    assert samples(name), f"{name} has rules but no samples: add them to tests/ops/samples/{TABLE[name].chapter}.py"
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradient_equals_finite_differences(name):
+    for sample in samples(name):
+        if sample.expected is None:
+            try:
+                ag.gradcheck(projected(sample), list(sample.arrays))
+            except Exception as error:
+                raise AssertionError(label(sample, name)) from error
+            CHECKED["double, first order"] += 1
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_second_derivative_equals_finite_differences(name):
+    for sample in samples(name):
+        if sample.expected is None and sample.order >= 2:
+            try:
+                ag.gradgradcheck(projected(sample), list(sample.arrays), atol=1e-4)
+            except Exception as error:
+                raise AssertionError(label(sample, name)) from error
+            CHECKED["double, second order"] += 1
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradient_at_kinks_and_ties_is_as_documented(name):
+    for sample in samples(name):
+        if sample.expected is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found = gradients(sample, sample.arrays)
+            for g, expected in zip(found, sample.expected, strict=True):
+                np.testing.assert_allclose(g, expected, rtol=1e-12, err_msg=label(sample, name))
+            CHECKED["double, known values"] += 1
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradient_is_the_same_with_create_graph(name):
+    for sample in samples(name):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            plain = gradients(sample, sample.arrays)
+            recorded = gradients(sample, sample.arrays, create_graph=True)
+        for a, b in zip(plain, recorded, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=label(sample, name))
+        CHECKED["double, create_graph"] += 1
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradient_of_single_precision_is_single_precision(name):
+    for sample in samples(name):
+        if not sample.single:
+            continue
+        narrow = [a.astype(np.complex64 if a.dtype.kind == "c" else np.float32) for a in sample.arrays]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            single = gradients(sample, narrow)
+            double = gradients(sample, sample.arrays)
+        for a, g, wide in zip(narrow, single, double, strict=True):
+            assert g.dtype == a.dtype, f"{label(sample, name)}: gradient of {a.dtype} is {g.dtype}"
+            finite = wide[np.isfinite(wide)]
+            scale = np.max(np.abs(finite)) if finite.size else 0.0
+            np.testing.assert_allclose(g, wide, rtol=5e-3, atol=5e-3 * scale + 1e-6, err_msg=label(sample, name))
+        CHECKED["single, first order"] += 1

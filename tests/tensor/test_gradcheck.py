@@ -1,0 +1,222 @@
+"""gradcheck, gradgradcheck, assert_allclose: right gradients pass, each kind of wrong one is found and named."""
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+from arraygrad import testing
+from arraygrad.testing import GradcheckError, assert_allclose, gradcheck, gradgradcheck
+
+
+def leaf(values):
+    return ag.tensor(np.asarray(values), requires_grad=True)
+
+
+def hooked(change):
+    """Twice its argument, with a hook that changes the gradient."""
+
+    def f(x):
+        y = x * 1.0
+        y.register_hook(change)
+        return y * 2.0
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "f",
+    [ag.sin, ag.exp, lambda x: x * x * x, lambda x: x.sum(), lambda x: (x, {"b": x * 2.0, "n": 3})],
+    ids=["sin", "exp", "cube", "sum", "container"],
+)
+def test_right_gradients_pass(f):
+    assert gradcheck(f, leaf([0.5, 1.5, -0.3])) is True
+
+
+def test_several_inputs_are_all_checked():
+    assert gradcheck(lambda a, b: a @ b, [leaf(np.ones((2, 3))), leaf(np.arange(3.0))])
+
+
+def test_raw_arrays_and_floats_are_checked_where_no_tensor_is_given():
+    assert gradcheck(lambda x, s, n: x * s * n, [np.array([1.0, 2.0]), 3.0, np.arange(2)])
+
+
+def test_second_order():
+    assert gradcheck(lambda x: x**3, leaf([1.0, 2.0]), order=2)
+
+
+def test_second_derivatives_of_a_linear_function():
+    assert gradgradcheck(lambda x: x * 3.0, leaf([1.0, 2.0]))
+
+
+def test_given_grad_outputs_are_used():
+    seen = []
+
+    def f(x):
+        y = x * x
+        y.register_hook(lambda g: seen.append(g.tolist()))
+        return y
+
+    gradgradcheck(f, leaf([1.0, 2.0]), [np.array([3.0, 4.0])])
+    assert [3.0, 4.0] in seen
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda z: z * z, lambda z: ag.abs(z), lambda z: ag.conj(z) * z * z, lambda z: ag.real(z) * ag.imag(z)],
+    ids=["square", "abs", "conj", "parts"],
+)
+def test_complex_inputs(f):
+    assert gradcheck(f, leaf([0.5 + 1.0j, -0.7 + 0.2j]), order=2)
+
+
+def test_complex_results_of_real_inputs():
+    assert gradcheck(lambda x: ag.exp(x * 1j), leaf([0.3, 1.0]))
+
+
+def test_scalar_and_empty_inputs():
+    assert gradcheck(lambda x, y: x * 2.0 + y.sum(), [leaf(1.5), leaf(np.zeros((0, 2)))])
+
+
+def test_other_library():
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    assert gradcheck(lambda x: ag.exp(x) * 2.0, strict.asarray([0.5, 1.0]), order=2)
+
+
+# What is found
+
+
+def test_wrong_factor_is_found_and_named():
+    with pytest.raises(
+        GradcheckError,
+        match=r"the gradient of result 0 by input 1 is wrong: the largest difference is "
+        r"2.*analytic[\s\S]*numeric",
+    ):
+        gradcheck(lambda a, b: a * 1.0 + hooked(lambda g: g * 2.0)(b), [leaf([1.0]), leaf([1.0])])
+
+
+def test_result_is_named():
+    with pytest.raises(GradcheckError, match="the gradient of result 1 by input 0 is wrong"):
+        gradcheck(lambda x: (x * 2.0, hooked(lambda g: g * 1.01)(x)), leaf([1.0]))
+
+
+def test_nan_is_found():
+    with pytest.raises(GradcheckError, match="is wrong"):
+        gradcheck(hooked(lambda g: g * float("nan")), leaf([1.0]))
+
+
+def test_error_is_an_assertion_error():
+    assert issubclass(GradcheckError, AssertionError)
+
+
+def test_returns_false_instead_of_raising():
+    assert gradcheck(hooked(lambda g: g * 2.0), leaf([1.0]), raise_exception=False) is False
+
+
+def test_gradient_that_is_not_reproducible_is_found():
+    count = iter(range(10**6))
+    with pytest.raises(GradcheckError, match="not reproducible"):
+        gradcheck(hooked(lambda g: g * (1.0 + 1e-9 * next(count))), leaf([1.0]))
+
+
+def test_reproducibility_has_its_own_tolerance():
+    count = iter(range(10**6))
+    assert gradcheck(hooked(lambda g: g * (1.0 + 1e-12 * next(count))), leaf([1.0]), nondet_tol=1e-6)
+
+
+def test_gradient_that_depends_on_undefined_or_zero_is_found():
+    # The hook runs only where a gradient arrives: undefined is told apart from zeros.
+    def f(x):
+        y, z = x * 1.0, x * 1.0
+        z.register_hook(lambda g: g + 1.0 * ag.asarray(np.all(g.numpy() == 0.0).astype(float)))
+        return y, z
+
+    with pytest.raises(GradcheckError, match="depends on whether the gradients of the other results are undefined"):
+        gradcheck(f, leaf([1.0]))
+
+
+def test_wrong_second_derivative_is_found():
+    def f(x):
+        y = x * x
+        y.register_hook(lambda g: g * 1.0 if not g.requires_grad else g * (x.detach() * 0.0 + 1.0))
+        z = y * x
+        z.register_hook(lambda g: g.detach() if g.requires_grad else g)
+        return z
+
+    assert gradcheck(f, leaf([1.0, 2.0]))
+    with pytest.raises(GradcheckError, match="second derivatives"):
+        gradgradcheck(f, leaf([1.0, 2.0]))
+
+
+# What is refused
+
+
+def test_nothing_to_check():
+    with pytest.raises(ValueError, match="no input requires grad"):
+        gradcheck(ag.sin, ag.tensor([1.0]))
+    with pytest.raises(ValueError, match="no result of f requires grad"):
+        gradcheck(lambda x: x.detach(), leaf([1.0]))
+
+
+def test_order_of_another_value():
+    with pytest.raises(ValueError, match="order must be 1 or 2, got 3"):
+        gradcheck(ag.sin, leaf([1.0]), order=3)
+
+
+def test_number_of_grad_outputs_must_fit():
+    with pytest.raises(ValueError, match="1 results require grad, but 2 grad_outputs were given"):
+        gradgradcheck(lambda x: x * x, leaf([1.0]), [np.ones(1), np.ones(1)])
+
+
+def test_single_precision_warns():
+    with pytest.warns(UserWarning, match="gradcheck: input 0 is float32, too coarse"):
+        gradcheck(lambda x: x * 2.0, leaf(np.ones(2, dtype=np.float32)), raise_exception=False)
+
+
+def test_single_precision_with_wide_tolerances_does_not_warn():
+    assert gradcheck(ag.sin, leaf(np.ones(2, dtype=np.float32)), eps=1e-2, atol=1e-2, rtol=1e-2)
+
+
+def test_inputs_that_do_not_require_grad_are_skipped():
+    assert gradcheck(lambda a, b: a * ag.sign(b), [leaf([1.0]), ag.tensor([0.0])])
+
+
+def test_inputs_are_not_changed():
+    x = leaf([1.0, 2.0])
+    raw = np.array([1.0, 2.0])
+    gradcheck(lambda x: x * x, x)
+    gradcheck(lambda x: x * x, raw)
+    assert x.grad is None
+    assert (x.tolist(), raw.tolist()) == ([1.0, 2.0], [1.0, 2.0])
+
+
+# assert_allclose
+
+
+def test_equal_results_pass():
+    assert_allclose({"a": [ag.tensor([1.0]), 2.0]}, {"a": [np.array([1.0]), 2.0]})
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "message"),
+    [
+        ([1.0], [1.1], r"result\[0\]"),
+        (np.ones(2), np.ones(3), "shapes differ"),
+        (np.ones(2), np.ones(2, dtype=np.float32), "dtypes differ: float64 and float32"),
+        ([1.0], (1.0,), "containers differ"),
+        (np.array([np.nan]), np.array([1.0]), "nan"),
+    ],
+)
+def test_differences_are_named(actual, expected, message):
+    with pytest.raises(AssertionError, match=message):
+        assert_allclose(actual, expected)
+
+
+def test_single_precision_has_a_wider_default():
+    assert_allclose(np.ones(1, dtype=np.float32), np.ones(1, dtype=np.float32) + np.float32(1e-5))
+    with pytest.raises(AssertionError):
+        assert_allclose(np.ones(1), np.ones(1) + 1e-5)
+
+
+def test_public_names_are_documented():
+    for name in testing.__all__:
+        assert getattr(testing, name).__doc__
