@@ -29,6 +29,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="also write every number to FILE")
     parser.add_argument("--rounds", type=int, help="rounds per workload instead of the default")
     parser.add_argument("--quick", action="store_true", help="shorter and rougher")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
+                        help="cpu: time spent running only, for a machine that others use as well")  # fmt: skip
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--profile", metavar="SECONDS", type=float,
                         help="run arraygrad's side of the named workload again and again, for a profiler")  # fmt: skip
@@ -95,7 +97,7 @@ def ratios(workloads, peers: Sequence[str], options: argparse.Namespace, report:
     print(ratio_header(peers), flush=True)
     failed = False
     for workload in workloads:
-        row = measure(workload, libraries, rounds=options.rounds, quick=options.quick)
+        row = measure(workload, libraries, rounds=options.rounds, quick=options.quick, clock=options.clock)
         print(ratio_line(row, peers), flush=True)
         report["ratios"].append(row.as_dict())
         failed |= "arraygrad" in row.problems

@@ -1,7 +1,7 @@
 """200 sums of a 1000 x 100 array, float64: reduction to 0-d forward, broadcast and accumulation backward.
 
-total <- total + sum(x) * c_i with Python floats c_i. hand adds a number to the whole gradient 200 times, in place, as the
-reductions ask for it; who keeps the gradients 0-d until they have met does less.
+total <- total + sum(x) * c_i with Python floats c_i. hand adds a number to the whole gradient 200 times, in place, as
+the reductions ask for it; who keeps the gradients 0-d until they have met does less.
 May import: numpy, workload.
 """
 

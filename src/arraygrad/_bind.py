@@ -165,16 +165,19 @@ def _operands(positions, args, default):
             lists = (i,) if lists is None else (*lists, i)
         else:
             found = value
-    if found is not None and lists is None:
+    if found is not None and lists is None and (scalars is None or isinstance(found, numpy.ndarray)):
         return args
     backend = backend_of(found) if found is not None else default() if default is not None else None
+    device = None if found is None or isinstance(found, numpy.ndarray) else getattr(found, "device", None)
     args = list(args)
-    if lists is not None:
-        for i in lists:
-            args[i] = to_tensor(args[i], backend)
-    elif scalars is not None:
-        i = scalars[0]
-        args[i] = to_tensor(args[i], backend)
+    for i in lists or ():
+        args[i] = to_tensor(args[i], backend, device=device)
+    if found is None and lists is None and scalars is not None:
+        args[scalars[0]] = to_tensor(args[scalars[0]], backend)
+    elif found is not None and not isinstance(found, numpy.ndarray):
+        # Other libraries take Python scalars only, and those keep the dtype of the arrays.
+        for i in scalars or ():
+            args[i] = args[i].item() if isinstance(args[i], numpy.generic) else args[i]
     return tuple(args)
 
 
@@ -183,7 +186,7 @@ def _sequence(position, args, default):
     items = args[position]
     if isinstance(items, Tensor):
         # A Tensor is a sequence along its first axis, as an array is to numpy.concatenate.
-        items = tuple(items)
+        items = apply_op(OPS["unstack"], (items, 0))
     elif any(isinstance(item, (list, tuple, *_SCALARS)) for item in items):
         found = next((i for i in items if not isinstance(i, (list, tuple, *_SCALARS))), None)
         if found is not None:

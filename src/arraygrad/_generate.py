@@ -34,6 +34,7 @@ CHAPTER_TITLES = {
     "linear_algebra": "Linear algebra",
     "linalg": "Linear algebra extension (`linalg`)",
     "fft": "Fourier transforms (`fft`)",
+    "beyond": "Beyond the standard",
     "internal": "Internal operations",
 }
 

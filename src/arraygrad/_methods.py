@@ -13,9 +13,29 @@ from arraygrad.tensor import Tensor, apply_op, backend_of, install_methods
 __all__ = ["METHODS", "install"]
 
 
-def _call(name, *args):
-    """Apply the table operation `name` to all of its parameters, in order."""
-    return apply_op(OPS[name], args)
+# Bound to names of their own: a look-up in OPS would cost as much as the call.
+_ALL = OPS["all"]
+_ANY = OPS["any"]
+_ARGMAX = OPS["argmax"]
+_ARGMIN = OPS["argmin"]
+_CLIP = OPS["clip"]
+_CONJ = OPS["conj"]
+_CUMULATIVE_PROD = OPS["cumulative_prod"]
+_CUMULATIVE_SUM = OPS["cumulative_sum"]
+_DIAGONAL = OPS["diagonal"]
+_MAX = OPS["max"]
+_MEAN = OPS["mean"]
+_MIN = OPS["min"]
+_PERMUTE_DIMS = OPS["permute_dims"]
+_PROD = OPS["prod"]
+_RESHAPE = OPS["reshape"]
+_ROUND = OPS["round"]
+_SQUEEZE = OPS["squeeze"]
+_STD = OPS["std"]
+_SUM = OPS["sum"]
+_TAKE = OPS["take"]
+_TRACE = OPS["trace"]
+_VAR = OPS["var"]
 
 
 def _is_complex(t):
@@ -36,67 +56,67 @@ def _cast(t, dtype):
 
 def sum(self, axis=None, dtype=None, keepdims=False):
     """Sum of the elements over `axis` (None: all); integers of a small dtype sum in the default integer."""
-    return _call("sum", self, axis, dtype, keepdims)
+    return apply_op(_SUM, (self, axis, dtype, keepdims))
 
 
 def prod(self, axis=None, dtype=None, keepdims=False):
     """Product of the elements over `axis` (None: all). Its derivative is right where elements are zero."""
-    return _call("prod", self, axis, dtype, keepdims)
+    return apply_op(_PROD, (self, axis, dtype, keepdims))
 
 
 def mean(self, axis=None, dtype=None, keepdims=False):
     """Mean of the elements over `axis` (None: all)."""
-    return _call("mean", _cast(self, dtype), axis, keepdims)
+    return apply_op(_MEAN, (_cast(self, dtype), axis, keepdims))
 
 
 def max(self, axis=None, keepdims=False):
     """Largest element over `axis` (None: all). Elements that tie share the gradient evenly."""
-    return _call("max", self, axis, keepdims)
+    return apply_op(_MAX, (self, axis, keepdims))
 
 
 def min(self, axis=None, keepdims=False):
     """Smallest element over `axis` (None: all). Elements that tie share the gradient evenly."""
-    return _call("min", self, axis, keepdims)
+    return apply_op(_MIN, (self, axis, keepdims))
 
 
 def var(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None):
     """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
-    return _call("var", _cast(self, dtype), axis, _correction("var", ddof, correction), keepdims)
+    return apply_op(_VAR, (_cast(self, dtype), axis, _correction("var", ddof, correction), keepdims))
 
 
 def std(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None):
     """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
-    return _call("std", _cast(self, dtype), axis, _correction("std", ddof, correction), keepdims)
+    return apply_op(_STD, (_cast(self, dtype), axis, _correction("std", ddof, correction), keepdims))
 
 
 def any(self, axis=None, keepdims=False):
     """Whether an element over `axis` (None: all) is true."""
-    return _call("any", self, axis, keepdims)
+    return apply_op(_ANY, (self, axis, keepdims))
 
 
 def all(self, axis=None, keepdims=False):
     """Whether every element over `axis` (None: all) is true."""
-    return _call("all", self, axis, keepdims)
+    return apply_op(_ALL, (self, axis, keepdims))
 
 
 def argmax(self, axis=None, keepdims=False):
     """Index of the largest element along `axis` (None: in the flattened tensor)."""
-    return _call("argmax", self, axis, keepdims)
+    return apply_op(_ARGMAX, (self, axis, keepdims))
 
 
 def argmin(self, axis=None, keepdims=False):
     """Index of the smallest element along `axis` (None: in the flattened tensor)."""
-    return _call("argmin", self, axis, keepdims)
+    return apply_op(_ARGMIN, (self, axis, keepdims))
 
 
 def cumsum(self, axis=None, dtype=None):
     """Running sum along `axis` (None: of the flattened tensor)."""
-    return _cumulative("cumulative_sum", self, axis, dtype)
+    return _cumulative(_CUMULATIVE_SUM, self, axis, dtype)
 
 
 def cumprod(self, axis=None, dtype=None):
     """Running product along `axis` (None: of the flattened tensor)."""
-    return _cumulative("cumulative_prod", self, axis, dtype)
+    return _cumulative(_CUMULATIVE_PROD, self, axis, dtype)
 
 
 # -- elementwise -------------------------------------------------------------------------------------------------------
@@ -104,22 +124,22 @@ def cumprod(self, axis=None, dtype=None):
 
 def clip(self, min=None, max=None):
     """Elements limited to [min, max]; a bound may be None, a scalar or an array, and has a gradient where it acts."""
-    return _call("clip", self, min, max)
+    return apply_op(_CLIP, (self, min, max))
 
 
 def round(self, decimals=0):
     """Elements rounded to `decimals` digits, halves to even. The derivative is zero."""
     if decimals == 0 or not _xp(self).isdtype(self.dtype, ("real floating", "complex floating")):
         if decimals >= 0:
-            return _call("round", self)
+            return apply_op(_ROUND, (self,))
         raise TypeError("round() of an integer tensor takes decimals >= 0: convert it with astype(float) first")
     scale = 10.0 ** math.fabs(decimals)
-    return _call("round", self * scale) / scale if decimals > 0 else _call("round", self / scale) * scale
+    return apply_op(_ROUND, (self * scale,)) / scale if decimals > 0 else apply_op(_ROUND, (self / scale,)) * scale
 
 
 def conj(self):
     """Complex conjugate; a real tensor as it is."""
-    return _call("conj", self) if _is_complex(self) else self
+    return apply_op(_CONJ, (self,)) if _is_complex(self) else self
 
 
 # -- shape -------------------------------------------------------------------------------------------------------------
@@ -130,26 +150,26 @@ def reshape(self, *shape, order="C", copy=None):
     _row_major("reshape", order)
     if len(shape) == 1 and not _is_index(shape[0]):
         shape = tuple(shape[0])
-    return _call("reshape", self, tuple([operator.index(n) for n in shape]), copy)
+    return apply_op(_RESHAPE, (self, tuple([operator.index(n) for n in shape]), copy))
 
 
 def ravel(self, order="C"):
     """The elements in one dimension, row-major. A view where the memory allows it."""
     _row_major("ravel", order)
-    return _call("reshape", self, (-1,), None)
+    return apply_op(_RESHAPE, (self, (-1,), None))
 
 
 def flatten(self, order="C"):
     """A copy of the elements in one dimension, row-major."""
     _row_major("flatten", order)
-    return _call("reshape", self, (-1,), True)
+    return apply_op(_RESHAPE, (self, (-1,), True))
 
 
 def squeeze(self, axis=None):
     """Without axes of length 1: those in `axis`, or all of them."""
     if axis is None:
         axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
-    return _call("squeeze", self, axis)
+    return apply_op(_SQUEEZE, (self, axis))
 
 
 def transpose(self, *axes):
@@ -157,7 +177,7 @@ def transpose(self, *axes):
     if len(axes) == 1 and (axes[0] is None or not _is_index(axes[0])):
         axes = () if axes[0] is None else tuple(axes[0])
     axes = tuple([operator.index(a) for a in axes]) or tuple(range(self.ndim))[::-1]
-    return _call("permute_dims", self, axes)
+    return apply_op(_PERMUTE_DIMS, (self, axes))
 
 
 def swapaxes(self, axis1, axis2):
@@ -165,7 +185,7 @@ def swapaxes(self, axis1, axis2):
     axes = list(range(self.ndim))
     a, b = _axis("swapaxes", self, axis1), _axis("swapaxes", self, axis2)
     axes[a], axes[b] = axes[b], axes[a]
-    return _call("permute_dims", self, tuple(axes))
+    return apply_op(_PERMUTE_DIMS, (self, tuple(axes)))
 
 
 def repeat(self, repeats, axis=None):
@@ -175,12 +195,12 @@ def repeat(self, repeats, axis=None):
 
 def diagonal(self, offset=0, axis1=0, axis2=1):
     """The diagonal of the matrices that axes `axis1` and `axis2` span, as the last axis."""
-    return _call("diagonal", _matrices("diagonal", self, axis1, axis2), offset)
+    return apply_op(_DIAGONAL, (_matrices("diagonal", self, axis1, axis2), offset))
 
 
 def trace(self, offset=0, axis1=0, axis2=1, dtype=None):
     """Sum along the diagonal of the matrices that axes `axis1` and `axis2` span."""
-    return _call("trace", _matrices("trace", self, axis1, axis2), offset, dtype)
+    return apply_op(_TRACE, (_matrices("trace", self, axis1, axis2), offset, dtype))
 
 
 # -- indexing, sorting, products ---------------------------------------------------------------------------------------
@@ -191,10 +211,10 @@ def take(self, indices, axis=None):
     source = ravel(self) if axis is None else self
     axis = 0 if axis is None else _axis("take", self, axis)
     indices = to_tensor(indices, backend_of(self.array))
-    picked = _call("take", source, _call("reshape", indices, (-1,), None), axis)
+    picked = apply_op(_TAKE, (source, apply_op(_RESHAPE, (indices, (-1,), None)), axis))
     if indices.ndim == 1:
         return picked
-    return _call("reshape", picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1:]), None)
+    return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1:]), None))
 
 
 def argsort(self, axis=-1):
@@ -237,10 +257,10 @@ def _correction(name, ddof, correction):
     return correction
 
 
-def _cumulative(name, t, axis, dtype):
+def _cumulative(op, t, axis, dtype):
     if axis is None:
         t, axis = ravel(t), 0
-    return _call(name, t, axis, dtype, False)
+    return apply_op(op, (t, axis, dtype, False))
 
 
 def _row_major(name, order):
@@ -269,7 +289,7 @@ def _matrices(name, t, axis1, axis2):
     if a == b:
         raise ValueError(f"{name}(): axis1 and axis2 must differ, both are axis {a}")
     axes = tuple([i for i in range(t.ndim) if i not in (a, b)]) + (a, b)
-    return t if axes == tuple(range(t.ndim)) else _call("permute_dims", t, axes)
+    return t if axes == tuple(range(t.ndim)) else apply_op(_PERMUTE_DIMS, (t, axes))
 
 
 # Operations that methods here call with keywords.

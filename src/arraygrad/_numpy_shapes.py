@@ -144,7 +144,7 @@ def _atleast_3d(*arys):
 def _pieces(name, arrays, dtype, casting):
     """The arrays to join as Tensors, cast to `dtype` if given."""
     refuse(name, casting=(None if casting == "same_kind" else casting, "cast with t.astype(dtype)"))
-    pieces = list(arrays) if isinstance(arrays, Tensor) else tensors(*arrays)
+    pieces = F["unstack"](arrays) if isinstance(arrays, Tensor) else tensors(*arrays)
     return pieces if dtype is None else [t.astype(dtype) for t in pieces]
 
 

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import time
 import weakref
 
 import pytest
 from engine_fakes import FLOATS, Box, BoxOps, capture, node, run, sink
 
 from arraygrad.engine.input_buffer import InputBuffer
+from arraygrad.engine.node import Edge, PyNode
 
 
 @pytest.fixture
@@ -226,6 +228,40 @@ def test_GR1_a_root_above_another_root_runs_first():
     high = node("high", [low])
     run([low, high], [1.0, 10.0])
     assert got == [11.0]
+
+
+def least_seconds(call, *args):
+    """The least of three timings."""
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        call(*args)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_GR1_many_roots_take_time_in_proportion():
+    # 16 times the roots: a tuple copied per root would make it 256 times the time.
+    def start(n):
+        end = sink()
+        return [node("r", [end]) for _ in range(n)]
+
+    few, many = start(1000), start(16_000)
+    assert least_seconds(run_roots, many) < 64 * least_seconds(run_roots, few)
+
+
+def run_roots(roots):
+    run(roots, [1.0] * len(roots), keep_graph=True)
+
+
+def test_ND10_many_edges_take_time_in_proportion():
+    end = sink()
+    few, many = ([Edge(end, 0)] * n for n in (1000, 16_000))
+    assert least_seconds(make_node, many) < 64 * least_seconds(make_node, few)
+
+
+def make_node(edges):
+    PyNode("many", len, edges=edges)
 
 
 def test_GR3_the_same_root_twice_counts_twice():

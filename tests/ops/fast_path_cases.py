@@ -1,13 +1,14 @@
 """Inputs that the tests of the NumPy backend's compiled half share: layouts, special values, and exact comparison.
 
-May import: numpy, arraygrad.backends.numpy_loops, arraygrad.ops, arraygrad.tensor.
+May import: numpy, arraygrad.backends, arraygrad.ops, arraygrad.tensor.
 """
 
 import warnings
 
 import numpy as np
 
-from arraygrad.backends.numpy_loops import UNARY_LOOPS, set_fast_paths
+from arraygrad.backends.numpy_forward import UNARY_LOOPS
+from arraygrad.backends.numpy_loops import set_fast_paths
 from arraygrad.ops import OPS
 from arraygrad.tensor import apply_op, wrap_raw
 

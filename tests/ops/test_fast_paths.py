@@ -10,14 +10,9 @@ import pytest
 from fast_path_cases import DENSE, DTYPES, OTHER, SPECIAL, ordinary, outcome, plain, quiet, same, values_of
 
 from arraygrad.backends.numpy import BACKEND
-from arraygrad.backends.numpy_loops import (
-    BINARY_LOOPS,
-    UNARY_LOOPS,
-    loop_agrees,
-    loop_dtypes,
-    set_fast_paths,
-    try_loop,
-)
+from arraygrad.backends.numpy_forward import BINARY_LOOPS, UNARY_LOOPS
+from arraygrad.backends.numpy_loops import loop_agrees, loop_dtypes, set_fast_paths
+from arraygrad.backends.numpy_ops import try_loop
 from arraygrad.ops import OPS
 from arraygrad.tensor import apply_op, wrap_raw
 

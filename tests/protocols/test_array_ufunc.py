@@ -197,10 +197,21 @@ def test_numpy_array_beside_a_tensor_of_another_backend_is_refused():
         np.add(np.ones(2), t)
 
 
-def test_numpy_scalar_times_a_tensor_of_another_backend():
+@pytest.mark.parametrize(
+    "product",
+    [lambda t: np.float64(2.0) * t, lambda t: t * np.float64(2.0), lambda t: ag.multiply(np.float64(2.0), t)],
+    ids=["left", "right", "function"],
+)
+def test_numpy_scalar_times_a_tensor_of_another_backend(product):
+    pytest.importorskip("array_api_strict")
+    t = ag.array_api_strict.asarray([0.5, 1.0], dtype=ag.array_api_strict.float32)
+    result = product(t)
+    assert isinstance(result, ag.Tensor)
+    assert result.dtype == ag.array_api_strict.float32
+    assert result.tolist() == [1.0, 2.0]
+
+
+def test_numpy_scalar_as_one_branch_of_another_backend():
     pytest.importorskip("array_api_strict")
     t = ag.array_api_strict.asarray([0.5, 1.0])
-    result = np.float64(2.0) * t
-    assert isinstance(result, ag.Tensor)
-    assert result.__array_namespace__() is ag.array_api_strict
-    assert result.tolist() == [1.0, 2.0]
+    assert ag.where(t > 0.6, t, np.float64(0.0)).tolist() == [0.0, 1.0]

@@ -3,6 +3,7 @@
 #pragma once
 #include <cfenv>
 #include <cstddef>
+#include <cstring>
 
 #if defined(__SSE__) || defined(_M_X64)
 #include <xmmintrin.h>
@@ -122,6 +123,47 @@ static inline int run_binary(const LoopSet* s, int slot, char* a, std::ptrdiff_t
     std::ptrdiff_t steps[3] = {sa, sb, so};
     fp_begin();
     s->fn[slot](args, &n, steps, s->data[slot]);
+    return fp_end();
+}
+
+// A full operand of `outer` rows and one that is the same for each row (inner > 0), or has one element for each
+// (inner < 0; -inner is the length of a row). `first`: a is the full one.
+static inline int run_rows(const LoopSet* s, int slot, char* a, char* b, bool first, char* out, std::ptrdiff_t outer,
+                           std::ptrdiff_t inner) {
+    const std::ptrdiff_t item = item_size(slot), n = inner < 0 ? -inner : inner, row = n * item;
+    const std::ptrdiff_t part = inner < 0 ? item : 0, step = inner < 0 ? 0 : item;
+    std::ptrdiff_t steps[3] = {first ? item : step, first ? step : item, item};
+    fp_begin();
+    for (std::ptrdiff_t i = 0; i < outer; i++) {
+        char* args[3] = {a + i * (first ? row : part), b + i * (first ? part : row), out + i * row};
+        s->fn[slot](args, &n, steps, s->data[slot]);
+    }
+    return fp_end();
+}
+
+// Sums of a dense array of `outer` times `inner` elements by numpy.add's loop, in numpy.add.reduce's order: over the
+// rows (`leading`, result of `inner` elements), or within each row (pairwise, result of `outer` elements).
+static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t outer, std::ptrdiff_t inner,
+                          bool leading) {
+    const std::ptrdiff_t item = item_size(slot), row = inner * item;
+    fp_begin();
+    if (leading) {
+        std::ptrdiff_t steps[3] = {item, item, item};
+        std::memcpy(out, x, row);
+        for (std::ptrdiff_t i = 1; i < outer; i++) {
+            char* args[3] = {out, x + i * row, out};
+            s->fn[slot](args, &inner, steps, s->data[slot]);
+        }
+    } else {
+        std::ptrdiff_t steps[3] = {0, item, 0};
+        for (std::ptrdiff_t i = 0; i < outer; i++) {
+            char* sum = out + i * item;
+            if (slot == SLOT_F64) *(double*)sum = -0.0;     // the only start that leaves a sum of negative zeros
+            else *(float*)sum = -0.0f;
+            char* args[3] = {sum, x + i * row, sum};
+            s->fn[slot](args, &inner, steps, s->data[slot]);
+        }
+    }
     return fp_end();
 }
 

@@ -1,6 +1,6 @@
 """Backend of numpy.ndarray: the raw namespace, and the compiled loops that serve it.
 
-May import: backends.numpy_loops, backends.numpy_rules, ops, the package's own registry, numpy; array-api-compat for
+May import: backends.numpy_ops, backends.numpy_rules, ops, the package's own registry, numpy; array-api-compat for
 what NumPy lacks.
 """
 
@@ -10,7 +10,7 @@ import types
 import numpy
 
 from arraygrad.backends import attach
-from arraygrad.backends.numpy_loops import NumpyOps
+from arraygrad.backends.numpy_ops import NumpyOps
 from arraygrad.backends.numpy_rules import install
 from arraygrad.ops import OPS
 

@@ -83,6 +83,29 @@ static inline int fill_view(PyArrayObject* a, ArrayView* v) {
     return v->slot;
 }
 
+// Whether `other` broadcasts to the row-major `like` by repeating for each of `outer` rows of `inner` elements, or by one
+// element for each row (inner < 0). Rows of fewer than four elements are left to NumPy, which may pick another order.
+static inline bool row_pattern(PyArrayObject* like, PyArrayObject* other, npy_intp* outer, npy_intp* inner) {
+    int nd = PyArray_NDIM(like), lead = nd - PyArray_NDIM(other);
+    if (lead < 0 || !(PyArray_FLAGS(like) & PyArray_FLAGS(other) & NPY_ARRAY_C_CONTIGUOUS)) return false;
+    npy_intp total = size_of(like), part = size_of(other), expected = 1;
+    if (total == 0 || part == 0) return false;
+    const npy_intp *x = PyArray_DIMS(like), *y = PyArray_DIMS(other);
+    int k = nd;
+    while (k > lead && y[k - 1 - lead] == x[k - 1]) expected *= x[--k];
+    if (expected == part && k < nd) {                       // what is left of `other` has length one
+        *outer = total / part;
+        *inner = part;
+        return part >= 4;
+    }
+    if (lead) return false;
+    for (k = 0, expected = 1; k < nd && y[k] == x[k]; k++) expected *= x[k];
+    if (expected != part) return false;
+    *outer = part;
+    *inner = -(total / part);
+    return total / part >= 4;
+}
+
 // Whether strides run through memory without gaps or overlap, in whatever order of axes. Axes of one element don't count.
 static inline bool is_dense(PyArrayObject* a) {
     int nd = PyArray_NDIM(a);

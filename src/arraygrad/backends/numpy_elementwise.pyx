@@ -18,8 +18,8 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 
 from arraygrad.backends.numpy_loops cimport (
-    FPE_INVALID, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, report, same_shape, steps,
-    unary_loop, view_of,
+    FPE_INVALID, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, report, same_shape,
+    steps, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, rule_ptr
@@ -324,7 +324,7 @@ cdef object combined(const LoopSet* loops, object g, object other, bint overwrit
     out = binary_loop(loops, g, other, g if overwrite and vg.writeable else None)
     if out is None:
         # No common run through memory, or a number that does not fit: NumPy's own call.
-        out = (<object>loops.ufunc)(g, other, out=...)
+        out = wrapped((<object>loops.ufunc)(g, other))
     return out
 
 
@@ -345,7 +345,7 @@ cdef int rule_multiply(Node node, Frame f) except -1:
 
 
 cdef int rule_divide(Node node, Frame f) except -1:
-    cdef object out, ans, divisor = find(node, SAVE_INPUT, 1)
+    cdef object out, divisor = find(node, SAVE_INPUT, 1)
     cdef bint second = wants(node, f, 1)
     if wants(node, f, 0):
         out = combined(DIVIDE, f.grad, divisor, f.owned and not second)
@@ -365,7 +365,6 @@ cdef object by_kernel3(Frame f, int kernel, object a, object b, bint overwrite):
     cdef ArrayView g, y, z, r
     cdef int sg, sy, sz, slot = real_view(f.grad, &g), errors
     cdef object out
-    cdef bint dense
     if slot < 0 or real_view(a, &y) != slot or real_view(b, &z) != slot:
         return None
     # The result is laid out like the first of the three that is dense and of the full shape.

@@ -1,5 +1,6 @@
-# May cimport: engine.arrayops, engine.node, op, value. Not numpy: what it exports is for modules that know no NumPy.
-from arraygrad.value cimport Backend
+# May cimport: engine.arrayops, op. Not numpy: what it exports is for modules that know no NumPy.
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.op cimport Op
 
 
 cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
@@ -37,14 +38,26 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
     int run_unary(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t step, Py_ssize_t n) noexcept
     int run_binary(const LoopSet* s, int slot, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out,
                    Py_ssize_t so, Py_ssize_t n) noexcept
+    int run_rows(const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
+                 Py_ssize_t inner) noexcept
+    int run_sum(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t outer, Py_ssize_t inner,
+                bint leading) noexcept
     bint any_nan[T](const T* x, Py_ssize_t n) noexcept
 
 cdef enum:
-    NOGIL_SIZE = 20000      # elements; below, giving up the GIL (28 ns) and the switch it invites cost more than the loop
+    NOGIL_SIZE = 20000      # elements; below, giving up the GIL (28 ns) and the switch it invites cost more than it
 
 
-cdef class NumpyOps(Backend):
-    pass
+# How Op.loops is called (Op.fast_kind).
+cdef enum:
+    KIND_NONE = 0
+    KIND_UNARY = 1          # LoopSet of one operand
+    KIND_BINARY = 2         # LoopSet of two operands
+    KIND_POWER = 3          # LoopSet of numpy.power; squares have their own
+    KIND_CALL = 4           # forward_ptr
+
+# A compiled forward: gets the operation's parameters in order; None: declined.
+ctypedef object (*forward_ptr)(object args)
 
 
 cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
@@ -61,3 +74,15 @@ cdef int copy_into(object out, object source) except -1
 cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)
 cdef object transposed(object a, const Py_ssize_t* axes)
 cdef object dot(object a, object b)
+cdef object wrapped(object result)
+cdef int set_forward(Op op, forward_ptr forward) except -1
+cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1
+cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims)
+cdef GradMeta meta_of(ArrayOps ops, object array)
+cdef bint fits(GradMeta meta, object array) noexcept
+cdef bint held_once(object array) noexcept
+cdef object cloned(object array, object like)
+cdef bint laid_out_as(object array, object like) except -1
+cdef bint bounds_overlap(object a, object b) noexcept
+cdef object zeros_for(GradMeta meta)
+cdef object ones_for(GradMeta meta)

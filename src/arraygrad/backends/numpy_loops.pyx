@@ -1,7 +1,8 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
-# The compiled half of the NumPy backend: what the engine asks of arrays, and forward operations by direct inner loops.
-# May import: numpy (as C and Python), engine.arrayops, engine.node, op, value.
+# NumPy's arrays and inner loops for the compiled half of the NumPy backend. The only module that knows NumPy's C API;
+# the others (numpy_ops, numpy_forward, numpy_elementwise, numpy_rules) use what it exports.
+# May import: numpy (as C and Python), engine.arrayops, op.
 #
 # Note [Direct loops]
 # ~~~~~~~~~~~~~~~~~~~
@@ -17,29 +18,23 @@
 # (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it.
 # Guarded by tests/ops/test_fast_paths.py.
 from libc.math cimport isinf
-from libc.stdint cimport uint32_t
 from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_CheckExact
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.ref cimport Py_INCREF
 cimport numpy as cnp
 from numpy cimport (NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER,
                     NPY_KEEPORDER, PyArray_BASE, PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA,
-                    PyArray_DESCR, PyArray_DIM, PyArray_DIMS, PyArray_EMPTY, PyArray_FLAGS, PyArray_ISNOTSWAPPED,
-                    PyArray_ITEMSIZE, PyArray_MatrixProduct, PyArray_NDIM, PyArray_NewCopy, PyArray_Newshape,
-                    PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS, ndarray, npy_intp)
+                    PyArray_DESCR, PyArray_DIM, PyArray_DIMS, PyArray_EMPTY, PyArray_FLAGS, PyArray_FROM_O,
+                    PyArray_ISNOTSWAPPED, PyArray_ITEMSIZE, PyArray_MatrixProduct, PyArray_NDIM, PyArray_NewCopy,
+                    PyArray_Newshape, PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS, ndarray, npy_intp)
 
-import numbers
 import warnings
 
 import numpy as np
 
-from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport NODE_FAST
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.op cimport Op
-from arraygrad.value cimport Backend
-
-from arraygrad.engine.arrayops import InvalidGradient
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object o)
@@ -69,6 +64,7 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     bint is_repeated(ndarray a) noexcept
     npy_intp size_of(ndarray a) noexcept
     int fill_view(ndarray a, ArrayView* v) noexcept
+    bint row_pattern(ndarray like, ndarray other, npy_intp* outer, npy_intp* inner) noexcept
     bint memory_bounds(ndarray a, char** low, char** high) noexcept
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
 
@@ -84,9 +80,6 @@ cdef bint _fast = True
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
 cdef dict _set_index = {}
-
-_add = np.add
-_reduce_add = np.add.reduce
 
 
 def set_fast_paths(bint mode):
@@ -111,250 +104,49 @@ cdef int view_of(object array, ArrayView* view) noexcept:
     return fill_view(<ndarray>array, view)
 
 
-cdef class NumpyOps(Backend):
-    """NumPy arrays, for the engine and for forward operations."""
+# Arrays as the engine sees them
 
-    # What the engine asks
-
-    cpdef GradMeta meta(self, object array):
-        """Metadata of an ndarray."""
-        cdef GradMeta m = GradMeta.__new__(GradMeta)
-        cdef ndarray a = <ndarray?>array
-        cdef int i, nd = PyArray_NDIM(a), typenum = PyArray_TYPE(a)
-        m.ops = self
-        m.ndim = nd
-        m.typenum = typenum
-        m.is_complex = PyTypeNum_ISCOMPLEX(typenum)
-        m.is_floating = PyTypeNum_ISFLOAT(typenum) or m.is_complex
-        m.dtype = <object>PyArray_DESCR(a)
-        if not PyArray_ISNOTSWAPPED(a):
-            m.dtype = m.dtype.newbyteorder("=")
-        if nd <= 8:
-            for i in range(nd):
-                m.dims[i] = PyArray_DIM(a, i)
-        else:
-            m._shape = array.shape
-        return m
-
-    cpdef bint matches(self, GradMeta meta, object grad) except -1:
-        """Whether `grad` is an exact ndarray with the shape and dtype of `meta`, in native byte order."""
-        return PyArray_CheckExact(grad) and _matches(meta, <ndarray>grad)
-
-    cpdef object conform(self, GradMeta meta, object grad, bint realify):
-        """`grad` as an ndarray that matches `meta`: summed over broadcast axes, cast.
-
-        Raises
-        ------
-        InvalidGradient
-            If the shape can't be reached by summing, or `grad` is complex, `meta` real and `realify` not set.
-        """
-        return _conform(meta, grad, realify)
-
-    cpdef object add(self, object a, object b):
-        """a + b, a new ndarray."""
-        cdef object out = binary_loop(&_sets[0], a, b, None)
-        return _add(a, b, out=...) if out is None else out
-
-    cpdef object add_into(self, object a, object b):
-        """a + b in a's memory, which nobody else may hold; a new array where b does not fit into it."""
-        cdef object out = binary_loop(&_sets[0], a, b, a)
-        if out is not None:
-            return out
-        if PyArray_CheckExact(a) and PyArray_CheckExact(b) and PyArray_FLAGS(<ndarray>a) & NPY_ARRAY_WRITEABLE \
-                and PyArray_TYPE(<ndarray>a) == PyArray_TYPE(<ndarray>b) and same_dims(<ndarray>a, <ndarray>b):
-            return _add(a, b, a)
-        return _add(a, b, out=...)
-
-    cpdef bint exclusive(self, object grad) except -1:
-        """Whether the caller's variable is the only reference to `grad`, and `grad` owns its (writeable) memory.
-
-        For callers in C: one reference, held by the caller's variable. Passing it as an argument adds none.
-        """
-        if not PyArray_CheckExact(grad) or Py_REFCNT(grad) != 1:
-            return False
-        return PyArray_BASE(<ndarray>grad) == NULL and \
-            (PyArray_FLAGS(<ndarray>grad) & (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)) == \
-            (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)
-
-    cpdef object clone(self, object array, object like):
-        """A copy of `array` with the strides of `like` where that is dense and of the same shape, else row-major."""
-        cdef ndarray src = <ndarray?>array
-        cdef ndarray pattern
-        cdef object out
-        if isinstance(like, ndarray):
-            pattern = <ndarray>like
-            if not PyArray_FLAGS(pattern) & NPY_ARRAY_C_CONTIGUOUS and same_dims(src, pattern) and is_dense(pattern):
-                Py_INCREF(<object>PyArray_DESCR(src))    # NewLikeArray steals it
-                out = PyArray_NewLikeArray(pattern, NPY_KEEPORDER, <PyArray_Descr*>PyArray_DESCR(src), 0)
-                np.copyto(out, src)
-                return out
-        if PyArray_CheckExact(array):
-            return PyArray_NewCopy(src, NPY_CORDER)
-        return np.array(array, order="C", subok=False)
-
-    cpdef bint has_nan(self, object grad) except -1:
-        """Whether any element is NaN; False for dtypes that have none."""
-        cdef ndarray a
-        cdef int slot
-        cdef bint found
-        if PyArray_CheckExact(grad):
-            a = <ndarray>grad
-            slot = dense_slot(a)
-            if slot == SLOT_F64 or slot == SLOT_C128:
-                with nogil:
-                    found = any_nan(<double*>PyArray_BYTES(a), size_of(a) * (1 + (slot == SLOT_C128)))
-                return found
-            if slot >= 0:
-                with nogil:
-                    found = any_nan(<float*>PyArray_BYTES(a), size_of(a) * (1 + (slot == SLOT_C64)))
-                return found
-        if np.asarray(grad).dtype.kind not in "fc":
-            return False
-        return bool(np.isnan(grad).any())
-
-    cpdef object zeros(self, GradMeta meta):
-        """Zeros that match `meta`."""
-        if meta.ndim <= 8:
-            return PyArray_ZEROS(meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
-        return np.zeros(meta.shape_tuple(), meta.dtype)
-
-    cpdef object ones(self, GradMeta meta):
-        """Ones that match `meta`."""
-        cdef object out
-        if meta.ndim <= 8:
-            out = PyArray_EMPTY(meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
-            if meta.typenum == cnp.NPY_DOUBLE and meta.ndim == 0:
-                (<double*>PyArray_BYTES(<ndarray>out))[0] = 1.0
-            elif meta.typenum == cnp.NPY_FLOAT and meta.ndim == 0:
-                (<float*>PyArray_BYTES(<ndarray>out))[0] = 1.0
-            else:
-                (<ndarray>out).fill(1)
-            return out
-        return np.ones(meta.shape_tuple(), meta.dtype)
-
-    # What forward operations ask
-
-    cdef object unary(self, Op op, object x, uint32_t* flags):
-        """The result of a one-operand operation by direct loop, or None: declined."""
-        if op.loops == NULL or not _fast:
-            return None
-        if op.fast_rule != NULL:
-            flags[0] |= NODE_FAST
-        return unary_loop(<LoopSet*>op.loops, x, None)
-
-    cdef object binary(self, Op op, object a, object b, uint32_t* flags):
-        """The result of a two-operand operation by direct loop, or None: declined."""
-        if not _fast:
-            return None
-        if op.fast_rule != NULL:
-            flags[0] |= NODE_FAST
-        if op.loops == NULL:
-            return None
-        if op.fast_kind == KIND_POWER and _is_two(b):
-            # NumPy's loop for powers gives x * x as well, at a fifth of the speed.
-            return unary_loop(&_square_as_power, a, None)
-        return binary_loop(<LoopSet*>op.loops, a, b, None)
-
-    cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
-        """Metadata of `raw`; that of an operand where it is the same."""
-        if PyArray_CheckExact(raw):
-            if a is not None and _matches(a, <ndarray>raw):
-                return a
-            if b is not None and _matches(b, <ndarray>raw):
-                return b
-        return self.meta(raw)
-
-    cpdef object wrap_raw(self, object result):
-        """A NumPy function's result with scalars as 0-d arrays, also inside tuples and lists."""
-        if isinstance(result, ndarray):
-            return result
-        if isinstance(result, np.generic):
-            return np.asarray(result)
-        if isinstance(result, tuple):
-            items = [self.wrap_raw(r) for r in result]
-            return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
-        if isinstance(result, list):
-            return [self.wrap_raw(r) for r in result]
-        return result
-
-    cpdef bint shares_memory(self, object a, object b) except -1:
-        """Whether the memory bounds of two arrays overlap. May say yes for interleaved arrays, never no wrongly."""
-        cdef char* low_a
-        cdef char* high_a
-        cdef char* low_b
-        cdef char* high_b
-        if not isinstance(a, ndarray) or not isinstance(b, ndarray):
-            return False
-        if not memory_bounds(<ndarray>a, &low_a, &high_a) or not memory_bounds(<ndarray>b, &low_b, &high_b):
-            return False
-        return low_a < high_b and low_b < high_a
-
-    cpdef bint same_layout(self, object grad, object like) except -1:
-        """Whether `grad` has the strides that `clone(grad, like)` would give it."""
-        cdef ndarray g = <ndarray?>grad
-        cdef ndarray a = <ndarray?>like
-        if not same_dims(g, a):
-            return False
-        if PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS or not is_dense(a):
-            return PyArray_FLAGS(g) & NPY_ARRAY_C_CONTIGUOUS != 0
-        return same_strides(g, a)
-
-    cpdef bint plain(self, object raw) except -1:
-        """Whether compiled rules may be tried for a node with the result `raw`: an exact float32 or float64 ndarray."""
-        return _fast and PyArray_CheckExact(raw) and \
-            (PyArray_TYPE(<ndarray>raw) == cnp.NPY_DOUBLE or PyArray_TYPE(<ndarray>raw) == cnp.NPY_FLOAT)
-
-    cpdef int check(self, object raw) except -1:
-        """Refuse arrays that hold no numbers.
-
-        Raises
-        ------
-        TypeError
-            For object, string, date and structured dtypes.
-        """
-        if (<ndarray?>raw).dtype.kind not in "biufc":
-            raise TypeError(f"a Tensor needs an array of numbers or booleans, but got dtype {(<ndarray>raw).dtype}; "
-                            f"convert it, e.g. with raw.astype(float)")
-        return 0
-
-    cpdef object scalar(self, object x):
-        """A NumPy scalar as a 0-d array, which keeps its dtype; any other number as a Python float or complex."""
-        if isinstance(x, (np.generic, ndarray)):
-            return np.asarray(x)
-        if hasattr(x, "item"):
-            return x.item()
-        return complex(x) if isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real) else float(x)
-
-    cpdef object asarray(self, object obj, object dtype, object device):
-        """`obj` as an ndarray of `dtype` (None: NumPy's choice), without a copy where it is one already.
-
-        Raises
-        ------
-        ValueError
-            If `device` is neither None nor "cpu".
-        """
-        if device is not None and device != "cpu":
-            raise ValueError(f"asarray: NumPy arrays live on device 'cpu', but got device={device!r}")
-        return np.asarray(obj, dtype=dtype)
+cdef GradMeta meta_of(ArrayOps ops, object array):
+    """GradMeta of an ndarray."""
+    cdef GradMeta m = GradMeta.__new__(GradMeta)
+    cdef ndarray a = <ndarray?>array
+    cdef int i, nd = PyArray_NDIM(a), typenum = PyArray_TYPE(a)
+    m.ops = ops
+    m.ndim = nd
+    m.typenum = typenum
+    m.is_complex = PyTypeNum_ISCOMPLEX(typenum)
+    m.is_floating = PyTypeNum_ISFLOAT(typenum) or m.is_complex
+    m.dtype = <object>PyArray_DESCR(a)
+    if not PyArray_ISNOTSWAPPED(a):
+        m.dtype = m.dtype.newbyteorder("=")
+    if nd <= 8:
+        for i in range(nd):
+            m.dims[i] = PyArray_DIM(a, i)
+    else:
+        m._shape = array.shape
+    return m
 
 
-# Gradients that have to be made to match
-
-cdef inline bint _matches(GradMeta meta, ndarray a) noexcept:
+cdef bint fits(GradMeta meta, object array) noexcept:
+    """Whether `array` is an exact ndarray with the shape and dtype of `meta`, in native byte order."""
     cdef int i
     cdef npy_intp* dims
+    cdef ndarray a
+    if not PyArray_CheckExact(array):
+        return False
+    a = <ndarray>array
     if PyArray_TYPE(a) != meta.typenum or PyArray_NDIM(a) != meta.ndim or not PyArray_ISNOTSWAPPED(a):
         return False
     dims = PyArray_DIMS(a)
     if meta.ndim > 8:
-        return _matches_large(meta, a)
+        return _fits_large(meta, a)
     for i in range(meta.ndim):
         if dims[i] != meta.dims[i]:
             return False
     return True
 
 
-cdef bint _matches_large(GradMeta meta, ndarray a) noexcept:
+cdef bint _fits_large(GradMeta meta, ndarray a) noexcept:
     cdef int i
     for i in range(meta.ndim):
         if PyArray_DIM(a, i) != <npy_intp>meta._shape[i]:
@@ -362,41 +154,74 @@ cdef bint _matches_large(GradMeta meta, ndarray a) noexcept:
     return True
 
 
-cdef object _conform(GradMeta meta, object grad, bint realify):
-    cdef tuple want = meta.shape_tuple(), have
-    cdef Py_ssize_t lead, i
-    if not isinstance(grad, (ndarray, np.generic, int, float, complex)):
-        raise InvalidGradient(f"expected an array, but got {type(grad).__name__}")
-    g = np.asarray(grad)
-    if g.dtype.kind not in "biufc":
-        raise InvalidGradient(f"got dtype {g.dtype}, but expected one that casts to {meta.dtype}")
-    have = g.shape
-    if have != want:
-        lead = len(have) - len(want)
-        if lead < 0:
-            raise InvalidGradient(_shape_text(have, want))
-        axes = list(range(lead))
-        for i in range(len(want)):
-            if have[lead + i] != want[i]:
-                if want[i] != 1:
-                    raise InvalidGradient(_shape_text(have, want))
-                axes.append(lead + i)
-    if g.dtype.kind == "c" and not meta.is_complex:
-        if not realify:
-            raise InvalidGradient(f"got dtype {g.dtype}, but expected {meta.dtype}: a complex gradient for a real "
-                                  f"value; take its real part where that is meant")
-        g = g.real
-    if have != want:
-        if g.dtype.kind in "biu":
-            g = g.astype(meta.dtype)
-        g = np.asarray(_reduce_add(g, axis=tuple(axes), keepdims=True)).reshape(want)
-    if g.dtype != meta.dtype:
-        g = g.astype(meta.dtype)
-    return g
+cdef bint held_once(object array) noexcept:
+    """Whether the caller's variable is the only reference to an exact ndarray that owns its writeable memory."""
+    return PyArray_CheckExact(array) and Py_REFCNT(array) == 1 and PyArray_BASE(<ndarray>array) == NULL and \
+        (PyArray_FLAGS(<ndarray>array) & (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)) == \
+        (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)
 
 
-cdef str _shape_text(tuple have, tuple want):
-    return f"got {list(have)} but expected shape compatible with {list(want)}"
+cdef object cloned(object array, object like):
+    """A copy of `array` with the strides of `like` where that is dense and of the same shape, else row-major."""
+    cdef ndarray src = <ndarray?>array
+    cdef ndarray pattern
+    cdef object out
+    if isinstance(like, ndarray):
+        pattern = <ndarray>like
+        if not PyArray_FLAGS(pattern) & NPY_ARRAY_C_CONTIGUOUS and same_dims(src, pattern) and is_dense(pattern):
+            Py_INCREF(<object>PyArray_DESCR(src))    # NewLikeArray steals it
+            out = PyArray_NewLikeArray(pattern, NPY_KEEPORDER, <PyArray_Descr*>PyArray_DESCR(src), 0)
+            np.copyto(out, src)
+            return out
+    if PyArray_CheckExact(array):
+        return PyArray_NewCopy(src, NPY_CORDER)
+    return np.array(array, order="C", subok=False)
+
+
+cdef bint laid_out_as(object array, object like) except -1:
+    """Whether `array` has the strides that cloned(array, like) would have."""
+    cdef ndarray g = <ndarray?>array
+    cdef ndarray a = <ndarray?>like
+    if not same_dims(g, a):
+        return False
+    if PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS or not is_dense(a):
+        return PyArray_FLAGS(g) & NPY_ARRAY_C_CONTIGUOUS != 0
+    return same_strides(g, a)
+
+
+cdef bint bounds_overlap(object a, object b) noexcept:
+    """Whether the memory bounds of two ndarrays overlap."""
+    cdef char* low_a
+    cdef char* high_a
+    cdef char* low_b
+    cdef char* high_b
+    if not isinstance(a, ndarray) or not isinstance(b, ndarray):
+        return False
+    if not memory_bounds(<ndarray>a, &low_a, &high_a) or not memory_bounds(<ndarray>b, &low_b, &high_b):
+        return False
+    return low_a < high_b and low_b < high_a
+
+
+cdef object zeros_for(GradMeta meta):
+    """Zeros that fit `meta`."""
+    if meta.ndim <= 8:
+        return PyArray_ZEROS(meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
+    return np.zeros(meta.shape_tuple(), meta.dtype)
+
+
+cdef object ones_for(GradMeta meta):
+    """Ones that fit `meta`."""
+    cdef object out
+    if meta.ndim > 8:
+        return np.ones(meta.shape_tuple(), meta.dtype)
+    out = PyArray_EMPTY(meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
+    if meta.ndim == 0 and meta.typenum == cnp.NPY_DOUBLE:
+        (<double*>PyArray_BYTES(<ndarray>out))[0] = 1.0
+    elif meta.ndim == 0 and meta.typenum == cnp.NPY_FLOAT:
+        (<float*>PyArray_BYTES(<ndarray>out))[0] = 1.0
+    else:
+        (<ndarray>out).fill(1)
+    return out
 
 
 # Direct loops
@@ -440,12 +265,6 @@ cdef inline bint _read_number(object number, int slot, char* value) except -1:
         if isinf(as_float[0]) and not isinf(re):
             return False
     return True
-
-
-cdef inline bint _is_two(object b) except -1:
-    if PyLong_CheckExact(b):
-        return b == 2
-    return PyFloat_CheckExact(b) and PyFloat_AS_DOUBLE(b) == 2.0
 
 
 cdef object unary_loop(const LoopSet* loops, object x, object out):
@@ -496,7 +315,7 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
     cdef double number[2]
     cdef ndarray like
     cdef ndarray result
-    cdef npy_intp n, item, sa, sb
+    cdef npy_intp n, outer, item, sa, sb
     cdef int slot, errors = 0
     cdef char* pa
     cdef char* pb
@@ -521,6 +340,12 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
                         and (size_of(like) == 1 or same_dims(<ndarray>b, like)):
                     sa = 0
                     like = <ndarray>b
+                elif loops.fn[slot] == NULL:
+                    return None
+                elif row_pattern(like, <ndarray>b, &outer, &n):
+                    return _by_rows(loops, slot, <ndarray>a, <ndarray>b, True, outer, n, out)
+                elif row_pattern(<ndarray>b, like, &outer, &n):
+                    return _by_rows(loops, slot, <ndarray>a, <ndarray>b, False, outer, n, out)
                 else:
                     return None
         else:
@@ -563,6 +388,119 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
     if errors:
         report(loops.name, errors)
     return result
+
+
+cdef object _by_rows(const LoopSet* loops, int slot, ndarray a, ndarray b, bint first, npy_intp outer, npy_intp inner,
+                     object out):
+    # A row-major operand and one that repeats for each of its rows (inner > 0) or is constant in each (inner < 0).
+    # `first`: a is the full one.
+    cdef ndarray like = a if first else b
+    cdef ndarray result
+    cdef int errors
+    cdef char* pa = PyArray_BYTES(a)
+    cdef char* pb = PyArray_BYTES(b)
+    cdef char* po
+    if out is None:
+        result = <ndarray>PyArray_EMPTY(PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot), 0)
+    elif out is like and PyArray_FLAGS(like) & NPY_ARRAY_WRITEABLE:
+        result = like
+    else:
+        return None
+    po = PyArray_BYTES(result)
+    if size_of(like) < NOGIL_SIZE:
+        errors = run_rows(loops, slot, pa, pb, first, po, outer, inner)
+    else:
+        with nogil:
+            errors = run_rows(loops, slot, pa, pb, first, po, outer, inner)
+    if errors:
+        report(loops.name, errors)
+    return result
+
+
+cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1:
+    """Bits of the axes that `axis` (None, an int, a tuple of ints) names. False: something else, or no such axes."""
+    cdef Py_ssize_t i
+    cdef unsigned long long bit
+    mask[0] = 0
+    if axis is None:
+        mask[0] = (1ULL << ndim) - 1
+        return True
+    for item in (axis if type(axis) is tuple else (axis,)):
+        if not PyLong_CheckExact(item):
+            return False
+        i = PyLong_AsSsize_t(item)
+        if i < 0:
+            i += ndim
+        if not 0 <= i < ndim:
+            return False
+        bit = 1ULL << i
+        if mask[0] & bit:
+            return False
+        mask[0] |= bit
+    return True
+
+
+cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims):
+    """Sum (`loops`: numpy.add's) of an exact ndarray over the axes in `mask`, in numpy.add.reduce's order.
+
+    None: declined. Served are dense arrays reduced over all axes, and row-major ones over their first or last axes.
+    """
+    cdef ndarray a = <ndarray>x
+    cdef ndarray result
+    cdef npy_intp dims[8]
+    cdef npy_intp outer = 1, inner = 1, n = size_of(a)
+    cdef int slot = dense_slot(a), nd = PyArray_NDIM(a), i, k = 0, errors
+    cdef bint in_rows
+    cdef unsigned long long leading
+    if slot < 0 or slot > SLOT_F64 or n == 0 or mask == 0 or loops.fn[slot] == NULL:
+        return None
+    in_rows = PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS != 0
+    leading = mask & 1
+    if mask == (1ULL << nd) - 1:
+        leading = 0
+        inner = n
+    else:
+        if not in_rows:
+            return None
+        # The reduced axes must stand together at one end.
+        while k < nd and ((mask >> k) & 1) == leading:
+            k += 1
+        for i in range(nd):
+            if ((mask >> i) & 1) != (leading if i < k else 1 - leading):
+                return None
+            if i < k:
+                outer *= PyArray_DIM(a, i)
+            else:
+                inner *= PyArray_DIM(a, i)
+    k = 0
+    for i in range(nd):
+        if not (mask >> i) & 1:
+            dims[k] = PyArray_DIM(a, i)
+            k += 1
+        elif keepdims:
+            dims[k] = 1
+            k += 1
+    result = <ndarray>PyArray_EMPTY(k, dims, type_of_slot(slot), 0)
+    if n < NOGIL_SIZE:
+        errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0)
+    else:
+        with nogil:
+            errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0)
+    if errors:
+        report("reduce", errors)
+    return result
+
+
+cdef object wrapped(object result):
+    """A NumPy scalar as a 0-d array; an array as it is."""
+    return result if PyArray_CheckExact(result) else PyArray_FROM_O(result)
+
+
+cdef int set_forward(Op op, forward_ptr forward) except -1:
+    """Let `forward` compute an operation on arrays of this backend."""
+    op.loops = <void*>forward
+    op.fast_kind = KIND_CALL
+    return 0
 
 
 # Arrays for compiled rules, which know no NumPy
@@ -632,27 +570,6 @@ cdef object dot(object a, object b):
 
 # Finding the loops
 
-cdef enum:
-    KIND_NONE = 0
-    KIND_UNARY = 1
-    KIND_BINARY = 2
-    KIND_POWER = 3
-
-# Operation of the table -> ufunc.
-UNARY_LOOPS = {
-    "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
-    "atanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "exp": "exp", "expm1": "expm1", "floor": "floor",
-    "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "negative": "negative",
-    "reciprocal": "reciprocal", "round": "rint", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
-    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc",
-}
-BINARY_LOOPS = {
-    "add": "add", "atan2": "arctan2", "copysign": "copysign", "divide": "divide", "hypot": "hypot",
-    "logaddexp": "logaddexp", "maximum": "maximum", "minimum": "minimum", "multiply": "multiply",
-    "subtract": "subtract",
-}
-
-
 cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:
     """The loops of a ufunc by its NumPy name, found and checked at the first call. `real`: none for complex dtypes."""
     global _n_sets
@@ -708,37 +625,3 @@ def loop_agrees(str ufunc, str dtype, reference):
     """Whether the direct loop of a ufunc for a dtype gives what the ufunc `reference` gives."""
     cdef LoopSet* loops = loop_set(ufunc)
     return _agrees(loops, "fdFD".index(dtype), reference)
-
-
-def try_loop(NumpyOps backend, Op op, *operands):
-    """(result of an operation by direct loop or None: declined, whether its node may use a compiled rule)."""
-    cdef uint32_t flags = 0
-    cdef object out
-    if len(operands) == 1:
-        out = backend.unary(op, operands[0], &flags)
-    else:
-        out = backend.binary(op, operands[0], operands[1], &flags)
-    return out, flags & NODE_FAST != 0
-
-
-def install(dict ops, backend=None):
-    """Give the operations of the table (name -> Op) their direct loops.
-
-    Operations that are not in the table are passed over. Returns the names of the operations that got loops.
-    """
-    cdef Op op
-    cdef list done = []
-    for table, kind in ((UNARY_LOOPS, KIND_UNARY), (BINARY_LOOPS, KIND_BINARY), ({"pow": "power"}, KIND_POWER)):
-        for name, ufunc in table.items():
-            if name in ops:
-                op = ops[name]
-                # Where the table repairs NumPy's values, it does so for complex arrays.
-                op.loops = loop_set(ufunc, op.entry.forward is not None)
-                op.fast_kind = kind
-                done.append(name)
-    return done
-
-
-loop_set("add")                 # _sets[0], which the sums of gradients use
-cdef LoopSet _square_as_power = loop_set("square")[0]
-_square_as_power.name = "power"

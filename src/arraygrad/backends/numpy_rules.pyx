@@ -1,19 +1,19 @@
 # Compiled backward rules of reductions, matrix products, shapes and places, for plain float32 and float64 arrays; and
 # the way of all compiled rules into the table. See Note [Compiled rules] in numpy_elementwise.pyx.
-# May import: engine.arrayops, engine.node, op, backends.numpy_loops, backends.numpy_elementwise.
-from libc.stdint cimport uint64_t
+# May import: engine.arrayops, engine.node, op, backends.numpy_loops, backends.numpy_forward,
+# backends.numpy_elementwise.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy_elementwise cimport attach, attach_elementwise, find, kept, real_view, set_out, wants
 from arraygrad.backends.numpy_loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, item_size, loop_set, report, reshaped,
-    run_binary, strided, transposed, view_of, zeros_c,
+    SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, item_size, loop_set, report,
+    reshaped, run_binary, strided, transposed, view_of, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.op cimport Op, SAVE_INPUT, SAVE_META
 
-from arraygrad.backends import numpy_loops
+from arraygrad.backends import numpy_forward
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
@@ -24,35 +24,14 @@ cdef enum:
 
 # Reductions
 
-cdef int axis_mask(object axis, int ndim, uint64_t* mask) except -1:
-    """Bits of the axes that `axis` (None, an int, a tuple of ints) names; False: something else."""
-    cdef Py_ssize_t i
-    mask[0] = 0
-    if axis is None:
-        mask[0] = (<uint64_t>1 << ndim) - 1
-        return True
-    if type(axis) is tuple:
-        for item in <tuple>axis:
-            if not PyLong_CheckExact(item):
-                return False
-            i = PyLong_AsSsize_t(item)
-            mask[0] |= <uint64_t>1 << (i + ndim if i < 0 else i)
-        return True
-    if not PyLong_CheckExact(axis):
-        return False
-    i = PyLong_AsSsize_t(axis)
-    mask[0] = <uint64_t>1 << (i + ndim if i < 0 else i)
-    return True
-
-
-cdef object spread(object g, GradMeta meta, uint64_t reduced):
+cdef object spread(object g, GradMeta meta, unsigned long long reduced):
     """g repeated over the reduced axes of the shape in `meta`: a new array, or (large and constant) a view of `g`."""
     cdef ArrayView v, r
     cdef Py_ssize_t strides[8]
     cdef Py_ssize_t size = 1, i
     cdef int axis = 0, d
     cdef bint constant = True, keepdims
-    cdef object out, view
+    cdef object out
     view_of(g, &v)
     keepdims = v.ndim == meta.ndim
     for d in range(meta.ndim):
@@ -87,7 +66,7 @@ cdef object spread(object g, GradMeta meta, uint64_t reduced):
 cdef int reduced_by(Node node, Frame f, bint mean) except -1:
     cdef ArrayView g, r
     cdef GradMeta meta
-    cdef uint64_t mask = 0
+    cdef unsigned long long mask = 0
     cdef object slot, out, grad = f.grad
     cdef Py_ssize_t count = 1
     cdef int d
@@ -289,7 +268,7 @@ def install(dict ops, backend=None):
     Returns (names with loops, names with rules).
     """
     cdef list done = []
-    loops = numpy_loops.install(ops, backend)
+    loops = numpy_forward.install(ops)
     attach_elementwise(ops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)

@@ -19,6 +19,7 @@ from arraygrad.ops import (  # noqa: I001
     linear_algebra,
     linalg,
     fft,
+    beyond,
     internal,
 )
 from arraygrad.ops.kinds import TABLE, Entry
@@ -38,6 +39,7 @@ CHAPTERS = (
     linear_algebra,
     linalg,
     fft,
+    beyond,
     internal,
 )
 

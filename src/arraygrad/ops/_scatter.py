@@ -81,7 +81,7 @@ def has_integer_array(xp, key):
 
 
 def _is_integer_array(xp, part):
-    return getattr(part, "ndim", 0) > 0 and not xp.isdtype(part.dtype, "bool")
+    return getattr(part, "ndim", 0) > 0 and part.dtype != xp.bool
 
 
 def _adds_in_place(xp):

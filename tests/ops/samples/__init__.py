@@ -5,6 +5,7 @@ tests/ops/test_gradients.py.
 """
 
 from samples import (
+    beyond,
     creation,
     data_type,
     elementwise,
@@ -23,6 +24,7 @@ from samples import (
 from samples._case import Case
 
 _CHAPTERS = (
+    beyond,
     creation,
     data_type,
     elementwise,

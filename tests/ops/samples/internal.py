@@ -55,7 +55,7 @@ def native(xp, key):
 
 
 def _get(key):
-    return lambda xp, x: xp._getitem(x, native(xp, key))
+    return lambda xp, x: x[native(xp, key)]
 
 
 def _put(key, shape):
@@ -117,6 +117,10 @@ SAMPLES = {
         ),
     ],
     "_copy": [case("real", lambda xp, x: xp._copy(x), real(2, 3))],
+    "_identity": [
+        case("real", lambda xp, x: xp._identity(x), real(2, 3)),
+        case("complex", lambda xp, x: xp._identity(x), cplx(3)),
+    ],
     "_to_device": [case("same device", lambda xp, x: xp._to_device(x, x.device), real(3))],
     "_cofactor": [
         case("regular", lambda xp, x: xp._cofactor(x), matrices(3, 3)),

@@ -1,0 +1,186 @@
+# Which operation has which direct loop, and compiled forwards of operations that are not elementwise: sums, means,
+# extrema, matrix products, shapes, indexing.
+# May import: numpy (Python only), op, backends.numpy_loops.
+#
+# Each forward gets the operation's parameters in order and answers for exact ndarrays of float32 or float64 and the
+# usual static parameters; None: declined, NumPy's own function runs. Results are NumPy's bit by bit: sums use the loop
+# of numpy.add in the order in which numpy.add.reduce would.
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+
+import numpy as np
+
+from arraygrad.backends.numpy_loops cimport (
+    KIND_BINARY, KIND_POWER, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, forward_ptr,
+    loop_set, reduce_by, reshaped, set_forward, transposed, view_of, wrapped,
+)
+from arraygrad.op cimport Op
+
+cdef LoopSet* ADD = loop_set("add")
+cdef LoopSet* DIVIDE = loop_set("divide")
+
+_add_reduce = np.add.reduce
+_maximum_reduce = np.maximum.reduce
+_minimum_reduce = np.minimum.reduce
+
+
+cdef object summed(object x, object axis, bint keepdims, Py_ssize_t* count):
+    """Sum over `axis` of a float32 or float64 array and the number of elements in each sum. None: declined."""
+    cdef ArrayView v
+    cdef unsigned long long mask
+    cdef int slot = view_of(x, &v), d
+    cdef object out
+    if slot < 0 or slot > SLOT_F64 or v.ndim > 8 or not axis_mask(axis, v.ndim, &mask):
+        return None
+    count[0] = 1
+    for d in range(v.ndim):
+        if (mask >> d) & 1:
+            count[0] *= v.dims[d]
+    out = reduce_by(ADD, x, mask, keepdims)
+    return wrapped(_add_reduce(x, axis, None, None, keepdims)) if out is None else out
+
+
+cdef object forward_sum(object args):
+    cdef Py_ssize_t count = 0
+    if args[2] is not None:
+        return None
+    return summed(args[0], args[1], args[3], &count)
+
+
+cdef object forward_mean(object args):
+    cdef Py_ssize_t count = 0
+    cdef object out = summed(args[0], args[1], args[2], &count)
+    if out is None or count == 0:
+        return None                 # NumPy warns of the mean of nothing
+    return binary_loop(DIVIDE, out, count, out)
+
+
+cdef object extremum(object reduce, object args):
+    cdef ArrayView v
+    if view_of(args[0], &v) < 0:
+        return None
+    return wrapped(reduce(args[0], args[1], None, None, args[2]))
+
+
+cdef object forward_max(object args):
+    return extremum(_maximum_reduce, args)
+
+
+cdef object forward_min(object args):
+    return extremum(_minimum_reduce, args)
+
+
+cdef object forward_matmul(object args):
+    """Products of two matrices of more than one row and column: BLAS without the ufunc's dispatch."""
+    cdef ArrayView a, b
+    cdef object x1 = args[0], x2 = args[1]
+    if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.ndim != 2 or b.ndim != 2 or a.dims[1] != b.dims[0] \
+            or not (a.c_order or a.f_order) or not (b.c_order or b.f_order) \
+            or a.dims[0] < 2 or a.dims[1] < 2 or b.dims[1] < 2:
+        return None
+    return dot(x1, x2)
+
+
+cdef object forward_reshape(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t dims[8]
+    cdef object shape = args[1]
+    cdef int i
+    if args[2] is not None or view_of(args[0], &v) < 0:
+        return None
+    if PyLong_CheckExact(shape):
+        dims[0] = PyLong_AsSsize_t(shape)
+        return reshaped(args[0], 1, dims)
+    if type(shape) is not tuple or len(<tuple>shape) > 8:
+        return None
+    for i in range(len(<tuple>shape)):
+        item = (<tuple>shape)[i]
+        if not PyLong_CheckExact(item):
+            return None
+        dims[i] = PyLong_AsSsize_t(item)
+    return reshaped(args[0], <int>len(<tuple>shape), dims)
+
+
+cdef object forward_permute_dims(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t axes[8]
+    cdef object order = args[1]
+    cdef int i
+    if view_of(args[0], &v) < 0 or type(order) is not tuple or len(<tuple>order) != v.ndim or v.ndim > 8:
+        return None
+    for i in range(v.ndim):
+        item = (<tuple>order)[i]
+        if not PyLong_CheckExact(item):
+            return None
+        axes[i] = PyLong_AsSsize_t(item)
+    return transposed(args[0], axes)
+
+
+cdef object forward_matrix_transpose(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t axes[8]
+    cdef int i
+    if view_of(args[0], &v) < 0 or not 2 <= v.ndim <= 8:
+        return None
+    for i in range(v.ndim):
+        axes[i] = i
+    axes[v.ndim - 1], axes[v.ndim - 2] = v.ndim - 2, v.ndim - 1
+    return transposed(args[0], axes)
+
+
+cdef object forward_getitem(object args):
+    cdef ArrayView v
+    if view_of(args[0], &v) < 0:
+        return None
+    return wrapped(args[0][args[1]])
+
+
+# Operation of the table -> ufunc.
+UNARY_LOOPS = {
+    "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+    "atanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "exp": "exp", "expm1": "expm1", "floor": "floor",
+    "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "negative": "negative",
+    "reciprocal": "reciprocal", "round": "rint", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
+    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc",
+}
+BINARY_LOOPS = {
+    "add": "add", "atan2": "arctan2", "copysign": "copysign", "divide": "divide", "hypot": "hypot",
+    "logaddexp": "logaddexp", "maximum": "maximum", "minimum": "minimum", "multiply": "multiply",
+    "subtract": "subtract",
+}
+
+
+def install(dict ops):
+    """Give the operations of the table (name -> Op) their direct loops and compiled forwards.
+
+    Operations that are not in the table are passed over. Returns the names of those that are there.
+    """
+    cdef Op op
+    cdef list done = []
+    for table, kind in ((UNARY_LOOPS, KIND_UNARY), (BINARY_LOOPS, KIND_BINARY), ({"pow": "power"}, KIND_POWER)):
+        for name, ufunc in table.items():
+            if name in ops:
+                op = ops[name]
+                # Where the table repairs NumPy's values, it does so for complex arrays.
+                op.loops = loop_set(ufunc, op.entry.forward is not None)
+                op.fast_kind = kind
+                done.append(name)
+    offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), done)
+    offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), done)
+    offer(ops, "max", forward_max, ("x", "axis", "keepdims"), done)
+    offer(ops, "min", forward_min, ("x", "axis", "keepdims"), done)
+    offer(ops, "matmul", forward_matmul, ("x1", "x2"), done)
+    offer(ops, "reshape", forward_reshape, ("x", "shape", "copy"), done)
+    offer(ops, "permute_dims", forward_permute_dims, ("x", "axes"), done)
+    offer(ops, "matrix_transpose", forward_matrix_transpose, ("x",), done)
+    offer(ops, "_getitem", forward_getitem, ("x", "key"), done)
+    return done
+
+
+cdef int offer(dict ops, str name, forward_ptr forward, tuple params, list done) except -1:
+    cdef Op op
+    if name in ops:
+        op = ops[name]
+        if op.params == params:
+            set_forward(op, forward)
+            done.append(name)
+    return 0
