@@ -18,13 +18,13 @@ from pathlib import Path
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 SOURCE = Path("src")
 MSVC = sys.platform == "win32"
 
-# What is compiled against NumPy's headers: the one module that may cimport numpy, and what cimports that module
-# (tests/package/test_layers.py holds the others to that).
-NUMPY_MODULES = {"arraygrad.backends.numpy_loops", "arraygrad.backends.numpy_rules"}
+# What is compiled against NumPy's headers (tests/package/test_layers.py holds all others to do without).
+NUMPY_MODULES = "arraygrad.backends.numpy_"
 
 
 def flag(name: str) -> bool:
@@ -107,7 +107,7 @@ def extensions() -> list[Extension]:
         # node.pxd includes the engine's headers, a module its own folder's (the C++ is written under build/).
         include = [str(SOURCE / "arraygrad" / "engine"), str(path.parent)]
         extra = []
-        if name in NUMPY_MODULES:
+        if name.startswith(NUMPY_MODULES):
             import numpy
 
             include.append(numpy.get_include())
@@ -125,6 +125,19 @@ def extensions() -> list[Extension]:
             )
         )
     return made
+
+
+class BuildPy(build_py):
+    """The usual command, which also puts the demo's models from examples/ into the wheel."""
+
+    def run(self) -> None:
+        super().run()
+        # An editable install finds them where they are.
+        if not self.editable_mode:
+            folder = Path(self.build_lib) / "arraygrad" / "_examples"
+            self.mkpath(str(folder))
+            for path in sorted(Path("examples").glob("*.py")):
+                self.copy_file(str(path), str(folder / path.name))
 
 
 class BuildExt(build_ext):
@@ -149,6 +162,6 @@ if __name__ == "__main__":
     )
     setup(
         ext_modules=modules,
-        cmdclass={"build_ext": BuildExt},
+        cmdclass={"build_py": BuildPy, "build_ext": BuildExt},
         options={"build": {"build_base": str(BUILD)}, "build_ext": {"parallel": jobs}},
     )

@@ -31,6 +31,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="shorter and rougher")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
                         help="cpu: time spent running only, for a machine that others use as well")  # fmt: skip
+    parser.add_argument("--settled", action="store_true",
+                        help="free one large array first: malloc keeps freed memory (not for bars)")  # fmt: skip
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--profile", metavar="SECONDS", type=float,
                         help="run arraygrad's side of the named workload again and again, for a profiler")  # fmt: skip
@@ -74,7 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.profile:
         return profile(workloads, options.profile)
 
-    report = {"environment": environment.describe(), "quick": options.quick, "ratios": [], "figures": []}
+    report = {
+        "environment": environment.describe(),
+        "quick": options.quick,
+        "clock": options.clock,
+        "settled": options.settled,
+        "ratios": [],
+        "figures": [],
+    }
     failed = False
     if workloads:
         failed |= ratios(workloads, peers, options, report)
@@ -97,7 +106,14 @@ def ratios(workloads, peers: Sequence[str], options: argparse.Namespace, report:
     print(ratio_header(peers), flush=True)
     failed = False
     for workload in workloads:
-        row = measure(workload, libraries, rounds=options.rounds, quick=options.quick, clock=options.clock)
+        row = measure(
+            workload,
+            libraries,
+            rounds=options.rounds,
+            quick=options.quick,
+            clock=options.clock,
+            settled=options.settled,
+        )
         print(ratio_line(row, peers), flush=True)
         report["ratios"].append(row.as_dict())
         failed |= "arraygrad" in row.problems
@@ -123,7 +139,7 @@ def mechanics(figures, peers: Sequence[str], options: argparse.Namespace, report
                 continue
             key = (figure.probe, library)
             if key not in results:
-                results[key] = probe(figure.probe, library, options.quick)
+                results[key] = probe(figure.probe, library, options)
             outcome = results[key]
             if isinstance(outcome, str):
                 problems[library] = outcome
@@ -144,11 +160,12 @@ def mechanics(figures, peers: Sequence[str], options: argparse.Namespace, report
     return failed
 
 
-def probe(name: str, library: str, quick: bool) -> list[dict] | str:
+def probe(name: str, library: str, options: argparse.Namespace) -> list[dict] | str:
     """Results of one probe from several processes, or what went wrong."""
-    command = [sys.executable, "-m", "benchmarks.probe", name, library, *(["--quick"] if quick else [])]
+    command = [sys.executable, "-m", "benchmarks.probe", name, library, *(["--quick"] if options.quick else [])]
+    command += ["--cpu"] if options.clock == "cpu" else []
     results = []
-    for _ in range(QUICK_REPEATS if quick else REPEATS):
+    for _ in range(QUICK_REPEATS if options.quick else REPEATS):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             lines = done.stderr.strip().splitlines()

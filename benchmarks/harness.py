@@ -154,6 +154,7 @@ def measure(
     rounds: int | None = None,
     quick: bool = False,
     clock: str = "wall",
+    settled: bool = False,
 ) -> Row:
     """One row of the table. A library that fails or is wrong becomes an entry of `problems`; the others are timed."""
     row = Row(workload.name, workload.title, workload.bar, workload.moonshot)
@@ -176,7 +177,8 @@ def measure(
             if note:
                 row.notes[library.name] = note
     _check_untouched(data, workload)
-    settle_allocator()
+    if settled:
+        settle_allocator()
     gc.collect()
     taken = interleave(
         runs,
@@ -195,8 +197,9 @@ def settle_allocator() -> None:
     """Bring glibc's malloc into the state it has in any process that has freed one array of 31 MiB.
 
     Before that, memory that becomes free at the heap's end goes back to the kernel beyond 128 KiB and costs page faults
-    on its next use, for whichever implementation happens to stand at the end: the same chain then takes 0.9 or 1.5 ms.
-    Freeing a mapped block raises both thresholds for good. Elsewhere this does nothing.
+    on its next use. Who pays depends on what else lives on the heap, so rows of large arrays differ widely between the
+    two states (the chain at 10 000 and 1 000 000 elements: 1.75 and 0.98 of hand in one build). Therefore it is asked
+    for by name, and never the default: a bar has to be reached in the state in which a process starts.
     """
     block = np.empty(SETTLING_BYTES, np.uint8)
     del block

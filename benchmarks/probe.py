@@ -1,4 +1,4 @@
-"""One probe in this process: `python -m benchmarks.probe PROBE LIBRARY [--quick]` prints its result as JSON.
+"""One probe in this process: `python -m benchmarks.probe PROBE LIBRARY [--quick] [--cpu]` prints its result as JSON.
 
 May import: environment, mechanics.
 """
@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> int:
     from .mechanics import PROBES
 
     name, library = arguments[:2]
-    print(json.dumps(PROBES[name](library, "--quick" in arguments)))
+    print(json.dumps(PROBES[name](library, "--quick" in arguments, "cpu" if "--cpu" in arguments else "wall")))
     return 0
 
 

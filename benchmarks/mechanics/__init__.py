@@ -1,7 +1,7 @@
 """Figures of the graph's mechanics: memory per node, fixed costs, imports. Each is found in a fresh process.
 
-A probe is a function (library, quick) -> {key: number}; a figure names a probe and a key of its result. Fresh processes
-keep memory figures free of what ran before, and turn a crash into a line of the table.
+A probe is a function (library, quick, clock) -> {key: number}; a figure names a probe and a key of its result. Fresh
+processes keep memory figures free of what ran before, and turn a crash into a line of the table.
 May import: the files beside it.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from . import backward_call, deep_chain, imports, peak_memory, recording, two_threads
 
-PROBES: dict[str, Callable[[str, bool], dict[str, float]]] = {
+PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "deep-chain": deep_chain.probe,
     "recording": recording.probe,
     "backward-call": backward_call.probe,

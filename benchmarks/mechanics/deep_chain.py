@@ -4,28 +4,28 @@ y <- y + c, c a raw 0-d array. An addition saves nothing, and every result but t
 stays is the graph: bytes per node are the growth of resident memory over the recording, divided by the number of nodes
 (allocator overhead and fragmentation included, as a user pays them). Backward keeps the graph, so that freeing is timed
 alone, by dropping the last result. The garbage collector is on.
-May import: numpy, libraries, memory.
+May import: numpy, libraries, harness, memory.
 """
 
 from __future__ import annotations
 
 import gc
-from time import perf_counter_ns
 
 import numpy as np
 
+from ..harness import CLOCKS
 from ..libraries import LIBRARIES as CLASSES
 from .memory import resident
 
 LIBRARIES = ("arraygrad", "torch", "autograd", "mygrad")
 
 
-def probe(name: str, quick: bool) -> dict[str, float]:
+def probe(name: str, quick: bool, clock: str) -> dict[str, float]:
     """nodes: how many survived. bytes, backward (ns), free (ns): per node."""
     n = 100_000 if quick and name in ("autograd", "mygrad") else 1_000_000
-    library = CLASSES[name]()
+    library, now = CLASSES[name](), CLOCKS[clock]
     if name == "autograd":
-        return _autograd(library, n)
+        return _autograd(library, n, now)
     c, one = library.constant(np.asarray(0.5)), library.constant(np.asarray(1.0))
     x = library.leaf(np.asarray(1.0))
     y = x
@@ -38,21 +38,21 @@ def probe(name: str, quick: bool) -> dict[str, float]:
     for _ in range(n):
         y = y + c
     weight = resident() - before
-    start = perf_counter_ns()
+    start = now()
     if name == "mygrad":
         y.backward(1.0)  # mygrad drops the graph in backward; it cannot keep it
     elif name == "arraygrad":
         y.backward(library.ag.asarray(one), retain_graph=True)
     else:
         y.backward(one, retain_graph=True)
-    middle = perf_counter_ns()
+    middle = now()
     del y
-    end = perf_counter_ns()
+    end = now()
     _verify(library.to_numpy(x.grad) if name != "mygrad" else x.grad)
     return {"nodes": n, "bytes": weight / n, "backward": (middle - start) / n, "free": (end - middle) / n}
 
 
-def _autograd(library, n: int) -> dict[str, float]:
+def _autograd(library, n: int, now) -> dict[str, float]:
     c = np.asarray(0.5)
 
     def f(y):
@@ -64,11 +64,11 @@ def _autograd(library, n: int) -> dict[str, float]:
     before = resident()
     vjp, _ = library.autograd.make_vjp(f)(1.0)
     weight = resident() - before
-    start = perf_counter_ns()
+    start = now()
     gradient = vjp(1.0)
-    middle = perf_counter_ns()
+    middle = now()
     del vjp
-    end = perf_counter_ns()
+    end = now()
     _verify(gradient)
     return {"nodes": n, "bytes": weight / n, "backward": (middle - start) / n, "free": (end - middle) / n}
 

@@ -16,7 +16,7 @@ LIBRARIES = ("hand", "arraygrad", "torch", "autograd", "mygrad")
 WIDTHS = (784, 1024, 1024, 10)
 
 
-def probe(name: str, quick: bool) -> dict[str, float]:
+def probe(name: str, quick: bool, clock: str) -> dict[str, float]:
     """peak: MB above what was resident before."""
     workload = WORKLOADS[0]
     library = None if name == "hand" else CLASSES[name]()

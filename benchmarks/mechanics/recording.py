@@ -2,7 +2,7 @@
 
 Recorded and bare calls are timed in interleaved rounds; the overhead is the difference. It holds the result Tensor and
 the node, made and freed. It is below zero where the recorded call reaches NumPy's loops by a shorter way than NumPy.
-May import: numpy, libraries.
+May import: numpy, libraries, harness.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import timeit
 
 import numpy as np
 
+from ..harness import CLOCKS
 from ..libraries import LIBRARIES as CLASSES
 
 LIBRARIES = ("arraygrad", "torch", "autograd", "mygrad")
@@ -20,16 +21,16 @@ STATEMENTS = ("x + c", "x * c")
 LOOPS = 20_000
 
 
-def probe(name: str, quick: bool) -> dict[str, float]:
+def probe(name: str, quick: bool, clock: str) -> dict[str, float]:
     """overhead: ns per operation. recorded, bare: the two sides."""
-    library = CLASSES[name]()
+    library, now = CLASSES[name](), CLOCKS[clock]
     raw, c = np.asarray([1.5]), np.asarray([0.5])
     if name == "autograd":
-        timers = _autograd_timers(library, raw, c)
+        timers = _autograd_timers(library, raw, c, now)
     else:
         scope = {"x": library.leaf(raw), "c": library.constant(c)}
-        timers = _timers(scope)
-    bare_timers = _timers({"x": raw, "c": c})
+        timers = _timers(scope, now)
+    bare_timers = _timers({"x": raw, "c": c}, now)
     recorded, bare = [], []
     for _ in range(5 if quick else 15):
         recorded.append(sum(_ns(t) for t in timers) / len(timers))
@@ -38,18 +39,18 @@ def probe(name: str, quick: bool) -> dict[str, float]:
     return {"overhead": overhead, "recorded": statistics.median(recorded), "bare": statistics.median(bare)}
 
 
-def _timers(scope: dict) -> list[timeit.Timer]:
+def _timers(scope: dict, now) -> list[timeit.Timer]:
     # timeit switches the collector off; users have it on.
-    return [timeit.Timer(s, "gc.enable()", globals={"gc": gc, **scope}) for s in STATEMENTS]
+    return [timeit.Timer(s, "gc.enable()", now, globals={"gc": gc, **scope}) for s in STATEMENTS]
 
 
 def _ns(timer: timeit.Timer) -> float:
     """Nanoseconds per execution, the loop's own 7 included on both sides."""
-    return timer.timeit(LOOPS) / LOOPS * 1e9
+    return timer.timeit(LOOPS) / LOOPS
 
 
-def _autograd_timers(library, raw: np.ndarray, c: np.ndarray) -> list[timeit.Timer]:
+def _autograd_timers(library, raw: np.ndarray, c: np.ndarray, now) -> list[timeit.Timer]:
     from autograd.core import VJPNode
     from autograd.tracer import new_box
 
-    return _timers({"x": new_box(raw, 0, VJPNode.new_root()), "c": c})
+    return _timers({"x": new_box(raw, 0, VJPNode.new_root()), "c": c}, now)

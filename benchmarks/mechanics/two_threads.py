@@ -17,8 +17,8 @@ from ..workloads.mlp import WORKLOADS
 LIBRARIES = ("hand", "arraygrad", "torch", "autograd", "mygrad")
 
 
-def probe(name: str, quick: bool) -> dict[str, float]:
-    """throughput: runs per second of two threads over runs per second of one."""
+def probe(name: str, quick: bool, clock: str) -> dict[str, float]:
+    """throughput: runs per second of two threads over those of one, by the clock on the wall whatever `clock` says."""
     workload = WORKLOADS[0]
     library = None if name == "hand" else CLASSES[name]()
 

@@ -13,7 +13,10 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
 cdef int keep_args(OpNode node, Op op, object args) except -1
 cdef int refresh(TensorBase t) except -1
 cdef object to_raw(object arg)
+cdef object frozen(object arg)
 cdef bint has_tensor(object items) except -1
 cdef bint wants_grad(object arg) except -1
 cdef Backend backend_in(object args, Op op)
 cdef object mixed(Op op, Backend a, Backend b)
+cdef TensorBase copied(TensorBase t)
+cdef object permute(TensorBase t, tuple axes)

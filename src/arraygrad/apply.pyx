@@ -1,5 +1,6 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
 # May import: engine.*, op, value, nodes.
+import copy as copy_module
 import numbers
 
 cimport cython
@@ -8,7 +9,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Node, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY, NODE_SAVES
 from arraygrad.nodes cimport AccumulateGrad, OpNode, accumulator_of
-from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT
+from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, join, need_extra, new_tensor, registered, wrap,
 )
@@ -101,11 +102,26 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
     return 0
 
 
+cdef object frozen(object arg):
+    """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
+    if isinstance(arg, TensorBase):
+        return copy_module.copy((<TensorBase>arg).value.raw)
+    if type(arg) is tuple:
+        return tuple([frozen(item) for item in arg])
+    if type(arg) is list:
+        return [frozen(item) for item in arg]
+    if arg is None or type(arg) in (int, bool, float, str, slice):
+        return arg
+    if hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
+        return copy_module.copy(arg)
+    return arg
+
+
 cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
     if isinstance(arg, TensorBase):
         keeps[0] = True
         return (<TensorBase>arg).value
-    return arg
+    return frozen(arg)
 
 
 cdef int keep_args(OpNode node, Op op, object args) except -1:
@@ -161,7 +177,7 @@ cdef object other_operand(Op op, object x, Backend backend):
     """The raw form of an operand that is no Tensor: scalar or array of the same backend. NotImplemented if neither."""
     if type(x) is backend.array_type:
         return x
-    if isinstance(x, (bool, int, float, complex)):
+    if type(x) in (int, bool, complex, float):
         return x
     if isinstance(x, numbers.Number) or hasattr(type(x), "item") and getattr(x, "ndim", None) == 0:
         return backend.scalar(x)
@@ -475,7 +491,7 @@ cdef int connect_all(OpNode node, object items) except -1:
         more.append(probe.n0)
         node.n_edges += 1
     if more:
-        node.more = tuple(more)
+        node.more = more
     if probe.topo > node.topo:
         node.topo = probe.topo
     node.flags |= probe.flags & NODE_REALIFY
@@ -552,3 +568,17 @@ cdef OpNode view_node(TensorBase t, Extra e):
     if e.view_op.keeps_args:
         keep_args(node, e.view_op, args)
     return node
+
+
+cdef object permute(TensorBase t, tuple axes):
+    cdef Op op = named_op("permute_dims")
+    return apply_op(op, op.bind((t, axes), {}))
+
+
+cdef TensorBase copied(TensorBase t):
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef TensorBase out
+    cdef object raw = backend.clone(t.value.raw, t.value.raw)
+    out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
+    record(named_op("_copy"), (t,), out, backend)
+    return out

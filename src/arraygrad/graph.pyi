@@ -2,10 +2,10 @@
 import builtins
 from typing import Any, NamedTuple
 
-from arraygrad.engine.engine import current_graph_task_id as current_graph_task_id
-from arraygrad.engine.engine import current_node as current_node
-from arraygrad.engine.engine import queue_callback as queue_callback
-from arraygrad.engine.engine import will_execute as will_execute
+from arraygrad.engine.graph_task import current_graph_task_id as current_graph_task_id
+from arraygrad.engine.graph_task import current_node as current_node
+from arraygrad.engine.graph_task import queue_callback as queue_callback
+from arraygrad.engine.graph_task import will_execute as will_execute
 from arraygrad.engine.node import Node as Node
 
 __all__ = ["Drawing", "GradientEdge", "Node", "current_graph_task_id", "current_node", "draw", "get_gradient_edge", "increment_version", "queue_callback", "summary", "will_execute"]

@@ -1,6 +1,5 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
 # May import: engine.*, op, value, nodes, apply.
-import copy as copy_module
 
 from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport apply_op, binary, connect, has_tensor, keep_args, mixed, refresh, save, to_raw, wants_grad
@@ -199,7 +198,7 @@ cdef int setitem(TensorBase t, object key, object value) except -1:
         node = OpNode.__new__(OpNode)
         node.op = op
         node.meta = t.value.meta
-        args = (t, frozen_key(raw_key), value)
+        args = (t, raw_key, value)
         connect(node, t)
         connect(node, tv)
         save(node, op, args, t, 3, backend)
@@ -217,14 +216,3 @@ cdef int setitem(TensorBase t, object key, object value) except -1:
     if node is not None:
         adopt(t, node, 0)
     return 0
-
-
-cdef object frozen_key(object key):
-    """A key that does not change when the caller changes its index arrays."""
-    if type(key) is tuple:
-        return tuple([frozen_key(item) for item in key])
-    if type(key) is list:
-        return list(key)
-    if hasattr(type(key), "__array_namespace__") or hasattr(type(key), "__array_interface__"):
-        return copy_module.copy(key)
-    return key

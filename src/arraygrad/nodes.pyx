@@ -335,12 +335,15 @@ cdef NodeHooks leaf_hooks(TensorBase t):
 
 
 cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
-    cdef TensorBase old = <TensorBase>leaf.grad_
-    if old is None:
+    cdef TensorBase old
+    # Two runs may meet at one leaf, and adding may let the other one in: one adds at a time.
+    with leaf_lock(leaf):
+        old = <TensorBase>leaf.grad_
+        if old is not None:
+            leaf.grad_ = _recorded.add(old, grad)
+            return 0
         # A Tensor that the caller may still hold is not taken as it is.
         leaf.grad_ = _recorded.clone(grad, grad) if Py_REFCNT(<PyObject*>grad) > 3 else grad
-    else:
-        leaf.grad_ = _recorded.add(old, grad)
     return 0
 
 
@@ -351,8 +354,9 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
     if leaf.grad_ is None:
         if not owned or not backend.same_layout(grad, leaf.value.raw):
             grad = backend.clone(grad, leaf.value.raw)
-        if leaf.grad_ is None:                  # cloning may have let another thread's backward in
-            leaf.grad_ = wrap(grad, backend)
+        old = wrap(grad, backend)
+        if leaf.grad_ is None:                  # cloning and wrapping may have let another thread's backward in
+            leaf.grad_ = old
             return 0
     # Adding may release the GIL, and two runs may meet at one leaf: one adds at a time.
     if node.s1 is None:
@@ -360,8 +364,11 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
     with node.s1:
         old = <TensorBase>leaf.grad_
         if old is None:
-            leaf.grad_ = wrap(backend.clone(grad, leaf.value.raw), backend)
-            return 0
+            old = wrap(backend.clone(grad, leaf.value.raw), backend)
+            if leaf.grad_ is None:
+                leaf.grad_ = old
+                return 0
+            old = <TensorBase>leaf.grad_
         before_write(old)
         result = backend.add_into(old.value.raw, grad)
         if result is not old.value.raw:

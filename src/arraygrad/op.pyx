@@ -9,8 +9,13 @@ cdef object EMPTY = inspect.Parameter.empty
 _METADATA = {"shape": PLAN_SHAPE, "dtype": PLAN_DTYPE, "device": PLAN_DEVICE}
 
 
+cdef dict _signatures = {}              # text -> Signature: many operations share one
+
+
 def parse_signature(str text):
     """inspect.Signature of a parameter list written as text, e.g. "x, /, *, axis=None". Defaults are literals."""
+    if text in _signatures:
+        return _signatures[text]
     a = ast.parse(f"def f({text}): pass").body[0].args
     P = inspect.Parameter
     parameters = []
@@ -24,7 +29,8 @@ def parse_signature(str text):
         parameters.append(P(a.vararg.arg, P.VAR_POSITIONAL))
     for arg, default in zip(a.kwonlyargs, a.kw_defaults):
         parameters.append(P(arg.arg, P.KEYWORD_ONLY, default=EMPTY if default is None else ast.literal_eval(default)))
-    return inspect.Signature(parameters)
+    _signatures[text] = inspect.Signature(parameters)
+    return _signatures[text]
 
 
 def _camel(str name):
@@ -33,7 +39,7 @@ def _camel(str name):
 
 cdef class Op:
     """Op(entry, index)
-    --
+--
 
     One operation: made from its table entry, shared by the operator, the method, the namespace function and the nodes.
     """
@@ -71,7 +77,8 @@ cdef class Op:
         self.multi = entry.results is not None
         self.result_type = None
         if self.multi and tuple(entry.results) != ("*",):
-            self.result_type = collections.namedtuple(f"{_camel(entry.name)}Result", entry.results)
+            self.result_type = collections.namedtuple(f"{_camel(entry.name)}Result", entry.results, module=__name__)
+            globals()[self.result_type.__name__] = self.result_type     # so that results can be pickled
         # The hot paths: elementwise-like functions of exactly one or two arrays, named as the standard names them.
         self.n_arrays = {("x",): 1, ("x1", "x2"): 2}.get(self.params, 0)
         if (self.n_posonly != len(self.params) or self.sequence >= 0 or self.multi
@@ -84,7 +91,7 @@ cdef class Op:
         plans = []
         for k, rule in enumerate(self.rules):
             plan = []
-            for name in inspect.signature(rule).parameters:
+            for name in rule.__code__.co_varnames[:rule.__code__.co_argcount]:
                 plan.append(self._plan(name, k, saves))
             plans.append(tuple(plan))
         if len(saves) > MAX_SAVES:

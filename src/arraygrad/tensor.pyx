@@ -8,7 +8,8 @@ from cpython.object cimport PyObject
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport Edge, NodeHooks, ThreadState, share_deallocation, thread_state
-from arraygrad.apply cimport apply_op, backend_in, binary, has_tensor, record, refresh, unary
+from arraygrad.apply cimport apply_op, backend_in, binary, copied, has_tensor, permute, refresh, unary
+from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
@@ -16,10 +17,9 @@ from arraygrad.value cimport (
     Backend, Extra, TensorBase, bump, find_backend, mark_overwritten, join, new_tensor, registered, version_of, wrap,
 )
 
-from arraygrad.engine.arrayops import InvalidGradient
-from arraygrad.engine.engine import set_graph_ops
+from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.graph_ops import RetainGrad
 from arraygrad.inplace import set_asarray
-from arraygrad.nodes import set_recorded_ops
 from arraygrad.value import (
     backend_of, register_backend, set_backend_finder, set_backend_namespaces, set_saved_mutation,
     set_tensor_type,
@@ -165,7 +165,7 @@ cdef class Tensor(TensorBase):
 
     def item(self):
         """The value of a one-element tensor as a Python scalar."""
-        return self.value.raw.item() if hasattr(self.value.raw, "item") else self.numpy().item()
+        return item_of(self)
 
     def tolist(self):
         """The values as nested Python lists."""
@@ -596,6 +596,7 @@ cdef class Tensor(TensorBase):
 
 
 share_deallocation(Tensor)
+set_tensor_type(Tensor)
 
 cdef object _backward = None
 
@@ -604,67 +605,6 @@ def set_backward(function):
     """Serve Tensor.backward by function(tensor, gradient, retain_graph, create_graph, inputs)."""
     global _backward
     _backward = function
-
-
-cdef object permute(Tensor t, tuple axes):
-    cdef Op op = named_op("permute_dims")
-    return apply_op(op, op.bind((t, axes), {}))
-
-
-cdef Tensor copied(Tensor t):
-    cdef Backend backend = <Backend>t.value.meta.ops
-    cdef Tensor out
-    cdef object raw = backend.clone(t.value.raw, t.value.raw)
-    out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
-    record(named_op("_copy"), (t,), out, backend)
-    return out
-
-
-cdef object one_element(Tensor t, str what):
-    if t.value.meta.size != 1:
-        raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape {t.shape}")
-    return t.item()
-
-
-cdef object to_numpy(object raw):
-    import numpy
-    if isinstance(raw, numpy.ndarray):
-        return raw
-    if hasattr(raw, "get") and type(raw).__module__.partition(".")[0] == "cupy":
-        return raw.get()
-    try:
-        return numpy.asarray(raw)
-    except (RuntimeError, TypeError, BufferError):
-        return numpy.from_dlpack(raw)
-
-
-cdef int refuse_conversion(Tensor t, str how) except -1:
-    if t.requires_grad:
-        raise TypeError(f"{how} of a tensor that requires grad would drop its gradient silently. Use t.numpy() (or "
-                        f"t.detach()) for the bare values, t.array for the raw array, or functions of "
-                        f"t.__array_namespace__() to stay differentiable")
-    return 0
-
-
-cdef str representation(Tensor t):
-    import numpy
-    cdef str text
-    cdef list parts
-    try:
-        text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
-    except Exception:
-        text = str(t.value.raw)
-    parts = [text]
-    if t.value.meta.device_key is not None:
-        parts.append(f"device={t.value.meta.device}")
-    plain = not t.value.meta.is_floating or str(t.value.meta.dtype) in ("float64", "complex128")
-    if not plain or t.value.meta.size == 0:
-        parts.append(f"dtype={t.value.meta.dtype}")
-    if t.grad_fn is not None:
-        parts.append(f"grad_fn=<{t.grad_fn_.name()}>")
-    elif t.tracked:
-        parts.append("requires_grad=True")
-    return f"Tensor({', '.join(parts)})"
 
 
 cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
@@ -692,22 +632,6 @@ cdef Tensor deepcopied(Tensor t, dict memo, bint deep):
 def unpickle(raw, bint requires_grad):
     """A leaf over an unpickled array."""
     return wrap_raw(raw, requires_grad)
-
-
-class RetainGrad:
-    """The hook behind Tensor.retain_grad: keeps the gradient in `.grad` of a Tensor that it holds weakly."""
-
-    def __init__(self, reference):
-        self.reference = reference
-
-    def __call__(self, grad):
-        cdef Tensor t = self.reference()
-        if t is None:
-            return
-        if t.grad_ is None:
-            t.grad_ = copied(<Tensor>grad)
-        else:
-            t.grad_ = binary(ADD, t.grad_, grad)
 
 
 # Making tensors
@@ -832,88 +756,6 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
     return asarray(apply_op(op, op.bind((parts,), {})), dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-# Gradients that are recorded themselves
-
-cdef class TensorOps(ArrayOps):
-    """ArrayOps of gradients that are Tensors (create_graph): every step is a recorded operation."""
-
-    cpdef GradMeta meta(self, object array):
-        return (<Tensor?>array).value.meta
-
-    cpdef bint matches(self, GradMeta meta, object grad) except -1:
-        cdef GradMeta m
-        if not isinstance(grad, Tensor):
-            return False
-        m = (<Tensor>grad).value.meta
-        if m is meta:
-            return True
-        return (m.ops is meta.ops and m.dtype == meta.dtype and m.device_key == meta.device_key
-                and m.shape_tuple() == meta.shape_tuple())
-
-    cpdef object conform(self, GradMeta meta, object grad, bint realify):
-        cdef Backend backend = <Backend>meta.ops
-        cdef Tensor t
-        cdef tuple shape, want
-        if not isinstance(grad, Tensor):
-            if type(grad) is backend.array_type:
-                grad = wrap(grad, backend)
-            else:
-                grad = wrap(backend.asarray(grad, None, meta.device), backend)
-        t = <Tensor>grad
-        if t.value.meta.ops is not backend:
-            raise InvalidGradient(f"expected an array of {backend.name} but got one of {t.value.meta.ops.name}")
-        shape, want = t.value.meta.shape_tuple(), meta.shape_tuple()
-        if shape != want:
-            lead = len(shape) - len(want)
-            if lead < 0 or any([b != 1 and a != b for a, b in zip(shape[lead:], want)]):
-                raise InvalidGradient(f"got {shape} but expected shape compatible with {want}")
-            axes = tuple(range(lead)) + tuple([lead + i for i, (a, b) in enumerate(zip(shape[lead:], want))
-                                               if b == 1 and a != 1])
-            if axes:
-                t = <Tensor>backend.graph_xp.sum(t, axis=axes, keepdims=True)
-            if t.value.meta.shape_tuple() != want:
-                t = <Tensor>backend.graph_xp.reshape(t, want)
-        if t.value.meta.is_complex and not meta.is_complex:
-            if not realify:
-                raise InvalidGradient(f"got a complex gradient of dtype {t.value.meta.dtype} for a real value of dtype "
-                                      f"{meta.dtype}; return its real part")
-            t = <Tensor>backend.graph_xp.real(t)
-        if t.value.meta.dtype != meta.dtype:
-            t = <Tensor>t.astype(meta.dtype)
-        if t.value.meta.device_key != meta.device_key:
-            if t.value.meta.ndim:
-                raise InvalidGradient(f"expected device {meta.device_key or 'cpu'} but got "
-                                      f"{t.value.meta.device_key or 'cpu'}")
-            t = <Tensor>t.to_device(meta.device if meta.device is not None else backend.host_device(t.value.raw))
-        return t
-
-    cpdef object add(self, object a, object b):
-        return binary(ADD, a, b)
-
-    cpdef object clone(self, object array, object like):
-        return copied(<Tensor>array)
-
-    cpdef bint has_nan(self, object grad) except -1:
-        return (<Tensor>grad).value.meta.ops.has_nan((<Tensor>grad).value.raw)
-
-    cpdef object zeros(self, GradMeta meta):
-        return wrap(meta.ops.zeros(meta), <Backend>meta.ops)
-
-    cpdef object ones(self, GradMeta meta):
-        return wrap(meta.ops.ones(meta), <Backend>meta.ops)
-
-    cpdef object from_user(self, object value):
-        if isinstance(value, Tensor):
-            return value
-        if registered(type(value)) is not None:
-            return wrap(value, registered(type(value)))
-        raise TypeError(f"expected a Tensor or an array, but got {type(value).__name__}")
-
-
-_recorded_ops = TensorOps("tensor")
-set_graph_ops(_recorded_ops)
-set_recorded_ops(_recorded_ops)
-set_tensor_type(Tensor)
 set_asarray(asarray)
 
 
@@ -936,19 +778,6 @@ def edge_of(t):
     """As gradient_edge, as an Edge."""
     node, nr = gradient_edge(t)
     return Edge(node, nr)
-
-
-def is_grad_enabled():
-    """Whether operations on this thread are recorded."""
-    return thread_state().grad_mode != 0
-
-
-def set_grad_mode(bint mode):
-    """Record operations on this thread or not; returns the previous setting."""
-    cdef ThreadState* ts = thread_state()
-    previous = ts.grad_mode != 0
-    ts.grad_mode = mode
-    return previous
 
 
 def increment_version(t):

@@ -24,7 +24,7 @@ cdef tuple _no_arguments = ()
 
 cdef class Backend(ArrayOps):
     """Backend(name, xp, array_type, mutable=True, runtime=None)
-    --
+--
 
     One array library: its raw namespace `xp`, the type of its arrays, and how the engine works with them.
 

@@ -319,11 +319,14 @@ def test_TM4_after_an_error_on_a_device_no_further_node_runs(ops):
 def test_TM4_a_node_that_ends_after_an_error_elsewhere_hands_nothing_on(ops):
     # dev1's node ends only when dev0's has failed: its three gradients must go nowhere and be kept nowhere.
     log, alive, tasks = [], [], []
+    started = threading.Event()
 
     def fail(g):
+        assert started.wait(LIMIT)
         raise ValueError("stop")
 
     def late(g):
+        started.set()
         task = engine.current_graph_task()
         waiting = threading.Event()
         for _ in range(LIMIT * 1000):

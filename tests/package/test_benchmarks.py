@@ -3,6 +3,7 @@ arraygrad agrees with it. No timing here."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ ROOT = str(Path(__file__).resolve().parents[2])
 if ROOT not in sys.path:
     sys.path.append(ROOT)
 
-from benchmarks import harness, table
+from benchmarks import harness, operations, table
 from benchmarks.libraries import Arraygrad, Autograd, Library, Plain
 from benchmarks.workload import Data, Workload
 from benchmarks.workloads import WORKLOADS
@@ -146,3 +147,24 @@ def test_verdict_compares_with_bar_and_moonshot(value, expected):
 def test_verdict_of_a_figure_that_should_be_high():
     assert table.verdict(1.7, 1.6, 1.8, higher=True) == "yes"
     assert table.verdict(1.5, 1.6, 1.8, higher=True) == "no"
+
+
+@pytest.mark.parametrize("name", operations.cases(4))
+def test_operation_gives_the_same_result_on_tensors_and_can_be_differentiated(name):
+    raw, tensor = operations.cases(4)[name]
+    y = tensor()
+    np.testing.assert_allclose(y.numpy(), raw(), rtol=1e-12)
+    y.backward(operations._ones_like(y))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no-such-row"], "no workload or figure begins with no-such-row; --list shows the names"),
+        (["--peers", "abacus", "softmax"], "peer 'abacus' is unknown"),
+    ],
+)
+def test_command_refuses_what_it_does_not_know(arguments, message):
+    done = subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.strip() == message

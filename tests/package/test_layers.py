@@ -16,7 +16,7 @@ NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
-ENGINE = {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.engine"}
+ENGINE = {f"engine.{name}" for name in ("arrayops", "node", "input_buffer", "hooks", "graph_task", "engine")}
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
@@ -24,7 +24,9 @@ MAY_IMPORT = {
     "engine.arrayops": set(),
     "engine.node": {"engine.arrayops"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
-    "engine.engine": {"engine.arrayops", "engine.node", "engine.input_buffer"},
+    "engine.hooks": {"engine.arrayops", "engine.node"},
+    "engine.graph_task": {"engine.arrayops", "engine.node", "engine.input_buffer"},
+    "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
     "ops": {"op", "ops"},
     # The tensor's own modules, each on the ones before it.
@@ -32,7 +34,9 @@ MAY_IMPORT = {
     "nodes": ENGINE | {"op", "value"},
     "apply": ENGINE | {"op", "value", "nodes"},
     "inplace": ENGINE | {"op", "value", "nodes", "apply"},
-    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace"},
+    "convert": ENGINE | {"op", "value", "nodes", "apply"},
+    "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
+    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
@@ -54,7 +58,7 @@ def room_of(module: str) -> str:
     first = parts[0]
     if first == "engine":
         return ".".join(parts[:2])
-    if first in ("_version", "op", "ops", "value", "nodes", "apply", "inplace", "tensor", "backends"):
+    if first in ("_version", "op", "ops", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "tensor", "backends"):
         return first
     if first in ("_bind", "_methods", "_protocols") or first.startswith("_numpy_"):
         return "_bind"

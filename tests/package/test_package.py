@@ -55,6 +55,13 @@ def test_wheel_holds_every_module_stub_and_declaration():
     assert [name for name in [*wanted, "arraygrad/py.typed"] if name not in files] == []
 
 
+def test_wheel_holds_the_models_of_the_demo():
+    files = set(installed_files())
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        assert f"arraygrad/_examples/{path.name}" in files
+        assert (Path(arraygrad.__file__).parent / "_examples" / path.name).read_text() == path.read_text()
+
+
 def test_wheel_holds_no_sources_of_the_build():
     assert [name for name in installed_files() if name.endswith((".pyx", ".cpp", ".c", ".o"))] == []
 

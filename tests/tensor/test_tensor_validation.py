@@ -262,12 +262,15 @@ def test_ER8_an_interrupt_is_seen_during_built_in_nodes():
     y = x
     for _ in range(200_000):
         y = -y
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGALRM, before)  # the alarm does what Ctrl-C does
-    try:
+
+    def run():
         signal.setitimer(signal.ITIMER_REAL, 0.005)
+        y.backward()
+
+    signal.signal(signal.SIGALRM, signal.default_int_handler)  # the alarm does what Ctrl-C does
+    try:
         with pytest.raises(KeyboardInterrupt):
-            y.backward()
+            run()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

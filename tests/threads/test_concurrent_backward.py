@@ -48,6 +48,19 @@ def test_AG10_accumulation_into_one_leaf_loses_no_update(together):
     np.testing.assert_array_equal(x.grad.numpy(), np.full(50, rounds * sum(range(1, THREADS + 1))))
 
 
+def test_AG10_large_arrays_lose_no_update(together):
+    # Large enough that the additions themselves run without the GIL.
+    x = leaf(np.zeros(300_000))
+    rounds = 20
+
+    def work(i):
+        for _ in range(rounds):
+            (x * float(i + 1)).sum().backward()
+
+    together(work, THREADS)
+    assert np.unique(x.grad.numpy()).tolist() == [rounds * sum(range(1, THREADS + 1))]
+
+
 def test_AG10_the_first_gradients_of_a_leaf_lose_no_update(together):
     # Every round starts without .grad: all threads want to be the one that sets it.
     for _ in range(50):

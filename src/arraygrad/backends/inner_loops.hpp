@@ -142,24 +142,23 @@ static inline int run_rows(const LoopSet* s, int slot, char* a, char* b, bool fi
 }
 
 // Sums of a dense array of `outer` times `inner` elements by numpy.add's loop, in numpy.add.reduce's order: over the
-// rows (`leading`, result of `inner` elements), or within each row (pairwise, result of `outer` elements).
+// rows (`leading`, result of `inner` elements), or within each row (pairwise, result of `outer` elements). Both begin
+// with `start`, one element.
 static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t outer, std::ptrdiff_t inner,
-                          bool leading) {
+                          bool leading, char* start) {
     const std::ptrdiff_t item = item_size(slot), row = inner * item;
     fp_begin();
     if (leading) {
-        std::ptrdiff_t steps[3] = {item, item, item};
-        std::memcpy(out, x, row);
-        for (std::ptrdiff_t i = 1; i < outer; i++) {
-            char* args[3] = {out, x + i * row, out};
-            s->fn[slot](args, &inner, steps, s->data[slot]);
+        std::ptrdiff_t first[3] = {0, item, item}, next[3] = {item, item, item};
+        for (std::ptrdiff_t i = 0; i < outer; i++) {
+            char* args[3] = {i ? out : start, x + i * row, out};
+            s->fn[slot](args, &inner, i ? next : first, s->data[slot]);
         }
     } else {
         std::ptrdiff_t steps[3] = {0, item, 0};
         for (std::ptrdiff_t i = 0; i < outer; i++) {
             char* sum = out + i * item;
-            if (slot == SLOT_F64) *(double*)sum = -0.0;     // the only start that leaves a sum of negative zeros
-            else *(float*)sum = -0.0f;
+            std::memcpy(sum, start, item);
             char* args[3] = {sum, x + i * row, sum};
             s->fn[slot](args, &inner, steps, s->data[slot]);
         }

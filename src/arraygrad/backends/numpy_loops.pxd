@@ -41,7 +41,7 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
     int run_rows(const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
                  Py_ssize_t inner) noexcept
     int run_sum(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t outer, Py_ssize_t inner,
-                bint leading) noexcept
+                bint leading, char* start) noexcept
     bint any_nan[T](const T* x, Py_ssize_t n) noexcept
 
 cdef enum:

@@ -80,6 +80,8 @@ cdef bint _fast = True
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
 cdef dict _set_index = {}
+# What NumPy begins a sum with: the sum of -0.0 alone is 0.0 or -0.0.
+cdef double _sum_start = np.add.reduce(np.array([-0.0]))
 
 
 def set_fast_paths(bint mode):
@@ -452,6 +454,9 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     cdef int slot = dense_slot(a), nd = PyArray_NDIM(a), i, k = 0, errors
     cdef bint in_rows
     cdef unsigned long long leading
+    cdef double start64 = _sum_start
+    cdef float start32 = <float>_sum_start
+    cdef void* start = <void*>&start64 if slot == SLOT_F64 else <void*>&start32
     if slot < 0 or slot > SLOT_F64 or n == 0 or mask == 0 or loops.fn[slot] == NULL:
         return None
     in_rows = PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS != 0
@@ -482,10 +487,12 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
             k += 1
     result = <ndarray>PyArray_EMPTY(k, dims, type_of_slot(slot), 0)
     if n < NOGIL_SIZE:
-        errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0)
+        errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0,
+                         <char*>start)
     else:
         with nogil:
-            errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0)
+            errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0,
+                             <char*>start)
     if errors:
         report("reduce", errors)
     return result

@@ -273,3 +273,10 @@ def try_loop(NumpyOps backend, Op op, *operands):
     else:
         out = backend.binary(op, operands[0], operands[1], &flags)
     return out, flags & NODE_FAST != 0
+
+
+def try_call(Op op, tuple args):
+    """The result of an operation by compiled forward for raw parameters in order, or None: declined, or none there."""
+    if op.fast_kind != KIND_CALL or not fast_enabled():
+        return None
+    return (<forward_ptr>op.loops)(args)

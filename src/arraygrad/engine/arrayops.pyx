@@ -8,7 +8,7 @@ class InvalidGradient(RuntimeError):
 
 cdef class GradMeta:
     """GradMeta(ops, shape, dtype, device=None, device_key=None, stream=None, is_complex=False, is_floating=True)
-    --
+--
 
     Shape, dtype and device of one input of a node: what a gradient that arrives there must look like.
 
@@ -100,7 +100,7 @@ def _abstract(ops, what):
 
 cdef class ArrayOps:
     """ArrayOps(name, runtime=None)
-    --
+--
 
     What the engine asks of arrays; one instance serves one backend. A subclass defines meta, matches, conform, add
     and clone; the other methods have defaults that are right, if slow, for arrays that are never shared or written.

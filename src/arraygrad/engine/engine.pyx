@@ -1,5 +1,5 @@
 # One execution of the graph: ready queues, graph tasks, the loop that drives them, device threads.
-# May import: engine.arrayops, engine.node, engine.input_buffer. Knows no array and no operation.
+# May import: every other room of engine. Knows no array and no operation.
 import atexit
 import os
 import threading
@@ -7,7 +7,6 @@ import threading
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
-from cython.operator cimport dereference
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, UINT64_MAX
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport make_shared, shared_ptr
@@ -15,16 +14,26 @@ from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport (
-    Edge, Frame, Node, NodeHooks, PyNode, ThreadState, thread_state,
-    NODE_ACCUMULATE, NODE_PYTHON, NODE_REALIFY, NODE_SAVES,
+    Edge, Frame, Node, ThreadState, thread_state,
+    NODE_REALIFY, NODE_SAVES,
     RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED,
 )
+from arraygrad.engine.graph_task cimport (
+    CReadyQueue, DEPTH_EMPTY, DEPTH_SHUTDOWN, GraphTask, NodeState, NodeTask, begin_run, compute_dependencies, end_run,
+    init_to_execute, local_queue, run_flags, set_run_flags, side_state, sweep,
+)
+from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
 from arraygrad.engine.input_buffer cimport InputBuffer, accumulate
 
+import arraygrad.engine.graph_task as _graph_task
 from arraygrad.engine.arrayops import InvalidGradient
+from arraygrad.engine.graph_task import (
+    ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback, set_multithreading, will_execute,
+)
+
+globals()["GraphTask"] = _graph_task.GraphTask      # a C type above; Python code imports it from here too
 
 cdef enum:
-    RUN_VISITED = 64        # exec_info: the search for needed nodes has been here
     # Ctrl-C is looked for after this many nodes: a node costs about 1 us, so well within 50 ms of Python time.
     SIGNAL_INTERVAL = 256
     # A waiting thread wakes up this often to let Ctrl-C through.
@@ -32,8 +41,6 @@ cdef enum:
     # Seconds to wait at exit for device threads that are still computing (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT's default).
     SHUTDOWN_SECONDS = 10
 
-cdef atomic[int64_t] _task_ids
-cdef vector[int64_t] _live             # ids of the runs in progress, in order of start; guarded by the GIL
 cdef ArrayOps _graph_ops = None        # operations on recorded gradients, registered by the tensor module
 cdef object _devices_lock = threading.Lock()
 cdef dict _devices = {}                # device key -> DeviceThread; changed under _devices_lock
@@ -43,192 +50,6 @@ def set_graph_ops(ArrayOps ops):
     """Register the operations on gradients that are recorded themselves (create_graph)."""
     global _graph_ops
     _graph_ops = ops
-
-
-cdef bint _is_live(int64_t task_id) noexcept:
-    cdef size_t i
-    for i in range(_live.size()):
-        if _live[i] == task_id:
-            return True
-    return False
-
-
-cdef class GraphTask:
-    """One call of backward() or grad(): what is wanted, what has been computed, what is outstanding."""
-
-    @property
-    def outstanding_tasks(self):
-        """Tasks of this run that are queued or running."""
-        return self.outstanding.load()
-
-    @property
-    def exec_info_empty(self):
-        """Whether everything reachable runs (a plain backward())."""
-        return not self.has_exec_info
-
-
-# Note [Stamps]
-# ~~~~~~~~~~~~~
-# PyTorch builds three hash maps per run (dependencies, not-ready buffers, exec info). Here that state stands in the node
-# itself, valid where `node.stamp` is the run's id; ids are never reused, so nothing has to be cleared after a run.
-# (1) A run claims each node it can reach when it counts dependencies. A stamp of a run that is over is simply replaced.
-# (2) A node stamped by another run that is still going on (a nested backward through the same graph, or a second
-#     thread's) keeps that stamp, and the later run keeps its own state for it in GraphTask.side.
-# (3) A failed run leaves gradients in nodes that never ran; `_sweep` takes them out before the error is raised.
-# Guarded by test_CD1_*, test_ER7_* and the tests with two runs on one graph.
-cdef class NodeState:
-    pass
-
-
-cdef bint _claim(GraphTask task, Node node) except -1:
-    """Prepare `node` for the run; True the first time."""
-    cdef NodeState st
-    if node.stamp == <uint64_t>task.id:
-        return False
-    if node.stamp != 0 and _live.size() > 1 and _is_live(<int64_t>node.stamp):
-        if task.side is None:                                   # (2)
-            task.side = {}
-        elif id(node) in task.side:
-            return False
-        st = NodeState.__new__(NodeState)
-        task.side[id(node)] = st
-    else:                                                       # (1)
-        node.stamp = <uint64_t>task.id
-        node.deps = 0
-        node.rflags = 0
-        if node.g0 is not None:
-            node.g0 = None
-    if not task.shared and node.meta is not None:
-        if type(node.meta) is GradMeta:
-            if (<GradMeta>node.meta).device_key is not None:
-                task.shared = True
-        elif node.device_key() is not None:
-            task.shared = True
-    return True
-
-
-cdef inline NodeState _side(GraphTask task, Node node):
-    if task.side is None:
-        return None
-    return task.side.get(id(node))
-
-
-cdef inline uint32_t _rflags(GraphTask task, Node node):
-    cdef NodeState st
-    if node.stamp == <uint64_t>task.id:
-        return node.rflags
-    st = _side(task, node)
-    return 0 if st is None else st.rflags
-
-
-cdef inline int _set_rflags(GraphTask task, Node node, uint32_t bits) except -1:
-    """Set bits; returns 0 without effect where the run does not reach the node."""
-    cdef NodeState st
-    if node.stamp == <uint64_t>task.id:
-        node.rflags |= bits
-        return 1
-    st = _side(task, node)
-    if st is None:
-        return 0
-    st.rflags |= bits
-    return 1
-
-
-cdef int _compute_dependencies(GraphTask task, Node root, uint32_t min_topo) except -1:
-    """Count, for every reachable node, the edges that arrive at it. Nodes below min_topo are not expanded."""
-    cdef vector[PyObject*] stack
-    cdef Node node, child
-    cdef NodeState st
-    cdef Py_ssize_t i
-    _claim(task, root)
-    stack.push_back(<PyObject*>root)
-    while stack.size():
-        node = <Node>stack.back()
-        stack.pop_back()
-        if task.nodes is not None:
-            task.nodes.add(node)
-        if node.topo < min_topo:
-            continue
-        for i in range(node.n_edges):
-            child = node.edge_node(i)
-            if child is None:
-                continue
-            if _claim(task, child):
-                stack.push_back(<PyObject*>child)
-            if child.stamp == <uint64_t>task.id:
-                child.deps += 1
-            else:
-                st = _side(task, child)
-                st.deps += 1
-    return 0
-
-
-cdef int _init_to_execute(GraphTask task, Node root, list inputs, bint accumulate_grad, uint32_t min_topo) except -1:
-    """Mark what has to run for the requested inputs: captures, and every node on a path to one. Iterative."""
-    cdef vector[PyObject*] nodes
-    cdef vector[Py_ssize_t] at
-    cdef Node node, child
-    cdef Edge edge
-    cdef Py_ssize_t i, k
-    cdef bint descended
-    task.has_exec_info = True
-    task.captured = [None] * len(inputs)
-    if not accumulate_grad:
-        task.captures = {}
-    for k in range(len(inputs)):
-        edge = <Edge>inputs[k]
-        if accumulate_grad:
-            _set_rflags(task, edge.node, RUN_NEEDED)
-        elif _set_rflags(task, edge.node, RUN_CAPTURE):
-            task.captures.setdefault(edge.node, []).append((edge.input_nr, k))
-    _set_rflags(task, root, RUN_VISITED)
-    nodes.push_back(<PyObject*>root)
-    at.push_back(0)
-    while nodes.size():
-        node = <Node>nodes.back()
-        i = at.back()
-        descended = False
-        if node.topo >= min_topo:
-            while i < node.n_edges:
-                child = node.edge_node(i)
-                i += 1
-                if child is None:
-                    continue
-                if not _rflags(task, child) & RUN_VISITED:
-                    _set_rflags(task, child, RUN_VISITED)
-                    at[at.size() - 1] = i - 1       # look at this child's verdict when it is known
-                    nodes.push_back(<PyObject*>child)
-                    at.push_back(0)
-                    descended = True
-                    break
-                if _rflags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
-                    _set_rflags(task, node, RUN_NEEDED)
-        if not descended:
-            nodes.pop_back()
-            at.pop_back()
-    return 0
-
-
-cdef int _sweep(GraphTask task, Node root) except -1:
-    """Drop what a failed run left in nodes (Note [Stamps], 3)."""
-    cdef vector[PyObject*] stack
-    cdef Node node, child
-    cdef Py_ssize_t i
-    task.side = None
-    if root.stamp != <uint64_t>task.id:
-        return 0
-    root.stamp = 0
-    stack.push_back(<PyObject*>root)
-    while stack.size():
-        node = <Node>stack.back()
-        stack.pop_back()
-        node.g0 = None
-        for i in range(node.n_edges):
-            child = node.edge_node(i)
-            if child is not None and child.stamp == <uint64_t>task.id:
-                child.stamp = 0
-                stack.push_back(<PyObject*>child)
-    return 0
 
 
 # Queues
@@ -266,130 +87,6 @@ cdef int _wake(GraphTask task) except -1:
     return 0
 
 
-# Hooks
-
-cdef str _hook_name(object hook):
-    return getattr(hook, "__name__", type(hook).__name__)
-
-
-cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object result):
-    """The engine's form of what a hook returned in place of gradient `old`."""
-    cdef GradMeta a, b
-    if result is None:
-        return old
-    if old is None:
-        raise RuntimeError("can't replace a None gradient with a non-None value")
-    if ops is None:
-        return result
-    try:
-        new = ops.from_user(result)
-    except TypeError as error:
-        raise TypeError(f"expected Tensor, but hook returned '{type(result).__name__}' "
-                        f"(hook '{_hook_name(hook)}')") from error
-    a = ops.meta(old)
-    b = ops.meta(new)
-    if a.shape_tuple() != b.shape_tuple():
-        raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the size of value "
-                           f"(was {a.shape_tuple()} got {b.shape_tuple()})")
-    if a.dtype != b.dtype:
-        raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the type of value (was {a.dtype} got {b.dtype})")
-    return new
-
-
-cdef inline ArrayOps _ops_at(GraphTask task, Node node, Py_ssize_t i):
-    cdef GradMeta m
-    if task.graph_ops is not None:
-        return task.graph_ops
-    m = node.meta_at(i)
-    return None if m is None else m.ops
-
-
-cdef inline object _shown(ArrayOps ops, object grad):
-    return grad if grad is None or ops is None else ops.to_user(grad)
-
-
-cdef int _set_input(Frame f, Py_ssize_t i, object grad) except -1:
-    if f.grads is None:
-        f.grad = grad
-    else:
-        f.grads[i] = grad
-    return 0
-
-
-cdef int _tensor_hooks(GraphTask task, Node node, Frame f) except -1:
-    """Tensor pre-hooks in order of registration, then retains_grad hooks."""
-    cdef NodeHooks hooks = node.hooks
-    cdef ArrayOps ops
-    if hooks.tensor_pre:
-        for nr, hook in list(hooks.tensor_pre.values()):
-            ops = _ops_at(task, node, nr)
-            old = f.input(nr)
-            f.owned = False
-            new = _checked_hook_result(ops, hook, old, hook(_shown(ops, old)))
-            if new is not old:
-                _set_input(f, nr, new)
-    if hooks.retains:
-        for nr, hook in list(hooks.retains.items()):
-            old = f.input(nr)
-            if old is not None:
-                f.owned = False
-                hook(_shown(_ops_at(task, node, nr), old))
-    return 0
-
-
-cdef int _pre_hooks(GraphTask task, Node node, Frame f) except -1:
-    cdef Py_ssize_t i
-    f.owned = False
-    for hook in list(node.hooks.pre.values()):
-        shown = tuple([_shown(_ops_at(task, node, i), f.input(i)) for i in range(node.n_inputs)])
-        result = hook(shown)
-        if result is None:
-            continue
-        _check_tuple(hook, result, node.n_inputs)
-        for i in range(node.n_inputs):
-            old = f.input(i)
-            if result[i] is not shown[i]:
-                _set_input(f, i, _checked_hook_result(_ops_at(task, node, i), hook, old, result[i])
-                           if result[i] is not None else None)
-    return 0
-
-
-cdef int _check_tuple(object hook, object result, Py_ssize_t n) except -1:
-    if not isinstance(result, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}' (hook '{_hook_name(hook)}')")
-    if len(result) != n:
-        raise RuntimeError(f"hook '{_hook_name(hook)}' has returned an incorrect number of values "
-                           f"(got {len(result)}, but expected {n})")
-    return 0
-
-
-cdef ArrayOps _edge_ops(GraphTask task, Node node, Py_ssize_t i):
-    cdef Node child = node.edge_node(i)
-    if task.graph_ops is not None:
-        return task.graph_ops
-    if child is None:
-        return _ops_at(task, node, 0)
-    return _ops_at(task, child, node.edge_nr(i))
-
-
-cdef int _post_hooks(GraphTask task, Node node, Frame f, tuple grad_outputs, bint fresh) except -1:
-    """Node post-hooks; a hook added while the node was already running sees no grad_outputs."""
-    cdef Py_ssize_t i, n = node.n_edges
-    f.out_owned = 0
-    for hook in list(node.hooks.post.values()):
-        shown = tuple([_shown(_edge_ops(task, node, i), f.out(i)) for i in range(n)])
-        result = hook(shown, grad_outputs)
-        if result is None:
-            continue
-        _check_tuple(hook, result, n)
-        for i in range(n):
-            if result[i] is None:
-                f.set_out(i, None)
-            elif result[i] is not shown[i]:
-                f.set_out(i, _checked_hook_result(_edge_ops(task, node, i), hook, f.out(i), result[i]))
-    return 0
-
-
 # The run
 
 cdef str _invalid(Node node, Py_ssize_t i, object error):
@@ -405,7 +102,7 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
     if child.stamp == <uint64_t>task.id:
         rflags = child.rflags
     else:
-        st = _side(task, child)
+        st = side_state(task, child)
         if st is None:
             raise RuntimeError(f"dependency not found for {child.name()}")
         rflags = st.rflags
@@ -483,7 +180,7 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         buf = node.g0
         node.g0 = None
     else:
-        st = _side(task, node)
+        st = side_state(task, node)
         if st is None:
             raise RuntimeError(f"dependency not found for {node.name()}")
         rflags = st.rflags
@@ -506,7 +203,7 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
     buf = None
     # hooks and captures
     if node.hooks is not None:
-        _tensor_hooks(task, node, f)
+        run_tensor_hooks(task.graph_ops, node, f)
     f.needs = UINT64_MAX
     if task.has_exec_info:
         if rflags & RUN_CAPTURE:
@@ -518,22 +215,22 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         f.needs = 0
         for i in range(node.n_edges):
             child = node.edge_node(i)
-            if child is not None and _rflags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+            if child is not None and run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
                 f.needs |= <uint64_t>1 << (i if i < 63 else 63)
     if node.hooks is not None:
         if node.hooks.pre:
-            _pre_hooks(task, node, f)
+            run_pre_hooks(task.graph_ops, node, f)
         if node.hooks.post:
             post_before = set(node.hooks.post)
             f.owned = False
-        grad_outputs = tuple([_shown(_ops_at(task, node, i), f.input(i)) for i in range(node.n_inputs)])
+        grad_outputs = tuple([shown_to_user(ops_at(task.graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
     # the node
     node.apply(f)
     f.grad = None
     f.grads = None
     if node.hooks is not None and node.hooks.post:
         _check_outs(task, node, f)
-        _post_hooks(task, node, f, grad_outputs if post_before is not None else (), False)
+        run_post_hooks(task.graph_ops, node, f, grad_outputs if post_before is not None else ())
     grad_outputs = None
     if not task.keep_graph and node.flags & NODE_SAVES:
         node.release()
@@ -817,7 +514,6 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     cdef Py_ssize_t i
     cdef object grad
     cdef Frame f
-    cdef size_t k
     if len(roots) != len(grads):
         raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
     if not roots:
@@ -830,7 +526,6 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         grads[i] = _root_gradient(edge, grads[i], graph_ops, i)
     task = GraphTask.__new__(GraphTask)
-    task.id = _task_ids.fetch_add(1) + 1
     task.keep_graph = keep_graph
     task.create_graph = create_graph
     task.accumulate_grad = accumulate_grad
@@ -856,13 +551,13 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             edge = <Edge?>e
             if edge.node.topo < min_topo:
                 min_topo = edge.node.topo
-    _live.push_back(task.id)
+    task.id = begin_run()
     try:
-        _compute_dependencies(task, root, min_topo)
+        compute_dependencies(task, root, min_topo)
         if inputs:
-            _init_to_execute(task, root, list(inputs), accumulate_grad, min_topo)
+            init_to_execute(task, root, list(inputs), accumulate_grad, min_topo)
             if len(roots) > 1:
-                _set_rflags(task, root, RUN_NEEDED)
+                set_run_flags(task, root, RUN_NEEDED)
         if task.shared and task.multithreading:
             _start_devices(task, root)
             task.queue.get().share()
@@ -882,13 +577,10 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             if task.shared and task.multithreading:
                 task.queue.get().unshare()
     finally:
-        for k in range(_live.size()):
-            if _live[k] == task.id:
-                _live.erase(_live.begin() + k)
-                break
+        end_run(task.id)
         if not task.completed or task.has_error:
             task.completed = True
-            _sweep(task, root)
+            sweep(task, root)
     if task.has_error:
         error = task.error
         task.error = None
@@ -926,7 +618,7 @@ cdef int _put_root(GraphTask task, Node root, int nr, object grad) except -1:
         if root.stamp == <uint64_t>task.id:
             root.g0 = buf
         else:
-            st = _side(task, root)
+            st = side_state(task, root)
             st.g0 = buf
     else:
         root.g0 = grad
@@ -1002,7 +694,7 @@ cdef int _start_devices(GraphTask task, Node root) except -1:
         for i in range(node.n_edges):
             child = node.edge_node(i)
             if child is not None and child not in seen and (
-                    child.stamp == <uint64_t>task.id or _side(task, child) is not None):
+                    child.stamp == <uint64_t>task.id or side_state(task, child) is not None):
                 seen.add(child)
                 stack.push_back(<PyObject*>child)
     if _pid != os.getpid() and _devices:
@@ -1061,103 +753,6 @@ def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_gr
     if ops is None and create_graph:
         ops = _graph_ops
     return _run(list(roots), list(grads), keep_graph, create_graph, accumulate_grad, inputs, ops)
-
-
-def current_graph_task_id():
-    """Id of the run whose node, hook or callback this code belongs to; -1 outside of backward."""
-    return thread_state().task_id
-
-
-def current_node():
-    """The node being evaluated on this thread, None outside of backward."""
-    cdef ThreadState* ts = thread_state()
-    return None if ts.node == NULL else <object>ts.node
-
-
-def current_graph_task():
-    """The running GraphTask on this thread, None outside of backward."""
-    cdef ThreadState* ts = thread_state()
-    return None if ts.task == NULL else <object>ts.task
-
-
-def queue_callback(callback):
-    """Call `callback()` once all nodes of the running backward are done, before it returns.
-
-    Raises
-    ------
-    RuntimeError
-        Outside of backward.
-    """
-    cdef ThreadState* ts = thread_state()
-    cdef GraphTask task
-    if ts.task == NULL:
-        raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    task = <GraphTask>ts.task
-    if task.callbacks is None:
-        task.callbacks = []
-    task.callbacks.append(callback)
-
-
-def will_execute(Node node):
-    """Whether the running backward will execute `node`."""
-    cdef ThreadState* ts = thread_state()
-    cdef GraphTask task
-    if ts.task == NULL:
-        raise RuntimeError("will_execute should only be called during the backward pass")
-    task = <GraphTask>ts.task
-    if not (node.stamp == <uint64_t>task.id or _side(task, node) is not None):
-        return False
-    if not task.has_exec_info:
-        return True
-    if _rflags(task, node) & RUN_CAPTURE and node.flags & NODE_ACCUMULATE:
-        raise RuntimeError("A leaf node was passed to will_execute but we are currently running autograd.grad(). "
-                           "This is currently not supported.")
-    return bool(_rflags(task, node) & RUN_NEEDED)
-
-
-def set_multithreading(bint mode):
-    """Whether this thread's backward calls use device threads; returns the previous setting."""
-    cdef ThreadState* ts = thread_state()
-    previous = ts.multithreading
-    ts.multithreading = mode
-    return bool(previous)
-
-
-cdef class ReadyQueue:
-    """A ready queue by itself, to test and to show its order."""
-    cdef shared_ptr[CReadyQueue] queue
-    cdef dict tags
-
-    def __init__(self):
-        self.queue = make_shared[CReadyQueue]()
-        self.tags = {}
-
-    def push_for_test(self, depth, seq, *, shutdown=False, empty=False, dead=False, tag=None):
-        """Push a task; `pop_for_test` returns its tag."""
-        cdef NodeTask t
-        t.depth = DEPTH_SHUTDOWN if shutdown else DEPTH_EMPTY if empty else DEPTH_DEAD if dead else depth
-        t.seq = seq
-        t.task = <PyObject*>tag
-        t.node = NULL
-        Py_INCREF(tag)
-        self.queue.get().push(t)
-
-    def pop_for_test(self):
-        """Pop the next task; raises IndexError if there is none."""
-        cdef NodeTask t
-        if not self.queue.get().try_pop(&t):
-            raise IndexError("the queue is empty")
-        tag = <object>t.task
-        Py_DECREF(tag)
-        return tag
-
-    def __len__(self):
-        return self.queue.get().size()
-
-    def __dealloc__(self):
-        cdef NodeTask t
-        while self.queue.get() != NULL and self.queue.get().try_pop(&t):
-            Py_XDECREF(t.task)
 
 
 def queued_tasks():

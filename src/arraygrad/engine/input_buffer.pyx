@@ -21,7 +21,7 @@ cdef object accumulate(ArrayOps ops, object held, bint held_owned, object grad, 
 
 cdef class InputBuffer:
     """InputBuffer(n)
-    --
+--
 
     One slot per input of a node, empty at first. Used for nodes with several inputs; a single input has its slot in
     the node itself.

@@ -83,7 +83,7 @@ cdef class Node:
     cdef object __weakref__
     cdef Node e0                        # next edges 0 and 1; further ones in `more`
     cdef Node e1
-    cdef tuple more                     # (node2, nr2, node3, nr3, ...)
+    cdef list more                      # [node2, nr2, node3, nr3, ...]
     cdef object meta                    # GradMeta of input 0, or a tuple of GradMeta/None, one per input
     cdef NodeHooks hooks                # None until the first hook or metadata
     cdef uint64_t seq

@@ -81,6 +81,19 @@ def is_debug_build():
     return bool(AG_DEBUG)
 
 
+def is_grad_enabled():
+    """Whether operations on this thread are recorded."""
+    return thread_state().grad_mode != 0
+
+
+def set_grad_mode(bint mode):
+    """Record operations on this thread or not; returns the previous setting."""
+    cdef ThreadState* ts = thread_state()
+    previous = ts.grad_mode != 0
+    ts.grad_mode = mode
+    return previous
+
+
 cdef class Frame:
     """Gradients on their way into and out of one call of Node.apply."""
 
@@ -128,7 +141,7 @@ cdef class Frame:
 @cython.final
 cdef class Edge:
     """Edge(node, input_nr)
-    --
+--
 
     An arrow of the graph: input `input_nr` of `node`. An edge without a node leads nowhere.
     """
@@ -341,7 +354,10 @@ cdef class Node:
             self.e1 = node
             self.n1 = input_nr
         else:
-            self.more = (() if self.more is None else self.more) + (node, input_nr)
+            if self.more is None:
+                self.more = []
+            self.more.append(node)
+            self.more.append(input_nr)
         self.n_edges = i + 1
         if node is not None:
             node.flags |= NODE_HAS_PARENT
@@ -399,7 +415,7 @@ cdef object apply_by_hand(Node node, tuple grads):
 
 cdef class PyNode(Node):
     """PyNode(name, fn, edges=(), metas=(None,), release=None)
-    --
+--
 
     A node whose `fn(*grads)` is a Python function returning one gradient per edge (one alone need not be a tuple).
 

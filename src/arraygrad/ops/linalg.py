@@ -101,11 +101,12 @@ general(
     "pinv",
     "x, /, *, rtol=None",
     x=_solvers.pinv,
+    rtol=lambda xp, rtol_shape, rtol_dtype, rtol_device: xp.zeros(rtol_shape, dtype=rtol_dtype, device=rtol_device),
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.pinv",),
     doc="Moore-Penrose pseudo-inverses of matrices (..., m, n), singular values below rtol times the largest taken for "
-    "zero. The rank is taken as locally constant (Golub and Pereyra 1973).",
+    "zero. The rank is taken as locally constant (Golub and Pereyra 1973): the gradient of rtol is zero.",
 )
 nondifferentiable(
     "matrix_rank",

@@ -1,24 +1,41 @@
 """Set functions. The distinct values are a gather from x, the first of equal elements; everything else is integers.
 
-May import: ops.kinds. Rules use only the standard and the table's internal operations.
+May import: ops.kinds, ops._helpers. Rules use only the standard and the table's internal operations.
 """
 
 import math
 
+from arraygrad.ops._helpers import device_of
 from arraygrad.ops.kinds import general, nondifferentiable
 
 
+def _first_indices(xp, inverse, number):
+    """Where each of `number` distinct values occurs first, from the index of every element's value."""
+    inverse = xp.reshape(inverse, (-1,))
+    order = xp.argsort(inverse, stable=True)
+    values = xp.arange(number, dtype=inverse.dtype, device=device_of(inverse))
+    return xp.take(order, xp.searchsorted(xp.take(inverse, order), values))
+
+
 def _scatter_values(xp, g, x):
+    """g, one for each distinct value, at the place where that occurs first."""
     if g is None:
         return None
-    first = xp.unique_all(x).indices
-    flat = xp._take_adjoint(g, xp.reshape(first, (-1,)), (math.prod(x.shape),), 0)
-    return xp.reshape(flat, x.shape)
+    first = _first_indices(xp, xp.unique_inverse(x).inverse_indices, g.shape[0])
+    return xp.reshape(xp._take_adjoint(g, first, (math.prod(x.shape),), 0), x.shape)
 
 
 def _unique_values(xp, x):
-    # some libraries return unique_values unsorted; the rule needs the order of unique_all
-    return xp.unique_all(x).values
+    # some libraries return unique_values unsorted; the rule needs the order of unique_inverse
+    return xp.unique_inverse(x).values
+
+
+def _unique_all(xp, x):
+    try:
+        return xp.unique_all(x)
+    except NotImplementedError:  # PyTorch
+        values, inverse = xp.unique_inverse(x)
+        return values, _first_indices(xp, inverse, values.shape[0]), inverse, xp.unique_counts(x).counts
 
 
 _DISTINCT = "The distinct elements of x, in the order of `unique_all`. Equal elements: the first gets the gradient."
@@ -53,6 +70,7 @@ general(
 general(
     "unique_all",
     "x, /",
+    forward=_unique_all,
     x=lambda xp, g, x: _scatter_values(xp, g[0], x),
     holomorphic=False,
     results=("values", "indices", "inverse_indices", "counts"),

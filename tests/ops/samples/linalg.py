@@ -96,6 +96,7 @@ SAMPLES = {
         case("complex", _f("pinv"), cplx(3, 2)),
         case("rtol", _f("pinv", rtol=1e-8), real(3, 2)),
         case("array rtol", lambda xp, x: xp.linalg.pinv(x, rtol=xp.asarray([1e-8, 1e-9])), real(2, 3, 2)),
+        case("differentiable rtol", lambda xp, x, r: xp.linalg.pinv(x, rtol=r), real(2, 3, 2), real(2) * 1e-3),
     ],
     "cholesky": [
         case(f"{label}, upper={upper}", lambda xp, x, u=upper: xp.linalg.cholesky(positive(xp, x), upper=u), x)

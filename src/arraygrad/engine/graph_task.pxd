@@ -59,3 +59,13 @@ cdef class GraphTask:
     cdef dict side                      # id(node) -> NodeState, for nodes stamped by another live run
     cdef list callbacks
     cdef readonly set nodes             # nodes in the graph, kept only when asked for
+
+
+cdef int64_t begin_run() except -1
+cdef int end_run(int64_t task_id) except -1
+cdef NodeState side_state(GraphTask task, Node node)
+cdef uint32_t run_flags(GraphTask task, Node node)
+cdef int set_run_flags(GraphTask task, Node node, uint32_t bits) except -1
+cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) except -1
+cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate_grad, uint32_t min_topo) except -1
+cdef int sweep(GraphTask task, Node root) except -1

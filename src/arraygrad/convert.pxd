@@ -1,0 +1,8 @@
+# May cimport: value.
+from arraygrad.value cimport TensorBase
+
+cdef object item_of(TensorBase t)
+cdef object one_element(TensorBase t, str what)
+cdef object to_numpy(object raw)
+cdef int refuse_conversion(TensorBase t, str how) except -1
+cdef str representation(TensorBase t)

@@ -1,0 +1,61 @@
+# Values out of a Tensor: Python scalars, NumPy arrays, text.
+# May import: engine.*, op, value, nodes, apply.
+from arraygrad.apply cimport refresh
+from arraygrad.value cimport TensorBase
+
+
+cdef object item_of(TensorBase t):
+    """The value of a one-element tensor as a Python scalar."""
+    cdef object raw = t.value.raw
+    return raw.item() if hasattr(raw, "item") else to_numpy(raw).item()
+
+
+cdef object one_element(TensorBase t, str what):
+    if t.value.meta.size != 1:
+        raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape {t.value.meta.shape_tuple()}")
+    return item_of(t)
+
+
+cdef object to_numpy(object raw):
+    import numpy
+    if isinstance(raw, numpy.ndarray):
+        return raw
+    if hasattr(raw, "get") and type(raw).__module__.partition(".")[0] == "cupy":
+        return raw.get()
+    try:
+        return numpy.asarray(raw)
+    except (RuntimeError, TypeError, BufferError):
+        return numpy.from_dlpack(raw)
+
+
+cdef int refuse_conversion(TensorBase t, str how) except -1:
+    if t.extra is not None:
+        refresh(t)
+    if t.tracked:
+        raise TypeError(f"{how} of a tensor that requires grad would drop its gradient silently. Use t.numpy() (or "
+                        f"t.detach()) for the bare values, t.array for the raw array, or functions of "
+                        f"t.__array_namespace__() to stay differentiable")
+    return 0
+
+
+cdef str representation(TensorBase t):
+    import numpy
+    cdef str text
+    cdef list parts
+    if t.extra is not None:
+        refresh(t)
+    try:
+        text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
+    except Exception:
+        text = str(t.value.raw)
+    parts = [text]
+    if t.value.meta.device_key is not None:
+        parts.append(f"device={t.value.meta.device}")
+    plain = not t.value.meta.is_floating or str(t.value.meta.dtype) in ("float64", "complex128")
+    if not plain or t.value.meta.size == 0:
+        parts.append(f"dtype={t.value.meta.dtype}")
+    if t.grad_fn_ is not None:
+        parts.append(f"grad_fn=<{t.grad_fn_.name()}>")
+    elif t.tracked:
+        parts.append("requires_grad=True")
+    return f"Tensor({', '.join(parts)})"

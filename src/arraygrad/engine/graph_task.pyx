@@ -1,0 +1,317 @@
+# One call of backward() or grad(): the state of the run, and the walks over the graph that prepare it.
+# May import: engine.arrayops, engine.node, engine.input_buffer.
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libcpp.atomic cimport atomic
+from libcpp.memory cimport make_shared
+from libcpp.vector cimport vector
+
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_ACCUMULATE, RUN_CAPTURE, RUN_NEEDED
+
+cdef enum:
+    RUN_VISITED = 64        # exec_info: the search for needed nodes has been here
+
+cdef atomic[int64_t] _task_ids
+cdef vector[int64_t] _live             # ids of the runs in progress, in order of start; guarded by the GIL
+
+
+cdef int64_t begin_run() except -1:
+    """The id of a new run, live from now on."""
+    cdef int64_t task_id = _task_ids.fetch_add(1) + 1
+    _live.push_back(task_id)
+    return task_id
+
+
+cdef int end_run(int64_t task_id) except -1:
+    """The run is over: its stamps mean nothing any more."""
+    cdef size_t k
+    for k in range(_live.size()):
+        if _live[k] == task_id:
+            _live.erase(_live.begin() + k)
+            break
+    return 0
+
+
+cdef bint _is_live(int64_t task_id) noexcept:
+    cdef size_t i
+    for i in range(_live.size()):
+        if _live[i] == task_id:
+            return True
+    return False
+
+
+cdef class GraphTask:
+    """One call of backward() or grad(): what is wanted, what has been computed, what is outstanding."""
+
+    @property
+    def outstanding_tasks(self):
+        """Tasks of this run that are queued or running."""
+        return self.outstanding.load()
+
+    @property
+    def exec_info_empty(self):
+        """Whether everything reachable runs (a plain backward())."""
+        return not self.has_exec_info
+
+
+# Note [Stamps]
+# ~~~~~~~~~~~~~
+# PyTorch builds three hash maps per run (dependencies, not-ready buffers, exec info). Here that state stands in the node
+# itself, valid where `node.stamp` is the run's id; ids are never reused, so nothing has to be cleared after a run.
+# (1) A run claims each node it can reach when it counts dependencies. A stamp of a run that is over is simply replaced.
+# (2) A node stamped by another run that is still going on (a nested backward through the same graph, or a second
+#     thread's) keeps that stamp, and the later run keeps its own state for it in GraphTask.side.
+# (3) A failed run leaves gradients in nodes that never ran; `sweep` takes them out before the error is raised.
+# Guarded by test_CD1_*, test_ER7_* and the tests with two runs on one graph.
+cdef class NodeState:
+    pass
+
+
+cdef bint _claim(GraphTask task, Node node) except -1:
+    """Prepare `node` for the run; True the first time."""
+    cdef NodeState st
+    if node.stamp == <uint64_t>task.id:
+        return False
+    if node.stamp != 0 and _live.size() > 1 and _is_live(<int64_t>node.stamp):
+        if task.side is None:                                   # (2)
+            task.side = {}
+        elif id(node) in task.side:
+            return False
+        st = NodeState.__new__(NodeState)
+        task.side[id(node)] = st
+    else:                                                       # (1)
+        node.stamp = <uint64_t>task.id
+        node.deps = 0
+        node.rflags = 0
+        if node.g0 is not None:
+            node.g0 = None
+    if not task.shared and node.meta is not None:
+        if type(node.meta) is GradMeta:
+            if (<GradMeta>node.meta).device_key is not None:
+                task.shared = True
+        elif node.device_key() is not None:
+            task.shared = True
+    return True
+
+
+cdef NodeState side_state(GraphTask task, Node node):
+    if task.side is None:
+        return None
+    return task.side.get(id(node))
+
+
+cdef uint32_t run_flags(GraphTask task, Node node):
+    cdef NodeState st
+    if node.stamp == <uint64_t>task.id:
+        return node.rflags
+    st = side_state(task, node)
+    return 0 if st is None else st.rflags
+
+
+cdef int set_run_flags(GraphTask task, Node node, uint32_t bits) except -1:
+    """Set bits; returns 0 without effect where the run does not reach the node."""
+    cdef NodeState st
+    if node.stamp == <uint64_t>task.id:
+        node.rflags |= bits
+        return 1
+    st = side_state(task, node)
+    if st is None:
+        return 0
+    st.rflags |= bits
+    return 1
+
+
+cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) except -1:
+    """Count, for every reachable node, the edges that arrive at it. Nodes below min_topo are not expanded."""
+    cdef vector[PyObject*] stack
+    cdef Node node, child
+    cdef NodeState st
+    cdef Py_ssize_t i
+    _claim(task, root)
+    stack.push_back(<PyObject*>root)
+    while stack.size():
+        node = <Node>stack.back()
+        stack.pop_back()
+        if task.nodes is not None:
+            task.nodes.add(node)
+        if node.topo < min_topo:
+            continue
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is None:
+                continue
+            if _claim(task, child):
+                stack.push_back(<PyObject*>child)
+            if child.stamp == <uint64_t>task.id:
+                child.deps += 1
+            else:
+                st = side_state(task, child)
+                st.deps += 1
+    return 0
+
+
+cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate_grad, uint32_t min_topo) except -1:
+    """Mark what has to run for the requested inputs: captures, and every node on a path to one. Iterative."""
+    cdef vector[PyObject*] nodes
+    cdef vector[Py_ssize_t] at
+    cdef Node node, child
+    cdef Edge edge
+    cdef Py_ssize_t i, k
+    cdef bint descended
+    task.has_exec_info = True
+    task.captured = [None] * len(inputs)
+    if not accumulate_grad:
+        task.captures = {}
+    for k in range(len(inputs)):
+        edge = <Edge>inputs[k]
+        if accumulate_grad:
+            set_run_flags(task, edge.node, RUN_NEEDED)
+        elif set_run_flags(task, edge.node, RUN_CAPTURE):
+            task.captures.setdefault(edge.node, []).append((edge.input_nr, k))
+    set_run_flags(task, root, RUN_VISITED)
+    nodes.push_back(<PyObject*>root)
+    at.push_back(0)
+    while nodes.size():
+        node = <Node>nodes.back()
+        i = at.back()
+        descended = False
+        if node.topo >= min_topo:
+            while i < node.n_edges:
+                child = node.edge_node(i)
+                i += 1
+                if child is None:
+                    continue
+                if not run_flags(task, child) & RUN_VISITED:
+                    set_run_flags(task, child, RUN_VISITED)
+                    at[at.size() - 1] = i - 1       # look at this child's verdict when it is known
+                    nodes.push_back(<PyObject*>child)
+                    at.push_back(0)
+                    descended = True
+                    break
+                if run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+                    set_run_flags(task, node, RUN_NEEDED)
+        if not descended:
+            nodes.pop_back()
+            at.pop_back()
+    return 0
+
+
+cdef int sweep(GraphTask task, Node root) except -1:
+    """Drop what a failed run left in nodes (Note [Stamps], 3)."""
+    cdef vector[PyObject*] stack
+    cdef Node node, child
+    cdef Py_ssize_t i
+    task.side = None
+    if root.stamp != <uint64_t>task.id:
+        return 0
+    root.stamp = 0
+    stack.push_back(<PyObject*>root)
+    while stack.size():
+        node = <Node>stack.back()
+        stack.pop_back()
+        node.g0 = None
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is not None and child.stamp == <uint64_t>task.id:
+                child.stamp = 0
+                stack.push_back(<PyObject*>child)
+    return 0
+
+
+cdef class ReadyQueue:
+    """A ready queue by itself, to test and to show its order."""
+    cdef shared_ptr[CReadyQueue] queue
+    cdef dict tags
+
+    def __init__(self):
+        self.queue = make_shared[CReadyQueue]()
+        self.tags = {}
+
+    def push_for_test(self, depth, seq, *, shutdown=False, empty=False, dead=False, tag=None):
+        """Push a task; `pop_for_test` returns its tag."""
+        cdef NodeTask t
+        t.depth = DEPTH_SHUTDOWN if shutdown else DEPTH_EMPTY if empty else DEPTH_DEAD if dead else depth
+        t.seq = seq
+        t.task = <PyObject*>tag
+        t.node = NULL
+        Py_INCREF(tag)
+        self.queue.get().push(t)
+
+    def pop_for_test(self):
+        """Pop the next task; raises IndexError if there is none."""
+        cdef NodeTask t
+        if not self.queue.get().try_pop(&t):
+            raise IndexError("the queue is empty")
+        tag = <object>t.task
+        Py_DECREF(tag)
+        return tag
+
+    def __len__(self):
+        return self.queue.get().size()
+
+    def __dealloc__(self):
+        cdef NodeTask t
+        while self.queue.get() != NULL and self.queue.get().try_pop(&t):
+            Py_XDECREF(t.task)
+
+
+def current_graph_task_id():
+    """Id of the run whose node, hook or callback this code belongs to; -1 outside of backward."""
+    return thread_state().task_id
+
+
+def current_node():
+    """The node being evaluated on this thread, None outside of backward."""
+    cdef ThreadState* ts = thread_state()
+    return None if ts.node == NULL else <object>ts.node
+
+
+def current_graph_task():
+    """The running GraphTask on this thread, None outside of backward."""
+    cdef ThreadState* ts = thread_state()
+    return None if ts.task == NULL else <object>ts.task
+
+
+def queue_callback(callback):
+    """Call `callback()` once all nodes of the running backward are done, before it returns.
+
+    Raises
+    ------
+    RuntimeError
+        Outside of backward.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    if ts.task == NULL:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task = <GraphTask>ts.task
+    if task.callbacks is None:
+        task.callbacks = []
+    task.callbacks.append(callback)
+
+
+def will_execute(Node node):
+    """Whether the running backward will execute `node`."""
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    if ts.task == NULL:
+        raise RuntimeError("will_execute should only be called during the backward pass")
+    task = <GraphTask>ts.task
+    if not (node.stamp == <uint64_t>task.id or side_state(task, node) is not None):
+        return False
+    if not task.has_exec_info:
+        return True
+    if run_flags(task, node) & RUN_CAPTURE and node.flags & NODE_ACCUMULATE:
+        raise RuntimeError("A leaf node was passed to will_execute but we are currently running autograd.grad(). "
+                           "This is currently not supported.")
+    return bool(run_flags(task, node) & RUN_NEEDED)
+
+
+def set_multithreading(bint mode):
+    """Whether this thread's backward calls use device threads; returns the previous setting."""
+    cdef ThreadState* ts = thread_state()
+    previous = ts.multithreading
+    ts.multithreading = mode
+    return bool(previous)

@@ -1,0 +1,126 @@
+# Running the hooks of a node: what they are shown, what they may return.
+# May import: engine.arrayops, engine.node.
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.node cimport Frame, Node, NodeHooks
+
+
+cdef str _hook_name(object hook):
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object result):
+    """The engine's form of what a hook returned in place of gradient `old`."""
+    cdef GradMeta a, b
+    if result is None:
+        return old
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if ops is None:
+        return result
+    try:
+        new = ops.from_user(result)
+    except TypeError as error:
+        raise TypeError(f"expected Tensor, but hook returned '{type(result).__name__}' "
+                        f"(hook '{_hook_name(hook)}')") from error
+    a = ops.meta(old)
+    b = ops.meta(new)
+    if a.shape_tuple() != b.shape_tuple():
+        raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the size of value "
+                           f"(was {a.shape_tuple()} got {b.shape_tuple()})")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the type of value (was {a.dtype} got {b.dtype})")
+    return new
+
+
+cdef ArrayOps ops_at(ArrayOps graph_ops, Node node, Py_ssize_t i):
+    cdef GradMeta m
+    if graph_ops is not None:
+        return graph_ops
+    m = node.meta_at(i)
+    return None if m is None else m.ops
+
+
+cdef object shown_to_user(ArrayOps ops, object grad):
+    return grad if grad is None or ops is None else ops.to_user(grad)
+
+
+cdef int _set_input(Frame f, Py_ssize_t i, object grad) except -1:
+    if f.grads is None:
+        f.grad = grad
+    else:
+        f.grads[i] = grad
+    return 0
+
+
+cdef int run_tensor_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
+    """Tensor pre-hooks in order of registration, then retains_grad hooks."""
+    cdef NodeHooks hooks = node.hooks
+    cdef ArrayOps ops
+    if hooks.tensor_pre:
+        for nr, hook in list(hooks.tensor_pre.values()):
+            ops = ops_at(graph_ops, node, nr)
+            old = f.input(nr)
+            f.owned = False
+            new = _checked_hook_result(ops, hook, old, hook(shown_to_user(ops, old)))
+            if new is not old:
+                _set_input(f, nr, new)
+    if hooks.retains:
+        for nr, hook in list(hooks.retains.items()):
+            old = f.input(nr)
+            if old is not None:
+                f.owned = False
+                hook(shown_to_user(ops_at(graph_ops, node, nr), old))
+    return 0
+
+
+cdef int run_pre_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
+    cdef Py_ssize_t i
+    f.owned = False
+    for hook in list(node.hooks.pre.values()):
+        shown = tuple([shown_to_user(ops_at(graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
+        result = hook(shown)
+        if result is None:
+            continue
+        _check_tuple(hook, result, node.n_inputs)
+        for i in range(node.n_inputs):
+            old = f.input(i)
+            if result[i] is not shown[i]:
+                _set_input(f, i, _checked_hook_result(ops_at(graph_ops, node, i), hook, old, result[i])
+                           if result[i] is not None else None)
+    return 0
+
+
+cdef int _check_tuple(object hook, object result, Py_ssize_t n) except -1:
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}' (hook '{_hook_name(hook)}')")
+    if len(result) != n:
+        raise RuntimeError(f"hook '{_hook_name(hook)}' has returned an incorrect number of values "
+                           f"(got {len(result)}, but expected {n})")
+    return 0
+
+
+cdef ArrayOps edge_ops(ArrayOps graph_ops, Node node, Py_ssize_t i):
+    cdef Node child = node.edge_node(i)
+    if graph_ops is not None:
+        return graph_ops
+    if child is None:
+        return ops_at(graph_ops, node, 0)
+    return ops_at(graph_ops, child, node.edge_nr(i))
+
+
+cdef int run_post_hooks(ArrayOps graph_ops, Node node, Frame f, tuple grad_outputs) except -1:
+    """Node post-hooks; a hook added while the node was already running sees no grad_outputs."""
+    cdef Py_ssize_t i, n = node.n_edges
+    f.out_owned = 0
+    for hook in list(node.hooks.post.values()):
+        shown = tuple([shown_to_user(edge_ops(graph_ops, node, i), f.out(i)) for i in range(n)])
+        result = hook(shown, grad_outputs)
+        if result is None:
+            continue
+        _check_tuple(hook, result, n)
+        for i in range(n):
+            if result[i] is None:
+                f.set_out(i, None)
+            elif result[i] is not shown[i]:
+                f.set_out(i, _checked_hook_result(edge_ops(graph_ops, node, i), hook, f.out(i), result[i]))
+    return 0

@@ -1,0 +1,117 @@
+# Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
+# May import: engine.*, op, value, nodes, apply.
+from arraygrad.apply cimport apply_op, binary, copied
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.op cimport Op, named_op
+from arraygrad.value cimport Backend, TensorBase, registered, wrap
+
+from arraygrad.engine.arrayops import InvalidGradient
+from arraygrad.engine.engine import set_graph_ops
+from arraygrad.nodes import set_recorded_ops
+
+
+cdef object cast(TensorBase t, object dtype):
+    cdef Op op = named_op("astype")
+    return apply_op(op, op.bind((t, dtype), {}))
+
+
+cdef object moved(TensorBase t, object device):
+    cdef Op op = named_op("_to_device")
+    return apply_op(op, op.bind((t, device), {}))
+
+
+cdef class TensorOps(ArrayOps):
+    """ArrayOps of gradients that are Tensors (create_graph): every step is a recorded operation."""
+
+    cpdef GradMeta meta(self, object array):
+        return (<TensorBase?>array).value.meta
+
+    cpdef bint matches(self, GradMeta meta, object grad) except -1:
+        cdef GradMeta m
+        if not isinstance(grad, TensorBase):
+            return False
+        m = (<TensorBase>grad).value.meta
+        if m is meta:
+            return True
+        return (m.ops is meta.ops and m.dtype == meta.dtype and m.device_key == meta.device_key
+                and m.shape_tuple() == meta.shape_tuple())
+
+    cpdef object conform(self, GradMeta meta, object grad, bint realify):
+        cdef Backend backend = <Backend>meta.ops
+        cdef TensorBase t
+        cdef tuple shape, want
+        if not isinstance(grad, TensorBase):
+            if type(grad) is backend.array_type:
+                grad = wrap(grad, backend)
+            else:
+                grad = wrap(backend.asarray(grad, None, meta.device), backend)
+        t = <TensorBase>grad
+        if t.value.meta.ops is not backend:
+            raise InvalidGradient(f"expected an array of {backend.name} but got one of {t.value.meta.ops.name}")
+        shape, want = t.value.meta.shape_tuple(), meta.shape_tuple()
+        if shape != want:
+            lead = len(shape) - len(want)
+            if lead < 0 or any([b != 1 and a != b for a, b in zip(shape[lead:], want)]):
+                raise InvalidGradient(f"got {shape} but expected shape compatible with {want}")
+            axes = tuple(range(lead)) + tuple([lead + i for i, (a, b) in enumerate(zip(shape[lead:], want))
+                                               if b == 1 and a != 1])
+            if axes:
+                t = <TensorBase>backend.graph_xp.sum(t, axis=axes, keepdims=True)
+            if t.value.meta.shape_tuple() != want:
+                t = <TensorBase>backend.graph_xp.reshape(t, want)
+        if t.value.meta.is_complex and not meta.is_complex:
+            if not realify:
+                raise InvalidGradient(f"got a complex gradient of dtype {t.value.meta.dtype} for a real value of dtype "
+                                      f"{meta.dtype}; return its real part")
+            t = <TensorBase>backend.graph_xp.real(t)
+        if t.value.meta.dtype != meta.dtype:
+            t = <TensorBase>cast(t, meta.dtype)
+        if t.value.meta.device_key != meta.device_key:
+            if t.value.meta.ndim:
+                raise InvalidGradient(f"expected device {meta.device_key or 'cpu'} but got "
+                                      f"{t.value.meta.device_key or 'cpu'}")
+            t = <TensorBase>moved(t, meta.device if meta.device is not None else backend.host_device(t.value.raw))
+        return t
+
+    cpdef object add(self, object a, object b):
+        return binary(named_op("add"), a, b)
+
+    cpdef object clone(self, object array, object like):
+        return copied(<TensorBase>array)
+
+    cpdef bint has_nan(self, object grad) except -1:
+        return (<TensorBase>grad).value.meta.ops.has_nan((<TensorBase>grad).value.raw)
+
+    cpdef object zeros(self, GradMeta meta):
+        return wrap(meta.ops.zeros(meta), <Backend>meta.ops)
+
+    cpdef object ones(self, GradMeta meta):
+        return wrap(meta.ops.ones(meta), <Backend>meta.ops)
+
+    cpdef object from_user(self, object value):
+        if isinstance(value, TensorBase):
+            return value
+        if registered(type(value)) is not None:
+            return wrap(value, registered(type(value)))
+        raise TypeError(f"expected a Tensor or an array, but got {type(value).__name__}")
+
+
+_recorded_ops = TensorOps("tensor")
+set_graph_ops(_recorded_ops)
+set_recorded_ops(_recorded_ops)
+
+
+class RetainGrad:
+    """The hook behind Tensor.retain_grad: keeps the gradient in `.grad` of a Tensor that it holds weakly."""
+
+    def __init__(self, reference):
+        self.reference = reference
+
+    def __call__(self, grad):
+        cdef TensorBase t = self.reference()
+        if t is None:
+            return
+        if t.grad_ is None:
+            t.grad_ = copied(<TensorBase>grad)
+        else:
+            t.grad_ = binary(named_op("add"), t.grad_, grad)

@@ -1,0 +1,208 @@
+"""The NumPy backend's compiled sums, products, shapes and broadcasts, held to NumPy's own functions bit by bit."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from fast_path_cases import DTYPES, SPECIAL, ordinary, outcome, plain, quiet, same, values_of
+
+from arraygrad.backends.numpy import BACKEND
+from arraygrad.backends.numpy_ops import try_call, try_loop
+from arraygrad.ops import OPS
+
+SHAPES = [
+    (),
+    (1,),
+    (7,),
+    (129,),
+    (1000,),
+    (30_001,),
+    (3, 4),
+    (5, 1),
+    (1, 6),
+    (2, 3, 4),
+    (40, 50),
+    (3, 1, 5),
+    (2, 3, 4, 5),
+]
+AXES = [None, 0, -1, 1, (0, 1), (0, -1), (1, 2), (0, 2), ()]
+
+
+def call(name, *args, **kwargs):
+    op = OPS[name]
+    return try_call(op, op.bind(args, kwargs))
+
+
+def arrays(dtype, shape):
+    """Row-major, column-major, strided, and row-major with large and small magnitudes mixed (so that order counts)."""
+    values = values_of(dtype)
+    spread = np.asarray(values(shape) * np.exp(values_of(dtype, 7, -8, 8)(shape)), dtype)
+    yield spread
+    yield np.asfortranarray(spread)
+    if shape:
+        yield np.repeat(spread, 2, axis=-1)[..., ::2]
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min"])
+def test_a_reduction_gives_numpys_result(name, shape, axis, keepdims):
+    for dtype in DTYPES:
+        for x in arrays(dtype, shape):
+            try:
+                expected = np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
+            except (np.exceptions.AxisError, ValueError):
+                continue  # no such axis, or one named twice
+            got = call(name, x, axis=axis, keepdims=keepdims)
+            if shape or axis in (None, ()):  # NumPy has an axis 0 even of no axes
+                same(got, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_of_special_values_are_numpys(dtype):
+    with quiet():
+        for values in ((-0.0,), (-0.0, -0.0), (0.0, -0.0), SPECIAL, (np.inf, -np.inf), (np.nan,)):
+            x = np.array(values).astype(dtype)
+            same(call("sum", x), np.asarray(np.sum(x)))
+            rows = np.stack([x, x])
+            same(call("sum", rows, axis=0), np.sum(rows, axis=0))
+            same(call("sum", rows, axis=1), np.sum(rows, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs"),
+    [
+        ("sum", (np.ones((2, 3)),), {"axis": 2}),
+        ("sum", (np.ones((2, 3)),), {"axis": (0, 0)}),
+        ("sum", (np.ones((2, 3)),), {"dtype": np.float32}),
+        ("sum", (np.ones((2, 3), int),), {}),
+        ("mean", (np.ones((0, 3)),), {}),
+        ("max", (np.ones(3, int),), {}),
+        ("reshape", (np.ones((2, 3)), (3, 2)), {"copy": True}),
+        ("reshape", (np.ones((2, 3)), [3, 2]), {}),
+        ("permute_dims", (np.ones((2, 3)), (0,)), {}),
+        ("matmul", (np.ones((2, 3)), np.ones((2, 3))), {}),
+        ("matmul", (np.ones((2, 3)), np.ones((3, 2), np.float32)), {}),
+        ("matmul", (np.ones((2, 3)), np.ones(3)), {}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_the_compiled_forward_does_not_serve_is_left_to_numpy(name, args, kwargs):
+    assert call(name, *args, **kwargs) is None
+
+
+def test_an_empty_sum_is_zero():
+    same(call("sum", np.ones((0, 3))), np.zeros(()))
+    same(call("sum", np.ones((0, 3)), axis=0), np.zeros(3))
+
+
+@pytest.mark.parametrize("mode", ["ignore", "warn", "raise"])
+@pytest.mark.parametrize("name", ["sum", "mean"])
+@pytest.mark.parametrize("values", [(1e308, 1e308), (np.inf, -np.inf), (1.0, 2.0)])
+def test_floating_point_errors_of_sums_are_numpys(name, values, mode):
+    x = np.array(values)
+    with np.errstate(all=mode):
+        got, errors = outcome(lambda: call(name, x))
+        expected, expected_errors = outcome(lambda: np.asarray(getattr(np, name)(x)))
+    assert errors == expected_errors
+    if expected is not None:
+        same(got, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("orders", list(itertools.product("CF", "CF")))
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 4, 5), (17, 9, 33), (64, 64, 64), (8, 300, 2)])
+def test_a_matrix_product_gives_numpys_result(shape, orders, dtype):
+    m, k, n = shape
+    a = np.array(values_of(dtype, 1)((m, k)), order=orders[0])
+    b = np.array(values_of(dtype, 2)((k, n)), order=orders[1])
+    same(call("matmul", a, b), np.matmul(a, b))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_product_of_a_matrix_with_its_transpose_gives_numpys_result(dtype):
+    a = values_of(dtype)((20, 7))
+    same(call("matmul", a, a.T), np.matmul(a, a.T))
+    same(call("matmul", a.T, a), np.matmul(a.T, a))
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        ("reshape", ((6, 4),), lambda x: x.reshape(6, 4)),
+        ("reshape", (-1,), lambda x: x.reshape(-1)),
+        ("reshape", ((2, -1),), lambda x: x.reshape(2, -1)),
+        ("permute_dims", ((2, 0, 1),), lambda x: x.transpose(2, 0, 1)),
+        ("permute_dims", ((-1, 0, 1),), lambda x: x.transpose(2, 0, 1)),
+        ("matrix_transpose", (), lambda x: x.transpose(0, 2, 1)),
+        ("_getitem", (1,), lambda x: x[1]),
+        ("_getitem", ((slice(None), 0, slice(1, None)),), lambda x: x[:, 0, 1:]),
+    ],
+    ids=repr,
+)
+def test_shape_operations_give_views_as_numpy_does(name, args, expected):
+    x = values_of("float64")((2, 3, 4))
+    got = call(name, x, *args)
+    same(got, expected(x))
+    assert got.strides == expected(x).strides
+    assert np.shares_memory(got, x)
+
+
+def test_impossible_shapes_raise_numpys_error():
+    with pytest.raises(ValueError, match="cannot reshape array of size 6"):
+        call("reshape", np.ones((2, 3)), (4, 2))
+    with pytest.raises(IndexError, match="out of bounds"):
+        call("_getitem", np.ones(3), 5)
+
+
+def test_one_element_by_index_is_a_zero_dimensional_array():
+    same(call("_getitem", np.arange(3.0), 1), np.asarray(1.0))
+
+
+BROADCASTS = [
+    ((5, 7), (7,)),
+    ((5, 7), (1, 7)),
+    ((5, 7), (5, 1)),
+    ((2, 3, 8), (3, 8)),
+    ((2, 3, 8), (2, 1, 1)),
+    ((2, 3, 8), (2, 3, 1)),
+    ((300, 100), (100,)),
+    ((1, 9), (9,)),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shapes", BROADCASTS)
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "maximum"])
+def test_rows_and_columns_broadcast_as_numpys(name, shapes, dtype):
+    a, b = values_of(dtype, 1)(shapes[0]), values_of(dtype, 2)(shapes[1])
+    for x, y in ((a, b), (b, a)):
+        got, _ = try_loop(BACKEND, OPS[name], x, y)
+        assert got is not None
+        same(got, ordinary(name, x, y))
+
+
+UNSERVED = [((4, 3), (3,)), ((4, 3), (4, 1)), ((2, 3, 4), (2, 1, 4)), ((0, 5), (5,)), ((4, 1), (1, 5))]
+
+
+@pytest.mark.parametrize("shapes", UNSERVED)
+def test_other_broadcasts_are_left_to_numpy(shapes):
+    a, b = (np.ones(shape) for shape in shapes)
+    assert try_loop(BACKEND, OPS["add"], a, b)[0] is None
+    assert try_loop(BACKEND, OPS["add"], a.T.copy().T, b)[0] is None
+
+
+def test_floating_point_errors_in_any_row_are_reported():
+    x = np.ones((3, 8))
+    x[1, 2] = 0
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        try_loop(BACKEND, OPS["divide"], np.ones(8), x)
+
+
+def test_the_switch_turns_compiled_forwards_off():
+    assert plain(call, "sum", np.ones(3)) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(call("sum", np.ones(3)), np.asarray(3.0))
