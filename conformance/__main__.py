@@ -36,8 +36,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
                         help=f"inputs drawn per test; default: {EXAMPLES}")  # fmt: skip
     parser.add_argument("--seed", type=int, action="append", metavar="N",
                         help="of the random inputs; may be given several times, one run each; default: 0")  # fmt: skip
-    parser.add_argument("--requires-grad", action="store_true",
-                        help="create every floating array with requires_grad=True: recording changes no value")  # fmt: skip
+    parser.add_argument(
+        "--requires-grad",
+        action="store_true",
+        help="create every floating array with requires_grad=True: recording must change no value",
+    )
     parser.add_argument("--version", metavar="V", help="version of the standard, as 2024.12; default: the newest")
     parser.add_argument("--no-anchor", action="store_true", help="leave the anchor out, which takes half the time")
     parser.add_argument("--verbose", action="store_true", help="show the suite's own output")

@@ -69,11 +69,13 @@ class Score:
 
     passed: int
     failed: dict[str, str]
-    """Test -> last line of its message, of failures that nobody expects."""
+    """Test -> first line of its message, of failures that nobody expects."""
     expected: dict[str, str]
     """Test -> the backend's fault, of failures that are expected."""
     unneeded: tuple[str, ...]
     """Expectations whose tests ran and passed."""
+    unknown: tuple[str, ...]
+    """Expectations that are no tests of this checkout (where all tests were run)."""
     skipped: int
     seconds: float
 
@@ -100,18 +102,23 @@ def run(suite: Path, what: Run, expectations: Sequence[Expectation] = (), verbos
     if done.returncode not in (0, 1) or not results.get("tests"):
         end = "\n".join((done.stdout or "").strip().splitlines()[-25:])
         raise SuiteError(f"the suite did not run on {what.module} (pytest's status {done.returncode}):\n{end}")
-    return score(results, expectations, seconds)
+    return score(results, expectations, seconds, whole=not what.tests)
 
 
-def score(results: dict, expectations: Sequence[Expectation], seconds: float) -> Score:
-    """The score that pytest's report (a dict as pytest-json-report writes it) amounts to."""
+def score(results: dict, expectations: Sequence[Expectation], seconds: float, whole: bool = True) -> Score:
+    """The score that pytest's report (a dict as pytest-json-report writes it) amounts to.
+
+    `whole` says that all tests of the suite were asked for, so that an expectation without a test is a mistake.
+    """
     passed = skipped = 0
     failed: dict[str, str] = {}
     expected: dict[str, str] = {}
+    known: set[Expectation] = set()
     ran: set[Expectation] = set()
     hit: set[Expectation] = set()
     for test in results["tests"]:
         covering = [e for e in expectations if e.covers(test["nodeid"])]
+        known.update(covering)
         if test["outcome"] == "skipped":
             skipped += 1
             continue
@@ -124,7 +131,8 @@ def score(results: dict, expectations: Sequence[Expectation], seconds: float) ->
         else:
             failed[test["nodeid"]] = _message(test)
     unneeded = tuple([e.test for e in expectations if e in ran and e not in hit])
-    return Score(passed, failed, expected, unneeded, skipped, seconds)
+    unknown = tuple([e.test for e in expectations if whole and e not in known])
+    return Score(passed, failed, expected, unneeded, unknown, skipped, seconds)
 
 
 def _message(test: dict) -> str:

@@ -47,10 +47,12 @@ def duration(seconds: float) -> str:
 
 
 def details(row: Row) -> Sequence[str]:
-    """Lines below the table: every unexpected failure, and expectations that were not needed."""
-    found = [f"FAILED {test}: {message}" for test, message in row.ours.failed.items()]
-    if row.anchor is not None:
-        shared = [test for test in row.ours.failed if test in row.anchor.failed]
-        found.extend(f"       {test} fails on the anchor too" for test in shared)
+    """Lines below the table: every unexpected failure, and expectations that no test bears out."""
+    anchor = {} if row.anchor is None else row.anchor.failed
+    found = [
+        f"FAILED {test}: {message}{' (and on the anchor)' if test in anchor else ''}"
+        for test, message in row.ours.failed.items()
+    ]
     found.extend(f"passed although expected to fail: {test}" for test in row.ours.unneeded)
+    found.extend(f"expected to fail, but no test of this checkout: {test}" for test in row.ours.unknown)
     return found

@@ -16,7 +16,7 @@ _methods.install()
 _protocols.install()
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
-_SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy")
+_SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy", "special")
 _ELSEWHERE = {
     "transforms": (
         "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize",
@@ -28,7 +28,7 @@ _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
 __all__ = [
     "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "is_grad_enabled", "linalg", "namespace",
-    "no_grad", "set_grad_enabled", "set_saved_mutation", "tensor",
+    "no_grad", "set_grad_enabled", "set_saved_mutation", "special", "tensor",
 ]  # fmt: skip
 __all__.extend(_LAZY)
 __all__.extend(sorted(_dispatch.NAMES))

@@ -13,6 +13,12 @@ from arraygrad.tensor import Tensor, backend_of
 
 __all__ = ["NAMES", "fill", "top_level"]
 
+# Names of the main namespace that an extension shows too.
+_SHARED = {
+    "linalg": ("matmul", "matrix_transpose", "tensordot", "vecdot"),
+    "special": ("erf", "gammaln", "logsumexp"),
+}
+
 # Libraries whose dtypes are told by the module of their type.
 _LIBRARIES = frozenset(("numpy", "cupy", "torch", "jax", "dask", "array_api_strict"))
 
@@ -51,12 +57,11 @@ def top_level():
 
 
 def fill(module_globals, extension):
-    """Fill the module `arraygrad.linalg` or `arraygrad.fft`."""
+    """Fill the module `arraygrad.linalg`, `arraygrad.fft` or `arraygrad.special`."""
     name = module_globals["__name__"]
     contents = make_functions(extension, name, _numpy)
-    if extension == "linalg":
-        for shared in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
-            contents[shared] = function_for(OPS[shared], name, _numpy)
+    for shared in _SHARED.get(extension, ()):
+        contents[shared] = function_for(OPS[shared], name, _numpy)
     contents.update(make_creation(BACKEND.xp, name, _numpy, extension))
     module_globals.update(contents)
     module_globals["__all__"] = sorted(contents)

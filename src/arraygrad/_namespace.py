@@ -30,6 +30,9 @@ API_VERSION = "2025.12"
 
 EXTENSIONS = ("linalg", "fft")
 
+# Extensions of the table that no library's namespace has: every function comes from its entry's forward.
+OWN_EXTENSIONS = ("special",)
+
 # Names in the main namespace that the standard repeats in linalg.
 _ALSO_IN_LINALG = ("matmul", "matrix_transpose", "tensordot", "vecdot")
 
@@ -146,6 +149,8 @@ class RuleNamespace:
     def __getattr__(self, name):
         if self._extension == "" and name in EXTENSIONS:
             value = RuleNamespace(getattr(self._raw, name), name, self)
+        elif self._extension == "" and name in OWN_EXTENSIONS:
+            value = RuleNamespace(types.ModuleType(f"{self._raw.__name__}.{name}"), name, self)
         else:
             value = getattr(self._raw, name, None)
             if value is None:
@@ -181,6 +186,8 @@ class GraphNamespace:
             if op is None:
                 raise AttributeError(f"the table has no internal operation {name!r}")
             value = function_for(op, __name__, lambda: self._backend)
+        elif name in OWN_EXTENSIONS:
+            value = types.SimpleNamespace(**make_functions(name, f"arraygrad.{name}", lambda: self._backend))
         else:
             value = getattr(self._get_public(), name)
         self.__dict__[name] = value

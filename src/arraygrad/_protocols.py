@@ -138,7 +138,18 @@ def numpy_name(module, name):
 
 def install():
     """Hand the handlers to the core."""
-    set_protocol_handlers(array_ufunc, array_function)
+    set_protocol_handlers(array_ufunc, array_function, _plain_ufuncs())
+
+
+def _plain_ufuncs():
+    """dict numpy ufunc -> Op, for operations that are exactly a call of the ufunc on one or two arrays."""
+    return {
+        getattr(numpy, name): op
+        for op in OPS.values()
+        if tuple(op.params) in (("x",), ("x1", "x2"))
+        for name in op.entry.numpy
+        if isinstance(getattr(numpy, name, None), numpy.ufunc)
+    }
 
 
 def _backend(inputs):

@@ -428,8 +428,8 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
         if wants_grad(args[op.inputs[k]]):
             needs |= <uint64_t>1 << k
     if op.kind != "zero" and op.kind != "nondifferentiable":
-        for i in range(len(args)):
-            if i not in op.inputs and wants_grad(args[i]):
+        for i in op.others:
+            if wants_grad(args[i]):
                 raise undifferentiable(op, i)
     if needs == 0:
         return 0

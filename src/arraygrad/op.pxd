@@ -39,6 +39,7 @@ cdef class Op:
     cdef readonly int n_positional          # positional-only plus positional-or-keyword
     cdef readonly dict positions            # name -> index in params
     cdef readonly tuple inputs              # indices of the parameters that have a rule, in order
+    cdef readonly tuple others              # indices of the parameters that have none
     cdef readonly tuple rules               # per entry of `inputs`: the rule
     cdef readonly tuple plans               # per entry of `inputs`: tuple of (what, index) for its arguments
     cdef readonly tuple saves               # names of what is saved, e.g. ("ans", "x2", "x_shape")

@@ -64,6 +64,7 @@ cdef class Op:
                 self.var_positional = i
         self.sequence = -1 if entry.sequence is None else self.positions[entry.sequence]
         self.inputs = tuple([i for i, name in enumerate(self.params) if name in entry.rules])
+        self.others = tuple([i for i in range(len(self.params)) if i not in self.inputs])
         unknown = set(entry.rules) - set(self.params)
         if unknown:
             raise TypeError(f"{self.name}: rules for {sorted(unknown)}, which are no parameters of ({entry.signature})")

@@ -35,6 +35,7 @@ globals().update(Backend=_value.Backend, Value=_value.Value, OpNode=_nodes.OpNod
 
 cdef object _ufunc_handler = None
 cdef object _function_handler = None
+cdef dict _ufunc_ops = {}
 
 
 cdef Op ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, POW, MATMUL, NEG, POS, ABS, INVERT
@@ -63,9 +64,14 @@ def install_methods(dict methods):
     PyType_Modified(<PyTypeObject*>Tensor)
 
 
-def set_protocol_handlers(array_ufunc, array_function):
-    """Serve NumPy's protocols: array_ufunc(ufunc, method, inputs, kwargs), array_function(func, types, args, kwargs)."""
-    global _ufunc_handler, _function_handler
+def set_protocol_handlers(array_ufunc, array_function, dict ufunc_ops):
+    """Serve NumPy's protocols: array_ufunc(ufunc, method, inputs, kwargs), array_function(func, types, args, kwargs).
+
+    `ufunc_ops` (ufunc -> Op) names the ufuncs whose plain calls are an operation on one or two arrays; they take the
+    operators' path.
+    """
+    global _ufunc_handler, _function_handler, _ufunc_ops
+    _ufunc_ops = ufunc_ops
     _ufunc_handler = array_ufunc
     _function_handler = array_function
 
@@ -350,6 +356,13 @@ cdef class Tensor(TensorBase):
         return self.value.raw.__dlpack_device__()
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        cdef Op op
+        if not kwargs and method == "__call__":
+            op = _ufunc_ops.get(ufunc)
+            if op is not None:
+                result = unary(op, inputs[0]) if op.n_arrays == 1 else binary(op, inputs[0], inputs[1])
+                if result is not NotImplemented:
+                    return result
         return _ufunc_handler(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func, types, args, kwargs):

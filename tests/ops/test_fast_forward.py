@@ -47,7 +47,7 @@ def arrays(dtype, shape):
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", ["sum", "mean", "max", "min"])
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "std"])
 def test_a_reduction_gives_numpys_result(name, shape, axis, keepdims):
     for dtype in DTYPES:
         for x in arrays(dtype, shape):
@@ -79,6 +79,8 @@ def test_sums_of_special_values_are_numpys(dtype):
         ("sum", (np.ones((2, 3)),), {"dtype": np.float32}),
         ("sum", (np.ones((2, 3), int),), {}),
         ("mean", (np.ones((0, 3)),), {}),
+        ("var", (np.ones(1),), {"correction": 1}),
+        ("std", (np.ones(3),), {"correction": np.float64(1)}),
         ("max", (np.ones(3, int),), {}),
         ("reshape", (np.ones((2, 3)), (3, 2)), {"copy": True}),
         ("reshape", (np.ones((2, 3)), [3, 2]), {}),
@@ -91,6 +93,16 @@ def test_sums_of_special_values_are_numpys(dtype):
 )
 def test_what_the_compiled_forward_does_not_serve_is_left_to_numpy(name, args, kwargs):
     assert call(name, *args, **kwargs) is None
+
+
+@pytest.mark.parametrize("correction", [0, 1, 1.5])
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_corrected_variances_are_numpys(name, correction):
+    for dtype in DTYPES:
+        x = values_of(dtype)((6, 5))
+        for axis in (None, 0, 1):
+            expected = np.asarray(getattr(np, name)(x, axis=axis, correction=correction))
+            same(call(name, x, axis=axis, correction=correction), expected)
 
 
 def test_an_empty_sum_is_zero():

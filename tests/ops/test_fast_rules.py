@@ -163,6 +163,47 @@ def test_reductions_have_the_tables_gradient(dtype, name, axis, keepdims):
         same(got, expected)
 
 
+def reduced(name, x, **kwargs):
+    t = wrap_raw(x, requires_grad=True)
+    op = OPS[name]
+    out = apply_op(op, op.bind((t,), kwargs))
+    out.backward(wrap_raw(values_of(x.dtype, 3)(out.shape)))
+    return t.grad.array
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1), (1, 2), (0, 2), ()])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extrema_have_the_tables_gradient_at_ties_too(name, axis, keepdims):
+    for dtype in DTYPES:
+        x = np.round(values_of(dtype, low=0, high=4)((3, 4, 5)))  # many ties
+        y = x.copy()
+        y[1, 2, 3] = np.nan
+        for array in (x, y, np.asfortranarray(x)):
+            with quiet():
+                got = reduced(name, array, axis=axis, keepdims=keepdims)
+                same(got, plain(lambda a=array: reduced(name, a, axis=axis, keepdims=keepdims)))
+
+
+@pytest.mark.parametrize("correction", [0, 1, 0.5])
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), (1, 2), (0, 2)])
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_variances_have_the_tables_gradient(name, axis, correction):
+    for dtype, keepdims in itertools.product(DTYPES, (False, True)):
+        x = values_of(dtype)((3, 4, 5))
+        x[0] = 1.5  # a constant part
+        how = {"axis": axis, "correction": correction, "keepdims": keepdims}
+        for array in (x, np.asfortranarray(x)):
+            got, expected = reduced(name, array, **how), plain(lambda a=array, h=how: reduced(name, a, **h))
+            assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+            scale = np.abs(expected).max()
+            np.testing.assert_allclose(got, expected, rtol=0, atol=scale * 8 * np.finfo(dtype).eps)
+
+
+def test_the_deviation_of_a_constant_has_a_zero_gradient():
+    same(reduced("std", np.full((3, 2), 1.5), axis=0), np.zeros((3, 2)))
+
+
 @pytest.mark.parametrize("size", [0, 1, 10, 4096, 4097, 50_000])
 @pytest.mark.parametrize("name", ["sum", "mean"])
 def test_full_reductions_of_every_size_have_the_tables_gradient(name, size):

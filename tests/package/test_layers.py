@@ -58,11 +58,11 @@ def room_of(module: str) -> str:
     first = parts[0]
     if first == "engine":
         return ".".join(parts[:2])
-    if first in ("_version", "op", "ops", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "tensor", "backends"):
+    if first in MAY_IMPORT:
         return first
-    if first in ("_bind", "_methods", "_protocols") or first.startswith("_numpy_"):
+    if first in ("_methods", "_protocols") or first.startswith("_numpy_"):
         return "_bind"
-    if first in ("_namespace", "_creation", "_dispatch", "_info"):
+    if first in ("_creation", "_dispatch", "_info"):
         return "_namespace"
     if first in NAMESPACES | {"fft", "linalg"}:
         return "namespaces"

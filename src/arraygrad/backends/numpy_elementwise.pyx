@@ -18,8 +18,8 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 
 from arraygrad.backends.numpy_loops cimport (
-    FPE_INVALID, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, report, same_shape,
-    steps, unary_loop, view_of, wrapped,
+    NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number, report,
+    same_shape, steps, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, rule_ptr
@@ -47,6 +47,7 @@ cdef extern from "numpy_rules.hpp" namespace "arraygrad" nogil:
         K_ACOSH
         K_ATANH
         K_ABS
+        K_OVER_NONZERO
         K_QUOTIENT
         K_LARGER
         K_SMALLER
@@ -164,6 +165,21 @@ cdef int by_kernel(Node node, Frame f, int kernel) except -1:
         report(kernels2[kernel].name, errors)
     set_out(f, 0, out, True)
     return 1
+
+
+cdef object over_nonzero(object a, object b):
+    """a / b, and zero where b is zero, of row-major arrays of one shape. None: declined."""
+    cdef ArrayView va, vb, r
+    cdef int slot = real_view(a, &va), errors
+    cdef object out
+    if slot < 0 or real_view(b, &vb) != slot or not va.c_order or not vb.c_order or not same_shape(&va, &vb):
+        return None
+    out = empty_dense(b)
+    view_of(out, &r)
+    errors = run_kernel2(&kernels2[<int>K_OVER_NONZERO], slot, va.data, 1, vb.data, r.data, r.size)
+    if errors:
+        report("divide", errors)
+    return out
 
 
 cdef int by_chain(Node node, Frame f, const LoopSet* function, int product) except -1:
@@ -345,7 +361,7 @@ cdef int rule_multiply(Node node, Frame f) except -1:
 
 
 cdef int rule_divide(Node node, Frame f) except -1:
-    cdef object out, divisor = find(node, SAVE_INPUT, 1)
+    cdef object out, ans, divisor = find(node, SAVE_INPUT, 1)
     cdef bint second = wants(node, f, 1)
     if wants(node, f, 0):
         out = combined(DIVIDE, f.grad, divisor, f.owned and not second)
@@ -353,19 +369,51 @@ cdef int rule_divide(Node node, Frame f) except -1:
             return 0
         set_out(f, 0, out, True)
     if second:
-        out = by_kernel3(f, K_QUOTIENT, find(node, SAVE_ANS, -1), divisor, True)
+        ans = find(node, SAVE_ANS, -1)
+        out = by_kernel3(f, K_QUOTIENT, ans, divisor, True)
+        if out is None:
+            out = quotient_by_parts(f, ans, divisor)
         if out is None:
             return declined(f)
         set_out(f, 1, out, True)
     return 1
 
 
+cdef object quotient_by_parts(Frame f, object ans, object divisor):
+    """-g * ans / divisor where the divisor is broadcast. None: declined."""
+    cdef ArrayView g, z
+    cdef object out
+    # Ask first: once the product may stand in the gradient's memory there is no way back.
+    if real_view(f.grad, &g) < 0 or real_view(divisor, &z) != g.slot or not (g.c_order or g.f_order):
+        return None
+    out = combined(MULTIPLY, f.grad, ans, f.owned)
+    if out is None:
+        return None
+    out = combined(DIVIDE, out, divisor, True)
+    return unary_loop(NEGATIVE, out, out)
+
+
+cdef int operand_view(object x, int slot, ArrayView* v, double* storage) except -2:
+    """Fill `v` from a plain array or a number of the slot's dtype; returns the slot, -1 for anything else."""
+    if not is_number(x):
+        return real_view(x, v)
+    if not read_number(x, slot, <char*>storage):
+        return -1
+    v.data = <char*>storage
+    v.ndim = 0
+    v.size = 1
+    v.slot = slot
+    v.c_order = v.f_order = True
+    return slot
+
+
 cdef object by_kernel3(Frame f, int kernel, object a, object b, bint overwrite):
     """One pass over the gradient and two kept values, None: declined."""
     cdef ArrayView g, y, z, r
+    cdef double number[2]
     cdef int sg, sy, sz, slot = real_view(f.grad, &g), errors
     cdef object out
-    if slot < 0 or real_view(a, &y) != slot or real_view(b, &z) != slot:
+    if slot < 0 or operand_view(a, slot, &y, &number[0]) != slot or operand_view(b, slot, &z, &number[1]) != slot:
         return None
     # The result is laid out like the first of the three that is dense and of the full shape.
     if g.c_order or g.f_order:
@@ -393,8 +441,8 @@ cdef object by_kernel3(Frame f, int kernel, object a, object b, bint overwrite):
     else:
         with nogil:
             errors = run_kernel3(&kernels3[kernel], slot, g.data, sg, y.data, sy, z.data, sz, r.data, r.size)
-    if kernel != K_QUOTIENT:
-        errors &= ~FPE_INVALID          # only comparisons could have raised it
+    if kernel == K_LARGER or kernel == K_SMALLER:
+        errors = 0                      # raised by comparisons, or by halves that were not chosen
     if errors:
         report(kernels3[kernel].name, errors)
     return out

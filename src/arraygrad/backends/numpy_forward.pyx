@@ -1,22 +1,26 @@
 # Which operation has which direct loop, and compiled forwards of operations that are not elementwise: sums, means,
-# extrema, matrix products, shapes, indexing.
+# variances, extrema, matrix products, shapes, indexing.
 # May import: numpy (Python only), op, backends.numpy_loops.
 #
 # Each forward gets the operation's parameters in order and answers for exact ndarrays of float32 or float64 and the
 # usual static parameters; None: declined, NumPy's own function runs. Results are NumPy's bit by bit: sums use the loop
 # of numpy.add in the order in which numpy.add.reduce would.
+from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
     KIND_BINARY, KIND_POWER, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, forward_ptr,
-    loop_set, reduce_by, reshaped, set_forward, transposed, view_of, wrapped,
+    loop_set, reduce_by, reshaped, set_forward, transposed, unary_loop, view_of, wrapped,
 )
 from arraygrad.op cimport Op
 
 cdef LoopSet* ADD = loop_set("add")
+cdef LoopSet* SUBTRACT = loop_set("subtract")
+cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
+cdef LoopSet* SQRT = loop_set("sqrt")
 
 _add_reduce = np.add.reduce
 _maximum_reduce = np.maximum.reduce
@@ -52,6 +56,39 @@ cdef object forward_mean(object args):
     if out is None or count == 0:
         return None                 # NumPy warns of the mean of nothing
     return binary_loop(DIVIDE, out, count, out)
+
+
+cdef object deviations(object x, object axis, Py_ssize_t* count):
+    """x less its means over `axis`, a new array. None: declined."""
+    cdef object mean = summed(x, axis, True, count)
+    if mean is None or count[0] == 0:
+        return None
+    binary_loop(DIVIDE, mean, count[0], mean)
+    return product(SUBTRACT, x, mean, None)
+
+
+cdef object product(const LoopSet* loops, object a, object b, object out):
+    """A binary ufunc of plain arrays by direct loop or, where their layouts have none in common, by NumPy's call."""
+    cdef object result = binary_loop(loops, a, b, out)
+    return wrapped((<object>loops.ufunc)(a, b)) if result is None else result
+
+
+cdef object forward_var(object args):
+    cdef Py_ssize_t count = 0, ignored = 0
+    cdef object dev, out, correction = args[2]
+    if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
+        return None
+    dev = deviations(args[0], args[1], &count)
+    if dev is None or not count - correction > 0:
+        return None                 # NumPy warns of too few degrees of freedom
+    dev = product(MULTIPLY, dev, dev, dev)
+    out = summed(dev, args[1], args[3], &ignored)
+    return binary_loop(DIVIDE, out, count - correction, out)
+
+
+cdef object forward_std(object args):
+    cdef object out = forward_var(args)
+    return None if out is None else unary_loop(SQRT, out, out)
 
 
 cdef object extremum(object reduce, object args):
@@ -166,6 +203,8 @@ def install(dict ops):
                 done.append(name)
     offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), done)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), done)
+    offer(ops, "var", forward_var, ("x", "axis", "correction", "keepdims"), done)
+    offer(ops, "std", forward_std, ("x", "axis", "correction", "keepdims"), done)
     offer(ops, "max", forward_max, ("x", "axis", "keepdims"), done)
     offer(ops, "min", forward_min, ("x", "axis", "keepdims"), done)
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), done)

@@ -86,3 +86,4 @@ cdef bint laid_out_as(object array, object like) except -1
 cdef bint bounds_overlap(object a, object b) noexcept
 cdef object zeros_for(GradMeta meta)
 cdef object ones_for(GradMeta meta)
+cdef bint read_number(object number, int slot, char* value) except -1

@@ -20,13 +20,14 @@
 from libc.math cimport isinf
 from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.pycapsule cimport PyCapsule_New
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.ref cimport Py_INCREF
 cimport numpy as cnp
 from numpy cimport (NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER,
                     NPY_KEEPORDER, PyArray_BASE, PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA,
-                    PyArray_DESCR, PyArray_DIM, PyArray_DIMS, PyArray_EMPTY, PyArray_FLAGS, PyArray_FROM_O,
-                    PyArray_ISNOTSWAPPED, PyArray_ITEMSIZE, PyArray_MatrixProduct, PyArray_NDIM, PyArray_NewCopy,
+                    PyArray_DESCR, PyArray_DIM, PyArray_DIMS, PyArray_FLAGS, PyArray_FROM_O,
+                    PyArray_ISNOTSWAPPED, PyArray_ITEMSIZE, PyArray_NDIM,
                     PyArray_Newshape, PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS, ndarray, npy_intp)
 
 import warnings
@@ -50,9 +51,11 @@ cdef extern from "numpy/arrayobject.h":
     ctypedef struct PyTypeObject
     object PyArray_NewFromDescr(PyTypeObject* cls, PyArray_Descr* descr, int nd, npy_intp* dims, npy_intp* strides,
                                 void* data, int flags, void* like)
+    object PyArray_MatrixProduct2(object a, object b, ndarray out)
     object PyArray_NewLikeArray(ndarray prototype, cnp.NPY_ORDER order, PyArray_Descr* descr, int subok)
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
+    int slot_of_type(int typenum) noexcept
     int type_of_slot(int slot) noexcept
     int plain_slot(ndarray a) noexcept
     int dense_slot(ndarray a) noexcept
@@ -68,6 +71,17 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     bint memory_bounds(ndarray a, char** low, char** high) noexcept
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
 
+cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
+    cppclass MemoryPool:
+        size_t cached
+        size_t limit
+        void set_limit(size_t bytes)
+    MemoryPool& pool()
+    struct PyDataMem_Handler:
+        pass
+    PyDataMem_Handler pool_handler
+    object new_array(object handler, int nd, const npy_intp* dims, int typenum, bint column_major)
+
 cnp.import_array()
 cnp.import_ufunc()
 
@@ -76,6 +90,7 @@ cdef enum:
 
 cdef long long MAX_EXACT_INT = 1LL << 53    # up to here integers are exact as float64; larger ones are left to NumPy
 
+cdef object _handler = PyCapsule_New(&pool_handler, "mem_handler", NULL)
 cdef bint _fast = True
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
@@ -93,6 +108,20 @@ def set_fast_paths(bint mode):
     cdef bint previous = _fast
     _fast = mode
     return previous
+
+
+def set_memory_pool(Py_ssize_t limit):
+    """Keep at most `limit` bytes of freed array memory for reuse (0: none); returns the limit before."""
+    cdef size_t previous = pool().limit
+    if limit < 0:
+        raise ValueError(f"set_memory_pool: expected a number of bytes, but got {limit}")
+    pool().set_limit(<size_t>limit)
+    return previous
+
+
+def pooled_bytes():
+    """Bytes of freed array memory that are kept for reuse at the moment."""
+    return pool().cached
 
 
 cdef bint fast_enabled() noexcept:
@@ -175,8 +204,10 @@ cdef object cloned(object array, object like):
             out = PyArray_NewLikeArray(pattern, NPY_KEEPORDER, <PyArray_Descr*>PyArray_DESCR(src), 0)
             np.copyto(out, src)
             return out
-    if PyArray_CheckExact(array):
-        return PyArray_NewCopy(src, NPY_CORDER)
+    if PyArray_CheckExact(array) and PyArray_ISNOTSWAPPED(src) and slot_of_type(PyArray_TYPE(src)) >= 0:
+        out = new_array(_handler, PyArray_NDIM(src), PyArray_DIMS(src), PyArray_TYPE(src), False)
+        PyArray_CopyInto(<ndarray>out, src)
+        return out
     return np.array(array, order="C", subok=False)
 
 
@@ -216,7 +247,7 @@ cdef object ones_for(GradMeta meta):
     cdef object out
     if meta.ndim > 8:
         return np.ones(meta.shape_tuple(), meta.dtype)
-    out = PyArray_EMPTY(meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
+    out = new_array(_handler, meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
     if meta.ndim == 0 and meta.typenum == cnp.NPY_DOUBLE:
         (<double*>PyArray_BYTES(<ndarray>out))[0] = 1.0
     elif meta.ndim == 0 and meta.typenum == cnp.NPY_FLOAT:
@@ -234,8 +265,8 @@ cdef int report(const char* name, int errors) except -1:
     return 0
 
 
-cdef inline bint _read_number(object number, int slot, char* value) except -1:
-    # A Python number as one element of the slot's dtype. False: not a number that NumPy would take silently.
+cdef bint read_number(object number, int slot, char* value) except -1:
+    """A Python number as one element of the slot's dtype. False: no number, or none that fits there silently."""
     cdef double re, im = 0.0
     cdef double* as_double = <double*>value
     cdef float* as_float = <float*>value
@@ -287,8 +318,8 @@ cdef object unary_loop(const LoopSet* loops, object x, object out):
     if slot < 0 or loops.fn[slot] == NULL:
         return None
     if out is None:
-        result = <ndarray>PyArray_EMPTY(PyArray_NDIM(a), PyArray_DIMS(a), type_of_slot(slot),
-                                        not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
+        result = <ndarray>new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), type_of_slot(slot),
+                                    not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
     else:
         result = <ndarray>out
         if result is not a and (dense_slot(result) != slot or not aligned_runs(a, result)):
@@ -351,13 +382,13 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
                 else:
                     return None
         else:
-            if not is_run(like) or not _read_number(b, slot, <char*>number):
+            if not is_run(like) or not read_number(b, slot, <char*>number):
                 return None
             pb = <char*>number
             sb = 0
     elif PyArray_CheckExact(b):
         slot = dense_slot(<ndarray>b)
-        if slot < 0 or not _read_number(a, slot, <char*>number):
+        if slot < 0 or not read_number(a, slot, <char*>number):
             return None
         like = <ndarray>b
         item = sb = PyArray_ITEMSIZE(like)
@@ -369,8 +400,8 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
     if loops.fn[slot] == NULL:
         return None
     if out is None:
-        result = <ndarray>PyArray_EMPTY(PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot),
-                                        not PyArray_FLAGS(like) & NPY_ARRAY_C_CONTIGUOUS)
+        result = <ndarray>new_array(_handler, PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot),
+                                    not PyArray_FLAGS(like) & NPY_ARRAY_C_CONTIGUOUS)
     else:
         if not PyArray_CheckExact(out):
             return None
@@ -403,7 +434,7 @@ cdef object _by_rows(const LoopSet* loops, int slot, ndarray a, ndarray b, bint 
     cdef char* pb = PyArray_BYTES(b)
     cdef char* po
     if out is None:
-        result = <ndarray>PyArray_EMPTY(PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot), 0)
+        result = <ndarray>new_array(_handler, PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot), 0)
     elif out is like and PyArray_FLAGS(like) & NPY_ARRAY_WRITEABLE:
         result = like
     else:
@@ -485,7 +516,7 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
         elif keepdims:
             dims[k] = 1
             k += 1
-    result = <ndarray>PyArray_EMPTY(k, dims, type_of_slot(slot), 0)
+    result = <ndarray>new_array(_handler, k, dims, type_of_slot(slot), 0)
     if n < NOGIL_SIZE:
         errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0,
                          <char*>start)
@@ -515,13 +546,13 @@ cdef int set_forward(Op op, forward_ptr forward) except -1:
 cdef object empty_dense(object like):
     """An uninitialised array with the shape, dtype and order of a dense one."""
     cdef ndarray a = <ndarray>like
-    return PyArray_EMPTY(PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a),
-                         not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
+    return new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a),
+                     not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
 
 
 cdef object empty_c(object like, int ndim, const Py_ssize_t* dims):
     """An uninitialised row-major array with the dtype of `like` and a shape of its own."""
-    return PyArray_EMPTY(ndim, <npy_intp*>dims, PyArray_TYPE(<ndarray>like), 0)
+    return new_array(_handler, ndim, <npy_intp*>dims, PyArray_TYPE(<ndarray>like), 0)
 
 
 cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims):
@@ -564,15 +595,22 @@ cdef object transposed(object a, const Py_ssize_t* axes):
 
 
 cdef object dot(object a, object b):
-    """Matrix product of arrays of one or two dimensions and one dtype, by BLAS."""
-    cdef object out
+    """Matrix product of plain arrays of one dtype by BLAS: two matrices, or a matrix and a vector."""
+    cdef ndarray x = <ndarray>a
+    cdef ndarray y = <ndarray>b
+    cdef npy_intp dims[2]
+    cdef int nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2
     cdef int errors
+    cdef object out
+    dims[0] = PyArray_DIM(x, 0) if PyArray_NDIM(x) == 2 else PyArray_DIM(y, PyArray_NDIM(y) - 1)
+    dims[1] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
+    out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
     fp_begin()
-    out = PyArray_MatrixProduct(a, b)
+    PyArray_MatrixProduct2(a, b, <ndarray>out)
     errors = fp_end()
     if errors:
         report("matmul", errors)
-    return out if PyArray_CheckExact(out) else np.asarray(out)
+    return out
 
 
 # Finding the loops

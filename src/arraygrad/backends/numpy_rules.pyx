@@ -2,18 +2,26 @@
 # the way of all compiled rules into the table. See Note [Compiled rules] in numpy_elementwise.pyx.
 # May import: engine.arrayops, engine.node, op, backends.numpy_loops, backends.numpy_forward,
 # backends.numpy_elementwise.
+from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
-from arraygrad.backends.numpy_elementwise cimport attach, attach_elementwise, find, kept, real_view, set_out, wants
+from arraygrad.backends.numpy_elementwise cimport (
+    attach, attach_elementwise, find, kept, over_nonzero, real_view, set_out, wants,
+)
+from arraygrad.backends.numpy_forward cimport deviations, product
 from arraygrad.backends.numpy_loops cimport (
-    SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, item_size, loop_set, report,
-    reshaped, run_binary, strided, transposed, view_of, zeros_c,
+    NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
+    loop_set, report, reshaped, run_binary, strided, transposed, view_of, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
-from arraygrad.op cimport Op, SAVE_INPUT, SAVE_META
+from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
 
 from arraygrad.backends import numpy_forward
+
+cdef extern from "extremum.hpp" namespace "arraygrad" nogil:
+    int run_extremum(int slot, const char* g, const char* x, const char* ans, char* out, char* ties, Py_ssize_t outer,
+                     Py_ssize_t inner, bint leading) noexcept
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
@@ -99,6 +107,101 @@ cdef int rule_sum(Node node, Frame f) except -1:
 
 cdef int rule_mean(Node node, Frame f) except -1:
     return reduced_by(node, f, True)
+
+
+cdef bint ends(unsigned long long mask, const ArrayView* x, Py_ssize_t* outer, Py_ssize_t* inner,
+               bint* leading) noexcept:
+    """Split a row-major array's axes where those in `mask`, all at one end, begin or end. False: they don't."""
+    cdef int i, k = 0
+    cdef unsigned long long first = mask & 1
+    outer[0] = inner[0] = 1
+    if mask == (1ULL << x.ndim) - 1:
+        first = 0
+        k = 0
+    else:
+        while k < x.ndim and ((mask >> k) & 1) == first:
+            k += 1
+        for i in range(k, x.ndim):
+            if ((mask >> i) & 1) == first:
+                return False
+    for i in range(x.ndim):
+        if i < k:
+            outer[0] *= x.dims[i]
+        else:
+            inner[0] *= x.dims[i]
+    leading[0] = first != 0
+    return True
+
+
+cdef int rule_extremum(Node node, Frame f) except -1:
+    """max and min."""
+    cdef ArrayView g, x, a, r, t
+    cdef unsigned long long mask = 0
+    cdef Py_ssize_t outer, inner
+    cdef bint leading
+    cdef int slot, errors
+    cdef object saved, ans, out, ties
+    if not wants(node, f, 0):
+        return 1
+    saved = find(node, SAVE_INPUT, 0)
+    ans = find(node, SAVE_ANS, -1)
+    slot = real_view(saved, &x)
+    if slot < 0 or real_view(ans, &a) != slot or real_view(f.grad, &g) != slot or x.ndim > 8 or x.size == 0:
+        return 0
+    if not x.c_order or not a.c_order or not g.c_order or not axis_mask((<list>node.args)[1], x.ndim, &mask):
+        return 0
+    if mask == 0 or not ends(mask, &x, &outer, &inner, &leading):
+        return 0
+    out = empty_dense(saved)
+    view_of(out, &r)
+    ties = empty_dense(ans)
+    view_of(ties, &t)
+    if x.size < NOGIL_SIZE:
+        errors = run_extremum(slot, g.data, x.data, a.data, r.data, t.data, outer, inner, leading)
+    else:
+        with nogil:
+            errors = run_extremum(slot, g.data, x.data, a.data, r.data, t.data, outer, inner, leading)
+    if errors:
+        report("divide", errors)
+    return 1 + set_out(f, 0, out, True)
+
+
+cdef int spread_deviations(Node node, Frame f, object g, double factor) except -1:
+    """out0 = factor * g * (x - mean) / (N - correction)."""
+    cdef ArrayView x, v
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t count = 0
+    cdef unsigned long long mask = 0
+    cdef int i
+    cdef object saved = find(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], dev
+    cdef object correction = (<list>node.args)[2]
+    if real_view(g, &v) < 0 or real_view(saved, &x) != v.slot or x.ndim > 8 or not axis_mask(axis, x.ndim, &mask):
+        return 0
+    if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
+        return 0
+    for i in range(x.ndim):
+        dims[i] = 1 if (mask >> i) & 1 else x.dims[i]
+    dev = deviations(saved, axis, &count)
+    if dev is None or not count - correction > 0:
+        return 0
+    g = binary_loop(MULTIPLY, reshaped(g, x.ndim, dims), factor / (count - correction), None)
+    if g is None:
+        return 0
+    return 1 + set_out(f, 0, product(MULTIPLY, dev, g, dev), True)
+
+
+cdef int rule_var(Node node, Frame f) except -1:
+    if not wants(node, f, 0):
+        return 1
+    return spread_deviations(node, f, f.grad, 2.0)
+
+
+cdef int rule_std(Node node, Frame f) except -1:
+    cdef object scaled
+    if not wants(node, f, 0):
+        return 1
+    scaled = over_nonzero(f.grad, find(node, SAVE_ANS, -1))
+    return 0 if scaled is None else spread_deviations(node, f, scaled, 1.0)
 
 
 # Products of matrices
@@ -272,6 +375,10 @@ def install(dict ops, backend=None):
     attach_elementwise(ops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)
+    attach(ops, "max", rule_extremum, ("x", "ans"), done)
+    attach(ops, "min", rule_extremum, ("x", "ans"), done)
+    attach(ops, "var", rule_var, ("x",), done)
+    attach(ops, "std", rule_std, ("x", "ans"), done)
     attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)
     attach(ops, "reshape", rule_reshape, ("x_meta",), done)
     attach(ops, "expand_dims", rule_reshape, ("x_meta",), done)

@@ -20,6 +20,7 @@ from arraygrad.ops import (  # noqa: I001
     linalg,
     fft,
     beyond,
+    special,
     internal,
 )
 from arraygrad.ops.kinds import TABLE, Entry
@@ -40,6 +41,7 @@ CHAPTERS = (
     linalg,
     fft,
     beyond,
+    special,
     internal,
 )
 

@@ -1,0 +1,46 @@
+// The gradient of max and min over plain memory.
+// May include: inner_loops.hpp. Knows neither Python objects nor NumPy.
+#pragma once
+#include "inner_loops.hpp"
+
+namespace arraygrad {
+
+typedef std::ptrdiff_t isize;
+
+// max and min over the first axes (`leading`: result of `inner` elements, `ties` holds as many) or the last ones (result
+// of `outer` elements) of a row-major array: g, shared by the elements of x that equal the extremum.
+template <typename T>
+static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T* ties, isize outer, isize inner,
+                                bool leading) {
+    if (leading) {
+        for (isize j = 0; j < inner; j++) ties[j] = T(0);
+        for (isize i = 0; i < outer; i++)
+            for (isize j = 0; j < inner; j++) ties[j] += T(x[i * inner + j] == ans[j]);
+        for (isize j = 0; j < inner; j++) ties[j] = g[j] / ties[j];
+        for (isize i = 0; i < outer; i++)
+            for (isize j = 0; j < inner; j++) out[i * inner + j] = T(x[i * inner + j] == ans[j]) * ties[j];
+    } else {
+        for (isize i = 0; i < outer; i++) {
+            const T* row = x + i * inner;
+            const T a = ans[i];
+            isize n = 0;
+            for (isize j = 0; j < inner; j++) n += row[j] == a;
+            T share = g[i] / T(n);
+            for (isize j = 0; j < inner; j++) out[i * inner + j] = T(row[j] == a) * share;
+        }
+    }
+}
+
+static inline int run_extremum(int slot, const char* g, const char* x, const char* ans, char* out, char* ties,
+                               isize outer, isize inner, bool leading) {
+    fp_begin();
+    if (slot == SLOT_F64)
+        extremum_run((const double*)g, (const double*)x, (const double*)ans, (double*)out, (double*)ties, outer, inner,
+                     leading);
+    else
+        extremum_run((const float*)g, (const float*)x, (const float*)ans, (float*)out, (float*)ties, outer, inner,
+                     leading);
+    return fp_end();
+}
+
+}  // namespace arraygrad

@@ -1,0 +1,186 @@
+"""Rules of special functions that take more than a line, and the densities that several of them share.
+
+May import: ops._series, ops._special_fallbacks. Everything uses only the namespace. A rule that has two formulas
+replaces the arguments that one of them does not serve before computing it: rules are differentiated again, and a nan
+that is masked afterwards would come back.
+"""
+
+import math
+
+from arraygrad.ops._series import (
+    DIGAMMA_FAR, FAR, dawsn_slope, digamma_difference, erfcx_slope, hankel_far, scaled_bessel_slope, sinc_slope,
+)  # fmt: skip
+from arraygrad.ops._special_fallbacks import log_ratio
+
+TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
+
+
+def parameter(xp, a, x):
+    """A parameter without derivative (a Python number, an array of any real dtype) as an array to compute with x."""
+    if not hasattr(a, "dtype"):
+        return xp.asarray(a, dtype=x.dtype, device=getattr(x, "device", None))
+    return a if xp.isdtype(a.dtype, "real floating") else xp.astype(a, x.dtype)
+
+
+# -- gamma family ------------------------------------------------------------------------------------------------------
+
+
+def rgamma(xp, g, x, ans):
+    """-digamma(x) / gamma(x), and below 1/2 its reflection (DLMF 5.5.3 differentiated), finite at the poles of gamma."""
+    low = x < 0.5
+    y = xp.where(low, x, 0.25)
+    # sin and cos of pi y from the distance to the nearest integer: exact zeros at the poles
+    whole = xp.round(y)
+    turn = math.pi * (y - whole)
+    sign = 1.0 - 2.0 * xp.abs(whole % 2)
+    bracket = xp.cos(turn) - xp.sin(turn) * xp.special.digamma(1.0 - y) / math.pi
+    reflected = sign * xp.special.gamma(1.0 - y) * bracket
+    return g * xp.where(low, reflected, -ans * xp.special.digamma(xp.where(low, 1.0, x)))
+
+
+def beta_slope(xp, a, b):
+    """d/da betaln(a, b) = digamma(a) - digamma(a + b), with all digits where a is much larger than b."""
+    # The asymptotic series serves arguments that are positive and large; 32 and 1 stand in for the others.
+    far = (a >= DIGAMMA_FAR) & (b > 0)
+    series = digamma_difference(xp, xp.where(far, a, 32.0), xp.where(far, b, 1.0))
+    near = xp.where(far, 1.0, a)
+    return xp.where(far, series, xp.special.digamma(near) - xp.special.digamma(xp.where(far, 2.0, a + b)))
+
+
+def gamma_density(xp, a, x):
+    """d/dx gammainc(a, x) = x^(a-1) exp(-x) / gamma(a) (DLMF 8.8.13)."""
+    a = parameter(xp, a, x)
+    endless = x == math.inf
+    x = xp.where(endless, 1.0, x)
+    return xp.where(endless, 0.0, xp.exp(xp.special.xlogy(a - 1.0, x) - x - xp.gammaln(a)))
+
+
+def beta_density(xp, a, b, x):
+    """d/dx betainc(a, b, x) = x^(a-1) (1-x)^(b-1) / beta(a, b) (DLMF 8.17.1)."""
+    a, b = parameter(xp, a, x), parameter(xp, b, x)
+    return xp.exp(xp.special.xlogy(a - 1.0, x) + xp.special.xlog1py(b - 1.0, -x) - xp.special.betaln(a, b))
+
+
+# -- error functions ---------------------------------------------------------------------------------------------------
+
+
+def erfcx(xp, g, x, ans):
+    """2 x erfcx(x) - 2 / sqrt(pi) (DLMF 7.10.1), by its asymptotic series where the two cancel."""
+    far = x >= FAR
+    near = 2.0 * xp.where(far, 0.0, x) * ans - TWO_OVER_SQRT_PI
+    return g * xp.where(far, TWO_OVER_SQRT_PI * erfcx_slope(xp.where(far, x, FAR)), near)
+
+
+def dawsn(xp, g, x, ans):
+    """1 - 2 x dawsn(x) (DLMF 7.2.5 differentiated), by its asymptotic series where the two cancel."""
+    far = xp.abs(x) >= FAR
+    near = 1.0 - 2.0 * xp.where(far, 0.0, x) * ans
+    return g * xp.where(far, dawsn_slope(xp.where(far, x, FAR)), near)
+
+
+def log_ndtr(xp, g, x):
+    """Density over distribution: sqrt(2 / pi) / erfcx(-x / sqrt(2)), for positive x exp(-x^2 / 2) over sqrt(2 pi) ndtr."""
+    low = x < 0
+    below = math.sqrt(2.0 / math.pi) / xp.special.erfcx(xp.where(low, x, 0.0) / -math.sqrt(2.0))
+    above = xp.where(low, 0.0, x)
+    return g * xp.where(low, below, normal_density(xp, above) / xp.special.ndtr(above))
+
+
+def normal_density(xp, x):
+    """exp(-x^2 / 2) / sqrt(2 pi)."""
+    return xp.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+
+
+# -- Bessel functions --------------------------------------------------------------------------------------------------
+
+
+def ive(xp, g, v, x, near):
+    """exp(-|x|) (I'(v, x) - sign(x) I(v, x)); `near` is that difference, which cancels for large |x|."""
+    v = parameter(xp, v, x)
+    size = xp.abs(x)
+    limit = hankel_far(v)
+    far = size >= limit
+    slope = scaled_bessel_slope(v, xp.where(far, size, limit), -1.0)
+    # ive(n, -x) = (-1)^n ive(n, x) for integer n; other orders are nan there
+    slope = xp.where((x < 0) & (v % 2 == 0), -slope, slope)
+    return g * xp.where(far, slope, near)
+
+
+def kve(xp, g, v, x, near):
+    """exp(x) (K'(v, x) + K(v, x)); `near` is that sum, which cancels for large x."""
+    v = parameter(xp, v, x)
+    limit = hankel_far(v)
+    far = x >= limit
+    return g * xp.where(far, scaled_bessel_slope(v, xp.where(far, x, limit), 1.0), near)
+
+
+# -- products with logarithms, entropies -------------------------------------------------------------------------------
+
+
+def xlogy_x(xp, g, x, y):
+    """log(y); where x is zero and y is no positive number, zero."""
+    skip = (x == 0) & (y <= 0)
+    return xp.where(skip, 0.0, g * xp.log(xp.where(skip, 1.0, y)))
+
+
+def xlogy_y(xp, g, x, y):
+    """x / y; where both are zero, zero."""
+    skip = (x == 0) & (y == 0)
+    return xp.where(skip, 0.0, g * (x / xp.where(skip, 1.0, y)))
+
+
+def xlog1py_x(xp, g, x, y):
+    """log1p(y); where x is zero and y <= -1, zero."""
+    skip = (x == 0) & (y <= -1)
+    return xp.where(skip, 0.0, g * xp.log1p(xp.where(skip, 0.0, y)))
+
+
+def xlog1py_y(xp, g, x, y):
+    """x / (1 + y); where both are zero, zero."""
+    skip = (x == 0) & (y == -1)
+    return xp.where(skip, 0.0, g * (x / xp.where(skip, 1.0, 1.0 + y)))
+
+
+def rel_entr_x(xp, g, x, y):
+    """log(x / y) + 1; zero where both are zero, nan where one is negative."""
+    return _entropy(xp, g, x, y, 1.0)
+
+
+def kl_div_x(xp, g, x, y):
+    """log(x / y); zero where both are zero, nan where one is negative."""
+    return _entropy(xp, g, x, y, 0.0)
+
+
+def _entropy(xp, g, x, y, shift):
+    skip = (x == 0) & (y == 0)
+    outside = (x < 0) | (y < 0)
+    x = xp.where(skip | outside, 1.0, x)
+    y = xp.where(skip | outside, 1.0, y)
+    slope = xp.where(outside, math.nan, log_ratio(xp, x, y) + shift)
+    return xp.where(skip, 0.0, g * slope)
+
+
+def rel_entr_y(xp, g, x, y):
+    """-x / y; zero where both are zero, nan where one is negative."""
+    return g * -_ratio(xp, x, y)
+
+
+def kl_div_y(xp, g, x, y):
+    """1 - x / y; nan where one is negative."""
+    return g * (1.0 - _ratio(xp, x, y))
+
+
+def _ratio(xp, x, y):
+    outside = (x < 0) | (y < 0)
+    skip = ((x == 0) & (y == 0)) | outside
+    ratio = xp.where(skip, 0.0, x / xp.where(skip, 1.0, y))
+    return xp.where(outside, math.nan, ratio)
+
+
+def sinc(xp, g, x):
+    """(cos(pi x) - sinc(x)) / x, by its power series around zero."""
+    y = math.pi * x
+    small = xp.abs(y) < 1.5
+    series = sinc_slope(xp.where(small, y, 0.0))
+    away = xp.where(small, 2.0, y)
+    return g * math.pi * xp.where(small, series, (xp.cos(away) - xp.sin(away) / away) / away)

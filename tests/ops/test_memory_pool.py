@@ -1,0 +1,139 @@
+"""The pool that results of compiled paths live in: what it keeps, gives back, and never mixes up."""
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from arraygrad.backends.numpy import BACKEND
+from arraygrad.backends.numpy_loops import pooled_bytes, set_memory_pool
+from arraygrad.backends.numpy_ops import try_loop
+from arraygrad.ops import OPS
+
+LIMIT = 8 << 20
+
+
+@pytest.fixture(autouse=True)
+def _own_pool():
+    """Each test begins with an empty pool of 8 MB."""
+    previous = set_memory_pool(0)
+    set_memory_pool(LIMIT)
+    yield
+    set_memory_pool(0)
+    set_memory_pool(previous)
+
+
+def doubled(x):
+    return try_loop(BACKEND, OPS["add"], x, x)[0]
+
+
+def address(a):
+    return a.__array_interface__["data"][0]
+
+
+def test_freed_memory_is_used_again():
+    x = np.ones(10_000)
+    y = doubled(x)
+    assert pooled_bytes() == 0
+    where = address(y)
+    del y
+    assert pooled_bytes() >= x.nbytes
+    assert address(doubled(x)) == where
+
+
+def test_live_arrays_never_share_memory():
+    x = np.arange(1000.0)
+    live = [doubled(x) for _ in range(20)]
+    del live[::2]
+    live += [doubled(x) for _ in range(20)]
+    assert len({address(a) for a in live}) == len(live)
+    for a in live:
+        np.testing.assert_array_equal(a, 2 * x)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 511, 512, 513, 5000, 100_000])
+def test_blocks_of_every_size_hold_their_array(size):
+    for _ in range(3):
+        a, b = doubled(np.ones(size)), doubled(np.ones(size, np.float32))
+        np.testing.assert_array_equal(a, np.full(size, 2.0))
+        np.testing.assert_array_equal(b, np.full(size, 2.0, np.float32))
+        del a, b
+
+
+def test_no_more_than_the_limit_is_kept():
+    live = [doubled(np.ones(100_000)) for _ in range(20)]
+    live.clear()
+    assert 0 < pooled_bytes() <= LIMIT
+    set_memory_pool(1 << 20)
+    assert pooled_bytes() <= 1 << 20
+
+
+def test_a_limit_of_zero_keeps_nothing():
+    set_memory_pool(0)
+    doubled(np.ones(10_000))
+    assert pooled_bytes() == 0
+
+
+def test_a_negative_limit_is_refused():
+    with pytest.raises(ValueError, match="expected a number of bytes, but got -1"):
+        set_memory_pool(-1)
+
+
+def test_other_sizes_give_way_to_a_new_one():
+    live = [doubled(np.ones(10_000)) for _ in range(10)]
+    live.clear()
+    before = pooled_bytes()
+    big = doubled(np.ones(100_000))
+    assert pooled_bytes() <= max(before - big.nbytes, 0)
+
+
+def test_results_own_their_memory_and_can_be_resized():
+    y = doubled(np.ones(10_000))
+    assert y.flags.owndata
+    assert y.base is None
+    y.resize(20_000, refcheck=False)
+    np.testing.assert_array_equal(y[:10_000], 2.0)
+    np.testing.assert_array_equal(y[10_000:], 0.0)
+    del y
+    np.testing.assert_array_equal(doubled(np.ones(20_000)), np.full(20_000, 2.0))
+
+
+def test_tracemalloc_counts_live_results_and_not_the_pool():
+    x = np.ones(100_000)
+    tracemalloc.start()
+    try:
+        base = tracemalloc.get_traced_memory()[0]
+        y = doubled(x)
+        assert tracemalloc.get_traced_memory()[0] - base >= x.nbytes
+        del y
+        assert tracemalloc.get_traced_memory()[0] - base < x.nbytes
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_array_may_be_freed_on_another_thread():
+    live = [doubled(np.ones(10_000))]
+    thread = threading.Thread(target=live.clear)
+    thread.start()
+    thread.join()
+    np.testing.assert_array_equal(doubled(np.ones(10_000)), np.full(10_000, 2.0))
+
+
+def test_threads_get_blocks_of_their_own():
+    failures = []
+
+    def work(value):
+        x = np.full(5000, value)
+        for _ in range(200):
+            y = doubled(x)
+            z = doubled(y)
+            if not (y == 2 * value).all() or not (z == 4 * value).all():
+                failures.append(value)
+
+    threads = [threading.Thread(target=work, args=(float(i),)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
