@@ -3,19 +3,18 @@
 import copy as copy_module
 import numbers
 
-cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Node, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY, NODE_SAVES
-from arraygrad.nodes cimport AccumulateGrad, OpNode, accumulator_of
+from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, join, need_extra, new_tensor, registered, wrap,
 )
 
 
-cdef inline int connect(OpNode node, TensorBase t) except -1:
+cdef int connect(OpNode node, TensorBase t) except -1:
     """Append the edge to where the Tensor's gradient goes."""
     cdef Node target = None
     cdef int nr = 0
@@ -364,7 +363,7 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
         If arrays of two backends meet, or if a Tensor that requires grad stands where the operation has no
         derivative (nothing is dropped silently).
     """
-    cdef object result, raw
+    cdef object result
     if op.n_arrays == 1 and backend is None:
         return unary(op, args[0])
     if op.n_arrays == 2 and backend is None:
@@ -499,9 +498,8 @@ cdef int connect_all(OpNode node, object items) except -1:
 
 
 cdef object undifferentiable(Op op, Py_ssize_t i):
-    return TypeError(f"{op.name}: argument {op.params[i]!r} requires grad, but {op.name} has no derivative with respect "
-                     f"to it; pass {op.params[i]}.detach() if its gradient is not wanted")
-
+    return TypeError(f"{op.name}: argument {op.params[i]!r} requires grad, but {op.name} has no derivative with "
+                     f"respect to it; pass {op.params[i]}.detach() if its gradient is not wanted")
 
 
 # Views
@@ -517,7 +515,8 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
     e.seen = base.value.storage.history
     if op is None:
         e.forbidden = ("This view is the output of a function that returns multiple views. Such functions do not allow "
-                       "the output views to be modified inplace. Replace the in-place operation by an out-of-place one.")
+                       "the output views to be modified inplace. Replace the in-place operation by an out-of-place "
+                       "one.")
     else:
         e.view_op = op
         e.view_args = args[1:]
@@ -539,7 +538,6 @@ cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
     cdef Extra e = t.extra
     cdef Storage s
-    cdef OpNode node
     if e.parent is None or e.view_op is None:
         return 0
     s = t.value.storage

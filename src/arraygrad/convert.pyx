@@ -12,7 +12,8 @@ cdef object item_of(TensorBase t):
 
 cdef object one_element(TensorBase t, str what):
     if t.value.meta.size != 1:
-        raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape {t.value.meta.shape_tuple()}")
+        raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "
+                        f"{t.value.meta.shape_tuple()}")
     return item_of(t)
 
 

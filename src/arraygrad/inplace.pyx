@@ -171,7 +171,6 @@ cdef int setitem(TensorBase t, object key, object value) except -1:
     """t[key] = value."""
     cdef Op op = named_op("_setitem")
     cdef Backend backend = <Backend>t.value.meta.ops
-    cdef Backend other
     cdef bint recorded = wants_grad(value)
     cdef object raw_key = to_raw(key)
     cdef object raw_value
@@ -205,7 +204,8 @@ cdef int setitem(TensorBase t, object key, object value) except -1:
         if op.keeps_args:
             keep_args(node, op, args)
     if backend.mutable:
-        if isinstance(value, TensorBase) and raw_value is not t.value.raw and backend.shares_memory(raw_value, t.value.raw):
+        if (isinstance(value, TensorBase) and raw_value is not t.value.raw
+                and backend.shares_memory(raw_value, t.value.raw)):
             raw_value = backend.clone(raw_value, raw_value)
         before_write(t)
         backend.write(t.value.raw, raw_key, raw_value)

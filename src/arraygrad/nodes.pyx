@@ -1,10 +1,9 @@
-# The nodes of recorded operations and the ends of the graph: what they save, how their rules run, how leaves accumulate.
+# The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
 # May import: engine.*, op, value.
 import threading
 
-cimport cython
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
+from libc.stdint cimport uint32_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport (
@@ -163,7 +162,7 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
     """Run the table's rules for the wanted edges."""
     cdef Backend backend
     cdef GradMeta meta
-    cdef Py_ssize_t k, i, n_rules = len(op.inputs)
+    cdef Py_ssize_t k, n_rules = len(op.inputs)
     cdef list args
     cdef object g, xp, r, slot
     cdef bint conj, wanted
@@ -236,7 +235,6 @@ cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta m
     """The saved value of slot `k` as rules see it: a raw array, or a Tensor with create_graph."""
     cdef object slot = saved_slot(node, k)
     cdef Py_ssize_t edge = 0
-    cdef GradMeta m
     if slot is None:
         return None
     if op.save_kind[k] == SAVE_ANS:
@@ -309,7 +307,7 @@ cdef class AccumulateGrad(Node):
 # ~~~~~~~~~~~~~~~~~~~
 # The graph owns a leaf's AccumulateGrad, and that owns the leaf; the leaf knows it only by a borrowed pointer, cleared
 # when the node dies. So a graph that is dropped is freed at once, without the garbage collector. Hooks of a leaf, and
-# hooks put on its AccumulateGrad node, are kept by the leaf: they survive the graph. Guarded by test_AG1_*, test_AG14_*.
+# hooks put on its AccumulateGrad node, are kept by the leaf: they survive the graph. See test_AG1_*, test_AG14_*.
 cdef AccumulateGrad accumulator_of(TensorBase t):
     cdef AccumulateGrad node
     if t.accumulator != NULL:
@@ -342,8 +340,12 @@ cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
         if old is not None:
             leaf.grad_ = _recorded.add(old, grad)
             return 0
-        # A Tensor that the caller may still hold is not taken as it is.
-        leaf.grad_ = _recorded.clone(grad, grad) if Py_REFCNT(<PyObject*>grad) > 3 else grad
+        if Py_REFCNT(<PyObject*>grad) > 3:
+            grad = _recorded.clone(grad, grad)      # the caller may still hold it
+        if leaf.grad_ is None:
+            leaf.grad_ = grad
+        else:                                       # a plain backward of another thread was faster
+            leaf.grad_ = _recorded.add(leaf.grad_, grad)
     return 0
 
 
@@ -384,5 +386,5 @@ cdef object leaf_lock(TensorBase leaf):
     # One lock per leaf, whichever AccumulateGrad node it has at the moment.
     cdef Extra e = need_extra(leaf)
     if e.lock is None:
-        e.lock = threading.Lock()
+        e.lock = threading.RLock()     # a finaliser that runs backward may come back here
     return e.lock

@@ -100,7 +100,7 @@ cdef class Op:
         self.plans = tuple(plans)
         self.n_saves = len(saves)
         self.saves_in_list = len(saves) > 3
-        self.saves = tuple([name for name, kind, position, mask in saves])
+        self.saves = tuple([kept[0] for kept in saves])
         for k, (name, kind, position, mask) in enumerate(saves):
             self.save_kind[k] = kind
             self.save_pos[k] = position

@@ -6,32 +6,34 @@ import weakref
 
 from cpython.object cimport PyObject
 
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
-from arraygrad.engine.node cimport Edge, NodeHooks, ThreadState, share_deallocation, thread_state
+from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, has_tensor, permute, refresh, unary
 from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, bump, find_backend, mark_overwritten, join, new_tensor, registered, version_of, wrap,
+    Backend, TensorBase, bump, find_backend, mark_overwritten, join, new_tensor, registered, version_of, wrap,
 )
 
-from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 from arraygrad.graph_ops import RetainGrad
 from arraygrad.inplace import set_asarray
-from arraygrad.value import (
-    backend_of, register_backend, set_backend_finder, set_backend_namespaces, set_saved_mutation,
-    set_tensor_type,
-)
+from arraygrad.value import set_tensor_type
 
 import arraygrad.apply as _apply
+import arraygrad.engine.node as _node
 import arraygrad.nodes as _nodes
 import arraygrad.value as _value
 
-# Compiled code above sees these as C types and functions; Python code imports them from this module too.
-globals().update(Backend=_value.Backend, Value=_value.Value, OpNode=_nodes.OpNode,
-                 AccumulateGrad=_nodes.AccumulateGrad, apply_op=_apply.apply_op)
+# Python code imports these from here; some are C types and functions to the compiled code above.
+for _module, _names in (
+    (_apply, ("apply_op",)),
+    (_node, ("is_grad_enabled", "set_grad_mode")),
+    (_nodes, ("AccumulateGrad", "OpNode")),
+    (_value, ("Backend", "Value", "backend_of", "register_backend", "set_backend_finder", "set_backend_namespaces",
+              "set_saved_mutation")),
+):
+    globals().update({_name: getattr(_module, _name) for _name in _names})
 
 cdef object _ufunc_handler = None
 cdef object _function_handler = None
@@ -254,14 +256,15 @@ cdef class Tensor(TensorBase):
             raise RuntimeError(f"assigned grad is a Tensor over {g.value.meta.ops.name}, but expected one over "
                                f"{self.value.meta.ops.name}")
         if g.value.meta.dtype != self.value.meta.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.value.meta.dtype}' to a tensor with dtype "
-                               f"'{self.value.meta.dtype}'. Cast it with astype first")
+            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.value.meta.dtype}' to a tensor with "
+                               f"dtype '{self.value.meta.dtype}'. Cast it with astype first")
         if g.value.meta.device_key != self.value.meta.device_key:
             raise RuntimeError(f"attempting to assign a gradient with device '{g.device}' to a tensor with device "
-                               f"'{self.device}'. Please ensure that the gradient and the tensor are on the same device")
+                               f"'{self.device}'. Please ensure that the gradient and the tensor are on the same "
+                               f"device")
         if g.value.meta.shape_tuple() != self.value.meta.shape_tuple():
-            raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size '{self.shape}'. "
-                               f"Please ensure that the gradient and the tensor are the same size")
+            raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size "
+                               f"'{self.shape}'. Please ensure that the gradient and the tensor are the same size")
         self.grad_ = g
 
     @grad.deleter
@@ -305,7 +308,6 @@ cdef class Tensor(TensorBase):
 
         Returns a handle whose `remove()` takes the hook away. Raises RuntimeError if the tensor doesn't require grad.
         """
-        cdef NodeHooks hooks
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn_ is not None:
@@ -627,7 +629,8 @@ cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
         if mode:
             return 0
         raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                           "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+                           "variable in a subgraph that doesn't require differentiation use var_no_grad = "
+                           "var.detach().")
     t.tracked = mode
     return 0
 
@@ -691,7 +694,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
             copy = None
         if dtype is not None and dtype != t.value.meta.dtype:
             if copy is False:
-                raise ValueError(f"asarray: a cast from {t.dtype} to {dtype} needs a copy, but copy=False was asked for")
+                raise ValueError(f"asarray: a cast from {t.dtype} to {dtype} needs a copy, but copy=False was "
+                                 "asked for")
             t = <Tensor>t.astype(dtype)
             copy = None
         if copy:
@@ -735,8 +739,8 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
         if raw is obj:
             raw = backend.clone(obj, obj) if copy else obj
         elif copy is False:
-            raise ValueError(f"asarray: {type(obj).__name__} to an array of {backend.name} needs a copy, but copy=False "
-                             "was asked for")
+            raise ValueError(f"asarray: {type(obj).__name__} to an array of {backend.name} needs a copy, but "
+                             "copy=False was asked for")
         elif copy and type(obj) is backend.array_type and backend.shares_memory(raw, obj):
             raw = backend.clone(raw, raw)
     backend.check(raw)
@@ -751,7 +755,6 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
     cdef Op op = named_op("stack")
     cdef Backend backend = backend_in(items, op)
     cdef list parts = []
-    cdef Tensor first = None
     for item in items:
         if isinstance(item, Tensor):
             parts.append(item)

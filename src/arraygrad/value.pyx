@@ -1,13 +1,11 @@
-# Values and what shows them: one array library (Backend), one array at a moment (Value), memory that is shared (Storage).
+# One array library (Backend), one array at one moment (Value), memory that several share (Storage).
 # May import: engine.*, op.
-import numbers
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
-from arraygrad.engine.node cimport Node, NodeHooks
 from arraygrad.op cimport Op
 
 cdef extern from "Python.h":
@@ -251,7 +249,7 @@ cdef int join(Value v, Value other) except -1:
     return 0
 
 
-cdef inline long version_of(Value v):
+cdef long version_of(Value v):
     return v.version if v.storage is None else v.storage.version
 
 
@@ -330,7 +328,7 @@ cdef int mark_overwritten(TensorBase t) except -1:
         _copy_saved = mode
 
 
-cdef inline int bump(TensorBase t) except -1:
+cdef int bump(TensorBase t) except -1:
     if t.value.storage is None:
         t.value.version += 1
     else:
@@ -355,7 +353,6 @@ def set_saved_mutation(str mode):
     previous = "copy" if _copy_saved else "error"
     _copy_saved = mode == "copy"
     return previous
-
 
 
 # Tensors as the modules below the Tensor class see them
@@ -391,7 +388,7 @@ cdef Backend registered(object cls):
     return <Backend>_backends.get(cls)
 
 
-cdef inline TensorBase new_tensor(object raw, GradMeta meta):
+cdef TensorBase new_tensor(object raw, GradMeta meta):
     cdef TensorBase t = make_tensor()
     t.value = new_value(raw, meta)
     t.value.tensor = <void*>t
@@ -401,7 +398,6 @@ cdef inline TensorBase new_tensor(object raw, GradMeta meta):
 cdef TensorBase wrap(object raw, Backend backend):
     """A Tensor over a raw array, zero-copy."""
     return new_tensor(raw, backend.meta(raw))
-
 
 
 cdef Extra need_extra(TensorBase t):

@@ -1,6 +1,9 @@
 // The gradient of max and min over plain memory.
 // May include: inner_loops.hpp. Knows neither Python objects nor NumPy.
 #pragma once
+#include <cstdint>
+#include <type_traits>
+
 #include "inner_loops.hpp"
 
 namespace arraygrad {
@@ -12,6 +15,9 @@ typedef std::ptrdiff_t isize;
 template <typename T>
 static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T* ties, isize outer, isize inner,
                                 bool leading) {
+    // Counted in integers of T's width, so that the loop vectorises, in pieces that can't overflow them.
+    typedef typename std::conditional<sizeof(T) == 4, std::int32_t, std::int64_t>::type count_type;
+    const isize COUNTED = isize(1) << 30;
     if (leading) {
         for (isize j = 0; j < inner; j++) ties[j] = T(0);
         for (isize i = 0; i < outer; i++)
@@ -24,21 +30,36 @@ static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T*
             const T* row = x + i * inner;
             const T a = ans[i];
             isize n = 0;
-            for (isize j = 0; j < inner; j++) n += row[j] == a;
+            for (isize start = 0; start < inner; start += COUNTED) {
+                isize end = inner - start < COUNTED ? inner : start + COUNTED;
+                count_type m = 0;
+                for (isize j = start; j < end; j++) m += row[j] == a;
+                n += m;
+            }
             T share = g[i] / T(n);
             for (isize j = 0; j < inner; j++) out[i * inner + j] = T(row[j] == a) * share;
         }
     }
 }
 
+ARRAYGRAD_CLONES static void extremum_f32(const float* g, const float* x, const float* ans, float* out, float* ties,
+                                         isize outer, isize inner, bool leading) {
+    extremum_run(g, x, ans, out, ties, outer, inner, leading);
+}
+
+ARRAYGRAD_CLONES static void extremum_f64(const double* g, const double* x, const double* ans, double* out, double* ties,
+                                         isize outer, isize inner, bool leading) {
+    extremum_run(g, x, ans, out, ties, outer, inner, leading);
+}
+
 static inline int run_extremum(int slot, const char* g, const char* x, const char* ans, char* out, char* ties,
                                isize outer, isize inner, bool leading) {
     fp_begin();
     if (slot == SLOT_F64)
-        extremum_run((const double*)g, (const double*)x, (const double*)ans, (double*)out, (double*)ties, outer, inner,
+        extremum_f64((const double*)g, (const double*)x, (const double*)ans, (double*)out, (double*)ties, outer, inner,
                      leading);
     else
-        extremum_run((const float*)g, (const float*)x, (const float*)ans, (float*)out, (float*)ties, outer, inner,
+        extremum_f32((const float*)g, (const float*)x, (const float*)ans, (float*)out, (float*)ties, outer, inner,
                      leading);
     return fp_end();
 }

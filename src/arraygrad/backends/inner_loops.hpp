@@ -16,6 +16,15 @@
 #define ARRAYGRAD_BARRIER() ((void)0)
 #endif
 
+// Compiled for AVX2 as well where the loader can choose (GNU toolchains on x86-64 Linux); sanitizers can't run the
+// resolver this needs. AVX2 alone brings no fused multiply-add, so both versions round alike.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define ARRAYGRAD_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define ARRAYGRAD_CLONES
+#endif
+
 namespace arraygrad {
 
 // The error bits that NumPy reports, in NumPy's numbering (NPY_FPE_*).
@@ -162,6 +171,23 @@ static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, std::p
             char* args[3] = {sum, x + i * row, sum};
             s->fn[slot](args, &inner, steps, s->data[slot]);
         }
+    }
+    return fp_end();
+}
+
+// Sums of a * b, in the order of run_sum over the products, which stay in the first cache: `row` has room for `inner`.
+static inline int run_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
+                                  std::ptrdiff_t outer, std::ptrdiff_t inner, bool leading, char* start, char* row) {
+    const std::ptrdiff_t item = item_size(slot), length = inner * item;
+    const std::ptrdiff_t each[3] = {item, item, item}, first[3] = {0, item, item}, within[3] = {0, item, 0};
+    fp_begin();
+    for (std::ptrdiff_t i = 0; i < outer; i++) {
+        char* factors[3] = {a + i * length, b + i * length, row};
+        multiply->fn[slot](factors, &inner, each, multiply->data[slot]);
+        char* sum = leading ? out : out + i * item;
+        if (!leading) std::memcpy(sum, start, item);
+        char* terms[3] = {leading && !i ? start : sum, row, sum};
+        add->fn[slot](terms, &inner, !leading ? within : i ? each : first, add->data[slot]);
     }
     return fp_end();
 }

@@ -19,8 +19,9 @@ from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number, report,
-    same_shape, steps, unary_loop, view_of, wrapped,
+    same_shape, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, rule_ptr
 from arraygrad.value cimport Value
@@ -310,21 +311,43 @@ cdef int rule_negative(Node node, Frame f) except -1:
 
 cdef int rule_subtract(Node node, Frame f) except -1:
     cdef ArrayView g
-    cdef object out
+    cdef GradMeta meta
+    cdef object out = None
+    cdef bint first = wants(node, f, 0)
     if not wants(node, f, 1):
         return 1 + set_out(f, 0, f.grad, f.owned)
-    if not wants(node, f, 0):
-        out = minus(f)
-        if out is None:
-            return 0
-        return 1 + set_out(f, 1, out, True)
     if real_view(f.grad, &g) < 0:
         return 0
-    out = unary_loop(NEGATIVE, f.grad, None)
+    # A broadcast operand: the sum is negated, not the sum's terms.
+    meta = narrow(node, f, 1)
+    if meta is not None:
+        out = sum_to(f.grad, meta)
+        if out is not None:
+            unary_loop(NEGATIVE, out, out)
+    if out is None:
+        out = unary_loop(NEGATIVE, f.grad, None) if first else minus(f)
     if out is None:
         return 0
-    set_out(f, 0, f.grad, f.owned)
+    if first:
+        set_out(f, 0, f.grad, f.owned)
     return 1 + set_out(f, 1, out, True)
+
+
+cdef GradMeta narrow(Node node, Frame f, int i):
+    """The metadata of where edge `i` leads if the gradient has to be summed over broadcast axes for it, else None."""
+    cdef Node child = node.e0 if i == 0 else node.e1
+    cdef GradMeta meta = child.meta_at(node.n0 if i == 0 else node.n1)
+    cdef ArrayView g
+    cdef int d
+    if meta is None or meta.ndim > 8:
+        return None
+    view_of(f.grad, &g)
+    if meta.ndim == g.ndim:
+        for d in range(g.ndim):
+            if g.dims[d] != meta.dims[d]:
+                return meta
+        return None
+    return meta
 
 
 # Elementwise, two operands
@@ -344,39 +367,70 @@ cdef object combined(const LoopSet* loops, object g, object other, bint overwrit
     return out
 
 
+cdef object narrow_product(Node node, Frame f, int i, object other):
+    """g * other summed to where edge `i` leads, if that is over broadcast axes and can be done in one pass, else None."""
+    cdef ArrayView g, o
+    cdef GradMeta meta = narrow(node, f, i)
+    if meta is None or real_view(f.grad, &g) < 0 or real_view(other, &o) != g.slot:
+        return None
+    return sum_of_products(f.grad, other, meta)
+
+
 cdef int rule_multiply(Node node, Frame f) except -1:
-    cdef object out
-    cdef bint second = wants(node, f, 1)
-    if wants(node, f, 0):
-        out = combined(MULTIPLY, f.grad, find(node, SAVE_INPUT, 1), f.owned and not second)
-        if out is None:
-            return 0
-        set_out(f, 0, out, True)
+    cdef object out0 = None, out1 = None
+    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    # Edges to broadcast operands come first: they leave the gradient as it is, for the other one to overwrite.
+    if first:
+        out0 = narrow_product(node, f, 0, find(node, SAVE_INPUT, 1))
     if second:
-        out = combined(MULTIPLY, f.grad, find(node, SAVE_INPUT, 0), f.owned)
-        if out is None:
-            return declined(f)
-        set_out(f, 1, out, True)
+        out1 = narrow_product(node, f, 1, find(node, SAVE_INPUT, 0))
+    if first and out0 is None:
+        out0 = combined(MULTIPLY, f.grad, find(node, SAVE_INPUT, 1), f.owned and (not second or out1 is not None))
+        if out0 is None:
+            return 0
+    if second and out1 is None:
+        out1 = combined(MULTIPLY, f.grad, find(node, SAVE_INPUT, 0), f.owned)
+        if out1 is None:
+            return 0
+    if first:
+        set_out(f, 0, out0, True)
+    if second:
+        set_out(f, 1, out1, True)
     return 1
 
 
 cdef int rule_divide(Node node, Frame f) except -1:
-    cdef object out, ans, divisor = find(node, SAVE_INPUT, 1)
-    cdef bint second = wants(node, f, 1)
-    if wants(node, f, 0):
-        out = combined(DIVIDE, f.grad, divisor, f.owned and not second)
-        if out is None:
-            return 0
-        set_out(f, 0, out, True)
+    cdef object out0 = None, out1 = None, ans, divisor = find(node, SAVE_INPUT, 1)
+    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
     if second:
         ans = find(node, SAVE_ANS, -1)
-        out = by_kernel3(f, K_QUOTIENT, ans, divisor, True)
-        if out is None:
-            out = quotient_by_parts(f, ans, divisor)
-        if out is None:
-            return declined(f)
-        set_out(f, 1, out, True)
+        out1 = narrow_quotient(node, f, ans, divisor)
+    if first:
+        out0 = combined(DIVIDE, f.grad, divisor, f.owned and (not second or out1 is not None))
+        if out0 is None:
+            return 0
+    if second and out1 is None:
+        out1 = by_kernel3(f, K_QUOTIENT, ans, divisor, True)
+        if out1 is None:
+            out1 = quotient_by_parts(f, ans, divisor)
+        if out1 is None:
+            return 0
+    if first:
+        set_out(f, 0, out0, True)
+    if second:
+        set_out(f, 1, out1, True)
     return 1
+
+
+cdef object narrow_quotient(Node node, Frame f, object ans, object divisor):
+    """-g * ans / divisor summed over the divisor's broadcast axes: the sum of g * ans, divided once. None: declined."""
+    cdef ArrayView d, r
+    cdef object out = narrow_product(node, f, 1, ans)
+    if out is None or view_of(out, &r) < 0 or real_view(divisor, &d) != r.slot or not same_shape(&d, &r) \
+            or not d.c_order:
+        return None
+    binary_loop(DIVIDE, out, divisor, out)
+    return unary_loop(NEGATIVE, out, out)
 
 
 cdef object quotient_by_parts(Frame f, object ans, object divisor):

@@ -42,6 +42,8 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
                  Py_ssize_t inner) noexcept
     int run_sum(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t outer, Py_ssize_t inner,
                 bint leading, char* start) noexcept
+    int run_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
+                        Py_ssize_t outer, Py_ssize_t inner, bint leading, char* start, char* row) noexcept
     bint any_nan[T](const T* x, Py_ssize_t n) noexcept
 
 cdef enum:
@@ -78,6 +80,8 @@ cdef object wrapped(object result)
 cdef int set_forward(Op op, forward_ptr forward) except -1
 cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1
 cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims)
+cdef object sum_of_products(object a, object b, GradMeta meta)
+cdef object sum_to(object a, GradMeta meta)
 cdef GradMeta meta_of(ArrayOps ops, object array)
 cdef bint fits(GradMeta meta, object array) noexcept
 cdef bint held_once(object array) noexcept

@@ -96,7 +96,7 @@ cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
 cdef dict _set_index = {}
 # What NumPy begins a sum with: the sum of -0.0 alone is 0.0 or -0.0.
-cdef double _sum_start = np.add.reduce(np.array([-0.0]))
+cdef object _sum_start = float(np.add.reduce(np.array([-0.0])))
 
 
 def set_fast_paths(bint mode):
@@ -473,6 +473,32 @@ cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1:
     return True
 
 
+cdef bint split_axes(ndarray a, unsigned long long mask, npy_intp* outer, npy_intp* inner, bint* leading) noexcept:
+    """Split a dense array's axes where those in `mask` end (`leading`) or begin. False: it has other patterns."""
+    cdef int i, k = 0, nd = PyArray_NDIM(a)
+    cdef unsigned long long first = mask & 1
+    outer[0] = inner[0] = 1
+    if mask == 0 or nd == 0:
+        return False
+    if mask == (1ULL << nd) - 1:
+        leading[0] = False
+        inner[0] = size_of(a)
+        return True
+    if not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS:
+        return False
+    while k < nd and ((mask >> k) & 1) == first:
+        k += 1
+    for i in range(nd):
+        if i < k:
+            outer[0] *= PyArray_DIM(a, i)
+        elif ((mask >> i) & 1) == first:
+            return False
+        else:
+            inner[0] *= PyArray_DIM(a, i)
+    leading[0] = first != 0
+    return True
+
+
 cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims):
     """Sum (`loops`: numpy.add's) of an exact ndarray over the axes in `mask`, in numpy.add.reduce's order.
 
@@ -481,35 +507,14 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     cdef ndarray a = <ndarray>x
     cdef ndarray result
     cdef npy_intp dims[8]
-    cdef npy_intp outer = 1, inner = 1, n = size_of(a)
-    cdef int slot = dense_slot(a), nd = PyArray_NDIM(a), i, k = 0, errors
-    cdef bint in_rows
-    cdef unsigned long long leading
-    cdef double start64 = _sum_start
-    cdef float start32 = <float>_sum_start
-    cdef void* start = <void*>&start64 if slot == SLOT_F64 else <void*>&start32
-    if slot < 0 or slot > SLOT_F64 or n == 0 or mask == 0 or loops.fn[slot] == NULL:
+    cdef npy_intp outer, inner, n = size_of(a)
+    cdef int slot = dense_slot(a), i, k = 0, errors
+    cdef bint leading
+    cdef double start[2]
+    if slot < 0 or slot > SLOT_F64 or n == 0 or loops.fn[slot] == NULL or PyArray_NDIM(a) > 8 \
+            or not split_axes(a, mask, &outer, &inner, &leading):
         return None
-    in_rows = PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS != 0
-    leading = mask & 1
-    if mask == (1ULL << nd) - 1:
-        leading = 0
-        inner = n
-    else:
-        if not in_rows:
-            return None
-        # The reduced axes must stand together at one end.
-        while k < nd and ((mask >> k) & 1) == leading:
-            k += 1
-        for i in range(nd):
-            if ((mask >> i) & 1) != (leading if i < k else 1 - leading):
-                return None
-            if i < k:
-                outer *= PyArray_DIM(a, i)
-            else:
-                inner *= PyArray_DIM(a, i)
-    k = 0
-    for i in range(nd):
+    for i in range(PyArray_NDIM(a)):
         if not (mask >> i) & 1:
             dims[k] = PyArray_DIM(a, i)
             k += 1
@@ -517,15 +522,65 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
             dims[k] = 1
             k += 1
     result = <ndarray>new_array(_handler, k, dims, type_of_slot(slot), 0)
+    read_number(_sum_start, slot, <char*>start)
     if n < NOGIL_SIZE:
-        errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0,
-                         <char*>start)
+        errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading, <char*>start)
     else:
         with nogil:
-            errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading != 0,
-                             <char*>start)
+            errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading, <char*>start)
     if errors:
         report("reduce", errors)
+    return result
+
+
+cdef bint broadcast_mask(ndarray a, GradMeta meta, unsigned long long* mask) noexcept:
+    # Bits of the axes of `a` over which it has to be summed to the shape in `meta`. False: that can't be done so.
+    cdef int i, lead = PyArray_NDIM(a) - meta.ndim
+    if lead < 0 or PyArray_NDIM(a) > 8:
+        return False
+    mask[0] = (1ULL << lead) - 1
+    for i in range(meta.ndim):
+        if meta.dims[i] != PyArray_DIM(a, lead + i):
+            if meta.dims[i] != 1:
+                return False
+            mask[0] |= 1ULL << (lead + i)
+    return mask[0] != 0
+
+
+cdef object sum_to(object x, GradMeta meta):
+    """An exact ndarray summed over its broadcast axes to the shape in `meta`. None: declined."""
+    cdef unsigned long long mask = 0
+    cdef object out
+    if not broadcast_mask(<ndarray>x, meta, &mask):
+        return None
+    out = reduce_by(loop_set("add"), x, mask, True)
+    return None if out is None else reshaped(out, meta.ndim, meta.dims)
+
+
+cdef object sum_of_products(object x, object y, GradMeta meta):
+    """x * y of two plain arrays of one shape, summed over broadcast axes to the shape in `meta`. None: declined."""
+    cdef ndarray a = <ndarray>x
+    cdef ndarray b = <ndarray>y
+    cdef ndarray result, row
+    cdef unsigned long long mask = 0
+    cdef npy_intp outer, inner
+    cdef int slot = dense_slot(a), errors
+    cdef bint leading
+    cdef double start[2]
+    cdef LoopSet* add = loop_set("add")
+    cdef LoopSet* multiply = loop_set("multiply")
+    if slot < 0 or slot > SLOT_F64 or dense_slot(b) != slot or not aligned_runs(a, b) or size_of(a) == 0 \
+            or not broadcast_mask(a, meta, &mask) or not split_axes(a, mask, &outer, &inner, &leading) \
+            or add.fn[slot] == NULL or multiply.fn[slot] == NULL:
+        return None
+    result = <ndarray>new_array(_handler, meta.ndim, <npy_intp*>meta.dims, type_of_slot(slot), 0)
+    row = <ndarray>new_array(_handler, 1, &inner, type_of_slot(slot), 0)
+    read_number(_sum_start, slot, <char*>start)
+    with nogil:
+        errors = run_product_sum(add, multiply, slot, PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(result), outer,
+                                 inner, leading, <char*>start, PyArray_BYTES(row))
+    if errors:
+        report("multiply", errors)
     return result
 
 

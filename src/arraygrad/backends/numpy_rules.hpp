@@ -9,15 +9,6 @@
 
 #include "inner_loops.hpp"
 
-// Compiled for AVX2 as well where the loader can choose (GNU toolchains on x86-64 Linux); sanitizers can't run the
-// resolver this needs. AVX2 alone brings no fused multiply-add, so both versions round alike.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define ARRAYGRAD_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define ARRAYGRAD_CLONES
-#endif
-
 #if defined(__GNUC__) && !defined(__clang__)
 #define ARRAYGRAD_INDEPENDENT _Pragma("GCC ivdep")      // `out` is one of the inputs or none of them, element by element
 #else

@@ -6,9 +6,8 @@ import threading
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_DECREF, Py_XDECREF
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, UINT64_MAX
-from libcpp.atomic cimport atomic
+from cpython.ref cimport Py_INCREF, Py_DECREF
+from libc.stdint cimport int64_t, uint32_t, uint64_t, UINT64_MAX
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.vector cimport vector
 
@@ -27,8 +26,9 @@ from arraygrad.engine.input_buffer cimport InputBuffer, accumulate
 
 import arraygrad.engine.graph_task as _graph_task
 from arraygrad.engine.arrayops import InvalidGradient
-from arraygrad.engine.graph_task import (
-    ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback, set_multithreading, will_execute,
+from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
+    ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
+    set_multithreading, will_execute,  # no-cython-lint
 )
 
 globals()["GraphTask"] = _graph_task.GraphTask      # a C type above; Python code imports it from here too
@@ -38,7 +38,7 @@ cdef enum:
     SIGNAL_INTERVAL = 256
     # A waiting thread wakes up this often to let Ctrl-C through.
     WAIT_MILLISECONDS = 20
-    # Seconds to wait at exit for device threads that are still computing (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT's default).
+    # Seconds to wait at exit for device threads that still compute (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT's default).
     SHUTDOWN_SECONDS = 10
 
 cdef ArrayOps _graph_ops = None        # operations on recorded gradients, registered by the tensor module
@@ -347,8 +347,6 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
     cdef NodeTask t
     cdef GraphTask task = until
     cdef Node node = None
-    cdef object token = None
-    cdef DeviceRuntime runtime = None
     cdef int n = 0
     cdef bint failed
     cdef int rc = 0
@@ -504,7 +502,7 @@ def _root_gradient(Edge root, object grad, ArrayOps graph_ops, Py_ssize_t i):
 
 
 cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bint accumulate_grad,
-                    object inputs, ArrayOps graph_ops):
+                 object inputs, ArrayOps graph_ops):
     cdef ThreadState* ts = thread_state()
     cdef GraphTask task
     cdef Node root
@@ -512,7 +510,6 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     cdef Edge edge
     cdef uint32_t min_topo = 0
     cdef Py_ssize_t i
-    cdef object grad
     cdef Frame f
     if len(roots) != len(grads):
         raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")

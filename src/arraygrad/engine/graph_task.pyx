@@ -2,12 +2,12 @@
 # May import: engine.arrayops, engine.node, engine.input_buffer.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport make_shared
 from libcpp.vector cimport vector
 
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_ACCUMULATE, RUN_CAPTURE, RUN_NEEDED
 
 cdef enum:
@@ -58,8 +58,8 @@ cdef class GraphTask:
 
 # Note [Stamps]
 # ~~~~~~~~~~~~~
-# PyTorch builds three hash maps per run (dependencies, not-ready buffers, exec info). Here that state stands in the node
-# itself, valid where `node.stamp` is the run's id; ids are never reused, so nothing has to be cleared after a run.
+# PyTorch builds three hash maps per run (dependencies, not-ready buffers, exec info). Here that state stands in the
+# node itself, valid where `node.stamp` is the run's id; ids are never reused, so nothing has to be cleared after a run.
 # (1) A run claims each node it can reach when it counts dependencies. A stamp of a run that is over is simply replaced.
 # (2) A node stamped by another run that is still going on (a nested backward through the same graph, or a second
 #     thread's) keeps that stamp, and the later run keeps its own state for it in GraphTask.side.
@@ -203,19 +203,26 @@ cdef int sweep(GraphTask task, Node root) except -1:
     cdef vector[PyObject*] stack
     cdef Node node, child
     cdef Py_ssize_t i
+    cdef dict side = task.side or {}
     task.side = None
-    if root.stamp != <uint64_t>task.id:
+    if root.stamp == <uint64_t>task.id:
+        root.stamp = 0
+    elif side.pop(id(root), None) is None:
         return 0
-    root.stamp = 0
     stack.push_back(<PyObject*>root)
     while stack.size():
         node = <Node>stack.back()
         stack.pop_back()
-        node.g0 = None
+        if node.stamp == 0:
+            node.g0 = None
         for i in range(node.n_edges):
             child = node.edge_node(i)
-            if child is not None and child.stamp == <uint64_t>task.id:
+            if child is None:
+                continue
+            if child.stamp == <uint64_t>task.id:
                 child.stamp = 0
+                stack.push_back(<PyObject*>child)
+            elif side and side.pop(id(child), None) is not None:
                 stack.push_back(<PyObject*>child)
     return 0
 

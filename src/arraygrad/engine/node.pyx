@@ -1,13 +1,11 @@
 # The static graph: nodes, edges, hooks, sequence and topological numbers, and the state that each thread carries.
 # May import: engine.arrayops.
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t, uint64_t, int32_t, int64_t, UINT64_MAX
+from libc.stdint cimport uint32_t, uint64_t, int64_t, UINT64_MAX
 from libcpp.atomic cimport atomic
 cimport cython
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
-
-from arraygrad.engine.arrayops import InvalidGradient
 
 cdef extern from *:
     """

@@ -23,8 +23,10 @@ def vector_norm(xp, g, x, ans, axis, keepdims, ord):
     if math.isinf(ord):
         return _shared(xp, g, size == ans, axis) * xp.sign(x)
     at_zero = size == 0
-    ratio = xp.where(at_zero, 1.0, size) / xp.where(ans == 0, 1.0, ans)
-    return g * xp.where(at_zero, 0.0, ratio ** (ord - 1)) * xp.sign(x)
+    # Of negative order the norm is zero beside any zero, whatever the other elements are: they get zero too.
+    flat = at_zero | (ans == 0)
+    ratio = xp.where(flat, 1.0, size) / xp.where(ans == 0, 1.0, ans)
+    return g * xp.where(flat, 0.0, ratio ** (ord - 1)) * xp.sign(x)
 
 
 def matrix_norm(xp, g, x, ans, keepdims, ord):

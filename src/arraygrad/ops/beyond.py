@@ -1,9 +1,11 @@
 """Beyond the standard: functions that users of NumPy expect next to it, each computed without overflow.
 
-May import: ops.kinds, ops._helpers. Rules and forward functions use only the standard.
+May import: ops.kinds, ops._einsum, ops._helpers, ops._norms, ops._padding. Rules and forward functions use only the
+standard; einsum uses the library's own where there is one.
 """
 
-from arraygrad.ops._helpers import expand_reduced
+from arraygrad.ops import _einsum, _norms, _padding
+from arraygrad.ops._helpers import expand_reduced, keepdims_shape, normalize_axes
 from arraygrad.ops.kinds import general, reduction, unary
 
 
@@ -22,7 +24,12 @@ def _logsumexp(xp, x, axis, keepdims):
 def _logsumexp_rule(xp, g, x, ans, axis, keepdims):
     ans = expand_reduced(xp, ans, x.shape, axis, keepdims)
     # Where the sum is log(0) every weight is zero: exp(-inf - -inf) would be nan.
-    weights = xp.exp(x - xp.where(xp.isfinite(ans), ans, xp.zeros_like(ans)))
+    weights = xp.exp(x - xp.where(ans == -math.inf, 0.0, ans))
+    infinite = ans == math.inf
+    if bool(xp.any(infinite)):  # inf - inf would be nan: the infinite elements share
+        weights = xp.where(infinite, 0.0, weights)
+        hit = xp.astype(infinite & (x == ans), weights.dtype)
+        weights = weights + hit / xp.where(infinite, xp.sum(hit, axis=axis, keepdims=True), 1.0)
     return expand_reduced(xp, g, x.shape, axis, keepdims) * weights
 
 
@@ -46,7 +53,8 @@ reduction(
     _logsumexp_rule,
     forward=_logsumexp,
     doc="log(sum(exp(x))) over `axis` (None, an int or a tuple), real floating-point dtypes, without overflow: the "
-    "maximum is taken out first. The gradient is softmax(x); it is zero where every element is -inf.",
+    "maximum is taken out first. The gradient is softmax(x); it is zero where every element is -inf, and shared evenly "
+    "by elements that are inf.",
 )
 general(
     "softmax",
@@ -74,4 +82,91 @@ unary(
     lambda xp, g, x: xp.where(x > 0, g, xp.zeros_like(g)),
     forward=lambda xp, x: xp.where(x > 0, x, xp.zeros_like(x)) + xp.where(x != x, x, xp.zeros_like(x)),
     doc="max(x, 0), real dtypes; nan stays nan. The gradient at zero is zero, as in PyTorch.",
+)
+
+_EINSUM = (
+    "The sum of products that `subscripts` name, as numpy.einsum: one term of labels for each operand, '...' for axes that "
+    "broadcast, repeated labels for diagonals, '->' and the labels of the result (without it: those that appear once, in "
+    "alphabetical order). Any number of operands, numeric dtypes. `optimize` is NumPy's: True finds an order of pairwise "
+    "products for two operands or more. Each operand's gradient is the einsum of the result's with the other operands. "
+    "Raises ValueError for subscripts that do not fit the operands."
+)
+general(
+    "einsum",
+    "subscripts, /, *operands, optimize=True",
+    forward=_einsum.forward,
+    operands=_einsum.rule,
+    sequence="operands",
+    numpy=("einsum",),
+    doc=_EINSUM,
+)
+general(
+    "_einsum",
+    "subscripts, /, *operands, optimize=True",
+    forward=_einsum.forward,
+    operands=_einsum.rule,
+    sequence="operands",
+    node="Einsum",
+    doc="`einsum`, for rules: some libraries' own function of that name has other parameters.",
+)
+
+
+def _norm_kind(x_ndim, axis, ord):
+    """("vector", axis for vector_norm, ord) or ("matrix", (row axis, column axis), ord) for numpy.linalg.norm."""
+    if axis is None and ord is None:
+        return "vector", None, 2
+    axes = tuple(range(x_ndim)) if axis is None else normalize_axes(axis, x_ndim)
+    if len(axes) == 1:
+        return "vector", axes[0], 2 if ord is None else ord
+    if len(axes) != 2:
+        raise ValueError(
+            f"norm: expected one axis or two with ord={ord!r}, found {len(axes)}: give axis=, or ord=None without axis= "
+            "for the 2-norm of all elements"
+        )
+    if axes[0] == axes[1]:
+        raise ValueError(f"norm: the two axes must differ, got axis={axis!r}")
+    return "matrix", axes, "fro" if ord is None else ord
+
+
+def _norm(xp, x, ord, axis, keepdims):
+    kind, axes, ord = _norm_kind(x.ndim, axis, ord)
+    if kind == "vector":
+        return xp.linalg.vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)
+    result = xp.linalg.matrix_norm(xp.moveaxis(x, axes, (-2, -1)), ord=ord)
+    return xp.reshape(result, keepdims_shape(x.shape, axes)) if keepdims else result
+
+
+def _norm_rule(xp, g, x, ans, ord, axis, keepdims):
+    kind, axes, ord = _norm_kind(x.ndim, axis, ord)
+    if kind == "vector":
+        return _norms.vector_norm(xp, g, x, ans, axes, keepdims, ord)
+    if keepdims:
+        shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
+        g, ans = xp.reshape(g, shape), xp.reshape(ans, shape)
+    moved = _norms.matrix_norm(xp, g, xp.moveaxis(x, axes, (-2, -1)), ans, False, ord)
+    return xp.moveaxis(moved, (-2, -1), axes)
+
+
+general(
+    "norm",
+    "x, ord=None, axis=None, keepdims=False",
+    forward=_norm,
+    x=_norm_rule,
+    holomorphic=False,
+    numpy=("linalg.norm",),
+    doc="The vector or matrix norm, as numpy.linalg.norm, floating-point dtypes: of all elements (ord=None, axis=None), of "
+    "vectors along one axis, of matrices along two. Derivatives as those of `linalg.vector_norm` and "
+    "`linalg.matrix_norm`; zero where a 2-norm is zero. Raises ValueError for other numbers of axes.",
+)
+general(
+    "pad",
+    "x, /, pad_width, mode='constant', *, constant_values=None",
+    forward=_padding.forward,
+    x=_padding.gradient_of_x,
+    constant_values=lambda xp, g, x_shape, pad_width: _padding.gradient_of_values(xp, g, x_shape, pad_width),
+    numpy=("pad",),
+    doc="x with elements added at the ends of its axes, as numpy.pad: `pad_width` is an int, (before, after), a list of such "
+    "pairs for each axis, or a dict of them by axis; `mode` is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap', all "
+    "numeric dtypes. `constant_values` (None: zero) may be an array that broadcasts to (x.ndim, 2), and has a gradient. The "
+    "gradient of elements that were repeated is summed. Raises ValueError for any other mode.",
 )

@@ -177,6 +177,6 @@ def _check_rule(name: str, params: tuple[str, ...], param: str, rule: Callable) 
 def _calling_chapter() -> str:
     """The chapter file from which a helper of this module was called."""
     frame = sys._getframe(1)
-    while frame.f_globals["__name__"] == __name__:
+    while frame.f_back is not None and frame.f_globals["__name__"] == __name__:
         frame = frame.f_back
     return frame.f_globals["__name__"].rpartition(".")[2]

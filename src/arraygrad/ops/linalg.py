@@ -214,7 +214,8 @@ general(
     holomorphic=False,
     numpy=("linalg.matrix_norm",),
     doc="Norms of matrices (..., m, n): 'fro', 'nuc', 1, -1, inf, -inf (sums of sizes along columns or rows), 2, -2 "
-    "(extreme singular values). Ties share the gradient evenly; at zero it is zero.",
+    "(extreme singular values). Ties share the gradient evenly. At a zero matrix the gradient of 'fro', 1, -1, inf and "
+    "-inf is zero; norms by singular values have that of the library's singular vectors there, as in PyTorch.",
 )
 reduction(
     "vector_norm",

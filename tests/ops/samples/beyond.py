@@ -13,7 +13,16 @@ def _along(name):
 SAMPLES = {
     "logsumexp": _reductions("logsumexp", axes=(None, 0, 1, -1, (0, 1)))
     + _zero_d("logsumexp")
-    + [kink("all -inf", _call("logsumexp"), [np.full(3, -np.inf)], [np.zeros(3)])],
+    + [
+        kink("all -inf", _call("logsumexp"), [np.full(3, -np.inf)], [np.zeros(3)]),
+        kink("inf", _call("logsumexp"), [[np.inf, 0.0, -np.inf]], [[1.0, 0.0, 0.0]]),
+        kink(
+            "two infinities in a row",
+            _call("logsumexp", axis=1),
+            [[[np.inf, np.inf], [0.0, 0.0]]],
+            [[[0.5, 0.5], [0.5, 0.5]]],
+        ),
+    ],
     "softmax": _along("softmax"),
     "log_softmax": _along("log_softmax"),
     "sigmoid": [case("real", _call("sigmoid"), real(2, 3)), case("0-d", _call("sigmoid"), real())],

@@ -231,6 +231,7 @@ SAMPLES["vector_norm"] = [
     kink("a zero, ord=1", _f("vector_norm", ord=1), [[0.0, -2.0]], [[0.0, -1.0]]),
     kink("a zero, ord=1.5", _f("vector_norm", ord=1.5), [[0.0, -2.0]], [[0.0, -1.0]]),
     kink("a zero, ord=0.5", _f("vector_norm", ord=0.5), [[0.0, -2.0]], [[0.0, -1.0]]),
+    kink("a zero, ord=-1", _f("vector_norm", ord=-1), [[0.0, -2.0]], [[0.0, 0.0]]),
     kink("zero vector, ord=3", _f("vector_norm", ord=3), [[0.0, 0.0]], [[0.0, 0.0]]),
     kink("ties, ord=inf", _f("vector_norm", ord=math.inf), [[1.0, -1.0, 0.5]], [[0.5, -0.5, 0.0]]),
 ]

@@ -1,0 +1,247 @@
+"""Einstein summation: reading the subscripts, the contraction over the standard, and the derivative.
+
+May import: the standard library only. Everything uses only the standard, and the library's own einsum where it is one
+(NumPy, CuPy, PyTorch, JAX).
+
+Subscripts are read into one tuple of labels per operand and one for the result. A label is a letter of the subscripts,
+or an int for an axis that an ellipsis stands for, counted from the last (-1): so operands of different dimensions share
+the axes that broadcast.
+"""
+
+import functools
+import math
+
+# Libraries whose einsum takes explicit subscripts and operands as NumPy's does, and `optimize` where that is True.
+_NATIVE = {"numpy": True, "cupy": True, "jax": True, "torch": False}
+
+
+def forward(xp, subscripts, operands, optimize):
+    """einsum(subscripts, *operands): see the table."""
+    inputs, output = _labels(subscripts, operands)
+    library = type(operands[0]).__module__.partition(".")[0]
+    library = "jax" if library == "jaxlib" else library
+    # the library's own: the namespace that forwards see would give the table's, where the library has none
+    native = getattr(getattr(xp, "_raw", xp), "einsum", None) if library in _NATIVE else None
+    if native is None:
+        result = _contract_all(xp, [list(labels) for labels in inputs], list(operands), output)
+    elif not _NATIVE[library]:
+        result = native(_text(inputs, output), *operands)
+    else:
+        result = native(_text(inputs, output), *operands, optimize=optimize if len(operands) > 1 else False)
+    if len(operands) == 1 and set(output) == set(inputs[0]):
+        result = xp.asarray(result, copy=True)  # a transpose or a diagonal: a view, which a new Tensor must not be
+    return result
+
+
+def rule(xp, g, subscripts, operands, optimize):
+    """One gradient for each operand: the einsum of g with the others, spread where the operand alone had a label."""
+    inputs, output = _labels(subscripts, operands)
+    gradients = []
+    for k, labels in enumerate(inputs):
+        others = [*operands[:k], *operands[k + 1 :]]
+        given = [*inputs[:k], *inputs[k + 1 :]]
+        gradients.append(_gradient(xp, g, output, given, others, labels, operands[k].shape, optimize))
+    return gradients
+
+
+def _gradient(xp, g, output, given, others, labels, shape, optimize):
+    """Gradient of the operand with `labels` and `shape`, from that of the result and the other operands."""
+    sizes = dict(zip(labels, shape, strict=True))
+    known = {label for one in (output, *given) for label in one}
+    full = _sizes([output, *given], [g.shape, *[other.shape for other in others]])
+    # A label of the operand that nothing else has was summed away; one that it has with length 1 was broadcast.
+    target = tuple([label for label in sizes if label in known and sizes[label] == full[label]])
+    value = xp._einsum(_text([output, *given], target), g, *others, optimize=optimize)
+    value = xp.reshape(value, tuple([size if label in target else 1 for label, size in sizes.items()]))
+    value = xp.broadcast_to(value, tuple(sizes.values()))
+    return _on_diagonal(xp, value, tuple(sizes), labels, shape)
+
+
+def _on_diagonal(xp, value, distinct, labels, shape):
+    """Zeros of `shape` with `value`, whose axes are the distinct labels, where axes of one label have one index."""
+    if len(distinct) == len(labels):
+        return value
+    seen, key = [], []
+    for label in labels:
+        key.append(slice(None) if label not in seen else None)
+        seen.append(label)
+    value = value[tuple(key)]
+    ndim = len(labels)
+    device = getattr(value, "device", None)
+    for axis, label in enumerate(labels):
+        first = labels.index(label)
+        if first == axis:
+            continue
+        index = xp.arange(shape[axis], device=device)
+        row = xp.reshape(index, tuple([-1 if i == first else 1 for i in range(ndim)]))
+        column = xp.reshape(index, tuple([-1 if i == axis else 1 for i in range(ndim)]))
+        value = xp.where(row == column, value, 0.0)
+    return value
+
+
+# -- subscripts --------------------------------------------------------------------------------------------------------
+
+
+def _labels(subscripts, operands):
+    """(labels of each operand, labels of the result)."""
+    if not isinstance(subscripts, str):
+        raise TypeError(
+            f"einsum: subscripts must be a str such as 'ij,jk->ik', got {type(subscripts).__name__}; the form with "
+            "lists of labels is served by numpy.einsum"
+        )
+    return _read(subscripts, tuple([len(operand.shape) for operand in operands]))
+
+
+@functools.lru_cache(maxsize=1024)
+def _read(subscripts, ndims):
+    text = subscripts.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ndims):
+        raise ValueError(f"einsum: {subscripts!r} has subscripts for {len(terms)} operands, but {len(ndims)} were given")
+    inputs = tuple([_read_term(subscripts, term, n, i) for i, (term, n) in enumerate(zip(terms, ndims, strict=True))])
+    widest = max([sum(not isinstance(label, str) for label in labels) for labels in inputs])
+    if arrow:
+        output = _read_term(subscripts, right, None, widest)
+    else:
+        letters = sorted([label for label in left if label.isalpha()])
+        once = [label for label in letters if letters.count(label) == 1]
+        output = (*range(-widest, 0), *once)
+    for label in output:
+        if isinstance(label, str) and not any(label in labels for labels in inputs):
+            raise ValueError(f"einsum: {subscripts!r}: label {label!r} of the result is in no operand")
+        if output.count(label) > 1:
+            raise ValueError(f"einsum: {subscripts!r}: label {label!r} of the result is there more than once")
+    return inputs, output
+
+
+def _read_term(subscripts, term, ndim, number):
+    """Labels of one term; for the result ndim is None, and `number` the axes that an ellipsis stands for."""
+    before, ellipsis, after = term.partition("...")
+    if not all(label.isalpha() and label.isascii() for label in before + after):
+        raise ValueError(f"einsum: {subscripts!r}: expected letters, one '...' in a term, ',' and '->', got {term!r}")
+    if ndim is None:
+        count = number if ellipsis else 0
+    else:
+        count = ndim - len(before) - len(after)
+        if count < 0 or (count > 0 and not ellipsis):
+            raise ValueError(
+                f"einsum: {subscripts!r}: operand {number} has {ndim} dimensions, but its subscripts {term!r} name "
+                f"{len(before) + len(after)}"
+            )
+    return (*before, *range(-count, 0), *after)
+
+
+def _text(inputs, output):
+    """Explicit subscripts in letters alone."""
+    letters = {label: label for labels in inputs for label in labels if isinstance(label, str)}
+    free = (c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if c not in letters)
+    for labels in inputs:
+        for label in labels:
+            if label not in letters:
+                letters[label] = next(free)
+    return ",".join(["".join([letters[x] for x in labels]) for labels in inputs]) + "->" + "".join(
+        [letters[x] for x in output]
+    )
+
+
+def _sizes(inputs, shapes):
+    """Length of every label: that of the axes that have it, where those of length 1 broadcast."""
+    sizes = {}
+    for labels, shape in zip(inputs, shapes, strict=True):
+        for label, n in zip(labels, shape, strict=True):
+            known = sizes.get(label, 1)
+            if known != 1 and n not in (1, known):
+                raise ValueError(f"einsum: an axis has length {n}, but another with the same label {label!r} has {known}")
+            sizes[label] = known if n == 1 else n
+    return sizes
+
+
+# -- contraction over the standard -------------------------------------------------------------------------------------
+
+
+def _contract_all(xp, inputs, operands, output):
+    """The sum of products by pairs, each time those with the smallest result."""
+    sizes = _sizes(inputs, [operand.shape for operand in operands])
+    for k in range(len(operands)):
+        inputs[k], operands[k] = _diagonals(xp, inputs[k], operands[k])
+    while len(operands) > 1:
+        i, j = _best_pair(inputs, output, sizes)
+        b_labels, b = inputs.pop(j), operands.pop(j)
+        a_labels, a = inputs.pop(i), operands.pop(i)
+        needed = {label for labels in (output, *inputs) for label in labels}
+        labels, product = _pair(xp, a_labels, a, b_labels, b, needed, sizes)
+        inputs.append(labels)
+        operands.append(product)
+    labels, value = _summed(xp, inputs[0], operands[0], set(output))
+    return xp.permute_dims(value, tuple([labels.index(label) for label in output]))
+
+
+def _best_pair(inputs, output, sizes):
+    best, found = None, (0, 1)
+    for i in range(len(inputs)):
+        for j in range(i + 1, len(inputs)):
+            rest = [labels for k, labels in enumerate(inputs) if k not in (i, j)]
+            needed = {label for labels in (output, *rest) for label in labels}
+            size = math.prod([sizes[x] for x in {*inputs[i], *inputs[j]} if x in needed])
+            if best is None or size < best:
+                best, found = size, (i, j)
+    return found
+
+
+def _diagonals(xp, labels, x):
+    """An operand with the axes of a repeated label taken along their diagonal."""
+    labels = list(labels)
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            if x.shape[first] != x.shape[second]:
+                raise ValueError(
+                    f"einsum: axes of lengths {x.shape[first]} and {x.shape[second]} of one operand have the label "
+                    f"{label!r}"
+                )
+            x = xp.linalg.diagonal(xp.moveaxis(x, (first, second), (-2, -1)))
+            del labels[second], labels[first]
+            labels.append(label)
+    return labels, x
+
+
+def _summed(xp, labels, x, needed):
+    """An operand with the axes summed whose labels are not needed."""
+    axes = tuple([i for i, label in enumerate(labels) if label not in needed])
+    if axes:
+        x = xp.sum(x, axis=axes, dtype=x.dtype)
+    return [label for label in labels if label in needed], x
+
+
+def _pair(xp, a_labels, a, b_labels, b, needed, sizes):
+    """Product of two operands, summed over the labels that nothing else needs: (labels, array)."""
+    a_labels, a = _summed(xp, a_labels, a, needed | set(b_labels))
+    b_labels, b = _summed(xp, b_labels, b, needed | set(a_labels))
+    shared = [x for x in a_labels if x in b_labels]
+    batch = [x for x in shared if x in needed]
+    contracted = [x for x in shared if x not in needed]
+    a_only = [x for x in a_labels if x not in shared]
+    b_only = [x for x in b_labels if x not in shared]
+    n_batch, n_a, n_b = len(batch), len(a_only), len(b_only)
+    a = _arranged(xp, a, a_labels, [*batch, *a_only, *contracted], sizes, shared if contracted else ())
+    b = _arranged(xp, b, b_labels, [*batch, *contracted, *b_only], sizes, shared if contracted else ())
+    labels = [*batch, *a_only, *b_only]
+    if not contracted:  # no sum: an outer product over what is not shared, with broadcasting
+        a = xp.reshape(a, (*a.shape, *([1] * n_b)))
+        b = xp.reshape(b, (*b.shape[:n_batch], *([1] * n_a), *b.shape[n_batch:]))
+        return labels, a * b
+    lead = a.shape[:n_batch]
+    rows, columns = a.shape[n_batch : n_batch + n_a], b.shape[b.ndim - n_b :]
+    inner = math.prod([sizes[x] for x in contracted])
+    a = xp.reshape(a, (*lead, math.prod(rows), inner))
+    b = xp.reshape(b, (*lead, inner, math.prod(columns)))
+    return labels, xp.reshape(xp.matmul(a, b), (*lead, *rows, *columns))
+
+
+def _arranged(xp, x, labels, order, sizes, broadcast):
+    """x with its axes in the order of labels given; those of `broadcast` labels at their full length."""
+    x = xp.permute_dims(x, tuple([labels.index(label) for label in order]))
+    shape = tuple([sizes[label] if label in broadcast else n for label, n in zip(order, x.shape, strict=True)])
+    return x if shape == tuple(x.shape) else xp.broadcast_to(x, shape)
