@@ -218,21 +218,7 @@ def _vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
 
 @implements("linalg.norm")
 def _norm(x, ord=None, axis=None, keepdims=False):
-    x = tensor_of(x)
-    if axis is None and ord is None:
-        return F["vector_norm"](x, axis=None, keepdims=keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, list | tuple) else (axis,)
-    if len(axes) == 1:
-        return F["vector_norm"](x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
-    if len(axes) != 2:
-        raise ValueError("numpy.linalg.norm: improper number of dimensions to norm")
-    a, b = [i % x.ndim for i in axes]
-    if a == b:
-        raise ValueError("numpy.linalg.norm: duplicate axes given")
-    result = F["matrix_norm"](F["moveaxis"](x, (a, b), (-2, -1)), ord="fro" if ord is None else ord)
-    if keepdims:
-        result = result.reshape([1 if i in (a, b) else n for i, n in enumerate(x.shape)])
-    return result
+    return F["norm"](tensor_of(x), ord=ord, axis=axis, keepdims=keepdims)
 
 
 # -- numpy.fft ---------------------------------------------------------------------------------------------------------

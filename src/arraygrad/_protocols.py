@@ -2,8 +2,8 @@
 
 May import: ops, tensor, _bind, _numpy_functions, numpy.
 
-`__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`), `__array_function__` the functions of
-`_numpy_functions` and its neighbours. The work is done on the tensor's own backend. Anything else raises TypeError with
+`__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that it
+has, `__array_function__` the functions of `_numpy_functions` and its neighbours. The work is done on the tensor's own backend. Anything else raises TypeError with
 the way out: nothing is ever detached silently.
 """
 
@@ -30,6 +30,7 @@ _HARMLESS = {"where": (True,), "casting": ("same_kind",), "order": ("K",), "dtyp
 # numpy ufunc -> function of Tensors, and numpy function -> function of Tensors with numpy's signature. Filled on first
 # use, as importing arraygrad has no need of them; a lost race fills them twice with equal functions.
 _ufuncs: dict = {}
+_scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
 _functions: dict = {}
 
 
@@ -48,10 +49,20 @@ def ufuncs():
     return _ufuncs
 
 
+def _ufunc(ufunc):
+    """The function of Tensors that serves a ufunc of NumPy or of scipy.special, None if there is none."""
+    function = ufuncs().get(ufunc)
+    if function is None:
+        if not _scipy_ufuncs:
+            _scipy_ufuncs.update(importlib.import_module("arraygrad._numpy_beyond").scipy_ufuncs())
+        function = _scipy_ufuncs.get(ufunc)
+    return function
+
+
 def functions():
     """dict numpy function -> function of Tensors with numpy's signature."""
     if not _functions:
-        for name in ("_numpy_reductions", "_numpy_shapes", "_numpy_linalg"):
+        for name in ("_numpy_reductions", "_numpy_shapes", "_numpy_linalg", "_numpy_beyond"):
             importlib.import_module(f"arraygrad.{name}")
         _functions.update(importlib.import_module("arraygrad._numpy_functions").FUNCTIONS)
     return _functions
@@ -68,9 +79,9 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     """
     out = _out(ufunc, kwargs.pop("out", None))
     if method == "__call__":
-        function = ufuncs().get(ufunc)
+        function = _ufunc(ufunc)
         if function is None:
-            raise _unsupported(f"numpy.{ufunc.__name__}")
+            raise _unsupported(_name(ufunc))
         _check_keywords(ufunc.__name__, kwargs)
         if any(isinstance(x, list | tuple) for x in inputs):
             backend = _backend(inputs)
@@ -199,6 +210,12 @@ def _reduce(ufunc, x, axis=0, dtype=None, keepdims=False, **kwargs):
 
 def _accumulate(ufunc, x, axis=0, dtype=None):
     return function_for(OPS[_ACCUMULATE[ufunc.__name__]], __name__)(x, axis=axis, dtype=dtype)
+
+
+def _name(ufunc):
+    """numpy.sin or, for a ufunc that NumPy does not have, its own name."""
+    owner = "numpy." if getattr(numpy, ufunc.__name__, None) is ufunc else "ufunc "
+    return f"{owner}{ufunc.__name__}"
 
 
 def _unsupported(name):

@@ -6,7 +6,7 @@ import numbers
 from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Node, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY, NODE_SAVES
+from arraygrad.engine.node cimport Node, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY, NODE_SAVES, NODE_ZERO_ABSORBS
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
 from arraygrad.value cimport (
@@ -136,6 +136,10 @@ cdef int keep_args(OpNode node, Op op, object args) except -1:
     return 0
 
 
+cdef inline uint32_t zero_flag() noexcept:
+    return NODE_ZERO_ABSORBS if thread_state().zero_annihilates else 0
+
+
 # Operations on one and two arrays: the hot path
 
 cdef object unary(Op op, object x):
@@ -163,7 +167,7 @@ cdef object unary(Op op, object x):
             node = OpNode.__new__(OpNode)
             node.op = op
             node.meta = out.value.meta
-            node.flags = flags
+            node.flags = flags | zero_flag()
             connect(node, t)
             if op.n_saves:
                 save(node, op, (x,), out, 1, backend)
@@ -250,7 +254,7 @@ cdef object binary(Op op, object a, object b):
         node = OpNode.__new__(OpNode)
         node.op = op
         node.meta = out.value.meta
-        node.flags = flags
+        node.flags = flags | zero_flag()
         connect(node, ta)
         connect(node, tb)
         if op.n_saves:
@@ -450,6 +454,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
         node.meta = (<TensorBase>result).value.meta
         if backend.plain((<TensorBase>result).value.raw):
             node.flags = NODE_FAST
+        node.flags |= zero_flag()
     if op.sequence >= 0:
         connect_all(node, args[op.sequence])
     else:
@@ -579,4 +584,14 @@ cdef TensorBase copied(TensorBase t):
     cdef object raw = backend.clone(t.value.raw, t.value.raw)
     out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
     record(named_op("_copy"), (t,), out, backend)
+    return out
+
+
+cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef TensorBase out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
+    out.tracked = t.tracked
+    memo[id(t)] = out
+    if deep and t.grad_ is not None:
+        out.grad_ = copy_module.deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo)
     return out

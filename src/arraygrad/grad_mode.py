@@ -1,6 +1,6 @@
 """Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `is_grad_enabled`.
 
-May import: tensor. The mode itself is one integer of the thread's state in the compiled core; what stands here is the
+May import: engine, tensor. The mode itself is one integer of the thread's state in the compiled core; what stands here is the
 `with` and the decorator form. The mode belongs to a thread: a new thread starts with recording on, and a backward run
 hands its own mode to the engine's threads.
 """
@@ -11,9 +11,10 @@ import functools
 import inspect
 import warnings
 
+from arraygrad.engine.node import set_zero_annihilates
 from arraygrad.tensor import is_grad_enabled, set_grad_mode
 
-__all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+__all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled", "zero_annihilates"]
 
 
 class _GradMode:
@@ -258,3 +259,29 @@ def _decorate_async_generator(function, mode):
             return
 
     return in_mode
+
+
+class zero_annihilates:  # noqa: N801 - a context manager, named as a function like its siblings
+    """In this block a gradient that is exactly zero stays zero in every elementwise rule, whatever the derivative is.
+
+    So masked code differentiates as it stands: in `where(x > 0, log(x), 0)` the untaken branch receives the gradient
+    zero, and zero times the infinite derivative of log at 0 is zero here instead of nan. It holds for operations
+    recorded in the block and for backward passes run in it, on this thread and on the device threads that serve it.
+
+    >>> import arraygrad as ag, numpy as np
+    >>> def f(x):
+    ...     with np.errstate(divide="ignore"):
+    ...         return np.sum(np.where(x > 0, np.log(x), 0.0))
+    >>> with ag.zero_annihilates():
+    ...     ag.grad(f)(np.array([0.0, 2.0]))
+    array([0. , 0.5])
+    """
+
+    def __init__(self):
+        self._previous = []
+
+    def __enter__(self):
+        self._previous.append(set_zero_annihilates(True))
+
+    def __exit__(self, *exc):
+        set_zero_annihilates(self._previous.pop())

@@ -7,7 +7,7 @@ from libc.stdint cimport uint32_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_RELEASED,
+    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_RELEASED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
@@ -150,7 +150,7 @@ cdef class OpNode(Node):
         if self.flags & NODE_RELEASED:
             raise RuntimeError(BACKWARD_TWICE)
         if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
-            if not thread_state().zero_annihilates and op.fast_rule(self, f):
+            if not absorbs(self, op) and op.fast_rule(self, f):
                 return 0
         return apply_rules(self, op, f)
 
@@ -217,10 +217,17 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
             return 0
         if conj:
             r = xp.conj(r)
+        if absorbs(node, op):
+            r = xp.where(f.grad == 0, xp.zeros_like(r), r)
         if not f.create_graph and k < 2 and backend.exclusive(r):
             f.out_owned |= <uint32_t>1 << k
         f.set_out(k, r)
     return 0
+
+
+cdef inline bint absorbs(OpNode node, Op op) noexcept:
+    """Whether an exactly zero gradient stays zero here (zero_annihilates), whatever the derivative is."""
+    return op.elementwise and (node.flags & NODE_ZERO_ABSORBS or thread_state().zero_annihilates)
 
 
 cdef bint any_complex(OpNode node):

@@ -45,6 +45,7 @@ cdef class Op:
     cdef readonly tuple saves               # names of what is saved, e.g. ("ans", "x2", "x_shape")
     cdef readonly int sequence              # index of the parameter that is a list of arrays, -1: none
     cdef readonly bint differentiable
+    cdef readonly bint elementwise          # each element of a gradient depends on one element of `g`
     cdef readonly bint zero                 # derivative zero everywhere it exists
     cdef readonly bint holomorphic          # rule is wrapped in conj for complex arrays
     cdef readonly bint may_view             # the result may share the first input's memory

@@ -73,6 +73,7 @@ cdef class Op:
         self.rules = tuple([entry.rules[self.params[i]] for i in self.inputs])
         self.zero = self.kind == "zero"
         self.differentiable = len(self.inputs) > 0
+        self.elementwise = self.kind == "elementwise" or self.name == "multiply"
         self.holomorphic = bool(entry.holomorphic)
         self.may_view = bool(entry.may_view)
         self.multi = entry.results is not None

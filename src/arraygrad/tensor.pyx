@@ -1,13 +1,12 @@
 # Tensor: the class that users hold, and the functions that make one.
 # May import: engine.*, op, value, nodes, apply, inplace. (ops, backends and namespaces register themselves here.)
-import copy as copy_module
 import numbers
 import weakref
 
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
-from arraygrad.apply cimport apply_op, backend_in, binary, copied, has_tensor, permute, refresh, unary
+from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
 from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
@@ -635,16 +634,6 @@ cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
     return 0
 
 
-cdef Tensor deepcopied(Tensor t, dict memo, bint deep):
-    cdef Backend backend = <Backend>t.value.meta.ops
-    cdef Tensor out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
-    out.tracked = t.tracked
-    memo[id(t)] = out
-    if deep and t.grad_ is not None:
-        out.grad_ = copy_module.deepcopy(t.grad_ if t.grad_.is_leaf else t.grad_.detach(), memo)
-    return out
-
-
 def unpickle(raw, bint requires_grad):
     """A leaf over an unpickled array."""
     return wrap_raw(raw, requires_grad)
@@ -800,12 +789,6 @@ def increment_version(t):
     """Note that a Tensor's memory was written by code that arraygrad did not see."""
     mark_overwritten(<Tensor?>t)
     bump(<Tensor>t)
-
-
-def wrap_like(raw, like):
-    """A raw array as a Tensor over the same backend as `like` (a Tensor)."""
-    cdef Tensor t = <Tensor?>like
-    return wrap(raw, <Backend>t.value.meta.ops)
 
 
 def metadata_of(t):

@@ -16,15 +16,17 @@ XP = backend_of(np.zeros(1)).graph_xp
 
 
 class Namespace:
-    """A library's Array API namespace, and what it has under another name or not at all."""
+    """A library's Array API namespace; what is given by keyword comes first."""
 
-    def __init__(self, raw, extras, extensions=None):
-        self._raw = raw
-        self.__dict__.update(extras)
-        self.__dict__.update({name: Namespace(getattr(raw, name), own) for name, own in (extensions or {}).items()})
+    def __init__(self, raw, *others, **own):
+        self._modules = (raw, *others)
+        self.__dict__.update(own)
 
     def __getattr__(self, name):
-        return getattr(self._raw, name)
+        for module in self._modules:
+            if hasattr(module, name):
+                return getattr(module, name)
+        raise AttributeError(f"{self._modules[0].__name__} has no {name}")
 
 
 def flat(output, is_array):
@@ -72,7 +74,7 @@ def torchs(torch, xp, call, arrays, order=1, weights=weight):
             return _or_zeros([None] * len(arrays), arrays)
         found = torch.autograd.grad(results, leaves, w, create_graph=step + 1 < order, allow_unused=True)
         results = [g for g in found if g is not None and g.requires_grad]
-    return _or_zeros([None if g is None else g.detach().resolve_conj().resolve_neg().numpy() for g in found], arrays)
+    return _or_zeros([None if g is None else g.numpy(force=True) for g in found], arrays)
 
 
 def jaxs(jax, xp, call, arrays, order=1, weights=weight):

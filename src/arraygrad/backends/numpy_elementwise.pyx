@@ -3,16 +3,18 @@
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
-# The table's rule is the truth; a compiled one computes the same formula in the same order of operations, in one pass.
+# The table's rule is the truth; a compiled one computes the same formula, in the same order of operations (but for
+# matrix products, variances and the gradients of broadcast divisors), in one pass.
 # (1) It looks at everything it uses (dtype, layout, what the node kept) and declines (returns 0, nothing done) whatever
 #     it does not serve; then the table's rule runs.
 # (2) The gradient's own memory takes the result if the engine owns it (Frame.owned), at every size: the last thing a
 #     rule does with a gradient is to overwrite it, so a rule that declines has not touched it.
 # (3) out_owned is set for what this call made or overwrote. A gradient passed on to one edge stays owned; passed on to
 #     two it is nobody's.
-# (4) Results have the shape of the operation's result; the engine sums them over broadcast axes.
+# (4) Results have the shape of the operation's result, and the engine sums them over broadcast axes; or the rule sums
+#     on its way where that saves a pass through memory (multiply, subtract, divide), in numpy.add.reduce's order.
 # (5) Floating-point errors are reported as np.errstate says, in the name of the ufunc that the table's rule calls.
-# Guarded by tests/ops/test_fast_paths.py.
+# Guarded by tests/ops/test_fast_rules.py.
 from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
@@ -339,9 +341,8 @@ cdef GradMeta narrow(Node node, Frame f, int i):
     cdef GradMeta meta = child.meta_at(node.n0 if i == 0 else node.n1)
     cdef ArrayView g
     cdef int d
-    if meta is None or meta.ndim > 8:
+    if meta is None or meta.ndim > 8 or view_of(f.grad, &g) < 0:
         return None
-    view_of(f.grad, &g)
     if meta.ndim == g.ndim:
         for d in range(g.ndim):
             if g.dims[d] != meta.dims[d]:
@@ -368,7 +369,7 @@ cdef object combined(const LoopSet* loops, object g, object other, bint overwrit
 
 
 cdef object narrow_product(Node node, Frame f, int i, object other):
-    """g * other summed to where edge `i` leads, if that is over broadcast axes and can be done in one pass, else None."""
+    """g * other summed over broadcast axes to where edge `i` leads, if that is to be and takes one pass, else None."""
     cdef ArrayView g, o
     cdef GradMeta meta = narrow(node, f, i)
     if meta is None or real_view(f.grad, &g) < 0 or real_view(other, &o) != g.slot:

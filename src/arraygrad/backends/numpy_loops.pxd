@@ -80,6 +80,7 @@ cdef object wrapped(object result)
 cdef int set_forward(Op op, forward_ptr forward) except -1
 cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1
 cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims)
+cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ssize_t* inner, bint* leading) noexcept
 cdef object sum_of_products(object a, object b, GradMeta meta)
 cdef object sum_to(object a, GradMeta meta)
 cdef GradMeta meta_of(ArrayOps ops, object array)

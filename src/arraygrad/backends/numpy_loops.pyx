@@ -11,11 +11,13 @@
 # dense run take it, and everything else is declined (None) and takes NumPy's ordinary call. Duties that come with it:
 # (1) Operands: exact ndarrays, aligned, native byte order, one dtype out of float32, float64, complex64, complex128,
 #     of one shape and layout; or one operand is a single element that broadcasts to the other's shape; or it is a
-#     Python number, which adopts the array's dtype (NEP 50) unless it does not fit there.
+#     Python number, which adopts the array's dtype (NEP 50) unless it does not fit there; or one operand repeats for,
+#     or is constant in, each row of the other.
 # (2) Floating-point errors: status bits are cleared before and read after the loop, as NumPy does, and handed to
 #     NumPy's own PyUFunc_GiveFloatingpointErrors, so np.errstate decides and the texts are NumPy's.
 # (3) Trust: each loop found is run against its ufunc once, at import; one that differs is never used.
 # (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it.
+# (5) Results live in the memory pool (memory_pool.hpp).
 # Guarded by tests/ops/test_fast_paths.py.
 from libc.math cimport isinf
 from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
@@ -473,8 +475,9 @@ cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1:
     return True
 
 
-cdef bint split_axes(ndarray a, unsigned long long mask, npy_intp* outer, npy_intp* inner, bint* leading) noexcept:
-    """Split a dense array's axes where those in `mask` end (`leading`) or begin. False: it has other patterns."""
+cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ssize_t* inner, bint* leading) noexcept:
+    """Split a dense ndarray's axes where those in `mask` end (`leading`) or begin. False: they are in the middle."""
+    cdef ndarray a = <ndarray>x
     cdef int i, k = 0, nd = PyArray_NDIM(a)
     cdef unsigned long long first = mask & 1
     outer[0] = inner[0] = 1
@@ -507,7 +510,8 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     cdef ndarray a = <ndarray>x
     cdef ndarray result
     cdef npy_intp dims[8]
-    cdef npy_intp outer, inner, n = size_of(a)
+    cdef Py_ssize_t outer, inner
+    cdef npy_intp n = size_of(a)
     cdef int slot = dense_slot(a), i, k = 0, errors
     cdef bint leading
     cdef double start[2]
@@ -563,7 +567,7 @@ cdef object sum_of_products(object x, object y, GradMeta meta):
     cdef ndarray b = <ndarray>y
     cdef ndarray result, row
     cdef unsigned long long mask = 0
-    cdef npy_intp outer, inner
+    cdef Py_ssize_t outer, inner
     cdef int slot = dense_slot(a), errors
     cdef bint leading
     cdef double start[2]
@@ -574,7 +578,7 @@ cdef object sum_of_products(object x, object y, GradMeta meta):
             or add.fn[slot] == NULL or multiply.fn[slot] == NULL:
         return None
     result = <ndarray>new_array(_handler, meta.ndim, <npy_intp*>meta.dims, type_of_slot(slot), 0)
-    row = <ndarray>new_array(_handler, 1, &inner, type_of_slot(slot), 0)
+    row = <ndarray>new_array(_handler, 1, <npy_intp*>&inner, type_of_slot(slot), 0)
     read_number(_sum_start, slot, <char*>start)
     with nogil:
         errors = run_product_sum(add, multiply, slot, PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(result), outer,

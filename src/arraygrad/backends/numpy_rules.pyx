@@ -11,7 +11,7 @@ from arraygrad.backends.numpy_elementwise cimport (
 from arraygrad.backends.numpy_forward cimport deviations, product
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
-    loop_set, report, reshaped, run_binary, strided, transposed, view_of, zeros_c,
+    loop_set, report, reshaped, run_binary, split_axes, strided, transposed, view_of, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
@@ -109,30 +109,6 @@ cdef int rule_mean(Node node, Frame f) except -1:
     return reduced_by(node, f, True)
 
 
-cdef bint ends(unsigned long long mask, const ArrayView* x, Py_ssize_t* outer, Py_ssize_t* inner,
-               bint* leading) noexcept:
-    """Split a row-major array's axes where those in `mask`, all at one end, begin or end. False: they don't."""
-    cdef int i, k = 0
-    cdef unsigned long long first = mask & 1
-    outer[0] = inner[0] = 1
-    if mask == (1ULL << x.ndim) - 1:
-        first = 0
-        k = 0
-    else:
-        while k < x.ndim and ((mask >> k) & 1) == first:
-            k += 1
-        for i in range(k, x.ndim):
-            if ((mask >> i) & 1) == first:
-                return False
-    for i in range(x.ndim):
-        if i < k:
-            outer[0] *= x.dims[i]
-        else:
-            inner[0] *= x.dims[i]
-    leading[0] = first != 0
-    return True
-
-
 cdef int rule_extremum(Node node, Frame f) except -1:
     """max and min."""
     cdef ArrayView g, x, a, r, t
@@ -150,7 +126,7 @@ cdef int rule_extremum(Node node, Frame f) except -1:
         return 0
     if not x.c_order or not a.c_order or not g.c_order or not axis_mask((<list>node.args)[1], x.ndim, &mask):
         return 0
-    if mask == 0 or not ends(mask, &x, &outer, &inner, &leading):
+    if not split_axes(saved, mask, &outer, &inner, &leading):
         return 0
     out = empty_dense(saved)
     view_of(out, &r)

@@ -374,6 +374,7 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                     Py_DECREF(node)
                     if not task.has_error and not task.completed:
                         ts.grad_mode = task.create_graph
+                        ts.zero_annihilates = task.zero_annihilates
                         ts.task = <void*>task
                         ts.task_id = task.id
                         ts.node = <void*>node
@@ -400,6 +401,7 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
         if not failed:
             break
     ts.grad_mode = before.grad_mode
+    ts.zero_annihilates = before.zero_annihilates
     ts.task = before.task
     ts.task_id = before.task_id
     ts.node = before.node
@@ -527,6 +529,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     task.create_graph = create_graph
     task.accumulate_grad = accumulate_grad
     task.multithreading = ts.multithreading
+    task.zero_annihilates = ts.zero_annihilates
     task.graph_ops = graph_ops
     task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
     task.owner = _thread_id(ts)

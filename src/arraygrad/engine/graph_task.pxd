@@ -45,6 +45,7 @@ cdef class GraphTask:
     cdef bint shared                    # has nodes on device threads
     cdef bint accumulate_grad
     cdef bint multithreading
+    cdef bint zero_annihilates
     cdef uint32_t owner                 # thread that waits for the result
     cdef shared_ptr[CReadyQueue] queue  # its CPU queue
     cdef dict captures                  # node -> list of (input number, index of the result)

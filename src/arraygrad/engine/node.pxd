@@ -30,6 +30,7 @@ cdef enum NodeFlag:
     NODE_HAS_PARENT = 16                # some edge points here: own edges are fixed now
     NODE_PYTHON = 32                    # apply is user code (error texts differ)
     NODE_ACCUMULATE = 64
+    NODE_ZERO_ABSORBS = 128             # recorded under zero_annihilates: a zero gradient stays zero
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:

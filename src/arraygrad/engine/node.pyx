@@ -92,6 +92,14 @@ def set_grad_mode(bint mode):
     return previous
 
 
+def set_zero_annihilates(bint mode):
+    """Treat zero gradients as absorbing in elementwise rules of this thread; returns the previous setting."""
+    cdef ThreadState* ts = thread_state()
+    previous = ts.zero_annihilates != 0
+    ts.zero_annihilates = mode
+    return previous
+
+
 cdef class Frame:
     """Gradients on their way into and out of one call of Node.apply."""
 

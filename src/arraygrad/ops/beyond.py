@@ -4,6 +4,8 @@ May import: ops.kinds, ops._einsum, ops._helpers, ops._norms, ops._padding. Rule
 standard; einsum uses the library's own where there is one.
 """
 
+import math
+
 from arraygrad.ops import _einsum, _norms, _padding
 from arraygrad.ops._helpers import expand_reduced, keepdims_shape, normalize_axes
 from arraygrad.ops.kinds import general, reduction, unary

@@ -410,7 +410,7 @@ _binary(
 )
 _with_parameters(
     "zeta",
-    "x, q=1.0, /",
+    "x, /, q=1.0",
     "Hurwitz's zeta function, sum of (k + q)^(-x) over k >= 0, x > 1; Riemann's for q = 1. Derivative of q: "
     "-x zeta(x + 1, q) (DLMF 25.11.17); none of x.",
     q=lambda xp, g, x, q: g * (-rules.parameter(xp, x, q) * xp.special.zeta(x + 1, q)),

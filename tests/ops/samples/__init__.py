@@ -18,6 +18,7 @@ from samples import (
     searching,
     set,
     sorting,
+    special,
     statistical,
     utility,
 )
@@ -37,6 +38,7 @@ _CHAPTERS = (
     searching,
     set,
     sorting,
+    special,
     statistical,
     utility,
 )

@@ -1,0 +1,3 @@
+"""differences"""
+DOCUMENTED = {}
+LACKING = {"torch": {}, "jax": {}}
