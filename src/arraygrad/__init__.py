@@ -19,8 +19,17 @@ _protocols.install()
 _SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy", "special")
 _ELSEWHERE = {
     "transforms": (
-        "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize",
-        "value_and_grad", "vjp",
+        "elementwise_grad",
+        "grad",
+        "hessian",
+        "hvp",
+        "jacfwd",
+        "jacobian",
+        "jacrev",
+        "jvp",
+        "linearize",
+        "value_and_grad",
+        "vjp",
     ),
     "testing": ("gradcheck", "gradgradcheck"),
 }

@@ -70,8 +70,7 @@ def make_functions(extension, module, default=None):
 def array_positions(op):
     """Positions of the parameters of `op` that are arrays; a sequence of arrays is not among them."""
     return tuple(
-        i for i, name in enumerate(op.params)
-        if i != op.sequence and (name in ARRAY_PARAMETERS or i in op.inputs)
+        i for i, name in enumerate(op.params) if i != op.sequence and (name in ARRAY_PARAMETERS or i in op.inputs)
     )
 
 
@@ -92,9 +91,7 @@ def to_tensor(obj, backend=None, dtype=None, device=None):
 
 def contains_tensor(obj):
     """Whether a nested list or tuple holds a Tensor somewhere."""
-    return any(
-        isinstance(item, Tensor) or (isinstance(item, list | tuple) and contains_tensor(item)) for item in obj
-    )
+    return any(isinstance(item, Tensor) or (isinstance(item, list | tuple) and contains_tensor(item)) for item in obj)
 
 
 # -- kinds of functions ------------------------------------------------------------------------------------------------
@@ -196,7 +193,7 @@ def _sequence(position, args, default):
         items = [to_tensor(i, backend) if isinstance(i, (list, tuple, *_SCALARS)) else i for i in items]
     else:
         return args
-    return (*args[:position], items, *args[position + 1:])
+    return (*args[:position], items, *args[position + 1 :])
 
 
 def _all_positional(signature):

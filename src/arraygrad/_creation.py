@@ -133,7 +133,18 @@ def _main(raw, default):
         return make(raw.from_dlpack(x, **options), requires_grad)
 
     found = (
-        asarray, arange, linspace, empty, zeros, ones, full, eye, empty_like, zeros_like, ones_like, full_like,
+        asarray,
+        arange,
+        linspace,
+        empty,
+        zeros,
+        ones,
+        full,
+        eye,
+        empty_like,
+        zeros_like,
+        ones_like,
+        full_like,
         from_dlpack,
     )
     return {f.__name__: f for f in found}

@@ -13,8 +13,19 @@ __all__ = ["CONSTANTS", "DTYPES", "FInfo", "IInfo", "NamespaceInfo", "broadcast"
 CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
 
 DTYPES = (
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
-    "complex64", "complex128",
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
 )
 
 
@@ -78,7 +89,11 @@ def make_info(raw, module, choose=None):
         dtype = _dtype_of(type)
         i = choose(type).finfo(dtype)
         return FInfo(
-            int(i.bits), float(i.eps), float(i.max), float(i.min), float(i.smallest_normal),
+            int(i.bits),
+            float(i.eps),
+            float(i.max),
+            float(i.min),
+            float(i.smallest_normal),
             _own_dtype(choose(type), i.dtype),
         )
 

@@ -51,8 +51,10 @@ def forward_blocks(trace, pushforward):
                 row.append(_zeros(trace, kind, meta, _shape(output)))
                 continue
             out_meta = meta_of(output)
-            columns = [_column(trace, out_meta, meta, one[i][k], imaginary[i][k] if meta.is_complex else None)
-                       for k in range(meta.size)]
+            columns = [
+                _column(trace, out_meta, meta, one[i][k], imaginary[i][k] if meta.is_complex else None)
+                for k in range(meta.size)
+            ]
             row.append(give_back(kind, _join(columns, -1, out_meta.shape + meta.shape), None))
         blocks.append(row)
     return blocks
@@ -121,9 +123,11 @@ def _check_holomorphic(trace, by_z, by_conj):
     size, other = (float(xp.max(xp.abs(part))) if part.size else 0.0 for part in (by_z, by_conj))
     epsilon = float(xp.finfo(by_z.dtype).eps)
     if other > HOLOMORPHIC_ULPS * epsilon * max(size, 1.0):
-        raise ValueError(f"{trace.name}: the function is not holomorphic (its derivative by the conjugate argument is "
-                         f"{other:.3g}), so a complex result has no complex Jacobian: differentiate its real and "
-                         "imaginary part separately")
+        raise ValueError(
+            f"{trace.name}: the function is not holomorphic (its derivative by the conjugate argument is "
+            f"{other:.3g}), so a complex result has no complex Jacobian: differentiate its real and "
+            "imaginary part separately"
+        )
 
 
 def _basis(meta, k, unit):

@@ -214,7 +214,7 @@ def take(self, indices, axis=None):
     picked = apply_op(_TAKE, (source, apply_op(_RESHAPE, (indices, (-1,), None)), axis))
     if indices.ndim == 1:
         return picked
-    return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1:]), None))
+    return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), None))
 
 
 def argsort(self, axis=-1):
@@ -248,6 +248,7 @@ def fill(self, value):
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
+
 
 def _correction(name, ddof, correction):
     if correction is None:
@@ -298,8 +299,36 @@ OPERATIONS = {name: function_for(OPS[name], __name__) for name in ("repeat", "ar
 METHODS = {
     f.__name__: f
     for f in (
-        sum, prod, mean, max, min, var, std, any, all, argmax, argmin, cumsum, cumprod, clip, round, conj, reshape,
-        ravel, flatten, squeeze, transpose, swapaxes, repeat, diagonal, trace, take, argsort, nonzero, dot, fill,
+        sum,
+        prod,
+        mean,
+        max,
+        min,
+        var,
+        std,
+        any,
+        all,
+        argmax,
+        argmin,
+        cumsum,
+        cumprod,
+        clip,
+        round,
+        conj,
+        reshape,
+        ravel,
+        flatten,
+        squeeze,
+        transpose,
+        swapaxes,
+        repeat,
+        diagonal,
+        trace,
+        take,
+        argsort,
+        nonzero,
+        dot,
+        fill,
     )
 }
 METHODS["conjugate"] = conj

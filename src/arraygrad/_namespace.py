@@ -22,8 +22,15 @@ from arraygrad.ops import OPS
 from arraygrad.tensor import backend_of, install_methods, set_backend_namespaces
 
 __all__ = [
-    "API_VERSION", "EXTENSIONS", "array_namespace", "build", "build_extension", "install",
-    "make_graph_namespace", "make_rule_namespace", "namespace",
+    "API_VERSION",
+    "EXTENSIONS",
+    "array_namespace",
+    "build",
+    "build_extension",
+    "install",
+    "make_graph_namespace",
+    "make_rule_namespace",
+    "namespace",
 ]
 
 API_VERSION = "2025.12"

@@ -57,7 +57,15 @@ def _ptp(a, axis=None, out=None, keepdims=_NoValue):
 
 def _spread(name):
     def spread(
-        a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
+        a,
+        axis=None,
+        dtype=None,
+        out=None,
+        ddof=0,
+        keepdims=_NoValue,
+        *,
+        where=_NoValue,
+        mean=_NoValue,
         correction=_NoValue,
     ):
         refuse(name, out=(out, OUT), where=(where, _WHERE), mean=(mean, "it is computed again"))

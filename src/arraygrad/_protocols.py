@@ -18,13 +18,26 @@ from arraygrad.tensor import Tensor, backend_of, set_protocol_handlers, tensor
 __all__ = ["array_function", "array_ufunc", "functions", "install", "numpy_name", "ufuncs"]
 
 # ufunc -> (function over an axis) for its methods reduce and accumulate
-_REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
-           "logical_or": "any"}
+_REDUCE = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
 _ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 
 # What a ufunc call may say without changing what is computed.
-_HARMLESS = {"where": (True,), "casting": ("same_kind",), "order": ("K",), "dtype": (None,), "subok": (True,),
-             "signature": (None,), "initial": (numpy._NoValue,)}
+_HARMLESS = {
+    "where": (True,),
+    "casting": ("same_kind",),
+    "order": ("K",),
+    "dtype": (None,),
+    "subok": (True,),
+    "signature": (None,),
+    "initial": (numpy._NoValue,),
+}
 
 
 # numpy ufunc -> function of Tensors, and numpy function -> function of Tensors with numpy's signature. Filled on first

@@ -149,15 +149,18 @@ class Trace:
         self.aux = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
-                raise TypeError(f"{self.name}: with has_aux=True '{function_name(self.function)}' must return a pair "
-                                f"(result, auxiliary data), got {type(result).__name__}")
+                raise TypeError(
+                    f"{self.name}: with has_aux=True '{function_name(self.function)}' must return a pair "
+                    f"(result, auxiliary data), got {type(result).__name__}"
+                )
             result, self.aux = result
         if type(result) is Tensor:
             self.outputs, self.out_structure = [result], LEAF
         else:
             self.outputs, self.out_structure = flatten(result)
         self.record = self._before and (
-            self._alias or ((self._nested or not self.plain) and self._reaches_others(self.outputs)))
+            self._alias or ((self._nested or not self.plain) and self._reaches_others(self.outputs))
+        )
         return self
 
     def value(self):
@@ -167,9 +170,13 @@ class Trace:
     def auxiliary(self):
         """The auxiliary data, raw where the arguments were."""
         leaves, structure = flatten(self.aux)
-        return unflatten(structure, [
-            self._shown(leaf, self.record or (self._nested and self._before and self._reaches_others((leaf,))))
-            for leaf in leaves])
+        return unflatten(
+            structure,
+            [
+                self._shown(leaf, self.record or (self._nested and self._before and self._reaches_others((leaf,))))
+                for leaf in leaves
+            ],
+        )
 
     def roots(self):
         """Indices of the outputs that depend on anything differentiable."""
@@ -206,8 +213,10 @@ class Trace:
         if self.structure is LEAF:
             return per_edge[0]
         at = iter(per_edge)
-        return unflatten(self.structure, [
-            leaf if kind == STATIC else next(at) for kind, leaf in zip(self.kinds, self._static, strict=True)])
+        return unflatten(
+            self.structure,
+            [leaf if kind == STATIC else next(at) for kind, leaf in zip(self.kinds, self._static, strict=True)],
+        )
 
     def directions(self, tree, what):
         """The leaves of `tree`, a container of tangents for the arguments, as one Tensor or raw array per edge."""
@@ -224,8 +233,10 @@ class Trace:
             return self._follow_array(i, leaf, RAW)
         if isinstance(leaf, _STATIC_TYPES) or inspect.isroutine(leaf):
             if self._is_argument(i):
-                raise TypeError(f"{self.name}: {self._leaf_name(i)} is {leaf!r}, which has no derivative: "
-                                "choose the arguments to differentiate by argnums")
+                raise TypeError(
+                    f"{self.name}: {self._leaf_name(i)} is {leaf!r}, which has no derivative: "
+                    "choose the arguments to differentiate by argnums"
+                )
             self.kinds.append(STATIC)
             self.metas.append(None)
             return leaf
@@ -298,8 +309,10 @@ class Trace:
         return xp.asarray(value, dtype=dtype, device=like.device)
 
     def _integer(self, i, what):
-        return TypeError(f"{self.name}: {self._leaf_name(i)} is an integer or boolean ({what}), which has no "
-                         "derivative: give a floating-point value, or choose other arguments by argnums")
+        return TypeError(
+            f"{self.name}: {self._leaf_name(i)} is an integer or boolean ({what}), which has no "
+            "derivative: give a floating-point value, or choose other arguments by argnums"
+        )
 
     def _arguments(self):
         """(position, structure) of each differentiated argument."""
@@ -428,8 +441,9 @@ def _direction(name, what, leaf, meta):
     try:
         own = meta_of(leaf)
     except TypeError as error:
-        raise TypeError(f"{name}: {what} must be an array or a Tensor of shape {meta.shape}, got "
-                        f"{type(leaf).__name__}") from error
+        raise TypeError(
+            f"{name}: {what} must be an array or a Tensor of shape {meta.shape}, got {type(leaf).__name__}"
+        ) from error
     if own.ops is not meta.ops:
         raise TypeError(f"{name}: {what} is an array of {own.ops.name}, but it must be one of {meta.ops.name}")
     if own.shape != meta.shape:
@@ -446,8 +460,10 @@ def _positions(name, function, argnums, n_args):
     positions = []
     for argnum in given:
         if not -n_args <= argnum < n_args:
-            raise TypeError(f"{name}: argnums has {argnum}, but '{function_name(function)}' was called with {n_args} "
-                            "positional arguments; arguments to differentiate are passed by position")
+            raise TypeError(
+                f"{name}: argnums has {argnum}, but '{function_name(function)}' was called with {n_args} "
+                "positional arguments; arguments to differentiate are passed by position"
+            )
         positions.append(argnum % n_args)
     if len(set(positions)) != len(positions):
         raise ValueError(f"{name}: argnums {argnums} names an argument twice")
@@ -461,6 +477,8 @@ def _parameter(function, position):
     except (TypeError, ValueError):
         return f"args[{position}]"
     if position < len(parameters) and parameters[position].kind in (
-            inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    ):
         return parameters[position].name
     return f"args[{position}]"

@@ -77,12 +77,25 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     for target in targets:
         if isinstance(target, Tensor):
             target.retain_grad()
-    execute(roots, _engine_form(grads, create_graph), keep_graph=create_graph if retain_graph is None else retain_graph,
-            create_graph=create_graph, inputs=edges)
+    execute(
+        roots,
+        _engine_form(grads, create_graph),
+        keep_graph=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        inputs=edges,
+    )
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None,
-         is_grads_batched=False, materialize_grads=False):
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
     """The gradients of `outputs` with respect to `inputs`. No `.grad` is read or changed.
 
     Parameters
@@ -131,8 +144,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     (Tensor([2., 4.]),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, "
-                         "but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
     targets = _inputs(inputs, "grad")
@@ -148,8 +162,14 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if is_grads_batched:
         result = _run_batch(roots, grads, edges, targets, keep_graph, create_graph)
     else:
-        result = execute(roots, _engine_form(grads, create_graph), keep_graph=keep_graph, create_graph=create_graph,
-                         accumulate_grad=False, inputs=edges)
+        result = execute(
+            roots,
+            _engine_form(grads, create_graph),
+            keep_graph=keep_graph,
+            create_graph=create_graph,
+            accumulate_grad=False,
+            inputs=edges,
+        )
     found = []
     unused = False
     for g in result:
@@ -160,8 +180,14 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         found.append(g)
     result = tuple(found)
     if unused:
-        result = _fill_unused(result, targets, allow_unused, materialize_grads, create_graph,
-                              _raw(grads[0]).shape[0] if is_grads_batched else None)
+        result = _fill_unused(
+            result,
+            targets,
+            allow_unused,
+            materialize_grads,
+            create_graph,
+            _raw(grads[0]).shape[0] if is_grads_batched else None,
+        )
     if isinstance(inputs, dict):
         return dict(zip(inputs, result, strict=True))
     return result
@@ -182,8 +208,10 @@ def _fill_unused(result, targets, allow_unused, materialize, create_graph, batch
         if g is not None:
             continue
         if not allow_unused:
-            raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
-                               "Set allow_unused=True if this is the desired behavior.")
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
         if materialize:
             if not isinstance(target, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
@@ -210,8 +238,10 @@ def _inputs(inputs, name):
     elif isinstance(inputs, dict):
         targets = tuple(inputs.values())
     elif isinstance(inputs, Mapping):
-        raise TypeError(f"`inputs` argument to `{name}()` must be a dict, not {type(inputs).__name__}. "
-                        "Other Mapping types are not supported.")
+        raise TypeError(
+            f"`inputs` argument to `{name}()` must be a dict, not {type(inputs).__name__}. "
+            "Other Mapping types are not supported."
+        )
     else:
         targets = tuple(inputs)
     if not targets:
@@ -224,8 +254,11 @@ def _input_edges(targets, accumulate_grad):
     for target in targets:
         if isinstance(target, Tensor):
             if not target.requires_grad:
-                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False" if accumulate_grad else
-                                   "One of the differentiated Tensors does not require grad")
+                raise RuntimeError(
+                    "can't retain_grad on Tensor that has requires_grad=False"
+                    if accumulate_grad
+                    else "One of the differentiated Tensors does not require grad"
+                )
             edges.append(edge_of(target))
         elif isinstance(target, GradientEdge):
             edges.append(Edge(*target))
@@ -254,8 +287,9 @@ def _output_meta(output, i):
         return metadata_of(output)
     if isinstance(output, GradientEdge):
         return output.node.input_metadata[output.output_nr]
-    raise RuntimeError(f"element {i} of tensors tuple is neither a Tensor nor a GradientEdge, but "
-                       f"{type(output).__name__}")
+    raise RuntimeError(
+        f"element {i} of tensors tuple is neither a Tensor nor a GradientEdge, but {type(output).__name__}"
+    )
 
 
 def _raw(gradient):
@@ -285,8 +319,9 @@ def _root_gradients(outputs, given, batched=False):
     for i, (output, meta, gradient) in enumerate(zip(outputs, metas, grads, strict=False)):
         if gradient is None:
             if batched:
-                raise RuntimeError(f"is_grads_batched=True needs a gradient for every output, but grad_output[{i}] is "
-                                   "None")
+                raise RuntimeError(
+                    f"is_grads_batched=True needs a gradient for every output, but grad_output[{i}] is None"
+                )
             if isinstance(output, GradientEdge) or output.requires_grad:
                 grads[i] = _default_gradient(meta)
         else:
@@ -309,8 +344,10 @@ def _check_gradient(i, meta, gradient, batched):
         return
     own = metadata_of(gradient) if isinstance(gradient, Tensor) else backend_of(gradient).meta(gradient)
     if own.ops is not meta.ops:
-        raise TypeError(f"grad_output[{i}] is an array of the backend {own.ops.name}, but output[{i}] is one of "
-                        f"{meta.ops.name}: convert the gradient first")
+        raise TypeError(
+            f"grad_output[{i}] is an array of the backend {own.ops.name}, but output[{i}] is one of "
+            f"{meta.ops.name}: convert the gradient first"
+        )
     shape = own.shape
     if batched:
         if not shape or shape[1:] != meta.shape:
@@ -318,14 +355,18 @@ def _check_gradient(i, meta, gradient, batched):
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                 f"output, but a mismatch was detected: grad_output[{i}] has a shape of {shape} and output[{i}] has a "
-                f"shape of {meta.shape}.")
+                f"shape of {meta.shape}."
+            )
     elif shape != meta.shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {shape} and output[{i}] has a shape "
-                           f"of {meta.shape}.")
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {shape} and output[{i}] has a shape of {meta.shape}."
+        )
     if own.is_complex != meta.is_complex:
-        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
-                           f"Mismatch in dtype: grad_output[{i}] has a dtype of {own.dtype} and output[{i}] has a "
-                           f"dtype of {meta.dtype}.")
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: grad_output[{i}] has a dtype of {own.dtype} and output[{i}] has a "
+            f"dtype of {meta.dtype}."
+        )
 
 
 def _engine_form(grads, create_graph):
@@ -339,14 +380,22 @@ def _run_batch(roots, grads, edges, targets, keep_graph, create_graph):
     """One run per index of the gradients' leading axis; the results stacked."""
     sizes = [_raw(g).shape[0] for g in grads]
     if len(set(sizes)) != 1:
-        raise RuntimeError("is_grads_batched=True: the leading axis of every grad_output counts the gradients, so all "
-                           f"must have the same length; got lengths {sizes}")
+        raise RuntimeError(
+            "is_grads_batched=True: the leading axis of every grad_output counts the gradients, so all "
+            f"must have the same length; got lengths {sizes}"
+        )
     n = sizes[0]
     grads = _engine_form(grads, create_graph)
     rows = []
     for k in range(n):
-        row = execute(roots, [g[k, ...] for g in grads], keep_graph=keep_graph or k + 1 < n, create_graph=create_graph,
-                      accumulate_grad=False, inputs=edges)
+        row = execute(
+            roots,
+            [g[k, ...] for g in grads],
+            keep_graph=keep_graph or k + 1 < n,
+            create_graph=create_graph,
+            accumulate_grad=False,
+            inputs=edges,
+        )
         rows.append(row)
     return tuple([_stack([row[j] for row in rows], target) for j, target in enumerate(targets)])
 
@@ -370,7 +419,9 @@ def _warn_create_graph():
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
             "gradient which can cause a memory leak. Use autograd.grad to create the graph, or set the .grad of the "
             "parameters to None afterwards; the cycle is otherwise left to the garbage collector.",
-            UserWarning, stacklevel=3)
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 set_backward(backward)

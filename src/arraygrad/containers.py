@@ -149,8 +149,12 @@ def _flatten(tree, leaves):
         leaves.append(tree)
         return LEAF
     if kind is list or kind is tuple:
-        return Structure("list" if kind is list else "tuple", kind, tuple(range(len(tree))),
-                         tuple([_flatten(item, leaves) for item in tree]))
+        return Structure(
+            "list" if kind is list else "tuple",
+            kind,
+            tuple(range(len(tree))),
+            tuple([_flatten(item, leaves) for item in tree]),
+        )
     if isinstance(tree, dict):
         original = tree.default_factory if isinstance(tree, defaultdict) else None
         if kind not in (dict, OrderedDict, defaultdict):
@@ -160,12 +164,17 @@ def _flatten(tree, leaves):
         return Structure("named tuple", kind, tree._fields, tuple([_flatten(item, leaves) for item in tree]))
     if isinstance(tree, (list, tuple)):
         # A subclass may need arguments that can't be guessed: list and tuple themselves take an iterable.
-        return Structure("list" if isinstance(tree, list) else "tuple", kind, tuple(range(len(tree))),
-                         tuple([_flatten(item, leaves) for item in tree]))
+        return Structure(
+            "list" if isinstance(tree, list) else "tuple",
+            kind,
+            tuple(range(len(tree))),
+            tuple([_flatten(item, leaves) for item in tree]),
+        )
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))
-        return Structure("dataclass", kind, names,
-                         tuple([_flatten(getattr(tree, name), leaves) for name in names]), tree)
+        return Structure(
+            "dataclass", kind, names, tuple([_flatten(getattr(tree, name), leaves) for name in names]), tree
+        )
     optree = sys.modules.get("optree")  # a type can only be registered with optree once that is imported
     if optree is not None and kind.__module__ != "builtins":
         return _flatten_registered(optree, tree, leaves)

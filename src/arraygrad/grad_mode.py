@@ -128,8 +128,10 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode):
         if not isinstance(mode, bool):
-            raise TypeError(f"set_grad_enabled: mode must be True or False, got {type(mode).__name__}; "
-                            "to decorate a function write @set_grad_enabled(True) or @set_grad_enabled(False)")
+            raise TypeError(
+                f"set_grad_enabled: mode must be True or False, got {type(mode).__name__}; "
+                "to decorate a function write @set_grad_enabled(True) or @set_grad_enabled(False)"
+            )
         super().__init__(mode)
         self._before = set_grad_mode(mode)
 
@@ -156,7 +158,9 @@ def _decorate(function, mode):
         warnings.warn(
             "Decorating classes is deprecated: only the construction of instances runs in the grad mode, and the name "
             f"'{function.__name__}' no longer is the class. Decorate its methods (__init__ has the same effect).",
-            FutureWarning, stacklevel=3)
+            FutureWarning,
+            stacklevel=3,
+        )
     elif not callable(function):
         raise TypeError(f"a grad mode decorates functions, got {type(function).__name__}")
     elif inspect.isasyncgenfunction(function):

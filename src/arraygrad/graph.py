@@ -161,8 +161,10 @@ class Drawing:
         try:
             import graphviz
         except ImportError as error:
-            raise ImportError("drawing a graph needs the Python package graphviz (pip install graphviz) and the "
-                              "graphviz program; the DOT text itself is in .source") from error
+            raise ImportError(
+                "drawing a graph needs the Python package graphviz (pip install graphviz) and the "
+                "graphviz program; the DOT text itself is in .source"
+            ) from error
         return graphviz.Source(self.source).pipe(format=format)
 
     def _repr_svg_(self):

@@ -28,8 +28,19 @@ class GradcheckError(AssertionError):
     """A gradient that differs from finite differences, or breaks another promise that every gradient makes."""
 
 
-def gradcheck(f, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, order=1, raise_exception=True, nondet_tol=0.0,
-              check_undefined_grad=True, seed=0):
+def gradcheck(
+    f,
+    inputs,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    order=1,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    seed=0,
+):
     """Compare the gradients of `f` with central differences.
 
     Every column of every Jacobian is compared. Besides, gradients must have the dtype and shape of their inputs, the
@@ -97,8 +108,9 @@ def gradcheck(f, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, order=1, raise_excep
     return True
 
 
-def gradgradcheck(f, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True,
-                  nondet_tol=0.0, seed=0):
+def gradgradcheck(
+    f, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, seed=0
+):
     """Compare the gradients of the gradients of `f` with central differences.
 
     Checks the function that maps the inputs and the gradients of the results to the gradients of the inputs.
@@ -130,21 +142,28 @@ def gradgradcheck(f, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-
     else:
         grad_outputs = [_fresh(g, True) for g in grad_outputs]
         if len(grad_outputs) != len(outputs):
-            raise ValueError(f"gradgradcheck: {len(outputs)} results require grad, but {len(grad_outputs)} "
-                             "grad_outputs were given")
+            raise ValueError(
+                f"gradgradcheck: {len(outputs)} results require grad, but {len(grad_outputs)} grad_outputs were given"
+            )
     n = len(leaves)
 
     def gradients(*args):
-        found = autograd.grad(_outputs(f, args[:n]), [x for x in args[:n] if x.requires_grad], args[n:],
-                              create_graph=True, allow_unused=True)
+        found = autograd.grad(
+            _outputs(f, args[:n]),
+            [x for x in args[:n] if x.requires_grad],
+            args[n:],
+            create_graph=True,
+            allow_unused=True,
+        )
         return tuple([g for g in found if g is not None])
 
     try:
         _check_first_order(gradients, leaves + grad_outputs, eps, atol, rtol, nondet_tol, False)
     except GradcheckError as error:
         if raise_exception:
-            raise GradcheckError(f"second derivatives (inputs from number {n} on are the gradients of the results): "
-                                 f"{error}") from None
+            raise GradcheckError(
+                f"second derivatives (inputs from number {n} on are the gradients of the results): {error}"
+            ) from None
         return False
     return True
 
@@ -218,8 +237,10 @@ def _leaves(name, inputs):
     any_tensor = any(isinstance(x, Tensor) for x in inputs)
     leaves = [_fresh(x, x.requires_grad if isinstance(x, Tensor) else not any_tensor) for x in inputs]
     if not any(x.requires_grad for x in leaves):
-        raise ValueError(f"{name}: no input requires grad, so there is nothing to check: pass floating-point arrays, "
-                         "or Tensors with requires_grad=True")
+        raise ValueError(
+            f"{name}: no input requires grad, so there is nothing to check: pass floating-point arrays, "
+            "or Tensors with requires_grad=True"
+        )
     return leaves
 
 
@@ -231,7 +252,10 @@ def _warn_precision(leaves, tolerance):
         if meta.ops.xp.finfo(meta.dtype).bits < 64 and tolerance < FLOAT32_TOLERANCE * 10:
             warnings.warn(
                 f"gradcheck: input {i} is {meta.dtype}, too coarse for finite differences with these tolerances: check "
-                "in double precision, or pass eps, atol and rtol of about 1e-2", UserWarning, stacklevel=3)
+                "in double precision, or pass eps, atol and rtol of about 1e-2",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def _outputs(f, leaves):
@@ -240,8 +264,10 @@ def _outputs(f, leaves):
         found = flatten(f(*leaves))[0]
     outputs = [out for out in found if isinstance(out, Tensor) and out.requires_grad]
     if not outputs:
-        raise ValueError("gradcheck: no result of f requires grad, so there is nothing to check: f must return Tensors "
-                         "computed from its inputs")
+        raise ValueError(
+            "gradcheck: no result of f requires grad, so there is nothing to check: f must return Tensors "
+            "computed from its inputs"
+        )
     return outputs
 
 
@@ -279,8 +305,12 @@ def _numeric(f, leaves, index, n_outputs, eps):
         for change in (eps, -eps):
             moved = [_fresh(leaf, leaf.requires_grad) for leaf in leaves]
             moved[index] = _like(metadata_of(leaves[index]), _step(host, component, change), True)
-            values.append([_components(out.numpy().astype(complex if out.numpy().dtype.kind == "c" else float))
-                           for out in _outputs(f, moved)])
+            values.append(
+                [
+                    _components(out.numpy().astype(complex if out.numpy().dtype.kind == "c" else float))
+                    for out in _outputs(f, moved)
+                ]
+            )
         for column, plus, minus in zip(columns, *values, strict=True):
             column.append((plus - minus) / (2 * eps))
     return [numpy.stack(column, axis=1) if column else None for column in columns]
@@ -299,8 +329,10 @@ def _analytic(outputs, k, wanted):
                 row.append(numpy.zeros(_components(x.numpy()).size))
                 continue
             if g.shape != x.shape or g.dtype != x.dtype:
-                raise GradcheckError(f"the gradient of result {k} by checked input {i} has shape {g.shape} and dtype "
-                                     f"{g.dtype}, but the input has {x.shape} and {x.dtype}")
+                raise GradcheckError(
+                    f"the gradient of result {k} by checked input {i} has shape {g.shape} and dtype "
+                    f"{g.dtype}, but the input has {x.shape} and {x.dtype}"
+                )
             row.append(_components(g.numpy()).astype(float))
     return [numpy.stack(row, axis=0) if row else None for row in rows]
 
@@ -322,8 +354,10 @@ def _check_first_order(f, leaves, eps, atol, rtol, nondet_tol, check_undefined_g
             _compare(k, i, a, n, atol, rtol)
             difference = _largest(a, b)
             if difference > nondet_tol:
-                raise GradcheckError(f"the gradient of result {k} by input {i} is not reproducible: two backward runs "
-                                     f"differ by {difference:.3g} (nondet_tol={nondet_tol:g})")
+                raise GradcheckError(
+                    f"the gradient of result {k} by input {i} is not reproducible: two backward runs "
+                    f"differ by {difference:.3g} (nondet_tol={nondet_tol:g})"
+                )
     if check_undefined_grad and len(outputs) > 1:
         _check_undefined(outputs, wanted, indices)
 
@@ -349,20 +383,25 @@ def _compare(k, i, analytic, numeric, atol, rtol):
             f"{difference[row, column]:.6g}, at component {row} of the result and component {column} of the input, "
             f"where the analytic derivative is {analytic[row, column]:.6g} and the numeric one "
             f"{numeric[row, column]:.6g} (atol={atol:g}, rtol={rtol:g}).\n"
-            f"analytic (rows: components of the result):\n{analytic}\nnumeric:\n{numeric}")
+            f"analytic (rows: components of the result):\n{analytic}\nnumeric:\n{numeric}"
+        )
 
 
 def _check_undefined(outputs, wanted, indices):
     """A result that takes no part may have an undefined gradient or zeros: the others' gradients are the same."""
     for k, out in enumerate(outputs):
         cotangent = _like(metadata_of(out), numpy.ones(out.shape, dtype=out.numpy().dtype), False)
-        zeros = [cotangent if j == k else _like(metadata_of(other), numpy.zeros_like(other.numpy()), False)
-                 for j, other in enumerate(outputs)]
+        zeros = [
+            cotangent if j == k else _like(metadata_of(other), numpy.zeros_like(other.numpy()), False)
+            for j, other in enumerate(outputs)
+        ]
         alone = autograd.grad(out, wanted, cotangent, retain_graph=True, allow_unused=True)
         together = autograd.grad(outputs, wanted, zeros, retain_graph=True, allow_unused=True)
         for i, a, b in zip(indices, alone, together, strict=True):
             x = 0.0 if a is None else a.numpy()
             y = 0.0 if b is None else b.numpy()
             if not numpy.allclose(x, y, rtol=1e-10, atol=1e-12, equal_nan=True):
-                raise GradcheckError(f"the gradient of result {k} by input {i} depends on whether the gradients of the "
-                                     f"other results are undefined or zeros: {x} and {y}")
+                raise GradcheckError(
+                    f"the gradient of result {k} by input {i} depends on whether the gradients of the "
+                    f"other results are undefined or zeros: {x} and {y}"
+                )

@@ -326,8 +326,7 @@ def jacobian(f, argnums=0, chunk_size=None):
     @functools.wraps(f)
     def rows(*args, **kwargs):
         trace = Trace("jacobian", f, args, argnums).call(kwargs)
-        return unflatten(trace.out_structure, [
-            trace.nest(blocks) for blocks in reverse_blocks(trace)])
+        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in reverse_blocks(trace)])
 
     return rows
 
@@ -354,8 +353,9 @@ def jacfwd(f, argnums=0):
     @functools.wraps(f)
     def columns(*args, **kwargs):
         trace = Trace("jacfwd", f, args, argnums).call(kwargs)
-        return unflatten(trace.out_structure, [
-            trace.nest(blocks) for blocks in forward_blocks(trace, _Pushforward(trace))])
+        return unflatten(
+            trace.out_structure, [trace.nest(blocks) for blocks in forward_blocks(trace, _Pushforward(trace))]
+        )
 
     return columns
 
@@ -436,8 +436,13 @@ def hvp(f, argnums=0):
         pairs = [(edge_of(g), v) for g, v in zip(gradients, vectors, strict=True) if g is not None and g.requires_grad]
         if not pairs:
             return trace.give((None,) * len(trace.edges))
-        products = run([e for e, _ in pairs], [v for _, v in pairs], trace.edges, create_graph=create_graph,
-                       keep_graph=create_graph)
+        products = run(
+            [e for e, _ in pairs],
+            [v for _, v in pairs],
+            trace.edges,
+            create_graph=create_graph,
+            keep_graph=create_graph,
+        )
         return trace.give(products)
 
     return product
@@ -449,8 +454,11 @@ def hvp(f, argnums=0):
 def _check(name, f, argnums):
     if not callable(f):
         raise TypeError(f"{name}: f must be callable, got {type(f).__name__}")
-    if isinstance(argnums, bool) or not isinstance(argnums, (int, tuple, list)) or (
-            not isinstance(argnums, int) and any(isinstance(i, bool) or not isinstance(i, int) for i in argnums)):
+    if (
+        isinstance(argnums, bool)
+        or not isinstance(argnums, (int, tuple, list))
+        or (not isinstance(argnums, int) and any(isinstance(i, bool) or not isinstance(i, int) for i in argnums))
+    ):
         raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")
 
 
@@ -488,9 +496,11 @@ def _real_array(trace):
     name = trace.name
     what = f"{name}: '{function_name(trace.function)}' returned"
     if trace.out_structure is not LEAF:
-        raise TypeError(f"{what} a {trace.out_structure.kind}, but {name} needs one array; use vjp or jacobian for "
-                        "several results" + ("" if name == "elementwise_grad" else
-                                             ", and has_aux=True if the second of two is auxiliary data"))
+        raise TypeError(
+            f"{what} a {trace.out_structure.kind}, but {name} needs one array; use vjp or jacobian for "
+            "several results"
+            + ("" if name == "elementwise_grad" else ", and has_aux=True if the second of two is auxiliary data")
+        )
     (out,) = trace.outputs
     if isinstance(out, (int, float)):
         return None
@@ -499,8 +509,10 @@ def _real_array(trace):
     except TypeError:
         raise TypeError(f"{what} {type(out).__name__}, but {name} needs an array") from None
     if meta.is_complex:
-        raise TypeError(f"{what} complex values ({meta.dtype}), but {name} needs real ones: take its real or imaginary "
-                        "part or its absolute value, or use vjp or jacobian")
+        raise TypeError(
+            f"{what} complex values ({meta.dtype}), but {name} needs real ones: take its real or imaginary "
+            "part or its absolute value, or use vjp or jacobian"
+        )
     if isinstance(out, Tensor) and not meta.is_floating:
         raise TypeError(f"{what} values of dtype {meta.dtype}, but {name} needs floating-point ones")
     return meta
@@ -509,9 +521,11 @@ def _real_array(trace):
 def _scalar(trace):
     meta = _real_array(trace)
     if meta is not None and meta.size != 1:
-        raise ValueError(f"{trace.name}: '{function_name(trace.function)}' returned an array of shape {meta.shape}, "
-                         f"but {trace.name} needs a scalar: use elementwise_grad for an elementwise function, jacobian "
-                         "for all derivatives, vjp for a weighted sum of them, or sum the result")
+        raise ValueError(
+            f"{trace.name}: '{function_name(trace.function)}' returned an array of shape {meta.shape}, "
+            f"but {trace.name} needs a scalar: use elementwise_grad for an elementwise function, jacobian "
+            "for all derivatives, vjp for a weighted sum of them, or sum the result"
+        )
 
 
 class _Pushforward:
@@ -528,11 +542,19 @@ class _Pushforward:
     def __call__(self, directions, *, create_graph, keep_graph):
         """Per output: the derivative (raw, or Tensor with create_graph), None where it is zero or has none."""
         results = [None] * len(self.trace.outputs)
-        pairs = [(edge_of(g), d) for g, d in zip(self.gradients, directions, strict=True)
-                 if g is not None and d is not None and g.requires_grad]
+        pairs = [
+            (edge_of(g), d)
+            for g, d in zip(self.gradients, directions, strict=True)
+            if g is not None and d is not None and g.requires_grad
+        ]
         if pairs:
-            found = run([e for e, _ in pairs], [d for _, d in pairs], self.edges, create_graph=create_graph,
-                        keep_graph=keep_graph)
+            found = run(
+                [e for e, _ in pairs],
+                [d for _, d in pairs],
+                self.edges,
+                create_graph=create_graph,
+                keep_graph=keep_graph,
+            )
             for i, tangent in zip(self.indices, found, strict=True):
                 results[i] = tangent
         return results
@@ -551,8 +573,10 @@ def _linearize(name, f, primals):
         directions = trace.directions(tuple(tangents), "tangents")
         create_graph = recorded(trace, directions)
         found = pushforward(directions, create_graph=create_graph, keep_graph=keep_graph or create_graph)
-        return unflatten(trace.out_structure, [
-            _tangent(trace, out, tangent) for out, tangent in zip(trace.outputs, found, strict=True)])
+        return unflatten(
+            trace.out_structure,
+            [_tangent(trace, out, tangent) for out, tangent in zip(trace.outputs, found, strict=True)],
+        )
 
     return trace.value(), push
 

@@ -23,8 +23,20 @@ FLOAT_BINARY = sorted(
 )
 INT_BINARY = "bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
 WITHOUT_GRADIENT = {
-    "isfinite", "isinf", "isnan", "logical_not", "signbit", "equal", "greater", "greater_equal", "less", "less_equal",
-    "logical_and", "logical_or", "logical_xor", "not_equal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "logical_not",
+    "signbit",
+    "equal",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
 }
 
 

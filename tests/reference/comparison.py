@@ -96,7 +96,9 @@ def check_gradients(peer, gradients, name, order, number):
             assert agree(mine, theirs), _message(name, case, mine, theirs)
             agreed += 1
         else:
-            assert not agree(mine, theirs), f"{name}, {case.label}: no longer differs from {peer}, drop it from the table"
+            assert not agree(mine, theirs), (
+                f"{name}, {case.label}: no longer differs from {peer}, drop it from the table"
+            )
             for found, stated in ((mine, difference.ours), (theirs, difference.theirs)):
                 assert stated is None or agree(found, _as_found(stated, found)), _message(name, case, found, stated)
             differed += 1

@@ -1,3 +1,4 @@
 """differences"""
+
 DOCUMENTED = {}
 LACKING = {"torch": {}, "jax": {}}

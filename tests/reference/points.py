@@ -62,7 +62,9 @@ POINTS = {
     "cosh": _at("cosh", overflow=[1000.0, -1000.0], **_EXTREMES),
     "tanh": _at("tanh", flat=[1000.0, -1000.0], **_EXTREMES),
     "asinh": _at("asinh", branch_cut=_TALL_CUT, complex_pole=[1j], **_EXTREMES, **_HUGE),
-    "acosh": _at("acosh", edge=[1.0], outside=[0.5], branch_cut=[0.5 + 0.0j, complex(0.5, -0.0)], huge=[1e200], nan=[NAN]),
+    "acosh": _at(
+        "acosh", edge=[1.0], outside=[0.5], branch_cut=[0.5 + 0.0j, complex(0.5, -0.0)], huge=[1e200], nan=[NAN]
+    ),
     "atanh": _at("atanh", edges=[-1.0, 1.0], outside=[2.0], branch_cut=_WIDE_CUT, nan=[NAN]),
     "abs": _at("abs", **_EXTREMES),
     "sign": _at("sign", **_EXTREMES),
@@ -101,10 +103,16 @@ POINTS = {
         huge=[(1e200, 1e200)],
         infinities=[(INF, 1.0), (1.0, INF), (INF, INF)],
     ),
-    "hypot": _pairs("hypot", infinities=[(INF, 1.0), (1.0, INF), (INF, INF)], huge=[(1e200, 1e200)], tiny=[(1e-200, 0.0)]),
+    "hypot": _pairs(
+        "hypot", infinities=[(INF, 1.0), (1.0, INF), (INF, INF)], huge=[(1e200, 1e200)], tiny=[(1e-200, 0.0)]
+    ),
     "logaddexp": _pairs("logaddexp", nan=[(NAN, 1.0), (1.0, NAN)]),
-    "maximum": _pairs("maximum", nan=[(NAN, 1.0), (1.0, NAN)], infinities=[(INF, INF), (-INF, 0.0)], zeros=[(0.0, -0.0)]),
-    "minimum": _pairs("minimum", nan=[(NAN, 1.0), (1.0, NAN)], infinities=[(INF, INF), (-INF, 0.0)], zeros=[(0.0, -0.0)]),
+    "maximum": _pairs(
+        "maximum", nan=[(NAN, 1.0), (1.0, NAN)], infinities=[(INF, INF), (-INF, 0.0)], zeros=[(0.0, -0.0)]
+    ),
+    "minimum": _pairs(
+        "minimum", nan=[(NAN, 1.0), (1.0, NAN)], infinities=[(INF, INF), (-INF, 0.0)], zeros=[(0.0, -0.0)]
+    ),
     "copysign": _pairs("copysign", infinities=[(INF, -1.0), (-INF, -1.0)]),
     "clip": [
         case("nan", lambda xp, x: xp.clip(x, -1.0, 1.0), [NAN]),

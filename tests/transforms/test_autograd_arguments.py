@@ -143,14 +143,16 @@ def test_AR9_changes_nothing_of_the_inputs_before(x):
 
 def test_AR10_unused_input(x):
     other = ag.tensor([1.0], requires_grad=True)
-    text = ("The differentiated Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True if "
-            "this is the desired behavior.")
+    text = (
+        "The differentiated Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True if "
+        "this is the desired behavior."
+    )
     with raises(RuntimeError, text):
         autograd.grad(x.sum(), [x, other])
 
 
 def test_AR11_allow_unused_false_with_materialize_grads(x):
-    text = ("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    text = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
     with raises(ValueError, text):
         autograd.grad(x.sum(), x, allow_unused=False, materialize_grads=True)
 

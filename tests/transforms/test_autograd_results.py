@@ -270,8 +270,9 @@ def test_TL6_empty_batch(x):
 
 def test_TL6_unused_inputs(x):
     other = ag.tensor([1.0, 1.0, 1.0], requires_grad=True)
-    rows, unused = autograd.grad(x * x, [x, other], np.eye(2), is_grads_batched=True, allow_unused=True,
-                                 retain_graph=True)
+    rows, unused = autograd.grad(
+        x * x, [x, other], np.eye(2), is_grads_batched=True, allow_unused=True, retain_graph=True
+    )
     assert unused is None
     rows, unused = autograd.grad(x * x, [x, other], np.eye(2), is_grads_batched=True, materialize_grads=True)
     assert (rows.shape, unused.shape) == ((2, 2), (2, 3))

@@ -116,7 +116,12 @@ def test_wrong_number_of_leaves_raises(leaves):
 def test_leaf_names_read_like_code():
     tree = {"w": [0, Point(0, 0)], "layer": Layer(0)}
     assert leaf_names(flatten(tree)[1], "p") == [
-        "p['w'][0]", "p['w'][1].x", "p['w'][1].y", "p['layer'].weight", "p['layer'].bias"]
+        "p['w'][0]",
+        "p['w'][1].x",
+        "p['w'][1].y",
+        "p['layer'].weight",
+        "p['layer'].bias",
+    ]
 
 
 def test_repr_of_a_structure_shows_containers_and_stars():

@@ -52,8 +52,11 @@ def test_result_that_is_no_scalar(transform):
     def f(x):
         return x * 2.0
 
-    with pytest.raises(ValueError, match=r"'f' returned an array of shape \(3,\), but \w+ needs a scalar: use "
-                                         r"elementwise_grad for an elementwise function, jacobian"):
+    with pytest.raises(
+        ValueError,
+        match=r"'f' returned an array of shape \(3,\), but \w+ needs a scalar: use "
+        r"elementwise_grad for an elementwise function, jacobian",
+    ):
         transform(f)(np.ones(3))
 
 
@@ -106,8 +109,10 @@ def test_argnums_of_another_type(argnums):
         ag.grad(square, argnums=argnums)
 
 
-@pytest.mark.parametrize("transform", [ag.grad, ag.value_and_grad, ag.elementwise_grad, ag.jacobian, ag.jacfwd,
-                                       ag.hessian, ag.hvp, ag.vjp, ag.linearize])
+@pytest.mark.parametrize(
+    "transform",
+    [ag.grad, ag.value_and_grad, ag.elementwise_grad, ag.jacobian, ag.jacfwd, ag.hessian, ag.hvp, ag.vjp, ag.linearize],
+)
 def test_something_that_is_no_function(transform):
     with pytest.raises(TypeError, match=f"{transform.__name__}: f must be callable, got int"):
         transform(3)

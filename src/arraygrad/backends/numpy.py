@@ -19,10 +19,21 @@ __all__ = ["BACKEND", "raw_namespace", "register"]
 # NumPy's own function differs from the standard here (missing keywords or results), array-api-compat's does not.
 # Everything else is taken from NumPy directly: importing array-api-compat's NumPy module costs more than NumPy itself.
 _COMPAT = {
-    "": frozenset((
-        "argsort", "sort", "nonzero", "count_nonzero", "unique_all", "unique_counts", "unique_inverse",
-        "unique_values", "finfo", "iinfo", "take_along_axis",
-    )),
+    "": frozenset(
+        (
+            "argsort",
+            "sort",
+            "nonzero",
+            "count_nonzero",
+            "unique_all",
+            "unique_counts",
+            "unique_inverse",
+            "unique_values",
+            "finfo",
+            "iinfo",
+            "take_along_axis",
+        )
+    ),
     "linalg": frozenset(("eig", "eigvals")),
     "fft": frozenset(("fftfreq", "rfftfreq")),
 }
@@ -52,7 +63,6 @@ class RawNumpy(types.ModuleType):
 
     def __dir__(self):
         return dir(getattr(numpy, self._extension) if self._extension else numpy)
-
 
 
 _raw = RawNumpy()

@@ -92,7 +92,7 @@ cdef int reduced_by(Node node, Frame f, bint mean) except -1:
                 count *= meta.dims[d]
         if count == 0:
             return 0
-        grad = binary_loop(DIVIDE, grad, count, grad if f.owned and g.writeable else None)
+        grad = binary_loop(DIVIDE, grad, count, None)
         if grad is None:
             return 0
     out = spread(grad, meta, mask)

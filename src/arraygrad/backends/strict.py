@@ -43,6 +43,6 @@ class StrictBackend(GenericBackend):
 
 
 def device_name(device):
-    """"device1" of array_api_strict.Device("device1"): its str() is the long form."""
+    """ "device1" of array_api_strict.Device("device1"): its str() is the long form."""
     text = str(device)
     return text.partition("'")[2].rpartition("'")[0] or text

@@ -261,7 +261,7 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
                     ops = meta.ops
                 if not ops.matches(meta, grad):
                     grad = _conform(ops, meta, grad, node, i)
-                    owned = False
+                    owned = task.graph_ops is None and ops.exclusive(grad)
         if task.has_error:
             return _clear(f)
         _deliver(task, child, node.edge_nr(i), grad, owned, ops)

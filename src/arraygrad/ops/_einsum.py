@@ -98,7 +98,9 @@ def _read(subscripts, ndims):
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
-        raise ValueError(f"einsum: {subscripts!r} has subscripts for {len(terms)} operands, but {len(ndims)} were given")
+        raise ValueError(
+            f"einsum: {subscripts!r} has subscripts for {len(terms)} operands, but {len(ndims)} were given"
+        )
     inputs = tuple([_read_term(subscripts, term, n, i) for i, (term, n) in enumerate(zip(terms, ndims, strict=True))])
     widest = max([sum(not isinstance(label, str) for label in labels) for labels in inputs])
     if arrow:
@@ -140,8 +142,10 @@ def _text(inputs, output):
         for label in labels:
             if label not in letters:
                 letters[label] = next(free)
-    return ",".join(["".join([letters[x] for x in labels]) for labels in inputs]) + "->" + "".join(
-        [letters[x] for x in output]
+    return (
+        ",".join(["".join([letters[x] for x in labels]) for labels in inputs])
+        + "->"
+        + "".join([letters[x] for x in output])
     )
 
 
@@ -152,7 +156,9 @@ def _sizes(inputs, shapes):
         for label, n in zip(labels, shape, strict=True):
             known = sizes.get(label, 1)
             if known != 1 and n not in (1, known):
-                raise ValueError(f"einsum: an axis has length {n}, but another with the same label {label!r} has {known}")
+                raise ValueError(
+                    f"einsum: an axis has length {n}, but another with the same label {label!r} has {known}"
+                )
             sizes[label] = known if n == 1 else n
     return sizes
 

@@ -28,7 +28,11 @@ def cholesky(xp, g, ans, upper):
 
 
 def qr(xp, g, ans, x_shape, mode):
-    """Gradient of x in qr(x)."""
+    """(g_Q + Q S) R^-H, where the Hermitian S has the lower triangle of R g_R^H - g_Q^H Q.
+
+    For more columns than rows, x = [X | Y], R = [U | Q^H Y], this is the gradient of X, with R for U and g_Q + Y g_Y^H for
+    g_Q; that of Y is Q g_Y, where g_Y are the last columns of g_R.
+    """
     g_q, g_r = g
     q, r = ans
     m, n = x_shape[-2:]
@@ -67,7 +71,11 @@ def svdvals(xp, g, x):
 
 
 def svd(xp, g, ans, x_shape, full_matrices):
-    """Gradient of x in svd(x)."""
+    """U (skew(U^H g_U) / E S + S skew(V^H g_V) / E + diag(g_S)) V^H, where E_ij = s_j^2 - s_i^2 and skew(a) = a - a^H.
+
+    For more rows than columns plus (1 - U U^H) g_U S^-1 V^H, for fewer U S^-1 g_V^H (1 - V V^H). Complex x: also the
+    imaginary part of the diagonal of U^H g_U, over S, inside the brackets.
+    """
     g_u, g_s, g_vh = g
     u, s, vh = ans
     m, n = x_shape[-2:]

@@ -10,7 +10,10 @@ from arraygrad.ops._helpers import expand_reduced
 
 
 def vector_norm(xp, g, x, ans, axis, keepdims, ord):
-    """Gradient of x in vector_norm(x, axis=axis, ord=ord)."""
+    """g sign(x) (abs(x) / ans)^(ord - 1), so g x / ans for order 2; zero for elements that are zero.
+
+    For order inf and -inf g sign(x), shared among the elements of extreme size.
+    """
     g = expand_reduced(xp, g, x.shape, axis, keepdims)
     ans = expand_reduced(xp, ans, x.shape, axis, keepdims)
     if ord == 0:
@@ -30,7 +33,10 @@ def vector_norm(xp, g, x, ans, axis, keepdims, ord):
 
 
 def matrix_norm(xp, g, x, ans, keepdims, ord):
-    """Gradient of x in matrix_norm(x, ord=ord)."""
+    """g x / ans for 'fro', g U V^H for 'nuc', g u v^H of the extreme singular values for 2 and -2.
+
+    For 1, -1, inf and -inf g sign(x) in the columns or rows with the extreme sum.
+    """
     if not keepdims:
         g = g[..., None, None]
         ans = ans[..., None, None]

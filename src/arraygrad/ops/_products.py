@@ -7,7 +7,7 @@ from arraygrad.ops._helpers import normalize_axes
 
 
 def matmul_x1(xp, g, x2, x1_shape):
-    """Gradient of x1 in x1 @ x2, shape (..., m, k) or (..., k)."""
+    """g x2^T, for x1 of shape (..., m, k) or (..., k)."""
     if x2.ndim == 1:
         return xp.expand_dims(g, axis=-1) * x2
     if len(x1_shape) == 1:
@@ -16,7 +16,7 @@ def matmul_x1(xp, g, x2, x1_shape):
 
 
 def matmul_x2(xp, g, x1, x2_shape):
-    """Gradient of x2 in x1 @ x2, shape (..., k, n) or (..., k)."""
+    """x1^T g, for x2 of shape (..., k, n) or (..., k)."""
     if len(x2_shape) == 1:
         if x1.ndim == 1:
             return g * x1
@@ -45,7 +45,7 @@ def _back_in_place(xp, a, axes):
 
 
 def tensordot_x1(xp, g, x2, x1_shape, axes):
-    """Gradient of x1 in tensordot(x1, x2): g with the free axes of x2 contracted."""
+    """g with the free axes of x2 contracted, its axes back in the order of x1."""
     contracted1, free1, contracted2, free2 = _split_axes(axes, len(x1_shape), x2.ndim)
     out = xp.tensordot(g, x2, axes=(tuple(range(len(free1), g.ndim)), free2))
     # the axes of x2 that remain are in the order of x2: those of x1 they were paired with
@@ -54,7 +54,7 @@ def tensordot_x1(xp, g, x2, x1_shape, axes):
 
 
 def tensordot_x2(xp, g, x1, x2_shape, axes):
-    """Gradient of x2 in tensordot(x1, x2): g with the free axes of x1 contracted."""
+    """g with the free axes of x1 contracted, its axes back in the order of x2."""
     contracted1, free1, contracted2, free2 = _split_axes(axes, x1.ndim, len(x2_shape))
     out = xp.tensordot(x1, g, axes=(free1, tuple(range(len(free1)))))
     remaining = sorted(range(len(contracted1)), key=contracted1.__getitem__)

@@ -289,9 +289,7 @@ _unary(
 )
 _unary(
     "i1e",
-    lambda xp, g, x, ans: rules.ive(
-        xp, g, 1.0, x, 0.5 * (xp.special.i0e(x) + xp.special.ive(2, x)) - xp.sign(x) * ans
-    ),
+    lambda xp, g, x, ans: rules.ive(xp, g, 1.0, x, 0.5 * (xp.special.i0e(x) + xp.special.ive(2, x)) - xp.sign(x) * ans),
     "exp(-abs(x)) i1(x), without overflow. The derivative has all digits for large x by Hankel's expansion "
     "(DLMF 10.40.1).",
 )

@@ -86,7 +86,10 @@ def _pads():
     x = real(2, 3)
     pad = lambda label, array, **options: case(label, lambda xp, x: xp.pad(x, **options), array)
     return [
-        *[pad(f"{mode}", x, pad_width=((1, 2), (0, 5)), mode=mode) for mode in ("edge", "reflect", "symmetric", "wrap")],
+        *[
+            pad(f"{mode}", x, pad_width=((1, 2), (0, 5)), mode=mode)
+            for mode in ("edge", "reflect", "symmetric", "wrap")
+        ],
         *[pad(f"{mode}, one element", x[:, :1], pad_width=2, mode=mode) for mode in ("edge", "reflect", "wrap")],
         *[pad(f"{mode}, nothing", x, pad_width=0, mode=mode) for mode in ("constant", "edge")],
         pad("constant", x, pad_width=1),
