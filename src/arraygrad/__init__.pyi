@@ -15,6 +15,7 @@ from arraygrad.grad_mode import enable_grad as enable_grad
 from arraygrad.grad_mode import is_grad_enabled as is_grad_enabled
 from arraygrad.grad_mode import no_grad as no_grad
 from arraygrad.grad_mode import set_grad_enabled as set_grad_enabled
+from arraygrad.grad_mode import zero_annihilates as zero_annihilates
 from arraygrad.ops._dtypes import FInfo as _FInfo
 from arraygrad.ops._dtypes import IInfo as _IInfo
 from arraygrad.tensor import Tensor as Tensor

@@ -1,4 +1,4 @@
-"""Writes what is derived from the table and from the live objects: the .pyi stubs, docs/operations.md, docs/derivatives.md.
+"""Writes what is derived from the table and from the live objects: the stubs, docs/operations.md, docs/derivatives.md.
 
     python -m arraygrad._generate            write them
     python -m arraygrad._generate --check    exit with 1, and name the files, if one differs from what would be written
@@ -35,6 +35,7 @@ CHAPTER_TITLES = {
     "linalg": "Linear algebra extension (`linalg`)",
     "fft": "Fourier transforms (`fft`)",
     "beyond": "Beyond the standard",
+    "special": "Special functions (`special`)",
     "internal": "Internal operations",
 }
 

@@ -220,7 +220,7 @@ VALUES: dict[str, str] = {}
 FACE = {
     "_namespace": ("namespace",),
     "_version": ("__version__",),
-    "grad_mode": ("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"),
+    "grad_mode": ("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled", "zero_annihilates"),
     "tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
 }
 

@@ -40,8 +40,8 @@ def _term(labels):
         return "".join(["..." if label is Ellipsis else letters[label] for label in labels])
     except (TypeError, IndexError):
         raise ValueError(
-            f"numpy.einsum: expected a list of labels, ints from 0 to {len(letters) - 1} or Ellipsis, after each operand, "
-            f"got {labels!r}"
+            f"numpy.einsum: expected a list of labels, ints from 0 to {len(letters) - 1} or Ellipsis, after each "
+            f"operand, got {labels!r}"
         ) from None
 
 

@@ -2,9 +2,9 @@
 
 May import: ops, tensor, _bind, _numpy_functions, numpy.
 
-`__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that it
-has, `__array_function__` the functions of `_numpy_functions` and its neighbours. The work is done on the tensor's own backend. Anything else raises TypeError with
-the way out: nothing is ever detached silently.
+`__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
+has, `__array_function__` the functions of `_numpy_functions` and its neighbours. The work is done on the tensor's own
+backend. Anything else raises TypeError with the way out: nothing is ever detached silently.
 """
 
 import importlib

@@ -1,7 +1,7 @@
-"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `is_grad_enabled`.
+"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `is_grad_enabled`; `zero_annihilates`.
 
-May import: engine, tensor. The mode itself is one integer of the thread's state in the compiled core; what stands here is the
-`with` and the decorator form. The mode belongs to a thread: a new thread starts with recording on, and a backward run
+May import: engine, tensor. The mode itself is one integer of the thread's state in the compiled core; what stands here
+is the `with` and the decorator form. The mode belongs to a thread: a new thread starts with recording on, and a backward run
 hands its own mode to the engine's threads.
 """
 
@@ -265,7 +265,7 @@ def _decorate_async_generator(function, mode):
     return in_mode
 
 
-class zero_annihilates:  # noqa: N801 - a context manager, named as a function like its siblings
+class zero_annihilates:
     """In this block a gradient that is exactly zero stays zero in every elementwise rule, whatever the derivative is.
 
     So masked code differentiates as it stands: in `where(x > 0, log(x), 0)` the untaken branch receives the gradient

@@ -1,9 +1,9 @@
 """Differentiable special functions under SciPy's names, on the backend of the arguments.
 
-May import: ops, _bind, _dispatch. `from arraygrad import special` in the place of `from scipy import special`: the smooth
-functions of scipy.special, with its parameters in its order, on Tensors and on arrays of every library. Values come
-from the array's own library (SciPy, cupyx.scipy.special, torch.special, jax.scipy.special). scipy.special's own ufuncs
-given a Tensor do the same.
+May import: ops, _bind, _dispatch. `from arraygrad import special` in the place of `from scipy import special`: the
+smooth functions of scipy.special, with its parameters in its order, on Tensors and on arrays of every library. Values
+come from the array's own library (SciPy, cupyx.scipy.special, torch.special, jax.scipy.special). scipy.special's own
+ufuncs given a Tensor do the same.
 """
 
 from arraygrad import _dispatch
@@ -38,4 +38,5 @@ def log_softmax(x, axis=None):
     return _log_softmax(x, axis=axis)
 
 
-__all__ = sorted([*__all__, "jn", "log_softmax", "psi", "softmax"])
+__all__ += ["jn", "log_softmax", "psi", "softmax"]
+__all__.sort()

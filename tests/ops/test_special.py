@@ -86,7 +86,7 @@ def test_single_precision_stays_and_keeps_its_digits(name):
         (lambda t: special.betainc(1.0, 2.0, t), [0.0, 1.0], [2.0, 0.0]),
         (lambda t: special.loggamma(t), [-1.5, -0.5], [np.nan, np.nan]),
         (lambda t: special.rel_entr(t, 1.0), [-1.0, 1e-300], [np.nan, np.log(1e-300) + 1.0]),
-        (lambda t: special.rel_entr(1e300, t), [1e-5, 1e300], [-np.inf, -1.0]),
+        (lambda t: special.rel_entr(1e300, t), [1e-5, 1e300], [-1e305, -1.0]),
         (lambda t: special.kl_div(t, 1e-300), [1e300], [600 * np.log(10.0)]),
         (lambda t: special.entr(t), [-1.0], [np.nan]),
         (lambda t: special.gamma(t), [171.0], [scipy_special.gamma(171.0) * scipy_special.digamma(171.0)]),

@@ -30,8 +30,8 @@ def cholesky(xp, g, ans, upper):
 def qr(xp, g, ans, x_shape, mode):
     """(g_Q + Q S) R^-H, where the Hermitian S has the lower triangle of R g_R^H - g_Q^H Q.
 
-    For more columns than rows, x = [X | Y], R = [U | Q^H Y], this is the gradient of X, with R for U and g_Q + Y g_Y^H for
-    g_Q; that of Y is Q g_Y, where g_Y are the last columns of g_R.
+    For more columns than rows, x = [X | Y], R = [U | Q^H Y], this is the gradient of X, with R for U and g_Q + Y g_Y^H
+    for g_Q; that of Y is Q g_Y, where g_Y are the last columns of g_R.
     """
     g_q, g_r = g
     q, r = ans
@@ -49,6 +49,13 @@ def qr(xp, g, ans, x_shape, mode):
     g_rest = g_r[..., :, m:]
     g_q = g_q + xp.matmul(q, xp.matmul(r[..., :, m:], adjoint(xp, g_rest)))
     return xp.concat([_qr_tall(xp, g_q, g_r[..., :, :m], q, r[..., :, :m]), xp.matmul(q, g_rest)], axis=-1)
+
+
+def qr_forward(xp, x, mode):
+    """The library's qr; NumPy has modes that give no Q, or not R."""
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"qr: expected mode as 'reduced' or 'complete', got {mode!r}")
+    return xp.linalg.qr(x, mode=mode)
 
 
 def _qr_tall(xp, g_q, g_r, q, r):

@@ -16,6 +16,11 @@ def normalize_axes(axis, ndim):
     return tuple(int(a) + ndim if a < 0 else int(a) for a in axis)
 
 
+def normalize_shape(shape):
+    """`shape` (an int or a sequence of ints, NumPy's too) as a tuple of ints."""
+    return (int(shape),) if getattr(shape, "ndim", 0) == 0 and hasattr(shape, "__index__") else tuple(map(int, shape))
+
+
 def count(shape, axis):
     """How many elements a reduction of `shape` over `axis` joins into one."""
     return math.prod(shape[a] for a in normalize_axes(axis, len(shape)))

@@ -20,7 +20,7 @@ def vector_norm(xp, g, x, ans, axis, keepdims, ord):
         return xp.zeros_like(x)
     if ord == 1:
         return g * xp.sign(x)
-    if ord == 2:
+    if ord is None or ord == 2:
         return _over(xp, g, ans) * x
     size = xp.abs(x)
     if math.isinf(ord):

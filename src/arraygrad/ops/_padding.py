@@ -138,7 +138,10 @@ def _widths(pad_width, ndim):
             f"pad: expected pad_width as an int, (before, after), or one such pair for each of {ndim} axes, got "
             f"{pad_width!r}"
         )
-    widths = [(operator.index(before), operator.index(after)) for before, after in pairs]
+    try:
+        widths = [(operator.index(before), operator.index(after)) for before, after in pairs]
+    except TypeError:
+        raise TypeError(f"pad: pad_width must hold ints, got {pad_width!r}") from None
     if any(width < 0 for pair in widths for width in pair):
         raise ValueError(f"pad: pad_width can't be negative, got {pad_width!r}")
     return widths

@@ -28,7 +28,8 @@ def matmul_x2(xp, g, x1, x2_shape):
 
 def _split_axes(axes, ndim1, ndim2):
     """Contracted and free axes of both arrays: (contracted1, free1, contracted2, free2)."""
-    if isinstance(axes, int):
+    if not isinstance(axes, (tuple, list)):
+        axes = int(axes)
         contracted1 = tuple(range(ndim1 - axes, ndim1))
         contracted2 = tuple(range(axes))
     else:

@@ -8,7 +8,14 @@ that is masked afterwards would come back.
 import math
 
 from arraygrad.ops._series import (
-    DIGAMMA_FAR, FAR, dawsn_slope, digamma_difference, erfcx_slope, hankel_far, scaled_bessel_slope, sinc_slope,
+    DIGAMMA_FAR,
+    FAR,
+    dawsn_slope,
+    digamma_difference,
+    erfcx_slope,
+    hankel_far,
+    scaled_bessel_slope,
+    sinc_slope,
 )  # fmt: skip
 from arraygrad.ops._special_fallbacks import log_ratio
 
@@ -26,7 +33,7 @@ def parameter(xp, a, x):
 
 
 def rgamma(xp, g, x, ans):
-    """-digamma(x) / gamma(x), and below 1/2 its reflection (DLMF 5.5.3 differentiated), finite at the poles of gamma."""
+    """-digamma(x) / gamma(x); below 1/2 its reflection (DLMF 5.5.3 differentiated), finite at the poles of gamma."""
     low = x < 0.5
     y = xp.where(low, x, 0.25)
     # sin and cos of pi y from the distance to the nearest integer: exact zeros at the poles
@@ -79,7 +86,7 @@ def dawsn(xp, g, x, ans):
 
 
 def log_ndtr(xp, g, x):
-    """Density over distribution: sqrt(2 / pi) / erfcx(-x / sqrt(2)), for positive x exp(-x^2 / 2) over sqrt(2 pi) ndtr."""
+    """Density over distribution function: for negative x sqrt(2 / pi) / erfcx(-x / sqrt(2))."""
     low = x < 0
     below = math.sqrt(2.0 / math.pi) / xp.special.erfcx(xp.where(low, x, 0.0) / -math.sqrt(2.0))
     above = xp.where(low, 0.0, x)

@@ -7,10 +7,29 @@ from arraygrad.ops import _dtypes
 from arraygrad.ops.kinds import linear, nondifferentiable
 
 
+# What the kinds of NumPy's dtypes say of those that hold no numbers: objects, text, bytes, times.
+_NO_NUMBERS = frozenset("OSUmM")
+
+
 def _astype(xp, x, dtype, copy, device):
+    # NumPy would warn and drop the imaginary parts; its bool is whether either part is not zero
+    kind = getattr(x.dtype, "kind", "")
+    if (kind == "c" or not kind and xp.isdtype(x.dtype, "complex floating")) and not _keeps_complex(xp, dtype):
+        raise TypeError(
+            f"astype: dtype={dtype} would drop the imaginary parts of {x.dtype}; take real(x), imag(x) or abs(x) first"
+        )
     if device is None:
-        return xp.astype(x, dtype, copy=copy)
-    return xp.astype(x, dtype, copy=copy, device=device)
+        out = xp.astype(x, dtype, copy=copy)
+    else:
+        out = xp.astype(x, dtype, copy=copy, device=device)
+    if getattr(out.dtype, "kind", "") in _NO_NUMBERS:
+        raise TypeError(f"astype: dtype={dtype} holds no numbers; expected a boolean, integer or floating-point dtype")
+    return out
+
+
+def _keeps_complex(xp, dtype):
+    dtype = xp.empty(0, dtype=dtype).dtype if isinstance(dtype, str | type) else dtype  # names and Python's types
+    return xp.isdtype(dtype, ("complex floating", "bool"))
 
 
 linear(

@@ -3,6 +3,8 @@
 May import: ops.kinds. Rules use only the standard and the table's internal operations.
 """
 
+import math
+
 from arraygrad.ops.kinds import linear
 
 
@@ -10,11 +12,17 @@ def _take(xp, x, indices, axis):
     return xp.take(x, indices) if axis is None else xp.take(x, indices, axis=axis)
 
 
+def _take_x(xp, g, indices, x_shape, axis):
+    if axis is None and len(x_shape) != 1:  # flattened, an option of NumPy's
+        return xp.reshape(xp._take_adjoint(g, indices, (math.prod(x_shape),), None), x_shape)
+    return xp._take_adjoint(g, indices, x_shape, axis)
+
+
 linear(
     "take",
     "x, indices, /, *, axis=None",
     forward=_take,
-    x=lambda xp, g, indices, x_shape, axis: xp._take_adjoint(g, indices, x_shape, axis),
+    x=_take_x,
     method=True,
     numpy=("take",),
     doc="The elements of x at the integer array `indices` (one-dimensional, in the standard) along `axis`, which may "

@@ -131,6 +131,7 @@ general(
 general(
     "qr",
     "x, /, *, mode='reduced'",
+    forward=_factorizations.qr_forward,
     x=_factorizations.qr,
     extension="linalg",
     results=("Q", "R"),

@@ -5,7 +5,7 @@ May import: ops.kinds, ops._helpers. Rules use only the standard and the table's
 
 import math
 
-from arraygrad.ops._helpers import at_axis, device_of, normalize_axes
+from arraygrad.ops._helpers import at_axis, device_of, normalize_axes, normalize_shape
 from arraygrad.ops.kinds import linear, nondifferentiable
 
 # -- shape only -------------------------------------------------------------------------------------------------------
@@ -44,6 +44,8 @@ linear(
 
 
 def _permute_dims(xp, g, axes):
+    if axes is None:  # NumPy's default: all axes reversed
+        return xp.permute_dims(g, tuple(reversed(range(g.ndim))))
     axes = normalize_axes(tuple(axes), len(axes))
     return xp.permute_dims(g, tuple(sorted(range(len(axes)), key=axes.__getitem__)))
 
@@ -116,7 +118,8 @@ def _repeat(xp, g, x_shape, repeats, axis):
     shape = (math.prod(x_shape),) if axis is None else x_shape
     axis = 0 if axis is None else normalize_axes(axis, len(shape))[0]
     n = shape[axis]
-    if isinstance(repeats, int):
+    if hasattr(repeats, "__index__") and not hasattr(repeats, "ndim"):
+        repeats = int(repeats)
         parts = xp.reshape(g, shape[:axis] + (n, repeats) + shape[axis + 1 :])
         return xp.reshape(xp.sum(parts, axis=axis + 1), x_shape)
     sources = xp.repeat(xp.arange(n, device=device_of(repeats)), repeats)
@@ -134,6 +137,7 @@ linear(
 
 
 def _tile(xp, g, x_shape, repetitions):
+    repetitions = normalize_shape(repetitions)
     ndim = max(len(x_shape), len(repetitions))
     lengths = (1,) * (ndim - len(x_shape)) + tuple(x_shape)
     repetitions = (1,) * (ndim - len(repetitions)) + tuple(repetitions)

@@ -8,6 +8,8 @@ from arraygrad.ops.kinds import general, nondifferentiable
 
 def _sort(xp, g, x, axis, descending):
     # the adjoint of a permutation is its inverse: a second argsort, no scatter
+    if axis is None:  # flattened, an option of NumPy's
+        return xp.reshape(_sort(xp, g, xp.reshape(x, (-1,)), -1, descending), x.shape)
     order = xp.argsort(x, axis=axis, descending=descending)
     return xp.take_along_axis(g, xp.argsort(order, axis=axis), axis=axis)
 

@@ -1,7 +1,7 @@
 """Special functions: the smooth ones of SciPy, under SciPy's names and with SciPy's parameters, as `arraygrad.special`.
 
-May import: ops.kinds, ops._special, ops._special_rules. Values come from the array's own library (`_special`); the rules
-are written in terms of other entries, so that derivatives of any order follow.
+May import: ops.kinds, ops._special, ops._special_rules. Values come from the array's own library (`_special`); the
+rules are written in terms of other entries, so that derivatives of any order follow.
 
 Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation number. All dtypes are real
 floating-point unless an entry says otherwise; float32 stays float32. Parameters without a rule (orders, shape
@@ -116,8 +116,8 @@ _binary(
 )
 _binary(
     "betaln",
-    "log(abs(beta(x1, x2))) (DLMF 5.12.1). Derivative digamma(x1) - digamma(x1 + x2), with all digits where one argument "
-    "is much larger than the other.",
+    "log(abs(beta(x1, x2))) (DLMF 5.12.1). Derivative digamma(x1) - digamma(x1 + x2), with all digits where one "
+    "argument is much larger than the other.",
     x1=lambda xp, g, x1, x2: g * rules.beta_slope(xp, x1, x2),
     x2=lambda xp, g, x1, x2: g * rules.beta_slope(xp, x2, x1),
 )
@@ -231,7 +231,7 @@ _unary(
     "The inverse of ndtr: quantiles of the standard normal distribution. The derivative is infinite at 0 and 1.",
 )
 
-# -- Bessel functions: derivatives by DLMF 10.6.1, 10.6.3, 10.29.1 and 10.29.3 ------------------------------------------
+# -- Bessel functions: derivatives by DLMF 10.6.1, 10.6.3, 10.29.1 and 10.29.3 -----------------------------------------
 
 _unary("j0", lambda xp, g, x: -g * xp.special.j1(x), "Bessel function of the first kind, order 0; derivative -j1(x).")
 _unary(

@@ -33,24 +33,36 @@ def _undo_differences(xp, g, shape, axis, n, skip):
     return g[at_axis(axis, slice(skip, skip + shape[axis]))]
 
 
-def _diff_x(xp, g, x_shape, prepend_shape, axis, n):
-    if n == 0:
-        return g
-    skip = prepend_shape[axis] if prepend_shape else 0
-    return _undo_differences(xp, g, x_shape, axis, n, skip)
+# A scalar (or 0-d array) before or after x stands for one element along the axis, as in NumPy. Metadata does not tell a
+# Python scalar from None, so the rules keep `prepend` itself.
+def _length(end, axis):
+    """How many elements along `axis` a joined array has."""
+    if end is None:
+        return 0
+    return end.shape[axis] if getattr(end, "ndim", 0) else 1
 
 
-def _diff_prepend(xp, g, prepend_shape, axis, n):
+def _joined_shape(shape, x_shape, axis):
+    return shape or tuple(1 if i == axis else n for i, n in enumerate(x_shape))
+
+
+def _diff_x(xp, g, x_shape, prepend, axis, n):
+    return g if n == 0 else _undo_differences(xp, g, x_shape, axis, n, _length(prepend, axis))
+
+
+def _diff_prepend(xp, g, x_shape, prepend_shape, axis, n):
     if n == 0:
         return None
-    return _undo_differences(xp, g, prepend_shape, axis, n, 0)
+    (own,) = normalize_axes(axis, g.ndim)
+    return _undo_differences(xp, g, _joined_shape(prepend_shape, x_shape, own), axis, n, 0)
 
 
-def _diff_append(xp, g, x_shape, prepend_shape, append_shape, axis, n):
+def _diff_append(xp, g, x_shape, prepend, append_shape, axis, n):
     if n == 0:
         return None
-    skip = x_shape[axis] + (prepend_shape[axis] if prepend_shape else 0)
-    return _undo_differences(xp, g, append_shape, axis, n, skip)
+    (own,) = normalize_axes(axis, g.ndim)
+    skip = x_shape[own] + _length(prepend, axis)
+    return _undo_differences(xp, g, _joined_shape(append_shape, x_shape, own), axis, n, skip)
 
 
 def _diff(xp, x, axis, n, prepend, append):
@@ -67,6 +79,7 @@ linear(
     prepend=_diff_prepend,
     append=_diff_append,
     numpy=("diff",),
-    doc="n-th differences along `axis`, after joining `prepend`, x and `append` (arrays of the same rank, or None); "
+    doc="n-th differences along `axis`, after joining `prepend`, x and `append` (arrays of the same rank, scalars for "
+    "one element, or None); "
     "numeric dtypes. The adjoint takes the differences of the gradient padded with zeros, n times, negated.",
 )

@@ -6,7 +6,7 @@ from samples._case import case, kink, real
 
 
 def _call(name, *parameters):
-    """Call of a function with parameters, numbers or lists, before its array; erf and gammaln stand in the main namespace."""
+    """Call of a function with parameters, numbers or lists, before its arrays."""
 
     def call(xp, *arrays):
         owner = xp if name in ("erf", "gammaln") else xp.special
