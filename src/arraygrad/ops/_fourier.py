@@ -4,9 +4,28 @@ May import: ops._helpers. Everything uses only the standard. The adjoint of a tr
 the norm mirrored (the factor stays what it was), then cut or filled with zeros to the input's lengths.
 """
 
-from arraygrad.ops._helpers import at_axis, device_of, normalize_axes
+from arraygrad.ops._helpers import at_axis, check_axes, device_of, normalize_axes
 
 MIRRORED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def forward(name, signature):
+    """The library's transform of that name, with its axes checked first: IndexError names the operation and the axis."""
+    if "norm" not in signature:
+
+        def shift(xp, x, axes):
+            check_axes(name, axes, x.ndim)
+            return getattr(xp.fft, name)(x, axes=axes)
+
+        return shift
+
+    lengths, along = ("s", "axes") if "axes" in signature else ("n", "axis")
+
+    def transform(xp, x, length, axis, norm):
+        check_axes(name, axis, x.ndim)
+        return getattr(xp.fft, name)(x, **{lengths: length, along: axis, "norm": norm})
+
+    return transform
 
 
 def complex_adjoint(xp, opposite, g, shape, axis, norm):

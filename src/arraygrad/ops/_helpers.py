@@ -16,6 +16,16 @@ def normalize_axes(axis, ndim):
     return tuple(int(a) + ndim if a < 0 else int(a) for a in axis)
 
 
+def check_axes(name, axis, ndim):
+    """Raises IndexError, naming the operation, for an axis that an array of `ndim` dimensions does not have.
+
+    For operations whose library answers with "tuple index out of range", or not at all.
+    """
+    for a in (axis,) if not isinstance(axis, (tuple, list)) else axis:
+        if a is not None and not -ndim <= a < ndim:
+            raise IndexError(f"{name}: axis {a} is out of bounds for an array of {ndim} dimensions")
+
+
 def normalize_shape(shape):
     """`shape` (an int or a sequence of ints, NumPy's too) as a tuple of ints."""
     return (int(shape),) if getattr(shape, "ndim", 0) == 0 and hasattr(shape, "__index__") else tuple(map(int, shape))

@@ -3,7 +3,7 @@
 May import: ops._helpers. Everything uses only the standard. Sums over broadcast batch axes are left to the engine.
 """
 
-from arraygrad.ops._helpers import normalize_axes
+from arraygrad.ops._helpers import check_axes, normalize_axes
 
 
 def matmul_x1(xp, g, x2, x1_shape):
@@ -24,6 +24,29 @@ def matmul_x2(xp, g, x1, x2_shape):
     if x1.ndim == 1:
         return xp.expand_dims(x1, axis=-1) * xp.expand_dims(g, axis=-2)
     return xp.matmul(xp.matrix_transpose(x1), g)
+
+
+def tensordot(xp, x1, x2, axes):
+    """The library's tensordot. IndexError for axes that do not exist, ValueError for lengths that differ, with both."""
+    if isinstance(axes, (tuple, list)):
+        pairs = [tuple(part) if isinstance(part, (tuple, list)) else (part,) for part in axes]
+        for part, x in zip(pairs, (x1, x2), strict=True):
+            check_axes("tensordot", part, x.ndim)
+    else:
+        axes = int(axes)
+        if not 0 <= axes <= min(x1.ndim, x2.ndim):
+            raise IndexError(f"tensordot: axes={axes}, but x1 has {x1.ndim} dimensions and x2 {x2.ndim}")
+        pairs = [range(x1.ndim - axes, x1.ndim), range(axes)]
+    lengths = [tuple([x.shape[a] for a in part]) for part, x in zip(pairs, (x1, x2), strict=True)]
+    if lengths[0] != lengths[1]:
+        raise ValueError(f"tensordot: axes={axes} pairs lengths {lengths[0]} of x1 with {lengths[1]} of x2")
+    return xp.tensordot(x1, x2, axes=axes)
+
+
+def cross(xp, x1, x2, axis):
+    """The library's cross product. IndexError for an axis that one of the arrays does not have."""
+    check_axes("cross", axis, min(x1.ndim, x2.ndim))
+    return xp.linalg.cross(x1, x2, axis=axis)
 
 
 def _split_axes(axes, ndim1, ndim2):

@@ -32,12 +32,17 @@ _NAMES = {
     "numpy": {"sinc": None},  # scipy.special.sinc is numpy.sinc, and the fallback is as accurate without SciPy
 }  # fmt: skip
 
+# Functions that take complex arrays, where the library does: their rules are the formulas of a holomorphic function.
+_COMPLEX = frozenset(
+    ("erf", "erfc", "erfi", "exp1", "expi", "gamma", "loggamma", "digamma", "jv", "yv", "iv", "kv", "sinc")
+)
+
 
 def forward(name):
     """forward(xp, *arrays) of the special function `name` of one or more arrays or Python scalars."""
 
     def compute(xp, *args):
-        args, dtype = _operands(xp, args)
+        args, dtype = _operands(xp, name, args)
         return _cast(xp, _function(_root(args), name)(xp, *args), dtype)
 
     return compute
@@ -47,18 +52,23 @@ def forward_of_order(name):
     """forward(xp, n, x) of a function whose first parameter, an order, reaches the library as it is."""
 
     def compute(xp, n, x):
-        (x,), dtype = _operands(xp, (x,))
+        (x,), dtype = _operands(xp, name, (x,))
         return _cast(xp, _function(_root((x,)), name)(xp, n, x), dtype)
 
     return compute
 
 
-def _operands(xp, args):
+def _operands(xp, name, args):
     """(the arguments, Python scalars made arrays of the arrays' floating-point dtype; that dtype or None)."""
     arrays = [arg for arg in args if hasattr(arg, "dtype") and hasattr(arg, "ndim")]
     for arg in args:
         if isinstance(arg, list | tuple):  # the public functions make arrays of lists where there is a derivative
-            raise TypeError(f"expected a number or an array as order or parameter of a special function, got {arg!r}")
+            raise TypeError(f"arraygrad.special.{name}: expected a number or an array as parameter, got {arg!r}")
+    if name not in _COMPLEX and any(isinstance(a, complex) or _is_complex(xp, a) for a in args):
+        raise TypeError(
+            f"arraygrad.special.{name}: expected real arrays, got a complex one; its derivative here is that of a function "
+            "of a real argument"
+        )
     if not arrays:
         args = [xp.asarray(arg) for arg in args]
         return args, None
@@ -69,6 +79,10 @@ def _operands(xp, args):
         device = getattr(arrays[0], "device", None)
         args = [arg if any(arg is a for a in arrays) else xp.asarray(arg, dtype=dtype, device=device) for arg in args]
     return args, dtype
+
+
+def _is_complex(xp, a):
+    return hasattr(a, "dtype") and xp.isdtype(a.dtype, "complex floating")
 
 
 def _cast(xp, result, dtype):

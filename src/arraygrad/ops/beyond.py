@@ -89,9 +89,9 @@ unary(
 _EINSUM = (
     "The sum of products that `subscripts` name, as numpy.einsum: one term of labels for each operand, '...' for axes "
     "that broadcast, repeated labels for diagonals, '->' and the labels of the result (without it: those that appear "
-    "once, in alphabetical order). Any number of operands, numeric dtypes. `optimize` is NumPy's: True finds an order of "
-    "pairwise products for two operands or more. Each operand's gradient is the einsum of the result's with the other "
-    "operands. Raises ValueError for subscripts that do not fit the operands."
+    "once, in alphabetical order). Any number of operands, numeric dtypes. `optimize` is NumPy's: True finds an order "
+    "of pairwise products for two operands or more. Each operand's gradient is the einsum of the result's with the "
+    "other operands. Raises ValueError for subscripts that do not fit the operands."
 )
 general(
     "einsum",
@@ -156,8 +156,8 @@ general(
     x=_norm_rule,
     holomorphic=False,
     numpy=("linalg.norm",),
-    doc="The vector or matrix norm, as numpy.linalg.norm, floating-point dtypes: of all elements (ord=None, axis=None), "
-    "of vectors along one axis, of matrices along two. Derivatives as those of `linalg.vector_norm` and "
+    doc="The vector or matrix norm, as numpy.linalg.norm, floating-point dtypes: of all elements (no ord, no axis), of "
+    "vectors along one axis, of matrices along two. Derivatives as those of `linalg.vector_norm` and "
     "`linalg.matrix_norm`; zero where a 2-norm is zero. Raises ValueError for other numbers of axes.",
 )
 general(
@@ -167,8 +167,8 @@ general(
     x=_padding.gradient_of_x,
     constant_values=lambda xp, g, x_shape, pad_width: _padding.gradient_of_values(xp, g, x_shape, pad_width),
     numpy=("pad",),
-    doc="x with elements added at the ends of its axes, as numpy.pad: `pad_width` is an int, (before, after), a list of "
-    "such pairs for each axis, or a dict of them by axis; `mode` is 'constant', 'edge', 'reflect', 'symmetric' or "
-    "'wrap', all numeric dtypes. `constant_values` (None: zero) may be an array that broadcasts to (x.ndim, 2), and has "
-    "a gradient. The gradient of elements that were repeated is summed. Raises ValueError for any other mode.",
+    doc="x with elements added at the ends of its axes, as numpy.pad: `pad_width` is an int, (before, after), a list "
+    "of such pairs for each axis, or a dict of them by axis; `mode` is 'constant', 'edge', 'reflect', 'symmetric' or "
+    "'wrap', all numeric dtypes. `constant_values` (None: zero) may be an array that broadcasts to (x.ndim, 2), and "
+    "has a gradient. The gradient of elements that were repeated is summed. Raises ValueError for any other mode.",
 )

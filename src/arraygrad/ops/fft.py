@@ -15,7 +15,8 @@ _NORM = "`norm` puts the factor 1/n on the 'backward' or 'forward' transform, or
 
 
 def _transform(name, signature, rule, doc):
-    linear(name, signature, x=rule, extension="fft", numpy=(f"fft.{name}",), doc=doc)
+    options = {"x": rule, "extension": "fft", "numpy": (f"fft.{name}",), "doc": doc}
+    linear(name, signature, forward=_fourier.forward(name, signature), **options)
 
 
 _transform(

@@ -1,10 +1,10 @@
 """Linear algebra extension.
 
-May import: ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._solvers. Rules use only the standard
+May import: ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._products, ops._solvers. Rules use only the standard
 and the table's internal operations. matmul, matrix_transpose, tensordot and vecdot are in ops.linear_algebra.
 """
 
-from arraygrad.ops import _diagonals, _factorizations, _norms, _solvers
+from arraygrad.ops import _diagonals, _factorizations, _norms, _products, _solvers
 from arraygrad.ops.kinds import bilinear, general, linear, nondifferentiable, reduction
 
 # -- products ---------------------------------------------------------------------------------------------------------
@@ -21,6 +21,7 @@ bilinear(
 bilinear(
     "cross",
     "x1, x2, /, *, axis=-1",
+    forward=_products.cross,
     x1=lambda xp, g, x2, axis: xp.linalg.cross(x2, g, axis=axis),
     x2=lambda xp, g, x1, axis: xp.linalg.cross(g, x1, axis=axis),
     extension="linalg",

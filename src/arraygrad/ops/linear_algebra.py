@@ -22,6 +22,7 @@ bilinear(
 bilinear(
     "tensordot",
     "x1, x2, /, *, axes=2",
+    forward=_products.tensordot,
     x1=_products.tensordot_x1,
     x2=_products.tensordot_x2,
     numpy=("tensordot",),

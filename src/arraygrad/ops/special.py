@@ -3,8 +3,8 @@
 May import: ops.kinds, ops._special, ops._special_rules. Values come from the array's own library (`_special`); the
 rules are written in terms of other entries, so that derivatives of any order follow.
 
-Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation number. All dtypes are real
-floating-point unless an entry says otherwise; float32 stays float32. Parameters without a rule (orders, shape
+Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation number. Dtypes are real
+floating-point, and complex where an entry says so and the library has the function; float32 stays float32. Parameters without a rule (orders, shape
 parameters) are constants: a Tensor that requires grad there raises TypeError.
 """
 
@@ -37,7 +37,8 @@ def _with_parameters(name, signature, doc, **options):
 _unary(
     "gamma",
     lambda xp, g, x, ans: g * (ans * xp.special.digamma(x)),
-    "The gamma function. Derivative gamma(x) digamma(x) (DLMF 5.2.2); nan at the poles 0, -1, -2, ...",
+    "The gamma function. Derivative gamma(x) digamma(x) (DLMF 5.2.2); nan at the poles 0, -1, -2, ... "
+    "Complex dtypes have first derivatives.",
 )
 unary(
     "gammaln",
@@ -50,7 +51,7 @@ _unary(
     "loggamma",
     lambda xp, g, x, ans: g * xp.where(ans == ans, xp.special.digamma(x), ans),
     "log(gamma(x)): gammaln for x > 0, nan for negative x, where the principal branch is complex. Derivative "
-    "digamma(x) (DLMF 5.2.2).",
+    "digamma(x) (DLMF 5.2.2). Complex dtypes have first derivatives.",
 )
 _unary(
     "rgamma",
@@ -179,13 +180,13 @@ unary(
     "erf",
     lambda xp, g, x: g * (rules.TWO_OVER_SQRT_PI * xp.exp(-x * x)),
     forward=forward("erf"),
-    doc="The error function, floating-point dtypes, as scipy.special.erf; also `arraygrad.special.erf`. Derivative "
+    doc="The error function, real and complex dtypes, as scipy.special.erf; also `arraygrad.special.erf`. Derivative "
     "2 exp(-x^2) / sqrt(pi) (DLMF 7.2.1). NumPy arrays need SciPy.",
 )
 _unary(
     "erfc",
     lambda xp, g, x: g * (-rules.TWO_OVER_SQRT_PI * xp.exp(-x * x)),
-    "1 - erf(x), without cancellation for large x (DLMF 7.2.2).",
+    "1 - erf(x), without cancellation for large x (DLMF 7.2.2). Also complex dtypes.",
 )
 _unary(
     "erfcx",
@@ -206,7 +207,7 @@ _unary(
 _unary(
     "erfi",
     lambda xp, g, x: g * (rules.TWO_OVER_SQRT_PI * xp.exp(x * x)),
-    "The imaginary error function -i erf(i x). Derivative 2 exp(x^2) / sqrt(pi).",
+    "The imaginary error function -i erf(i x). Derivative 2 exp(x^2) / sqrt(pi). Also complex dtypes.",
 )
 _unary(
     "dawsn",
@@ -243,7 +244,7 @@ _with_parameters(
     "jv",
     "v, x, /",
     "Bessel function of the first kind and constant real order v (jn is another name); derivative of x "
-    "(jv(v - 1, x) - jv(v + 1, x)) / 2 (DLMF 10.6.1). On CuPy and PyTorch v is one int.",
+    "(jv(v - 1, x) - jv(v + 1, x)) / 2 (DLMF 10.6.1). Also complex x. On CuPy and PyTorch v is one int.",
     x=lambda xp, g, v, x: g * (0.5 * (xp.special.jv(v - 1, x) - xp.special.jv(v + 1, x))),
 )
 _unary(
@@ -267,7 +268,7 @@ _with_parameters(
     "yv",
     "v, x, /",
     "Bessel function of the second kind and constant real order v, x > 0; derivative of x "
-    "(yv(v - 1, x) - yv(v + 1, x)) / 2 (DLMF 10.6.1). On CuPy and PyTorch v is one int.",
+    "(yv(v - 1, x) - yv(v + 1, x)) / 2 (DLMF 10.6.1). Also complex x. On CuPy and PyTorch v is one int.",
     x=lambda xp, g, v, x: g * (0.5 * (xp.special.yv(v - 1, x) - xp.special.yv(v + 1, x))),
 )
 _unary(
@@ -297,7 +298,7 @@ _with_parameters(
     "iv",
     "v, x, /",
     "Modified Bessel function of the first kind and constant real order v; derivative of x "
-    "(iv(v - 1, x) + iv(v + 1, x)) / 2 (DLMF 10.29.1). On CuPy and PyTorch v is one int.",
+    "(iv(v - 1, x) + iv(v + 1, x)) / 2 (DLMF 10.29.1). Also complex x. On CuPy and PyTorch v is one int.",
     x=lambda xp, g, v, x: g * (0.5 * (xp.special.iv(v - 1, x) + xp.special.iv(v + 1, x))),
 )
 _with_parameters(
@@ -343,7 +344,7 @@ _with_parameters(
     "kv",
     "v, x, /",
     "Modified Bessel function of the second kind and constant real order v, x > 0; derivative of x "
-    "-(kv(v - 1, x) + kv(v + 1, x)) / 2 (DLMF 10.29.1). On CuPy and PyTorch v is one int.",
+    "-(kv(v - 1, x) + kv(v + 1, x)) / 2 (DLMF 10.29.1). Also complex x. On CuPy and PyTorch v is one int.",
     x=lambda xp, g, v, x: g * (-0.5 * (xp.special.kv(v - 1, x) + xp.special.kv(v + 1, x))),
 )
 _with_parameters(
@@ -422,12 +423,12 @@ _unary(
 _unary(
     "exp1",
     lambda xp, g, x: -g * (xp.exp(-x) / x),
-    "The exponential integral E1, x > 0. Derivative -exp(-x) / x (DLMF 6.2.1).",
+    "The exponential integral E1, x > 0. Derivative -exp(-x) / x (DLMF 6.2.1). Also complex dtypes.",
 )
 _unary(
     "expi",
     lambda xp, g, x: g * (xp.exp(x) / x),
-    "The exponential integral Ei. Derivative exp(x) / x (DLMF 6.2.5).",
+    "The exponential integral Ei. Derivative exp(x) / x (DLMF 6.2.5). Also complex dtypes.",
 )
 _expn = forward("expn")
 
