@@ -23,66 +23,69 @@ __all__ = ["derivatives_page"]
 HEADER = """\
 # Derivatives
 
-The rule of every differentiable operation: what a backward pass computes, what it needs for that, and what happens where
-there is no derivative. This page is generated from the rules' own source text, the entries' documentation and the
-samples of the tests (`python -m arraygrad._generate`): change those, not the page.
+The rule of every differentiable operation: what a backward pass computes, what it needs for that, and what happens
+where there is no derivative. This page is generated from the rules' own source text, the entries' documentation and
+the samples of the tests (`python -m arraygrad._generate`): change those, not the page.
 
 ## How to read it
 
-`g` is the gradient that arrives at the result, `ans` the result itself; other names are the operation's parameters, and
-functions are those of the Array API standard (`linalg.` and `fft.` are its extensions; a name that begins with `_` is an
-internal operation, at the end of the page). Of our own, `expand_reduced` puts the axes back that a reduction took away,
-each of length one, `normalize_axes` makes a tuple of non-negative ints of an axis, `at_axis` is the key that takes a part
-of one axis, `count` the number of elements that a reduction joins into one. A line such as `x1: g * x2` gives the gradient of `x1`. Summing over broadcast
-axes, casting to the input's dtype and taking the real part for a real input are done once, by the engine, and stand in no
-rule. *Keeps* is what a recorded operation holds on to until backward: inputs and `ans` as they are, `x_meta` for the shape
-and dtype of `x` without its elements. Nothing is kept for an input that needs no gradient. *Tested* says to which order
-the rule is checked against central differences, for which numbers, and in how many ways of calling it. The same rule,
-recorded, gives the second and higher derivatives.
+`g` is the gradient that arrives at the result, `ans` the result itself; other names are the operation's parameters,
+and functions are those of the Array API standard (`linalg.` and `fft.` are its extensions; a name that begins with
+`_` is an internal operation, at the end of the page). Of our own, `expand_reduced` puts the axes back that a
+reduction took away, each of length one, `normalize_axes` makes a tuple of non-negative ints of an axis, `at_axis` is
+the key that takes a part of one axis, `count` the number of elements that a reduction joins into one. A line such as
+`x1: g * x2` gives the gradient of `x1`. Summing over broadcast axes, casting to the input's dtype and taking the real
+part for a real input are done once, by the engine, and stand in no rule. *Keeps* is what a recorded operation holds
+on to until backward: inputs and `ans` as they are, `x_meta` for the shape and dtype of `x` without its elements.
+Nothing is kept for an input that needs no gradient. *Tested* says to which order the rule is checked against central
+differences, for which numbers, and in how many ways of calling it. The same rule, recorded, gives the second and
+higher derivatives.
 
 ## Conventions
 
-**Complex numbers.** The gradient of a real L at z = x + iy is dL/dx + i dL/dy, the direction of steepest ascent, as in
-PyTorch (JAX has its conjugate). For a holomorphic f the vector-Jacobian product is `g * conj(f'(z))`: rules of holomorphic
-functions are written as for real numbers, and the engine conjugates around them, conj(rule(conj(g))). All others (`abs`,
-`conj`, `sign`, norms, factorizations, ...) are marked *not holomorphic* and spell their complex formula out. A real
-input of a complex operation gets the real part. On a branch cut the derivative is that of the side the value belongs to.
+**Complex numbers.** The gradient of a real L at z = x + iy is dL/dx + i dL/dy, the direction of steepest ascent, as
+in PyTorch (JAX has its conjugate). For a holomorphic f the vector-Jacobian product is `g * conj(f'(z))`: rules of
+holomorphic functions are written as for real numbers, and the engine conjugates around them, conj(rule(conj(g))). All
+others (`abs`, `conj`, `sign`, norms, factorizations, ...) are marked *not holomorphic* and spell their complex
+formula out. A real input of a complex operation gets the real part. On a branch cut the derivative is that of the
+side the value belongs to.
 
-**Ties.** Equal largest or smallest elements share the gradient evenly (`max`, `min`, `maximum`, `minimum`, norms of order
-inf), over all axes that are reduced. Sorting is stable, so equal elements keep their own gradients; of equal elements
-in `unique_values` the first gets it. Elements taken more than once get the sum; of values written to one place
-only the last counts.
+**Ties.** Equal largest or smallest elements share the gradient evenly (`max`, `min`, `maximum`, `minimum`, norms of
+order inf), over all axes that are reduced. Sorting is stable, so equal elements keep their own gradients; of equal
+elements in `unique_values` the first gets it. Elements taken more than once get the sum; of values written to one
+place only the last counts.
 
-**Kinks.** Where PyTorch has a finite answer it is ours. Elsewhere we take the subgradient of least norm: `abs`, `hypot`,
-`atan2` and norms have gradient zero at the origin, not nan. A value at a bound of `clip` belongs to x.
+**Kinks.** Where PyTorch has a finite answer it is ours. Elsewhere we take the subgradient of least norm: `abs`,
+`hypot`, `atan2` and norms have gradient zero at the origin, not nan. A value at a bound of `clip` belongs to x.
 
 **Poles.** At a pole or an endpoint of the domain the gradient is infinite (`sqrt` at 0) or nan, as the formula gives
-it. Outside of the domain value and gradient are nan. A step function has a gradient of zeros, at its jumps too, and
+it. Outside of the domain the value is nan, the gradient what the formula gives. A step function has a gradient of
+zeros, at its jumps too, and
 stays in the graph.
 
-**`where`.** Rules choose, they do not multiply by a mask: an infinite or nan gradient does not reach the branch that was
-not taken. But the computation of that branch has a backward pass of its own, and `log` at 0 makes 0 * inf = nan of the
-zeros it gets. `with ag.zero_annihilates():` makes such a product zero.
+**`where`.** Rules choose, they do not multiply by a mask: an infinite or nan gradient does not reach the branch that
+was not taken. But the computation of that branch has a backward pass of its own, and `log` at 0 makes 0 * inf = nan
+of the zeros it gets. `with ag.zero_annihilates():` makes such a product zero.
 
 **Determinants.** The gradient of `det` is the matrix of cofactors, computed through the singular values where x is
 (nearly) singular: it is right at any rank, and so are second derivatives. `slogdet` at a singular matrix is -inf; its
 gradient is infinite along the cofactors, and zero where all cofactors are.
 
 **Degenerate factorizations.** Gradients through singular values and eigenvalues are finite also when some are equal.
-Gradients through the vectors divide by the differences of the values: equal values give nan or inf, because the vectors
-are not determined there. Complex vectors are determined up to a phase, and vectors that only complete U, Vh or Q to a
-square matrix not at all: a gradient that depends on either raises RuntimeError.
+Gradients through the vectors divide by the differences of the values: equal values give nan or inf, because the
+vectors are not determined there. Complex vectors are determined up to a phase, and vectors that only complete U, Vh
+or Q to a square matrix not at all: a gradient that depends on either raises RuntimeError.
 
-**Zero and none.** An operation whose result is boolean, integer or no array has no derivative; its result does not require
-grad. A rule that returns nothing means zero.
+**Zero and none.** An operation whose result is boolean, integer or no array has no derivative; its result does not
+require grad. A rule that returns nothing means zero.
 """
 
 COMPARED = """\
 ## Where other libraries differ
 
-`tests/reference` compares every operation that PyTorch and JAX have too, on the samples of `tests/ops/samples` and at poles,
-edges, ties and branch cuts (`tests/reference/points.py`): values, gradients and second derivatives, real and complex. It is
-skipped where they are not installed; to run it, install `torch` or `jax` beside arraygrad and
+`tests/reference` compares every operation that PyTorch and JAX have too, on the samples of `tests/ops/samples` and at
+poles, edges, ties and branch cuts (`tests/reference/points.py`): values, gradients and second derivatives, real and
+complex. It is skipped where they are not installed; to run it, install `torch` or `jax` beside arraygrad and
 
     python -m pytest tests/reference
 
@@ -198,7 +201,8 @@ def _numbers(array):
 
 # Sentences of an entry's documentation that are about its derivative.
 _ABOUT = re.compile(
-    r"gradient|derivative|\bTies?\b|\bgets?\b|kink|[Pp]iecewise|belongs to|locally constant|taken as constant|singular|[Pp]oles"
+    r"gradient|derivative|\bTies?\b|\bgets?\b|kink|[Pp]iecewise|belongs to|locally constant|taken as constant|"
+    r"singular|[Pp]oles"
 )
 
 

@@ -12,6 +12,7 @@ import numpy
 
 from arraygrad.containers import LEAF, align, flatten, leaf_names, unflatten
 from arraygrad.engine.engine import execute
+from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 from arraygrad.ops import OPS
 from arraygrad.tensor import (
     AccumulateGrad,
@@ -21,9 +22,7 @@ from arraygrad.tensor import (
     backend_of,
     edge_of,
     gradient_edge,
-    is_grad_enabled,
     metadata_of,
-    set_grad_mode,
     wrap_raw,
 )
 

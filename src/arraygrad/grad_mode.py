@@ -1,8 +1,8 @@
 """Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `is_grad_enabled`; `zero_annihilates`.
 
 May import: engine, tensor. The mode itself is one integer of the thread's state in the compiled core; what stands here
-is the `with` and the decorator form. The mode belongs to a thread: a new thread starts with recording on, and a backward run
-hands its own mode to the engine's threads.
+is the `with` and the decorator form. The mode belongs to a thread: a new thread starts with recording on, and a
+backward run hands its own mode to the engine's threads.
 """
 
 from __future__ import annotations

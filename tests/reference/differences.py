@@ -1,7 +1,7 @@
 """How other libraries differ from arraygrad, and why: every known case, by library, operation and point.
 
-The tests hold the table to the truth: a difference that is not here fails, and so does one that no longer exists. A point
-is the label of a sample (tests/ops/samples) or of a point of `points.py`; None stands for all of an operation's.
+The tests hold the table to the truth: a difference that is not here fails, and so does one that no longer exists. A
+point is the label of a sample (tests/ops/samples) or of a point of `points.py`; None stands for all of an operation's.
 `docs/derivatives.md` shows the table. Imports nothing.
 """
 
@@ -12,7 +12,7 @@ from math import nan as NAN
 
 @dataclass(frozen=True)
 class Difference:
-    """Gradients of the sum of the results, one for each array, by both sides (None: too many to tell), and the reason."""
+    """Both sides' gradients of the sum of the results, one for each array (None: too many to tell), and the reason."""
 
     ours: tuple | None
     theirs: tuple | None
@@ -23,87 +23,61 @@ class Difference:
 DOCUMENTED: dict[tuple[str, str, str | None, int], Difference] = {}
 
 
-def _differ(library, name, why, *points, order=1, **known):
-    """Differences of one operation for one reason: at points without numbers, or, by keyword, with (ours, theirs)."""
-    for point in points:
-        DOCUMENTED[library, name, point, order] = Difference(None, None, why)
-    for point, (ours, theirs) in known.items():
+def _differ(library, name, why, points, order=1):
+    """Differences of one operation for one reason: point -> (ours, theirs), or None where the numbers say nothing."""
+    for point, gradients in points.items():
+        ours, theirs = gradients or (None, None)
         DOCUMENTED[library, name, point, order] = Difference(ours, theirs, why)
 
 
-# -- PyTorch -------------------------------------------------------------------------------------------------------------
+# -- PyTorch -----------------------------------------------------------------------------------------------------------
 
-_differ("torch", "pow", "theirs drops the mixed derivative 1 / x1 at a zero exponent", "exponent zero", order=2)
+_differ("torch", "pow", "theirs drops the mixed derivative 1 / x1 at a zero exponent", {"exponent zero": None}, order=2)
 _differ(
     "torch",
     "logaddexp",
     "inf - inf; ours shares between equal infinities",
-    **{"infinities": ([[0.5, 0, 1, 0.5, 0], [0.5, 1, 0, 0.5, 1]], [[NAN, 0, 1, NAN, 0], [NAN, 1, 0, NAN, 1]])},
+    {"infinities": ([[0.5, 0, 1, 0.5, 0], [0.5, 1, 0, 0.5, 1]], [[NAN, 0, 1, NAN, 0], [NAN, 1, 0, NAN, 1]])},
 )
 _differ(
     "torch",
     "acosh",
     "theirs ignores the sign of the imaginary zero",
-    **{"branch cut": ([[1.154700538379j, -1.154700538379j]], [[1.154700538379j, 1.154700538379j]])},
+    {"branch cut": ([[1.154700538379j, -1.154700538379j]], [[1.154700538379j, 1.154700538379j]])},
 )
-_differ("torch", "atan2", "the square of the radius underflows in theirs", **{"tiny": ([[0], [-1e200]], [[0], [0]])})
+_differ("torch", "atan2", "the square of the radius underflows in theirs", {"tiny": ([[0], [-1e200]], [[0], [0]])})
 _differ(
     "torch",
     "hypot",
     "0 / 0; ours is the subgradient of least norm",
-    **{"origin": ([[0, 0], [0, -1]], [[NAN, 0], [NAN, -1]])},
+    {"origin": ([[0, 0], [0, -1]], [[NAN, 0], [NAN, -1]])},
 )
-_differ("torch", "abs", "the derivative of nan is nan in ours", **{"nan": ([[NAN]], [[0]])})
-_differ("torch", "sign", "0 / 0; ours is zero at zero", **{"complex at zero": ([[0j, 0j]], [[NAN, 0j]])})
-_differ("torch", "copysign", "inf / inf; ours is the sign", **{"infinities": ([[-1, 1], [0, 0]], [[NAN, NAN], [0, 0]])})
+_differ("torch", "abs", "the derivative of nan is nan in ours", {"nan": ([[NAN]], [[0]])})
+_differ("torch", "sign", "0 / 0; ours is zero at zero", {"complex at zero": ([[0j, 0j]], [[NAN, 0j]])})
+_differ("torch", "copysign", "inf / inf; ours is the sign", {"infinities": ([[-1, 1], [0, 0]], [[NAN, NAN], [0, 0]])})
 _differ(
     "torch",
     "clip",
     "theirs loses the gradient where both bounds are equal; ours gives it to the bound that is met first",
-    **{"equal bounds": ([[0, 0], [1, 0], [0, 1]], [[0, 0], [0, 0], [0, 1]])},
+    {"equal bounds": ([[0, 0], [1, 0], [0, 1]], [[0, 0], [0, 0], [0, 1]])},
 )
-_differ("torch", "clip", "nan comes from x and gets the gradient in ours", **{"nan": ([[1]], [[0]])})
+_differ("torch", "clip", "nan comes from x and gets the gradient in ours", {"nan": ([[1]], [[0]])})
 _differ(
     "torch",
     "cumulative_prod",
     "ours divides nothing, so inf * 0 shows where the formula has it",
-    **{"infinity and zero": ([[1, INF, NAN]], [[NAN, INF, 0]])},
+    {"infinity and zero": ([[1, INF, NAN]], [[NAN, INF, 0]])},
 )
-_differ("torch", "linspace", "theirs detaches start and stop", None)
+_differ("torch", "linspace", "theirs detaches start and stop", {None: None})
 _differ(
     "torch",
     "det",
     "theirs divides by the determinant: zero, nan or another value at a singular matrix; ours is the cofactors",
-    **{
-        "singular": ([[[5.53228774243, -2.76614387122], [-2.76614387122, 1.38307193561]]], [[[0, 0], [0, 0]]]),
-        "singular 3 x 3": (
-            [
-                [
-                    [-4.14921580682, 8.29843161365, -4.14921580682],
-                    [8.29843161365, -16.5968632273, 8.29843161365],
-                    [-4.14921580682, 8.29843161365, -4.14921580682],
-                ]
-            ],
-            [[[0, 0, 0], [0, 0, 0], [0, 0, 0]]],
-        ),
-        "one singular in a stack": (
-            [
-                [
-                    [[5.53228774243, -2.76614387122], [-2.76614387122, 1.38307193561]],
-                    [[2.91437068718, -2.18577801538], [-1.45718534359, 0.728592671795]],
-                ]
-            ],
-            [[[[0, 0], [0, 0]], [[2.91437068718, -2.18577801538], [-1.45718534359, 0.728592671795]]]],
-        ),
-        "complex singular": (
-            [
-                [
-                    [(1.680514558394 - 3.851773184037j), (-2.766143871215 + 1.085629312822j)],
-                    [(1.085629312822 + 2.766143871215j), (0.840257279197 - 1.925886592019j)],
-                ]
-            ],
-            [[[0j, 0j], [0j, 0j]]],
-        ),
+    {
+        "singular": None,
+        "singular 3 x 3": None,
+        "one singular in a stack": None,
+        "complex singular": None,
         "known": ([[[4, -2], [-2, 1]]], [[[0, 0], [0, 0]]]),
     },
 )
@@ -111,27 +85,26 @@ _differ(
     "torch",
     "det",
     "theirs divides by the determinant: zero, nan or another value at a singular matrix; ours is the cofactors",
-    "zero matrix",
-    "complex singular",
+    dict.fromkeys(["zero matrix", "complex singular"]),
     order=2,
 )
 _differ(
     "torch",
     "slogdet",
     "both are infinite along the cofactors; the sign is that of a zero",
-    **{"singular": ([[[INF, -INF], [-INF, INF]]], [[[-INF, INF], [INF, -INF]]])},
+    {"singular": ([[[INF, -INF], [-INF, INF]]], [[[-INF, INF], [INF, -INF]]])},
 )
 _differ(
     "torch",
     "slogdet",
     "all cofactors are zero; theirs divides by them",
-    **{"zeros": ([[[0, 0], [0, 0]]], [[[NAN, NAN], [NAN, INF]]])},
+    {"zeros": ([[[0, 0], [0, 0]]], [[[NAN, NAN], [NAN, INF]]])},
 )
 _differ(
     "torch",
     "logsumexp",
     "inf - inf; ours is zero where the sum is log(0), and shared by infinite elements",
-    **{
+    {
         "all -inf": ([[0, 0, 0]], [[NAN, NAN, NAN]]),
         "inf": ([[1, 0, 0]], [[NAN, 0, 0]]),
         "two infinities in a row": ([[[0.5, 0.5], [0.5, 0.5]]], [[[NAN, NAN], [0.5, 0.5]]]),
@@ -143,52 +116,46 @@ _differ(
     "torch",
     "log_softmax",
     "nan of the infinite element reaches the others in theirs",
-    **{"+inf": ([[NAN, 1]], [[NAN, NAN]])},
+    {"+inf": ([[NAN, 1]], [[NAN, NAN]])},
 )
-_differ("torch", "relu", "theirs passes the gradient where x is not below zero", **{"nan": ([[0]], [[1]])})
+_differ("torch", "relu", "theirs passes the gradient where x is not below zero", {"nan": ([[0]], [[1]])})
 _differ(
     "torch",
     "xlogy",
     "0 * inf at x = 0; ours is zero there",
-    **{"zeros": ([[0, 0.69314718056], [0, 0]], [[0, 0.69314718056], [NAN, 0]])},
+    {"zeros": ([[0, 0.69314718056], [0, 0]], [[0, 0.69314718056], [NAN, 0]])},
 )
 _differ(
     "torch",
     "xlog1py",
     "0 * inf at x = 0; ours is zero there",
-    **{"zeros": ([[0, 0.69314718056], [0, 0]], [[0, 0.69314718056], [NAN, 0]])},
+    {"zeros": ([[0, 0.69314718056], [0, 0]], [[0, 0.69314718056], [NAN, 0]])},
 )
-_differ("torch", "sinc", "0 / 0 at zero in their second derivative", "further", order=2)
+_differ("torch", "sinc", "0 / 0 at zero in their second derivative", {"further": None}, order=2)
 _differ(
     "torch",
     "_setitem",
     "of values written to one place the last counts; theirs gives each of them the gradient",
-    "pairs of integers",
-    "broadcast integers",
-    "integers and int",
-    "integers and slice",
-    "slice and integers",
-    **{
-        "repeated integers": (
-            [[0, 0.728592671795, 0, 0.94669328062], [0, 1.38307193561, 0, 0.910646595713]],
-            [[0, 0.728592671795, 0, 0.94669328062], [0.910646595713, 1.38307193561, 0.910646595713, 0.910646595713]],
-        ),
-        "integers of two axes": (
-            [[0, 0, 0, 0.94669328062], [[0, 1.38307193561], [0.910646595713, 0.728592671795]]],
-            [[0, 0, 0, 0.94669328062], [[0.910646595713, 1.38307193561], [0.910646595713, 0.728592671795]]],
-        ),
+    {
+        "repeated integers": None,
+        "integers of two axes": None,
+        "pairs of integers": None,
+        "broadcast integers": None,
+        "integers and int": None,
+        "integers and slice": None,
+        "slice and integers": None,
         "the last counts": ([[1, 0], [0, 1]], [[1, 0], [1, 1]]),
     },
 )
 
-# -- JAX -----------------------------------------------------------------------------------------------------------------
+# -- JAX ---------------------------------------------------------------------------------------------------------------
 
-_differ("jax", "divide", "x2 ** 2 underflows in theirs", **{"tiny": ([[1e200], [-1e200]], [[1e200], [-INF]])})
+_differ("jax", "divide", "x2 ** 2 underflows in theirs", {"tiny": ([[1e200], [-1e200]], [[1e200], [-INF]])})
 _differ(
     "jax",
     "pow",
     "theirs takes 0 * inf at (0, 0)",
-    **{
+    {
         "at zero": ([[0, 0, 1, 0], [0, 0, 0, 0.69314718056]], [[NAN, 0, 1, 0], [0, 0, 0, 0.69314718056]]),
         "complex at zero": ([[0j, 0j], [0j, 0j]], [[NAN, 0j], [0j, 0j]]),
     },
@@ -197,128 +164,85 @@ _differ(
     "jax",
     "pow",
     "inf * log(0): ours is -inf, the limit",
-    **{"zero base negative exponent": ([[-INF, -INF], [-INF, -INF]], [[-INF, -INF], [NAN, NAN]])},
+    {"zero base negative exponent": ([[-INF, -INF], [-INF, -INF]], [[-INF, -INF], [NAN, NAN]])},
 )
 _differ(
     "jax",
     "sqrt",
     "theirs loses the sign of the imaginary zero",
-    **{"branch cut": ([[0.353553390593j, -0.353553390593j]], [[0.353553390593j, 0.353553390593j]])},
+    {"branch cut": ([[0.353553390593j, -0.353553390593j]], [[0.353553390593j, 0.353553390593j]])},
 )
 _differ(
     "jax",
     "logaddexp",
     "inf - inf; ours shares between equal infinities, and the larger infinity gets all",
-    **{
+    {
         "infinities": (
             [[0.5, 0, 1, 0.5, 0], [0.5, 1, 0, 0.5, 1]],
             [[NAN, 0, 1, 1, 2.71828182846], [NAN, 1, 2.71828182846, 1, 1]],
         )
     },
 )
-_differ(
-    "jax",
-    "acosh",
-    "theirs is on the wrong branch in the left half plane",
-    **{
-        "complex": (
-            [
-                [
-                    (0.677425522884 + 0.419998435111j),
-                    (0.239224633218 - 0.498019468975j),
-                    (-0.40271927678 + 0.54172700299j),
-                    (0.333306000389 - 0.96774380204j),
-                    (-2.222716687629 - 0.844066140224j),
-                ]
-            ],
-            [
-                [
-                    (0.677425522884 + 0.419998435111j),
-                    (-0.239224633218 + 0.498019468975j),
-                    (0.40271927678 - 0.54172700299j),
-                    (-0.333306000389 + 0.96774380204j),
-                    (2.222716687629 + 0.844066140224j),
-                ]
-            ],
-        )
-    },
-)
-_differ("jax", "atan2", "0 / 0; ours is zero", **{"origin": ([[0, 0.5], [0, 0]], [[NAN, 0.5], [NAN, 0]])})
-_differ("jax", "atan2", "the square of the radius underflows in theirs", **{"tiny": ([[0], [-1e200]], [[NAN], [-INF]])})
+_differ("jax", "acosh", "theirs is on the wrong branch in the left half plane", {"complex": None})
+_differ("jax", "atan2", "0 / 0; ours is zero", {"origin": ([[0, 0.5], [0, 0]], [[NAN, 0.5], [NAN, 0]])})
+_differ("jax", "atan2", "the square of the radius underflows in theirs", {"tiny": ([[0], [-1e200]], [[NAN], [-INF]])})
 _differ(
     "jax",
     "hypot",
     "theirs is another subgradient; ours is the one of least norm",
-    **{"origin": ([[0, 0], [0, -1]], [[0.5, 0], [0.5, -1]])},
+    {"origin": ([[0, 0], [0, -1]], [[0.5, 0], [0.5, -1]])},
 )
 _differ(
     "jax",
     "hypot",
     "theirs is computed through squares and quotients, which overflow, underflow or meet inf / inf",
-    **{
+    {
         "infinities": ([[NAN, 0, NAN], [0, NAN, NAN]], [[NAN, NAN, NAN], [NAN, NAN, NAN]]),
         "huge": ([[0.707106781187], [0.707106781187]], [[1.06066017178], [1.06066017178]]),
         "tiny": ([[1], [0]], [[NAN], [NAN]]),
     },
 )
-_differ("jax", "abs", "theirs takes the slope on the right; ours is zero", **{"at zero": ([[0, -1]], [[1, -1]])})
-_differ("jax", "abs", "the derivative of nan is nan in ours", **{"nan": ([[NAN]], [[-1]])})
-_differ(
-    "jax",
-    "sign",
-    "theirs is zero for complex x too",
-    **{
-        "complex": (
-            [
-                [
-                    (0.575835739677 + 0.604717693976j),
-                    (-0.083996374117 - 0.316925914828j),
-                    (0.379318934672 - 0.372778335638j),
-                    (0.447646260171 - 0.187406734363j),
-                ]
-            ],
-            [[0j, 0j, 0j, 0j]],
-        )
-    },
-)
-_differ("jax", "sign", "theirs is zero for complex x too", "complex", order=2)
+_differ("jax", "abs", "theirs takes the slope on the right; ours is zero", {"at zero": ([[0, -1]], [[1, -1]])})
+_differ("jax", "abs", "the derivative of nan is nan in ours", {"nan": ([[NAN]], [[-1]])})
+_differ("jax", "sign", "theirs is zero for complex x too", {"complex": None})
+_differ("jax", "sign", "theirs is zero for complex x too", {"complex": None}, order=2)
 _differ(
     "jax",
     "copysign",
     "theirs takes the sign of x2 alone; ours is zero at zero",
-    **{"at zero": ([[0, -1, -1], [0, 0, 0]], [[-1, -1, -1], [0, 0, 0]])},
+    {"at zero": ([[0, -1, -1], [0, 0, 0]], [[-1, -1, -1], [0, 0, 0]])},
 )
 _differ(
     "jax",
     "maximum",
     "theirs drops the gradient where an operand is nan; PyTorch's and ours passes it",
-    **{"nan": ([[1, 1], [1, 1]], [[0, 0], [0, 0]])},
+    {"nan": ([[1, 1], [1, 1]], [[0, 0], [0, 0]])},
 )
 _differ(
     "jax",
     "minimum",
     "theirs drops the gradient where an operand is nan; PyTorch's and ours passes it",
-    **{"nan": ([[1, 1], [1, 1]], [[0, 0], [0, 0]])},
+    {"nan": ([[1, 1], [1, 1]], [[0, 0], [0, 0]])},
 )
 _differ(
     "jax",
     "clip",
     "theirs shares between x and an equal bound; in ours, as in PyTorch, the value belongs to x",
-    **{
+    {
         "at the bounds": ([[1, 1]], [[0.5, 0.5]]),
         "equal bounds": ([[0, 0], [1, 0], [0, 1]], [[0, 0], [0.5, 0], [0.5, 1]]),
         "at an array's bounds": ([[1, 1], [0, 0], [0, 0]], [[0.5, 0.5], [0.5, 0], [0, 0.5]]),
     },
 )
-_differ("jax", "clip", "nan comes from x and gets the gradient in ours", **{"nan": ([[1]], [[0]])})
+_differ("jax", "clip", "nan comes from x and gets the gradient in ours", {"nan": ([[1]], [[0]])})
 _differ(
-    "jax", "var", "inf - inf of one element reaches the others in theirs", **{"infinity": ([[NAN, -INF]], [[NAN, NAN]])}
+    "jax", "var", "inf - inf of one element reaches the others in theirs", {"infinity": ([[NAN, -INF]], [[NAN, NAN]])}
 )
 _differ(
     "jax",
     "std",
     "0 / 0 of a constant; ours is zero",
-    **{
+    {
         "constant": ([[0, 0, 0]], [[NAN, NAN, NAN]]),
         "one constant row": ([[[0, 0], [-0.5, 0.5]]], [[[NAN, NAN], [-0.5, 0.5]]]),
         "complex constant": ([[0j, 0j]], [[NAN, NAN]]),
@@ -328,24 +252,24 @@ _differ(
     "jax",
     "sort",
     "theirs reverses the ascending order, ours keeps the order of equal elements",
-    **{"descending ties": ([[1, 3, 2]], [[2, 3, 1]])},
+    {"descending ties": ([[1, 3, 2]], [[2, 3, 1]])},
 )
-_differ("jax", "unique_values", "theirs has no derivative: zeros", None)
-_differ("jax", "unique_counts", "theirs has no derivative: zeros", None)
-_differ("jax", "unique_inverse", "theirs has no derivative: zeros", None)
-_differ("jax", "unique_all", "theirs has no derivative: zeros", None)
-_differ("jax", "arange", "theirs takes start and step as constants", None)
+_differ("jax", "unique_values", "theirs has no derivative: zeros", {None: None})
+_differ("jax", "unique_counts", "theirs has no derivative: zeros", {None: None})
+_differ("jax", "unique_inverse", "theirs has no derivative: zeros", {None: None})
+_differ("jax", "unique_all", "theirs has no derivative: zeros", {None: None})
+_differ("jax", "arange", "theirs takes start and step as constants", {None: None})
 _differ(
     "jax",
     "slogdet",
     "all cofactors are zero; theirs divides by them",
-    **{"zeros": ([[[0, 0], [0, 0]]], [[[NAN, NAN], [NAN, NAN]]])},
+    {"zeros": ([[[0, 0], [0, 0]]], [[[NAN, NAN], [NAN, NAN]]])},
 )
 _differ(
     "jax",
     "cholesky",
     "theirs symmetrizes x first; ours, as NumPy, reads the lower triangle",
-    **{
+    {
         "not symmetric": (
             [[[0.255833636801, 0.195439507585], [0.195439507585, 0.316227766017]]],
             [[[NAN, NAN], [NAN, NAN]]],
@@ -356,7 +280,7 @@ _differ(
     "jax",
     "matrix_norm",
     "theirs divides 0 / 0, or takes slope 1 for abs at zero; ours is zero for elements that are zero",
-    **{
+    {
         "zero matrix": ([[[0, 0], [0, 0]]], [[[NAN, NAN], [NAN, NAN]]]),
         "zeros, ord=fro": ([[[0, 0], [0, 0]]], [[[NAN, NAN], [NAN, NAN]]]),
         "zeros, ord=1": ([[[0, 0], [0, 0]]], [[[0.25, 0.25], [0.25, 0.25]]]),
@@ -373,13 +297,13 @@ _differ(
     "jax",
     "matrix_norm",
     "theirs shares the tie of the values twice",
-    **{"zeros, ord=2": ([[[0.5, 0], [0, 0.5]]], [[[0.25, 0], [0, 0.25]]])},
+    {"zeros, ord=2": ([[[0.5, 0], [0, 0.5]]], [[[0.25, 0], [0, 0.25]]])},
 )
 _differ(
     "jax",
     "vector_norm",
     "theirs divides 0 / 0, or takes slope 1 for abs at zero; ours is zero for elements that are zero",
-    **{
+    {
         "zero vector": ([[0, 0]], [[NAN, NAN]]),
         "a zero, ord=1": ([[0, -1]], [[1, -1]]),
         "a zero, ord=0.5": ([[0, -1]], [[INF, -1]]),
@@ -405,7 +329,7 @@ _differ(
     "jax",
     "logsumexp",
     "inf - inf; ours is zero where the sum is log(0), and shared by infinite elements",
-    **{
+    {
         "all -inf": ([[0, 0, 0]], [[NAN, NAN, NAN]]),
         "inf": ([[1, 0, 0]], [[NAN, 0, 0]]),
         "two infinities in a row": ([[[0.5, 0.5], [0.5, 0.5]]], [[[NAN, NAN], [0.5, 0.5]]]),
@@ -417,56 +341,41 @@ _differ(
     "jax",
     "log_softmax",
     "nan of the infinite element reaches the others in theirs",
-    **{"+inf": ([[NAN, 1]], [[NAN, NAN]])},
+    {"+inf": ([[NAN, 1]], [[NAN, NAN]])},
 )
-_differ("jax", "norm", "0 / 0; ours is zero", **{"zero": ([[[0, 0], [0, 0]]], [[[NAN, NAN], [NAN, NAN]]])})
-_differ(
-    "jax",
-    "beta",
-    "theirs has nine digits where a is much larger than b",
-    **{
-        "far": (
-            [[-0.0139621446359, -9.42443130035e-05], [-2.73554089225, -0.00929839751109]],
-            [[-0.0139621466011, -9.42443139929e-05], [-2.73554091984, -0.00929839753379]],
-        )
-    },
-)
-_differ("jax", "beta", "theirs has nine digits where a is much larger than b", "far", order=2)
-_differ("jax", "betaln", "theirs has nine digits where a is much larger than b", "far", order=2)
-_differ("jax", "log_ndtr", "theirs has seven digits far out", "further", order=2)
-_differ(
-    "jax",
-    "i0",
-    "theirs takes slope 1 for abs at zero; i0 is even, its slope is zero",
-    **{"further": ([[-3.48079960875, 0, 22.1611696715]], [[-3.48079960875, 0.728592671795, 22.1611696715]])},
-)
-_differ("jax", "i0", "theirs takes slope 1 for abs at zero; i0 is even, its slope is zero", "further", order=2)
-_differ("jax", "i1", "theirs takes slope 1 for abs at zero", "further", order=2)
+_differ("jax", "norm", "0 / 0; ours is zero", {"zero": ([[[0, 0], [0, 0]]], [[[NAN, NAN], [NAN, NAN]]])})
+_differ("jax", "beta", "theirs has nine digits where a is much larger than b", {"far": None})
+_differ("jax", "beta", "theirs has nine digits where a is much larger than b", {"far": None}, order=2)
+_differ("jax", "betaln", "theirs has nine digits where a is much larger than b", {"far": None}, order=2)
+_differ("jax", "log_ndtr", "theirs has seven digits far out", {"further": None}, order=2)
+_differ("jax", "i0", "theirs takes slope 1 for abs at zero; i0 is even, its slope is zero", {"further": None})
+_differ("jax", "i0", "theirs takes slope 1 for abs at zero; i0 is even, its slope is zero", {"further": None}, order=2)
+_differ("jax", "i1", "theirs takes slope 1 for abs at zero", {"further": None}, order=2)
 _differ(
     "jax",
     "xlogy",
     "0 * log(0) is zero with its gradient in ours, as in PyTorch",
-    **{"zeros": ([[0, 0.69314718056], [0, 0]], [[-INF, 0.69314718056], [NAN, 0]])},
+    {"zeros": ([[0, 0.69314718056], [0, 0]], [[-INF, 0.69314718056], [NAN, 0]])},
 )
 _differ(
     "jax",
     "xlog1py",
     "0 * log(0) is zero with its gradient in ours, as in PyTorch",
-    **{"zeros": ([[0, 0.69314718056], [0, 0]], [[-INF, 0.69314718056], [NAN, 0]])},
+    {"zeros": ([[0, 0.69314718056], [0, 0]], [[-INF, 0.69314718056], [NAN, 0]])},
 )
 _differ(
     "jax",
     "rel_entr",
     "at x = 0 ours is the slope on the right, -inf",
-    **{"zeros": ([[0, -INF], [0, 0]], [[0, 0], [0, 0]])},
+    {"zeros": ([[0, -INF], [0, 0]], [[0, 0], [0, 0]])},
 )
 _differ(
     "jax",
     "kl_div",
     "at x = 0 ours is the slope on the right, -inf",
-    **{"zeros": ([[0, -INF], [1, 1]], [[-1, -1], [1, 1]])},
+    {"zeros": ([[0, -INF], [1, 1]], [[-1, -1], [1, 1]])},
 )
-_differ("jax", "expn", "theirs is nan at some points", "order 0: real")
+_differ("jax", "expn", "theirs is nan at some points", dict.fromkeys(["order 0: real", "order 0: real"]))
 
 # (library, operation, point) -> why the values themselves differ
 VALUES = {
@@ -502,6 +411,8 @@ LACKING = {
         ("softmax", "axis=None"): (0, NOT_THERE),
         ("log_softmax", "axis=(0, 2)"): (0, NOT_THERE),
         ("log_softmax", "axis=None"): (0, NOT_THERE),
+        ("erf", "complex"): (0, "real numbers only"),
+        ("erfc", "complex"): (0, "real numbers only"),
         ("_getitem", "backwards"): (0, NOT_THERE),
         ("_setitem", "backwards"): (0, NOT_THERE),
     },

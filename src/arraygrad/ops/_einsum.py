@@ -51,7 +51,7 @@ def _gradient(xp, g, output, given, others, labels, shape, optimize):
     full = _sizes([output, *given], [g.shape, *[other.shape for other in others]])
     # A label of the operand that nothing else has was summed away; one that it has with length 1 was broadcast.
     target = tuple([label for label in sizes if label in known and sizes[label] == full[label]])
-    value = xp._einsum(_text([output, *given], target), g, *others, optimize=optimize)
+    value = xp._einsum(_text((output, *given), target), g, *others, optimize=optimize)
     value = xp.reshape(value, tuple([size if label in target else 1 for label, size in sizes.items()]))
     value = xp.broadcast_to(value, tuple(sizes.values()))
     return _on_diagonal(xp, value, tuple(sizes), labels, shape)
@@ -134,6 +134,7 @@ def _read_term(subscripts, term, ndim, number):
     return (*before, *range(-count, 0), *after)
 
 
+@functools.lru_cache(maxsize=1024)
 def _text(inputs, output):
     """Explicit subscripts in letters alone."""
     letters = {label: label for labels in inputs for label in labels if isinstance(label, str)}

@@ -10,7 +10,7 @@ MIRRORED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def forward(name, signature):
-    """The library's transform of that name, with its axes checked first: IndexError names the operation and the axis."""
+    """The library's transform of that name. Its axes are checked first: IndexError names the operation and the axis."""
     if "norm" not in signature:
 
         def shift(xp, x, axes):

@@ -66,8 +66,8 @@ def _operands(xp, name, args):
             raise TypeError(f"arraygrad.special.{name}: expected a number or an array as parameter, got {arg!r}")
     if name not in _COMPLEX and any(isinstance(a, complex) or _is_complex(xp, a) for a in args):
         raise TypeError(
-            f"arraygrad.special.{name}: expected real arrays, got a complex one; its derivative here is that of a function "
-            "of a real argument"
+            f"arraygrad.special.{name}: expected real arrays, got a complex one; its derivative here is that of a "
+            "function of a real argument"
         )
     if not arrays:
         args = [xp.asarray(arg) for arg in args]

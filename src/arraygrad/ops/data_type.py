@@ -6,7 +6,6 @@ May import: ops.kinds, ops._dtypes. Rules use only the standard.
 from arraygrad.ops import _dtypes
 from arraygrad.ops.kinds import linear, nondifferentiable
 
-
 # What the kinds of NumPy's dtypes say of those that hold no numbers: objects, text, bytes, times.
 _NO_NUMBERS = frozenset("OSUmM")
 
@@ -14,7 +13,7 @@ _NO_NUMBERS = frozenset("OSUmM")
 def _astype(xp, x, dtype, copy, device):
     # NumPy would warn and drop the imaginary parts; its bool is whether either part is not zero
     kind = getattr(x.dtype, "kind", "")
-    if (kind == "c" or not kind and xp.isdtype(x.dtype, "complex floating")) and not _keeps_complex(xp, dtype):
+    if (kind == "c" or (not kind and xp.isdtype(x.dtype, "complex floating"))) and not _keeps_complex(xp, dtype):
         raise TypeError(
             f"astype: dtype={dtype} would drop the imaginary parts of {x.dtype}; take real(x), imag(x) or abs(x) first"
         )

@@ -1,7 +1,7 @@
 """Linear algebra extension.
 
-May import: ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._products, ops._solvers. Rules use only the standard
-and the table's internal operations. matmul, matrix_transpose, tensordot and vecdot are in ops.linear_algebra.
+May import: ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._products, ops._solvers. Rules use only the
+standard and the table's internal operations. matmul, matrix_transpose, tensordot and vecdot are in ops.linear_algebra.
 """
 
 from arraygrad.ops import _diagonals, _factorizations, _norms, _products, _solvers

@@ -3,9 +3,9 @@
 May import: ops.kinds, ops._special, ops._special_rules. Values come from the array's own library (`_special`); the
 rules are written in terms of other entries, so that derivatives of any order follow.
 
-Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation number. Dtypes are real
-floating-point, and complex where an entry says so and the library has the function; float32 stays float32. Parameters without a rule (orders, shape
-parameters) are constants: a Tensor that requires grad there raises TypeError.
+Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation number. Dtypes are real floating-point,
+and complex where an entry says so and the library has the function; float32 stays float32. Parameters without a rule
+(orders, shape parameters) are constants: a Tensor that requires grad there raises TypeError.
 """
 
 import math
