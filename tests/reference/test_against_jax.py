@@ -2,8 +2,9 @@
 
     python -m pytest tests/reference                  where torch and jax are installed; skipped as a whole where not
 
-Samples of tests/ops/samples, evenly spread (JAX compiles each operation for each shape), and every point of
-`points.py`, real and complex. Where the two differ, `differences.py` says why. Imports the public names of arraygrad.
+Samples of tests/ops/samples, evenly spread (JAX compiles each operation for each shape: all this takes minutes), and
+every point of `points.py`, real and complex. Where the two differ, `differences.py` says why. Imports the public names
+of arraygrad.
 """
 
 from collections import Counter
