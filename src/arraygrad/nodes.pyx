@@ -2,6 +2,7 @@
 # May import: engine.*, op, value.
 import threading
 
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, UINT64_MAX
 
@@ -350,10 +351,11 @@ cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
             return 0
         if Py_REFCNT(<PyObject*>grad) > 3:
             grad = _recorded.clone(grad, grad)      # the caller may still hold it
-        if leaf.grad_ is None:
-            leaf.grad_ = grad
-        else:                                       # a plain backward of another thread was faster
-            leaf.grad_ = _recorded.add(leaf.grad_, grad)
+        with cython.critical_section(leaf):
+            if leaf.grad_ is None:
+                leaf.grad_ = grad
+                return 0
+        leaf.grad_ = _recorded.add(leaf.grad_, grad)    # a plain backward of another thread was faster
     return 0
 
 
@@ -365,9 +367,10 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
         if not owned or not backend.same_layout(grad, leaf.value.raw):
             grad = backend.clone(grad, leaf.value.raw)
         old = wrap(grad, backend)
-        if leaf.grad_ is None:                  # cloning and wrapping may have let another thread's backward in
-            leaf.grad_ = old
-            return 0
+        with cython.critical_section(leaf):
+            if leaf.grad_ is None:              # cloning and wrapping may have let another thread's backward in
+                leaf.grad_ = old
+                return 0
     # Adding may release the GIL, and two runs may meet at one leaf: one adds at a time.
     if node.s1 is None:
         node.s1 = leaf_lock(leaf)
@@ -375,9 +378,10 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
         old = <TensorBase>leaf.grad_
         if old is None:
             old = wrap(backend.clone(grad, leaf.value.raw), backend)
-            if leaf.grad_ is None:
-                leaf.grad_ = old
-                return 0
+            with cython.critical_section(leaf):
+                if leaf.grad_ is None:
+                    leaf.grad_ = old
+                    return 0
             old = <TensorBase>leaf.grad_
         before_write(old)
         result = backend.add_into(old.value.raw, grad)
@@ -393,6 +397,11 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
 cdef object leaf_lock(TensorBase leaf):
     # One lock per leaf, whichever AccumulateGrad node it has at the moment.
     cdef Extra e = need_extra(leaf)
+    cdef object lock
     if e.lock is None:
-        e.lock = threading.RLock()     # a finaliser that runs backward may come back here
+        lock = threading.RLock()        # a finaliser that runs backward may come back here
+        # Making it runs Python code, which may have let another thread in: the first lock counts, for everybody.
+        with cython.critical_section(e):
+            if e.lock is None:
+                e.lock = lock
     return e.lock

@@ -401,8 +401,12 @@ cdef TensorBase wrap(object raw, Backend backend):
 
 
 cdef Extra need_extra(TensorBase t):
+    cdef Extra e
     if t.extra is None:
-        t.extra = Extra.__new__(Extra)
+        e = Extra.__new__(Extra)
+        with cython.critical_section(t):
+            if t.extra is None:         # making it may have collected garbage, and so have let another thread in
+                t.extra = e
     return t.extra
 
 
