@@ -1,5 +1,6 @@
 """backward() on several threads at once: separate graphs, shared leaves (AG10), shared graphs (ND14), devices (RQ4)."""
 
+import sys
 import threading
 
 import numpy as np
@@ -12,6 +13,15 @@ from arraygrad.engine import engine
 LIMIT = 60
 THREADS = 4
 TWICE = "Trying to backward through the graph a second time"
+
+
+@pytest.fixture
+def restless():
+    """Threads change as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 def leaf(data):
@@ -345,7 +355,7 @@ def test_AG10_two_devices_deliver_into_one_leaf_at_once():
 @pytest.mark.parametrize("recorded", [(), (0, 1, 2, 3), (1, 3)], ids=["plain", "create_graph", "both"])
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict"])
 @pytest.mark.filterwarnings("ignore:Using backward.* with create_graph=True:UserWarning")
-def test_AG10_no_way_of_accumulating_loses_an_update(together, library, recorded):
+def test_AG10_no_way_of_accumulating_loses_an_update(together, restless, library, recorded):
     # The strict backend is Python throughout: threads change between any two steps of an accumulation.
     xp = pytest.importorskip(library)
     for _ in range(60):
