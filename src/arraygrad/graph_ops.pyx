@@ -6,8 +6,8 @@ from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport Backend, TensorBase, registered, wrap
 
 from arraygrad.engine.arrayops import InvalidGradient
-from arraygrad.engine.engine import set_graph_ops
-from arraygrad.nodes import set_recorded_ops
+from arraygrad.engine.engine import set_commit, set_graph_ops
+from arraygrad.nodes import commit, set_recorded_ops
 
 
 cdef object cast(TensorBase t, object dtype):
@@ -99,6 +99,7 @@ cdef class TensorOps(ArrayOps):
 _recorded_ops = TensorOps("tensor")
 set_graph_ops(_recorded_ops)
 set_recorded_ops(_recorded_ops)
+set_commit(commit)
 
 
 class RetainGrad:

@@ -1,5 +1,6 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
 # May import: engine.*, op, value.
+import contextlib
 import threading
 
 cimport cython
@@ -11,6 +12,7 @@ from arraygrad.engine.node cimport (
     Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_RELEASED,
     NODE_ZERO_ABSORBS,
 )
+from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
@@ -107,6 +109,16 @@ cdef object saved_tensor(OpNode node, object saved, Py_ssize_t edge, bint is_ans
     return t
 
 
+cdef Py_ssize_t bytes_of(object saved) except -1:
+    """Bytes of the arrays in a saved slot."""
+    if type(saved) is Value:
+        saved = (<Value>saved).raw
+    elif type(saved) is list or type(saved) is tuple:
+        return sum([bytes_of(item) for item in saved])
+    nbytes = getattr(saved, "nbytes", 0)
+    return nbytes if isinstance(nbytes, int) else 0
+
+
 cdef class OpNode(Node):
     """The node of a recorded operation: runs the compiled rule where there is one, else the table's."""
 
@@ -141,6 +153,12 @@ cdef class OpNode(Node):
             for i in op.static_positions:
                 found[op.params[i]] = raw_of(self.args[i], self)
         return found
+
+    cdef Py_ssize_t saved_bytes(self) except -1:
+        cdef Py_ssize_t total = 0
+        for slot in (self.s0, self.s1, self.s2, self.args):
+            total += bytes_of(slot)
+        return total
 
     cdef int release(self) except -1:
         self.s0 = self.s1 = self.s2 = self.args = None
@@ -301,15 +319,77 @@ cdef class AccumulateGrad(Node):
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             if not leaf.tracked:
                 return 0
+            if thread_state().task != NULL and (<GraphTask>thread_state().task).deferred is not None:
+                (<GraphTask>thread_state().task).deferred.append((self, f.grad, f.owned))
+                f.grad = None
+                return 0
             if f.create_graph:
                 accumulate_recorded(leaf, <TensorBase>f.grad)
             else:
                 accumulate_raw(self, leaf, f.grad, f.owned)
-        if self.hooks is not None and self.hooks.post_accumulate:
-            for hook in list(self.hooks.post_accumulate.values()):
-                if hook(leaf) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        return 0
+        return run_post_accumulate(self, leaf)
+
+
+cdef int run_post_accumulate(AccumulateGrad node, TensorBase leaf) except -1:
+    if node.hooks is not None and node.hooks.post_accumulate:
+        for hook in list(node.hooks.post_accumulate.values()):
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    return 0
+
+
+def commit(updates):
+    """Add the gradients of an atomic run to the leaves: sums first, all of them, then every `.grad`; then the hooks.
+
+    `updates` is a list of (AccumulateGrad, gradient, owned).
+    """
+    cdef AccumulateGrad node
+    cdef TensorBase leaf, old
+    cdef Backend backend
+    cdef list sums = []
+    cdef object locks = contextlib.ExitStack()
+    # In one order everywhere, so that two runs that update the same leaves do not wait for each other.
+    updates = sorted(updates, key=update_order)
+    with locks:
+        for node, _, _ in updates:
+            locks.enter_context(leaf_lock(<TensorBase>node.s0))
+        for node, grad, owned in updates:           # what may fail
+            leaf = <TensorBase>node.s0
+            old = <TensorBase>leaf.grad_
+            if isinstance(grad, TensorBase):
+                sums.append(_recorded.clone(grad, grad) if old is None else _recorded.add(old, grad))
+                continue
+            backend = <Backend>leaf.value.meta.ops
+            if old is None:
+                sums.append(wrap(backend.clone(grad, leaf.value.raw), backend))
+            else:
+                sums.append(wrap(backend.add(old.value.raw, grad), backend))
+                before_write(old)
+        for (node, grad, _), result in zip(updates, sums):
+            leaf = <TensorBase>node.s0
+            old = <TensorBase>leaf.grad_
+            if old is None or isinstance(grad, TensorBase):
+                leaf.grad_ = result
+                continue
+            store_sum(old, (<TensorBase>result).value.raw)
+    for node, _, _ in updates:
+        run_post_accumulate(node, <TensorBase>node.s0)
+
+
+def update_order(update):
+    """The one order in which leaves are locked."""
+    return id((<AccumulateGrad>update[0]).s0)
+
+
+cdef int store_sum(TensorBase old, object result) except -1:
+    """Put a sum into a `.grad` that exists: into its memory where that can be written."""
+    cdef Backend backend = <Backend>old.value.meta.ops
+    if backend.mutable and backend.matches(old.value.meta, result):
+        old.value.raw[...] = result
+    else:
+        old.value = replaced(old, result)
+    bump(old)
+    return 0
 
 
 # Note [Accumulators]
@@ -385,12 +465,10 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
             old = <TensorBase>leaf.grad_
         before_write(old)
         result = backend.add_into(old.value.raw, grad)
-        if result is not old.value.raw:
-            if backend.mutable and backend.matches(old.value.meta, result):
-                old.value.raw[...] = result
-            else:
-                old.value = replaced(old, result)
-        bump(old)
+        if result is old.value.raw:
+            bump(old)
+        else:
+            store_sum(old, result)
     return 0
 
 

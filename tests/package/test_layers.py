@@ -16,7 +16,10 @@ NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
-ENGINE = {f"engine.{name}" for name in ("arrayops", "node", "input_buffer", "hooks", "graph_task", "engine")}
+ENGINE = {
+    f"engine.{name}"
+    for name in ("arrayops", "node", "input_buffer", "hooks", "graph_task", "streams", "pool", "engine")
+}
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
@@ -26,6 +29,8 @@ MAY_IMPORT = {
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
     "engine.graph_task": {"engine.arrayops", "engine.node", "engine.input_buffer"},
+    "engine.streams": {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.graph_task"},
+    "engine.pool": set(),
     "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
     "ops": {"op", "ops"},

@@ -2,7 +2,9 @@
 # May import: every other room of engine. Knows no array and no operation.
 import atexit
 import os
+import sys
 import threading
+from time import perf_counter_ns
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
@@ -15,17 +17,19 @@ from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport (
     Edge, Frame, Node, ThreadState, thread_state,
     NODE_REALIFY, NODE_SAVES,
-    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED,
+    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
 )
 from arraygrad.engine.graph_task cimport (
     CReadyQueue, DEPTH_EMPTY, DEPTH_SHUTDOWN, GraphTask, NodeState, NodeTask, begin_run, compute_dependencies, end_run,
-    init_to_execute, local_queue, run_flags, set_run_flags, side_state, sweep,
+    free_pruned, init_to_execute, local_queue, run_flags, set_run_flags, side_state, sweep,
 )
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
-from arraygrad.engine.input_buffer cimport InputBuffer, accumulate
+from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
+from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, note_leaf, survey
 
 import arraygrad.engine.graph_task as _graph_task
 from arraygrad.engine.arrayops import InvalidGradient
+from arraygrad.engine.pool import Pool
 from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
     ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
     set_multithreading, will_execute,  # no-cython-lint
@@ -34,13 +38,26 @@ from arraygrad.engine.graph_task import (  # no-cython-lint: this module is wher
 globals()["GraphTask"] = _graph_task.GraphTask      # a C type above; Python code imports it from here too
 
 cdef enum:
-    # Ctrl-C is looked for after this many nodes: a node costs about 1 us, so well within 50 ms of Python time.
-    SIGNAL_INTERVAL = 256
+    # Ctrl-C is looked for after this many nodes (it costs a few ns), so that it is seen soon when each takes long.
+    SIGNAL_INTERVAL = 4
     # A waiting thread wakes up this often to let Ctrl-C through.
     WAIT_MILLISECONDS = 20
     # Seconds to wait at exit for device threads that still compute (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT's default).
     SHUTDOWN_SECONDS = 10
+    # A nested backward goes on in another thread when this many stand on the stack of one (PyTorch's MAX_DEPTH),
+    # when they have used so many bytes of it, or half of the frames that Python permits.
+    NESTED_RUNS = 60
+    NESTED_BYTES = 512 * 1024
+    # A worker is woken for a second ready node on the host if its gradient has at least this many elements.
+    WORTH_A_THREAD = 16384
 
+cdef object _pool = Pool("arraygrad_nested")
+cdef object _worker_pool = Pool("arraygrad_worker")
+cdef int _cpu_workers = 0              # set_cpu_workers
+cdef bint _deterministic = True        # set_deterministic
+cdef object _tracer = None             # set_tracer
+cdef object _commit = None             # set_commit
+cdef object _AFTER_ALL = 1 << 64
 cdef ArrayOps _graph_ops = None        # operations on recorded gradients, registered by the tensor module
 cdef object _devices_lock = threading.Lock()
 cdef dict _devices = {}                # device key -> DeviceThread; changed under _devices_lock
@@ -50,6 +67,41 @@ def set_graph_ops(ArrayOps ops):
     """Register the operations on gradients that are recorded themselves (create_graph)."""
     global _graph_ops
     _graph_ops = ops
+
+
+def set_commit(commit):
+    """Register what an atomic run calls at its end with the updates [(accumulator, gradient, owned), ...]."""
+    global _commit
+    _commit = commit
+
+
+def set_cpu_workers(int n):
+    """Let up to `n` further threads share the host work of a run; returns the previous number."""
+    global _cpu_workers
+    if n < 0:
+        raise ValueError(f"set_cpu_workers: n must be 0 or more, got {n}")
+    previous = _cpu_workers
+    _cpu_workers = n
+    return previous
+
+
+def set_deterministic(bint mode):
+    """Add gradients in an order that does not depend on the timing of threads; returns the previous setting."""
+    global _deterministic
+    previous = _deterministic
+    _deterministic = mode
+    return bool(previous)
+
+
+def set_tracer(tracer):
+    """Call `tracer(name, sequence_nr, run, device, start_ns, end_ns, bytes_saved, bytes_freed)` after each node.
+
+    None: nothing is called. Returns the previous tracer.
+    """
+    global _tracer
+    previous = _tracer
+    _tracer = tracer
+    return previous
 
 
 # Queues
@@ -68,6 +120,8 @@ cdef int _push(GraphTask task, Node node) except -1:
     Py_INCREF(node)
     task.outstanding.fetch_add(1)
     if key is None:
+        if task.workers and task.queue.get().size() and _worth_a_thread(node):
+            _engage(task)
         task.queue.get().push(t)
     else:
         (<DeviceThread>_devices[key]).queue.get().push(t)
@@ -109,6 +163,7 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
     if (child.deps if st is None else st.deps) <= 0:
         raise RuntimeError(f"dependency not found for {child.name()}")
     if task.has_exec_info and not rflags & (RUN_NEEDED | RUN_CAPTURE):
+        task.pruned = True
         if st is None:
             child.deps -= 1
         else:
@@ -161,6 +216,43 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
     return 0
 
 
+cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object grad, bint owned, ArrayOps ops,
+                     Frame f) except -1:
+    """As _deliver, where the sum must not follow the order of arrival or gradients change streams on their way."""
+    cdef NodeState st = None if child.stamp == <uint64_t>task.id else side_state(task, child)
+    cdef int nr = node.edge_nr(i)
+    cdef object crossed = None
+    cdef object held
+    cdef OrderedBuffer buf
+    if child.stamp != <uint64_t>task.id and st is None:
+        raise RuntimeError(f"dependency not found for {child.name()}")
+    if task.ordered and not run_flags(task, child) & RUN_STARTED and (child.deps if st is None else st.deps) > 2:
+        set_run_flags(task, child, RUN_WIDE)
+    if grad is None or task.has_exec_info and not run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+        return _deliver(task, child, nr, None, False, ops)
+    if task.streams:
+        crossed = crossing(f, child, nr)
+    held = child.g0 if st is None else st.g0
+    if type(held) is OrderedBuffer:
+        buf = <OrderedBuffer>held
+    elif crossed is None and not run_flags(task, child) & RUN_WIDE:
+        return _deliver(task, child, nr, grad, owned, ops)
+    else:
+        buf = OrderedBuffer.__new__(OrderedBuffer)
+        if type(held) is InputBuffer:
+            for slot, earlier in enumerate((<InputBuffer>held).slots):
+                if earlier is not None:
+                    buf.put(-_AFTER_ALL, slot, slot, earlier, (<InputBuffer>held).owned(slot), ops, None)
+        elif held is not None:
+            buf.put(-_AFTER_ALL, 0, 0, held, (run_flags(task, child) & RUN_OWNED) != 0, ops, None)
+        if st is None:
+            child.g0 = buf
+        else:
+            st.g0 = buf
+    buf.put(-<object>node.seq, i, nr, grad, owned, ops, crossed)
+    return _deliver(task, child, nr, None, False, ops)
+
+
 cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
     """Run one node: hooks, captures, the node itself, and its gradients handed on."""
     cdef NodeState st
@@ -187,6 +279,8 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         buf = st.g0
         st.g0 = None
     f.owned = False
+    if type(buf) is OrderedBuffer:
+        buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept)
     if type(buf) is InputBuffer:
         if node.n_inputs == 1:
             f.grad = (<InputBuffer>buf).slots[0]
@@ -210,6 +304,8 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
             for nr, k in task.captures[node]:
                 task.captured[k] = f.input(nr)
                 f.owned = False
+            if task.streams:
+                note_leaf(task, f)
         if not rflags & RUN_NEEDED:
             return _clear(f)
         f.needs = 0
@@ -236,6 +332,8 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         node.release()
     # what leaves
     if node.n_edges == 0:
+        if task.streams:
+            note_leaf(task, f)
         return _clear(f)
     for i in range(node.n_edges):
         child = node.edge_node(i)
@@ -264,7 +362,10 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
                     owned = task.graph_ops is None and ops.exclusive(grad)
         if task.has_error:
             return _clear(f)
-        _deliver(task, child, node.edge_nr(i), grad, owned, ops)
+        if task.ordered or task.streams:
+            _keep_apart(task, node, i, child, grad, owned, ops, f)
+        else:
+            _deliver(task, child, node.edge_nr(i), grad, owned, ops)
         grad = None
     f.more = None
     f.out_owned = 0
@@ -312,23 +413,40 @@ cdef int _finish(GraphTask task) except -1:
     cdef int grad_mode = ts.grad_mode
     cdef void* outer = ts.task
     cdef int64_t outer_id = ts.task_id
+    cdef list tokens = None
+    if task.streams:
+        try:
+            join_caller(task)
+        except BaseException as error:
+            _fail(task, error)
     if not task.has_error:
         if task.pending.load() != 0:
             _fail(task, RuntimeError("could not compute gradients for some functions"))
-        elif task.callbacks is not None:
+        elif task.callbacks is not None or task.deferred is not None:
             ts.grad_mode = task.create_graph
             ts.task = <void*>task
             ts.task_id = task.id
             try:
+                if task.streams:
+                    tokens = enter_caller(task)
+                if task.deferred is not None:
+                    deferred, task.deferred = task.deferred, None
+                    _commit(deferred)
                 while task.callbacks:           # a callback may add callbacks
                     task.callbacks.pop(0)()
             except BaseException as error:
                 _fail(task, error)
             finally:
+                if tokens is not None:
+                    leave_caller(tokens)
                 ts.grad_mode = grad_mode
                 ts.task = outer
                 ts.task_id = outer_id
-    if ts.thread_id == task.owner:
+    task.deferred = None
+    if task.own_queue:
+        task.completed = True
+        task.queue.get().close()
+    elif ts.thread_id == task.owner:
         task.completed = True
     else:
         task.finished = True
@@ -380,8 +498,8 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                         ts.node = <void*>node
                         f.create_graph = task.create_graph
                         f.keep_graph = task.keep_graph
-                        if task.shared:
-                            _evaluate_on_device(task, node, f)
+                        if task.special:
+                            _evaluate_special(task, node, f)
                         else:
                             _evaluate(task, node, f)
                         n += 1
@@ -429,10 +547,30 @@ cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
             break
     runtime = meta.ops.runtime
     token = runtime.enter(key, meta.stream)
+    f.runtime = runtime
+    f.key = key
+    f.stream = meta.stream
     try:
         _evaluate(task, node, f)
     finally:
+        f.runtime = None
+        f.key = f.stream = None
         runtime.leave(token)
+    return 0
+
+
+cdef int _evaluate_special(GraphTask task, Node node, Frame f) except -1:
+    """Evaluate a node of a run that has devices or is traced."""
+    cdef Py_ssize_t held
+    if task.tracer is None:
+        return _evaluate_on_device(task, node, f)
+    held = node.saved_bytes()
+    start = perf_counter_ns()
+    try:
+        _evaluate_on_device(task, node, f)
+    finally:
+        task.tracer(node.name(), node.seq, task.id, node.device_key(), start, perf_counter_ns(), held,
+                    held - node.saved_bytes())
     return 0
 
 
@@ -504,7 +642,7 @@ def _root_gradient(Edge root, object grad, ArrayOps graph_ops, Py_ssize_t i):
 
 
 cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bint accumulate_grad,
-                 object inputs, ArrayOps graph_ops):
+                 object inputs, ArrayOps graph_ops, bint atomic_updates):
     cdef ThreadState* ts = thread_state()
     cdef GraphTask task
     cdef Node root
@@ -533,7 +671,16 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     task.graph_ops = graph_ops
     task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
     task.owner = _thread_id(ts)
-    task.queue = local_queue()
+    task.tracer = _tracer
+    if atomic_updates:
+        task.deferred = []
+    if _cpu_workers and task.multithreading and ts.task == NULL:
+        task.workers = _cpu_workers
+        task.own_queue = True
+        task.queue = make_shared[CReadyQueue]()
+        task.queue.get().share()
+    else:
+        task.queue = local_queue()
     if len(roots) == 1:
         edge = <Edge>roots[0]
         root = edge.node
@@ -558,24 +705,36 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             init_to_execute(task, root, list(inputs), accumulate_grad, min_topo)
             if len(roots) > 1:
                 set_run_flags(task, root, RUN_NEEDED)
-        if task.shared and task.multithreading:
-            _start_devices(task, root)
-            task.queue.get().share()
+        if task.shared:
+            task.leaf_streams = {}
+            task.kept = []
+            survey(task, root)
+            if task.multithreading:
+                _start_devices(task)
+                task.queue.get().share()
+        task.special = task.shared or task.tracer is not None
+        task.ordered = _deterministic and (task.several_queues or task.own_queue)
         try:
+            f = Frame.__new__(Frame)
             if len(roots) == 1:
-                _put_root(task, root, (<Edge>roots[0]).input_nr, grads[0])
+                _put_root(task, root, (<Edge>roots[0]).input_nr, grads[0], f)
             grads = None
             _push(task, root)
-            f = Frame.__new__(Frame)
             ts.depth += 1
+            if ts.depth == 1:
+                ts.stack_base = <const void*>&min_topo
             try:
-                if not _drain(task.queue.get(), task, f):
+                if ts.depth > 1 and _stack_is_deep(ts):
+                    _drive_elsewhere(task)
+                elif not _drain(task.queue.get(), task, f):
                     _wait_for(task, f)
             finally:
                 ts.depth -= 1
         finally:
             if task.shared and task.multithreading:
                 task.queue.get().unshare()
+        if task.pruned and not keep_graph and not task.has_error:
+            free_pruned(task, root)
     finally:
         end_run(task.id)
         if not task.completed or task.has_error:
@@ -597,22 +756,35 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     return captured
 
 
-cdef int _wait_for(GraphTask task, Frame f) except -1:
-    """The caller's part of a run whose nodes are with other threads now."""
-    cdef CReadyQueue* queue = task.queue.get()
+cdef int _wait_on(CReadyQueue* queue, GraphTask task, Frame f) except -1:
     cdef PyObject* p = <PyObject*>task
     cdef PyObject* pf = <PyObject*>f
-    if not task.shared:
-        raise RuntimeError("could not compute gradients for some functions")
     with nogil:
         _thread_main(queue, p, pf, WAIT_MILLISECONDS)
     return 0
 
 
-cdef int _put_root(GraphTask task, Node root, int nr, object grad) except -1:
+cdef int _wait_for(GraphTask task, Frame f) except -1:
+    """The caller's part of a run whose nodes are with other threads now."""
+    if not task.shared and not task.own_queue:
+        raise RuntimeError("could not compute gradients for some functions")
+    return _wait_on(task.queue.get(), task, f)
+
+
+cdef int _put_root(GraphTask task, Node root, int nr, object grad, Frame f) except -1:
     cdef NodeState st
     cdef InputBuffer buf
-    if root.n_inputs > 1 or root.stamp != <uint64_t>task.id:
+    cdef OrderedBuffer apart
+    crossed = crossing(f, root, nr) if task.streams and grad is not None else None
+    if crossed is not None:
+        apart = OrderedBuffer.__new__(OrderedBuffer)
+        apart.put(0, 0, nr, grad, False, None, crossed)
+        if root.stamp == <uint64_t>task.id:
+            root.g0 = apart
+        else:
+            st = side_state(task, root)
+            st.g0 = apart
+    elif root.n_inputs > 1 or root.stamp != <uint64_t>task.id:
         buf = InputBuffer(root.n_inputs)
         buf.put(nr, grad, False, None, True)
         if root.stamp == <uint64_t>task.id:
@@ -629,6 +801,98 @@ cdef uint32_t _thread_id(ThreadState* ts):
     if ts.thread_id == 0:
         GraphRoot.__new__(GraphRoot)            # making a node numbers the thread
     return ts.thread_id
+
+
+# Other threads for host work: nested runs that need a stack of their own, and workers that share a run's nodes
+
+cdef bint _stack_is_deep(ThreadState* ts) except -1:
+    """Whether a nested run should leave this thread's stack."""
+    cdef char here = 0
+    cdef Py_ssize_t used = <const char*>ts.stack_base - &here
+    cdef int frames = 0
+    if ts.depth > NESTED_RUNS or used > NESTED_BYTES or -used > NESTED_BYTES:
+        return True
+    if ts.depth % 8 == 0:                       # counting takes as long as there are frames
+        frame = sys._getframe()
+        while frame is not None:
+            frames += 1
+            frame = frame.f_back
+        return frames > sys.getrecursionlimit() // 2
+    return False
+
+
+cdef class Driver:
+    """Drives a run on a thread of the pool, with the modes of the thread that called backward()."""
+    cdef GraphTask task
+    cdef ThreadState state              # the caller's
+    cdef bint nested                    # in place of the caller, who sleeps; else beside it
+
+    def __call__(self):
+        cdef ThreadState* ts = thread_state()
+        cdef uint32_t number = _thread_id(ts)
+        cdef ThreadState before = ts[0]
+        cdef GraphTask task = self.task
+        cdef Frame f = Frame.__new__(Frame)
+        self.task = None
+        ts[0] = self.state
+        ts.thread_id = number
+        ts.depth = 1
+        ts.stack_base = <const void*>&number
+        try:
+            if self.nested:
+                task.owner = number
+                local_queue().swap(task.queue)          # runs nested in this one use the caller's queue too
+                try:
+                    if not _drain(local_queue().get(), task, f):
+                        _wait_on(local_queue().get(), task, f)
+                finally:
+                    local_queue().swap(task.queue)
+            elif not task.completed:
+                _wait_on(task.queue.get(), task, f)
+        finally:
+            ts[0] = before
+
+
+cdef int _drive_elsewhere(GraphTask task) except -1:
+    """Let a thread of the pool drive the run while this one sleeps."""
+    job = _pool.submit(_driver(task, True))
+    while True:
+        try:
+            job.wait()
+            return 0
+        except BaseException as error:
+            _fail(task, error)          # Ctrl-C: nodes that have not run yet are discarded
+        if task.completed:
+            return 0
+
+
+cdef Driver _driver(GraphTask task, bint nested):
+    cdef Driver driver = Driver.__new__(Driver)
+    driver.task = task
+    driver.state = thread_state()[0]
+    driver.nested = nested
+    return driver
+
+
+cdef bint _worth_a_thread(Node node) except -1:
+    cdef GradMeta meta = node.meta_at(0)
+    size = None if meta is None else meta.size
+    return size is not None and size >= WORTH_A_THREAD
+
+
+cdef int _engage(GraphTask task) except -1:
+    """One more worker for a run that has several large nodes ready. Not to get one costs time only."""
+    task.workers -= 1
+    try:
+        _worker_pool.submit(_driver(task, False))
+    except RuntimeError:
+        task.workers = 0
+    return 0
+
+
+def helper_threads():
+    """Threads lent to nested runs and to shared host work at the moment: a list of threading.Thread."""
+    return _pool.threads() + _worker_pool.threads()
 
 
 # Device threads
@@ -677,31 +941,13 @@ def _key_text(key):
     return "_".join(str(part) for part in key) if isinstance(key, tuple) else str(key)
 
 
-cdef int _start_devices(GraphTask task, Node root) except -1:
+cdef int _start_devices(GraphTask task) except -1:
     """Start a thread for each device of the graph that has none yet."""
-    cdef vector[PyObject*] stack
-    cdef Node node, child
-    cdef Py_ssize_t i
-    cdef set seen = {root}
-    cdef set keys = set()
-    stack.push_back(<PyObject*>root)
-    while stack.size():
-        node = <Node>stack.back()
-        stack.pop_back()
-        key = node.device_key()
-        if key is not None:
-            keys.add(key)
-        for i in range(node.n_edges):
-            child = node.edge_node(i)
-            if child is not None and child not in seen and (
-                    child.stamp == <uint64_t>task.id or side_state(task, child) is not None):
-                seen.add(child)
-                stack.push_back(<PyObject*>child)
     if _pid != os.getpid() and _devices:
         raise RuntimeError("Unable to handle autograd's threading in combination with fork-based multiprocessing. "
                            "Start the processes with the 'spawn' method, or fork before the first backward() on a "
                            "device.")
-    for key in keys:
+    for key in task.devices:
         if key not in _devices:
             with _devices_lock:
                 if key not in _devices:
@@ -729,7 +975,8 @@ def _stop_devices():
 
 # Python's view
 
-def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_grad=True, inputs=(), ops=None):
+def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_grad=True, inputs=(), ops=None,
+            atomic=False):
     """Run the graph from `roots` and return the captured gradients.
 
     Parameters
@@ -744,6 +991,8 @@ def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_gr
     inputs : sequence of Edge
     ops : ArrayOps, optional
         Operations on recorded gradients, if not the registered ones.
+    atomic : bool
+        Update the leaves once everything has been computed: all of them, or none if anything raises.
 
     Returns
     -------
@@ -752,7 +1001,7 @@ def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_gr
     """
     if ops is None and create_graph:
         ops = _graph_ops
-    return _run(list(roots), list(grads), keep_graph, create_graph, accumulate_grad, inputs, ops)
+    return _run(list(roots), list(grads), keep_graph, create_graph, accumulate_grad, inputs, ops, atomic)
 
 
 def queued_tasks():

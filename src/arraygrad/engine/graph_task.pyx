@@ -5,13 +5,20 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport make_shared
+from libcpp.unordered_map cimport unordered_map
+from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_ACCUMULATE, RUN_CAPTURE, RUN_NEEDED
+from arraygrad.engine.node cimport (
+    Edge, Node, ThreadState, thread_state, NODE_ACCUMULATE, NODE_RELEASED, NODE_SAVES, RUN_CAPTURE, RUN_DONE,
+    RUN_NEEDED, RUN_VISITED,
+)
 
-cdef enum:
-    RUN_VISITED = 64        # exec_info: the search for needed nodes has been here
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+ctypedef PyObject* NodePointer
 
 cdef atomic[int64_t] _task_ids
 cdef vector[int64_t] _live             # ids of the runs in progress, in order of start; guarded by the GIL
@@ -224,6 +231,59 @@ cdef int sweep(GraphTask task, Node root) except -1:
                 stack.push_back(<PyObject*>child)
             elif side and side.pop(id(child), None) is not None:
                 stack.push_back(<PyObject*>child)
+    return 0
+
+
+# Note [Pruned branches]
+# ~~~~~~~~~~~~~~~~~~~~~~
+# A run for some inputs only does not execute the other branches, and does not free what they have saved: the user may
+# still hold a result of theirs, or run the graph again for other inputs. But where every way to a branch leads through
+# nodes whose own saved values this run has freed, no later run can reach it. Such a node is told by its reference
+# count: all its references are edges of nodes that are dead in this sense. Guarded by test_WK10_*.
+cdef int free_pruned(GraphTask task, Node root) except -1:
+    """Release the saved values of branches that were not executed and that no later run can reach."""
+    cdef vector[PyObject*] stack
+    cdef vector[PyObject*] dead
+    cdef unordered_set[NodePointer] seen
+    cdef unordered_map[NodePointer, Py_ssize_t] arriving
+    cdef Node node, child
+    cdef PyObject* p
+    cdef Py_ssize_t i
+    stack.push_back(<PyObject*>root)
+    seen.insert(<PyObject*>root)
+    while stack.size():
+        node = <Node>stack.back()
+        stack.pop_back()
+        if node.stamp != <uint64_t>task.id or not node.rflags & RUN_DONE:
+            continue
+        if node.flags & NODE_RELEASED:
+            dead.push_back(<PyObject*>node)
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is not None and seen.insert(<PyObject*>child).second:
+                stack.push_back(<PyObject*>child)
+    seen.clear()
+    for i in range(<Py_ssize_t>dead.size()):
+        seen.insert(dead[i])
+    node = child = None
+    while dead.size():
+        node = <Node>dead.back()
+        dead.pop_back()
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is None or child.flags & NODE_ACCUMULATE:
+                continue
+            p = <PyObject*>child
+            child = None                        # so that only others' references count
+            arriving[p] += 1
+            if arriving[p] == Py_REFCNT(p) and seen.count(p) == 0:
+                seen.insert(p)
+                child = <Node>p
+                if child.flags & NODE_SAVES and not child.flags & NODE_RELEASED:
+                    child.release()
+                dead.push_back(p)
+                child = None
+        node = None
     return 0
 
 

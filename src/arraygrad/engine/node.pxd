@@ -1,6 +1,6 @@
 # May cimport: engine.arrayops.
 from libc.stdint cimport uint32_t, uint64_t, int32_t, int64_t
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 
 cdef extern from "tls.hpp" namespace "arraygrad":
     cdef struct ThreadState:
@@ -15,6 +15,7 @@ cdef extern from "tls.hpp" namespace "arraygrad":
         int zero_annihilates
         int multithreading
         int inference
+        const void* stack_base          # an address in the frame of the outermost execute() on this thread
 
 cdef ThreadState* thread_state() noexcept nogil
 
@@ -40,6 +41,8 @@ cdef enum RunFlag:
     RUN_OWNED = 8                       # g0 is a buffer that only the engine holds
     RUN_QUEUED = 16
     RUN_DONE = 32
+    RUN_VISITED = 64                    # exec_info: the search for needed nodes has been here
+    RUN_WIDE = 128                      # more than two edges arrive: the order of addition can be seen in the sum
 
 
 cdef class Frame:
@@ -51,6 +54,9 @@ cdef class Frame:
     cdef uint64_t needs                 # bit i: the gradient of edge i is wanted (bit 63 for all i >= 63)
     cdef bint create_graph              # gradients are Tensors and operations on them are recorded
     cdef bint keep_graph
+    cdef DeviceRuntime runtime          # of the node's device; these three are None on the host
+    cdef object key
+    cdef object stream
     # outgoing; set by apply, cleared by the engine
     cdef object out0
     cdef object out1
@@ -110,6 +116,7 @@ cdef class Node:
 
     cdef int apply(self, Frame f) except -1
     cdef int release(self) except -1
+    cdef Py_ssize_t saved_bytes(self) except -1
     cpdef str name(self)
     cdef Node edge_node(self, Py_ssize_t i)
     cdef int edge_nr(self, Py_ssize_t i)

@@ -327,6 +327,10 @@ cdef class Node:
         """Free saved values. Called when the node ran and the graph is not kept."""
         return 0
 
+    cdef Py_ssize_t saved_bytes(self) except -1:
+        """Bytes of the arrays that `release` would let go."""
+        return 0
+
     cdef Node edge_node(self, Py_ssize_t i):
         if i == 0:
             return self.e0

@@ -16,6 +16,7 @@ struct ThreadState {
     int zero_annihilates = 0;
     int multithreading = 1;
     int inference = 0;
+    const void* stack_base = nullptr;   // an address in the frame of the outermost execute() on this thread
 };
 
 }  // namespace arraygrad
