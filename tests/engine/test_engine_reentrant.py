@@ -217,6 +217,11 @@ def test_RE8_a_run_leaves_a_stack_that_is_short_of_python_frames():
     assert len(threads) > 1
 
 
+def test_FC1_a_callback_needs_a_running_backward():
+    with pytest.raises(RuntimeError, match="Final callbacks can only be installed during backward pass"):
+        queue_callback(lambda: None)
+
+
 def test_FC2_callbacks_run_in_order_before_the_call_returns_and_may_add_more():
     log = []
 

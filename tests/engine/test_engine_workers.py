@@ -145,9 +145,7 @@ def fan(ops, values, delays, got):
                 metas=(ops.meta_on(f"dev{i % 3}"),),
             )
         )
-    return node(
-        "top", parts, fn=lambda g: tuple(Box(1.0, f"dev{i % 3}") for i in range(9)), metas=(ops.meta_on(None),)
-    )
+    return node("top", parts, fn=lambda g: tuple(Box(1.0, f"dev{i % 3}") for i in range(9)), metas=(ops.meta_on(None),))
 
 
 def turns(order):
