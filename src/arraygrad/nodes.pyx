@@ -353,7 +353,7 @@ def commit(updates):
     with locks:
         for node, _, _ in updates:
             locks.enter_context(leaf_lock(<TensorBase>node.s0))
-        for node, grad, owned in updates:           # what may fail
+        for node, grad, _ in updates:               # what may fail
             leaf = <TensorBase>node.s0
             old = <TensorBase>leaf.grad_
             if isinstance(grad, TensorBase):

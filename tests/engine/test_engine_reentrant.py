@@ -17,11 +17,8 @@ def nested(levels, seen, bottom=None):
     """A node that runs a graph with such a node in it, `levels` deep; `seen` lists (level, thread) on the way up."""
 
     def enter(g, level=levels):
-        def inner(h):
-            return enter(h, level - 1)
-
         if level > 1:
-            run([node(f"level{level - 1}", [], fn=lambda h: inner(h) and () or ())], [g])
+            run([node(f"level{level - 1}", [], fn=lambda h: enter(h, level - 1))], [g])
         elif bottom is not None:
             bottom()
         seen.append((level, threading.current_thread()))

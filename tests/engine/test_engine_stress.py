@@ -1,5 +1,7 @@
-"""The engine's invariants under stress: random graphs over the host and three devices, nested runs, errors in every kind
-of callback, four calling threads, with and without CPU workers (INV1 to INV5, INV7; INV6 stands in test_engine_workers).
+"""The engine's invariants under stress (INV1 to INV5, INV7; INV6 stands in test_engine_workers).
+
+Random graphs over the host and three devices, nested runs, errors in every kind of callback, four calling threads,
+with and without CPU workers.
 
 Arithmetic is on whole numbers, so every sum is exact and the expected gradients are the same in any order.
 """

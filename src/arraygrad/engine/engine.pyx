@@ -11,7 +11,6 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_DECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t, UINT64_MAX
 from libcpp.memory cimport make_shared, shared_ptr
-from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport (
