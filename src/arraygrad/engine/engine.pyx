@@ -38,7 +38,7 @@ globals()["GraphTask"] = _graph_task.GraphTask      # a C type above; Python cod
 
 cdef enum:
     # Ctrl-C is looked for after this many nodes (it costs a few ns), so that it is seen soon when each takes long.
-    SIGNAL_INTERVAL = 4
+    SIGNAL_INTERVAL = 8                         # a power of two
     # A waiting thread wakes up this often to let Ctrl-C through.
     WAIT_MILLISECONDS = 20
     # Seconds to wait at exit for device threads that still compute (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT's default).
@@ -252,6 +252,12 @@ cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object
     return _deliver(task, child, nr, None, False, ops)
 
 
+# Rare ways, called through pointers so that the compiler keeps them out of the common one's code.
+cdef int (*_rare_evaluate)(GraphTask, Node, Frame) except -1
+cdef int (*_rare_keep_apart)(GraphTask, Node, Py_ssize_t, Node, object, bint, ArrayOps, Frame) except -1
+_rare_keep_apart = _keep_apart
+
+
 cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
     """Run one node: hooks, captures, the node itself, and its gradients handed on."""
     cdef NodeState st
@@ -278,7 +284,7 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         buf = st.g0
         st.g0 = None
     f.owned = False
-    if type(buf) is OrderedBuffer:
+    if task.careful and type(buf) is OrderedBuffer:
         buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept)
     if type(buf) is InputBuffer:
         if node.n_inputs == 1:
@@ -361,8 +367,8 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
                     owned = task.graph_ops is None and ops.exclusive(grad)
         if task.has_error:
             return _clear(f)
-        if task.ordered or task.streams:
-            _keep_apart(task, node, i, child, grad, owned, ops, f)
+        if task.careful:
+            _rare_keep_apart(task, node, i, child, grad, owned, ops, f)
         else:
             _deliver(task, child, node.edge_nr(i), grad, owned, ops)
         grad = None
@@ -498,11 +504,11 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                         f.create_graph = task.create_graph
                         f.keep_graph = task.keep_graph
                         if task.special:
-                            _evaluate_special(task, node, f)
+                            _rare_evaluate(task, node, f)
                         else:
                             _evaluate(task, node, f)
                         n += 1
-                        if n % SIGNAL_INTERVAL == 0:
+                        if n & (SIGNAL_INTERVAL - 1) == 0:
                             PyErr_CheckSignals()
                     node = None                 # gradients and node go before the task is counted down
                 if task.outstanding.fetch_sub(1) == 1 and not task.completed:
@@ -571,6 +577,9 @@ cdef int _evaluate_special(GraphTask task, Node node, Frame f) except -1:
         task.tracer(node.name(), node.seq, task.id, node.device_key(), start, perf_counter_ns(), held,
                     held - node.saved_bytes())
     return 0
+
+
+_rare_evaluate = _evaluate_special
 
 
 cdef void _thread_main(CReadyQueue* queue, PyObject* until, PyObject* frame, int milliseconds) noexcept nogil:
@@ -713,6 +722,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
                 task.queue.get().share()
         task.special = task.shared or task.tracer is not None
         task.ordered = _deterministic and (task.several_queues or task.own_queue)
+        task.careful = task.ordered or task.streams
         try:
             f = Frame.__new__(Frame)
             if len(roots) == 1:

@@ -52,6 +52,7 @@ cdef class GraphTask:
     cdef bint several_queues            # nodes of several queues deliver gradients
     cdef bint ordered                   # sums do not depend on the timing of threads (deterministic mode)
     cdef int workers                    # threads that may still join in the host work
+    cdef bint careful                   # ordered or with streams: gradients on their way may have to be kept apart
     cdef bint pruned                    # some gradient went to a node that nothing needs
     cdef bint own_queue                 # `queue` serves this run alone and is closed with it
     cdef object tracer                  # called with what each node did, or None
