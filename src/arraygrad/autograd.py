@@ -12,12 +12,26 @@ import warnings
 from collections.abc import Mapping
 
 from arraygrad import graph
-from arraygrad.engine.engine import execute
+from arraygrad.anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
 from arraygrad.engine.node import Edge
+from arraygrad.grad_mode import set_multithreading_enabled
 from arraygrad.graph import GradientEdge
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
-__all__ = ["GradientEdge", "backward", "grad", "graph"]
+__all__ = [
+    "GradientEdge",
+    "backward",
+    "detect_anomaly",
+    "grad",
+    "graph",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_checkpoint_valid",
+    "is_multithreading_enabled",
+    "set_detect_anomaly",
+    "set_multithreading_enabled",
+]
 
 # `from arraygrad.autograd.graph import ...` works as if this module were a package (as os does for os.path).
 sys.modules[f"{__name__}.graph"] = graph
@@ -417,8 +431,9 @@ def _warn_create_graph():
         _warned_create_graph = True
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. Use autograd.grad to create the graph, or set the .grad of the "
-            "parameters to None afterwards; the cycle is otherwise left to the garbage collector.",
+            "gradient, which keeps both and the graph between them in memory until the garbage collector next runs. "
+            "Use autograd.grad to create the graph, or set the .grad of the parameters to None after use, to have "
+            "them freed at once.",
             UserWarning,
             stacklevel=3,
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from arraygrad.engine.context import carry_context
 from arraygrad.engine.engine import current_graph_task_id, current_node, queue_callback, will_execute
 from arraygrad.engine.node import Node
 from arraygrad.tensor import AccumulateGrad, Tensor, backend_of, gradient_edge
@@ -16,6 +17,7 @@ __all__ = [
     "Drawing",
     "GradientEdge",
     "Node",
+    "carry_context",
     "current_graph_task_id",
     "current_node",
     "draw",

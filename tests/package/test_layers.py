@@ -16,7 +16,20 @@ NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
-ENGINE = {f"engine.{name}" for name in ("arrayops", "node", "input_buffer", "hooks", "graph_task", "engine")}
+ENGINE = {
+    f"engine.{name}"
+    for name in (
+        "arrayops",
+        "node",
+        "input_buffer",
+        "hooks",
+        "anomaly",
+        "graph_task",
+        "context",
+        "lifecycle",
+        "engine",
+    )
+}
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
@@ -25,6 +38,9 @@ MAY_IMPORT = {
     "engine.node": {"engine.arrayops"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
+    "engine.anomaly": {"engine.arrayops", "engine.node"},
+    "engine.lifecycle": set(),
+    "engine.context": {"engine.node", "engine.graph_task"},
     "engine.graph_task": {"engine.arrayops", "engine.node", "engine.input_buffer"},
     "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},

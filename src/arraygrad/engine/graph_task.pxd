@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport shared_ptr
 from arraygrad.engine.arrayops cimport ArrayOps
-from arraygrad.engine.node cimport Frame, Node
+from arraygrad.engine.node cimport Frame, Node, ThreadState
 from arraygrad.engine.input_buffer cimport InputBuffer
 
 cdef extern from "ready_queue.hpp" namespace "arraygrad" nogil:
@@ -46,6 +46,11 @@ cdef class GraphTask:
     cdef bint accumulate_grad
     cdef bint multithreading
     cdef bint zero_annihilates
+    cdef bint special                   # nodes run by way of _evaluate_special: device threads, anomaly mode
+    cdef bint checkpoint_valid          # this run and all that it is nested in are plain backward() calls
+    cdef int anomaly                    # bits of engine.anomaly: 1 on, 2 look for nan
+    cdef object context                 # the caller's contextvars.Context, where other threads run nodes; else None
+    cdef ThreadState modes              # the caller's modes, valid where context is not None
     cdef uint32_t owner                 # thread that waits for the result
     cdef shared_ptr[CReadyQueue] queue  # its CPU queue
     cdef dict captures                  # node -> list of (input number, index of the result)
@@ -59,6 +64,7 @@ cdef class GraphTask:
     cdef list captured
     cdef dict side                      # id(node) -> NodeState, for nodes stamped by another live run
     cdef list callbacks
+    cdef list notes                     # anomaly mode: what to warn of before the error is raised
     cdef readonly set nodes             # nodes in the graph, kept only when asked for
 
 
