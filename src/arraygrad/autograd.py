@@ -15,7 +15,7 @@ from arraygrad import graph
 from arraygrad.anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
 from arraygrad.engine.node import Edge
-from arraygrad.grad_mode import set_multithreading_enabled
+from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.graph import GradientEdge
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
@@ -386,7 +386,8 @@ def _check_gradient(i, meta, gradient, batched):
 def _engine_form(grads, create_graph):
     """Raw arrays for a plain run, Tensors for one that is recorded. The engine casts them to the roots' dtypes."""
     if create_graph:
-        return [g if g is None or isinstance(g, Tensor) else wrap_raw(g) for g in grads]
+        with inference_mode(False):  # what a run computes is ordinary, whatever the mode of its caller
+            return [g if g is None or isinstance(g, Tensor) else wrap_raw(g) for g in grads]
     return [_raw(g) for g in grads]
 
 

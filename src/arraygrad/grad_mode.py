@@ -1,4 +1,4 @@
-"""Modes of a thread: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`, `zero_annihilates`, multithreading.
+"""Modes of a thread: grad mode, `inference_mode`, `zero_annihilates`, and whether backward uses other threads.
 
 May import: engine, tensor. Each mode is one integer of the thread's state in the compiled core; what stands here is the
 `with` and the decorator form. The mode belongs to a thread: a new thread starts with recording on, and a

@@ -95,8 +95,8 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     cdef Extra e
     cdef TensorBase root
     if t.value.inference and not thread_state().inference:
-        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a copy "
-                           f"to get a normal tensor before doing inplace update. ({what}: write into t.copy())")
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+                           f"copy to get a normal tensor before doing inplace update. ({what}: write into t.copy())")
     if not thread_state().grad_mode:
         return 0
     if t.extra is not None:

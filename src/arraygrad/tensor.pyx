@@ -12,8 +12,8 @@ from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, leave_inference, mark_overwritten, join, new_tensor, registered, version_of,
-    wrap,
+    Backend, TensorBase, bump, find_backend, join, leave_inference, mark_overwritten, new_tensor, registered,
+    version_of, wrap,
 )
 
 from arraygrad.graph_ops import RetainGrad

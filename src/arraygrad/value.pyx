@@ -353,8 +353,8 @@ cdef int check_saved(Value v) except -1:
 cdef int leave_inference(TensorBase t) except -1:
     """Make a tensor that is asked to require grad an ordinary one, in the mode, so that no gradient is lost later."""
     if not thread_state().inference:
-        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; make a "
-                           "copy (t.copy()) outside of it")
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; make "
+                           "a copy (t.copy()) outside of it")
     t.value.inference = False
     return 0
 
