@@ -8,7 +8,15 @@ import importlib as _importlib
 from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
 from arraygrad._namespace import namespace
 from arraygrad._version import __version__
-from arraygrad.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled, zero_annihilates
+from arraygrad.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+    zero_annihilates,
+)
 from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
 
 _namespace.install()
@@ -36,7 +44,8 @@ _ELSEWHERE = {
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
 __all__ = [
-    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "is_grad_enabled", "linalg", "namespace",
+    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "inference_mode", "is_grad_enabled",
+    "is_inference_mode_enabled", "linalg", "namespace",
     "no_grad", "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)

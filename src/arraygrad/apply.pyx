@@ -7,12 +7,13 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport (
-    Node, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY, NODE_SAVES, NODE_ZERO_ABSORBS,
+    Node, inference_used, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY, NODE_SAVES, NODE_ZERO_ABSORBS,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, find_backend, join, need_extra, new_tensor, registered, wrap,
+    Backend, Extra, Storage, TensorBase, Value, check_saved, find_backend, join, need_extra, new_tensor, registered,
+    wrap,
 )
 
 
@@ -48,6 +49,8 @@ cdef int connect(OpNode node, TensorBase t) except -1:
 cdef inline object slot_of(object arg):
     """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
     if isinstance(arg, TensorBase):
+        if inference_used:
+            check_saved((<TensorBase>arg).value)
         return (<TensorBase>arg).value
     if type(arg) is list or type(arg) is tuple:
         for item in arg:
@@ -121,7 +124,7 @@ cdef object frozen(object arg):
 cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
     if isinstance(arg, TensorBase):
         keeps[0] = True
-        return (<TensorBase>arg).value
+        return slot_of(arg)
     return frozen(arg)
 
 
@@ -517,6 +520,7 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
     if not backend.mutable or not backend.shares_memory(out.value.raw, base.value.raw):
         return 0
     join(out.value, base.value)
+    out.value.inference = base.value.inference
     e = need_extra(out)
     e.parent = base
     e.seen = base.value.storage.history
@@ -528,7 +532,7 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
         e.view_op = op
         e.view_args = args[1:]
         if not thread_state().grad_mode:
-            e.forbidden = "no_grad"
+            e.forbidden = "inference" if thread_state().inference else "no_grad"
     return 0
 
 

@@ -13,14 +13,30 @@ import warnings
 from collections.abc import Mapping
 
 from arraygrad import graph
-from arraygrad.engine.engine import execute
+from arraygrad.anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic
 from arraygrad.engine.node import Edge
+from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.graph import GradientEdge
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
-__all__ = ["GradientEdge", "backward", "grad", "graph", "set_cpu_workers", "set_deterministic"]
+__all__ = [
+    "GradientEdge",
+    "backward",
+    "detect_anomaly",
+    "grad",
+    "graph",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_checkpoint_valid",
+    "is_multithreading_enabled",
+    "set_cpu_workers",
+    "set_detect_anomaly",
+    "set_deterministic",
+    "set_multithreading_enabled",
+]
 
 # `from arraygrad.autograd.graph import ...` works as if this module were a package (as os does for os.path).
 sys.modules[f"{__name__}.graph"] = graph
@@ -445,7 +461,8 @@ def _check_gradient(i, meta, gradient, batched):
 def _engine_form(grads, create_graph):
     """Raw arrays for a plain run, Tensors for one that is recorded. The engine casts them to the roots' dtypes."""
     if create_graph:
-        return [g if g is None or isinstance(g, Tensor) else wrap_raw(g) for g in grads]
+        with inference_mode(False):  # what a run computes is ordinary, whatever the mode of its caller
+            return [g if g is None or isinstance(g, Tensor) else wrap_raw(g) for g in grads]
     return [_raw(g) for g in grads]
 
 
@@ -490,8 +507,9 @@ def _warn_create_graph():
         _warned_create_graph = True
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. Use autograd.grad to create the graph, or set the .grad of the "
-            "parameters to None afterwards; the cycle is otherwise left to the garbage collector.",
+            "gradient, which keeps both and the graph between them in memory until the garbage collector next runs. "
+            "Use autograd.grad to create the graph, or set the .grad of the parameters to None after use, to have "
+            "them freed at once.",
             UserWarning,
             stacklevel=3,
         )

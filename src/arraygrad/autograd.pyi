@@ -3,9 +3,16 @@ import builtins
 from typing import Any
 
 from arraygrad import graph as graph
+from arraygrad.anomaly import detect_anomaly as detect_anomaly
+from arraygrad.anomaly import set_detect_anomaly as set_detect_anomaly
+from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from arraygrad.engine.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from arraygrad.engine.graph_task import is_checkpoint_valid as is_checkpoint_valid
+from arraygrad.engine.graph_task import is_multithreading_enabled as is_multithreading_enabled
+from arraygrad.grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from arraygrad.graph import GradientEdge as GradientEdge
 
-__all__ = ["GradientEdge", "backward", "grad", "graph"]
+__all__ = ["GradientEdge", "backward", "detect_anomaly", "grad", "graph", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_checkpoint_valid", "is_multithreading_enabled", "set_detect_anomaly", "set_multithreading_enabled"]
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Any = None) -> None: ...
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, allow_unused: Any = None, is_grads_batched: builtins.bool = False, materialize_grads: builtins.bool = False) -> Any: ...

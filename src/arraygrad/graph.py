@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from arraygrad._run_trace import NodeEvent, trace
+from arraygrad.engine.context import carry_context
 from arraygrad.engine.engine import current_graph_task_id, current_node, queue_callback, will_execute
 from arraygrad.engine.node import Node
 from arraygrad.tensor import AccumulateGrad, Tensor, backend_of, gradient_edge
@@ -18,6 +19,7 @@ __all__ = [
     "GradientEdge",
     "Node",
     "NodeEvent",
+    "carry_context",
     "current_graph_task_id",
     "current_node",
     "draw",

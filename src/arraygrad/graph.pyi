@@ -2,13 +2,14 @@
 import builtins
 from typing import Any, NamedTuple
 
+from arraygrad.engine.context import carry_context as carry_context
 from arraygrad.engine.graph_task import current_graph_task_id as current_graph_task_id
 from arraygrad.engine.graph_task import current_node as current_node
 from arraygrad.engine.graph_task import queue_callback as queue_callback
 from arraygrad.engine.graph_task import will_execute as will_execute
 from arraygrad.engine.node import Node as Node
 
-__all__ = ["Drawing", "GradientEdge", "Node", "current_graph_task_id", "current_node", "draw", "get_gradient_edge", "increment_version", "queue_callback", "summary", "will_execute"]
+__all__ = ["Drawing", "GradientEdge", "Node", "carry_context", "current_graph_task_id", "current_node", "draw", "get_gradient_edge", "increment_version", "queue_callback", "summary", "will_execute"]
 
 class Drawing:
     def __init__(self, source: Any) -> None: ...

@@ -94,6 +94,9 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     """Refuse an in-place write that has no right gradient, before anything is changed."""
     cdef Extra e
     cdef TensorBase root
+    if t.value.inference and not thread_state().inference:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+                           f"copy to get a normal tensor before doing inplace update. ({what}: write into t.copy())")
     if not thread_state().grad_mode:
         return 0
     if t.extra is not None:
@@ -108,6 +111,10 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
             if e.forbidden == "no_grad":
                 raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode "
                                    f"enabled. ({what}: make the view with grad mode on, or write under no_grad)")
+            if e.forbidden == "inference":
+                raise RuntimeError("A view was created in inference mode and is being modified inplace in normal mode. "
+                                   f"({what}: make the view and write into it both inside inference_mode, or both "
+                                   "outside)")
             raise RuntimeError(e.forbidden)
         root = e.parent
     if root is not t and root.tracked and root.grad_fn_ is None:

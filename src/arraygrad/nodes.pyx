@@ -1,7 +1,9 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
 # May import: engine.*, op, value.
 import contextlib
+import os
 import threading
+import weakref
 
 cimport cython
 from cpython.object cimport PyObject
@@ -472,12 +474,25 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
     return 0
 
 
+_leaf_locks = weakref.WeakSet()         # for a forked child: a thread that it does not have may hold one
+
+
+def _after_fork_in_child():
+    for lock in list(_leaf_locks):
+        lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
 cdef object leaf_lock(TensorBase leaf):
     # One lock per leaf, whichever AccumulateGrad node it has at the moment.
     cdef Extra e = need_extra(leaf)
     cdef object lock
     if e.lock is None:
         lock = threading.RLock()        # a finaliser that runs backward may come back here
+        _leaf_locks.add(lock)
         # Making it runs Python code, which may have let another thread in: the first lock counts, for everybody.
         with cython.critical_section(e):
             if e.lock is None:

@@ -12,7 +12,8 @@ from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, mark_overwritten, join, new_tensor, registered, version_of, wrap,
+    Backend, TensorBase, bump, find_backend, join, leave_inference, mark_overwritten, new_tensor, registered,
+    version_of, wrap,
 )
 
 from arraygrad.graph_ops import RetainGrad
@@ -27,7 +28,7 @@ import arraygrad.value as _value
 # Python code imports these from here; some are C types and functions to the compiled code above.
 for _module, _names in (
     (_apply, ("apply_op",)),
-    (_node, ("is_grad_enabled", "set_grad_mode")),
+    (_node, ("is_grad_enabled", "is_inference_mode_enabled", "set_grad_mode", "switch_inference")),
     (_nodes, ("AccumulateGrad", "OpNode")),
     (_value, ("Backend", "Value", "backend_of", "register_backend", "set_backend_finder", "set_backend_namespaces",
               "set_saved_mutation")),
@@ -274,6 +275,7 @@ cdef class Tensor(TensorBase):
         """A Tensor over the same memory, not attached to the graph."""
         cdef TensorBase t = new_tensor(self.value.raw, self.value.meta)
         join(t.value, self.value)
+        t.value.inference = self.value.inference
         return t
 
     def detach_(self):
@@ -624,6 +626,8 @@ def set_backward(function):
 cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
     if mode and not t.value.meta.is_floating:
         raise RuntimeError(f"{text}, but got dtype {t.value.meta.dtype}")
+    if mode and t.value.inference:
+        leave_inference(t)
     if t.grad_fn is not None:
         if mode:
             return 0

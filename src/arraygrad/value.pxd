@@ -22,6 +22,7 @@ cdef class Value:
     cdef Storage storage            # None until the memory is shared with another Value
     cdef long version               # used while storage is None
     cdef bint overwritten           # its memory was written after a node saved it ("error" mode)
+    cdef bint inference             # made in inference mode: never saved, written in that mode only
     cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL
 
 
@@ -86,3 +87,5 @@ cdef long version_of(Value v)
 cdef int before_write(TensorBase t) except -1
 cdef int bump(TensorBase t) except -1
 cdef int mark_overwritten(TensorBase t) except -1
+cdef int check_saved(Value v) except -1
+cdef int leave_inference(TensorBase t) except -1

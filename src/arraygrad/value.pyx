@@ -6,6 +6,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
+from arraygrad.engine.node cimport inference_used, thread_state
 from arraygrad.op cimport Op
 
 cdef extern from "Python.h":
@@ -228,6 +229,8 @@ cdef inline Value new_value(object raw, GradMeta meta):
     cdef Value v = Value.__new__(Value)
     v.raw = raw
     v.meta = meta
+    if inference_used:
+        v.inference = thread_state().inference != 0
     return v
 
 
@@ -284,6 +287,7 @@ cdef int protect(Value v, object written, Py_ssize_t held) except -1:
         t = <TensorBase>v.tensor
         fresh = new_value(v.raw, v.meta)
         fresh.version = v.version
+        fresh.inference = v.inference
         if v.storage is not None or not _copy_saved:
             join(fresh, v)
         fresh.tensor = v.tensor
@@ -334,6 +338,30 @@ cdef int bump(TensorBase t) except -1:
     else:
         t.value.storage.version += 1
     return 0
+
+
+cdef int check_saved(Value v) except -1:
+    """Refuse to keep an inference tensor's array in a graph."""
+    if v.inference:
+        raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+                           "inference mode in computation tracked by autograd. To work around this, you can make a "
+                           "copy (t.copy()) to get a normal tensor and use it in autograd, or use arraygrad.no_grad() "
+                           "instead of arraygrad.inference_mode().")
+    return 0
+
+
+cdef int leave_inference(TensorBase t) except -1:
+    """Make a tensor that is asked to require grad an ordinary one, in the mode, so that no gradient is lost later."""
+    if not thread_state().inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; make "
+                           "a copy (t.copy()) outside of it")
+    t.value.inference = False
+    return 0
+
+
+def is_inference(TensorBase t):
+    """Whether a Tensor was made in inference mode."""
+    return bool(t.value.inference)
 
 
 def set_saved_mutation(str mode):
@@ -414,6 +442,7 @@ cdef Value replaced(TensorBase t, object raw):
     """A new Value in place of the Tensor's, for a backend whose arrays can't be written."""
     cdef Value v = new_value(raw, (<Backend>t.value.meta.ops).meta_like(raw, t.value.meta, None))
     v.version = version_of(t.value)
+    v.inference = t.value.inference
     t.value.tensor = NULL
     v.tensor = <void*>t
     return v

@@ -18,7 +18,19 @@ ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", 
 
 ENGINE = {
     f"engine.{name}"
-    for name in ("arrayops", "node", "input_buffer", "hooks", "graph_task", "streams", "pool", "engine")
+    for name in (
+        "arrayops",
+        "node",
+        "input_buffer",
+        "hooks",
+        "anomaly",
+        "graph_task",
+        "context",
+        "streams",
+        "pool",
+        "lifecycle",
+        "engine",
+    )
 }
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
@@ -28,6 +40,9 @@ MAY_IMPORT = {
     "engine.node": {"engine.arrayops"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
+    "engine.anomaly": {"engine.arrayops", "engine.node"},
+    "engine.lifecycle": set(),
+    "engine.context": {"engine.node", "engine.graph_task"},
     "engine.graph_task": {"engine.arrayops", "engine.node", "engine.input_buffer"},
     "engine.streams": {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.graph_task"},
     "engine.pool": set(),

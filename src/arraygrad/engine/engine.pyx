@@ -1,7 +1,5 @@
 # One execution of the graph: ready queues, graph tasks, the loop that drives them, device threads.
 # May import: every other room of engine. Knows no array and no operation.
-import atexit
-import os
 import sys
 import threading
 from time import perf_counter_ns
@@ -22,16 +20,19 @@ from arraygrad.engine.graph_task cimport (
     CReadyQueue, DEPTH_EMPTY, DEPTH_SHUTDOWN, GraphTask, NodeState, NodeTask, begin_run, compute_dependencies, end_run,
     free_pruned, init_to_execute, local_queue, run_flags, set_run_flags, side_state, sweep,
 )
+from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, anomaly_flags, check_nan, describe_failure, issue_notes
+from arraygrad.engine.context cimport enter_context, leave_context, take_context
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
 from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, note_leaf, survey
 
 import arraygrad.engine.graph_task as _graph_task
+from arraygrad.engine.lifecycle import devices, devices_lock, on_fork, thread_name
 from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.pool import Pool
 from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
     ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
-    set_multithreading, will_execute,  # no-cython-lint
+    is_checkpoint_valid, is_multithreading_enabled, set_multithreading, will_execute,  # no-cython-lint
 )
 
 globals()["GraphTask"] = _graph_task.GraphTask      # a C type above; Python code imports it from here too
@@ -41,8 +42,6 @@ cdef enum:
     SIGNAL_INTERVAL = 8                         # a power of two
     # A waiting thread wakes up this often to let Ctrl-C through.
     WAIT_MILLISECONDS = 20
-    # Seconds to wait at exit for device threads that still compute (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT's default).
-    SHUTDOWN_SECONDS = 10
     # A nested backward goes on in another thread when this many stand on the stack of one (PyTorch's MAX_DEPTH),
     # when they have used so many bytes of it, or half of the frames that Python permits.
     NESTED_RUNS = 60
@@ -58,8 +57,8 @@ cdef object _tracer = None             # set_tracer
 cdef object _commit = None             # set_commit
 cdef object _AFTER_ALL = 1 << 64
 cdef ArrayOps _graph_ops = None        # operations on recorded gradients, registered by the tensor module
-cdef object _devices_lock = threading.Lock()
-cdef dict _devices = {}                # device key -> DeviceThread; changed under _devices_lock
+cdef dict _devices = devices            # device key -> DeviceThread; changed under devices_lock()
+cdef set _shared_runs = set()          # the runs in progress that use device threads, for a forked child
 
 
 def set_graph_ops(ArrayOps ops):
@@ -141,7 +140,6 @@ cdef int _wake(GraphTask task) except -1:
 
 
 # The run
-
 cdef str _invalid(Node node, Py_ssize_t i, object error):
     return f"Function {node.name()} returned an invalid gradient at index {i} - {error}"
 
@@ -340,6 +338,10 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         if task.streams:
             note_leaf(task, f)
         return _clear(f)
+    if task.anomaly & ANOMALY_CHECK_NAN:
+        _check_outs(task, node, f)
+        check_nan(task.graph_ops, node, f)
+        f.out_owned = 0
     for i in range(node.n_edges):
         child = node.edge_node(i)
         if i == 0:
@@ -424,6 +426,9 @@ cdef int _finish(GraphTask task) except -1:
             join_caller(task)
         except BaseException as error:
             _fail(task, error)
+    cdef ThreadState before
+    cdef object entered = None
+    ts.node = NULL                      # it ran, and may be gone
     if not task.has_error:
         if task.pending.load() != 0:
             _fail(task, RuntimeError("could not compute gradients for some functions"))
@@ -431,6 +436,8 @@ cdef int _finish(GraphTask task) except -1:
             ts.grad_mode = task.create_graph
             ts.task = <void*>task
             ts.task_id = task.id
+            if task.context is not None and ts.thread_id != task.owner:
+                entered = enter_context(task, ts, &before)
             try:
                 if task.streams:
                     tokens = enter_caller(task)
@@ -444,6 +451,8 @@ cdef int _finish(GraphTask task) except -1:
             finally:
                 if tokens is not None:
                     leave_caller(tokens)
+                if entered is not None:
+                    leave_context(entered, ts, &before)
                 ts.grad_mode = grad_mode
                 ts.task = outer
                 ts.task_id = outer_id
@@ -538,6 +547,26 @@ cdef int _clear(Frame f) except -1:
     return 0
 
 
+cdef int _evaluate_special(GraphTask task, Node node, Frame f) except -1:
+    """As _evaluate, within the caller's context if this is another thread; errors explained (anomaly mode); traced."""
+    cdef ThreadState* ts = thread_state()
+    cdef ThreadState before
+    cdef object entered = None
+    if task.context is not None and ts.thread_id != task.owner:
+        entered = enter_context(task, ts, &before)
+    try:
+        if task.tracer is not None:
+            return _evaluate_traced(task, node, f)
+        return _evaluate_on_device(task, node, f)
+    except BaseException:
+        if task.anomaly and not task.has_error:
+            task.notes = describe_failure(node)
+        raise
+    finally:
+        if entered is not None:
+            leave_context(entered, ts, &before)
+
+
 cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
     """As _evaluate, with the node's device and forward stream made current around it."""
     cdef object key = node.device_key()
@@ -564,11 +593,9 @@ cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
     return 0
 
 
-cdef int _evaluate_special(GraphTask task, Node node, Frame f) except -1:
-    """Evaluate a node of a run that has devices or is traced."""
+cdef int _evaluate_traced(GraphTask task, Node node, Frame f) except -1:
+    """As _evaluate_on_device, and the tracer is told of it."""
     cdef Py_ssize_t held
-    if task.tracer is None:
-        return _evaluate_on_device(task, node, f)
     held = node.saved_bytes()
     start = perf_counter_ns()
     try:
@@ -629,7 +656,6 @@ cdef int _waiting(object until) noexcept:
 
 cdef class GraphRoot(Node):
     """The start of a run with several roots: its next edges are the roots, its result the given gradients."""
-
     cpdef str name(self):
         return "GraphRoot"
 
@@ -659,6 +685,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     cdef uint32_t min_topo = 0
     cdef Py_ssize_t i
     cdef Frame f
+    cdef int inference = ts.inference
     if len(roots) != len(grads):
         raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
     if not roots:
@@ -678,6 +705,8 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     task.zero_annihilates = ts.zero_annihilates
     task.graph_ops = graph_ops
     task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
+    task.checkpoint_valid = not inputs and is_checkpoint_valid()
+    task.anomaly = anomaly_flags()
     task.owner = _thread_id(ts)
     task.tracer = _tracer
     if atomic_updates:
@@ -707,6 +736,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             if edge.node.topo < min_topo:
                 min_topo = edge.node.topo
     task.id = begin_run()
+    ts.inference = 0                    # gradients are ordinary values
     try:
         compute_dependencies(task, root, min_topo)
         if inputs:
@@ -719,8 +749,10 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             survey(task, root)
             if task.multithreading:
                 _start_devices(task)
+                take_context(task, ts)
+                _shared_runs.add(task)
                 task.queue.get().share()
-        task.special = task.shared or task.tracer is not None
+        task.special = task.shared or task.anomaly or task.tracer is not None
         task.ordered = _deterministic and (task.several_queues or task.own_queue)
         task.careful = task.ordered or task.streams
         try:
@@ -742,9 +774,11 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
         finally:
             if task.shared and task.multithreading:
                 task.queue.get().unshare()
+                _shared_runs.discard(task)
         if task.pruned and not keep_graph and not task.has_error:
             free_pruned(task, root)
     finally:
+        ts.inference = inference
         end_run(task.id)
         if not task.completed or task.has_error:
             task.completed = True
@@ -752,6 +786,8 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     if task.has_error:
         error = task.error
         task.error = None
+        if task.notes is not None:
+            issue_notes(task.notes, error)
         task.captured = None
         task.callbacks = None
         try:
@@ -905,7 +941,6 @@ def helper_threads():
 
 
 # Device threads
-
 cdef class DeviceThread:
     """A daemon thread that runs the nodes of one device."""
     cdef shared_ptr[CReadyQueue] queue
@@ -918,7 +953,7 @@ cdef class DeviceThread:
         self.queue = make_shared[CReadyQueue]()
         self.queue.get().share()
         self.started = threading.Event()
-        self.thread = threading.Thread(target=self.main, name=f"arraygrad_autograd_{_key_text(key)}", daemon=True)
+        self.thread = threading.Thread(target=self.main, name=thread_name(key), daemon=True)
 
     def main(self):
         cdef ThreadState* ts = thread_state()
@@ -946,19 +981,11 @@ cdef class DeviceThread:
         self.queue.get().push(t)
 
 
-def _key_text(key):
-    return "_".join(str(part) for part in key) if isinstance(key, tuple) else str(key)
-
-
 cdef int _start_devices(GraphTask task) except -1:
     """Start a thread for each device of the graph that has none yet."""
-    if _pid != os.getpid() and _devices:
-        raise RuntimeError("Unable to handle autograd's threading in combination with fork-based multiprocessing. "
-                           "Start the processes with the 'spawn' method, or fork before the first backward() on a "
-                           "device.")
     for key in task.devices:
         if key not in _devices:
-            with _devices_lock:
+            with devices_lock():
                 if key not in _devices:
                     worker = DeviceThread(key)
                     worker.start()
@@ -966,20 +993,28 @@ cdef int _start_devices(GraphTask task) except -1:
     return 0
 
 
-_pid = os.getpid()
-
-
 def device_threads():
     """The engine's device threads: a dict from device key to threading.Thread."""
     return {key: worker.thread for key, worker in _devices.items()}
 
 
-@atexit.register
-def _stop_devices():
-    for worker in list(_devices.values()):
-        worker.stop()
-    for worker in list(_devices.values()):
-        worker.thread.join(SHUTDOWN_SECONDS)
+def _renew_after_fork():
+    """In a forked child: a fresh queue for this thread, an end to runs that wait for lost threads; returns the old."""
+    cdef shared_ptr[CReadyQueue] queue = make_shared[CReadyQueue]()
+    cdef DeviceThread old = DeviceThread.__new__(DeviceThread)
+    cdef GraphTask task
+    local_queue().swap(queue)
+    old.queue = queue
+    left = [old, *_shared_runs]
+    for task in _shared_runs:
+        _fail(task, RuntimeError("the process was forked in the middle of this backward, whose device threads did not "
+                                 "come along: call backward() in the child, or fork outside of it"))
+        task.completed = True
+    _shared_runs.clear()
+    return left
+
+
+on_fork.append(_renew_after_fork)
 
 
 # Python's view

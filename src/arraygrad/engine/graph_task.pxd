@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport shared_ptr
 from arraygrad.engine.arrayops cimport ArrayOps
-from arraygrad.engine.node cimport Frame, Node
+from arraygrad.engine.node cimport Frame, Node, ThreadState
 from arraygrad.engine.input_buffer cimport InputBuffer
 
 cdef extern from "ready_queue.hpp" namespace "arraygrad" nogil:
@@ -47,7 +47,6 @@ cdef class GraphTask:
     cdef bint accumulate_grad
     cdef bint multithreading
     cdef bint zero_annihilates
-    cdef bint special                   # shared or traced: nodes are evaluated with something around them
     cdef bint streams                   # some node has a stream
     cdef bint several_queues            # nodes of several queues deliver gradients
     cdef bint ordered                   # sums do not depend on the timing of threads (deterministic mode)
@@ -57,6 +56,11 @@ cdef class GraphTask:
     cdef bint own_queue                 # `queue` serves this run alone and is closed with it
     cdef object tracer                  # called with what each node did, or None
     cdef dict devices                   # device key -> (runtime, the caller's stream), where shared
+    cdef bint special                   # nodes run by way of _evaluate_special: device threads, anomaly mode, trace
+    cdef bint checkpoint_valid          # this run and all that it is nested in are plain backward() calls
+    cdef int anomaly                    # bits of engine.anomaly: 1 on, 2 look for nan
+    cdef object context                 # the caller's contextvars.Context, where other threads run nodes; else None
+    cdef ThreadState modes              # the caller's modes, valid where context is not None
     cdef uint32_t owner                 # thread that waits for the result
     cdef shared_ptr[CReadyQueue] queue  # its CPU queue
     cdef dict captures                  # node -> list of (input number, index of the result)
@@ -73,6 +77,7 @@ cdef class GraphTask:
     cdef list deferred                  # (accumulator, gradient, owned) of an atomic run
     cdef dict leaf_streams              # (device key, id) -> (runtime, stream) on which the run ended somewhere
     cdef list kept                      # (runtime, producer, consumer, array): see Note [Streams]
+    cdef list notes                     # anomaly mode: what to warn of before the error is raised
     cdef readonly set nodes             # nodes in the graph, kept only when asked for
 
 

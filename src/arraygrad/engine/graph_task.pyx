@@ -376,6 +376,17 @@ def will_execute(Node node):
     return bool(run_flags(task, node) & RUN_NEEDED)
 
 
+def is_checkpoint_valid():
+    """Whether every backward that this code is called from is a plain backward(), without `inputs`; True outside."""
+    cdef ThreadState* ts = thread_state()
+    return ts.task == NULL or (<GraphTask>ts.task).checkpoint_valid
+
+
+def is_multithreading_enabled():
+    """Whether this thread's backward calls use device threads."""
+    return thread_state().multithreading != 0
+
+
 def set_multithreading(bint mode):
     """Whether this thread's backward calls use device threads; returns the previous setting."""
     cdef ThreadState* ts = thread_state()

@@ -14,10 +14,18 @@ cdef extern from "tls.hpp" namespace "arraygrad":
         void* task                      # its graph task (borrowed), NULL outside
         int zero_annihilates
         int multithreading
-        int inference
+        int inference                   # bit 0: inference mode; bit 1: grad mode was switched on within it
         const void* stack_base          # an address in the frame of the outermost execute() on this thread
 
 cdef ThreadState* thread_state() noexcept nogil
+
+# Whether any thread ever was in inference mode: until then no new value has to ask. Never set back.
+cdef int inference_used
+
+# Anomaly mode (engine.anomaly): `note` is called with every new node while some context has the mode on.
+cdef void set_node_watcher(int (*note)(Node) except -1) noexcept
+cdef void count_anomaly_modes(long change) noexcept
+cdef bint anomaly_in_use() noexcept nogil
 
 cdef enum:
     SEQ_LAST = 0                        # see node.pyx: accumulators use UINT64_MAX

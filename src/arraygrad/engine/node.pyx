@@ -24,6 +24,8 @@ cdef extern from *:
 cdef atomic[uint64_t] _sequence
 cdef atomic[uint32_t] _threads
 cdef atomic[int64_t] _live_nodes
+cdef atomic[int64_t] _anomaly_modes     # anomaly modes alive in the contexts of this process
+cdef int (*_note_node)(Node) except -1
 
 
 cdef ThreadState* thread_state() noexcept nogil:
@@ -79,16 +81,60 @@ def is_debug_build():
     return bool(AG_DEBUG)
 
 
+cdef void set_node_watcher(int (*note)(Node) except -1) noexcept:
+    global _note_node
+    _note_node = note
+
+
+cdef void count_anomaly_modes(long change) noexcept:
+    _anomaly_modes.fetch_add(change)
+
+
+cdef bint anomaly_in_use() noexcept nogil:
+    return _anomaly_modes.load() != 0
+
+
 def is_grad_enabled():
-    """Whether operations on this thread are recorded."""
-    return thread_state().grad_mode != 0
+    """Whether grad mode is on for this thread: operations are recorded (never in inference mode)."""
+    cdef ThreadState* ts = thread_state()
+    return ts.grad_mode != 0 or (ts.inference & 2) != 0
 
 
 def set_grad_mode(bint mode):
     """Record operations on this thread or not; returns the previous setting."""
     cdef ThreadState* ts = thread_state()
+    if ts.inference:                    # nothing is recorded, but the setting is there to be read
+        previous = (ts.inference & 2) != 0
+        ts.inference = 1 | mode << 1
+        return previous
     previous = ts.grad_mode != 0
     ts.grad_mode = mode
+    return previous
+
+
+def is_inference_mode_enabled():
+    """Whether this thread is in inference mode."""
+    return thread_state().inference != 0
+
+
+def switch_inference(int state):
+    """Enter (1) or leave (0) inference mode on this thread, or restore what an earlier call returned.
+
+    Grad mode goes with it: off inside, on outside, as in PyTorch.
+    """
+    global inference_used
+    cdef ThreadState* ts = thread_state()
+    cdef int previous = 4 | ts.grad_mode | ts.inference << 3
+    if state == 1:
+        inference_used = 1
+        ts.grad_mode = 0
+        ts.inference = 1
+    elif state == 0:
+        ts.grad_mode = 1
+        ts.inference = 0
+    else:
+        ts.grad_mode = state & 1
+        ts.inference = state >> 3
     return previous
 
 
@@ -234,6 +280,8 @@ cdef class Node:
         self.seq = next_sequence_nr()
         self.thread_id = _this_thread()
         self.n_inputs = 1
+        if _anomaly_modes.load() != 0:
+            _note_node(self)
         if AG_DEBUG:
             _live_nodes.fetch_add(1)
 
@@ -266,7 +314,7 @@ cdef class Node:
 
     @property
     def metadata(self):
-        """A dict of the user's own, kept with the node."""
+        """A dict of the user's own, kept with the node. Anomaly mode keeps "traceback_" and "parent_" here."""
         cdef NodeHooks hooks = self.need_hooks()
         if hooks.metadata is None:
             hooks.metadata = {}

@@ -15,7 +15,7 @@ struct ThreadState {
     void* task = nullptr;
     int zero_annihilates = 0;
     int multithreading = 1;
-    int inference = 0;
+    int inference = 0;              // bit 0: inference mode; bit 1: grad mode was switched on within it
     const void* stack_base = nullptr;   // an address in the frame of the outermost execute() on this thread
 };
 
