@@ -313,7 +313,7 @@ def test_AN3_nothing_is_said_outside_of_the_mode():
     assert texts == []
 
 
-def test_AN3_metadata_holds_the_traceback(anomaly):
+def test_ND10_in_the_mode_a_node_keeps_where_it_was_recorded(anomaly):
     y = leaf([1.0]) * 2.0
     stack = y.grad_fn.metadata["traceback_"]
     assert isinstance(stack, traceback.StackSummary)
