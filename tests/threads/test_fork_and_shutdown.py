@@ -1,4 +1,4 @@
-"""fork before, between and during runs (FK1, FK2, WK7); the end of the interpreter with idle and busy threads (SD1-SD3).
+"""fork before, between and during runs (FK1, FK2, WK7); the interpreter's end with idle and busy threads (SD1-SD3).
 
 Every test is a process of its own with a time limit: what would go wrong is a hang, an abort or a message at exit.
 """

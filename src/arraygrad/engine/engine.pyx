@@ -705,7 +705,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     task.zero_annihilates = ts.zero_annihilates
     task.graph_ops = graph_ops
     task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
-    task.checkpoint_valid = not inputs and is_checkpoint_valid()
+    task.checkpoint_valid = not inputs and (ts.task == NULL or (<GraphTask>ts.task).checkpoint_valid)
     task.anomaly = anomaly_flags()
     task.owner = _thread_id(ts)
     task.tracer = _tracer

@@ -9,13 +9,17 @@ import atexit
 import os
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 __all__ = ["devices", "devices_lock", "on_fork", "shutdown_seconds", "stop_devices", "thread_name"]
 
-devices = {}  # device key -> DeviceThread; changed under devices_lock()
-on_fork = []  # called in a forked child, after the table was emptied; what they return is never destroyed
+devices: dict[Any, Any] = {}  # device key -> DeviceThread; changed under devices_lock()
+on_fork: list[
+    Callable[[], list[Any]]
+] = []  # called in a forked child, after the table was emptied; what they return is never destroyed
 _lock = threading.Lock()
-_left_behind = []  # what a fork made unusable but must not be destroyed
+_left_behind: list[Any] = []  # what a fork made unusable but must not be destroyed
 
 
 def devices_lock():
