@@ -1,8 +1,8 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: engine, tensor, graph. Everything about the arguments is checked before anything runs or changes: a call
-that raises here has left every `.grad` and every graph as it was. What only the run itself can show (an input that was
-not used, an error in a rule) is raised after it.
+May import: engine, tensor, graph, custom_function. Everything about the arguments is checked before anything runs or
+changes: a call that raises here has left every `.grad` and every graph as it was. What only the run itself can show (an
+input that was not used, an error in a rule) is raised after it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import warnings
 from collections.abc import Mapping
 
 from arraygrad import graph
+from arraygrad.custom_function import Function, once_differentiable
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import Edge
 from arraygrad.graph import GradientEdge
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
-__all__ = ["GradientEdge", "backward", "grad", "graph"]
+__all__ = ["Function", "GradientEdge", "backward", "grad", "graph", "once_differentiable"]
 
 # `from arraygrad.autograd.graph import ...` works as if this module were a package (as os does for os.path).
 sys.modules[f"{__name__}.graph"] = graph

@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport (
-    Edge, Frame, Node, ThreadState, thread_state,
+    Edge, Frame, Node, ThreadState, set_saved_hooks, thread_state,
     NODE_REALIFY, NODE_SAVES,
     RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED,
 )
@@ -344,6 +344,7 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
     """
     cdef ThreadState* ts = thread_state()
     cdef ThreadState before = ts[0]
+    cdef object hooks_before = None if ts.saved_hooks == NULL else <object>ts.saved_hooks
     cdef NodeTask t
     cdef GraphTask task = until
     cdef Node node = None
@@ -375,6 +376,8 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                     if not task.has_error and not task.completed:
                         ts.grad_mode = task.create_graph
                         ts.zero_annihilates = task.zero_annihilates
+                        if ts.saved_hooks != NULL or task.saved_hooks is not None:
+                            set_saved_hooks(ts, task.saved_hooks)
                         ts.task = <void*>task
                         ts.task_id = task.id
                         ts.node = <void*>node
@@ -402,6 +405,8 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
             break
     ts.grad_mode = before.grad_mode
     ts.zero_annihilates = before.zero_annihilates
+    if ts.saved_hooks != NULL or hooks_before is not None:
+        set_saved_hooks(ts, hooks_before)
     ts.task = before.task
     ts.task_id = before.task_id
     ts.node = before.node
@@ -530,6 +535,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     task.accumulate_grad = accumulate_grad
     task.multithreading = ts.multithreading
     task.zero_annihilates = ts.zero_annihilates
+    task.saved_hooks = None if ts.saved_hooks == NULL else <object>ts.saved_hooks
     task.graph_ops = graph_ops
     task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
     task.owner = _thread_id(ts)

@@ -46,6 +46,7 @@ cdef class GraphTask:
     cdef bint accumulate_grad
     cdef bint multithreading
     cdef bint zero_annihilates
+    cdef object saved_hooks             # the caller's saved-tensor hooks (GM4), None: none
     cdef uint32_t owner                 # thread that waits for the result
     cdef shared_ptr[CReadyQueue] queue  # its CPU queue
     cdef dict captures                  # node -> list of (input number, index of the result)

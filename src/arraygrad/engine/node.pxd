@@ -15,7 +15,10 @@ cdef extern from "tls.hpp" namespace "arraygrad":
         int zero_annihilates
         int multithreading
         int inference
+        void* saved_hooks               # top of the stack of saved-tensor hooks (owned), NULL: none
+        void* op_hooks                  # hooks around operations (owned), NULL: none
 
+cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1
 cdef ThreadState* thread_state() noexcept nogil
 
 cdef enum:
@@ -31,6 +34,7 @@ cdef enum NodeFlag:
     NODE_PYTHON = 32                    # apply is user code (error texts differ)
     NODE_ACCUMULATE = 64
     NODE_ZERO_ABSORBS = 128             # recorded under zero_annihilates: a zero gradient stays zero
+    NODE_PACKED = 256                   # saved values went through a pack hook
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:

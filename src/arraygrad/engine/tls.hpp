@@ -16,6 +16,8 @@ struct ThreadState {
     int zero_annihilates = 0;
     int multithreading = 1;
     int inference = 0;
+    void* saved_hooks = nullptr;   // top of the stack of saved-tensor hooks (owned), see saved.pyx
+    void* op_hooks = nullptr;      // the hooks around operations (owned), see apply.pyx
 };
 
 }  // namespace arraygrad
