@@ -82,7 +82,7 @@ class _Checkpoint:
             values = self.compute()
             if run != -1:
                 self.runs[run] = values
-        return values.pop(place.number)
+        return values.pop(place.number).again()
 
     def compute(self):
         """Call the function again; returns {number: value} for all place holders that are alive."""
@@ -102,7 +102,7 @@ class _Checkpoint:
                         f"shape {t.shape} and dtype {t.dtype} now"
                     )
                 if self.places[number]() is not None:
-                    values[number] = t
+                    values[number] = SavedInput(t, hooks=False)  # the function may write its memory afterwards
             if self.early_stop and count == total:
                 raise _Enough
             return t
@@ -148,7 +148,7 @@ def _input(leaf):
 def _again(kept):
     """The argument for another call."""
     if isinstance(kept, SavedInput):
-        return kept.leaf()
+        return kept.again()
     if isinstance(kept, numpy.random.Generator):
         return copy.deepcopy(kept)
     return kept

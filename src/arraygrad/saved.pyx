@@ -1,6 +1,6 @@
 # Saved-tensor hooks: what is done to a value when a node saves it, and when its rule asks for it back.
 # May import: engine.*, op, value.
-from arraygrad.engine.node cimport ThreadState, set_saved_hooks, thread_state
+from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
 from arraygrad.value cimport Backend, TensorBase, Value, find_backend, join, new_tensor, registered, version_of, wrap
 
 
@@ -114,7 +114,7 @@ cdef Packed pack_value(Value v):
         data = pair.pack(t)
     finally:
         ts.grad_mode = grad_mode
-    if version_of(v) != version:
+    if version_of(t.value) != version:
         raise RuntimeError("A saved tensor pack hook is modifying its input in place. The tensor that a pack hook is "
                            "given shares memory with the program's own; work on a copy of it.")
     p.unpack = pair.unpack
@@ -153,21 +153,33 @@ cdef Value packed_value(Packed p):
     return wrap(data, find_backend(data)).value
 
 
+cdef class InputNode(Node):
+    """Where the graph of a second call ends: gives its Tensor a history, so that it may be written in place."""
+
+    cdef int apply(self, Frame f) except -1:
+        return 0
+
+
+share_deallocation(InputNode)
+
+
 cdef class SavedInput:
-    """SavedInput(t)
+    """SavedInput(t, hooks=True)
 --
 
-    A Tensor kept as a node would keep it, through the thread's hooks: `leaf()` gives a new leaf with its value.
+    A Tensor kept as a node would keep it, through the thread's hooks or not: `again()` gives a new one with its value.
     """
     cdef object slot
     cdef bint tracked
+    cdef bint is_leaf
 
-    def __init__(self, TensorBase t):
-        self.slot = pack_value(t.value) if packing() else t.value
+    def __init__(self, TensorBase t, bint hooks=True):
+        self.slot = pack_value(t.value) if hooks and packing() else t.value
         self.tracked = t.requires_grad
+        self.is_leaf = t.is_leaf
 
-    def leaf(self):
-        """A new leaf that shows the value, and requires grad if the Tensor did.
+    def again(self):
+        """A new Tensor that shows the value; it requires grad, and is no leaf, if the Tensor did and was none.
 
         Raises RuntimeError if the value was overwritten and no copy was kept.
         """
@@ -184,4 +196,7 @@ cdef class SavedInput:
         t = new_tensor(v.raw, v.meta)
         join(t.value, v)                # so that f may write it in place and the kept value stays
         t.tracked = self.tracked
+        if self.tracked and not self.is_leaf:
+            t.grad_fn_ = InputNode.__new__(InputNode)
+            t.grad_fn_.meta = v.meta
         return t
