@@ -3,9 +3,11 @@ import builtins
 from typing import Any
 
 from arraygrad import graph as graph
+from arraygrad.custom_function import Function as Function
+from arraygrad.custom_function import once_differentiable as once_differentiable
 from arraygrad.graph import GradientEdge as GradientEdge
 
-__all__ = ["GradientEdge", "backward", "grad", "graph"]
+__all__ = ["Function", "GradientEdge", "backward", "grad", "graph", "once_differentiable"]
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Any = None) -> None: ...
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, allow_unused: Any = None, is_grads_batched: builtins.bool = False, materialize_grads: builtins.bool = False) -> Any: ...

@@ -212,7 +212,7 @@ def test_FN2_keyword_only_arguments_are_passed():
 
 
 def test_FN2_wrong_arguments_name_the_function():
-    with pytest.raises(TypeError, match="Scale.apply: got an unexpected keyword argument 'z'"):
+    with pytest.raises(TypeError, match=r"Scale\.apply: got an unexpected keyword argument 'z'"):
         Scale.apply(leaf([1.0]), z=1)
 
 
@@ -285,7 +285,7 @@ def test_FN3_a_tensor_hidden_in_a_list_is_refused_where_its_gradient_would_be_lo
 
 def test_FN3_a_list_of_tensors_as_result_is_refused_where_gradients_would_be_lost():
     Listed = two_outputs("Listed", forward=lambda ctx, x: [x * 2.0])
-    with pytest.raises(TypeError, match="Listed.forward returned a list that holds Tensors"):
+    with pytest.raises(TypeError, match=r"Listed\.forward returned a list that holds Tensors"):
         Listed.apply(leaf([1.0]))
 
 

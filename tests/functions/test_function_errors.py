@@ -19,7 +19,7 @@ def test_FN11_a_missing_forward():
     class Empty(Function):
         pass
 
-    with pytest.raises(NotImplementedError, match="You must implement the forward function for custom autograd.Fun"):
+    with pytest.raises(NotImplementedError, match=r"You must implement the forward function for custom autograd\.Fun"):
         Empty.apply(leaf([1.0]))
 
 

@@ -90,7 +90,7 @@ def values(gradients):
 
 
 def test_HK7_all_calls_once_with_every_gradient(three):
-    a, b, c, ab, bc = three
+    a, _, c, ab, bc = three
     seen = []
     register_multi_grad_hook((a, ab, c), lambda grads: seen.append(values(grads)))
     (ab + 2.0 * bc).backward()
