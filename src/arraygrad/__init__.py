@@ -26,6 +26,7 @@ _protocols.install()
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
 _SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy", "special")
 _ELSEWHERE = {
+    "checkpointing": ("checkpoint",),
     "transforms": (
         "elementwise_grad",
         "grad",

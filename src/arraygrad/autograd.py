@@ -1,8 +1,8 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: engine, tensor, graph. Everything about the arguments is checked before anything runs or changes: a call
-that raises here has left every `.grad` and every graph as it was. What only the run itself can show (an input that was
-not used, an error in a rule) is raised after it.
+May import: engine, tensor, graph, custom_function. Everything about the arguments is checked before anything runs or
+changes: a call that raises here has left every `.grad` and every graph as it was. What only the run itself can show (an
+input that was not used, an error in a rule) is raised after it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from arraygrad import graph
 from arraygrad.anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from arraygrad.custom_function import Function, once_differentiable
 from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic
@@ -23,6 +24,7 @@ from arraygrad.graph import GradientEdge
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
 __all__ = [
+    "Function",
     "GradientEdge",
     "backward",
     "detect_anomaly",
@@ -32,6 +34,7 @@ __all__ = [
     "is_anomaly_enabled",
     "is_checkpoint_valid",
     "is_multithreading_enabled",
+    "once_differentiable",
     "set_cpu_workers",
     "set_detect_anomaly",
     "set_deterministic",

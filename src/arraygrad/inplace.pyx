@@ -1,8 +1,12 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
 # May import: engine.*, op, value, nodes, apply.
 
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
-from arraygrad.apply cimport apply_op, binary, connect, has_tensor, keep_args, mixed, refresh, save, to_raw, wants_grad
+from arraygrad.apply cimport (
+    apply_op, binary, connect, forbidden_view, has_tensor, keep_args, keep_retaining, mixed, observed_call, refresh,
+    save, to_raw, wants_grad,
+)
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, replaced
@@ -58,13 +62,19 @@ cdef int fill_region(TensorBase t, Op op, tuple args, Backend backend) except -1
 
 cdef int adopt(TensorBase t, Node node, int nr) except -1:
     """Give `t` a new history after a recorded in-place write, and its parents theirs (2)."""
-    cdef Extra e = t.extra
-    cdef ViewWrite write
-    cdef TensorBase parent
+    keep_retaining(t, node, nr)
     t.grad_fn_ = node
     t.output_nr_ = nr
     t.tracked = True
     node.flags |= NODE_HAS_PARENT
+    return rewrite_parents(t)
+
+
+cdef int rewrite_parents(TensorBase t) except -1:
+    """The history of `t` is another one: note that, and give the Tensors it is a view of theirs (2)."""
+    cdef Extra e = t.extra
+    cdef ViewWrite write
+    cdef TensorBase parent
     if t.value.storage is not None:
         t.value.storage.history += 1
     while e is not None and e.parent is not None:
@@ -74,14 +84,23 @@ cdef int adopt(TensorBase t, Node node, int nr) except -1:
         write.op = e.view_op
         write.args = e.view_args
         write.meta = parent.value.meta
-        write.add_edge(parent_node(parent), parent.output_nr_)
+        if covers(t.value.meta, parent.value.meta):
+            write.add_edge(None, 0)             # nothing of the old parent is left
+        else:
+            write.add_edge(parent_node(parent), parent.output_nr_)
         write.add_edge(t.grad_fn_, t.output_nr_)
+        keep_retaining(parent, write, 0)
         parent.grad_fn_ = write
         parent.output_nr_ = 0
         parent.tracked = True
         t = parent
         e = t.extra
     return 0
+
+
+cdef bint covers(GradMeta view, GradMeta parent):
+    """Whether a writable view shows every element of its parent."""
+    return view.dtype == parent.dtype and view.size == parent.size
 
 
 cdef Node parent_node(TensorBase t):
@@ -108,14 +127,7 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     while root.extra is not None and root.extra.parent is not None:
         e = root.extra
         if e.forbidden is not None and (recorded or t.tracked or e.parent.tracked):
-            if e.forbidden == "no_grad":
-                raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode "
-                                   f"enabled. ({what}: make the view with grad mode on, or write under no_grad)")
-            if e.forbidden == "inference":
-                raise RuntimeError("A view was created in inference mode and is being modified inplace in normal mode. "
-                                   f"({what}: make the view and write into it both inside inference_mode, or both "
-                                   "outside)")
-            raise RuntimeError(e.forbidden)
+            raise forbidden_view(root, "and is being")
         root = e.parent
     if root is not t and root.tracked and root.grad_fn_ is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation. "
@@ -165,17 +177,21 @@ cdef int assign(TensorBase t, TensorBase out, Op op) except -1:
 
 cdef int detach_history(TensorBase t) except -1:
     """Everything in `t` was overwritten by constants: it does not depend on its inputs any more."""
-    if t.extra is None or t.extra.parent is None:
-        t.grad_fn_ = None
-        t.output_nr_ = 0
-        t.tracked = False
-        if t.value.storage is not None:
-            t.value.storage.history += 1
-    return 0
+    t.grad_fn_ = None
+    t.output_nr_ = 0
+    t.tracked = False
+    return rewrite_parents(t)
 
 
 cdef int setitem(TensorBase t, object key, object value) except -1:
     """t[key] = value."""
+    if thread_state().op_hooks != NULL:
+        observed_call("_setitem", (t, key, value), lambda: store(t, key, value))
+        return 0
+    return store(t, key, value)
+
+
+cdef int store(TensorBase t, object key, object value) except -1:
     cdef Op op = named_op("_setitem")
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef bint recorded = wants_grad(value)

@@ -1,5 +1,5 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
-# May import: engine.*, op, value.
+# May import: engine.*, op, value, saved.
 import contextlib
 import os
 import threading
@@ -11,21 +11,23 @@ from libc.stdint cimport uint32_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_RELEASED,
+    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_PACKED, NODE_RELEASED,
     NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
+from arraygrad.saved cimport Packed, packed_array, packed_value
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, before_write, bump, make_tensor, need_extra, replaced, version_of, wrap,
+    Backend, Extra, TensorBase, Value, before_write, bump, join, make_tensor, need_extra, new_tensor, replaced,
+    version_of, wrap,
 )
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
 
-cdef str BACKWARD_TWICE = (
+BACKWARD_TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
@@ -50,15 +52,18 @@ cdef object raw_of(object saved, OpNode node):
     if type(saved) is Value:
         v = <Value>saved
         if v.overwritten:
-            raise RuntimeError(_overwritten(v, node))
+            raise overwritten_error(v, node)
         return v.raw
     if type(saved) is list:
         return [raw_of(item, node) for item in saved]
+    if type(saved) is Packed:
+        return packed_array(<Packed>saved)
     return saved
 
 
-cdef str _overwritten(Value v, OpNode node):
-    return (f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+cdef object overwritten_error(Value v, Node node):
+    return RuntimeError(
+            f"one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, is at version {version_of(v)}; "
             f"expected version {v.version} instead. Hint: set_saved_mutation('copy') keeps a copy of what is "
             f"overwritten, and anomaly detection finds the operation that failed to compute its gradient.")
@@ -78,22 +83,33 @@ cdef object saved_slot(OpNode node, Py_ssize_t k):
 cdef object saved_tensor(OpNode node, object saved, Py_ssize_t edge, bint is_ans):
     """The Tensor for a saved slot, attached to the graph as the original was (create_graph)."""
     cdef Value v
-    cdef TensorBase t
     cdef Node source = None
     cdef int nr = 0
     if type(saved) is list:
         return [saved_tensor(node, item, edge + i, is_ans) for i, item in enumerate(saved)]
-    if type(saved) is not Value:
+    if type(saved) is Packed:
+        v = packed_value(<Packed>saved)
+    elif type(saved) is not Value:
         return saved
-    v = <Value>saved
-    if v.overwritten:
-        raise RuntimeError(_overwritten(v, node))
+    else:
+        v = <Value>saved
+        if v.overwritten:
+            raise overwritten_error(v, node)
     if is_ans:
         source = node
         nr = edge
     elif 0 <= edge < node.n_edges:
         source = node.edge_node(edge)
         nr = node.edge_nr(edge)
+    return attached(v, source, nr)
+
+
+cdef TensorBase attached(Value v, Node source, int nr):
+    """A Tensor that shows `v` and stands in the graph at input `nr` of `source` (None: nowhere).
+
+    The one that does so already, if it is alive.
+    """
+    cdef TensorBase t
     if v.tensor != NULL:
         t = <TensorBase>v.tensor
         if source is None and not t.tracked:
@@ -102,8 +118,13 @@ cdef object saved_tensor(OpNode node, object saved, Py_ssize_t edge, bint is_ans
             return t
         if source is not None and t.grad_fn_ is None and t.accumulator == <void*>source:
             return t
-    t = make_tensor()
-    t.value = v
+    if v.tensor == NULL:
+        t = make_tensor()
+        t.value = v
+        v.tensor = <void*>t
+    else:
+        t = new_tensor(v.raw, v.meta)
+        join(t.value, v)
     if source is not None:
         t.tracked = True
         t.grad_fn_ = source
@@ -115,6 +136,8 @@ cdef Py_ssize_t bytes_of(object saved) except -1:
     """Bytes of the arrays in a saved slot."""
     if type(saved) is Value:
         saved = (<Value>saved).raw
+    elif type(saved) is Packed:
+        return 0                        # what the hook made of it is the hook's
     elif type(saved) is list or type(saved) is tuple:
         return sum([bytes_of(item) for item in saved])
     nbytes = getattr(saved, "nbytes", 0)
@@ -186,8 +209,11 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
     cdef GradMeta meta
     cdef Py_ssize_t k, n_rules = len(op.inputs)
     cdef list args
+    cdef list unpacked = None           # one call of an unpack hook per slot and run
     cdef object g, xp, r, slot
     cdef bint conj, wanted
+    if node.flags & NODE_PACKED:
+        unpacked = [None] * op.n_saves
     if op.multi:
         if f.grads is None:
             g = (f.grad,)
@@ -222,7 +248,12 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
             elif what == PLAN_XP:
                 args.append(xp)
             elif what == PLAN_SAVED:
-                args.append(unpack(node, op, index, backend, meta, f.create_graph))
+                if unpacked is None:
+                    args.append(unpack(node, op, index, backend, meta, f.create_graph))
+                else:
+                    if unpacked[index] is None:
+                        unpacked[index] = unpack(node, op, index, backend, meta, f.create_graph)
+                    args.append(unpacked[index])
             elif what == PLAN_STATIC:
                 slot = node.args[index]
                 args.append(saved_tensor(node, slot, -1, False) if f.create_graph else raw_of(slot, node))
@@ -272,7 +303,8 @@ cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta m
                 return tuple([saved_tensor(node, v, i, True) for i, v in enumerate(slot)])
             return tuple([raw_of(v, node) for v in slot])
         return saved_tensor(node, slot, 0, True) if graph else raw_of(slot, node)
-    if type(slot) is not Value and type(slot) is not list and type(slot) is not backend.array_type:
+    if (type(slot) is not Value and type(slot) is not list and type(slot) is not backend.array_type
+            and type(slot) is not Packed):
         # A Python scalar: rules get a 0-d array of the dtype it took part with.
         slot = backend.asarray(slot, meta.dtype, meta.device)
     if graph:

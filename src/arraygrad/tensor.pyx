@@ -7,7 +7,7 @@ from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
-from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
+from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy, warn_of_hooks
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
@@ -434,9 +434,7 @@ cdef class Tensor(TensorBase):
         return deepcopied(self, memo, True)
 
     def __reduce__(self):
-        import warnings
-        if self.extra is not None and self.extra.hooks is not None and self.extra.hooks.tensor_pre:
-            warnings.warn("backward hooks on a tensor will not be serialized", UserWarning, stacklevel=2)
+        warn_of_hooks(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)))
 
     def copy(self):

@@ -60,7 +60,7 @@ cdef class Extra:
     cdef Op view_op                 # how: view_op applied to parent with view_args
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
-    cdef str forbidden              # why an in-place write is refused, or None
+    cdef str forbidden              # why an in-place write is refused: multi, no_grad, function; None: it is not
     cdef object lock                # held while a gradient is added to the leaf's .grad
 
 

@@ -51,14 +51,16 @@ MAY_IMPORT = {
     "ops": {"op", "ops"},
     # The tensor's own modules, each on the ones before it.
     "value": ENGINE | {"op"},
-    "nodes": ENGINE | {"op", "value"},
-    "apply": ENGINE | {"op", "value", "nodes"},
+    "saved": ENGINE | {"op", "value"},
+    "nodes": ENGINE | {"op", "value", "saved"},
+    "apply": ENGINE | {"op", "value", "saved", "nodes"},
     "inplace": ENGINE | {"op", "value", "nodes", "apply"},
+    "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops"},
 }
-MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends"}
+MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}

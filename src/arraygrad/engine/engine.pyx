@@ -6,13 +6,13 @@ from time import perf_counter_ns
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_DECREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, Py_XINCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t, UINT64_MAX
 from libcpp.memory cimport make_shared, shared_ptr
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport (
-    Edge, Frame, Node, ThreadState, thread_state,
+    Edge, Frame, Node, ThreadState, set_saved_hooks, thread_state,
     NODE_REALIFY, NODE_SAVES,
     RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
 )
@@ -476,6 +476,7 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
     """
     cdef ThreadState* ts = thread_state()
     cdef ThreadState before = ts[0]
+    cdef object hooks_before = None if ts.saved_hooks == NULL else <object>ts.saved_hooks
     cdef NodeTask t
     cdef GraphTask task = until
     cdef Node node = None
@@ -507,6 +508,8 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                     if not task.has_error and not task.completed:
                         ts.grad_mode = task.create_graph
                         ts.zero_annihilates = task.zero_annihilates
+                        if ts.saved_hooks != NULL or task.saved_hooks is not None:
+                            set_saved_hooks(ts, task.saved_hooks)
                         ts.task = <void*>task
                         ts.task_id = task.id
                         ts.node = <void*>node
@@ -534,6 +537,8 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
             break
     ts.grad_mode = before.grad_mode
     ts.zero_annihilates = before.zero_annihilates
+    if ts.saved_hooks != NULL or hooks_before is not None:
+        set_saved_hooks(ts, hooks_before)
     ts.task = before.task
     ts.task_id = before.task_id
     ts.node = before.node
@@ -703,6 +708,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     task.accumulate_grad = accumulate_grad
     task.multithreading = ts.multithreading
     task.zero_annihilates = ts.zero_annihilates
+    task.saved_hooks = None if ts.saved_hooks == NULL else <object>ts.saved_hooks
     task.graph_ops = graph_ops
     task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
     task.checkpoint_valid = not inputs and (ts.task == NULL or (<GraphTask>ts.task).checkpoint_valid)
@@ -881,6 +887,8 @@ cdef class Driver:
         self.task = None
         ts[0] = self.state
         ts.thread_id = number
+        ts.saved_hooks = before.saved_hooks             # the loop sets the run's
+        Py_XINCREF(<PyObject*>ts.op_hooks)
         ts.depth = 1
         ts.stack_base = <const void*>&number
         try:
@@ -895,6 +903,8 @@ cdef class Driver:
             elif not task.completed:
                 _wait_on(task.queue.get(), task, f)
         finally:
+            Py_XDECREF(<PyObject*>ts.op_hooks)
+            before.saved_hooks = ts.saved_hooks
             ts[0] = before
 
 

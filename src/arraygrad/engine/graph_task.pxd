@@ -61,6 +61,7 @@ cdef class GraphTask:
     cdef int anomaly                    # bits of engine.anomaly: 1 on, 2 look for nan
     cdef object context                 # the caller's contextvars.Context, where other threads run nodes; else None
     cdef ThreadState modes              # the caller's modes, valid where context is not None
+    cdef object saved_hooks             # the caller's saved-tensor hooks (GM4), None: none
     cdef uint32_t owner                 # thread that waits for the result
     cdef shared_ptr[CReadyQueue] queue  # its CPU queue
     cdef dict captures                  # node -> list of (input number, index of the result)

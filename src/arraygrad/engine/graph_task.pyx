@@ -387,6 +387,23 @@ def is_multithreading_enabled():
     return thread_state().multithreading != 0
 
 
+def is_running(int64_t task_id):
+    """Whether the run with this id is in progress."""
+    return _is_live(task_id)
+
+
+def will_receive(Node node):
+    """Whether gradients arrive at `node` in the running backward, so that its tensor hooks run."""
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    if ts.task == NULL:
+        raise RuntimeError("will_receive should only be called during the backward pass")
+    task = <GraphTask>ts.task
+    if not (node.stamp == <uint64_t>task.id or side_state(task, node) is not None):
+        return False
+    return not task.has_exec_info or bool(run_flags(task, node) & (RUN_NEEDED | RUN_CAPTURE))
+
+
 def set_multithreading(bint mode):
     """Whether this thread's backward calls use device threads; returns the previous setting."""
     cdef ThreadState* ts = thread_state()

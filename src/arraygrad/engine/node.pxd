@@ -16,7 +16,10 @@ cdef extern from "tls.hpp" namespace "arraygrad":
         int multithreading
         int inference                   # bit 0: inference mode; bit 1: grad mode was switched on within it
         const void* stack_base          # an address in the frame of the outermost execute() on this thread
+        void* saved_hooks               # top of the stack of saved-tensor hooks (owned), NULL: none
+        void* op_hooks                  # hooks around operations (owned), NULL: none
 
+cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1
 cdef ThreadState* thread_state() noexcept nogil
 
 # Whether any thread ever was in inference mode: until then no new value has to ask. Never set back.
@@ -40,6 +43,7 @@ cdef enum NodeFlag:
     NODE_PYTHON = 32                    # apply is user code (error texts differ)
     NODE_ACCUMULATE = 64
     NODE_ZERO_ABSORBS = 128             # recorded under zero_annihilates: a zero gradient stays zero
+    NODE_PACKED = 256                   # saved values went through a pack hook
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:

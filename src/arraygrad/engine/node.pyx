@@ -1,6 +1,7 @@
 # The static graph: nodes, edges, hooks, sequence and topological numbers, and the state that each thread carries.
 # May import: engine.arrayops.
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t, int64_t, UINT64_MAX
 from libcpp.atomic cimport atomic
 cimport cython
@@ -30,6 +31,18 @@ cdef int (*_note_node)(Node) except -1
 
 cdef ThreadState* thread_state() noexcept nogil:
     return ag_tls()
+
+
+cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1:
+    """Make `hooks` (None: none) the top of the thread's stack of saved-tensor hooks."""
+    cdef PyObject* old = <PyObject*>ts.saved_hooks
+    if hooks is None:
+        ts.saved_hooks = NULL
+    else:
+        Py_INCREF(hooks)
+        ts.saved_hooks = <void*>hooks
+    Py_XDECREF(old)
+    return 0
 
 
 cdef uint64_t next_sequence_nr() noexcept nogil:
