@@ -28,7 +28,8 @@ cdef int connect(OpNode node, TensorBase t) except -1:
             target = accumulator_of(t)
         else:
             nr = t.output_nr_
-        target.flags |= NODE_HAS_PARENT
+        if not target.flags & NODE_HAS_PARENT:      # threads may share the target: write no more than needed
+            target.flags |= NODE_HAS_PARENT
         if target.topo >= node.topo:
             node.topo = target.topo + 1
         if not t.value.meta.is_complex and node.meta is not None:
@@ -550,14 +551,18 @@ cdef int refresh(TensorBase t) except -1:
     s = t.value.storage
     if s is None or e.seen == s.history:
         return 0
-    e.seen = s.history
-    if e.parent.extra is not None:
-        refresh(e.parent)
-    if not e.parent.tracked or not t.value.meta.is_floating:
-        return 0
-    t.grad_fn_ = view_node(t, e)
-    t.output_nr_ = 0
-    t.tracked = True
+    s.writing.lock()                # another thread may be writing another view of this memory
+    try:
+        e.seen = s.history
+        if e.parent.extra is not None:
+            refresh(e.parent)
+        if not e.parent.tracked or not t.value.meta.is_floating:
+            return 0
+        t.grad_fn_ = view_node(t, e)
+        t.output_nr_ = 0
+        t.tracked = True
+    finally:
+        s.writing.unlock()
     return 0
 
 

@@ -58,6 +58,17 @@ cdef int fill_region(TensorBase t, Op op, tuple args, Backend backend) except -1
 
 cdef int adopt(TensorBase t, Node node, int nr) except -1:
     """Give `t` a new history after a recorded in-place write, and its parents theirs (2)."""
+    if t.value.storage is None:
+        return adopt_locked(t, node, nr)
+    t.value.storage.writing.lock()      # another thread may be writing another view: both become part of the history
+    try:
+        adopt_locked(t, node, nr)
+    finally:
+        t.value.storage.writing.unlock()
+    return 0
+
+
+cdef int adopt_locked(TensorBase t, Node node, int nr) except -1:
     cdef Extra e = t.extra
     cdef ViewWrite write
     cdef TensorBase parent
@@ -163,7 +174,9 @@ cdef int detach_history(TensorBase t) except -1:
         t.output_nr_ = 0
         t.tracked = False
         if t.value.storage is not None:
+            t.value.storage.writing.lock()
             t.value.storage.history += 1
+            t.value.storage.writing.unlock()
     return 0
 
 

@@ -14,3 +14,4 @@ cdef class AccumulateGrad(Node):
 cdef object saved_slot(OpNode node, Py_ssize_t k)
 cdef AccumulateGrad accumulator_of(TensorBase t)
 cdef NodeHooks leaf_hooks(TensorBase t)
+cdef object leaf_lock(TensorBase leaf)

@@ -3,6 +3,7 @@
 import numbers
 import weakref
 
+cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
@@ -12,7 +13,8 @@ from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, mark_overwritten, join, new_tensor, registered, version_of, wrap,
+    Backend, TensorBase, bump, find_backend, grad_of, mark_overwritten, join, new_tensor, registered, set_grad,
+    version_of, wrap,
 )
 
 from arraygrad.graph_ops import RetainGrad
@@ -237,13 +239,13 @@ cdef class Tensor(TensorBase):
                           "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
                           "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
                           UserWarning, stacklevel=2)
-        return self.grad_
+        return grad_of(self)
 
     @grad.setter
     def grad(self, value):
         cdef Tensor g
         if value is None:
-            self.grad_ = None
+            set_grad(self, None)
             return
         if not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type "
@@ -264,11 +266,11 @@ cdef class Tensor(TensorBase):
         if g.value.meta.shape_tuple() != self.value.meta.shape_tuple():
             raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size "
                                f"'{self.shape}'. Please ensure that the gradient and the tensor are the same size")
-        self.grad_ = g
+        set_grad(self, g)
 
     @grad.deleter
     def grad(self):
-        self.grad_ = None
+        set_grad(self, None)
 
     def detach(self):
         """A Tensor over the same memory, not attached to the graph."""
@@ -297,10 +299,10 @@ cdef class Tensor(TensorBase):
         if self.grad_fn_ is None:
             return
         hooks = self.grad_fn_.need_hooks()
-        if hooks.retains is None:
-            hooks.retains = {}
-        if self.output_nr_ not in hooks.retains:
-            hooks.retains[self.output_nr_] = RetainGrad(weakref.ref(self))
+        with cython.critical_section(hooks):
+            if hooks.retains is None:
+                hooks.retains = {}
+        hooks.retains.setdefault(self.output_nr_, RetainGrad(weakref.ref(self)))
 
     def register_hook(self, hook):
         """Call `hook(grad)` with this tensor's gradient in every backward; what it returns takes its place.

@@ -16,16 +16,19 @@ NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
-ENGINE = {f"engine.{name}" for name in ("arrayops", "node", "input_buffer", "hooks", "graph_task", "engine")}
+ENGINE = {
+    f"engine.{name}" for name in ("arrayops", "free_threading", "node", "input_buffer", "hooks", "graph_task", "engine")
+}
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.arrayops": set(),
+    "engine.free_threading": set(),
     "engine.node": {"engine.arrayops"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
-    "engine.graph_task": {"engine.arrayops", "engine.node", "engine.input_buffer"},
+    "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},
     "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
     "ops": {"op", "ops"},

@@ -74,11 +74,12 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
-    cppclass MemoryPool:
-        size_t cached
-        size_t limit
+    cppclass Pools:
+        @staticmethod
+        Pools& all()
+        size_t cached()
+        size_t limit()
         void set_limit(size_t bytes)
-    MemoryPool& pool()
     struct PyDataMem_Handler:
         pass
     PyDataMem_Handler pool_handler
@@ -113,17 +114,20 @@ def set_fast_paths(bint mode):
 
 
 def set_memory_pool(Py_ssize_t limit):
-    """Keep at most `limit` bytes of freed array memory for reuse (0: none); returns the limit before."""
-    cdef size_t previous = pool().limit
+    """Keep at most `limit` bytes of freed array memory for reuse (0: none); returns the limit before.
+
+    On free-threaded Python each thread has a pool of its own, which keeps at most so much.
+    """
+    cdef size_t previous = Pools.all().limit()
     if limit < 0:
         raise ValueError(f"set_memory_pool: expected a number of bytes, but got {limit}")
-    pool().set_limit(<size_t>limit)
+    Pools.all().set_limit(<size_t>limit)
     return previous
 
 
 def pooled_bytes():
     """Bytes of freed array memory that are kept for reuse at the moment."""
-    return pool().cached
+    return Pools.all().cached()
 
 
 cdef bint fast_enabled() noexcept:

@@ -183,9 +183,10 @@ cdef class HookHandle:
 
     def remove(self):
         """Take the hook away; does nothing the second time."""
-        if self.hooks is not None:
-            self.hooks.pop(self.key, None)
-            self.hooks = None
+        with cython.critical_section(self):         # of two threads one finds the hook
+            hooks, self.hooks = self.hooks, None
+        if hooks is not None:
+            hooks.pop(self.key, None)
 
     def __enter__(self):
         return self
@@ -204,15 +205,18 @@ cdef class NodeHooks:
 
     def add(self, str kind, object hook):
         """Add a hook of a kind ("tensor_pre", "pre", "post", "post_accumulate"); returns its handle."""
-        cdef dict hooks = getattr(self, kind)
+        cdef dict hooks
         if not callable(hook[1] if kind == "tensor_pre" else hook):
             raise TypeError(f"a hook must be callable, but got {type(hook).__name__}")
-        if hooks is None:
-            hooks = {}
-            setattr(self, kind, hooks)
-        self.next_id += 1
-        hooks[self.next_id] = hook
-        return HookHandle(hooks, self.next_id)
+        with cython.critical_section(self):         # one dict per kind, and no key twice
+            hooks = getattr(self, kind)
+            if hooks is None:
+                hooks = {}
+                setattr(self, kind, hooks)
+            self.next_id += 1
+            key = self.next_id
+        hooks[key] = hook
+        return HookHandle(hooks, key)
 
 
 # Note [Freeing a graph]
@@ -268,8 +272,9 @@ cdef class Node:
     def metadata(self):
         """A dict of the user's own, kept with the node."""
         cdef NodeHooks hooks = self.need_hooks()
-        if hooks.metadata is None:
-            hooks.metadata = {}
+        with cython.critical_section(hooks):
+            if hooks.metadata is None:
+                hooks.metadata = {}
         return hooks.metadata
 
     @property
@@ -366,14 +371,17 @@ cdef class Node:
             self.more.append(input_nr)
         self.n_edges = i + 1
         if node is not None:
-            node.flags |= NODE_HAS_PARENT
+            if not node.flags & NODE_HAS_PARENT:    # other threads may read the node: write no more than needed
+                node.flags |= NODE_HAS_PARENT
             if node.topo >= self.topo:
                 self.topo = node.topo + 1
         return 0
 
     cdef NodeHooks need_hooks(self):
         if self.hooks is None:
-            self.hooks = NodeHooks.__new__(NodeHooks)
+            with cython.critical_section(self):     # set once: readers need no lock
+                if self.hooks is None:
+                    self.hooks = NodeHooks.__new__(NodeHooks)
         return self.hooks
 
     cdef object device_key(self):
