@@ -17,6 +17,7 @@ from arraygrad.value cimport (
     version_of, wrap,
 )
 
+from arraygrad.engine.node import keep_for_ever
 from arraygrad.graph_ops import RetainGrad
 from arraygrad.inplace import set_asarray
 from arraygrad.value import set_tensor_type
@@ -64,6 +65,7 @@ def install_methods(dict methods):
     cdef dict namespace = <dict>(<PyTypeObject*>Tensor).tp_dict
     for name, method in methods.items():
         namespace[name] = method
+    keep_for_ever(namespace)
     PyType_Modified(<PyTypeObject*>Tensor)
 
 

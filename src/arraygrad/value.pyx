@@ -11,6 +11,8 @@ from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.free_threading cimport Section, can_be_taken, take
 from arraygrad.op cimport Op
 
+from arraygrad.engine.node import keep_for_ever
+
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
 
@@ -69,6 +71,7 @@ cdef class Backend(ArrayOps):
             else:
                 owner = getattr(self.xp, op.entry.extension) if op.entry.extension else self.xp
                 fn = getattr(owner, op.name)
+            keep_for_ever(fn)
             self.functions[op.index] = fn
         return fn
 
@@ -155,6 +158,7 @@ cdef class Backend(ArrayOps):
 
 def register_backend(array_type, Backend backend):
     """Serve arrays of `array_type` by `backend`."""
+    keep_for_ever(backend, backend.runtime, backend.functions, backend.xp, array_type)
     _backends[array_type] = backend
 
 
@@ -169,6 +173,7 @@ def set_backend_namespaces(Backend backend, rule_xp, graph_xp, namespace):
     backend.rule_xp = rule_xp
     backend.graph_xp = graph_xp
     backend.namespace = namespace
+    keep_for_ever(rule_xp, graph_xp, namespace)
 
 
 cdef Backend find_backend(object raw):

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "engine": set(),  # the package's own __init__: a docstring
     "engine.arrayops": set(),
     "engine.free_threading": set(),
-    "engine.node": {"engine.arrayops"},
+    "engine.node": {"engine.arrayops", "engine.free_threading"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
     "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},

@@ -24,6 +24,7 @@ from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyCom
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 cimport numpy as cnp
 from numpy cimport (NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER,
@@ -37,6 +38,7 @@ import warnings
 import numpy as np
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport make_immortal
 from arraygrad.op cimport Op
 
 cdef extern from "Python.h":
@@ -94,6 +96,13 @@ cdef enum:
 cdef long long MAX_EXACT_INT = 1LL << 53    # up to here integers are exact as float64; larger ones are left to NumPy
 
 cdef object _handler = PyCapsule_New(&pool_handler, "mem_handler", NULL)
+make_immortal(<PyObject*>_handler)
+for _number in range(cnp.NPY_CLONGDOUBLE + 1):
+    # Every array holds one of these; NumPy keeps them as long as the process lives.
+    _dtype = <object>cnp.PyArray_DescrFromType(_number)
+    make_immortal(<PyObject*>_dtype)
+del _number, _dtype
+
 cdef bint _fast = True
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0

@@ -5,7 +5,10 @@ from libc.stdint cimport uint32_t, uint64_t, int64_t, UINT64_MAX
 from libcpp.atomic cimport atomic
 cimport cython
 
+from types import CellType, FunctionType
+
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED, make_immortal
 
 cdef extern from *:
     """
@@ -98,6 +101,36 @@ def set_zero_annihilates(bint mode):
     previous = ts.zero_annihilates != 0
     ts.zero_annihilates = mode
     return previous
+
+
+def keep_for_ever(*objects):
+    """Let objects that live as long as the process be used by many threads without counting references to them.
+
+    Of a function its code and closure too, of a dict, list, tuple or set its items. Does nothing where there is a GIL.
+    """
+    if not FREE_THREADED:
+        return
+    stack = list(objects)
+    seen = set()
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        make_immortal(<PyObject*>one)
+        if type(one) is dict:
+            stack.extend(one.values())
+        elif type(one) in (tuple, list, set, frozenset):
+            stack.extend(one)
+        elif type(one) is FunctionType:
+            stack.append(one.__code__)
+            if one.__closure__ is not None:
+                stack.append(one.__closure__)
+        elif type(one) is CellType:
+            try:
+                stack.append(one.cell_contents)
+            except ValueError:          # still empty
+                pass
 
 
 cdef class Frame:
