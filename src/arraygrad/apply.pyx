@@ -45,7 +45,8 @@ cdef int connect(OpNode node, TensorBase t) except -1:
             target = accumulator_of(t)
         else:
             nr = t.output_nr_
-        target.flags |= NODE_HAS_PARENT
+        if not target.flags & NODE_HAS_PARENT:      # threads may share the target: write no more than needed
+            target.flags |= NODE_HAS_PARENT
         if target.topo >= node.topo:
             node.topo = target.topo + 1
         if not t.value.meta.is_complex and node.meta is not None:
@@ -632,24 +633,28 @@ cdef int refresh(TensorBase t) except -1:
     s = t.value.storage
     if s is None or e.seen == s.history:
         return 0
-    if e.parent.extra is not None:
-        refresh(e.parent)
-    if e.forbidden is not None:
-        if not thread_state().grad_mode:
-            return 0                            # nothing is recorded: the values are good
-        if e.parent.tracked or t.tracked:
-            raise forbidden_view(t, "and its base or another view of its base has been")      # (4)
-    e.seen = s.history
-    if not e.parent.tracked or not t.value.meta.is_floating:
-        t.grad_fn_ = None
+    s.writing.lock()                            # another thread may be writing another view of this memory
+    try:
+        if e.parent.extra is not None:
+            refresh(e.parent)
+        if e.forbidden is not None:
+            if not thread_state().grad_mode:
+                return 0                        # nothing is recorded: the values are good
+            if e.parent.tracked or t.tracked:
+                raise forbidden_view(t, "and its base or another view of its base has been")      # (4)
+        e.seen = s.history
+        if not e.parent.tracked or not t.value.meta.is_floating:
+            t.grad_fn_ = None
+            t.output_nr_ = 0
+            t.tracked = False
+            return 0
+        node = view_node(t, e)
+        keep_retaining(t, node, 0)
+        t.grad_fn_ = node
         t.output_nr_ = 0
-        t.tracked = False
-        return 0
-    node = view_node(t, e)
-    keep_retaining(t, node, 0)
-    t.grad_fn_ = node
-    t.output_nr_ = 0
-    t.tracked = True
+        t.tracked = True
+    finally:
+        s.writing.unlock()
     return 0
 
 

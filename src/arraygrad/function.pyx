@@ -6,9 +6,10 @@ from cpython.object cimport PyObject
 from libc.stdint cimport UINT64_MAX
 
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
-    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_PACKED, NODE_PYTHON, NODE_RELEASED, NODE_SAVES,
+    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_PACKED, NODE_PYTHON, NODE_SAVES,
     RUN_CAPTURE, RUN_NEEDED,
 )
 from arraygrad.apply cimport observed_call, refresh, wants_grad
@@ -99,11 +100,16 @@ cdef class CustomNode(Node):
 
         Raises RuntimeError after the values were freed, or if one was overwritten and no copy is kept.
         """
-        if self.flags & NODE_RELEASED:
-            raise RuntimeError(BACKWARD_TWICE)
-        if self.s0 is None:
-            return ()
-        return tuple([None if slot is None else unpacked(self, <SavedSlot>slot) for slot in <list>self.s0])
+        gate_enter(&self.gate)          # another run that frees what is saved waits (Note [Gates])
+        try:
+            if gate_closed(&self.gate):
+                raise RuntimeError(BACKWARD_TWICE)
+            if self.s0 is None:
+                return ()
+            return tuple([None if slot is None else unpacked(self, <SavedSlot>slot) for slot in <list>self.s0])
+        finally:
+            if gate_leave(&self.gate):
+                self.s0 = None
 
     @property
     def needs_input_grad(self):
@@ -135,8 +141,8 @@ cdef class CustomNode(Node):
     # For the engine
 
     cdef int release(self) except -1:
-        self.s0 = None
-        self.flags |= NODE_RELEASED
+        if gate_close(&self.gate):
+            self.s0 = None
         return 0
 
     cdef int apply(self, Frame f) except -1:

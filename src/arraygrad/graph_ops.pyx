@@ -3,7 +3,8 @@
 from arraygrad.apply cimport apply_op, binary, copied
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.op cimport Op, named_op
-from arraygrad.value cimport Backend, TensorBase, registered, wrap
+from arraygrad.nodes cimport leaf_lock
+from arraygrad.value cimport Backend, TensorBase, grad_of, registered, set_grad, wrap
 
 from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.engine import set_commit, set_graph_ops
@@ -112,7 +113,6 @@ class RetainGrad:
         cdef TensorBase t = self.reference()
         if t is None:
             return
-        if t.grad_ is None:
-            t.grad_ = copied(<TensorBase>grad)
-        else:
-            t.grad_ = binary(named_op("add"), t.grad_, grad)
+        with leaf_lock(t):              # two runs may meet here, as at a leaf
+            old = grad_of(t)
+            set_grad(t, copied(<TensorBase>grad) if old is None else binary(named_op("add"), old, grad))

@@ -62,6 +62,17 @@ cdef int fill_region(TensorBase t, Op op, tuple args, Backend backend) except -1
 
 cdef int adopt(TensorBase t, Node node, int nr) except -1:
     """Give `t` a new history after a recorded in-place write, and its parents theirs (2)."""
+    if t.value.storage is None:
+        return adopt_locked(t, node, nr)
+    t.value.storage.writing.lock()      # another thread may be writing another view: both become part of the history
+    try:
+        adopt_locked(t, node, nr)
+    finally:
+        t.value.storage.writing.unlock()
+    return 0
+
+
+cdef int adopt_locked(TensorBase t, Node node, int nr) except -1:
     keep_retaining(t, node, nr)
     t.grad_fn_ = node
     t.output_nr_ = nr
@@ -180,7 +191,14 @@ cdef int detach_history(TensorBase t) except -1:
     t.grad_fn_ = None
     t.output_nr_ = 0
     t.tracked = False
-    return rewrite_parents(t)
+    if t.value.storage is None:
+        return rewrite_parents(t)
+    t.value.storage.writing.lock()
+    try:
+        rewrite_parents(t)
+    finally:
+        t.value.storage.writing.unlock()
+    return 0
 
 
 cdef int setitem(TensorBase t, object key, object value) except -1:

@@ -7,12 +7,16 @@ import weakref
 
 cimport cython
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
 from libc.stdint cimport uint32_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport (
+    Section, can_be_taken, gate_close, gate_closed, gate_enter, gate_leave, take,
+)
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_PACKED, NODE_RELEASED,
-    NODE_ZERO_ABSORBS,
+    Frame, Node, NodeHooks, share_deallocation, thread_state,
+    NODE_ACCUMULATE, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.op cimport (
@@ -20,8 +24,8 @@ from arraygrad.op cimport (
 )
 from arraygrad.saved cimport Packed, packed_array, packed_value
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, before_write, bump, join, make_tensor, need_extra, new_tensor, replaced,
-    version_of, wrap,
+    Backend, Extra, TensorBase, Value, before_write, bump, grad_of, join, make_tensor, need_extra, new_tensor, replaced,
+    set_grad, shown_by, version_of, wrap,
 )
 
 cdef extern from "Python.h":
@@ -109,9 +113,8 @@ cdef TensorBase attached(Value v, Node source, int nr):
 
     The one that does so already, if it is alive.
     """
-    cdef TensorBase t
-    if v.tensor != NULL:
-        t = <TensorBase>v.tensor
+    cdef TensorBase t = shown_by(v) if v.tensor != NULL else None
+    if t is not None and t.value is v:
         if source is None and not t.tracked:
             return t
         if t.grad_fn_ is source and source is not None and t.output_nr_ == nr:
@@ -121,7 +124,9 @@ cdef TensorBase attached(Value v, Node source, int nr):
     if v.tensor == NULL:
         t = make_tensor()
         t.value = v
-        v.tensor = <void*>t
+        with cython.critical_section(v):
+            if v.tensor == NULL:
+                v.tensor = <void*>t
     else:
         t = new_tensor(v.raw, v.meta)
         join(t.value, v)
@@ -162,9 +167,18 @@ cdef class OpNode(Node):
         Raises RuntimeError after the values were freed.
         """
         cdef Op op = <Op>self.op
-        cdef Py_ssize_t k, i
         cdef dict found = {}
-        if self.flags & NODE_RELEASED:
+        gate_enter(&self.gate)
+        try:
+            self._find_saved(op, found)
+        finally:
+            if gate_leave(&self.gate):
+                drop_saved(self)
+        return found
+
+    def _find_saved(self, Op op, dict found):
+        cdef Py_ssize_t k, i
+        if gate_closed(&self.gate):
             raise RuntimeError(BACKWARD_TWICE)
         for k in range(op.n_saves):
             slot = saved_slot(self, k)
@@ -177,7 +191,6 @@ cdef class OpNode(Node):
         if self.args is not None:
             for i in op.static_positions:
                 found[op.params[i]] = raw_of(self.args[i], self)
-        return found
 
     cdef Py_ssize_t saved_bytes(self) except -1:
         cdef Py_ssize_t total = 0
@@ -186,21 +199,32 @@ cdef class OpNode(Node):
         return total
 
     cdef int release(self) except -1:
-        self.s0 = self.s1 = self.s2 = self.args = None
-        self.flags = (self.flags | NODE_RELEASED) & ~<uint32_t>NODE_FAST
+        if gate_close(&self.gate):
+            drop_saved(self)
         return 0
 
     cdef int apply(self, Frame f) except -1:
         cdef Op op = <Op>self.op
-        if self.flags & NODE_RELEASED:
-            raise RuntimeError(BACKWARD_TWICE)
-        if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
-            if not absorbs(self, op) and op.fast_rule(self, f):
-                return 0
-        return apply_rules(self, op, f)
+        gate_enter(&self.gate)          # another run that frees what is saved waits for the rule (Note [Gates])
+        try:
+            if gate_closed(&self.gate):
+                raise RuntimeError(BACKWARD_TWICE)
+            if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
+                if not absorbs(self, op) and op.fast_rule(self, f):
+                    return 0
+            return apply_rules(self, op, f)
+        finally:
+            if gate_leave(&self.gate):
+                drop_saved(self)
 
 
 share_deallocation(OpNode)
+
+
+cdef int drop_saved(OpNode node) except -1:
+    # Called once, by the thread that Note [Gates] chooses.
+    node.s0 = node.s1 = node.s2 = node.args = None
+    return 0
 
 
 cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
@@ -333,9 +357,13 @@ cdef class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`. See Note [Accumulators]."""
 
     def __dealloc__(self):
+        cdef Section section
         # The leaf is still alive here (s0 is cleared after this) unless a collection took both.
-        if self.s0 is not None and (<TensorBase>self.s0).accumulator == <void*>self:
-            (<TensorBase>self.s0).accumulator = NULL
+        if self.s0 is not None:
+            section.begin(<PyObject*>self.s0)       # another thread may be following the pointer
+            if (<TensorBase>self.s0).accumulator == <void*>self:
+                (<TensorBase>self.s0).accumulator = NULL
+            section.end()
 
     @property
     def variable(self):
@@ -343,8 +371,10 @@ cdef class AccumulateGrad(Node):
         return self.s0
 
     cdef NodeHooks need_hooks(self):
-        self.hooks = leaf_hooks(<TensorBase>self.s0)
-        return self.hooks
+        cdef NodeHooks hooks = leaf_hooks(<TensorBase>self.s0)
+        if self.hooks is not hooks:
+            self.hooks = hooks
+        return hooks
 
     cdef int apply(self, Frame f) except -1:
         cdef TensorBase leaf = <TensorBase>self.s0
@@ -431,27 +461,52 @@ cdef int store_sum(TensorBase old, object result) except -1:
 # The graph owns a leaf's AccumulateGrad, and that owns the leaf; the leaf knows it only by a borrowed pointer, cleared
 # when the node dies. So a graph that is dropped is freed at once, without the garbage collector. Hooks of a leaf, and
 # hooks put on its AccumulateGrad node, are kept by the leaf: they survive the graph. See test_AG1_*, test_AG14_*.
+# Without the GIL the pointer, and the node's hooks as they come from the leaf, are guarded by a critical section on the
+# leaf; the pointer is followed as Note [Borrowed pointers] says.
 cdef AccumulateGrad accumulator_of(TensorBase t):
     cdef AccumulateGrad node
-    if t.accumulator != NULL:
-        return <AccumulateGrad>t.accumulator
-    node = AccumulateGrad.__new__(AccumulateGrad)
-    node.seq = UINT64_MAX
-    node.flags = NODE_ACCUMULATE
-    node.meta = t.value.meta
-    node.s0 = t
-    if t.extra is not None:
-        node.hooks = t.extra.hooks
-    t.accumulator = <void*>node
+    cdef PyObject* found = NULL
+    cdef Section section
+    section.begin(<PyObject*>t)
+    if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+        found = <PyObject*>t.accumulator
+    section.end()
+    if found != NULL:
+        node = <AccumulateGrad>found
+        Py_DECREF(node)                 # take() added one
+        return node
+    return new_accumulator(t)
+
+
+cdef AccumulateGrad new_accumulator(TensorBase t):
+    cdef AccumulateGrad node
+    with cython.critical_section(t):
+        if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+            node = <AccumulateGrad>t.accumulator        # another thread was faster
+            Py_DECREF(node)
+            return node
+        node = AccumulateGrad.__new__(AccumulateGrad)
+        node.seq = UINT64_MAX
+        node.flags = NODE_ACCUMULATE
+        node.meta = t.value.meta
+        node.s0 = t
+        if t.extra is not None:
+            node.hooks = t.extra.hooks
+        can_be_taken(<PyObject*>node)
+        t.accumulator = <void*>node
     return node
 
 
 cdef NodeHooks leaf_hooks(TensorBase t):
     cdef Extra e = need_extra(t)
     if e.hooks is None:
-        e.hooks = NodeHooks.__new__(NodeHooks)
-        if t.accumulator != NULL:
-            (<AccumulateGrad>t.accumulator).hooks = e.hooks
+        with cython.critical_section(e):
+            if e.hooks is None:
+                e.hooks = NodeHooks.__new__(NodeHooks)
+        with cython.critical_section(t):
+            if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+                (<AccumulateGrad>t.accumulator).hooks = e.hooks
+                Py_DECREF(<AccumulateGrad>t.accumulator)
     return e.hooks
 
 
@@ -459,9 +514,9 @@ cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
     cdef TensorBase old
     # Two runs may meet at one leaf, and adding may let the other one in: one adds at a time.
     with leaf_lock(leaf):
-        old = <TensorBase>leaf.grad_
+        old = <TensorBase>grad_of(leaf)
         if old is not None:
-            leaf.grad_ = _recorded.add(old, grad)
+            set_grad(leaf, _recorded.add(old, grad))
             return 0
         if Py_REFCNT(<PyObject*>grad) > 3:
             grad = _recorded.clone(grad, grad)      # the caller may still hold it
@@ -469,7 +524,7 @@ cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
             if leaf.grad_ is None:
                 leaf.grad_ = grad
                 return 0
-        leaf.grad_ = _recorded.add(leaf.grad_, grad)    # a plain backward of another thread was faster
+        set_grad(leaf, _recorded.add(grad_of(leaf), grad))      # a plain backward of another thread was faster
     return 0
 
 
@@ -489,14 +544,14 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
     if node.s1 is None:
         node.s1 = leaf_lock(leaf)
     with node.s1:
-        old = <TensorBase>leaf.grad_
+        old = <TensorBase>grad_of(leaf)
         if old is None:
             old = wrap(backend.clone(grad, leaf.value.raw), backend)
             with cython.critical_section(leaf):
                 if leaf.grad_ is None:
                     leaf.grad_ = old
                     return 0
-            old = <TensorBase>leaf.grad_
+            old = <TensorBase>grad_of(leaf)
         before_write(old)
         result = backend.add_into(old.value.raw, grad)
         if result is old.value.raw:

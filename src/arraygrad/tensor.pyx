@@ -3,6 +3,7 @@
 import numbers
 import weakref
 
+cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
@@ -12,10 +13,11 @@ from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, join, leave_inference, mark_overwritten, new_tensor, registered,
-    version_of, wrap,
+    Backend, TensorBase, bump, find_backend, grad_of, join, leave_inference, mark_overwritten, new_tensor, registered,
+    set_grad, version_of, wrap,
 )
 
+from arraygrad.engine.node import keep_for_ever
 from arraygrad.graph_ops import RetainGrad
 from arraygrad.inplace import set_asarray
 from arraygrad.value import set_tensor_type
@@ -63,6 +65,7 @@ def install_methods(dict methods):
     cdef dict namespace = <dict>(<PyTypeObject*>Tensor).tp_dict
     for name, method in methods.items():
         namespace[name] = method
+    keep_for_ever(namespace)
     PyType_Modified(<PyTypeObject*>Tensor)
 
 
@@ -238,13 +241,13 @@ cdef class Tensor(TensorBase):
                           "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
                           "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
                           UserWarning, stacklevel=2)
-        return self.grad_
+        return grad_of(self)
 
     @grad.setter
     def grad(self, value):
         cdef Tensor g
         if value is None:
-            self.grad_ = None
+            set_grad(self, None)
             return
         if not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type "
@@ -265,11 +268,11 @@ cdef class Tensor(TensorBase):
         if g.value.meta.shape_tuple() != self.value.meta.shape_tuple():
             raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size "
                                f"'{self.shape}'. Please ensure that the gradient and the tensor are the same size")
-        self.grad_ = g
+        set_grad(self, g)
 
     @grad.deleter
     def grad(self):
-        self.grad_ = None
+        set_grad(self, None)
 
     def detach(self):
         """A Tensor over the same memory, not attached to the graph."""
@@ -299,10 +302,10 @@ cdef class Tensor(TensorBase):
         if self.grad_fn_ is None:
             return
         hooks = self.grad_fn_.need_hooks()
-        if hooks.retains is None:
-            hooks.retains = {}
-        if self.output_nr_ not in hooks.retains:
-            hooks.retains[self.output_nr_] = RetainGrad(weakref.ref(self))
+        with cython.critical_section(hooks):
+            if hooks.retains is None:
+                hooks.retains = {}
+        hooks.retains.setdefault(self.output_nr_, RetainGrad(weakref.ref(self)))
 
     def register_hook(self, hook):
         """Call `hook(grad)` with this tensor's gradient in every backward; what it returns takes its place.

@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport Guard, OwnedLock
 from arraygrad.engine.node cimport Node, NodeHooks
 from arraygrad.op cimport Op
 
@@ -12,6 +13,10 @@ cdef class Storage:
     cdef long version
     cdef long history               # counts in-place writes that were recorded: older views derive their grad_fn anew
     cdef vector[void*] members      # live Values (borrowed, each takes itself out when it dies)
+    # Without the GIL: `guard` guards version and members, `writing` is held while Values are protected and while
+    # histories of views change (docs/threads.md).
+    cdef Guard guard
+    cdef OwnedLock writing
 
 
 @cython.final
@@ -23,7 +28,7 @@ cdef class Value:
     cdef long version               # used while storage is None
     cdef bint overwritten           # its memory was written after a node saved it ("error" mode)
     cdef bint inference             # made in inference mode: never saved, written in that mode only
-    cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL
+    cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL; shown_by
 
 
 cdef class Backend(ArrayOps):
@@ -79,6 +84,9 @@ cdef Backend find_backend(object raw)
 cdef Backend registered(object cls)
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
+cdef TensorBase shown_by(Value v)
+cdef object grad_of(TensorBase t)
+cdef int set_grad(TensorBase t, object grad) except -1
 cdef TensorBase wrap(object raw, Backend backend)
 cdef Extra need_extra(TensorBase t)
 cdef Value replaced(TensorBase t, object raw)

@@ -20,6 +20,7 @@ ENGINE = {
     f"engine.{name}"
     for name in (
         "arrayops",
+        "free_threading",
         "node",
         "input_buffer",
         "hooks",
@@ -37,13 +38,14 @@ MAY_IMPORT = {
     "_version": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.arrayops": set(),
-    "engine.node": {"engine.arrayops"},
+    "engine.free_threading": set(),
+    "engine.node": {"engine.arrayops", "engine.free_threading"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
     "engine.anomaly": {"engine.arrayops", "engine.node"},
     "engine.lifecycle": set(),
     "engine.context": {"engine.node", "engine.graph_task"},
-    "engine.graph_task": {"engine.arrayops", "engine.node", "engine.input_buffer"},
+    "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},
     "engine.streams": {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.graph_task"},
     "engine.pool": set(),
     "engine.engine": ENGINE - {"engine.engine"},

@@ -7,8 +7,9 @@ from time import perf_counter_ns
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, Py_XINCREF
-from libc.stdint cimport int64_t, uint32_t, uint64_t, UINT64_MAX
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, UINT64_MAX
 from libcpp.memory cimport make_shared, shared_ptr
+cimport cython
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport (
@@ -16,6 +17,7 @@ from arraygrad.engine.node cimport (
     NODE_REALIFY, NODE_SAVES,
     RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
 )
+from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.graph_task cimport (
     CReadyQueue, DEPTH_EMPTY, DEPTH_SHUTDOWN, GraphTask, NodeState, NodeTask, begin_run, compute_dependencies, end_run,
     free_pruned, init_to_execute, local_queue, run_flags, set_run_flags, side_state, sweep,
@@ -148,68 +150,84 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
     """Add a gradient to an input of `child`, count the edge down, queue `child` when it is complete."""
     cdef NodeState st = None
     cdef uint32_t rflags
+    cdef int32_t deps
     cdef object held, buf
-    cdef bint held_owned
-    if child.stamp == <uint64_t>task.id:
-        rflags = child.rflags
-    else:
+    cdef bint held_owned, skip
+    cdef Section section
+    if child.stamp != <uint64_t>task.id:
         st = side_state(task, child)
         if st is None:
             raise RuntimeError(f"dependency not found for {child.name()}")
-        rflags = st.rflags
-    if (child.deps if st is None else st.deps) <= 0:
+    # Without the GIL two threads of one run may deliver here at once: a section on the node guards its slot and its
+    # count. Arrays are added outside of it.
+    section.begin(<PyObject*>child)
+    deps = child.deps if st is None else st.deps
+    rflags = child.rflags if st is None else st.rflags
+    skip = task.has_exec_info and not rflags & (RUN_NEEDED | RUN_CAPTURE)
+    if deps > 0:
+        if skip:
+            if st is None:
+                child.deps = deps - 1
+            else:
+                st.deps = deps - 1
+        elif not rflags & RUN_STARTED:
+            task.pending.fetch_add(1)
+            if st is None:
+                child.rflags = rflags | RUN_STARTED
+            else:
+                st.rflags = rflags | RUN_STARTED
+    section.end()
+    if deps <= 0:
         raise RuntimeError(f"dependency not found for {child.name()}")
-    if task.has_exec_info and not rflags & (RUN_NEEDED | RUN_CAPTURE):
+    if skip:
         task.pruned = True
-        if st is None:
-            child.deps -= 1
-        else:
-            st.deps -= 1
         return 0
-    if not rflags & RUN_STARTED:
-        task.pending.fetch_add(1)
-        if st is None:
-            child.rflags |= RUN_STARTED
-        else:
-            st.rflags |= RUN_STARTED
     if grad is not None:
         if child.n_inputs == 1 and st is None:
             # As in InputBuffer.put: what is there is taken out, added outside of the slot, and put back.
             while True:
+                section.begin(<PyObject*>child)
                 held = child.g0
+                held_owned = (child.rflags & RUN_OWNED) != 0
                 if held is None:
                     child.g0 = grad
                     if owned:
                         child.rflags |= RUN_OWNED
+                else:
+                    child.g0 = None
+                    child.rflags &= ~<uint32_t>RUN_OWNED
+                section.end()
+                if held is None:
                     break
-                held_owned = (child.rflags & RUN_OWNED) != 0
-                child.g0 = None
-                child.rflags &= ~<uint32_t>RUN_OWNED
                 grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
                 owned = not task.create_graph
                 held = None
         else:
-            if st is None:
-                buf = child.g0
-                if buf is None:
-                    buf = child.g0 = InputBuffer(child.n_inputs)
-            else:
-                buf = st.g0
-                if buf is None:
-                    buf = st.g0 = InputBuffer(child.n_inputs)
+            with cython.critical_section(child):
+                if st is None:
+                    buf = child.g0
+                    if buf is None:
+                        buf = child.g0 = InputBuffer(child.n_inputs)
+                else:
+                    buf = st.g0
+                    if buf is None:
+                        buf = st.g0 = InputBuffer(child.n_inputs)
             (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
+    section.begin(<PyObject*>child)
     if st is None:
         child.deps -= 1
-        if child.deps == 0:
+        deps = child.deps
+        if deps == 0:
             child.rflags |= RUN_QUEUED
-            task.pending.fetch_sub(1)
-            _push(task, child)
     else:
         st.deps -= 1
-        if st.deps == 0:
+        deps = st.deps
+        if deps == 0:
             st.rflags |= RUN_QUEUED
-            task.pending.fetch_sub(1)
-            _push(task, child)
+    section.end()
+    if deps == 0:
+        task.pending.fetch_sub(1)
+        _push(task, child)
     return 0
 
 
@@ -408,9 +426,10 @@ cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
 
 cdef int _fail(GraphTask task, object error) except -1:
     """Record the first error of a run; its remaining tasks are discarded."""
-    if not task.has_error:
-        task.error = error
-        task.has_error = True
+    with cython.critical_section(task):
+        if not task.has_error:
+            task.error = error
+            task.has_error = True
     return 0
 
 
@@ -785,10 +804,12 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             free_pruned(task, root)
     finally:
         ts.inference = inference
-        end_run(task.id)
-        if not task.completed or task.has_error:
-            task.completed = True
-            sweep(task, root)
+        try:
+            if not task.completed or task.has_error:
+                task.completed = True
+                sweep(task, root)
+        finally:
+            end_run(task.id)            # last: until then the nodes are this run's alone (Note [Stamps], 3)
     if task.has_error:
         error = task.error
         task.error = None

@@ -2,6 +2,7 @@
 # May import: engine.arrayops, engine.node.
 from operator import itemgetter
 
+cimport cython
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime
 
 
@@ -45,15 +46,18 @@ cdef class InputBuffer:
         if grad is None:
             return 0
         while True:
-            held = self.slots[pos]
+            with cython.critical_section(self):
+                held = self.slots[pos]
+                held_owned = (self.owned_bits & bit) != 0
+                if held is None:
+                    self.slots[pos] = grad
+                    if owned:
+                        self.owned_bits |= bit
+                else:
+                    self.slots[pos] = None
+                    self.owned_bits &= ~bit
             if held is None:
-                self.slots[pos] = grad
-                if owned:
-                    self.owned_bits |= bit
                 return 0
-            held_owned = (self.owned_bits & bit) != 0
-            self.slots[pos] = None
-            self.owned_bits &= ~bit
             grad = accumulate(ops, held, held_owned, grad, owned, grad_mode)
             owned = not grad_mode
             held = None

@@ -37,7 +37,6 @@ cdef enum:
 cdef enum NodeFlag:
     NODE_FAST = 1                       # saved by a compiled forward: its compiled rule applies
     NODE_REALIFY = 2                    # a complex gradient for a real input is cut to its real part
-    NODE_RELEASED = 4                   # saved values were freed
     NODE_SAVES = 8                      # keeps something that release_variables() frees
     NODE_HAS_PARENT = 16                # some edge points here: own edges are fixed now
     NODE_PYTHON = 32                    # apply is user code (error texts differ)
@@ -113,12 +112,13 @@ cdef class Node:
     cdef uint32_t topo
     cdef uint32_t thread_id             # thread that built the node
     cdef uint32_t flags
-    # State of one run, guarded by the GIL (by the task's mutex on free-threaded builds). Valid where
-    # stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
+    # State of one run, guarded by the GIL (without one by a critical section on the node, docs/threads.md). Valid
+    # where stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
     cdef uint32_t rflags
     cdef uint64_t stamp
     cdef object g0                      # gradient of input 0 (one input), or an InputBuffer (several)
     cdef int32_t deps                   # edges of this run that have not delivered yet
+    cdef int32_t gate                   # rules reading the saved values, and whether those are freed (Note [Gates])
     # Payload for subclasses, so that all of them share one size and one freelist.
     cdef object op                      # what computes (an Op, a callable)
     cdef object s0                      # saved values

@@ -6,7 +6,10 @@ from libc.stdint cimport uint32_t, uint64_t, int64_t, UINT64_MAX
 from libcpp.atomic cimport atomic
 cimport cython
 
+from types import CellType, FunctionType
+
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED, make_immortal
 
 cdef extern from *:
     """
@@ -159,6 +162,36 @@ def set_zero_annihilates(bint mode):
     return previous
 
 
+def keep_for_ever(*objects):
+    """Let objects that live as long as the process be used by many threads without counting references to them.
+
+    Of a function its code and closure too, of a dict, list, tuple or set its items. Does nothing where there is a GIL.
+    """
+    if not FREE_THREADED:
+        return
+    stack = list(objects)
+    seen = set()
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        make_immortal(<PyObject*>one)
+        if type(one) is dict:
+            stack.extend(one.values())
+        elif type(one) in (tuple, list, set, frozenset):
+            stack.extend(one)
+        elif type(one) is FunctionType:
+            stack.append(one.__code__)
+            if one.__closure__ is not None:
+                stack.append(one.__closure__)
+        elif type(one) is CellType:
+            try:
+                stack.append(one.cell_contents)
+            except ValueError:          # still empty
+                pass
+
+
 cdef class Frame:
     """Gradients on their way into and out of one call of Node.apply."""
 
@@ -242,9 +275,10 @@ cdef class HookHandle:
 
     def remove(self):
         """Take the hook away; does nothing the second time."""
-        if self.hooks is not None:
-            self.hooks.pop(self.key, None)
-            self.hooks = None
+        with cython.critical_section(self):         # of two threads one finds the hook
+            hooks, self.hooks = self.hooks, None
+        if hooks is not None:
+            hooks.pop(self.key, None)
 
     def __enter__(self):
         return self
@@ -263,15 +297,18 @@ cdef class NodeHooks:
 
     def add(self, str kind, object hook):
         """Add a hook of a kind ("tensor_pre", "pre", "post", "post_accumulate"); returns its handle."""
-        cdef dict hooks = getattr(self, kind)
+        cdef dict hooks
         if not callable(hook[1] if kind == "tensor_pre" else hook):
             raise TypeError(f"a hook must be callable, but got {type(hook).__name__}")
-        if hooks is None:
-            hooks = {}
-            setattr(self, kind, hooks)
-        self.next_id += 1
-        hooks[self.next_id] = hook
-        return HookHandle(hooks, self.next_id)
+        with cython.critical_section(self):         # one dict per kind, and no key twice
+            hooks = getattr(self, kind)
+            if hooks is None:
+                hooks = {}
+                setattr(self, kind, hooks)
+            self.next_id += 1
+            key = self.next_id
+        hooks[key] = hook
+        return HookHandle(hooks, key)
 
 
 # Note [Freeing a graph]
@@ -329,8 +366,9 @@ cdef class Node:
     def metadata(self):
         """A dict of the user's own, kept with the node. Anomaly mode keeps "traceback_" and "parent_" here."""
         cdef NodeHooks hooks = self.need_hooks()
-        if hooks.metadata is None:
-            hooks.metadata = {}
+        with cython.critical_section(hooks):
+            if hooks.metadata is None:
+                hooks.metadata = {}
         return hooks.metadata
 
     @property
@@ -431,14 +469,17 @@ cdef class Node:
             self.more.append(input_nr)
         self.n_edges = i + 1
         if node is not None:
-            node.flags |= NODE_HAS_PARENT
+            if not node.flags & NODE_HAS_PARENT:    # other threads may read the node: write no more than needed
+                node.flags |= NODE_HAS_PARENT
             if node.topo >= self.topo:
                 self.topo = node.topo + 1
         return 0
 
     cdef NodeHooks need_hooks(self):
         if self.hooks is None:
-            self.hooks = NodeHooks.__new__(NodeHooks)
+            with cython.critical_section(self):     # set once: readers need no lock
+                if self.hooks is None:
+                    self.hooks = NodeHooks.__new__(NodeHooks)
         return self.hooks
 
     cdef object device_key(self):
