@@ -32,24 +32,20 @@ _NODE_NAMESPACE = {
 }
 
 
-class _FunctionMeta(type):
-    """Gives each Function class the class of its nodes, `<Name>Backward`."""
-
-    def __init__(cls, name, bases, namespace):
-        super().__init__(name, bases, namespace)
-        cls._node_class = type(
-            f"{name}Backward",
-            (CustomNode,),
-            {
-                "__module__": cls.__module__,
-                "__doc__": f"A node of {name}, and the ctx of that call.",
-                **_NODE_NAMESPACE,
-            },
-        )
-        cls._signature = None
+def _node_class(cls):
+    """The class of the nodes of a Function class, `<Name>Backward`."""
+    return type(
+        f"{cls.__name__}Backward",
+        (CustomNode,),
+        {
+            "__module__": cls.__module__,
+            "__doc__": f"A node of {cls.__name__}, and the ctx of that call.",
+            **_NODE_NAMESPACE,
+        },
+    )
 
 
-class Function(metaclass=_FunctionMeta):
+class Function:
     """An operation with a derivative of the user's own. Subclass it and call `apply` of the subclass.
 
     A subclass defines, as static methods, `forward` and `backward` in one of two styles:
@@ -93,6 +89,11 @@ class Function(metaclass=_FunctionMeta):
     >>> x.grad
     Tensor([ 3., 12.])
     """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._node_class = _node_class(cls)
+        cls._signature = None
 
     def __init__(self, *args, **kwargs):
         warnings.warn(
@@ -161,6 +162,7 @@ class Function(metaclass=_FunctionMeta):
         return run_function(cls, cls._node_class, args, kwargs, setup)
 
 
+Function._node_class = _node_class(Function)
 _no_setup = Function.setup_context
 set_function(Function)
 

@@ -197,7 +197,7 @@ def test_SV9_values_are_saved_as_usual_while_hooks_are_disabled():
     same(x.grad, [4.0])
 
 
-def test_GM4_operations_recorded_in_backward_follow_the_hooks_around_the_call():
+def test_SV9_operations_recorded_in_backward_follow_the_hooks_around_the_call():
     x = leaf([2.0])
     y = ag.exp(x)
     counting = Counting()
@@ -209,7 +209,7 @@ def test_GM4_operations_recorded_in_backward_follow_the_hooks_around_the_call():
     assert counting.unpacked > 0
 
 
-def test_GM4_also_on_device_threads():
+def test_SV9_also_on_device_threads():
     xp = pytest.importorskip("array_api_strict")
     device = xp.Device("device1")
     x = ag.asarray(xp.asarray([2.0], device=device), requires_grad=True)
