@@ -212,7 +212,8 @@ def once_differentiable(backward):
             outputs = backward(ctx, *grads)
         finally:
             set_grad_mode(before)
-        if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+        # Recorded: what it computed depends on forward's arguments too, whether or not the gradients require grad.
+        if not before:
             return outputs
         many = isinstance(outputs, tuple)
         tensors = [_fresh_leaf(value) for value in (outputs if many else (outputs,))]

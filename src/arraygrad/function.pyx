@@ -182,7 +182,8 @@ cdef int take_gradients(CustomNode node, Frame f, object result) except -1:
     cdef Py_ssize_t n = len(is_tensor), given, i, edge = 0
     cdef tuple values
     cdef Node child
-    cdef object value, ops
+    cdef GradMeta meta
+    cdef object value
     if type(result) is not tuple:
         result = (result,)
     values = <tuple>result
@@ -201,6 +202,9 @@ cdef int take_gradients(CustomNode node, Frame f, object result) except -1:
             continue
         child = node.edge_node(edge)
         if value is not None:
+            meta = None if child is None else child.meta_at(node.edge_nr(edge))
+            if meta is not None and not isinstance(value, TensorBase):
+                value = array_of(value, <Backend>meta.ops)
             if not isinstance(value, TensorBase) and registered(type(value)) is None:
                 raise TypeError(f"function {node.name()} at position {i + 1}: expected Variable or None (got "
                                 f"{type(value).__name__})")
@@ -208,10 +212,8 @@ cdef int take_gradients(CustomNode node, Frame f, object result) except -1:
                 if f.create_graph:
                     if not isinstance(value, TensorBase):
                         value = wrap(value, registered(type(value)))
-                else:
-                    ops = child.meta_at(node.edge_nr(edge))
-                    if ops is not None:
-                        value = (<GradMeta>ops).ops.from_user(value)
+                elif meta is not None:
+                    value = meta.ops.from_user(value)
                 f.set_out(edge, value)
         edge += 1
     return 0
@@ -337,6 +339,7 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
     for i in range(len(outs)):
         out = outs[i]
         if any_tensor and not isinstance(out, TensorBase):
+            out = array_of(out, first_backend(args))
             if registered(type(out)) is not None:
                 out = outs[i] = wrap(out, registered(type(out)))
             elif recorded and (type(out) is list or type(out) is dict) and holds_tensor(out):
@@ -371,6 +374,19 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
     if type(result) is not tuple and hasattr(type(result), "_make"):
         return type(result)._make(outs)
     return tuple(outs)
+
+
+cdef Backend first_backend(tuple args):
+    for arg in args:
+        if isinstance(arg, TensorBase):
+            return <Backend>(<TensorBase>arg).value.meta.ops
+
+
+cdef object array_of(object value, Backend backend):
+    """A scalar of an array library (what NumPy's functions make of 0-d arrays) as an array; anything else as it is."""
+    if registered(type(value)) is None and hasattr(type(value), "__array_interface__"):
+        return backend.wrap_raw(value)
+    return value
 
 
 cdef bint among(object t, object items) except -1:

@@ -158,6 +158,25 @@ def test_FN1_a_raw_result_of_forward_becomes_a_tensor():
     same(x.grad, [12.0])
 
 
+def test_FN1_so_does_a_numpy_scalar_which_numpy_makes_of_0d_arrays():
+    class Raw(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return np.power(x.array, 3.0)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.array * 3.0 * ctx.saved_tensors[0].array ** 2
+
+    x = leaf(2.0)
+    assert isinstance(np.power(x.array, 3.0), np.float64)
+    y = Raw.apply(x)
+    assert isinstance(y, ag.Tensor)
+    y.backward()
+    same(x.grad, 12.0)
+
+
 # FN2
 
 
@@ -693,9 +712,18 @@ def test_FN10_differentiating_twice_raises():
         g.backward()
 
 
-def test_FN10_a_gradient_that_does_not_require_grad_gives_one_that_does_not():
+def test_FN10_also_where_the_incoming_gradient_does_not_require_grad():
     x = leaf([0.0])
     (g,) = grad(Sine.apply(x), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        g.backward()
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        ag.grad(ag.grad(Sine.apply))(0.0)
+
+
+def test_FN10_a_plain_pass_gives_plain_gradients():
+    x = leaf([0.0])
+    (g,) = grad(Sine.apply(x), x)
     assert not g.requires_grad
 
 

@@ -307,6 +307,14 @@ def test_SV10_a_raw_array_may_be_returned():
     same(x.grad, [6.0])
 
 
+def test_SV10_so_may_a_numpy_scalar():
+    x = leaf(3.0)
+    with saved_tensors_hooks(lambda t: t.numpy() * 1.0, identity):
+        y = x * x
+    y.backward()
+    same(x.grad, 6.0)
+
+
 def test_SV10_something_else_is_refused():
     x = leaf([3.0])
     with saved_tensors_hooks(identity, lambda t: "text"):
