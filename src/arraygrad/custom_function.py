@@ -11,7 +11,7 @@ import warnings
 
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 from arraygrad.function import CustomNode, delayed_error, run_function, set_function
-from arraygrad.tensor import Tensor, metadata_of, wrap_raw
+from arraygrad.tensor import Tensor, asarray, metadata_of
 
 __all__ = ["Function", "once_differentiable"]
 
@@ -43,6 +43,11 @@ def _node_class(cls):
             **_NODE_NAMESPACE,
         },
     )
+
+
+def _undefined(text):
+    """The error of a method that a subclass has to define."""
+    return NotImplementedError(text)
 
 
 class Function:
@@ -114,17 +119,17 @@ class Function:
     @staticmethod
     def forward(*args, **kwargs):
         """Compute the result: `forward(ctx, *args)`, or `forward(*args)` beside setup_context. Subclasses define it."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise _undefined("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx, inputs, output):
         """Keep on ctx what backward needs of forward's arguments and result. Defined by subclasses, or not at all."""
-        raise NotImplementedError("setup_context is not implemented.")
+        raise _undefined("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx, *grad_outputs):
         """The gradient of each argument of forward, from the gradient of each output. Defined by subclasses."""
-        raise NotImplementedError(
+        raise _undefined(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
         )
@@ -132,7 +137,7 @@ class Function:
     @staticmethod
     def vjp(ctx, *grad_outputs):
         """Another name of backward."""
-        raise NotImplementedError("vjp is not implemented.")
+        raise _undefined("vjp is not implemented.")
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -229,5 +234,9 @@ def _fresh_leaf(value):
     """A leaf that requires grad over a gradient, so that the error node behind it is reached."""
     if value is None:
         return None
-    value = value.detach() if isinstance(value, Tensor) else wrap_raw(value)
+    if not isinstance(value, Tensor):
+        if not hasattr(value, "dtype"):
+            return value  # refused by whoever takes it
+        value = asarray(value)
+    value = value.detach()
     return value.requires_grad_() if metadata_of(value).is_floating else value
