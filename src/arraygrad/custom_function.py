@@ -223,7 +223,7 @@ def once_differentiable(backward):
         many = isinstance(outputs, tuple)
         tensors = [_fresh_leaf(value) for value in (outputs if many else (outputs,))]
         tensors = delayed_error(
-            "trying to differentiate twice a function that was marked with @once_differentiable", *tensors
+            "trying to differentiate twice a function that was marked with @once_differentiable", *tensors, of=ctx
         )
         return tensors if many else tensors[0]
 

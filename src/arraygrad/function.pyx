@@ -3,13 +3,13 @@
 import warnings
 
 from cpython.object cimport PyObject
-from libc.stdint cimport UINT64_MAX
+from libc.stdint cimport uint32_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
-    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_PACKED, NODE_PYTHON, NODE_RELEASED, NODE_SAVES,
-    RUN_CAPTURE, RUN_NEEDED,
+    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_HAS_PARENT, NODE_PACKED, NODE_PYTHON,
+    NODE_RELEASED, NODE_SAVES, RUN_CAPTURE, RUN_NEEDED,
 )
 from arraygrad.apply cimport observed_call, refresh, wants_grad
 from arraygrad.inplace cimport adopt, check_inplace
@@ -533,9 +533,19 @@ share_deallocation(UndefinedGradNode)
 share_deallocation(IdentityNode)
 
 
-def delayed_error(str message, *tensors):
-    """The tensors as they are; differentiating through them raises RuntimeError(message)."""
-    return through(ErrorNode.__new__(ErrorNode), message, tensors)
+def delayed_error(str message, *tensors, Node of=None):
+    """The tensors as they are; differentiating through them raises RuntimeError(message).
+
+    They count as results of what `of`, a node, was computed from, too.
+    """
+    cdef Node node = ErrorNode.__new__(ErrorNode)
+    cdef Py_ssize_t i
+    outs = through(node, message, tensors)
+    if of is not None:
+        node.flags &= ~<uint32_t>NODE_HAS_PARENT        # no other node has seen it yet
+        for i in range(of.n_edges):
+            node.add_edge(of.edge_node(i), of.edge_nr(i))
+    return outs
 
 
 def undefined_grad(*tensors):
