@@ -537,14 +537,24 @@ def test_save_on_disk_deletes_files_when_the_graph_dies(tmp_path):
 
 
 def test_save_on_disk_leaves_nothing_behind_after_an_error(tmp_path, monkeypatch):
-    def full(*args, **kwargs):
-        raise OSError("disk full")
+    def full(handle):
+        close(handle)
+        (path,) = files(tmp_path)
+        (tmp_path / path).unlink()
+        (tmp_path / path).mkdir()  # cannot be written
+        broken.append(tmp_path / path)
 
+    close, broken = os.close, []
+    x = leaf([1.0])
     with save_on_disk(tmp_path):
-        monkeypatch.setattr(os, "fdopen", full)
-        with pytest.raises(OSError, match="disk full"):
-            ag.exp(leaf([1.0]))
+        monkeypatch.setattr(os, "close", full)
+        with pytest.raises(OSError, match="directory"):
+            ag.exp(x)
         monkeypatch.undo()
+        broken[0].rmdir()
+        y = ag.exp(x)
+        assert len(files(tmp_path)) == 1
+    del y
     assert files(tmp_path) == []
 
 
