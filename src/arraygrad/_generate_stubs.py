@@ -248,7 +248,11 @@ def _members(cls, qualified, compiled):
             body += _constructor(cls, name, value, compiled)
         elif isinstance(value, staticmethod | classmethod):
             body.append(f"@{type(value).__name__}")
-            body.append(_function(name, _signature(value.__func__), types or "Any", types_of.parameter))
+            body.append(
+                _function(
+                    name, _signature(value.__func__), types or types_of.method_return(cls, name), types_of.parameter
+                )
+            )
         elif inspect.isroutine(value):
             signature = _signature(value)
             body.append(_function(name, signature, types or types_of.method_return(cls, name), types_of.parameter))

@@ -183,7 +183,7 @@ SKIPPED = frozenset((
     "__setstate_cython__", "__slots__", "__static_attributes__", "__str__", "__weakref__",
 ))  # fmt: skip
 
-_METHOD_RETURNS = {"__enter__": "Any", "__exit__": "None", "__len__": "builtins.int"}
+_METHOD_RETURNS = {"__enter__": "Any", "__exit__": "None", "__init_subclass__": "None", "__len__": "builtins.int"}
 
 
 def method_return(cls, name):

@@ -11,7 +11,7 @@ import warnings
 
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 from arraygrad.function import CustomNode, delayed_error, run_function, set_function
-from arraygrad.tensor import Tensor, metadata_of, wrap_raw
+from arraygrad.tensor import Tensor, asarray, metadata_of
 
 __all__ = ["Function", "once_differentiable"]
 
@@ -32,24 +32,25 @@ _NODE_NAMESPACE = {
 }
 
 
-class _FunctionMeta(type):
-    """Gives each Function class the class of its nodes, `<Name>Backward`."""
-
-    def __init__(cls, name, bases, namespace):
-        super().__init__(name, bases, namespace)
-        cls._node_class = type(
-            f"{name}Backward",
-            (CustomNode,),
-            {
-                "__module__": cls.__module__,
-                "__doc__": f"A node of {name}, and the ctx of that call.",
-                **_NODE_NAMESPACE,
-            },
-        )
-        cls._signature = None
+def _node_class(cls):
+    """The class of the nodes of a Function class, `<Name>Backward`."""
+    return type(
+        f"{cls.__name__}Backward",
+        (CustomNode,),
+        {
+            "__module__": cls.__module__,
+            "__doc__": f"A node of {cls.__name__}, and the ctx of that call.",
+            **_NODE_NAMESPACE,
+        },
+    )
 
 
-class Function(metaclass=_FunctionMeta):
+def _undefined(text):
+    """The error of a method that a subclass has to define."""
+    return NotImplementedError(text)
+
+
+class Function:
     """An operation with a derivative of the user's own. Subclass it and call `apply` of the subclass.
 
     A subclass defines, as static methods, `forward` and `backward` in one of two styles:
@@ -94,6 +95,11 @@ class Function(metaclass=_FunctionMeta):
     Tensor([ 3., 12.])
     """
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._node_class = _node_class(cls)
+        cls._signature = None
+
     def __init__(self, *args, **kwargs):
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
@@ -113,17 +119,17 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def forward(*args, **kwargs):
         """Compute the result: `forward(ctx, *args)`, or `forward(*args)` beside setup_context. Subclasses define it."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise _undefined("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx, inputs, output):
         """Keep on ctx what backward needs of forward's arguments and result. Defined by subclasses, or not at all."""
-        raise NotImplementedError("setup_context is not implemented.")
+        raise _undefined("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx, *grad_outputs):
         """The gradient of each argument of forward, from the gradient of each output. Defined by subclasses."""
-        raise NotImplementedError(
+        raise _undefined(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
         )
@@ -131,7 +137,7 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def vjp(ctx, *grad_outputs):
         """Another name of backward."""
-        raise NotImplementedError("vjp is not implemented.")
+        raise _undefined("vjp is not implemented.")
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -161,6 +167,7 @@ class Function(metaclass=_FunctionMeta):
         return run_function(cls, cls._node_class, args, kwargs, setup)
 
 
+Function._node_class = _node_class(Function)
 _no_setup = Function.setup_context
 set_function(Function)
 
@@ -210,12 +217,13 @@ def once_differentiable(backward):
             outputs = backward(ctx, *grads)
         finally:
             set_grad_mode(before)
-        if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+        # Recorded: what it computed depends on forward's arguments too, whether or not the gradients require grad.
+        if not before:
             return outputs
         many = isinstance(outputs, tuple)
         tensors = [_fresh_leaf(value) for value in (outputs if many else (outputs,))]
         tensors = delayed_error(
-            "trying to differentiate twice a function that was marked with @once_differentiable", *tensors
+            "trying to differentiate twice a function that was marked with @once_differentiable", *tensors, of=ctx
         )
         return tensors if many else tensors[0]
 
@@ -226,5 +234,9 @@ def _fresh_leaf(value):
     """A leaf that requires grad over a gradient, so that the error node behind it is reached."""
     if value is None:
         return None
-    value = value.detach() if isinstance(value, Tensor) else wrap_raw(value)
+    if not isinstance(value, Tensor):
+        if not hasattr(value, "dtype"):
+            return value  # refused by whoever takes it
+        value = asarray(value)
+    value = value.detach()
     return value.requires_grad_() if metadata_of(value).is_floating else value

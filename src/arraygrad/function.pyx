@@ -3,14 +3,14 @@
 import warnings
 
 from cpython.object cimport PyObject
-from libc.stdint cimport UINT64_MAX
+from libc.stdint cimport uint32_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
-    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_PACKED, NODE_PYTHON, NODE_SAVES,
-    RUN_CAPTURE, RUN_NEEDED,
+    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_HAS_PARENT, NODE_PACKED, NODE_PYTHON,
+    NODE_SAVES, RUN_CAPTURE, RUN_NEEDED,
 )
 from arraygrad.apply cimport observed_call, refresh, wants_grad
 from arraygrad.inplace cimport adopt, check_inplace
@@ -188,7 +188,8 @@ cdef int take_gradients(CustomNode node, Frame f, object result) except -1:
     cdef Py_ssize_t n = len(is_tensor), given, i, edge = 0
     cdef tuple values
     cdef Node child
-    cdef object value, ops
+    cdef GradMeta meta
+    cdef object value
     if type(result) is not tuple:
         result = (result,)
     values = <tuple>result
@@ -207,6 +208,9 @@ cdef int take_gradients(CustomNode node, Frame f, object result) except -1:
             continue
         child = node.edge_node(edge)
         if value is not None:
+            meta = None if child is None else child.meta_at(node.edge_nr(edge))
+            if meta is not None and not isinstance(value, TensorBase):
+                value = array_of(value, <Backend>meta.ops)
             if not isinstance(value, TensorBase) and registered(type(value)) is None:
                 raise TypeError(f"function {node.name()} at position {i + 1}: expected Variable or None (got "
                                 f"{type(value).__name__})")
@@ -214,10 +218,8 @@ cdef int take_gradients(CustomNode node, Frame f, object result) except -1:
                 if f.create_graph:
                     if not isinstance(value, TensorBase):
                         value = wrap(value, registered(type(value)))
-                else:
-                    ops = child.meta_at(node.edge_nr(edge))
-                    if ops is not None:
-                        value = (<GradMeta>ops).ops.from_user(value)
+                elif meta is not None:
+                    value = meta.ops.from_user(value)
                 f.set_out(edge, value)
         edge += 1
     return 0
@@ -343,6 +345,7 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
     for i in range(len(outs)):
         out = outs[i]
         if any_tensor and not isinstance(out, TensorBase):
+            out = array_of(out, first_backend(args))
             if registered(type(out)) is not None:
                 out = outs[i] = wrap(out, registered(type(out)))
             elif recorded and (type(out) is list or type(out) is dict) and holds_tensor(out):
@@ -377,6 +380,19 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
     if type(result) is not tuple and hasattr(type(result), "_make"):
         return type(result)._make(outs)
     return tuple(outs)
+
+
+cdef Backend first_backend(tuple args):
+    for arg in args:
+        if isinstance(arg, TensorBase):
+            return <Backend>(<TensorBase>arg).value.meta.ops
+
+
+cdef object array_of(object value, Backend backend):
+    """A scalar of an array library (what NumPy's functions make of 0-d arrays) as an array; anything else as it is."""
+    if registered(type(value)) is None and hasattr(type(value), "__array_interface__"):
+        return backend.wrap_raw(value)
+    return value
 
 
 cdef bint among(object t, object items) except -1:
@@ -523,9 +539,19 @@ share_deallocation(UndefinedGradNode)
 share_deallocation(IdentityNode)
 
 
-def delayed_error(str message, *tensors):
-    """The tensors as they are; differentiating through them raises RuntimeError(message)."""
-    return through(ErrorNode.__new__(ErrorNode), message, tensors)
+def delayed_error(str message, *tensors, Node of=None):
+    """The tensors as they are; differentiating through them raises RuntimeError(message).
+
+    They count as results of what `of`, a node, was computed from, too.
+    """
+    cdef Node node = ErrorNode.__new__(ErrorNode)
+    cdef Py_ssize_t i
+    outs = through(node, message, tensors)
+    if of is not None:
+        node.flags &= ~<uint32_t>NODE_HAS_PARENT        # no other node has seen it yet
+        for i in range(of.n_edges):
+            node.add_edge(of.edge_node(i), of.edge_nr(i))
+    return outs
 
 
 def undefined_grad(*tensors):

@@ -81,7 +81,7 @@ class _PerRun:
     """State of each run that is in progress; that of a run that failed goes when the next one begins."""
 
     def __init__(self):
-        self._lock = threading.Lock()  # guards _runs
+        self._lock = threading.RLock()  # guards _runs; reentrant, for a finalizer may run backward meanwhile
         self._runs = {}
 
     def of_this_run(self, make):

@@ -136,6 +136,8 @@ cdef object unpacked(Packed p):
     data = p.unpack(data)
     if isinstance(data, TensorBase) or registered(type(data)) is not None:
         return data
+    if hasattr(type(data), "__array_interface__"):
+        return p.backend.wrap_raw(data)         # what NumPy's functions make of a 0-d array
     raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data)}")
 
 

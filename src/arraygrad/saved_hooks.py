@@ -6,6 +6,7 @@ May import: engine, tensor, saved, apply. The stack of hooks itself belongs to a
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import weakref
@@ -154,13 +155,13 @@ class _Kept:
         meta = metadata_of(t)
         array = numpy.ascontiguousarray(t.numpy()).reshape(meta.shape)
         handle, self.path = tempfile.mkstemp(prefix="arraygrad-", suffix=".saved", dir=directory)
+        os.close(handle)
         # Before anything can fail: whatever happens, the file goes.
         self._remove = weakref.finalize(self, _remove, self.path)
         self.meta = meta
         self.dtype = array.dtype
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(array.tobytes())
+            array.tofile(self.path)
         except BaseException:
             self._remove()
             raise
@@ -172,7 +173,6 @@ class _Kept:
 
 
 def _remove(path):
-    try:
+    # Nobody could catch an error of a finalizer, and the directory may be gone already.
+    with contextlib.suppress(OSError):
         os.unlink(path)
-    except FileNotFoundError:
-        pass

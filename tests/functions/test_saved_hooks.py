@@ -197,7 +197,7 @@ def test_SV9_values_are_saved_as_usual_while_hooks_are_disabled():
     same(x.grad, [4.0])
 
 
-def test_GM4_operations_recorded_in_backward_follow_the_hooks_around_the_call():
+def test_SV9_operations_recorded_in_backward_follow_the_hooks_around_the_call():
     x = leaf([2.0])
     y = ag.exp(x)
     counting = Counting()
@@ -209,7 +209,7 @@ def test_GM4_operations_recorded_in_backward_follow_the_hooks_around_the_call():
     assert counting.unpacked > 0
 
 
-def test_GM4_also_on_device_threads():
+def test_SV9_also_on_device_threads():
     xp = pytest.importorskip("array_api_strict")
     device = xp.Device("device1")
     x = ag.asarray(xp.asarray([2.0], device=device), requires_grad=True)
@@ -305,6 +305,14 @@ def test_SV10_a_raw_array_may_be_returned():
         y = x * x
     y.backward()
     same(x.grad, [6.0])
+
+
+def test_SV10_so_may_a_numpy_scalar():
+    x = leaf(3.0)
+    with saved_tensors_hooks(lambda t: t.numpy() * 1.0, identity):
+        y = x * x
+    y.backward()
+    same(x.grad, 6.0)
 
 
 def test_SV10_something_else_is_refused():
@@ -529,14 +537,24 @@ def test_save_on_disk_deletes_files_when_the_graph_dies(tmp_path):
 
 
 def test_save_on_disk_leaves_nothing_behind_after_an_error(tmp_path, monkeypatch):
-    def full(*args, **kwargs):
-        raise OSError("disk full")
+    def full(handle):
+        close(handle)
+        (path,) = files(tmp_path)
+        (tmp_path / path).unlink()
+        (tmp_path / path).mkdir()  # cannot be written
+        broken.append(tmp_path / path)
 
+    close, broken = os.close, []
+    x = leaf([1.0])
     with save_on_disk(tmp_path):
-        monkeypatch.setattr(os, "fdopen", full)
-        with pytest.raises(OSError, match="disk full"):
-            ag.exp(leaf([1.0]))
+        monkeypatch.setattr(os, "close", full)
+        with pytest.raises(OSError, match="directory"):
+            ag.exp(x)
         monkeypatch.undo()
+        broken[0].rmdir()
+        y = ag.exp(x)
+        assert len(files(tmp_path)) == 1
+    del y
     assert files(tmp_path) == []
 
 
