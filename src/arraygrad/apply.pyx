@@ -12,7 +12,8 @@ from arraygrad.engine.node cimport (
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, find_backend, join, need_extra, new_tensor, registered, wrap,
+    Backend, Extra, Storage, TensorBase, Value, find_backend, join_base, need_extra, new_tensor, raw_now, registered,
+    wrap,
 )
 
 
@@ -149,7 +150,7 @@ cdef object unary(Op op, object x):
     cdef TensorBase t, out
     cdef Value v
     cdef Backend backend
-    cdef object r
+    cdef object raw, r
     cdef uint32_t flags = 0
     cdef OpNode node
     if not isinstance(x, TensorBase):
@@ -157,9 +158,10 @@ cdef object unary(Op op, object x):
     t = <TensorBase>x
     v = t.value
     backend = <Backend>v.meta.ops
-    r = backend.unary(op, v.raw, &flags)
+    raw = raw_now(t) if op.may_view else v.raw
+    r = backend.unary(op, raw, &flags)
     if r is None:
-        r = backend.wrap_raw(backend.call(op, (v.raw,)))
+        r = backend.wrap_raw(backend.call(op, (raw,)))
     out = new_tensor(r, backend.meta_like(r, v.meta, None))
     if op.may_view:
         note_view(out, t, op, (x,), backend)
@@ -315,7 +317,7 @@ cdef Backend raw_backend_in(object args):
 cdef object to_raw(object arg):
     """An argument with every Tensor in it replaced by its raw array."""
     if isinstance(arg, TensorBase):
-        return (<TensorBase>arg).value.raw
+        return raw_now(<TensorBase>arg)
     if type(arg) is tuple:
         return tuple([to_raw(item) for item in arg]) if has_tensor(arg) else arg
     if type(arg) is list:
@@ -515,12 +517,13 @@ cdef object undifferentiable(Op op, Py_ssize_t i):
 cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
     """If the result shares its memory with the input, remember how it was made from it."""
     cdef Extra e
+    cdef Storage s
     if not backend.mutable or not backend.shares_memory(out.value.raw, base.value.raw):
         return 0
-    join(out.value, base.value)
+    s = join_base(out.value, base)
     e = need_extra(out)
     e.parent = base
-    e.seen = base.value.storage.history
+    e.seen = s.history
     if op is None:
         e.forbidden = ("This view is the output of a function that returns multiple views. Such functions do not allow "
                        "the output views to be modified inplace. Replace the in-place operation by an out-of-place "
