@@ -204,7 +204,7 @@ def test_hooks_come_and_go_while_the_graph_runs(together):
     assert counts == [ROUNDS // 4 if i % 2 == 0 else 0 for i in range(THREADS)]
 
 
-def test_VW1_views_of_one_base_are_written_by_several_threads(together):
+def test_views_of_one_base_are_written_by_several_threads(together):
     # Nothing is recorded for the base, but a node has saved its content: it must find that content.
     for _ in range(ROUNDS // 20):
         w = leaf(np.ones(4 * THREADS))
@@ -225,7 +225,7 @@ def test_VW1_views_of_one_base_are_written_by_several_threads(together):
         np.testing.assert_array_equal(w.grad.numpy(), before)
 
 
-def test_VW2_recorded_writes_through_views_of_one_base_all_count(together):
+def test_recorded_writes_through_views_of_one_base_all_count(together):
     for _ in range(ROUNDS // 20):
         x = leaf(np.ones(4 * THREADS))
         base = x * 1.0
