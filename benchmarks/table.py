@@ -67,10 +67,14 @@ def figure_line(figure, found: dict[str, Spread], problems: dict[str, str], name
     own = found.get("arraygrad")
     if own:
         cells = f"{number(own.median):>9} {f'[{number(own.low)} {number(own.high)}]':17}"
-        reached = verdict(own.median, figure.bar, figure.moonshot, higher=figure.higher)
     else:
-        cells, reached = f"{'-':>9} {'':17}", "-"
-    line = f"{figure.name:22} {figure.unit:>5} {cells} {figure.bar:6g} {figure.moonshot:6g} {reached:8}"
+        cells = f"{'-':>9} {'':17}"
+    if figure.bar is None:
+        bars, reached = f"{'-':>6} {'-':>6}", "-"
+    else:
+        bars = f"{figure.bar:6g} {figure.moonshot:6g}"
+        reached = verdict(own.median, figure.bar, figure.moonshot, higher=figure.higher) if own else "-"
+    line = f"{figure.name:22} {figure.unit:>5} {cells} {bars} {reached:8}"
     for name in names:
         line += f" {number(found[name].median) if name in found else '-':>9}"
     for name, why in problems.items():

@@ -16,8 +16,8 @@ from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
 from arraygrad.saved cimport pack_slot, packing
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, check_saved, find_backend, join, need_extra, new_tensor, registered,
-    wrap,
+    Backend, Extra, Storage, TensorBase, Value, check_saved, find_backend, join_base, need_extra, new_tensor,
+    raw_now, registered, wrap,
 )
 
 # How many saved-tensor hooks and op hooks are active in the process. Looking at a static is all that they cost an
@@ -175,7 +175,7 @@ cdef object unary(Op op, object x):
     cdef TensorBase t, out
     cdef Value v
     cdef Backend backend
-    cdef object r
+    cdef object raw, r
     cdef uint32_t flags = 0
     cdef OpNode node
     if _observers and thread_state().op_hooks != NULL:
@@ -185,9 +185,10 @@ cdef object unary(Op op, object x):
     t = <TensorBase>x
     v = t.value
     backend = <Backend>v.meta.ops
-    r = backend.unary(op, v.raw, &flags)
+    raw = raw_now(t) if op.may_view else v.raw
+    r = backend.unary(op, raw, &flags)
     if r is None:
-        r = backend.wrap_raw(backend.call(op, (v.raw,)))
+        r = backend.wrap_raw(backend.call(op, (raw,)))
     out = new_tensor(r, backend.meta_like(r, v.meta, None))
     if op.may_view:
         note_view(out, t, op, (x,), backend)
@@ -345,7 +346,7 @@ cdef Backend raw_backend_in(object args):
 cdef object to_raw(object arg):
     """An argument with every Tensor in it replaced by its raw array."""
     if isinstance(arg, TensorBase):
-        return (<TensorBase>arg).value.raw
+        return raw_now(<TensorBase>arg)
     if type(arg) is tuple:
         return tuple([to_raw(item) for item in arg]) if has_tensor(arg) else arg
     if type(arg) is list:
@@ -593,13 +594,14 @@ cdef object observed_call(object name, tuple args, object call):
 cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
     """If the result shares its memory with the input, remember how it was made from it."""
     cdef Extra e
+    cdef Storage s
     if not backend.mutable or not backend.shares_memory(out.value.raw, base.value.raw):
         return 0
-    join(out.value, base.value)
+    s = join_base(out.value, base)
     out.value.inference = base.value.inference
     e = need_extra(out)
     e.parent = base
-    e.seen = base.value.storage.history
+    e.seen = s.history
     if op is None:
         e.forbidden = "multi"
     else:

@@ -17,7 +17,7 @@ from arraygrad.inplace cimport adopt, check_inplace
 from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, overwritten_error
 from arraygrad.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, bump, join, mark_overwritten, need_extra, new_tensor, registered, wrap,
+    Backend, Extra, TensorBase, Value, bump, join_base, mark_overwritten, need_extra, new_tensor, registered, wrap,
 )
 
 cdef tuple _nothing = ()
@@ -453,7 +453,7 @@ cdef TensorBase alias(TensorBase t):
     """A Tensor of no history over the same memory, noted as a view."""
     cdef TensorBase out = new_tensor(t.value.raw, t.value.meta)
     cdef Extra e
-    join(out.value, t.value)
+    join_base(out.value, t)
     if (<Backend>t.value.meta.ops).mutable:
         e = need_extra(out)
         e.parent = t

@@ -13,8 +13,8 @@ from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, grad_of, join, leave_inference, mark_overwritten, new_tensor, registered,
-    set_grad, version_of, wrap,
+    Backend, TensorBase, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
+    registered, set_grad, version_of, wrap,
 )
 
 from arraygrad.engine.node import keep_for_ever
@@ -276,8 +276,8 @@ cdef class Tensor(TensorBase):
 
     def detach(self):
         """A Tensor over the same memory, not attached to the graph."""
-        cdef TensorBase t = new_tensor(self.value.raw, self.value.meta)
-        join(t.value, self.value)
+        cdef TensorBase t = new_tensor(raw_now(self), self.value.meta)
+        join_base(t.value, self)
         t.value.inference = self.value.inference
         return t
 
@@ -786,8 +786,7 @@ def gradient_edge(t):
 
 def edge_of(t):
     """As gradient_edge, as an Edge."""
-    node, nr = gradient_edge(t)
-    return Edge(node, nr)
+    return Edge(*gradient_edge(t))
 
 
 def increment_version(t):

@@ -90,7 +90,9 @@ cdef int set_grad(TensorBase t, object grad) except -1
 cdef TensorBase wrap(object raw, Backend backend)
 cdef Extra need_extra(TensorBase t)
 cdef Value replaced(TensorBase t, object raw)
+cdef object raw_now(TensorBase t)
 cdef int join(Value v, Value other) except -1
+cdef Storage join_base(Value v, TensorBase base)
 cdef long version_of(Value v)
 cdef int before_write(TensorBase t) except -1
 cdef int bump(TensorBase t) except -1

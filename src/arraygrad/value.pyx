@@ -268,6 +268,36 @@ cdef int join(Value v, Value other) except -1:
     return 0
 
 
+cdef object raw_now(TensorBase t):
+    """The array of `t`, for a view of it: another thread may be writing another view, and protect what nodes saved."""
+    cdef object raw
+    cdef Section section
+    section.begin(<PyObject*>t)
+    raw = t.value.raw
+    section.end()
+    return raw
+
+
+cdef Storage join_base(Value v, TensorBase base):
+    """Note that `v`, which no other thread knows yet, is over the memory of what `base` shows; returns its Storage."""
+    cdef Storage s
+    cdef Value other
+    cdef Section section
+    cdef bint joined
+    while True:
+        section.begin(<PyObject*>base)
+        other = base.value
+        section.end()
+        s = storage_of(other)
+        s.writing.lock()                # while it is held no Value is replaced
+        joined = base.value is other
+        if joined:
+            join(v, other)
+        s.writing.unlock()
+        if joined:
+            return s
+
+
 cdef long version_of(Value v):
     return v.version if v.storage is None else v.storage.version
 
@@ -317,12 +347,15 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
     cdef Backend backend = <Backend>v.meta.ops
     cdef TensorBase t
     cdef Value fresh
+    cdef object raw
+    cdef Section section
     if v.tensor != NULL:
         held += 1
     if Py_REFCNT(<PyObject*>v) <= held or v.overwritten:
         return 0
     if v.raw is not written and not backend.shares_memory(v.raw, written):
         return 0
+    raw = backend.clone(v.raw, v.raw) if copy else v.raw
     t = shown_by(v)
     if t is not None:
         fresh = new_value(v.raw, v.meta)
@@ -330,11 +363,15 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
         fresh.inference = v.inference
         if v.storage is not None or not copy:
             join(fresh, v)
+        section.begin(<PyObject*>t)     # who makes a view of t meanwhile finds its memory, not the copy: raw_now
         fresh.tensor = v.tensor
         v.tensor = NULL
         t.value = fresh
+        v.raw, raw = raw, v.raw
+        section.end()
+    else:
+        v.raw, raw = raw, v.raw
     if copy:
-        v.raw = backend.clone(v.raw, v.raw)
         leave(v)
     else:
         storage_of(v)

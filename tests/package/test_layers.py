@@ -30,6 +30,7 @@ ENGINE = {
         "streams",
         "pool",
         "lifecycle",
+        "evaluate",
         "engine",
     )
 }
@@ -48,6 +49,7 @@ MAY_IMPORT = {
     "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},
     "engine.streams": {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.graph_task"},
     "engine.pool": set(),
+    "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
     "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
     "ops": {"op", "ops"},

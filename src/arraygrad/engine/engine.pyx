@@ -2,35 +2,30 @@
 # May import: every other room of engine. Knows no array and no operation.
 import sys
 import threading
-from time import perf_counter_ns
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, Py_XINCREF
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, UINT64_MAX
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.memory cimport make_shared, shared_ptr
-cimport cython
 
-from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport (
     Edge, Frame, Node, ThreadState, set_saved_hooks, thread_state,
-    NODE_REALIFY, NODE_SAVES,
-    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
+    RUN_NEEDED,
 )
-from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.graph_task cimport (
     CReadyQueue, DEPTH_EMPTY, DEPTH_SHUTDOWN, GraphTask, NodeState, NodeTask, begin_run, compute_dependencies, end_run,
-    free_pruned, init_to_execute, local_queue, run_flags, set_run_flags, side_state, sweep,
+    free_pruned, init_to_execute, local_queue, set_run_flags, side_state, sweep,
 )
-from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, anomaly_flags, check_nan, describe_failure, issue_notes
+from arraygrad.engine.anomaly cimport anomaly_flags, issue_notes
 from arraygrad.engine.context cimport enter_context, leave_context, take_context
-from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
-from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
-from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, note_leaf, survey
+from arraygrad.engine.evaluate cimport DeviceQueue, clear_frame, evaluate, evaluate_special, fail, push
+from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer
+from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, survey
 
 import arraygrad.engine.graph_task as _graph_task
 from arraygrad.engine.lifecycle import devices, devices_lock, on_fork, thread_name
-from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.pool import Pool
 from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
     ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
@@ -48,8 +43,6 @@ cdef enum:
     # when they have used so many bytes of it, or half of the frames that Python permits.
     NESTED_RUNS = 60
     NESTED_BYTES = 512 * 1024
-    # A worker is woken for a second ready node on the host if its gradient has at least this many elements.
-    WORTH_A_THREAD = 16384
 
 cdef object _pool = Pool("arraygrad_nested")
 cdef object _worker_pool = Pool("arraygrad_worker")
@@ -57,7 +50,6 @@ cdef int _cpu_workers = 0              # set_cpu_workers
 cdef bint _deterministic = True        # set_deterministic
 cdef object _tracer = None             # set_tracer
 cdef object _commit = None             # set_commit
-cdef object _AFTER_ALL = 1 << 64
 cdef ArrayOps _graph_ops = None        # operations on recorded gradients, registered by the tensor module
 cdef dict _devices = devices            # device key -> DeviceThread; changed under devices_lock()
 cdef set _shared_runs = set()          # the runs in progress that use device threads, for a forked child
@@ -106,28 +98,6 @@ def set_tracer(tracer):
 
 # Queues
 
-cdef int _push(GraphTask task, Node node) except -1:
-    """Queue a node that has all its gradients, on its device's queue."""
-    cdef NodeTask t
-    cdef object key = None
-    t.task = <PyObject*>task
-    t.node = <PyObject*>node
-    t.depth = task.depth
-    t.seq = node.seq
-    if task.shared and task.multithreading:
-        key = node.device_key()
-    Py_INCREF(task)
-    Py_INCREF(node)
-    task.outstanding.fetch_add(1)
-    if key is None:
-        if task.workers and task.queue.get().size() and _worth_a_thread(node):
-            _engage(task)
-        task.queue.get().push(t)
-    else:
-        (<DeviceThread>_devices[key]).queue.get().push(t)
-    return 0
-
-
 cdef int _wake(GraphTask task) except -1:
     """Put an empty task into the owner's queue."""
     cdef NodeTask t
@@ -142,297 +112,6 @@ cdef int _wake(GraphTask task) except -1:
 
 
 # The run
-cdef str _invalid(Node node, Py_ssize_t i, object error):
-    return f"Function {node.name()} returned an invalid gradient at index {i} - {error}"
-
-
-cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, ArrayOps ops) except -1:
-    """Add a gradient to an input of `child`, count the edge down, queue `child` when it is complete."""
-    cdef NodeState st = None
-    cdef uint32_t rflags
-    cdef int32_t deps
-    cdef object held, buf
-    cdef bint held_owned, skip
-    cdef Section section
-    if child.stamp != <uint64_t>task.id:
-        st = side_state(task, child)
-        if st is None:
-            raise RuntimeError(f"dependency not found for {child.name()}")
-    # Without the GIL two threads of one run may deliver here at once: a section on the node guards its slot and its
-    # count. Arrays are added outside of it.
-    section.begin(<PyObject*>child)
-    deps = child.deps if st is None else st.deps
-    rflags = child.rflags if st is None else st.rflags
-    skip = task.has_exec_info and not rflags & (RUN_NEEDED | RUN_CAPTURE)
-    if deps > 0:
-        if skip:
-            if st is None:
-                child.deps = deps - 1
-            else:
-                st.deps = deps - 1
-        elif not rflags & RUN_STARTED:
-            task.pending.fetch_add(1)
-            if st is None:
-                child.rflags = rflags | RUN_STARTED
-            else:
-                st.rflags = rflags | RUN_STARTED
-    section.end()
-    if deps <= 0:
-        raise RuntimeError(f"dependency not found for {child.name()}")
-    if skip:
-        task.pruned = True
-        return 0
-    if grad is not None:
-        if child.n_inputs == 1 and st is None:
-            # As in InputBuffer.put: what is there is taken out, added outside of the slot, and put back.
-            while True:
-                section.begin(<PyObject*>child)
-                held = child.g0
-                held_owned = (child.rflags & RUN_OWNED) != 0
-                if held is None:
-                    child.g0 = grad
-                    if owned:
-                        child.rflags |= RUN_OWNED
-                else:
-                    child.g0 = None
-                    child.rflags &= ~<uint32_t>RUN_OWNED
-                section.end()
-                if held is None:
-                    break
-                grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
-                owned = not task.create_graph
-                held = None
-        else:
-            with cython.critical_section(child):
-                if st is None:
-                    buf = child.g0
-                    if buf is None:
-                        buf = child.g0 = InputBuffer(child.n_inputs)
-                else:
-                    buf = st.g0
-                    if buf is None:
-                        buf = st.g0 = InputBuffer(child.n_inputs)
-            (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
-    section.begin(<PyObject*>child)
-    if st is None:
-        child.deps -= 1
-        deps = child.deps
-        if deps == 0:
-            child.rflags |= RUN_QUEUED
-    else:
-        st.deps -= 1
-        deps = st.deps
-        if deps == 0:
-            st.rflags |= RUN_QUEUED
-    section.end()
-    if deps == 0:
-        task.pending.fetch_sub(1)
-        _push(task, child)
-    return 0
-
-
-cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object grad, bint owned, ArrayOps ops,
-                     Frame f) except -1:
-    """As _deliver, where the sum must not follow the order of arrival or gradients change streams on their way."""
-    cdef NodeState st = None if child.stamp == <uint64_t>task.id else side_state(task, child)
-    cdef int nr = node.edge_nr(i)
-    cdef object crossed = None
-    cdef object held
-    cdef OrderedBuffer buf
-    if child.stamp != <uint64_t>task.id and st is None:
-        raise RuntimeError(f"dependency not found for {child.name()}")
-    if task.ordered and not run_flags(task, child) & RUN_STARTED and (child.deps if st is None else st.deps) > 2:
-        set_run_flags(task, child, RUN_WIDE)
-    if grad is None or task.has_exec_info and not run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
-        return _deliver(task, child, nr, None, False, ops)
-    if task.streams:
-        crossed = crossing(f, child, nr)
-    held = child.g0 if st is None else st.g0
-    if type(held) is OrderedBuffer:
-        buf = <OrderedBuffer>held
-    elif crossed is None and not run_flags(task, child) & RUN_WIDE:
-        return _deliver(task, child, nr, grad, owned, ops)
-    else:
-        buf = OrderedBuffer.__new__(OrderedBuffer)
-        if type(held) is InputBuffer:
-            for slot, earlier in enumerate((<InputBuffer>held).slots):
-                if earlier is not None:
-                    buf.put(-_AFTER_ALL, slot, slot, earlier, (<InputBuffer>held).owned(slot), ops, None)
-        elif held is not None:
-            buf.put(-_AFTER_ALL, 0, 0, held, (run_flags(task, child) & RUN_OWNED) != 0, ops, None)
-        if st is None:
-            child.g0 = buf
-        else:
-            st.g0 = buf
-    buf.put(-<object>node.seq, i, nr, grad, owned, ops, crossed)
-    return _deliver(task, child, nr, None, False, ops)
-
-
-# Rare ways, called through pointers so that the compiler keeps them out of the common one's code.
-cdef int (*_rare_evaluate)(GraphTask, Node, Frame) except -1
-cdef int (*_rare_keep_apart)(GraphTask, Node, Py_ssize_t, Node, object, bint, ArrayOps, Frame) except -1
-_rare_keep_apart = _keep_apart
-
-
-cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
-    """Run one node: hooks, captures, the node itself, and its gradients handed on."""
-    cdef NodeState st
-    cdef uint32_t rflags
-    cdef object buf, grad, nr, k
-    cdef tuple grad_outputs = ()
-    cdef set post_before = None
-    cdef Node child
-    cdef GradMeta meta
-    cdef ArrayOps ops
-    cdef Py_ssize_t i
-    cdef bint owned
-    # what arrived
-    if node.stamp == <uint64_t>task.id:
-        rflags = node.rflags
-        node.rflags |= RUN_DONE
-        buf = node.g0
-        node.g0 = None
-    else:
-        st = side_state(task, node)
-        if st is None:
-            raise RuntimeError(f"dependency not found for {node.name()}")
-        rflags = st.rflags
-        buf = st.g0
-        st.g0 = None
-    f.owned = False
-    if task.careful and type(buf) is OrderedBuffer:
-        buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept)
-    if type(buf) is InputBuffer:
-        if node.n_inputs == 1:
-            f.grad = (<InputBuffer>buf).slots[0]
-            f.owned = (<InputBuffer>buf).owned_bits & 1
-            f.grads = None
-        else:
-            f.grads = (<InputBuffer>buf).variables()
-    elif node.n_inputs == 1:
-        f.grad = buf
-        f.owned = (rflags & RUN_OWNED) != 0
-        f.grads = None
-    else:
-        f.grads = [None] * node.n_inputs
-    buf = None
-    # hooks and captures
-    if node.hooks is not None:
-        run_tensor_hooks(task.graph_ops, node, f)
-    f.needs = UINT64_MAX
-    if task.has_exec_info:
-        if rflags & RUN_CAPTURE:
-            for nr, k in task.captures[node]:
-                task.captured[k] = f.input(nr)
-                f.owned = False
-            if task.streams:
-                note_leaf(task, f)
-        if not rflags & RUN_NEEDED:
-            return _clear(f)
-        f.needs = 0
-        for i in range(node.n_edges):
-            child = node.edge_node(i)
-            if child is not None and run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
-                f.needs |= <uint64_t>1 << (i if i < 63 else 63)
-    if node.hooks is not None:
-        if node.hooks.pre:
-            run_pre_hooks(task.graph_ops, node, f)
-        if node.hooks.post:
-            post_before = set(node.hooks.post)
-            f.owned = False
-        grad_outputs = tuple([shown_to_user(ops_at(task.graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
-    # the node
-    node.apply(f)
-    f.grad = None
-    f.grads = None
-    if node.hooks is not None and node.hooks.post:
-        _check_outs(task, node, f)
-        run_post_hooks(task.graph_ops, node, f, grad_outputs if post_before is not None else ())
-    grad_outputs = None
-    if not task.keep_graph and node.flags & NODE_SAVES:
-        node.release()
-    # what leaves
-    if node.n_edges == 0:
-        if task.streams:
-            note_leaf(task, f)
-        return _clear(f)
-    if task.anomaly & ANOMALY_CHECK_NAN:
-        _check_outs(task, node, f)
-        check_nan(task.graph_ops, node, f)
-        f.out_owned = 0
-    for i in range(node.n_edges):
-        child = node.edge_node(i)
-        if i == 0:
-            grad = f.out0
-            f.out0 = None
-            owned = f.out_owned & 1
-        elif i == 1:
-            grad = f.out1
-            f.out1 = None
-            owned = (f.out_owned & 2) != 0
-        else:
-            grad = f.out(i)
-            owned = False
-        if child is None:
-            grad = None
-            continue
-        ops = task.graph_ops
-        if grad is not None:
-            meta = <GradMeta>child.meta if type(child.meta) is GradMeta else child.meta_at(node.edge_nr(i))
-            if meta is not None:
-                if ops is None:
-                    ops = meta.ops
-                if not ops.matches(meta, grad):
-                    grad = _conform(ops, meta, grad, node, i)
-                    owned = task.graph_ops is None and ops.exclusive(grad)
-        if task.has_error:
-            return _clear(f)
-        if task.careful:
-            _rare_keep_apart(task, node, i, child, grad, owned, ops, f)
-        else:
-            _deliver(task, child, node.edge_nr(i), grad, owned, ops)
-        grad = None
-    f.more = None
-    f.out_owned = 0
-    return 0
-
-
-cdef object _conform(ArrayOps ops, GradMeta meta, object grad, Node node, Py_ssize_t i):
-    try:
-        return ops.conform(meta, grad, (node.flags & NODE_REALIFY) != 0)
-    except InvalidGradient as error:
-        raise InvalidGradient(_invalid(node, i, error)) from None
-
-
-cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
-    """validate_outputs ahead of post-hooks, so that they see gradients of the right shape and dtype."""
-    cdef Py_ssize_t i
-    cdef Node child
-    cdef GradMeta meta
-    cdef ArrayOps ops
-    for i in range(node.n_edges):
-        child = node.edge_node(i)
-        grad = f.out(i)
-        if child is None or grad is None:
-            continue
-        meta = child.meta_at(node.edge_nr(i))
-        if meta is None:
-            continue
-        ops = meta.ops if task.graph_ops is None else task.graph_ops
-        if not ops.matches(meta, grad):
-            f.set_out(i, _conform(ops, meta, grad, node, i))
-    return 0
-
-
-cdef int _fail(GraphTask task, object error) except -1:
-    """Record the first error of a run; its remaining tasks are discarded."""
-    with cython.critical_section(task):
-        if not task.has_error:
-            task.error = error
-            task.has_error = True
-    return 0
-
-
 cdef int _finish(GraphTask task) except -1:
     """Post-processing by the one thread that completed the last task: callbacks, then the result is there."""
     cdef ThreadState* ts = thread_state()
@@ -444,13 +123,13 @@ cdef int _finish(GraphTask task) except -1:
         try:
             join_caller(task)
         except BaseException as error:
-            _fail(task, error)
+            fail(task, error)
     cdef ThreadState before
     cdef object entered = None
     ts.node = NULL                      # it ran, and may be gone
     if not task.has_error:
         if task.pending.load() != 0:
-            _fail(task, RuntimeError("could not compute gradients for some functions"))
+            fail(task, RuntimeError("could not compute gradients for some functions"))
         elif task.callbacks is not None or task.deferred is not None:
             ts.grad_mode = task.create_graph
             ts.task = <void*>task
@@ -466,7 +145,7 @@ cdef int _finish(GraphTask task) except -1:
                 while task.callbacks:           # a callback may add callbacks
                     task.callbacks.pop(0)()
             except BaseException as error:
-                _fail(task, error)
+                fail(task, error)
             finally:
                 if tokens is not None:
                     leave_caller(tokens)
@@ -535,9 +214,9 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                         f.create_graph = task.create_graph
                         f.keep_graph = task.keep_graph
                         if task.special:
-                            _rare_evaluate(task, node, f)
+                            evaluate_special(task, node, f)
                         else:
-                            _evaluate(task, node, f)
+                            evaluate(task, node, f)
                         n += 1
                         if n & (SIGNAL_INTERVAL - 1) == 0:
                             PyErr_CheckSignals()
@@ -547,9 +226,9 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                 task = until                    # a run whose caller has gone on is not kept alive from here
         except BaseException as error:
             failed = True
-            _clear(f)
+            clear_frame(f)
             node = None
-            _fail(task, error)
+            fail(task, error)
             if task.outstanding.fetch_sub(1) == 1 and not task.completed:
                 _finish(task)
         if not failed:
@@ -562,75 +241,6 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
     ts.task_id = before.task_id
     ts.node = before.node
     return rc
-
-
-cdef int _clear(Frame f) except -1:
-    f.grad = f.grads = f.out0 = f.out1 = f.more = None
-    f.out_owned = 0
-    f.owned = False
-    return 0
-
-
-cdef int _evaluate_special(GraphTask task, Node node, Frame f) except -1:
-    """As _evaluate, within the caller's context if this is another thread; errors explained (anomaly mode); traced."""
-    cdef ThreadState* ts = thread_state()
-    cdef ThreadState before
-    cdef object entered = None
-    if task.context is not None and ts.thread_id != task.owner:
-        entered = enter_context(task, ts, &before)
-    try:
-        if task.tracer is not None:
-            return _evaluate_traced(task, node, f)
-        return _evaluate_on_device(task, node, f)
-    except BaseException:
-        if task.anomaly and not task.has_error:
-            task.notes = describe_failure(node)
-        raise
-    finally:
-        if entered is not None:
-            leave_context(entered, ts, &before)
-
-
-cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
-    """As _evaluate, with the node's device and forward stream made current around it."""
-    cdef object key = node.device_key()
-    cdef GradMeta meta = None
-    cdef DeviceRuntime runtime
-    cdef Py_ssize_t i
-    if key is None:
-        return _evaluate(task, node, f)
-    for i in range(node.n_inputs):
-        meta = node.meta_at(i)
-        if meta is not None and meta.device_key == key:
-            break
-    runtime = meta.ops.runtime
-    token = runtime.enter(key, meta.stream)
-    f.runtime = runtime
-    f.key = key
-    f.stream = meta.stream
-    try:
-        _evaluate(task, node, f)
-    finally:
-        f.runtime = None
-        f.key = f.stream = None
-        runtime.leave(token)
-    return 0
-
-
-cdef int _evaluate_traced(GraphTask task, Node node, Frame f) except -1:
-    """As _evaluate_on_device, and the tracer is told of it."""
-    cdef Py_ssize_t held
-    held = node.saved_bytes()
-    start = perf_counter_ns()
-    try:
-        _evaluate_on_device(task, node, f)
-    finally:
-        task.tracer(node.name(), node.seq, task.id, node.device_key(), start, perf_counter_ns(), held,
-                    held - node.saved_bytes())
-    return 0
-
-
-_rare_evaluate = _evaluate_special
 
 
 cdef void _thread_main(CReadyQueue* queue, PyObject* until, PyObject* frame, int milliseconds) noexcept nogil:
@@ -659,7 +269,7 @@ cdef int _drain_reporting(CReadyQueue* queue, object until, Frame f) noexcept:
         return _drain(queue, until, f)
     except BaseException as error:
         if until is not None:
-            _fail(<GraphTask>until, error)
+            fail(<GraphTask>until, error)
             (<GraphTask>until).completed = True
         return 1
 
@@ -674,7 +284,7 @@ cdef int _waiting(object until) noexcept:
     try:
         PyErr_CheckSignals()
     except BaseException as error:
-        _fail(task, error)
+        fail(task, error)
     return 0
 
 
@@ -739,6 +349,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     if _cpu_workers and task.multithreading and ts.task == NULL:
         task.workers = _cpu_workers
         task.own_queue = True
+        task.engage = _engage
         task.queue = make_shared[CReadyQueue]()
         task.queue.get().share()
     else:
@@ -785,7 +396,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             if len(roots) == 1:
                 _put_root(task, root, (<Edge>roots[0]).input_nr, grads[0], f)
             grads = None
-            _push(task, root)
+            push(task, root)
             ts.depth += 1
             if ts.depth == 1:
                 ts.stack_base = <const void*>&min_topo
@@ -937,7 +548,7 @@ cdef int _drive_elsewhere(GraphTask task) except -1:
             job.wait()
             return 0
         except BaseException as error:
-            _fail(task, error)          # Ctrl-C: nodes that have not run yet are discarded
+            fail(task, error)          # Ctrl-C: nodes that have not run yet are discarded
         if task.completed:
             return 0
 
@@ -950,20 +561,13 @@ cdef Driver _driver(GraphTask task, bint nested):
     return driver
 
 
-cdef bint _worth_a_thread(Node node) except -1:
-    cdef GradMeta meta = node.meta_at(0)
-    size = None if meta is None else meta.size
-    return size is not None and size >= WORTH_A_THREAD
-
-
-cdef int _engage(GraphTask task) except -1:
+def _engage(GraphTask task):
     """One more worker for a run that has several large nodes ready. Not to get one costs time only."""
     task.workers -= 1
     try:
         _worker_pool.submit(_driver(task, False))
     except RuntimeError:
         task.workers = 0
-    return 0
 
 
 def helper_threads():
@@ -972,9 +576,8 @@ def helper_threads():
 
 
 # Device threads
-cdef class DeviceThread:
+cdef class DeviceThread(DeviceQueue):
     """A daemon thread that runs the nodes of one device."""
-    cdef shared_ptr[CReadyQueue] queue
     cdef readonly object key
     cdef readonly object thread
     cdef object started
@@ -1038,8 +641,8 @@ def _renew_after_fork():
     old.queue = queue
     left = [old, *_shared_runs]
     for task in _shared_runs:
-        _fail(task, RuntimeError("the process was forked in the middle of this backward, whose device threads did not "
-                                 "come along: call backward() in the child, or fork outside of it"))
+        fail(task, RuntimeError("the process was forked in the middle of this backward, whose device threads did not "
+                                "come along: call backward() in the child, or fork outside of it"))
         task.completed = True
     _shared_runs.clear()
     return left

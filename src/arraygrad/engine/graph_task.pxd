@@ -54,6 +54,7 @@ cdef class GraphTask:
     cdef bint careful                   # ordered or with streams: gradients on their way may have to be kept apart
     cdef bint pruned                    # some gradient went to a node that nothing needs
     cdef bint own_queue                 # `queue` serves this run alone and is closed with it
+    cdef object engage                  # engage(task): one more worker
     cdef object tracer                  # called with what each node did, or None
     cdef dict devices                   # device key -> (runtime, the caller's stream), where shared
     cdef bint special                   # nodes run by way of _evaluate_special: device threads, anomaly mode, trace

@@ -526,7 +526,7 @@ cdef object apply_by_hand(Node node, tuple grads):
 
 
 cdef class PyNode(Node):
-    """PyNode(name, fn, edges=(), metas=(None,), release=None)
+    """PyNode(name, fn, edges=(), metas=None, release=None)
 --
 
     A node whose `fn(*grads)` is a Python function returning one gradient per edge (one alone need not be a tuple).
@@ -534,19 +534,19 @@ cdef class PyNode(Node):
     Parameters
     ----------
     edges : sequence of Edge, (node, input_nr) or None
-    metas : sequence of GradMeta or None, one per input
+    metas : sequence of GradMeta or None, one per input; None: one input of which nothing is known
     release : callable, optional
         Called when the graph is not kept and the node has run.
     """
 
-    def __init__(self, str name, fn, edges=(), metas=(None,), release=None):
+    def __init__(self, str name, fn, edges=(), metas=None, release=None):
         self.args = name
         self.op = fn
         self.s0 = release
         self.flags |= NODE_PYTHON
         if release is not None:
             self.flags |= NODE_SAVES
-        metas = tuple(metas)
+        metas = (None,) if metas is None else tuple(metas)
         for m in metas:
             if m is not None and not isinstance(m, GradMeta):
                 raise TypeError(f"PyNode metas must be GradMeta or None, but got {type(m).__name__}")

@@ -1,0 +1,13 @@
+# May cimport: engine.node, engine.graph_task.
+from libcpp.memory cimport shared_ptr
+from arraygrad.engine.graph_task cimport CReadyQueue, GraphTask
+from arraygrad.engine.node cimport Frame, Node
+
+cdef class DeviceQueue:
+    cdef shared_ptr[CReadyQueue] queue
+
+cdef int push(GraphTask task, Node node) except -1
+cdef int evaluate(GraphTask task, Node node, Frame f) except -1
+cdef int evaluate_special(GraphTask task, Node node, Frame f) except -1
+cdef int fail(GraphTask task, object error) except -1
+cdef int clear_frame(Frame f) except -1

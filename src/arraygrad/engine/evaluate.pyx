@@ -1,0 +1,420 @@
+# What happens at one node: its gradients and hooks, the node itself, what it hands on and to whom; ready nodes queued.
+# May import: every other room of engine but engine.engine. Knows no array and no operation.
+from time import perf_counter_ns
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int32_t, uint32_t, uint64_t, UINT64_MAX
+cimport cython
+
+from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, check_nan, describe_failure
+from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
+from arraygrad.engine.context cimport enter_context, leave_context
+from arraygrad.engine.free_threading cimport Section
+from arraygrad.engine.graph_task cimport GraphTask, NodeState, NodeTask, run_flags, set_run_flags, side_state
+from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
+from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
+from arraygrad.engine.node cimport (
+    Frame, Node, ThreadState, thread_state,
+    NODE_REALIFY, NODE_SAVES,
+    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
+)
+from arraygrad.engine.streams cimport crossing, note_leaf
+
+from arraygrad.engine.arrayops import InvalidGradient
+from arraygrad.engine.lifecycle import devices
+
+cdef enum:
+    # A worker is woken for a second ready node on the host if its gradient has at least this many elements.
+    WORTH_A_THREAD = 16384
+
+cdef dict _devices = devices            # device key -> DeviceQueue
+cdef object _AFTER_ALL = 1 << 64
+
+
+cdef class DeviceQueue:
+    """The ready queue of one device."""
+
+
+cdef int push(GraphTask task, Node node) except -1:
+    """Queue a node that has all its gradients, on its device's queue."""
+    cdef NodeTask t
+    cdef object key = None
+    t.task = <PyObject*>task
+    t.node = <PyObject*>node
+    t.depth = task.depth
+    t.seq = node.seq
+    if task.shared and task.multithreading:
+        key = node.device_key()
+    Py_INCREF(task)
+    Py_INCREF(node)
+    task.outstanding.fetch_add(1)
+    if key is None:
+        if task.workers and task.queue.get().size() and _worth_a_thread(node):
+            task.engage(task)
+        task.queue.get().push(t)
+    else:
+        (<DeviceQueue>_devices[key]).queue.get().push(t)
+    return 0
+
+
+cdef bint _worth_a_thread(Node node) except -1:
+    cdef GradMeta meta = node.meta_at(0)
+    size = None if meta is None else meta.size
+    return size is not None and size >= WORTH_A_THREAD
+
+
+cdef str _invalid(Node node, Py_ssize_t i, object error):
+    return f"Function {node.name()} returned an invalid gradient at index {i} - {error}"
+
+
+cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, ArrayOps ops) except -1:
+    """Add a gradient to an input of `child`, count the edge down, queue `child` when it is complete."""
+    cdef NodeState st = None
+    cdef uint32_t rflags
+    cdef int32_t deps
+    cdef object held, buf
+    cdef bint held_owned, skip
+    cdef Section section
+    if child.stamp != <uint64_t>task.id:
+        st = side_state(task, child)
+        if st is None:
+            raise RuntimeError(f"dependency not found for {child.name()}")
+    # Without the GIL two threads of one run may deliver here at once: a section on the node guards its slot and its
+    # count. Arrays are added outside of it.
+    section.begin(<PyObject*>child)
+    deps = child.deps if st is None else st.deps
+    rflags = child.rflags if st is None else st.rflags
+    skip = task.has_exec_info and not rflags & (RUN_NEEDED | RUN_CAPTURE)
+    if deps > 0:
+        if skip:
+            if st is None:
+                child.deps = deps - 1
+            else:
+                st.deps = deps - 1
+        elif not rflags & RUN_STARTED:
+            task.pending.fetch_add(1)
+            if st is None:
+                child.rflags = rflags | RUN_STARTED
+            else:
+                st.rflags = rflags | RUN_STARTED
+    section.end()
+    if deps <= 0:
+        raise RuntimeError(f"dependency not found for {child.name()}")
+    if skip:
+        task.pruned = True
+        return 0
+    if grad is not None:
+        if child.n_inputs == 1 and st is None:
+            # As in InputBuffer.put: what is there is taken out, added outside of the slot, and put back.
+            while True:
+                section.begin(<PyObject*>child)
+                held = child.g0
+                held_owned = (child.rflags & RUN_OWNED) != 0
+                if held is None:
+                    child.g0 = grad
+                    if owned:
+                        child.rflags |= RUN_OWNED
+                else:
+                    child.g0 = None
+                    child.rflags &= ~<uint32_t>RUN_OWNED
+                section.end()
+                if held is None:
+                    break
+                grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
+                owned = not task.create_graph
+                held = None
+        else:
+            with cython.critical_section(child):
+                if st is None:
+                    buf = child.g0
+                    if buf is None:
+                        buf = child.g0 = InputBuffer(child.n_inputs)
+                else:
+                    buf = st.g0
+                    if buf is None:
+                        buf = st.g0 = InputBuffer(child.n_inputs)
+            (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
+    section.begin(<PyObject*>child)
+    if st is None:
+        child.deps -= 1
+        deps = child.deps
+        if deps == 0:
+            child.rflags |= RUN_QUEUED
+    else:
+        st.deps -= 1
+        deps = st.deps
+        if deps == 0:
+            st.rflags |= RUN_QUEUED
+    section.end()
+    if deps == 0:
+        task.pending.fetch_sub(1)
+        push(task, child)
+    return 0
+
+
+cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object grad, bint owned, ArrayOps ops,
+                     Frame f) except -1:
+    """As _deliver, where the sum must not follow the order of arrival or gradients change streams on their way."""
+    cdef NodeState st = None if child.stamp == <uint64_t>task.id else side_state(task, child)
+    cdef int nr = node.edge_nr(i)
+    cdef object crossed = None
+    cdef object held
+    cdef OrderedBuffer buf
+    if child.stamp != <uint64_t>task.id and st is None:
+        raise RuntimeError(f"dependency not found for {child.name()}")
+    if task.ordered and not run_flags(task, child) & RUN_STARTED and (child.deps if st is None else st.deps) > 2:
+        set_run_flags(task, child, RUN_WIDE)
+    if grad is None or task.has_exec_info and not run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+        return _deliver(task, child, nr, None, False, ops)
+    if task.streams:
+        crossed = crossing(f, child, nr)
+    held = child.g0 if st is None else st.g0
+    if type(held) is OrderedBuffer:
+        buf = <OrderedBuffer>held
+    elif crossed is None and not run_flags(task, child) & RUN_WIDE:
+        return _deliver(task, child, nr, grad, owned, ops)
+    else:
+        buf = OrderedBuffer.__new__(OrderedBuffer)
+        if type(held) is InputBuffer:
+            for slot, earlier in enumerate((<InputBuffer>held).slots):
+                if earlier is not None:
+                    buf.put(-_AFTER_ALL, slot, slot, earlier, (<InputBuffer>held).owned(slot), ops, None)
+        elif held is not None:
+            buf.put(-_AFTER_ALL, 0, 0, held, (run_flags(task, child) & RUN_OWNED) != 0, ops, None)
+        if st is None:
+            child.g0 = buf
+        else:
+            st.g0 = buf
+    buf.put(-<object>node.seq, i, nr, grad, owned, ops, crossed)
+    return _deliver(task, child, nr, None, False, ops)
+
+
+# Called through a pointer so that the compiler keeps it out of the common way's code.
+cdef int (*_rare_keep_apart)(GraphTask, Node, Py_ssize_t, Node, object, bint, ArrayOps, Frame) except -1
+_rare_keep_apart = _keep_apart
+
+
+cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
+    """Run one node: hooks, captures, the node itself, and its gradients handed on."""
+    cdef NodeState st
+    cdef uint32_t rflags
+    cdef object buf, grad, nr, k
+    cdef tuple grad_outputs = ()
+    cdef set post_before = None
+    cdef Node child
+    cdef GradMeta meta
+    cdef ArrayOps ops
+    cdef Py_ssize_t i
+    cdef bint owned
+    # what arrived
+    if node.stamp == <uint64_t>task.id:
+        rflags = node.rflags
+        node.rflags |= RUN_DONE
+        buf = node.g0
+        node.g0 = None
+    else:
+        st = side_state(task, node)
+        if st is None:
+            raise RuntimeError(f"dependency not found for {node.name()}")
+        rflags = st.rflags
+        buf = st.g0
+        st.g0 = None
+    f.owned = False
+    if task.careful and type(buf) is OrderedBuffer:
+        buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept)
+    if type(buf) is InputBuffer:
+        if node.n_inputs == 1:
+            f.grad = (<InputBuffer>buf).slots[0]
+            f.owned = (<InputBuffer>buf).owned_bits & 1
+            f.grads = None
+        else:
+            f.grads = (<InputBuffer>buf).variables()
+    elif node.n_inputs == 1:
+        f.grad = buf
+        f.owned = (rflags & RUN_OWNED) != 0
+        f.grads = None
+    else:
+        f.grads = [None] * node.n_inputs
+    buf = None
+    # hooks and captures
+    if node.hooks is not None:
+        run_tensor_hooks(task.graph_ops, node, f)
+    f.needs = UINT64_MAX
+    if task.has_exec_info:
+        if rflags & RUN_CAPTURE:
+            for nr, k in task.captures[node]:
+                task.captured[k] = f.input(nr)
+                f.owned = False
+            if task.streams:
+                note_leaf(task, f)
+        if not rflags & RUN_NEEDED:
+            return clear_frame(f)
+        f.needs = 0
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is not None and run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+                f.needs |= <uint64_t>1 << (i if i < 63 else 63)
+    if node.hooks is not None:
+        if node.hooks.pre:
+            run_pre_hooks(task.graph_ops, node, f)
+        if node.hooks.post:
+            post_before = set(node.hooks.post)
+            f.owned = False
+        grad_outputs = tuple([shown_to_user(ops_at(task.graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
+    # the node
+    node.apply(f)
+    f.grad = None
+    f.grads = None
+    if node.hooks is not None and node.hooks.post:
+        _check_outs(task, node, f)
+        run_post_hooks(task.graph_ops, node, f, grad_outputs if post_before is not None else ())
+    grad_outputs = None
+    if not task.keep_graph and node.flags & NODE_SAVES:
+        node.release()
+    # what leaves
+    if node.n_edges == 0:
+        if task.streams:
+            note_leaf(task, f)
+        return clear_frame(f)
+    if task.anomaly & ANOMALY_CHECK_NAN:
+        _check_outs(task, node, f)
+        check_nan(task.graph_ops, node, f)
+        f.out_owned = 0
+    for i in range(node.n_edges):
+        child = node.edge_node(i)
+        if i == 0:
+            grad = f.out0
+            f.out0 = None
+            owned = f.out_owned & 1
+        elif i == 1:
+            grad = f.out1
+            f.out1 = None
+            owned = (f.out_owned & 2) != 0
+        else:
+            grad = f.out(i)
+            owned = False
+        if child is None:
+            grad = None
+            continue
+        ops = task.graph_ops
+        if grad is not None:
+            meta = <GradMeta>child.meta if type(child.meta) is GradMeta else child.meta_at(node.edge_nr(i))
+            if meta is not None:
+                if ops is None:
+                    ops = meta.ops
+                if not ops.matches(meta, grad):
+                    grad = _conform(ops, meta, grad, node, i)
+                    owned = task.graph_ops is None and ops.exclusive(grad)
+        if task.has_error:
+            return clear_frame(f)
+        if task.careful:
+            _rare_keep_apart(task, node, i, child, grad, owned, ops, f)
+        else:
+            _deliver(task, child, node.edge_nr(i), grad, owned, ops)
+        grad = None
+    f.more = None
+    f.out_owned = 0
+    return 0
+
+
+cdef object _conform(ArrayOps ops, GradMeta meta, object grad, Node node, Py_ssize_t i):
+    try:
+        return ops.conform(meta, grad, (node.flags & NODE_REALIFY) != 0)
+    except InvalidGradient as error:
+        raise InvalidGradient(_invalid(node, i, error)) from None
+
+
+cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
+    """validate_outputs ahead of post-hooks, so that they see gradients of the right shape and dtype."""
+    cdef Py_ssize_t i
+    cdef Node child
+    cdef GradMeta meta
+    cdef ArrayOps ops
+    for i in range(node.n_edges):
+        child = node.edge_node(i)
+        grad = f.out(i)
+        if child is None or grad is None:
+            continue
+        meta = child.meta_at(node.edge_nr(i))
+        if meta is None:
+            continue
+        ops = meta.ops if task.graph_ops is None else task.graph_ops
+        if not ops.matches(meta, grad):
+            f.set_out(i, _conform(ops, meta, grad, node, i))
+    return 0
+
+
+cdef int fail(GraphTask task, object error) except -1:
+    """Record the first error of a run; its remaining tasks are discarded."""
+    with cython.critical_section(task):
+        if not task.has_error:
+            task.error = error
+            task.has_error = True
+    return 0
+
+
+cdef int clear_frame(Frame f) except -1:
+    f.grad = f.grads = f.out0 = f.out1 = f.more = None
+    f.out_owned = 0
+    f.owned = False
+    return 0
+
+
+cdef int evaluate_special(GraphTask task, Node node, Frame f) except -1:
+    """As _evaluate, within the caller's context if this is another thread; errors explained (anomaly mode); traced."""
+    cdef ThreadState* ts = thread_state()
+    cdef ThreadState before
+    cdef object entered = None
+    if task.context is not None and ts.thread_id != task.owner:
+        entered = enter_context(task, ts, &before)
+    try:
+        if task.tracer is not None:
+            return _evaluate_traced(task, node, f)
+        return _evaluate_on_device(task, node, f)
+    except BaseException:
+        if task.anomaly and not task.has_error:
+            task.notes = describe_failure(node)
+        raise
+    finally:
+        if entered is not None:
+            leave_context(entered, ts, &before)
+
+
+cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
+    """As _evaluate, with the node's device and forward stream made current around it."""
+    cdef object key = node.device_key()
+    cdef GradMeta meta = None
+    cdef DeviceRuntime runtime
+    cdef Py_ssize_t i
+    if key is None:
+        return evaluate(task, node, f)
+    for i in range(node.n_inputs):
+        meta = node.meta_at(i)
+        if meta is not None and meta.device_key == key:
+            break
+    runtime = meta.ops.runtime
+    token = runtime.enter(key, meta.stream)
+    f.runtime = runtime
+    f.key = key
+    f.stream = meta.stream
+    try:
+        evaluate(task, node, f)
+    finally:
+        f.runtime = None
+        f.key = f.stream = None
+        runtime.leave(token)
+    return 0
+
+
+cdef int _evaluate_traced(GraphTask task, Node node, Frame f) except -1:
+    """As _evaluate_on_device, and the tracer is told of it."""
+    cdef Py_ssize_t held
+    held = node.saved_bytes()
+    start = perf_counter_ns()
+    try:
+        _evaluate_on_device(task, node, f)
+    finally:
+        task.tracer(node.name(), node.seq, task.id, node.device_key(), start, perf_counter_ns(), held,
+                    held - node.saved_bytes())
+    return 0
