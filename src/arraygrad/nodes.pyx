@@ -12,7 +12,7 @@ from libc.stdint cimport uint32_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport (
-    Section, can_be_taken, gate_close, gate_closed, gate_enter, gate_leave, take,
+    FREE_THREADED, Section, can_be_taken, gate_close, gate_closed, gate_enter, gate_leave, take,
 )
 from arraygrad.engine.node cimport (
     Frame, Node, NodeHooks, share_deallocation, thread_state,
@@ -204,21 +204,28 @@ cdef class OpNode(Node):
         return 0
 
     cdef int apply(self, Frame f) except -1:
-        cdef Op op = <Op>self.op
+        cdef int rc
         gate_enter(&self.gate)          # another run that frees what is saved waits for the rule (Note [Gates])
-        try:
-            if gate_closed(&self.gate):
-                raise RuntimeError(BACKWARD_TWICE)
-            if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
-                if not absorbs(self, op) and op.fast_rule(self, f):
-                    return 0
-            return apply_rules(self, op, f)
-        finally:
-            if gate_leave(&self.gate):
-                drop_saved(self)
+        # Called as a function that raises nothing, so that the gate is left before an error goes on its way.
+        rc = (<quiet_function>run_rule)(self, f)
+        if gate_leave(&self.gate):
+            drop_saved(self)
+        return rc
 
 
 share_deallocation(OpNode)
+
+ctypedef int (*quiet_function)(OpNode, Frame) noexcept
+
+
+cdef int run_rule(OpNode node, Frame f) except -1:
+    cdef Op op = <Op>node.op
+    if gate_closed(&node.gate):
+        raise RuntimeError(BACKWARD_TWICE)
+    if node.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
+        if not absorbs(node, op) and op.fast_rule(node, f):
+            return 0
+    return apply_rules(node, op, f)
 
 
 cdef int drop_saved(OpNode node) except -1:
@@ -467,6 +474,12 @@ cdef AccumulateGrad accumulator_of(TensorBase t):
     cdef AccumulateGrad node
     cdef PyObject* found = NULL
     cdef Section section
+    if not FREE_THREADED:
+        if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+            node = <AccumulateGrad>t.accumulator
+            Py_DECREF(node)
+            return node
+        return made_accumulator(t)
     section.begin(<PyObject*>t)
     if t.accumulator != NULL and take(<PyObject*>t.accumulator):
         found = <PyObject*>t.accumulator
@@ -485,15 +498,19 @@ cdef AccumulateGrad new_accumulator(TensorBase t):
             node = <AccumulateGrad>t.accumulator        # another thread was faster
             Py_DECREF(node)
             return node
-        node = AccumulateGrad.__new__(AccumulateGrad)
-        node.seq = UINT64_MAX
-        node.flags = NODE_ACCUMULATE
-        node.meta = t.value.meta
-        node.s0 = t
-        if t.extra is not None:
-            node.hooks = t.extra.hooks
-        can_be_taken(<PyObject*>node)
-        t.accumulator = <void*>node
+        return made_accumulator(t)
+
+
+cdef inline AccumulateGrad made_accumulator(TensorBase t):
+    cdef AccumulateGrad node = AccumulateGrad.__new__(AccumulateGrad)
+    node.seq = UINT64_MAX
+    node.flags = NODE_ACCUMULATE
+    node.meta = t.value.meta
+    node.s0 = t
+    if t.extra is not None:
+        node.hooks = t.extra.hooks
+    can_be_taken(<PyObject*>node)
+    t.accumulator = <void*>node
     return node
 
 
