@@ -25,6 +25,12 @@ def _function(name, owner=None, **options):
     return call
 
 
+def _integers(xp, values):
+    """An integer array of nested lists, of any library."""
+    values = np.array(values, dtype=np.int64)
+    return xp.reshape(xp.asarray(values.ravel().tolist(), dtype=xp.int64), values.shape)
+
+
 def _empty(*shape):
     return np.zeros(shape)
 
@@ -132,7 +138,7 @@ for _name in ("fftshift", "ifftshift"):
 
 
 def _along(indices, axis):
-    return lambda xp, x: xp.take_along_axis(x, xp.asarray(np.array(indices, dtype=np.int64)), axis=axis)
+    return lambda xp, x: xp.take_along_axis(x, _integers(xp, indices), axis=axis)
 
 
 for _axis, _indices, _x in (
@@ -150,7 +156,7 @@ for _axis in (0, -1, 1, -2):
         _add(
             "take",
             f"axis={_axis}, {_indices}",
-            lambda xp, x, i=_indices, a=_axis: xp.take(x, xp.asarray(np.array(i, dtype=np.int64)), axis=a),
+            lambda xp, x, i=_indices, a=_axis: xp.take(x, _integers(xp, i), axis=a),
             real(2, 3),
         )
 for _axis, _repeats, _x in (
@@ -165,7 +171,7 @@ for _axis, _repeats, _x in (
     _add(
         "repeat",
         f"{_repeats}, axis={_axis}",
-        lambda xp, x, r=_repeats, a=_axis: xp.repeat(x, xp.asarray(np.array(r)) if isinstance(r, list) else r, axis=a),
+        lambda xp, x, r=_repeats, a=_axis: xp.repeat(x, _integers(xp, r) if isinstance(r, list) else r, axis=a),
         _x,
     )
 for _repetitions, _x in (
@@ -261,14 +267,15 @@ for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
 
 # -- choice -----------------------------------------------------------------------------------------------------------
 
-_MASK = np.array([[True], [False]])
+_MASK = [[True], [False]]
 _add("where", "complex, broadcast", lambda xp, x, y: xp.where(xp.asarray(_MASK), x, y), cplx(3), real(2, 1))
 _add("where", "complex scalar", lambda xp, x: xp.where(xp.asarray(_MASK), x, 2j), cplx(2))
 _add("where", "real scalar first", lambda xp, x: xp.where(xp.asarray(_MASK), 3.0, x), cplx(2))
 for _low, _high in ((None, 1.0), (-1.0, None), (None, None), (-1.0, 1.0), (1.0, -1.0), (-1, 1)):
-    _add("clip", f"{_low} to {_high}", lambda xp, x, a=_low, b=_high: xp.clip(x, a, b), real(2, 3))
+    _call = lambda xp, x, a=_low, b=_high: xp.clip(x, a, b)
+    _add("clip", f"{_low} to {_high}", _call, real(2, 3), standard=_low != 1.0)
 _add("clip", "array above", lambda xp, x, high: xp.clip(x, max=high), real(2, 3), real(2, 1))
-_add("clip", "arrays", lambda xp, x, a, b: xp.clip(x, a, b), real(2, 3), real(2, 1) - 1, real(3) + 1)
+_add("clip", "arrays", lambda xp, x, a, b: xp.clip(x, a, b), real(2, 3), real(2, 1) - 2.5, real(3) + 2.5)
 _add("clip", "array and scalar", lambda xp, x, low: xp.clip(x, low, 0.5), real(2, 3), real(2, 1) - 1)
 
 # -- linear algebra ---------------------------------------------------------------------------------------------------
@@ -311,7 +318,8 @@ for _x, _y in (
 ):
     _add("matmul", _shapes(_x, _y), _function("matmul"), _x, _y)
 for _axis in (0, -1, 1):
-    _add("cross", f"axis={_axis}, one complex", _function("cross", "linalg", axis=_axis), real(3, 3), cplx(3, 3))
+    _call = _function("cross", "linalg", axis=_axis)
+    _add("cross", f"axis={_axis}, one complex", _call, real(3, 3), cplx(3, 3), standard=_axis < 0)
 _add("cross", "axis=-1, broadcast", _function("cross", "linalg", axis=-1), real(2, 1, 3), real(4, 3))
 _add("cross", "axis=-2, broadcast", _function("cross", "linalg", axis=-2), real(2, 3, 1), real(3, 4))
 for _x, _y in (
