@@ -198,6 +198,15 @@ _differ(
         )
     },
 )
+for _name in ("asin", "acos", "asinh"):
+    _differ("jax", _name, "theirs ignores the sign of a zero on a branch cut", dict.fromkeys(_CUTS))
+_differ("jax", "acosh", "theirs ignores the sign of a zero on a branch cut", {_CUTS[0]: None})
+_differ(
+    "jax",
+    "logaddexp",
+    "the result has lost the digits of log(2), which their weights exp(x - result) need",
+    {"large": ([[0.5, 1], [0.5, 0]], [[1, 1], [1, 0]])},
+)
 _differ("jax", "acosh", "theirs is on the wrong branch in the left half plane", {"complex": None})
 _differ("jax", "atan2", "0 / 0; ours is zero", {"origin": ([[0, 0.5], [0, 0]], [[NAN, 0.5], [NAN, 0]])})
 _differ("jax", "atan2", "the square of the radius underflows in theirs", {"tiny": ([[0], [-1e200]], [[NAN], [-INF]])})
@@ -394,6 +403,10 @@ _differ("jax", "expn", "theirs is nan at some points", dict.fromkeys(["order 0: 
 
 # (library, operation, point) -> why the values themselves differ
 VALUES = {
+    **{
+        ("jax", name, "both sides of the cuts"): "theirs ignores the sign of a zero on a branch cut"
+        for name in ("asin", "acos", "asinh", "acosh")
+    },
     ("torch", "pow", "complex at zero"): "theirs takes 0 ** 0 as exp(0 * log(0))",
     ("jax", "beta", "far"): "theirs has eight digits where x1 is much larger than x2",
 }
