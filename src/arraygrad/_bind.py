@@ -43,9 +43,9 @@ def function_for(op, module, default=None):
     signature = op.signature
     if _all_positional(signature) and op.sequence < 0:
         arrays = array_positions(op)
-        if len(op.params) == 1 and arrays == (0,):
+        if len(op.params) == 1 and arrays == (0,) and op.defaults[0] is inspect.Parameter.empty:
             function = _unary(op, default)
-        elif len(op.params) == 2 and arrays == (0, 1):
+        elif len(op.params) == 2 and arrays == (0, 1) and op.defaults[1] is inspect.Parameter.empty:
             function = _binary(op, default)
         else:
             function = _general(op, default)

@@ -63,6 +63,9 @@ it. Outside of the domain the value is nan, the gradient what the formula gives.
 zeros, at its jumps too, and
 stays in the graph.
 
+**Hard cases.** [numerics.md](numerics.md) has the answers at overflow, underflow and cancellation, beside PyTorch's
+and JAX's. On a branch cut the sign of a zero says which side a number is on.
+
 **`where`.** Rules choose, they do not multiply by a mask: an infinite or nan gradient does not reach the branch that
 was not taken. But the computation of that branch has a backward pass of its own, and `log` at 0 makes 0 * inf = nan
 of the zeros it gets. `with ag.zero_annihilates():` makes such a product zero.

@@ -147,3 +147,20 @@ def test_pad_refuses_what_it_does_not_do(arguments, options, error, message):
 def test_pad_that_repeats_an_empty_axis_is_refused():
     with pytest.raises(ValueError, match="axis 0 has no elements that mode='wrap' could repeat"):
         ag.pad(np.zeros(0), 1, "wrap")
+
+
+# -- real dtypes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "relu", "softmax", "log_softmax", "logsumexp"])
+def test_function_that_needs_an_order_refuses_complex_numbers(name):
+    with pytest.raises(TypeError, match=rf"{name}: expected an array of a real dtype, found complex128"):
+        getattr(ag, name)(np.asarray([1j, 2.0]))
+
+
+def test_third_derivative_of_sigmoid_at_zero_is_right():
+    x = ag.tensor(np.zeros(1), requires_grad=True)
+    g = ag.sigmoid(x)
+    for _ in range(3):
+        (g,) = ag.autograd.grad(g, [x], [ag.asarray(np.ones(1))], create_graph=True)
+    np.testing.assert_allclose(g.numpy(), [-0.125])

@@ -17,6 +17,10 @@ from arraygrad.tensor import Tensor, backend_of
 DIFFERENTIABLE = [name for name, entry in TABLE.items() if entry.rules]
 CHECKED = Counter()
 
+# Functions that the standard has for real numbers alone, and that NumPy computes for complex ones by an order of its
+# own, the real parts first.
+ORDERED = ("maximum", "minimum", "clip", "max", "min", "sort", "round")
+
 # what rules see under create_graph: the public functions and the internal operations, recorded
 XP = backend_of(np.zeros(1)).graph_xp
 
@@ -76,6 +80,22 @@ def test_operation_has_samples(name):
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_operation_is_sampled_to_second_order_unless_it_is_piecewise_constant(name):
+    # the table's word for it is the kind "zero"
+    assert any(s.order >= 2 and s.expected is None for s in samples(name)) != (TABLE[name].kind == "zero")
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_operation_that_takes_complex_numbers_has_complex_samples(name):
+    if name in ORDERED or any(a.dtype.kind == "c" for s in samples(name) for a in s.arrays):
+        return
+    # TypeError is the answer of a function of real numbers, to the call itself or to its derivative
+    usual = next(s for s in samples(name) if s.arrays and s.arrays[0].size)
+    with np.errstate(all="ignore"), pytest.raises(TypeError):
+        gradients(usual, [a.astype(np.complex128) for a in usual.arrays])
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradient_equals_finite_differences(name):
     for sample in samples(name):
         if sample.expected is None:
@@ -128,9 +148,41 @@ def test_gradient_of_single_precision_is_single_precision(name):
         with np.errstate(divide="ignore", invalid="ignore"):
             single = gradients(sample, narrow)
             double = gradients(sample, sample.arrays)
-        for a, g, wide in zip(narrow, single, double, strict=True):
-            assert g.dtype == a.dtype, f"{label(sample, name)}: gradient of {a.dtype} is {g.dtype}"
-            finite = wide[np.isfinite(wide)]
-            scale = np.max(np.abs(finite)) if finite.size else 0.0
-            np.testing.assert_allclose(g, wide, rtol=5e-3, atol=5e-3 * scale + 1e-6, err_msg=label(sample, name))
+        _check_single(sample, name, narrow, single, double)
         CHECKED["single, first order"] += 1
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_second_derivative_of_single_precision_is_single_precision(name):
+    for sample in samples(name):
+        if not sample.single or sample.expected is not None or sample.order < 2:
+            continue
+        narrow = [a.astype(np.complex64 if a.dtype.kind == "c" else np.float32) for a in sample.arrays]
+        with np.errstate(all="ignore"):
+            single, double = second_gradients(sample, narrow), second_gradients(sample, sample.arrays)
+        _check_single(sample, name, narrow, single, double, loose=20.0)
+        CHECKED["single, second order"] += 1
+
+
+def second_gradients(sample, arrays):
+    """Gradients of the sum of squares of the gradients: zeros where there is none."""
+    leaves = [ag.tensor(a, requires_grad=True) for a in arrays]
+    results = results_of(sample.call(XP, *leaves))
+    rng = np.random.default_rng(4)
+    weights = [ag.asarray(np.asarray(rng.uniform(0.5, 1.5, r.shape), dtype=r.dtype)) for r in results]
+    first = ag.autograd.grad(results, leaves, weights, create_graph=True, allow_unused=True)
+    first = [g for g in first if g is not None and g.requires_grad]
+    found = [None] * len(leaves)
+    if first:
+        found = ag.autograd.grad(first, leaves, [g.detach() for g in first], allow_unused=True)
+    return [np.zeros_like(a) if g is None else g.numpy() for g, a in zip(found, arrays, strict=True)]
+
+
+def _check_single(sample, name, narrow, single, double, loose=1.0):
+    """Each gradient has its array's dtype, and the values of double precision but for rounding."""
+    for a, g, wide in zip(narrow, single, double, strict=True):
+        assert g.dtype == a.dtype, f"{label(sample, name)}: gradient of {a.dtype} is {g.dtype}"
+        finite = wide[np.isfinite(wide)]
+        scale = np.max(np.abs(finite)) if finite.size else 0.0
+        atol = loose * (5e-3 * scale + 5e-6)
+        np.testing.assert_allclose(g, wide, rtol=loose * 5e-3, atol=atol, err_msg=label(sample, name))

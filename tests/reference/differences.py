@@ -45,6 +45,11 @@ _differ(
     "theirs ignores the sign of the imaginary zero",
     {"branch cut": ([[1.154700538379j, -1.154700538379j]], [[1.154700538379j, 1.154700538379j]])},
 )
+_CUTS = ("both sides of the cuts", "branch cut")
+for _name in ("asin", "acos", "asinh"):
+    _differ("torch", _name, "theirs ignores the sign of a zero on a branch cut", dict.fromkeys(_CUTS))
+for _name in ("asin", "acos", "atan", "asinh"):
+    _differ("torch", _name, "the square of x overflows in theirs", {"far out": None})
 _differ("torch", "atan2", "the square of the radius underflows in theirs", {"tiny": ([[0], [-1e200]], [[0], [0]])})
 _differ(
     "torch",
@@ -114,6 +119,12 @@ _differ(
 )
 _differ(
     "torch",
+    "logsumexp",
+    "the result has lost the digits of log(2), which their weights exp(x - result) need",
+    {"large": ([[0.5, 0.5]], [[1, 1]])},
+)
+_differ(
+    "torch",
     "log_softmax",
     "nan of the infinite element reaches the others in theirs",
     {"+inf": ([[NAN, 1]], [[NAN, NAN]])},
@@ -131,6 +142,10 @@ _differ(
     "0 * inf at x = 0; ours is zero there",
     {"zeros": ([[0, 0.69314718056], [0, 0]], [[0, 0.69314718056], [NAN, 0]])},
 )
+for _name in "j0 j1 y0 y1 k0 k1 k0e k1e".split():
+    for _order in (1, 2):
+        _points = dict.fromkeys(("real", "0-d", "further", "variant: 0-d"))
+        _differ("torch", _name, "theirs has no derivative: the result is detached", _points, _order)
 _differ("torch", "sinc", "0 / 0 at zero in their second derivative", {"further": None}, order=2)
 _differ(
     "torch",
@@ -182,6 +197,15 @@ _differ(
             [[NAN, 0, 1, 1, 2.71828182846], [NAN, 1, 2.71828182846, 1, 1]],
         )
     },
+)
+for _name in ("asin", "acos", "asinh"):
+    _differ("jax", _name, "theirs ignores the sign of a zero on a branch cut", dict.fromkeys(_CUTS))
+_differ("jax", "acosh", "theirs ignores the sign of a zero on a branch cut", {_CUTS[0]: None})
+_differ(
+    "jax",
+    "logaddexp",
+    "the result has lost the digits of log(2), which their weights exp(x - result) need",
+    {"large": ([[0.5, 1], [0.5, 0]], [[1, 1], [1, 0]])},
 )
 _differ("jax", "acosh", "theirs is on the wrong branch in the left half plane", {"complex": None})
 _differ("jax", "atan2", "0 / 0; ours is zero", {"origin": ([[0, 0.5], [0, 0]], [[NAN, 0.5], [NAN, 0]])})
@@ -379,6 +403,10 @@ _differ("jax", "expn", "theirs is nan at some points", dict.fromkeys(["order 0: 
 
 # (library, operation, point) -> why the values themselves differ
 VALUES = {
+    **{
+        ("jax", name, "both sides of the cuts"): "theirs ignores the sign of a zero on a branch cut"
+        for name in ("asin", "acos", "asinh", "acosh")
+    },
     ("torch", "pow", "complex at zero"): "theirs takes 0 ** 0 as exp(0 * log(0))",
     ("jax", "beta", "far"): "theirs has eight digits where x1 is much larger than x2",
 }
@@ -397,6 +425,23 @@ LACKING = {
         ("trace", "dtype"): (1, CAST),
         ("where", "complex and real"): (1, CAST),
         ("std", "correction=1.5"): (0, NOT_THERE),
+        **{
+            ("std", f"variant: {{'correction': {correction}}}, {arrays}"): (0, NOT_THERE)
+            for correction in (0.5, 1.5)
+            for arrays in ("axes", "complex")
+        },
+        **{
+            (name, "variant: no rows"): (0, "refuses transforms of no rows")
+            for name in "fft ifft rfft irfft hfft ihfft fftn ifftn rfftn irfftn".split()
+        },
+        ("where", "variant: complex, broadcast"): (1, CAST),
+        ("unique_values", "variant: complex"): (0, NOT_THERE),
+        ("unique_counts", "variant: complex"): (0, NOT_THERE),
+        ("unique_inverse", "variant: complex"): (0, NOT_THERE),
+        ("softmax", "variant: axis=None, (2, 3)"): (0, NOT_THERE),
+        ("softmax", "variant: axis=(0, -1), (2, 3, 2)"): (0, NOT_THERE),
+        ("log_softmax", "variant: axis=None, (2, 3)"): (0, NOT_THERE),
+        ("log_softmax", "variant: axis=(0, -1), (2, 3, 2)"): (0, NOT_THERE),
         ("roll", "1, axis=(0, 1)"): (0, NOT_THERE),
         ("unique_values", None): (1, NO_DERIVATIVE),
         ("unique_counts", None): (1, NO_DERIVATIVE),
@@ -413,6 +458,7 @@ LACKING = {
         ("log_softmax", "axis=None"): (0, NOT_THERE),
         ("erf", "complex"): (0, "real numbers only"),
         ("erfc", "complex"): (0, "real numbers only"),
+        ("loggamma", "complex"): (0, "real numbers only"),
         ("_getitem", "backwards"): (0, NOT_THERE),
         ("_setitem", "backwards"): (0, NOT_THERE),
     },
@@ -437,4 +483,19 @@ LACKING = {
         ("expn", None): (2, "has no second derivative"),
         ("pad", "constant, complex"): (0, NOT_THERE),
     },
+}
+
+# library -> function of the table that it does not have -> why
+NOT_SHARED = {
+    "torch": dict.fromkeys(
+        "gamma rgamma beta betaln gammaincinv gammainccinv betainc betaincc betaincinv gammasgn erfcinv erfi dawsn jv "
+        "yn yv iv ive kn kv kve rel_entr kl_div exp1 expi expn".split(),
+        "has no such function",
+    )
+    | {"pad": "pads by other arguments, and repeats only the last axes of some ranks"},
+    "jax": dict.fromkeys(
+        "rgamma gammaincinv gammainccinv betaincc betaincinv erfcinv erfi j0 j1 jv y0 y1 yn yv iv ive k0 k1 k0e k1e kn "
+        "kv kve".split(),
+        "has no such function",
+    ),
 }

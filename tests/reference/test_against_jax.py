@@ -17,8 +17,8 @@ jax = pytest.importorskip("jax", reason="JAX is not installed: nothing to compar
 jnp = pytest.importorskip("jax.numpy")
 special = pytest.importorskip("jax.scipy.special")
 
-from comparison import check_gradients, check_refusals, check_values, results, shared
-from differences import LACKING
+from comparison import FUNCTIONS, check_gradients, check_refusals, check_values, results, shared
+from differences import LACKING, NOT_SHARED
 from peers import XP, Namespace, jaxs
 
 from arraygrad.tensor import Tensor
@@ -43,7 +43,7 @@ NAMESPACE = Namespace(
     _getitem=None,  # samples spell it x[key]
     linalg=Namespace(jnp.linalg),
     fft=Namespace(jnp.fft),
-    special=Namespace(special),
+    special=Namespace(special, sinc=jnp.sinc, log_expit=jax.nn.log_sigmoid),
 )
 SHARED = shared(NAMESPACE)
 
@@ -63,7 +63,10 @@ def _report(request):
     yield
     counts = ", ".join(f"{count} {what}" for what, count in sorted(COMPARED.items()))
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        print(f"\ncompared with jax {jax.__version__}: {len(SHARED)} functions, {counts}")
+        print(
+            f"\ncompared with jax {jax.__version__}: {len(SHARED)} of {len(FUNCTIONS)} functions, {counts}; "
+            f"not compared: {', '.join(NOT_SHARED['jax'])}"
+        )
 
 
 def forward(peer, case):
@@ -75,6 +78,10 @@ def forward(peer, case):
 
 def gradients(call, arrays, order, weights):
     return jaxs(jax, NAMESPACE, call, arrays, order, weights)
+
+
+def test_every_function_is_compared_but_those_that_jax_lacks():
+    assert set(FUNCTIONS) - set(SHARED) == set(NOT_SHARED["jax"])
 
 
 @pytest.mark.parametrize("name", SHARED)

@@ -14,8 +14,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
 compat = pytest.importorskip("array_api_compat.torch", reason="array-api-compat serves no torch here")
 
-from comparison import check_gradients, check_refusals, check_values, results, shared
-from differences import LACKING
+from comparison import FUNCTIONS, check_gradients, check_refusals, check_values, results, shared
+from differences import LACKING, NOT_SHARED
 from peers import XP, Namespace, torchs
 
 from arraygrad.tensor import Tensor
@@ -54,6 +54,7 @@ NAMESPACE = Namespace(
     compat,
     logsumexp=lambda x, axis=None, keepdims=False: torch.logsumexp(x, _all_axes(x, axis), keepdims),
     einsum=_einsum,
+    gammaln=torch.special.gammaln,
     norm=lambda x, ord=None, axis=None, keepdims=False: torch.linalg.norm(x, ord, axis, keepdims),
     _setitem=_setitem,
     _getitem=None,  # samples spell it x[key]
@@ -61,6 +62,16 @@ NAMESPACE = Namespace(
     fft=Namespace(compat.fft),
     special=Namespace(
         torch.special,
+        loggamma=torch.special.gammaln,
+        j0=torch.special.bessel_j0,
+        j1=torch.special.bessel_j1,
+        y0=torch.special.bessel_y0,
+        y1=torch.special.bessel_y1,
+        k0=torch.special.modified_bessel_k0,
+        k1=torch.special.modified_bessel_k1,
+        k0e=torch.special.scaled_modified_bessel_k0,
+        k1e=torch.special.scaled_modified_bessel_k1,
+        log_expit=torch.nn.functional.logsigmoid,
         gammainc=_of_tensors(torch.special.gammainc),
         gammaincc=_of_tensors(torch.special.gammaincc),
     ),
@@ -84,7 +95,7 @@ def _report(request):
     """Prints how many points were compared."""
     yield
     counts = ", ".join(f"{count} {what}" for what, count in sorted(COMPARED.items()))
-    counts = f"{len(SHARED)} functions, {counts}"
+    counts = f"{len(SHARED)} of {len(FUNCTIONS)} functions, {counts}; not compared: {', '.join(NOT_SHARED['torch'])}"
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print(f"\ncompared with torch {torch.__version__}: {counts}")
 
@@ -99,6 +110,10 @@ def forward(peer, case):
 
 def gradients(call, arrays, order, weights):
     return torchs(torch, NAMESPACE, call, arrays, order, weights)
+
+
+def test_every_function_is_compared_but_those_that_torch_lacks():
+    assert set(FUNCTIONS) - set(SHARED) == set(NOT_SHARED["torch"])
 
 
 @pytest.mark.parametrize("name", SHARED)

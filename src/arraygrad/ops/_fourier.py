@@ -23,6 +23,8 @@ def forward(name, signature):
 
     def transform(xp, x, length, axis, norm):
         check_axes(name, axis, x.ndim)
+        if lengths == "s" and length is not None and axis is None:  # the standard wants axes beside lengths
+            axis = tuple(range(x.ndim - len(length), x.ndim))
         return getattr(xp.fft, name)(x, **{lengths: length, along: axis, "norm": norm})
 
     return transform

@@ -17,7 +17,14 @@ def _finite_max(xp, x, axis):
     return xp.where(xp.isfinite(top), top, xp.zeros_like(top))
 
 
+def _real(xp, name, x):
+    """Raises TypeError for a complex array: it has no order, and libraries would make one up."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        raise TypeError(f"{name}: expected an array of a real dtype, found {x.dtype}; take its real part or its size")
+
+
 def _logsumexp(xp, x, axis, keepdims):
+    _real(xp, "logsumexp", x)
     top = _finite_max(xp, x, axis)
     result = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
     return result if keepdims else xp.reshape(result, xp.max(x, axis=axis).shape)
@@ -26,7 +33,10 @@ def _logsumexp(xp, x, axis, keepdims):
 def _logsumexp_rule(xp, g, x, ans, axis, keepdims):
     ans = expand_reduced(xp, ans, x.shape, axis, keepdims)
     # Where the sum is log(0) every weight is zero: exp(-inf - -inf) would be nan.
-    weights = xp.exp(x - xp.where(ans == -math.inf, 0.0, ans))
+    nothing = ans == -math.inf
+    weights = xp.exp(x - xp.where(nothing, 0.0, ans))
+    # Large numbers leave no digits for the logarithm in ans: weights that should sum to one are scaled to do so.
+    weights = weights / xp.where(nothing, 1.0, xp.sum(weights, axis=axis, keepdims=True))
     infinite = ans == math.inf
     if bool(xp.any(infinite)):  # inf - inf would be nan: the infinite elements share
         weights = xp.where(infinite, 0.0, weights)
@@ -36,18 +46,33 @@ def _logsumexp_rule(xp, g, x, ans, axis, keepdims):
 
 
 def _softmax(xp, x, axis):
+    _real(xp, "softmax", x)
     e = xp.exp(x - _finite_max(xp, x, axis))
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
 def _log_softmax(xp, x, axis):
+    _real(xp, "log_softmax", x)
     shifted = x - _finite_max(xp, x, axis)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
 
 
+def _relu(xp, x):
+    _real(xp, "relu", x)
+    return xp.where(x > 0, x, xp.zeros_like(x)) + xp.where(x != x, x, xp.zeros_like(x))
+
+
 def _sigmoid(xp, x):
+    _real(xp, "sigmoid", x)
     e = xp.exp(-xp.abs(x))
     return xp.where(x >= 0, 1.0 / (1.0 + e), e / (1.0 + e))
+
+
+def _sigmoid_rule(xp, g, x, ans):
+    # 1 - ans has no digits left where ans is near one; there it is ans * exp(-x).
+    high = x > 0
+    rest = xp.where(high, ans * xp.exp(xp.where(high, -x, 0.0)), 1.0 - ans)
+    return g * (ans * rest)
 
 
 reduction(
@@ -75,14 +100,15 @@ general(
 )
 unary(
     "sigmoid",
-    lambda g, ans: g * (ans * (1.0 - ans)),
+    _sigmoid_rule,
     forward=_sigmoid,
-    doc="The logistic function 1 / (1 + exp(-x)), real floating-point dtypes, without overflow on either side.",
+    doc="The logistic function 1 / (1 + exp(-x)), real floating-point dtypes, without overflow on either side. The "
+    "derivative has all its digits on both sides, too.",
 )
 unary(
     "relu",
     lambda xp, g, x: xp.where(x > 0, g, xp.zeros_like(g)),
-    forward=lambda xp, x: xp.where(x > 0, x, xp.zeros_like(x)) + xp.where(x != x, x, xp.zeros_like(x)),
+    forward=_relu,
     doc="max(x, 0), real dtypes; nan stays nan. The gradient at zero is zero, as in PyTorch.",
 )
 

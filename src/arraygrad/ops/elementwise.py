@@ -131,18 +131,21 @@ unary("log2", lambda g, x: g / (x * LN2), numpy=("log2",), doc="Logarithm to bas
 unary("log10", lambda g, x: g / (x * LN10), numpy=("log10",), doc="Logarithm to base 10, floating-point dtypes.")
 
 
-# The share of x1 is exp(x1 - ans), which never overflows. Where an operand is infinite and the larger one (or both
-# are -inf) the difference would be inf - inf, so it is replaced: one for the larger, one half each for equal ones.
-def _logaddexp_share(xp, g, x, other, ans):
-    infinite = xp.isinf(x) & (x == ans)
-    exponent = xp.where(infinite, 0.0, x) - xp.where(infinite, 0.0, ans)
-    return g * xp.exp(xp.where(infinite & (x == other), -LN2, exponent))
+# The share of x is 1 / (1 + exp(other - x)), through the exponential of a number that is not positive. The result plays
+# no part: exp(x - ans) would lose the digits that ans has lost, all of them from 1e16 on. Equal infinities, whose
+# difference would be nan, share evenly.
+def _logaddexp_share(xp, g, x, other):
+    equal = (x == other) & xp.isinf(x)
+    ahead = xp.where(equal, 0.0, x) - xp.where(equal, 0.0, other)
+    leads = ahead > 0
+    e = xp.exp(xp.where(leads, -ahead, ahead))
+    return g * (xp.where(leads, 1.0, e) / (1.0 + e))
 
 
 binary(
     "logaddexp",
-    x1=lambda xp, g, x1, x2, ans: _logaddexp_share(xp, g, x1, x2, ans),
-    x2=lambda xp, g, x1, x2, ans: _logaddexp_share(xp, g, x2, x1, ans),
+    x1=lambda xp, g, x1, x2: _logaddexp_share(xp, g, x1, x2),
+    x2=lambda xp, g, x1, x2: _logaddexp_share(xp, g, x2, x1),
     numpy=("logaddexp",),
     doc="log(exp(x1) + exp(x2)) without overflow, real floating-point dtypes. Equal infinities share the gradient "
     "evenly (PyTorch and JAX give nan there).",
@@ -150,22 +153,50 @@ binary(
 
 # -- trigonometric and hyperbolic -------------------------------------------------------------------------------------
 
+
+# Of complex x the rules below do not take the square: it overflows to nan + nan j from 1e154 on, long before the
+# derivative is zero. On a branch cut the sign of an imaginary zero says which side x is on: `x - -1` keeps it, where
+# `x + 1` and `1 - x` make -0.0 + 0.0 = 0.0 of it. Both square roots are on the principal branch, as is their product.
+def _asin(xp, g, x):
+    if not xp.isdtype(x.dtype, "complex floating"):
+        return g / xp.sqrt((1 - x) * (1 + x))
+    return g / xp.sqrt(-(x - 1)) / xp.sqrt(x - -1)
+
+
+def _acosh(xp, g, x):
+    if not xp.isdtype(x.dtype, "complex floating"):
+        return g / (xp.sqrt(x - 1) * xp.sqrt(x + 1))
+    return g / xp.sqrt(x - 1) / xp.sqrt(x - -1)
+
+
+def _atan(xp, g, x):
+    return g / (1 + 1j * x) / (1 - 1j * x) if xp.isdtype(x.dtype, "complex floating") else g / (1 + x * x)
+
+
+def _asinh(xp, g, x):
+    if not xp.isdtype(x.dtype, "complex floating"):
+        return g / xp.sqrt(x * x + 1)
+    far = xp.abs(x) * xp.finfo(x.dtype).eps > 1  # there sqrt(x * x + 1) is x, or -x
+    near = xp.where(far, 0.0, x)
+    return g / xp.where(far, xp.where(xp.signbit(xp.real(x)), -x, x), xp.sqrt(near * near - -1))
+
+
 unary("sin", lambda xp, g, x: g * xp.cos(x), numpy=("sin",), doc="Sine, floating-point dtypes.")
 unary("cos", lambda xp, g, x: -g * xp.sin(x), numpy=("cos",), doc="Cosine, floating-point dtypes.")
 unary("tan", lambda g, ans: g * (1 + ans * ans), numpy=("tan",), doc="Tangent, floating-point dtypes.")
 unary(
     "asin",
-    lambda xp, g, x: g / xp.sqrt((1 - x) * (1 + x)),
+    _asin,
     numpy=("arcsin", "asin"),
     doc="Principal inverse sine, floating-point dtypes. At -1 and 1 the gradient is inf.",
 )
 unary(
     "acos",
-    lambda xp, g, x: -g / xp.sqrt((1 - x) * (1 + x)),
+    lambda xp, g, x: -_asin(xp, g, x),
     numpy=("arccos", "acos"),
     doc="Principal inverse cosine, floating-point dtypes. At -1 and 1 the gradient is -inf.",
 )
-unary("atan", lambda g, x: g / (1 + x * x), numpy=("arctan", "atan"), doc="Inverse tangent, floating-point dtypes.")
+unary("atan", _atan, numpy=("arctan", "atan"), doc="Inverse tangent, floating-point dtypes.")
 unary("sinh", lambda xp, g, x: g * xp.cosh(x), numpy=("sinh",), doc="Hyperbolic sine, floating-point dtypes.")
 unary("cosh", lambda xp, g, x: g * xp.sinh(x), numpy=("cosh",), doc="Hyperbolic cosine, floating-point dtypes.")
 unary(
@@ -177,14 +208,14 @@ unary(
 )
 unary(
     "asinh",
-    lambda xp, g, x: g / xp.sqrt(x * x + 1),
+    _asinh,
     numpy=("arcsinh", "asinh"),
     doc="Inverse hyperbolic sine, floating-point dtypes.",
 )
 unary(
     "acosh",
     # two square roots: sqrt(x * x - 1) is on the wrong branch in the left half of the complex plane
-    lambda xp, g, x: g / (xp.sqrt(x - 1) * xp.sqrt(x + 1)),
+    _acosh,
     numpy=("arccosh", "acosh"),
     doc="Principal inverse hyperbolic cosine, floating-point dtypes. At 1 the gradient is inf.",
 )
@@ -199,8 +230,9 @@ unary(
 # Divided by the hypotenuse twice rather than by its square, which would underflow for small arguments.
 def _atan2_part(xp, g, part, x1, x2):
     radius = xp.hypot(x1, x2)
-    radius = xp.where(radius == 0, 1.0, radius)
-    return g * (part / radius / radius)
+    origin = radius == 0
+    radius = xp.where(origin, 1.0, radius)
+    return g * (xp.where(origin, 0.0, part) / radius / radius)
 
 
 binary(
@@ -213,7 +245,8 @@ binary(
 
 
 def _hypot_part(xp, g, x, ans):
-    return g * (x / xp.where(ans == 0, 1.0, ans))
+    origin = ans == 0
+    return g * (xp.where(origin, 0.0, x) / xp.where(origin, 1.0, ans))
 
 
 binary(

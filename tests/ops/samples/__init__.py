@@ -1,7 +1,7 @@
 """Samples of every differentiable operation, one module per chapter of the table.
 
-Each chapter's module has SAMPLES: name of the operation -> list of `Case`. An operation without samples fails
-tests/ops/test_gradients.py.
+Each chapter's module has SAMPLES: name of the operation -> list of `Case`; `variants` adds to every chapter. An
+operation without samples fails tests/ops/test_gradients.py.
 """
 
 from samples import (
@@ -21,6 +21,7 @@ from samples import (
     special,
     statistical,
     utility,
+    variants,
 )
 from samples._case import Case
 
@@ -41,6 +42,7 @@ _CHAPTERS = (
     special,
     statistical,
     utility,
+    variants,
 )
 
 

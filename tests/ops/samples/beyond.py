@@ -107,13 +107,14 @@ def _pads():
 
 SAMPLES = {
     "einsum": _einsum("einsum"),
-    "_einsum": _einsum("_einsum")[:3],
+    "_einsum": [*_einsum("_einsum")[:3], *_einsum("_einsum")[-3:]],
     "norm": _norms(),
     "pad": _pads(),
     "logsumexp": _reductions("logsumexp", axes=(None, 0, 1, -1, (0, 1)))
     + _zero_d("logsumexp")
     + [
         kink("all -inf", _call("logsumexp"), [np.full(3, -np.inf)], [np.zeros(3)]),
+        kink("large", _call("logsumexp"), [[1e16, 1e16]], [[0.5, 0.5]], single=False),
         kink("inf", _call("logsumexp"), [[np.inf, 0.0, -np.inf]], [[1.0, 0.0, 0.0]]),
         kink(
             "two infinities in a row",
@@ -124,8 +125,21 @@ SAMPLES = {
     ],
     "softmax": _along("softmax"),
     "log_softmax": _along("log_softmax"),
-    "sigmoid": [case("real", _call("sigmoid"), real(2, 3)), case("0-d", _call("sigmoid"), real())],
+    "sigmoid": [
+        case("real", _call("sigmoid"), real(2, 3)),
+        case("0-d", _call("sigmoid"), real()),
+        case("no elements", _call("sigmoid"), np.zeros((2, 0))),
+        case("at zero", _call("sigmoid"), [0.0]),
+        kink(
+            "far out",
+            _call("sigmoid"),
+            [[40.0, -40.0, 800.0, -800.0]],
+            [[4.248354255291589e-18, 4.248354255291589e-18, 0.0, 0.0]],
+        ),
+    ],
     "relu": [
+        case("no elements", _call("relu"), np.zeros((2, 0))),
+        case("0-d", _call("relu"), real(low=0.5)),
         case("away from zero", _call("relu"), np.asarray([-1.5, 0.7, 2.0])),
         kink("at zero", _call("relu"), [np.asarray([0.0, -0.0])], [np.zeros(2)]),
     ],

@@ -181,7 +181,10 @@ SAMPLES["copysign"] = [
     *_broadcasts("copysign", away, _second(away)),
     kink("at zero", _two("copysign"), [[0.0, -2.0, 3.0], [-1.0, 0.0, -0.0]], [[0.0, -1.0, -1.0], [0.0, 0.0, 0.0]]),
 ]
-SAMPLES["nextafter"] = [kink("passes through", _two("nextafter"), [[1.0, -2.0], [3.0, -5.0]], [[1.0, 1.0], [0.0, 0.0]])]
+SAMPLES["nextafter"] = [
+    case("between", _two("nextafter"), real(2, 3), real(3, seed=5)),
+    kink("passes through", _two("nextafter"), [[1.0, -2.0], [3.0, -5.0]], [[1.0, 1.0], [0.0, 0.0]]),
+]
 SAMPLES["maximum"] = [
     *_broadcasts("maximum", real, _second(real)),
     kink("ties", _two("maximum"), [[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]], [[0.5, 0.0, 1.0], [0.5, 1.0, 0.0]]),
@@ -220,3 +223,26 @@ SAMPLES["clip"] = [
         [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]],
     ),
 ]
+
+# -- numbers far out, and on both sides of a cut ----------------------------------------------------------------------
+
+_M0 = -0.0
+_ROOT = 1 / math.sqrt(3)
+for _name, _points, _slopes in (
+    # the derivative is that of the side which the signs of the zeros say
+    ("asin", [2 + 0j, complex(2, _M0), -2 + 0j, complex(-2, _M0)], [-1j, 1j, 1j, -1j]),
+    ("acos", [2 + 0j, complex(2, _M0), -2 + 0j, complex(-2, _M0)], [1j, -1j, -1j, 1j]),
+    ("acosh", [-2 + 0j, complex(-2, _M0)], [-1, -1]),
+    ("asinh", [2j, complex(_M0, 2), complex(0, -2), complex(_M0, -2)], [1j, -1j, -1j, 1j]),
+):
+    # gradients are conjugates of derivatives
+    _expected = [[_ROOT * s for s in _slopes]]
+    SAMPLES[_name].append(kink("both sides of the cuts", _fun(_name), [_points], _expected, single=False))
+_FAR = 1e200 + 1e200j
+for _name, _slope in (("asin", 1j), ("acos", -1j), ("acosh", 1), ("asinh", 1)):
+    _expected = [[complex(_slope / _FAR).conjugate()]]
+    SAMPLES[_name].append(kink("far out", _fun(_name), [[_FAR]], _expected, single=False))
+SAMPLES["atan"].append(kink("far out", _fun("atan"), [[_FAR]], [[0j]], single=False))
+SAMPLES["logaddexp"].append(
+    kink("large", _two("logaddexp"), [[1e16, 1e300], [1e16, 0.0]], [[0.5, 1.0], [0.5, 0.0]], single=False)
+)
