@@ -4,10 +4,11 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
+from arraygrad.engine.evaluate import DeviceQueue as DeviceQueue
 from arraygrad.engine.node import Node as Node
 
 @disjoint_base
-class DeviceThread:
+class DeviceThread(DeviceQueue):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def key(self) -> Any: ...
