@@ -19,7 +19,7 @@ from arraygrad.grad_mode import (
     set_grad_enabled,
     zero_annihilates,
 )
-from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
+from arraygrad.tensor import Tensor, asarray, set_constant_check, set_saved_mutation, tensor
 
 _namespace.install()
 _methods.install()
@@ -50,7 +50,7 @@ _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 __all__ = [
     "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "inference_mode", "is_grad_enabled",
     "is_inference_mode_enabled", "linalg", "namespace",
-    "no_grad", "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
+    "no_grad", "set_constant_check", "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)
 __all__.extend(sorted(_dispatch.NAMES))

@@ -8,7 +8,7 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
-from libc.stdint cimport uint32_t, UINT64_MAX
+from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport (
@@ -16,7 +16,7 @@ from arraygrad.engine.free_threading cimport (
 )
 from arraygrad.engine.node cimport (
     Frame, Node, NodeHooks, share_deallocation, thread_state,
-    NODE_ACCUMULATE, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
+    NODE_ACCUMULATE, NODE_CONSTANT, NODE_CONSTANT_FULL, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.op cimport (
@@ -222,10 +222,59 @@ cdef int run_rule(OpNode node, Frame f) except -1:
     cdef Op op = <Op>node.op
     if gate_closed(&node.gate):
         raise RuntimeError(BACKWARD_TWICE)
+    if node.flags & NODE_CONSTANT:
+        check_constants(node, op)
     if node.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
         if not absorbs(node, op) and op.fast_rule(node, f):
             return 0
     return apply_rules(node, op, f)
+
+
+cdef int check_constants(OpNode node, Op op) except -1:
+    """Refuse to use raw arrays that were written since they were saved (Note [Constants that change] in apply.pyx)."""
+    cdef Py_ssize_t k
+    cdef uint64_t now = 0
+    cdef Backend backend = <Backend>node.meta_at(0).ops
+    cdef bint full = node.flags & NODE_CONSTANT_FULL != 0
+    for k in range(op.n_saves):
+        if op.save_kind[k] == SAVE_INPUT:
+            now = fingerprint_of(node, saved_slot(node, k), now, backend, full)
+    if now != node.print:
+        raise RuntimeError(
+            f"one of the variables needed for gradient computation has been modified by an inplace operation: an array "
+            f"that {node.name()} keeps ({', '.join(constants_in(node, op, backend))}) was written, and not through a "
+            f"Tensor, after {op.name} had used it. Give {op.name} a copy (array.copy()) or a new array each time; "
+            f"set_constant_check('copy') makes nodes keep copies.")
+    return 0
+
+
+cdef uint64_t fingerprint_of(OpNode node, object slot, uint64_t before, Backend backend, bint full) except? 0:
+    """As constant_slot counts it."""
+    if type(slot) is list:
+        for item in slot:
+            before = fingerprint_of(node, item, before, backend, full)
+        return before
+    if type(slot) is Value:
+        if not (<Value>slot).foreign:
+            return before
+        slot = raw_of(slot, node)
+    if type(slot) is backend.array_type:
+        before = 31 * before + backend.fingerprint(slot, full)
+    return before
+
+
+cdef list constants_in(OpNode node, Op op, Backend backend):
+    """What an error says of the arrays that a node saved and the program holds too."""
+    cdef Py_ssize_t k
+    cdef list found = []
+    for k in range(op.n_saves):
+        slot = saved_slot(node, k)
+        for item in slot if type(slot) is list else (slot,):
+            if type(item) is Value and (<Value>item).foreign:
+                item = (<Value>item).raw
+            if op.save_kind[k] == SAVE_INPUT and type(item) is backend.array_type:
+                found.append(f"{op.saves[k]}: {item.dtype} {tuple(item.shape)}")
+    return found
 
 
 cdef int drop_saved(OpNode node) except -1:
@@ -343,9 +392,16 @@ cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta m
             edge = op.inputs.index(op.save_pos[k])
         slot = saved_tensor(node, slot, edge, False)
         if type(slot) is list:
-            return [wrap(s, backend) if type(s) is backend.array_type else s for s in slot]
-        return wrap(slot, backend) if type(slot) is backend.array_type else slot
+            return [foreign(s, backend) if type(s) is backend.array_type else s for s in slot]
+        return foreign(slot, backend) if type(slot) is backend.array_type else slot
     return raw_of(slot, node)
+
+
+cdef TensorBase foreign(object raw, Backend backend):
+    """A Tensor over a raw array that the program may write."""
+    cdef TensorBase t = wrap(raw, backend)
+    t.value.foreign = True
+    return t
 
 
 cdef object metadata(object slot, int what, bint is_meta, GradMeta result):

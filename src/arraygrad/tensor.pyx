@@ -33,7 +33,7 @@ for _module, _names in (
     (_node, ("is_grad_enabled", "is_inference_mode_enabled", "set_grad_mode", "switch_inference")),
     (_nodes, ("AccumulateGrad", "OpNode")),
     (_value, ("Backend", "Value", "backend_of", "register_backend", "set_backend_finder", "set_backend_namespaces",
-              "set_saved_mutation")),
+              "set_constant_check", "set_saved_mutation")),
 ):
     globals().update({_name: getattr(_module, _name) for _name in _names})
 
@@ -739,6 +739,7 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
             raw = backend.clone(raw, raw)
     backend.check(raw)
     t = wrap(raw, backend)
+    t.value.foreign = not copy and not isinstance(obj, (list, tuple, int, float, complex))
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
     return t

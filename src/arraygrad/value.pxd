@@ -27,6 +27,7 @@ cdef class Value:
     cdef Storage storage            # None until the memory is shared with another Value
     cdef long version               # used while storage is None
     cdef bint overwritten           # its memory was written after a node saved it ("error" mode)
+    cdef bint foreign               # over memory that the program holds too (asarray): see Note [Constants that change]
     cdef bint inference             # made in inference mode: never saved, written in that mode only
     cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL; shown_by
 
@@ -56,6 +57,7 @@ cdef class Backend(ArrayOps):
     cpdef object write(self, object raw, object key, object value)
     cpdef object host_device(self, object raw)
     cpdef int check(self, object raw) except -1
+    cdef uint64_t fingerprint(self, object raw, bint full) except? 0
 
 
 cdef class Extra:
@@ -80,8 +82,18 @@ cdef class TensorBase:
     cdef object __weakref__
 
 
+# set_constant_check: what is done about raw arrays that nodes save.
+cdef enum ConstantCheck:
+    CONSTANT_OFF = 0
+    CONSTANT_SAMPLE = 1
+    CONSTANT_FULL = 2
+    CONSTANT_COPY = 3
+
+cdef int constant_check
+
 cdef Backend find_backend(object raw)
 cdef Backend registered(object cls)
+cdef Value new_value(object raw, GradMeta meta)
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
 cdef TensorBase shown_by(Value v)

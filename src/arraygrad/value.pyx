@@ -143,6 +143,14 @@ cdef class Backend(ArrayOps):
         """Refuse an array that can't be a Tensor (object dtype, ...), before anything is recorded."""
         return 0
 
+    cdef uint64_t fingerprint(self, object raw, bint full) except? 0:
+        """A number that changes with the content of `raw`; `full`: with every byte of it, else with a sample."""
+        return <uint64_t>(hash(self.content_token(raw)) & 0xFFFFFFFFFFFFFFFF)
+
+    def content_token(self, raw):
+        """Something hashable that changes when `raw` is written in place; 0 where its library does not tell."""
+        return 0
+
     cpdef object to_user(self, object grad):
         return wrap(grad, self)
 
@@ -233,7 +241,7 @@ cdef class Value:
             remove(self.storage, self)
 
 
-cdef inline Value new_value(object raw, GradMeta meta):
+cdef Value new_value(object raw, GradMeta meta):
     cdef Value v = Value.__new__(Value)
     v.raw = raw
     v.meta = meta
@@ -259,6 +267,7 @@ cdef Storage storage_of(Value v):
 cdef int join(Value v, Value other) except -1:
     """Note that `v`, which no other thread knows yet, is over the memory of `other`."""
     cdef Storage s = storage_of(other)
+    v.foreign = v.foreign or other.foreign
     if v.storage is None:
         can_be_taken(<PyObject*>v)
         v.storage = s
@@ -361,6 +370,7 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
         fresh = new_value(v.raw, v.meta)
         fresh.version = v.version
         fresh.inference = v.inference
+        fresh.foreign = v.foreign
         if v.storage is not None or not copy:
             join(fresh, v)
         section.begin(<PyObject*>t)     # who makes a view of t meanwhile finds its memory, not the copy: raw_now
@@ -472,6 +482,39 @@ def set_saved_mutation(str mode):
         raise ValueError(f"set_saved_mutation: expected 'copy' or 'error', but got {mode!r}")
     previous = "copy" if _copy_saved else "error"
     _copy_saved = mode == "copy"
+    return previous
+
+
+constant_check = CONSTANT_SAMPLE
+_CHECKS = ("off", "sample", "full", "copy")
+
+
+def set_constant_check(str mode):
+    """What is done about raw arrays that take part in operations as constants, and may be written before backward.
+
+    A raw array that a rule needs (`t * a`, `t @ a`), or one that `asarray` wrapped, is kept as it is, without a copy.
+    If the program writes into it before backward runs, the gradient would be that of another program. (Writes through
+    Tensors are always known: `set_saved_mutation`.)
+
+    "sample" (the default): backward through that node raises RuntimeError if the content is not what it was. Of
+    arrays of up to 32 elements all are compared, of larger ones 16 spread over the array, besides shape and dtype: an
+    array that is refilled is found, a write to a few elements of a large one may not be.
+    "full": every element is compared. "copy": nodes keep a copy, so the gradient is that of the program as it ran.
+    "off": nothing is done. Returns the previous mode.
+
+    It holds for operations recorded from now on, in all threads. NumPy and PyTorch arrays are checked; those of other
+    libraries only copied, in mode "copy".
+
+    Raises
+    ------
+    ValueError
+        If `mode` is none of these.
+    """
+    global constant_check
+    if mode not in _CHECKS:
+        raise ValueError(f"set_constant_check: expected 'sample', 'full', 'copy' or 'off', but got {mode!r}")
+    previous = _CHECKS[constant_check]
+    constant_check = _CHECKS.index(mode)
     return previous
 
 

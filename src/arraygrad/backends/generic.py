@@ -186,6 +186,10 @@ class GenericBackend(Backend):
             return None
         return _span(start, shape_of(array), [s * width for s in steps], width)
 
+    def content_token(self, raw):
+        """The library's own version counter (PyTorch's), which every write in place moves on; 0 where it has none."""
+        return getattr(raw, "_version", 0)
+
     # -- helpers ---------------------------------------------------------------------------------------------------
 
     def _constant(self, meta, grad):

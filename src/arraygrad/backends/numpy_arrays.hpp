@@ -153,6 +153,60 @@ static inline bool memory_bounds(PyArrayObject* a, char** low, char** high) {
     return true;
 }
 
+// A number made of an array's shape, dtype and elements in row-major order, whatever its strides: all elements where
+// they are few (or with `full`), else SAMPLES of them, the last included. Multiplying by different odd numbers makes
+// every change of one word count, and the shift keeps changes of signs or exponents alone from cancelling out.
+enum { FULL_SIZE = 32, SAMPLES = 16 };
+
+struct Fingerprint {
+    std::uint64_t sum = 0, factor = 0x9e3779b97f4a7c15ull;
+    inline void add(std::uint64_t word) {
+        sum += (word ^ (word >> 32)) * factor;
+        factor += 0x3c6ef372fe94f82aull;            // even, so that it stays odd
+    }
+    inline void add_element(const char* p, npy_intp bytes) {
+        std::uint64_t word = 0;
+        for (; bytes > 8; p += 8, bytes -= 8) {
+            std::memcpy(&word, p, 8);
+            add(word);
+        }
+        word = 0;
+        std::memcpy(&word, p, (size_t)bytes);
+        add(word);
+    }
+    inline void add_word(const char* p) {
+        std::uint64_t word;
+        std::memcpy(&word, p, 8);
+        add(word);
+    }
+};
+
+static inline std::uint64_t fingerprint(PyArrayObject* a, bool full) {
+    Fingerprint f;
+    const npy_intp size = size_of(a), item = PyArray_ITEMSIZE(a);
+    const int nd = PyArray_NDIM(a);
+    const char* data = PyArray_BYTES(a);
+    f.add((std::uint64_t)PyArray_TYPE(a));
+    for (int i = 0; i < nd; i++) f.add((std::uint64_t)PyArray_DIM(a, i));
+    if (size == 0) return f.sum;
+    full = full || size <= FULL_SIZE;
+    const npy_intp count = full ? size : (npy_intp)SAMPLES, step = full ? 1 : (size - 1) / (SAMPLES - 1);
+    if ((PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) && item == 8) {         // the usual case
+        for (npy_intp k = 0; k < count - 1; k++) f.add_word(data + k * step * 8);
+        f.add_word(data + (size - 1) * 8);
+        return f.sum;
+    }
+    for (npy_intp k = 0; k < count; k++) {
+        npy_intp left = k < count - 1 ? k * step : size - 1, offset = 0;
+        for (int i = nd - 1; i >= 0; i--) {
+            offset += left % PyArray_DIM(a, i) * PyArray_STRIDE(a, i);
+            left /= PyArray_DIM(a, i);
+        }
+        f.add_element(data + offset, item);
+    }
+    return f.sum;
+}
+
 // The pool behind arrays made here.
 static inline MemoryPool& pool() { return Pools::here(); }
 

@@ -74,6 +74,7 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     bint row_pattern(ndarray like, ndarray other, npy_intp* outer, npy_intp* inner) noexcept
     bint memory_bounds(ndarray a, char** low, char** high) noexcept
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
+    uint64_t fingerprint(ndarray a, bint full) noexcept
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
     cppclass Pools:
@@ -151,6 +152,11 @@ cdef int view_of(object array, ArrayView* view) noexcept:
 
 
 # Arrays as the engine sees them
+
+cdef uint64_t content_of(object array, bint full) noexcept:
+    """A number made of an exact ndarray's shape, dtype and content; `full`: of every byte."""
+    return fingerprint(<ndarray>array, full)
+
 
 cdef GradMeta meta_of(ArrayOps ops, object array):
     """GradMeta of an ndarray."""

@@ -1,6 +1,6 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_loops.
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
     KIND_CALL, KIND_POWER, SLOT_C64, SLOT_C128, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
-    cloned, fast_enabled, fits, forward_ptr, held_once, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape,
-    unary_loop, view_of, wrapped, zeros_for,
+    cloned, content_of, fast_enabled, fits, forward_ptr, held_once, laid_out_as, loop_set, meta_of, ones_for, reduce_by,
+    same_shape, unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport NODE_FAST
@@ -185,6 +185,9 @@ cdef class NumpyOps(Backend):
             raise TypeError(f"a Tensor needs an array of numbers or booleans, but got dtype {raw.dtype}; "
                             f"convert it, e.g. with raw.astype(float)")
         return 0
+
+    cdef uint64_t fingerprint(self, object raw, bint full) except? 0:
+        return content_of(raw, full)
 
     cpdef object scalar(self, object x):
         """A NumPy scalar as a 0-d array, which keeps its dtype; any other number as a Python float or complex."""

@@ -43,6 +43,8 @@ cdef enum NodeFlag:
     NODE_ACCUMULATE = 64
     NODE_ZERO_ABSORBS = 128             # recorded under zero_annihilates: a zero gradient stays zero
     NODE_PACKED = 256                   # saved values went through a pack hook
+    NODE_CONSTANT = 512                 # saved raw arrays, whose content when it was recorded is told by `print`
+    NODE_CONSTANT_FULL = 1024           # ... by every byte of it, not by a sample
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:
@@ -125,6 +127,7 @@ cdef class Node:
     cdef object s1
     cdef object s2
     cdef object args                    # static parameters
+    cdef uint64_t print                 # fingerprint of the raw arrays among the saved values (NODE_CONSTANT)
 
     cdef int apply(self, Frame f) except -1
     cdef int release(self) except -1
