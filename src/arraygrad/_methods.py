@@ -1,12 +1,13 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: ops, tensor, _bind. Operators, indexing and attributes are written in the core (`tensor`).
+May import: ops, tensor, _bind, _methods_more. Operators, indexing and attributes are written in the core (`tensor`).
 """
 
 import math
 import operator
 
 from arraygrad._bind import function_for, to_tensor
+from arraygrad._methods_more import MORE
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, apply_op, backend_of, install_methods
 
@@ -146,23 +147,28 @@ def conj(self):
 
 
 def reshape(self, *shape, order="C", copy=None):
-    """The same elements in another shape, row-major; one dimension may be -1. A view where the memory allows it."""
-    _row_major("reshape", order)
+    """The same elements in another shape; one dimension may be -1. A view where the memory allows it.
+
+    `order` is "C" (row-major), "F" (column-major) or "A" (column-major if the memory is).
+    """
     if len(shape) == 1 and not _is_index(shape[0]):
         shape = tuple(shape[0])
-    return apply_op(_RESHAPE, (self, tuple([operator.index(n) for n in shape]), copy))
+    shape = tuple([operator.index(n) for n in shape])
+    if order != "C" and _column_major("reshape", self, order):
+        return apply_op(_RESHAPE, (transpose(self), shape[::-1], copy)).T
+    return apply_op(_RESHAPE, (self, shape, copy))
 
 
 def ravel(self, order="C"):
-    """The elements in one dimension, row-major. A view where the memory allows it."""
-    _row_major("ravel", order)
-    return apply_op(_RESHAPE, (self, (-1,), None))
+    """The elements in one dimension, row-major or in another `order`. A view where the memory allows it."""
+    source = self if order == "C" else _as_ordered("ravel", self, order)
+    return apply_op(_RESHAPE, (source, (-1,), None))
 
 
 def flatten(self, order="C"):
-    """A copy of the elements in one dimension, row-major."""
-    _row_major("flatten", order)
-    return apply_op(_RESHAPE, (self, (-1,), True))
+    """A copy of the elements in one dimension, row-major or in another `order`."""
+    source = self if order == "C" else _as_ordered("flatten", self, order)
+    return apply_op(_RESHAPE, (source, (-1,), True))
 
 
 def squeeze(self, axis=None):
@@ -264,9 +270,24 @@ def _cumulative(op, t, axis, dtype):
     return apply_op(op, (t, axis, dtype, False))
 
 
-def _row_major(name, order):
-    if order not in ("C", "K", "A"):
-        raise TypeError(f"{name}() takes order='C' alone, got {order!r}: transpose() first for column-major order")
+def _column_major(name, t, order):
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"{name}(): order must be 'C', 'F', 'A' or 'K', got {order!r}")
+    if order == "K" and name == "reshape":
+        raise ValueError("reshape(): order 'K' is not permitted for reshaping")
+    flags = getattr(t.array, "flags", None)
+    return order == "F" or (order != "C" and bool(getattr(flags, "fnc", False)))
+
+
+def _as_ordered(name, t, order):
+    """`t` with its axes in such an order that reading it row by row is reading it in `order`."""
+    if _column_major(name, t, order):
+        return transpose(t)
+    strides = getattr(t.array, "strides", None)
+    if order != "K" or strides is None or callable(strides):
+        return t
+    axes = sorted(range(t.ndim), key=lambda i: -abs(strides[i]))  # as they lie in memory
+    return transpose(t, axes) if axes != list(range(t.ndim)) else t
 
 
 def _is_index(value):
@@ -332,6 +353,7 @@ METHODS = {
     )
 }
 METHODS["conjugate"] = conj
+METHODS.update(MORE)
 
 
 def install():

@@ -140,9 +140,21 @@ def test_ddof_and_correction_together_are_refused():
         ag.tensor(M).std(ddof=1, correction=1)
 
 
-def test_column_major_order_is_refused_with_advice():
-    with pytest.raises(TypeError, match=r"reshape\(\) takes order='C' alone, got 'F': transpose\(\) first"):
-        ag.tensor(M).reshape(6, order="F")
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+@pytest.mark.parametrize("array", [M, np.asfortranarray(M), M.T], ids=["C", "F", "T"])
+def test_order_of_reshape_is_numpys(array, order):
+    for call in (lambda x: x.reshape(-1, 2, order=order), lambda x: x.ravel(order), lambda x: x.flatten(order)):
+        np.testing.assert_array_equal(call(ag.asarray(array)).numpy(), call(array))
+
+
+def test_order_of_memory_is_numpys():
+    array = np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2)
+    np.testing.assert_array_equal(ag.asarray(array).ravel("K").numpy(), array.ravel("K"))
+
+
+def test_unknown_order_is_refused():
+    with pytest.raises(ValueError, match=r"reshape\(\): order must be 'C', 'F', 'A' or 'K', got 'X'"):
+        ag.tensor(M).reshape(6, order="X")
 
 
 def test_axis_out_of_bounds_is_named():
