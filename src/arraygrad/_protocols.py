@@ -13,7 +13,8 @@ import numpy
 
 from arraygrad._bind import function_for, to_tensor
 from arraygrad.ops import OPS
-from arraygrad.tensor import Tensor, backend_of, set_protocol_handlers, tensor
+from arraygrad.protocols import set_protocol_handlers
+from arraygrad.tensor import Tensor, apply_op, backend_of, tensor
 
 __all__ = ["array_function", "array_ufunc", "functions", "install", "numpy_name", "ufuncs"]
 
@@ -31,6 +32,7 @@ _HARMLESS = {
 _ufuncs: dict = {}
 _scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
 _functions: dict = {}
+_plain: dict = {}  # numpy ufunc -> Op, filled by install()
 
 # Modules that fill FUNCTIONS of _numpy_functions when they are imported.
 FUNCTION_MODULES = (
@@ -83,6 +85,12 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         If the ufunc, its method or a keyword has no recorded counterpart, or if `out` is no Tensor, as in
         `array += tensor`.
     """
+    op = _plain.get(ufunc)
+    if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
+        (out,) = kwargs["out"]
+        if isinstance(out, Tensor) and any(type(x) is Tensor for x in inputs):
+            out[...] = apply_op(op, inputs)
+            return out
     function = _ufunc(ufunc)
     name = _name(ufunc)
     out = _outs(name, kwargs.pop("out", None))
@@ -128,15 +136,14 @@ def array_function(function, types, args, kwargs):
     TypeError
         If the function has no recorded counterpart, or is called with an argument that has none.
     """
-    ours = functions().get(function)
+    ours = (_functions or functions()).get(function)
+    if ours is not None and (not kwargs or kwargs.get("out") is None):
+        return ours(*args, **kwargs)
     module = getattr(function, "__module__", None) or "numpy"
     name = f"{module}.{getattr(function, '__name__', function)}"
     if ours is None:
         raise _unsupported(name)
-    out = kwargs.get("out")
-    if out is None:
-        return ours(*args, **kwargs)
-    (out,) = _outs(name, out)
+    (out,) = _outs(name, kwargs["out"])
     out[...] = ours(*args, **{key: value for key, value in kwargs.items() if key != "out"})
     return out
 
@@ -167,7 +174,60 @@ def numpy_name(module, name):
 
 def install():
     """Hand the handlers to the core."""
-    set_protocol_handlers(array_ufunc, array_function, _plain_ufuncs())
+    _plain.update(_plain_ufuncs())
+    set_protocol_handlers(
+        array_ufunc,
+        array_function,
+        _plain,
+        {getattr(numpy, name): getattr(Tensor, name) for name in _DIRECT},
+        {getattr(numpy, name): getattr(numpy.ndarray, method) for name, method in _METHODS.items()},
+        _implementations(_FREE),
+        _implementations(_CONSTANT),
+        numpy.ndarray,
+        numpy.generic,
+    )
+
+
+# Functions of shape that are a method of Tensor with the same parameters in the same order.
+_DIRECT = ("reshape", "ravel", "transpose", "squeeze", "swapaxes", "diagonal")
+
+# For functions that are a method of the array they are given first, with the same parameters in the same
+# order: that saves NumPy's own Python wrappers.
+_METHODS = {
+    "sum": "sum", "prod": "prod", "max": "max", "min": "min", "amax": "max", "amin": "min", "mean": "mean", "var": "var",
+    "std": "std", "cumsum": "cumsum", "cumprod": "cumprod", "repeat": "repeat", "take": "take", "trace": "trace",
+    "dot": "dot",
+}  # fmt: skip
+
+# Functions whose results share no memory with their arguments, and which write nothing: where nothing is recorded they
+# run on the raw arrays (Note [NumPy calls on Tensors]). Results have no derivative in the second list.
+_FREE = """
+    append average bincount choose clip column_stack compress concat concatenate convolve corrcoef correlate
+    cov cross cumulative_prod cumulative_sum delete dstack ediff1d extract histogram hstack inner
+    insert interp kron median nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod
+    nanquantile nanstd nansum nanvar outer pad partition percentile polyadd polyfit polymul polysub polyval ptp
+    quantile roll select sort stack take_along_axis tensordot tile trapezoid unwrap vander     vdot vstack where
+    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
+    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+    linalg.cholesky linalg.cond linalg.cross linalg.det linalg.eigvals linalg.eigvalsh linalg.inv linalg.matmul
+    linalg.matrix_norm linalg.norm linalg.outer linalg.pinv linalg.solve linalg.svdvals linalg.tensordot linalg.trace
+    linalg.vecdot linalg.vector_norm
+"""
+_CONSTANT = """
+    all any argmax argmin argpartition argsort argwhere count_nonzero digitize empty_like flatnonzero isclose isin
+    iscomplex isneginf isposinf isreal lexsort nanargmax nanargmin nonzero ones_like searchsorted zeros_like
+"""
+
+
+def _implementations(names):
+    """dict numpy function -> what runs it on arrays, without another look for Tensors."""
+    found = {}
+    for name in names.split():
+        owner, _, last = name.rpartition(".")
+        function = getattr(getattr(numpy, owner) if owner else numpy, last, None)
+        if function is not None:
+            found[function] = getattr(function, "_implementation", function)
+    return found
 
 
 def _plain_ufuncs():

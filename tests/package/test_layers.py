@@ -35,8 +35,9 @@ MAY_IMPORT = {
     "apply": ENGINE | {"op", "value", "nodes"},
     "inplace": ENGINE | {"op", "value", "nodes", "apply"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
+    "protocols": ENGINE | {"op", "value", "nodes", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
-    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops"},
+    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "protocols"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
