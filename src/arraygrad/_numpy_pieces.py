@@ -14,7 +14,7 @@ from arraygrad._numpy_functions import F, axes_of, backend_among, host, implemen
 from arraygrad._numpy_shapes import _diag
 from arraygrad.tensor import Tensor
 
-__all__: list[str] = []
+__all__ = ["Vectorize"]
 
 
 def _rearranged(function, t, *args, **kwargs):
@@ -159,7 +159,7 @@ def _asarray_chkfinite(a, dtype=None, order=None):
 
 
 @implements("vectorize")
-class _Vectorize:
+class Vectorize:
     """numpy.vectorize for Tensors: the function is called once per element, and its results are stacked, recorded."""
 
     def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
