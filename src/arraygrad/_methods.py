@@ -1,10 +1,13 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: ops, tensor, _bind, _methods_more. Operators, indexing and attributes are written in the core (`tensor`).
+May import: ops, tensor, _bind, _methods_more, numpy. Operators, indexing and attributes are written in the core
+(`tensor`).
 """
 
 import math
 import operator
+
+import numpy
 
 from arraygrad._bind import function_for, to_tensor
 from arraygrad._methods_more import MORE
@@ -55,81 +58,117 @@ def _cast(t, dtype):
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-def sum(self, axis=None, dtype=None, keepdims=False):
+def sum(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None):
     """Sum of the elements over `axis` (None: all); integers of a small dtype sum in the default integer."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.sum(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where, **more)
     return apply_op(_SUM, (self, axis, dtype, keepdims))
 
 
-def prod(self, axis=None, dtype=None, keepdims=False):
+def prod(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None):
     """Product of the elements over `axis` (None: all). Its derivative is right where elements are zero."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.prod(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where, **more)
     return apply_op(_PROD, (self, axis, dtype, keepdims))
 
 
-def mean(self, axis=None, dtype=None, keepdims=False):
+def mean(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True):
     """Mean of the elements over `axis` (None: all)."""
+    if out is not None or where is not True:
+        return numpy.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where)
     return apply_op(_MEAN, (_cast(self, dtype), axis, keepdims))
 
 
-def max(self, axis=None, keepdims=False):
+def max(self, axis=None, keepdims=False, *, out=None, where=True, initial=None):
     """Largest element over `axis` (None: all). Elements that tie share the gradient evenly."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.max(self, axis=axis, keepdims=keepdims, out=out, where=where, **more)
     return apply_op(_MAX, (self, axis, keepdims))
 
 
-def min(self, axis=None, keepdims=False):
+def min(self, axis=None, keepdims=False, *, out=None, where=True, initial=None):
     """Smallest element over `axis` (None: all). Elements that tie share the gradient evenly."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.min(self, axis=axis, keepdims=keepdims, out=out, where=where, **more)
     return apply_op(_MIN, (self, axis, keepdims))
 
 
-def var(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None):
+def var(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None, out=None, where=True):
     """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
+    if out is not None or where is not True:
+        ddof = _correction("var", ddof, correction)
+        return numpy.var(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, out=out, where=where)
     return apply_op(_VAR, (_cast(self, dtype), axis, _correction("var", ddof, correction), keepdims))
 
 
-def std(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None):
+def std(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None, out=None, where=True):
     """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
+    if out is not None or where is not True:
+        ddof = _correction("std", ddof, correction)
+        return numpy.std(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, out=out, where=where)
     return apply_op(_STD, (_cast(self, dtype), axis, _correction("std", ddof, correction), keepdims))
 
 
-def any(self, axis=None, keepdims=False):
+def any(self, axis=None, keepdims=False, *, out=None, where=True):
     """Whether an element over `axis` (None: all) is true."""
+    if out is not None or where is not True:
+        return numpy.any(self, axis=axis, keepdims=keepdims, out=out, where=where)
     return apply_op(_ANY, (self, axis, keepdims))
 
 
-def all(self, axis=None, keepdims=False):
+def all(self, axis=None, keepdims=False, *, out=None, where=True):
     """Whether every element over `axis` (None: all) is true."""
+    if out is not None or where is not True:
+        return numpy.all(self, axis=axis, keepdims=keepdims, out=out, where=where)
     return apply_op(_ALL, (self, axis, keepdims))
 
 
-def argmax(self, axis=None, keepdims=False):
+def argmax(self, axis=None, keepdims=False, *, out=None):
     """Index of the largest element along `axis` (None: in the flattened tensor)."""
+    if out is not None:
+        return numpy.argmax(self, axis=axis, keepdims=keepdims, out=out)
     return apply_op(_ARGMAX, (self, axis, keepdims))
 
 
-def argmin(self, axis=None, keepdims=False):
+def argmin(self, axis=None, keepdims=False, *, out=None):
     """Index of the smallest element along `axis` (None: in the flattened tensor)."""
+    if out is not None:
+        return numpy.argmin(self, axis=axis, keepdims=keepdims, out=out)
     return apply_op(_ARGMIN, (self, axis, keepdims))
 
 
-def cumsum(self, axis=None, dtype=None):
+def cumsum(self, axis=None, dtype=None, *, out=None):
     """Running sum along `axis` (None: of the flattened tensor)."""
+    if out is not None:
+        return numpy.cumsum(self, axis=axis, dtype=dtype, out=out)
     return _cumulative(_CUMULATIVE_SUM, self, axis, dtype)
 
 
-def cumprod(self, axis=None, dtype=None):
+def cumprod(self, axis=None, dtype=None, *, out=None):
     """Running product along `axis` (None: of the flattened tensor)."""
+    if out is not None:
+        return numpy.cumprod(self, axis=axis, dtype=dtype, out=out)
     return _cumulative(_CUMULATIVE_PROD, self, axis, dtype)
 
 
 # -- elementwise -------------------------------------------------------------------------------------------------------
 
 
-def clip(self, min=None, max=None):
+def clip(self, min=None, max=None, *, out=None):
     """Elements limited to [min, max]; a bound may be None, a scalar or an array, and has a gradient where it acts."""
+    if out is not None:
+        return numpy.clip(self, min, max, out=out)
     return apply_op(_CLIP, (self, min, max))
 
 
-def round(self, decimals=0):
+def round(self, decimals=0, *, out=None):
     """Elements rounded to `decimals` digits, halves to even. The derivative is zero."""
+    if out is not None:
+        return numpy.round(self, decimals, out=out)
     if decimals == 0 or not _xp(self).isdtype(self.dtype, ("real floating", "complex floating")):
         if decimals >= 0:
             return apply_op(_ROUND, (self,))
@@ -223,8 +262,10 @@ def take(self, indices, axis=None):
     return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), None))
 
 
-def argsort(self, axis=-1):
-    """Indices that sort along `axis` (None: the flattened tensor), ascending and stable."""
+def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
+    """Indices that sort along `axis` (None: the flattened tensor), ascending and stable, whatever `kind` says."""
+    if order is not None:
+        raise TypeError("argsort(): order= is for structured dtypes, which have no derivative: leave it out")
     source = ravel(self) if axis is None else self
     return OPERATIONS["argsort"](source, axis=-1 if axis is None else axis)
 

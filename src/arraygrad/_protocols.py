@@ -179,6 +179,7 @@ def install():
         array_ufunc,
         array_function,
         _plain,
+        {getattr(numpy, name): getattr(Tensor, method) for name, method in _REDUCTIONS.items()},
         {getattr(numpy, name): getattr(Tensor, name) for name in _DIRECT},
         {getattr(numpy, name): getattr(numpy.ndarray, method) for name, method in _METHODS.items()},
         _implementations(_FREE),
@@ -188,15 +189,21 @@ def install():
     )
 
 
+# Reductions whose method of Tensor has the same axis, ddof and keepdims.
+_REDUCTIONS = {
+    "sum": "sum", "prod": "prod", "mean": "mean", "max": "max", "min": "min", "amax": "max", "amin": "min",
+    "var": "var", "std": "std", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin",
+}  # fmt: skip
+
 # Functions of shape that are a method of Tensor with the same parameters in the same order.
 _DIRECT = ("reshape", "ravel", "transpose", "squeeze", "swapaxes", "diagonal")
 
 # For functions that are a method of the array they are given first, with the same parameters in the same
 # order: that saves NumPy's own Python wrappers.
 _METHODS = {
-    "sum": "sum", "prod": "prod", "max": "max", "min": "min", "amax": "max", "amin": "min", "mean": "mean", "var": "var",
-    "std": "std", "cumsum": "cumsum", "cumprod": "cumprod", "repeat": "repeat", "take": "take", "trace": "trace",
-    "dot": "dot",
+    "sum": "sum", "prod": "prod", "max": "max", "min": "min", "amax": "max", "amin": "min", "mean": "mean",
+    "var": "var", "std": "std", "cumsum": "cumsum", "cumprod": "cumprod", "repeat": "repeat", "take": "take",
+    "trace": "trace", "dot": "dot",
 }  # fmt: skip
 
 # Functions whose results share no memory with their arguments, and which write nothing: where nothing is recorded they

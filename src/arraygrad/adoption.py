@@ -33,7 +33,7 @@ from arraygrad._bind import contains_tensor
 from arraygrad._numpy_pieces import Vectorize
 from arraygrad.tensor import Tensor, asarray
 
-__all__ = ["adopted"]
+__all__ = ["CREATION", "adopted"]
 
 
 def adopted(f):
@@ -72,7 +72,7 @@ def _adopted(f, done):
     if isinstance(f, types.MethodType):
         return types.MethodType(_adopted(f.__func__, done), f.__self__)
     if not isinstance(f, types.FunctionType):
-        call = getattr(type(f), "__call__", None)
+        call = next((vars(cls)["__call__"] for cls in type(f).__mro__ if "__call__" in vars(cls)), None)
         if isinstance(call, types.FunctionType) and not isinstance(f, type):
             return types.MethodType(_adopted(call, done), f)
         raise TypeError(
@@ -145,7 +145,7 @@ class _View(dict):
 
 def _creates(value):
     try:
-        return value in _CREATION
+        return value in CREATION
     except TypeError:  # not hashable
         return False
 
@@ -153,12 +153,12 @@ def _creates(value):
 def _replacement(value, home, done):
     """What an adopted function gets in place of a value. `home`: globals of its module; None: any module's function."""
     if value is numpy:
-        return NAMESPACE
+        return _NAMESPACE
     if isinstance(value, types.FunctionType):
         inside = value.__globals__ is home or (home is None and not _is_ours(value.__module__))
         if inside and not _creates(value):
             return _adopted(value, done)
-    return _CREATION[value] if _creates(value) else value
+    return CREATION[value] if _creates(value) else value
 
 
 def _is_ours(module):
@@ -167,7 +167,7 @@ def _is_ours(module):
 
 def _import(name, globals=None, locals=None, fromlist=(), level=0):
     module = builtins.__import__(name, globals, locals, fromlist, level)
-    return NAMESPACE if module is numpy else module
+    return _NAMESPACE if module is numpy else module
 
 
 _BUILTINS = {**vars(builtins), "__import__": _import}
@@ -267,13 +267,13 @@ class _Namespace(types.ModuleType):
 
     def __getattr__(self, name):
         value = getattr(numpy, name)
-        return _CREATION[value] if _creates(value) else value
+        return CREATION[value] if _creates(value) else value
 
     def __dir__(self):
         return dir(numpy)
 
 
-_CREATION = _creation()
-NAMESPACE = _Namespace("numpy", numpy.__doc__)
-NAMESPACE.r_ = _Joined(numpy.r_, False)
-NAMESPACE.c_ = _Joined(numpy.c_, True)
+CREATION = _creation()
+_NAMESPACE = _Namespace("numpy", numpy.__doc__)
+_NAMESPACE.r_ = _Joined(numpy.r_, False)
+_NAMESPACE.c_ = _Joined(numpy.c_, True)

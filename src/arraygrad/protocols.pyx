@@ -9,7 +9,9 @@
 #     derivative anyway, and the arrays are NumPy's own, NumPy's function runs on the raw arrays and its results are
 #     wrapped. Only functions whose results never share memory with their arguments are served so (`free`, `constant`):
 #     views have a history to keep.
-# (3) Functions of shape that are a method of Tensor with the same parameters are that method.
+# (3) Functions of shape that are a method of Tensor with the same parameters are that method, and so are reductions of
+#     floating-point Tensors that are told nothing but axis, ddof and keepdims, recorded or not: those methods are
+#     faster than NumPy's function.
 # (4) Everything else goes to the handlers, in Python.
 # Guarded by tests/protocols/test_overhead_paths.py.
 from cpython.dict cimport PyDict_GetItem
@@ -31,12 +33,13 @@ cdef dict _free = {}
 cdef dict _constant = {}
 cdef dict _methods = {}
 cdef dict _direct = {}
+cdef dict _reductions = {}
 cdef object _ndarray = None
 cdef object _generic = None
 
 
-def set_protocol_handlers(array_ufunc, array_function, dict ufunc_ops, dict direct, dict methods, dict free,
-                          dict constant, ndarray, generic):
+def set_protocol_handlers(array_ufunc, array_function, dict ufunc_ops, dict reductions, dict direct, dict methods,
+                          dict free, dict constant, ndarray, generic):
     """Serve NumPy's protocols.
 
     Parameters
@@ -50,15 +53,17 @@ def set_protocol_handlers(array_ufunc, array_function, dict ufunc_ops, dict dire
         arguments: `free` where nothing is recorded, `constant` always, as their results have no derivative.
     methods : dict
         As `free`, for functions that are a method of the array they are given first.
-    direct : dict
-        NumPy function -> method of Tensor with the same parameters.
+    reductions, direct : dict
+        NumPy function -> method of Tensor with the same parameters (axis, ddof and keepdims, of `reductions`).
     ndarray, generic : type
         NumPy's classes of arrays and scalars.
     """
-    global _ufunc_handler, _function_handler, _ufunc_ops, _direct, _methods, _free, _constant, _ndarray, _generic
+    global _ufunc_handler, _function_handler, _ufunc_ops, _reductions, _direct, _methods, _free, _constant
+    global _ndarray, _generic
     _ufunc_ops = ufunc_ops
     _ufunc_handler = array_ufunc
     _function_handler = array_function
+    _reductions = reductions
     _direct = direct
     _methods = methods
     _free = free
@@ -88,6 +93,9 @@ cdef object array_function(object func, object types, object args, object kwargs
     cdef object raws, given, raw
     if type(args) is not tuple or not (<tuple>args):
         return _function_handler(func, types, args, kwargs)
+    found = PyDict_GetItem(_reductions, func)
+    if found is not NULL and len(<tuple>args) <= 2 and is_floating((<tuple>args)[0]) and plain_keywords(kwargs):
+        return PyObject_Call(<object>found, args, <PyObject*>kwargs if kwargs else NULL)    # (3)
     found = PyDict_GetItem(_methods, func)
     if found is NULL:
         found = PyDict_GetItem(_free, func)
@@ -117,6 +125,19 @@ cdef object array_function(object func, object types, object args, object kwargs
         if found is not NULL and isinstance((<tuple>args)[0], TensorBase):
             return PyObject_Call(<object>found, args, NULL)                 # (3)
     return _function_handler(func, types, args, kwargs)                     # (4)
+
+
+cdef bint is_floating(object arg) noexcept:
+    return isinstance(arg, TensorBase) and (<TensorBase>arg).value.meta.is_floating
+
+
+cdef bint plain_keywords(object kwargs) except -1:
+    """Whether all keywords are those that reductions of Tensors have as well."""
+    if kwargs:
+        for key in <dict>kwargs:
+            if key != "axis" and key != "keepdims" and key != "ddof":
+                return False
+    return True
 
 
 cdef object _refused = object()

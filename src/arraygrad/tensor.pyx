@@ -1,5 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, inplace, protocols. (ops, backends and namespaces register themselves here.)
+# May import: engine.*, op, value, nodes, apply, inplace, protocols. (ops, backends and namespaces register
+# themselves here.)
 import numbers
 import weakref
 
@@ -7,7 +8,7 @@ from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
-from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
+from arraygrad.convert cimport item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
@@ -348,12 +349,18 @@ cdef class Tensor(TensorBase):
         return array_function(func, types, args, kwargs)
 
     def __float__(self):
+        if self.tracked or self.extra is not None:
+            refuse_store(self)
         return float(one_element(self, "float"))
 
     def __int__(self):
+        if self.tracked or self.extra is not None:
+            refuse_store(self)
         return int(one_element(self, "int"))
 
     def __complex__(self):
+        if self.tracked or self.extra is not None:
+            refuse_store(self)
         return complex(one_element(self, "complex"))
 
     def __bool__(self):

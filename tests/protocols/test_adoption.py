@@ -5,10 +5,10 @@ Imports the public names of arraygrad and arraygrad.adoption.
 
 import functools
 import threading
-from numpy import zeros
 
 import numpy as np
 import pytest
+from numpy import zeros
 
 import arraygrad as ag
 from arraygrad.adoption import adopted
