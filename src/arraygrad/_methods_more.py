@@ -129,6 +129,6 @@ _METHODS = (
     setflags,
 )  # fmt: skip
 
-MORE = {function.__name__: function for function in _METHODS}
+MORE: dict = {function.__name__: function for function in _METHODS}
 MORE["flat"] = property(Flat, _set_flat, doc="The elements in row-major order, as ndarray.flat.")
 MORE["base"] = property(_base, doc="The array that owns the memory of the raw array, None if that is itself.")

@@ -65,22 +65,31 @@ def refuse(name, **keywords):
 OUT = "use the result that is returned"
 
 
-def backend_among(args):
-    """Backend of the first Tensor in nested arguments, None if there is none."""
+def _tensor_among(args):
     for arg in args:
         if isinstance(arg, Tensor):
-            return backend_of(arg)
+            return arg
         if isinstance(arg, list | tuple):
-            found = backend_among(arg)
+            found = _tensor_among(arg)
             if found is not None:
                 return found
     return None
 
 
+def backend_among(args):
+    """Backend of the first Tensor in nested arguments, None if there is none."""
+    found = _tensor_among(args)
+    return None if found is None else backend_of(found)
+
+
 def tensors(*args):
     """Arguments as Tensors of the backend of the one that is a Tensor already."""
-    backend = backend_among(args)
-    return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
+    like = _tensor_among(args)
+    if like is None or isinstance(like.array, numpy.ndarray):
+        backend = None if like is None else backend_of(like)
+        return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
+    backend, device = backend_of(like), like.device
+    return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend, device=device) for arg in args]
 
 
 def tensor_of(arg):

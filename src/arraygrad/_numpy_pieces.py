@@ -98,7 +98,7 @@ def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
     before = rows.shape[:-1]
     if 0 in before:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [func1d(rows[index], *args, **kwargs) for index in numpy.ndindex(before)]
+    results = [func1d(rows[(*index, slice(None))], *args, **kwargs) for index in numpy.ndindex(before)]
     results = tensors(*results, arr)[:-1]
     joined = F["stack"](results).reshape((*before, *results[0].shape))
     # The result's own axes take the place of the one that was given away.

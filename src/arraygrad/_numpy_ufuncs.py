@@ -312,7 +312,7 @@ def _at(ufunc, function, a, indices, b=None):
     # Round by round: the first time each element is named, then the second, ...
     order = positions.reshape(-1)
     turn = numpy.zeros(order.size, dtype=numpy.int64)
-    seen: dict = {}
+    seen = {}
     for i, position in enumerate(order.tolist()):
         turn[i] = seen[position] = seen.get(position, -1) + 1
     flat, given = a.reshape(-1, copy=True), None if b is None else b.reshape(-1)

@@ -17,6 +17,7 @@ Note [What adoption reaches]
 (3) Not reached: functions of other modules called by name, methods of classes (but for the one that is given), default
     arguments, which were computed before, and compiled functions. They see NumPy as it is, and where they write a
     recorded value into a plain array that raises, as it does everywhere.
+    A Tensor is no numpy.ndarray: code that asks isinstance(x, np.ndarray) takes the other way.
 (4) Arrays of integers, booleans and other dtypes without a derivative stay plain arrays.
 (5) A function that assigns a global variable is refused: the assignment would not reach its module.
 Guarded by tests/protocols/test_adoption.py.

@@ -54,7 +54,11 @@ cdef int refuse_store(TensorBase t) except -1:
         frame = sys._getframe(0)
     except ValueError:                      # called by C without a Python frame: not a store
         return 0
-    if frame.f_lasti >= 0 and _code_of(frame.f_code)[frame.f_lasti] in _STORES:
+    while frame is not None and frame.f_code.co_filename.endswith(".pyx"):
+        frame = frame.f_back                # a build with line events has frames of its own
+    if frame is None or not 0 <= frame.f_lasti < len(_code_of(frame.f_code)):
+        return 0
+    if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
         raise TypeError("a Tensor that requires grad can't be written into a plain array, whose memory holds no "
                         "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's creation "
                         "functions make recordable arrays with arraygrad.grad(f, adopt=True); write t.item() if the "

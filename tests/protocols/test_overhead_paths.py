@@ -100,4 +100,6 @@ def test_functions_named_for_the_compiled_paths_exist():
     for names in (_protocols._FREE, _protocols._CONSTANT):
         for name in names.split():
             owner, _, last = name.rpartition(".")
+            if last.startswith("cumulative_"):  # since NumPy 2.1
+                continue
             assert hasattr(getattr(np, owner) if owner else np, last), name
