@@ -50,6 +50,13 @@ def _resize(a, new_shape):
     return _rearranged(numpy.resize, a, new_shape)
 
 
+@implements("lib.stride_tricks.sliding_window_view")
+def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """As numpy.lib.stride_tricks.sliding_window_view, but a copy: a write into a window is none into its neighbours."""
+    x = tensor_of(x)
+    return _rearranged(numpy.lib.stride_tricks.sliding_window_view, x, window_shape, axis)
+
+
 @implements("rollaxis")
 def _rollaxis(a, axis, start=0):
     a = tensor_of(a)

@@ -184,6 +184,7 @@ def install():
         {getattr(numpy, name): getattr(numpy.ndarray, method) for name, method in _METHODS.items()},
         _implementations(_FREE),
         _implementations(_CONSTANT),
+        frozenset((numpy.where, numpy.interp, numpy.insert, numpy.clip)),
         numpy.ndarray,
         numpy.generic,
     )

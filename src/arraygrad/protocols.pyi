@@ -2,5 +2,5 @@
 import builtins
 from typing import Any
 
-def set_protocol_handlers(array_ufunc: Any, array_function: Any, ufunc_ops: Any, reductions: Any, direct: Any, methods: Any, free: Any, constant: Any, ndarray: Any, generic: Any) -> Any: ...
+def set_protocol_handlers(array_ufunc: Any, array_function: Any, ufunc_ops: Any, reductions: Any, direct: Any, methods: Any, free: Any, constant: Any, three: Any, ndarray: Any, generic: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

@@ -34,12 +34,13 @@ cdef dict _constant = {}
 cdef dict _methods = {}
 cdef dict _direct = {}
 cdef dict _reductions = {}
+cdef object _three = frozenset()
 cdef object _ndarray = None
 cdef object _generic = None
 
 
 def set_protocol_handlers(array_ufunc, array_function, dict ufunc_ops, dict reductions, dict direct, dict methods,
-                          dict free, dict constant, ndarray, generic):
+                          dict free, dict constant, three, ndarray, generic):
     """Serve NumPy's protocols.
 
     Parameters
@@ -55,11 +56,13 @@ def set_protocol_handlers(array_ufunc, array_function, dict ufunc_ops, dict redu
         As `free`, for functions that are a method of the array they are given first.
     reductions, direct : dict
         NumPy function -> method of Tensor with the same parameters (axis, ddof and keepdims, of `reductions`).
+    three : frozenset
+        NumPy functions of which the third parameter is an array that is read.
     ndarray, generic : type
         NumPy's classes of arrays and scalars.
     """
     global _ufunc_handler, _function_handler, _ufunc_ops, _reductions, _direct, _methods, _free, _constant
-    global _ndarray, _generic
+    global _three, _ndarray, _generic
     _ufunc_ops = ufunc_ops
     _ufunc_handler = array_ufunc
     _function_handler = array_function
@@ -68,6 +71,7 @@ def set_protocol_handlers(array_ufunc, array_function, dict ufunc_ops, dict redu
     _methods = methods
     _free = free
     _constant = constant
+    _three = three
     _ndarray = ndarray
     _generic = generic
 
@@ -93,19 +97,21 @@ cdef object array_function(object func, object types, object args, object kwargs
     cdef object raws, given, raw
     if type(args) is not tuple or not (<tuple>args):
         return _function_handler(func, types, args, kwargs)
-    found = PyDict_GetItem(_reductions, func)
-    if found is not NULL and len(<tuple>args) <= 2 and is_floating((<tuple>args)[0]) and plain_keywords(kwargs):
-        return PyObject_Call(<object>found, args, <PyObject*>kwargs if kwargs else NULL)    # (3)
-    found = PyDict_GetItem(_methods, func)
-    if found is NULL:
-        found = PyDict_GetItem(_free, func)
-        if found is NULL:
-            found = PyDict_GetItem(_constant, func)
-        else:
-            recording = thread_state().grad_mode
-    elif isinstance((<tuple>args)[0], TensorBase):
+    found = PyDict_GetItem(_free, func)
+    if found is not NULL:
         recording = thread_state().grad_mode
     else:
+        found = PyDict_GetItem(_reductions, func)
+        if found is not NULL and len(<tuple>args) <= 2 and is_floating((<tuple>args)[0]) and plain_keywords(kwargs):
+            return PyObject_Call(<object>found, args, <PyObject*>kwargs if kwargs else NULL)    # (3)
+        found = PyDict_GetItem(_methods, func)
+        if found is NULL:
+            found = PyDict_GetItem(_constant, func)
+        elif isinstance((<tuple>args)[0], TensorBase):
+            recording = thread_state().grad_mode
+        else:
+            found = NULL
+    if found is not NULL and len(<tuple>args) > 2 and may_write(func, <tuple>args):
         found = NULL
     if found is not NULL:
         raws = raw_of(args, recording, &like)
@@ -125,6 +131,15 @@ cdef object array_function(object func, object types, object args, object kwargs
         if found is not NULL and isinstance((<tuple>args)[0], TensorBase):
             return PyObject_Call(<object>found, args, NULL)                 # (3)
     return _function_handler(func, types, args, kwargs)                     # (4)
+
+
+cdef bint may_write(object func, tuple args) except -1:
+    """Whether a Tensor stands where functions have `out`: writing into it takes more than its memory."""
+    cdef Py_ssize_t i
+    for i in range(2, len(args)):
+        if isinstance(args[i], TensorBase) and (i > 2 or func not in _three):
+            return True
+    return False
 
 
 cdef bint is_floating(object arg) noexcept:

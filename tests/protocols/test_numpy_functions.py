@@ -96,6 +96,8 @@ DIFFERENTIABLE = """
     m: np.resize(m, (2, 7))
     m: np.roll(m, 2)
     m: np.rollaxis(m, 1)
+    m: np.lib.stride_tricks.sliding_window_view(m, (2, 2))
+    w: np.lib.stride_tricks.sliding_window_view(w, 3)
     t: np.rollaxis(t, 0, 3)
     t: np.rollaxis(t, 2, 1)
     v: np.diagflat(v, 1)

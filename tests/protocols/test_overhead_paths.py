@@ -103,3 +103,23 @@ def test_functions_named_for_the_compiled_paths_exist():
             if last.startswith("cumulative_"):  # since NumPy 2.1
                 continue
             assert hasattr(getattr(np, owner) if owner else np, last), name
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, out: np.max(a, 0, out),
+        lambda a, out: np.clip(a[0], 0.0, 0.5, out),
+        lambda a, out: np.sum(a, 0, None, out),
+        lambda a, out: np.dot(a[:, 0], a, out),
+        lambda a, out: np.median(a, 0, out),
+    ],
+)
+def test_positional_out_never_overwrites_what_a_node_has_saved(call):
+    x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = ag.asarray(np.asarray([4.0, 5.0, 6.0]))
+    z = (x * y).sum()
+    with pytest.raises(TypeError, match="out= is not supported"):
+        call(ag.asarray(A), y)
+    z.backward()
+    assert x.grad.tolist() == [4.0, 5.0, 6.0]
