@@ -36,11 +36,6 @@ _NoValue = numpy._NoValue
 # -- ufuncs that are several operations --------------------------------------------------------------------------------
 
 
-def _cbrt(x):
-    x = tensor_of(x)
-    return F["sign"](x) * F["abs"](x) ** (1 / 3)
-
-
 def _fmax(x1, x2):
     x1, x2 = tensors(x1, x2)
     if not _floating(x1, x2):
@@ -149,7 +144,6 @@ def _constant(name):
 
 # name of a numpy ufunc -> function of Tensors
 UFUNCS = {
-    "cbrt": _cbrt,
     "deg2rad": lambda x: x * (math.pi / 180),
     "degrees": lambda x: x * (180 / math.pi),
     "divmod": _divmod,

@@ -11,6 +11,7 @@ import arraygrad as ag
 
 DIFFERENTIABLE = """
     m: np.cbrt(m)
+    m: np.cbrt(-m)
     m: np.exp2(m)
     m: np.fabs(m - 0.5)
     m: np.deg2rad(m)
@@ -212,3 +213,12 @@ def test_ufuncs_of_scipy_run_where_they_have_a_rule_and_are_refused_otherwise():
     np.testing.assert_allclose(t.grad.numpy(), special.digamma([0.5, 1.5]))
     with pytest.raises(TypeError, match=r"airy is not differentiated by arraygrad.*t\.numpy\(\)"):
         special.airy(t)
+
+
+def test_cube_root_is_exact_and_infinitely_steep_at_zero():
+    t = ag.tensor([0.0, 64.0], requires_grad=True)
+    result = np.cbrt(t)
+    assert result.tolist() == [0.0, 4.0]
+    with np.errstate(divide="ignore"):
+        result.sum().backward()
+    assert t.grad.tolist() == [np.inf, 1 / 48]

@@ -5,7 +5,7 @@ May import: ops.kinds, ops._scatter, ops._cofactor, ops._convolution. Their name
 """
 
 from arraygrad.ops import _cofactor, _convolution, _scatter
-from arraygrad.ops.kinds import bilinear, general, linear
+from arraygrad.ops.kinds import bilinear, general, linear, unary
 
 linear(
     "_getitem",
@@ -94,4 +94,18 @@ bilinear(
     x1=lambda xp, g, x2, x1_shape: _convolution.rule(xp, g, x2, x1_shape[0]),
     x2=lambda xp, g, x1, x2_shape: _convolution.rule(xp, g, x1, x2_shape[0]),
     doc="The full convolution of two vectors of one floating-point dtype, n + m - 1 elements.",
+)
+
+
+def _cube_root(xp, x):
+    own = getattr(xp, "cbrt", None)
+    return own(x) if own is not None else xp.sign(x) * xp.abs(x) ** (1 / 3)
+
+
+unary(
+    "_cbrt",
+    lambda g, ans: g / (3.0 * ans * ans),
+    forward=_cube_root,
+    numpy=("cbrt",),
+    doc="The real cube root, real floating-point dtypes; its derivative is infinite at zero.",
 )
