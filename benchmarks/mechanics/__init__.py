@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import backward_call, deep_chain, imports, peak_memory, recording, threads, two_threads
+from . import backward_call, deep_chain, imports, peak_memory, protocols, recording, threads, two_threads
 
 PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "deep-chain": deep_chain.probe,
     "recording": recording.probe,
+    "protocols": protocols.probe,
     "backward-call": backward_call.probe,
     "peak-memory": peak_memory.probe,
     "two-threads": two_threads.probe,
@@ -25,6 +26,7 @@ PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
 PROBED: dict[str, tuple[str, ...]] = {
     "deep-chain": deep_chain.LIBRARIES,
     "recording": recording.LIBRARIES,
+    "protocols": protocols.LIBRARIES,
     "backward-call": backward_call.LIBRARIES,
     "peak-memory": peak_memory.LIBRARIES,
     "two-threads": two_threads.LIBRARIES,
@@ -58,6 +60,9 @@ FIGURES: dict[str, Figure] = {
         Figure("free-per-node", "deep-chain", "free", "ns", 40, 25, "freeing the chain, per node"),
         Figure("recording-overhead", "recording", "overhead", "ns", 150, 60,
                "x + c and x * c recorded, over the bare NumPy call, size 1"),
+        Figure("numpy-function-excess", "protocols", "excess", "ns", 300, 150,
+               "NumPy's function on a Tensor, nothing recorded, over the raw call, size 8: mean of 6 functions"),
+        Figure("numpy-function-units", "protocols", "units", "x", 1.0, 0.5, "the same, in units of a raw a + a"),
         Figure("backward-call", "backward-call", "fixed", "us", 5, 2, "one backward() of one node and one leaf"),
         Figure("peak-memory", "peak-memory", "peak", "MB", 80, 70,
                "peak above inputs, MLP 784-1024-1024-10, batch 4096, float32"),

@@ -142,6 +142,11 @@ class Trace:
         _depth.running += 1
         try:
             result = self.function(*args, **(kwargs or {}))
+        except ValueError as error:
+            # NumPy wraps what an element's conversion raises: the advice is in the cause.
+            if isinstance(error.__cause__, TypeError) and "a plain array" in str(error.__cause__):
+                raise error.__cause__ from None
+            raise
         finally:
             _depth.running -= 1
             set_grad_mode(self._before)

@@ -1,9 +1,12 @@
 # Values out of a Tensor: Python scalars, NumPy arrays, text.
 # May import: engine.*, op, value, nodes, apply.
+import dis
+import functools
+import sys
 import warnings
 
 from arraygrad.apply cimport refresh
-from arraygrad.engine.node cimport NodeHooks
+from arraygrad.engine.node cimport NodeHooks, thread_state
 from arraygrad.value cimport TensorBase
 
 
@@ -32,13 +35,47 @@ cdef object to_numpy(object raw):
         return numpy.from_dlpack(raw)
 
 
+# Note [Numbers written into plain arrays]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# `array[i] = t` asks a 0-d Tensor for its value by the same slot as `float(t)`, which is explicit and allowed. The two
+# differ in the instruction that the calling frame is at: where that stores an element, the value would lose its
+# gradient in an array's memory, and the conversion is refused. Guarded by tests/protocols/test_writes.py.
+_STORES = frozenset(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
+_code_of = functools.lru_cache(maxsize=512)(lambda code: code.co_code)
+
+
+cdef int refuse_store(TensorBase t) except -1:
+    """Raise TypeError if the calling Python frame is storing this Tensor as an element of a plain array."""
+    cdef object frame
+    if t.extra is not None:
+        refresh(t)
+    if not t.tracked or not thread_state().grad_mode:
+        return 0
+    try:
+        frame = sys._getframe(0)
+    except ValueError:                      # called by C without a Python frame: not a store
+        return 0
+    while frame is not None and frame.f_code.co_filename.endswith(".pyx"):
+        frame = frame.f_back                # a build with line events has frames of its own
+    if frame is None or not 0 <= frame.f_lasti < len(_code_of(frame.f_code)):
+        return 0
+    if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
+        raise TypeError("a Tensor that requires grad can't be written into a plain array, whose memory holds no "
+                        "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's creation "
+                        "functions make recordable arrays with arraygrad.grad(f, adopt=True); write t.item() if the "
+                        "bare value is meant")
+    return 0
+
+
 cdef int refuse_conversion(TensorBase t, str how) except -1:
     if t.extra is not None:
         refresh(t)
     if t.tracked:
+        refuse_store(t)
         raise TypeError(f"{how} of a tensor that requires grad would drop its gradient silently. Use t.numpy() (or "
-                        f"t.detach()) for the bare values, t.array for the raw array, or functions of "
-                        f"t.__array_namespace__() to stay differentiable")
+                        f"t.detach()) for the bare values, t.array for the raw array, functions of "
+                        f"t.__array_namespace__() to stay differentiable, arraygrad.asarray(x) for an array x that "
+                        f"it is to be written into, and arraygrad.testing.assert_allclose to compare")
     return 0
 
 

@@ -1,10 +1,11 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: ops.kinds, ops._scatter, ops._cofactor. Their names begin with "_"; rules call them as `xp._name(...)`.
+May import: ops.kinds, ops._scatter, ops._cofactor, ops._convolution. Their names begin with "_"; rules call them as
+`xp._name(...)`.
 """
 
-from arraygrad.ops import _cofactor, _scatter
-from arraygrad.ops.kinds import general, linear
+from arraygrad.ops import _cofactor, _convolution, _scatter
+from arraygrad.ops.kinds import bilinear, general, linear, unary
 
 linear(
     "_getitem",
@@ -85,4 +86,26 @@ general(
     forward=_cofactor.cofactor,
     x=_cofactor.cofactor_rule,
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
+)
+bilinear(
+    "_convolve",
+    "x1, x2, /",
+    forward=_convolution.forward,
+    x1=lambda xp, g, x2, x1_shape: _convolution.rule(xp, g, x2, x1_shape[0]),
+    x2=lambda xp, g, x1, x2_shape: _convolution.rule(xp, g, x1, x2_shape[0]),
+    doc="The full convolution of two vectors of one floating-point dtype, n + m - 1 elements.",
+)
+
+
+def _cube_root(xp, x):
+    own = getattr(xp, "cbrt", None)
+    return own(x) if own is not None else xp.sign(x) * xp.abs(x) ** (1 / 3)
+
+
+unary(
+    "_cbrt",
+    lambda g, ans: g / (3.0 * ans * ans),
+    forward=_cube_root,
+    numpy=("cbrt",),
+    doc="The real cube root, real floating-point dtypes; its derivative is infinite at zero.",
 )

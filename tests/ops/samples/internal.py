@@ -122,6 +122,16 @@ SAMPLES = {
         case("complex", lambda xp, x: xp._identity(x), cplx(3)),
     ],
     "_to_device": [case("same device", lambda xp, x: xp._to_device(x, x.device), real(3))],
+    "_cbrt": [
+        case("both signs", lambda xp, x: xp._cbrt(x), real(2, 3) + 0.7),
+        case("negative", lambda xp, x: xp._cbrt(x), -1.5 - real(3) ** 2),
+    ],
+    "_convolve": [
+        case("longer first", lambda xp, x, y: xp._convolve(x, y), real(5), real(3, seed=1)),
+        case("longer second", lambda xp, x, y: xp._convolve(x, y), real(2), real(4, seed=1)),
+        case("one element", lambda xp, x, y: xp._convolve(x, y), real(1), real(3, seed=1)),
+        case("complex", lambda xp, x, y: xp._convolve(x, y), cplx(4), cplx(2, seed=1)),
+    ],
     "_cofactor": [
         case("regular", lambda xp, x: xp._cofactor(x), matrices(3, 3)),
         case("singular", lambda xp, x: xp._cofactor(x), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], order=1),
