@@ -16,7 +16,7 @@ _methods.install()
 _protocols.install()
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
-_SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy", "special")
+_SUBMODULES = ("array_api_strict", "autograd", "fft", "implicit", "linalg", "numpy", "special")
 _ELSEWHERE = {
     "transforms": (
         "elementwise_grad",
@@ -36,8 +36,8 @@ _ELSEWHERE = {
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
 __all__ = [
-    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "is_grad_enabled", "linalg", "namespace",
-    "no_grad", "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
+    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "implicit", "is_grad_enabled", "linalg",
+    "namespace", "no_grad", "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)
 __all__.extend(sorted(_dispatch.NAMES))
