@@ -4,6 +4,29 @@ from arraygrad.apply cimport refresh
 from arraygrad.value cimport TensorBase
 
 
+cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
+
+
+def set_conversion_notice(notice):
+    """Have `notice(how)` called whenever values leave a tensor that requires grad: by float, int, complex, item, tolist
+    or numpy. None: no longer. Returns the previous one. For tools that look for lost gradients.
+    """
+    global _notice
+    previous = _notice
+    _notice = notice
+    return previous
+
+
+cdef int leaving(TensorBase t, str how) except -1:
+    """Values leave the tensor by the conversion `how`."""
+    if _notice is not None:
+        if t.extra is not None:
+            refresh(t)
+        if t.tracked:
+            _notice(how)
+    return 0
+
+
 cdef object item_of(TensorBase t):
     """The value of a one-element tensor as a Python scalar."""
     cdef object raw = t.value.raw
@@ -14,6 +37,7 @@ cdef object one_element(TensorBase t, str what):
     if t.value.meta.size != 1:
         raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "
                         f"{t.value.meta.shape_tuple()}")
+    leaving(t, what)
     return item_of(t)
 
 

@@ -7,7 +7,7 @@ from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
-from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
+from arraygrad.convert cimport item_of, leaving, one_element, refuse_conversion, representation, to_numpy
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
@@ -168,15 +168,18 @@ cdef class Tensor(TensorBase):
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
+        leaving(self, "numpy")
         return to_numpy(self.value.raw)
 
     def item(self):
         """The value of a one-element tensor as a Python scalar."""
+        leaving(self, "item")
         return item_of(self)
 
     def tolist(self):
         """The values as nested Python lists."""
-        return self.numpy().tolist()
+        leaving(self, "tolist")
+        return to_numpy(self.value.raw).tolist()
 
     # Public API: the graph
 

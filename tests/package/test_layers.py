@@ -47,7 +47,7 @@ MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_version"}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 
-APPLICATIONS = {"__main__", "_demo", "_generate"}
+APPLICATIONS = {"__main__", "_check", "_demo", "_generate"}
 
 
 def room_of(module: str) -> str:
