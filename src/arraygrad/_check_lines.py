@@ -42,7 +42,9 @@ class Own:
         found = self._known.get(filename)
         if found is None:
             found = filename.startswith(self._root) or not (
-                filename.startswith(_LIBRARIES) or filename.startswith("<") or "/site-packages/" in filename
+                filename.startswith((*_LIBRARIES, "<"))
+                or "/site-packages/" in filename
+                or filename.endswith(".pyx")  # frames of compiled code, ours among them
             )
             self._known[filename] = found
         return found
