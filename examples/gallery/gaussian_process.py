@@ -6,7 +6,7 @@ import numpy as np
 TRUTH = np.log([0.6, 1.5, 0.1])
 START = np.log([1.5, 0.7, 0.5])
 TOLERANCE = 0.3
-POINTS = 120
+POINTS = 80
 
 
 def kernel(x, theta):

@@ -11,7 +11,7 @@ _x = (np.arange(CELLS) + 0.5) / CELLS
 TRUTH = 1.0 + 0.6 * np.sin(np.pi * _x)
 START = np.ones(CELLS)
 TOLERANCE = 0.1
-SMOOTHNESS = 1e-8
+SMOOTHNESS = 1e-4
 
 
 def temperatures(conductivity):
@@ -38,7 +38,7 @@ def data():
 
 def loss(conductivity, measured):
     misfit = temperatures(conductivity) - measured
-    return np.mean(misfit**2) + SMOOTHNESS * np.sum(np.diff(conductivity) ** 2)
+    return 1e4 * np.mean(misfit**2) + SMOOTHNESS * np.sum(np.diff(conductivity) ** 2)
 
 
 if __name__ == "__main__":

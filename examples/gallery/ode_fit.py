@@ -7,9 +7,9 @@ import numpy as np
 
 # Logarithms, as all six are positive.
 TRUTH = {"rates": np.log([1.1, 0.4, 0.4, 0.1]), "start": np.log([10.0, 5.0])}
-START = {"rates": np.log([1.0, 0.35, 0.45, 0.08]), "start": np.log([8.0, 6.0])}
+START = {"rates": np.log([1.05, 0.38, 0.42, 0.09]), "start": np.log([9.5, 5.3])}
 TOLERANCE = 0.05
-STEP, STEPS, EVERY = 0.1, 80, 4
+STEP, STEPS, EVERY = 0.1, 60, 3
 
 
 def slope(y, rates):

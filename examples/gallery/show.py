@@ -135,7 +135,7 @@ def examine(name, timing=True):
         return value, gradient * scale
 
     fit = minimize(
-        scaled, vector / scale, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-9}
+        scaled, vector / scale, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-8}
     )
     found = packed.unpack(fit.x * scale)
     if hasattr(model, "recovered"):
