@@ -62,7 +62,7 @@ def room_of(module: str) -> str:
         return first
     if first in ("_methods", "_protocols") or first.startswith("_numpy_"):
         return "_bind"
-    if first in ("_creation", "_dispatch", "_info"):
+    if first in ("_creation", "_dispatch", "_info", "special"):
         return "_namespace"
     if first in NAMESPACES | {"fft", "linalg"}:
         return "namespaces"
