@@ -19,10 +19,9 @@ import numpy
 from arraygrad import grad_mode
 from arraygrad._check_differences import compare
 from arraygrad._check_inputs import CannotCheck, differentiated, load, make_inputs
-from arraygrad._check_lines import Lines, Own, own_line, shown
+from arraygrad._check_lines import Lines, Own, nodes_behind, own_line, shown
 from arraygrad._trace import STATIC, Trace, meta_of, parameter_name
 from arraygrad.containers import flatten, leaf_names, unflatten
-from arraygrad.graph import _walk
 from arraygrad.tensor import Tensor, edge_of
 
 __all__ = ["CannotCheck", "Report", "examine", "run"]
@@ -198,7 +197,7 @@ class _Examination:
         shapes = (f"{name} {_described(_host(leaf))}" for name, leaf in zip(self.names, self.inputs, strict=True))
         self.report.facts.insert(0, ("arguments", ", ".join(shapes)))
         self.trace, self.lines = trace, lines
-        self.nodes = list(_walk([edge_of(t).node for t in self._tracked()]))
+        self.nodes = nodes_behind([edge_of(t).node for t in self._tracked()])
         self._fact("recorded", f"{sum(node.name() != 'AccumulateGrad' for node in self.nodes)} operations")
         self._compare_values(args)
         return not self.report.problems

@@ -14,7 +14,7 @@ from pathlib import Path
 from arraygrad.convert import set_conversion_notice
 from arraygrad.engine.node import PyNode
 
-__all__ = ["Lines", "own_line"]
+__all__ = ["Lines", "Own", "nodes_behind", "own_line", "shown"]
 
 _LIBRARIES = tuple(
     {str(Path(__file__).parent), *[sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]}
@@ -112,6 +112,18 @@ def own_line(error, own):
             found = (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found
+
+
+def nodes_behind(roots):
+    """Every node that can be reached from `roots`, these included, each once."""
+    found = dict.fromkeys(roots)
+    left = list(found)
+    while left:
+        for child, _ in left.pop().next_functions:
+            if child is not None and child not in found:
+                found[child] = None
+                left.append(child)
+    return list(found)
 
 
 def shown(place):

@@ -700,7 +700,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     backend = registered(type(obj))
     if backend is not None:
         pass
-    elif obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number)):
+    elif (obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number))
+            or type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()):     # numpy.bool is no Number
         backend = host_backend()
     else:
         backend = find_backend(obj)

@@ -185,3 +185,9 @@ def test_methods_run_on_the_tensors_own_backend():
     assert result.device == strict.Device("device1")
     result.backward()
     assert t.grad.device == strict.Device("device1")
+
+
+@pytest.mark.parametrize("scalar", [np.bool_(True), np.int64(3), np.float32(2.5), np.complex128(1j)])
+def test_numpy_scalars_become_tensors_of_their_dtype(scalar):
+    t = ag.asarray(scalar)
+    assert (t.dtype, t.shape, t.item()) == (scalar.dtype, (), scalar.item())
