@@ -183,7 +183,7 @@ class _Root:
         tensor = as_tensor(x)
         args = self.arguments.rebuilt([as_tensor(array) for array in arrays])
         if self.linear_solver is None:
-            w = self._dense(g, x, tensor, args)
+            w = self._dense(g, x, tensor, args, self.arguments.rebuilt([raw(array) for array in arrays]))
         else:
 
             def transposed(w, x, *args):
@@ -193,22 +193,21 @@ class _Root:
         _, pull = vjp(lambda *arrays: self.residual(tensor, *self.arguments.rebuilt(arrays)), *arrays)
         return list(pull(-w))
 
-    def _dense(self, g, x, tensor, args):
+    def _dense(self, g, x, tensor, args, raw_args):
         xp = namespace_of(x)
         shape = tuple(x.shape)
         n = meta_of(x).size
         matrix = jacobian(self.residual)(tensor, *args)
         matrix = xp.reshape(matrix if isinstance(x, Tensor) else raw(matrix), (n, n))
-        self._check(matrix, n)
+        self._check(raw(matrix), raw(x), raw_args, n)
         w = solve_dense(self.name, xp, xp.matrix_transpose(matrix), xp.reshape(g, (n,)), "Jacobian")
         return xp.reshape(w, shape)
 
-    def _check(self, matrix, n):
-        """That Newton's method would stay where it is."""
-        x = self.solution
-        left = raw(self.residual(x, *self.arguments.raw()))
+    def _check(self, matrix, x, args, n):
+        """That Newton's method would stay where it is. All raw."""
+        left = raw(self.residual(x, *args))
         rxp = meta_of(x).ops.xp
-        step = solve_dense(self.name, rxp, raw(matrix), rxp.reshape(left, (n,)), "Jacobian")
+        step = solve_dense(self.name, rxp, matrix, rxp.reshape(left, (n,)), "Jacobian")
         moved, size = (float(rxp.max(rxp.abs(a))) if n else 0.0 for a in (step, x))
         if not moved <= self.tol * (1.0 + size):
             raise ConvergenceError(

@@ -239,3 +239,59 @@ def test_what_cannot_be_called():
         implicit.root(1.0)
     with pytest.raises(TypeError, match=r"a solver must be callable, as solver\(fun, x0\), got str"):
         implicit.minimize(np.sum, "bfgs")
+
+
+# As part of larger programs
+
+
+@pytest.mark.parametrize("jac", [ag.jacrev, ag.jacfwd])
+def test_every_transform_of_a_solution(jac):
+    solve = implicit.root(system)
+    a, v = np.array([2.0, 3.0, 4.0]), np.array([1.0, -1.0, 0.5])
+    f = lambda a: solve(np.zeros(3), a) ** 2
+    J = ag.jacobian(f)(a)
+    np.testing.assert_allclose(jac(f)(a), J, rtol=1e-10)
+    np.testing.assert_allclose(ag.jvp(f, (a,), (v,))[1], J @ v, rtol=1e-10)
+    scalar = lambda a: np.sum(f(a))
+    np.testing.assert_allclose(ag.hvp(scalar)(a, v), ag.hessian(scalar)(a) @ v, rtol=1e-9)
+
+
+def test_problem_within_a_problem():
+    # x solves x^2 = y, where y solves y^3 = a: x = a^(1/6).
+    inner = implicit.root(lambda y, a: y**3 - a)
+    outer = implicit.root(lambda x, a: x * x - inner(1.0, a))
+    assert ag.grad(lambda a: outer(1.0, a))(2.0) == pytest.approx(2.0 ** (-5 / 6) / 6, rel=1e-9)
+
+
+def test_solution_and_arguments_may_be_written_in_place_afterwards():
+    solve = implicit.root(lambda x, a: x * x - a)
+    a = ag.tensor([4.0, 9.0], requires_grad=True) * 1.0
+    x = solve(np.ones(2), a)
+    total = x.sum()
+    x += 10.0
+    a *= 0.0
+    (gradient,) = ag.autograd.grad(total, [a], allow_unused=True)
+    assert gradient is None  # by the new value of a
+    b = ag.tensor([4.0, 9.0], requires_grad=True)
+    c = b * 1.0
+    y = solve(np.ones(2), c)
+    total = y.sum()
+    y += 10.0
+    c *= 0.0
+    total.backward()
+    np.testing.assert_allclose(b.grad.numpy(), [0.25, 1 / 6])
+
+
+def test_starting_point_is_not_the_result_even_if_the_solver_returns_it():
+    x0 = np.array([2.0])
+    x = implicit.root(lambda x, a: x * x - a, lambda fun, x0: x0)(x0, np.array([4.0]))
+    assert not np.shares_memory(x, x0)
+
+
+def test_graph_is_freed_after_backward():
+    solve = implicit.root(lambda x, a: x * x - a)
+    a = ag.tensor([4.0], requires_grad=True)
+    x = solve(np.ones(1), a)
+    x.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        x.backward()
