@@ -2,8 +2,9 @@
 from arraygrad.value cimport TensorBase
 
 cdef object item_of(TensorBase t)
-cdef int leaving(TensorBase t, str how) except -1
 cdef object one_element(TensorBase t, str what)
 cdef object to_numpy(object raw)
 cdef int refuse_conversion(TensorBase t, str how) except -1
 cdef str representation(TensorBase t)
+
+cdef int leaving(TensorBase t, str how) except -1
