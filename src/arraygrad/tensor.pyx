@@ -5,13 +5,13 @@ import weakref
 
 from cpython.object cimport PyObject
 
+from arraygrad.convert cimport leaving
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
 from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
-from arraygrad.convert cimport leaving
 from arraygrad.value cimport (
     Backend, TensorBase, bump, find_backend, mark_overwritten, join, new_tensor, registered, version_of, wrap,
 )
