@@ -1,5 +1,7 @@
 # Values out of a Tensor: Python scalars, NumPy arrays, text.
 # May import: engine.*, op, value, nodes, apply.
+import numbers
+
 from arraygrad.apply cimport refresh
 from arraygrad.value cimport TensorBase
 
@@ -27,8 +29,21 @@ cdef int leaving(TensorBase t, str how) except -1:
     return 0
 
 
-cdef object item_of(TensorBase t):
+cdef object left(TensorBase t, str how):
+    """The values of a tensor as a numpy.ndarray, noticed as leaving it."""
+    leaving(t, how)
+    return to_numpy(t.value.raw)
+
+
+cdef bint is_host_data(object obj) except -1:
+    """Whether NumPy makes an array of an object that is no array itself: numbers, lists, None (an error of its own)."""
+    return (obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number))
+            or type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ())      # numpy.bool is no Number
+
+
+cdef object item_of(TensorBase t, str how="item"):
     """The value of a one-element tensor as a Python scalar."""
+    leaving(t, how)
     cdef object raw = t.value.raw
     return raw.item() if hasattr(raw, "item") else to_numpy(raw).item()
 
@@ -37,8 +52,7 @@ cdef object one_element(TensorBase t, str what):
     if t.value.meta.size != 1:
         raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "
                         f"{t.value.meta.shape_tuple()}")
-    leaving(t, what)
-    return item_of(t)
+    return item_of(t, what)
 
 
 cdef object to_numpy(object raw):

@@ -1,11 +1,10 @@
 # Tensor: the class that users hold, and the functions that make one.
 # May import: engine.*, op, value, nodes, apply, inplace. (ops, backends and namespaces register themselves here.)
-import numbers
 import weakref
 
 from cpython.object cimport PyObject
 
-from arraygrad.convert cimport leaving
+from arraygrad.convert cimport is_host_data, left
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
 from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
@@ -169,18 +168,15 @@ cdef class Tensor(TensorBase):
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
-        leaving(self, "numpy")
-        return to_numpy(self.value.raw)
+        return left(self, "numpy")
 
     def item(self):
         """The value of a one-element tensor as a Python scalar."""
-        leaving(self, "item")
         return item_of(self)
 
     def tolist(self):
         """The values as nested Python lists."""
-        leaving(self, "tolist")
-        return to_numpy(self.value.raw).tolist()
+        return self.numpy().tolist()
 
     # Public API: the graph
 
@@ -701,8 +697,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     backend = registered(type(obj))
     if backend is not None:
         pass
-    elif (obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number))
-            or type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()):     # numpy.bool is no Number
+    elif is_host_data(obj):
         backend = host_backend()
     else:
         backend = find_backend(obj)
