@@ -9,6 +9,8 @@ told with the line of the user's own code. `run` is the command, `examine` what 
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import statistics
 import sys
 import time
@@ -106,8 +108,7 @@ class _Examination:
         self.kwargs = kwargs
         self.report = Report()
         self.rng = numpy.random.default_rng(seed)
-        code = getattr(function, "__code__", None)
-        self.own = Own(code.co_filename if code is not None else "", package)
+        self.own = Own(_file_of(function), package)
         self.argnums = differentiated(function, args) if argnums is None else tuple(argnums)
         self._examine()
 
@@ -412,6 +413,15 @@ class _Examination:
 
 
 # Helpers
+
+
+def _file_of(function):
+    """The file that a function, a partial, a method or an object that can be called was written in; None if unknown."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return None if code is None else code.co_filename
 
 
 def _host(value):

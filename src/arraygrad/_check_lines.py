@@ -26,22 +26,27 @@ class Own:
 
     Parameters
     ----------
-    module_file : str
+    module_file : str or None
         File of the checked function. The folder of its package counts as the user's wherever it is installed.
+    package : str
+        Dotted name of the function's module.
     """
 
     def __init__(self, module_file, package):
+        self._known = {}
+        if module_file is None:
+            self._root = None
+            return
         path = Path(module_file)
         for _ in range(package.count(".")):
             path = path.parent
         # A module that is installed alone stands beside all others: only the file itself is the user's then.
         self._root = str(path.parent) + "/" if "." in package else module_file
-        self._known = {}
 
     def __call__(self, filename):
         found = self._known.get(filename)
         if found is None:
-            found = filename.startswith(self._root) or not (
+            found = (self._root is not None and filename.startswith(self._root)) or not (
                 filename.startswith((*_LIBRARIES, "<"))
                 or "/site-packages/" in filename
                 or filename.endswith(".pyx")  # frames of compiled code, ours among them

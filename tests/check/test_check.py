@@ -1,5 +1,6 @@
 """`python -m arraygrad check`: each kind of report, with the line of the user's code, and the exit code."""
 
+import functools
 import sys
 
 import numpy as np
@@ -251,6 +252,33 @@ def test_wrong_gradient_is_found():
 def test_argnums_choose_what_is_differentiated(check):
     report = check("loss", np.ones((3, 2)) * 0.3, np.ones((4, 3)), argnums=(1,))
     assert dict(report.facts)["arguments"] == "x (4, 3) float64"
+
+
+def wrapped(function):
+    """A decorator."""
+
+    @functools.wraps(function)
+    def call(*args):
+        return function(*args)
+
+    return call
+
+
+class Model:
+    """An object that can be called."""
+
+    def __call__(self, x):
+        return np.histogram(x)  # mark
+
+
+@pytest.mark.parametrize(
+    "function",
+    [Model(), Model().__call__, functools.partial(Model()), wrapped(Model.__call__.__get__(Model()))],
+    ids=["object", "method", "partial", "decorated"],
+)
+def test_lines_of_whatever_can_be_called(function):
+    (problem,) = examine(function, (X,)).problems
+    assert "return np.histogram(x)  # mark" in problem
 
 
 # The command

@@ -66,6 +66,7 @@ def test_every_function_of_scipys_list_is_called_or_left_out_with_a_reason(surve
     assert len(survey["listed"]) > 400
 
 
+@pytest.mark.skipif(not KNOWN, reason="the page is of other versions of SciPy and scikit-learn")
 def test_most_pure_functions_are_differentiated(survey):
     found = [outcome for outcome, _ in survey["outcomes"].values()]
     assert found.count("differentiated") > 150
