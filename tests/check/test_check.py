@@ -28,7 +28,7 @@ def powers(x, power):
     return np.sum(x ** power)
 
 def helper(x):
-    return np.histogram(x)          # line 18
+    return np.asarray(x)            # line 18
 
 def unsupported(x):
     y = np.sin(x)
@@ -141,8 +141,8 @@ def test_right_gradient(check):
 
 def test_call_that_is_not_supported_has_its_line(check):
     (problem,) = check("unsupported", X).problems
-    assert "recording stops at a call that is not supported at\nusers_model.py:18: return np.histogram(x)" in problem
-    assert "TypeError: numpy.histogram" in problem
+    assert "recording stops at a call that is not supported at\nusers_model.py:18: return np.asarray(x)" in problem
+    assert "TypeError: numpy.asarray" in problem
 
 
 def test_gradient_lost_in_a_conversion_has_its_line(check):
@@ -268,7 +268,7 @@ class Model:
     """An object that can be called."""
 
     def __call__(self, x):
-        return np.histogram(x)  # mark
+        return np.asarray(x)  # mark
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ class Model:
 )
 def test_lines_of_whatever_can_be_called(function):
     (problem,) = examine(function, (X,)).problems
-    assert "return np.histogram(x)  # mark" in problem
+    assert "return np.asarray(x)  # mark" in problem
 
 
 # The command
