@@ -8,4 +8,4 @@ cdef int refuse_conversion(TensorBase t, str how) except -1
 cdef str representation(TensorBase t)
 
 cdef object left(TensorBase t, str how)
-cdef bint is_host_data(object obj) except -1
+cdef bint is_numpy_scalar(object obj) except -1

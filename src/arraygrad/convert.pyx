@@ -1,7 +1,5 @@
 # Values out of a Tensor: Python scalars, NumPy arrays, text.
 # May import: engine.*, op, value, nodes, apply.
-import numbers
-
 from arraygrad.apply cimport refresh
 from arraygrad.value cimport TensorBase
 
@@ -35,10 +33,9 @@ cdef object left(TensorBase t, str how):
     return to_numpy(t.value.raw)
 
 
-cdef bint is_host_data(object obj) except -1:
-    """Whether NumPy makes an array of an object that is no array itself: numbers, lists, None (an error of its own)."""
-    return (obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number))
-            or type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ())      # numpy.bool is no Number
+cdef bint is_numpy_scalar(object obj) except -1:
+    """Whether an object is a scalar of NumPy's; numpy.bool is no numbers.Number, as the others are."""
+    return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
 
 
 cdef object item_of(TensorBase t, str how="item"):

@@ -1,10 +1,11 @@
 # Tensor: the class that users hold, and the functions that make one.
 # May import: engine.*, op, value, nodes, apply, inplace. (ops, backends and namespaces register themselves here.)
+import numbers
 import weakref
 
 from cpython.object cimport PyObject
 
-from arraygrad.convert cimport is_host_data, left
+from arraygrad.convert cimport is_numpy_scalar, left
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
 from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
@@ -697,7 +698,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     backend = registered(type(obj))
     if backend is not None:
         pass
-    elif is_host_data(obj):
+    elif obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number)):
+        backend = host_backend()
+    elif is_numpy_scalar(obj):
         backend = host_backend()
     else:
         backend = find_backend(obj)
