@@ -31,6 +31,7 @@ OURS = (
     "requires grad would drop its gradient silently",
     "is not differentiated by arraygrad",
     "has no derivative with respect to it",
+    "can't be written into",
     "could not convert b, a, and x to a common type",  # scipy.signal's compiled filter instead of ours
 )
 
