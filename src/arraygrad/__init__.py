@@ -27,7 +27,7 @@ _protocols.install()
 _keep_for_ever(*[vars(module) for name, module in list(_sys.modules.items()) if name.partition(".")[0] == __name__])
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
-_SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy", "special")
+_SUBMODULES = ("array_api_strict", "autograd", "fft", "implicit", "linalg", "numpy", "special")
 _ELSEWHERE = {
     "checkpointing": ("checkpoint",),
     "transforms": (
@@ -48,9 +48,9 @@ _ELSEWHERE = {
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
 __all__ = [
-    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "inference_mode", "is_grad_enabled",
-    "is_inference_mode_enabled", "linalg", "namespace",
-    "no_grad", "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
+    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "implicit", "inference_mode",
+    "is_grad_enabled", "is_inference_mode_enabled", "linalg", "namespace", "no_grad", "set_grad_enabled",
+    "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)
 __all__.extend(sorted(_dispatch.NAMES))

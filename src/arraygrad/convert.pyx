@@ -10,8 +10,43 @@ from arraygrad.engine.node cimport NodeHooks, thread_state
 from arraygrad.value cimport TensorBase
 
 
-cdef object item_of(TensorBase t):
+cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
+
+
+def set_conversion_notice(notice):
+    """Have `notice(how)` called whenever values leave a tensor that requires grad: by float, int, complex, item, tolist
+    or numpy. None: no longer. Returns the previous one. For tools that look for lost gradients.
+    """
+    global _notice
+    previous = _notice
+    _notice = notice
+    return previous
+
+
+cdef int leaving(TensorBase t, str how) except -1:
+    """Values leave the tensor by the conversion `how`."""
+    if _notice is not None:
+        if t.extra is not None:
+            refresh(t)
+        if t.tracked:
+            _notice(how)
+    return 0
+
+
+cdef object left(TensorBase t, str how):
+    """The values of a tensor as a numpy.ndarray, noticed as leaving it."""
+    leaving(t, how)
+    return to_numpy(t.value.raw)
+
+
+cdef bint is_numpy_scalar(object obj) except -1:
+    """Whether an object is a scalar of NumPy's; numpy.bool is no numbers.Number, as the others are."""
+    return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
+
+
+cdef object item_of(TensorBase t, str how="item"):
     """The value of a one-element tensor as a Python scalar."""
+    leaving(t, how)
     cdef object raw = t.value.raw
     return raw.item() if hasattr(raw, "item") else to_numpy(raw).item()
 
@@ -20,7 +55,7 @@ cdef object one_element(TensorBase t, str what):
     if t.value.meta.size != 1:
         raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "
                         f"{t.value.meta.shape_tuple()}")
-    return item_of(t)
+    return item_of(t, what)
 
 
 cdef object to_numpy(object raw):

@@ -7,6 +7,7 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject
 
+from arraygrad.convert cimport is_numpy_scalar, left
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
 from arraygrad.convert cimport (
@@ -160,7 +161,7 @@ cdef class Tensor(TensorBase):
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
-        return to_numpy(self.value.raw)
+        return left(self, "numpy")
 
     def item(self):
         """The value of a one-element tensor as a Python scalar."""
@@ -690,6 +691,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     if backend is not None:
         pass
     elif obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number)):
+        backend = host_backend()
+    elif is_numpy_scalar(obj):
         backend = host_backend()
     else:
         backend = find_backend(obj)

@@ -74,7 +74,7 @@ MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_version"}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 
-APPLICATIONS = {"__main__", "_demo", "_generate"}
+APPLICATIONS = {"__main__", "_check", "_demo", "_generate"}
 
 
 def room_of(module: str) -> str:
@@ -89,7 +89,7 @@ def room_of(module: str) -> str:
         return first
     if first in ("_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
         return "_bind"
-    if first in ("_creation", "_dispatch", "_info"):
+    if first in ("_creation", "_dispatch", "_info", "special"):
         return "_namespace"
     if first in NAMESPACES | {"fft", "linalg"}:
         return "namespaces"

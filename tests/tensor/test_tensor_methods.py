@@ -189,6 +189,12 @@ def test_method_has_a_signature_a_name_and_a_docstring(name, signature):
     assert method.__doc__
 
 
+@pytest.mark.parametrize("scalar", [np.bool_(True), np.int64(3), np.float32(2.5), np.complex128(1j)])
+def test_numpy_scalars_become_tensors_of_their_dtype(scalar):
+    t = ag.asarray(scalar)
+    assert (t.dtype, t.shape, t.item()) == (scalar.dtype, (), scalar.item())
+
+
 def test_methods_run_on_the_tensors_own_backend():
     strict = pytest.importorskip("array_api_strict")
     t = ag.array_api_strict.asarray(M.tolist(), device=strict.Device("device1"), requires_grad=True)

@@ -60,6 +60,16 @@ linear(
     x=lambda g: g,
     doc="A copy of x.",
 )
+general(
+    "_implicit",
+    "arrays, problem, /",
+    forward=lambda xp, arrays, problem: problem.solution,
+    arrays=lambda g, ans, arrays, problem: problem.pull(g, ans, arrays),
+    sequence="arrays",
+    holomorphic=False,
+    doc="The solution of a problem that depends on `arrays`, found before by any solver: `problem.solution`. Its "
+    "gradients are `problem.pull(g, ans, arrays)`, one for each of them (`arraygrad.implicit`).",
+)
 
 
 def _to_device(xp, x, device, stream):

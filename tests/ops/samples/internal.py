@@ -1,5 +1,6 @@
 """Samples of the internal operations: indexing, assignment, adjoints, device moves."""
 
+import array_api_compat
 import numpy as np
 
 from samples._case import case, cplx, kink, matrices, real
@@ -66,7 +67,27 @@ def _set(key):
     return lambda xp, x, value: xp._setitem(x, native(xp, key), value)
 
 
+class _Squared:
+    """A problem for `_implicit` whose solution is x * x, as if some solver had found it."""
+
+    def __init__(self, x):
+        raw = getattr(x, "array", x)
+        self.solution = raw * raw
+
+    def pull(self, g, ans, arrays):
+        (x,) = arrays
+        if hasattr(x, "array"):  # a Tensor: recorded
+            xp = x.__array_namespace__()
+        else:
+            xp = array_api_compat.array_namespace(x)
+        return [2.0 * g * (xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x)]
+
+
 SAMPLES = {
+    "_implicit": [
+        case("real", lambda xp, x: xp._implicit([x], _Squared(x)), real(3)),
+        case("complex", lambda xp, x: xp._implicit([x], _Squared(x)), cplx(3)),
+    ],
     "_getitem": [
         *(
             case(label, _get(key), real(*shape), standard=standard(shape, key))
