@@ -16,7 +16,9 @@ _methods.install()
 _protocols.install()
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
-_SUBMODULES = ("array_api_strict", "autograd", "fft", "linalg", "numpy", "special")
+_SUBMODULES = (
+    "array_api_strict", "autograd", "cupy", "dask", "fft", "interop", "jax", "linalg", "numpy", "special", "torch",
+)  # fmt: skip
 _ELSEWHERE = {
     "transforms": (
         "elementwise_grad",
@@ -31,7 +33,9 @@ _ELSEWHERE = {
         "value_and_grad",
         "vjp",
     ),
+    "primitive": ("defvjp", "primitive"),
     "testing": ("gradcheck", "gradgradcheck"),
+    "transfer": ("to_backend",),
 }
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 

@@ -196,7 +196,7 @@ cdef object other_operand(Op op, object x, Backend backend):
 
 cdef object mixed(Op op, Backend a, Backend b):
     return TypeError(f"{op.name}: operands on two backends, {a.name} and {b.name}; convert one of them explicitly, "
-                     f"e.g. arraygrad.asarray over an array made by the other library")
+                     f"e.g. arraygrad.to_backend(x, {a.name!r}), which is recorded")
 
 
 cdef object binary(Op op, object a, object b):
@@ -393,6 +393,8 @@ cdef object run(Op op, tuple args, Backend backend):
     cdef object raw = backend.call(op, raws)
     cdef object result
     raws = None
+    if op.transfers:
+        return transferred(op, args, raw, backend)
     if op.multi:
         result = tuple([wrap(backend.wrap_raw(r), backend) for r in raw])
         record(op, args, result, backend)
@@ -411,6 +413,16 @@ cdef object run(Op op, tuple args, Backend backend):
         result = wrap(raw, backend)
     record(op, args, result, backend)
     return result
+
+
+cdef object transferred(Op op, tuple args, object raw, Backend source):
+    """The result of an operation whose result belongs to another library than its argument."""
+    cdef Backend backend = find_backend(raw)
+    cdef TensorBase out = wrap(raw, backend)
+    if isinstance(args[0], TensorBase) and source.mutable:
+        note_view(out, <TensorBase>args[0], op, args, backend)
+    record(op, args, out, backend)
+    return out
 
 
 cdef int record(Op op, tuple args, object result, Backend backend) except -1:
@@ -511,15 +523,30 @@ cdef object undifferentiable(Op op, Py_ssize_t i):
 
 # Views
 
+cdef bint basic_key(object key) except -1:
+    """Whether an index names a region: ints, slices, ... and None only."""
+    if type(key) is tuple:
+        for part in key:
+            if not basic_key(part):
+                return False
+        return True
+    return key is None or key is Ellipsis or type(key) in (int, slice)
+
+
 cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
     """If the result shares its memory with the input, remember how it was made from it."""
     cdef Extra e
-    if not backend.mutable or not backend.shares_memory(out.value.raw, base.value.raw):
+    if backend.mutable:
+        if not backend.shares_memory(out.value.raw, base.value.raw):
+            return 0
+        join(out.value, base.value)
+        e = need_extra(out)
+        e.seen = base.value.storage.history
+    elif op is None or op.name != "_getitem" or not basic_key(args[1]):
         return 0
-    join(out.value, base.value)
-    e = need_extra(out)
+    else:
+        e = need_extra(out)             # (4)
     e.parent = base
-    e.seen = base.value.storage.history
     if op is None:
         e.forbidden = ("This view is the output of a function that returns multiple views. Such functions do not allow "
                        "the output views to be modified inplace. Replace the in-place operation by an out-of-place "
@@ -540,7 +567,10 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
 #     on up to the Tensor that is no view. Other views of it are now behind:
 # (3) Storage.history counts such writes, and a view whose `seen` is older applies its view operation to its parent's
 #     new history before it is used (`refresh`).
-# Guarded by test_VW1_* to test_VW3_*.
+# (4) Arrays of immutable libraries share nothing. A part taken by a basic index remembers its parent all the same: what
+#     is written into it is written into the parent too, as a recorded assignment (`write_back` in inplace.pyx). Other
+#     parts taken before do not see it: they are values of their own.
+# Guarded by test_VW1_* to test_VW3_*, and (4) by tests/backends/test_immutable_writes.py.
 cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
     cdef Extra e = t.extra

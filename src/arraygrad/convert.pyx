@@ -1,7 +1,7 @@
 # Values out of a Tensor: Python scalars, NumPy arrays, text.
 # May import: engine.*, op, value, nodes, apply.
 from arraygrad.apply cimport refresh
-from arraygrad.value cimport TensorBase
+from arraygrad.value cimport Backend, TensorBase
 
 
 cdef object item_of(TensorBase t):
@@ -45,10 +45,12 @@ cdef str representation(TensorBase t):
     cdef list parts
     if t.extra is not None:
         refresh(t)
-    try:
-        text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
-    except Exception:
-        text = str(t.value.raw)
+    text = (<Backend>t.value.meta.ops).text(t.value.raw)
+    if text is None:
+        try:
+            text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
+        except Exception:
+            text = str(t.value.raw)
     parts = [text]
     if t.value.meta.device_key is not None:
         parts.append(f"device={t.value.meta.device}")

@@ -1,9 +1,11 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
 # May import: engine.*, op, value, nodes, apply.
-from arraygrad.apply cimport apply_op, binary, copied
+from arraygrad.apply cimport apply_op, binary, copied, refresh
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.node cimport Node
+from arraygrad.nodes cimport accumulator_of
 from arraygrad.op cimport Op, named_op
-from arraygrad.value cimport Backend, TensorBase, registered, wrap
+from arraygrad.value cimport Backend, TensorBase, Value, make_tensor, registered, wrap
 
 from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.engine import set_graph_ops
@@ -115,3 +117,57 @@ class RetainGrad:
             t.grad_ = copied(<TensorBase>grad)
         else:
             t.grad_ = binary(named_op("add"), t.grad_, grad)
+
+
+def attach_node(Node node, tuple results):
+    """Make `results`, fresh Tensors without a history, the outputs of `node`, in order; integers have no gradient."""
+    cdef TensorBase t
+    for i, t in enumerate(results):
+        if t.tracked or t.value.meta is not node.meta_at(i):
+            raise ValueError(f"attach_node: result {i} of {node.name()} has a history or other metadata already")
+        if t.value.meta.is_floating:
+            t.grad_fn_ = node
+            t.output_nr_ = <int>i
+            t.tracked = True
+    return results
+
+
+cdef class Kept:
+    """Kept(tensor)
+--
+
+    What a node written in Python keeps of an input or a result: its value as it is now, and where it stands in the
+    graph. In-place writes are treated as for every saved value (Note [Saved values] in value.pyx).
+    """
+    cdef Value value
+    cdef Node source
+    cdef int nr
+
+    def __init__(self, TensorBase t, bint attached=True):
+        if t.extra is not None:
+            refresh(t)
+        self.value = t.value
+        if attached and t.tracked:
+            self.source = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
+            self.nr = t.output_nr_
+
+    def array(self):
+        """The raw array; RuntimeError if it was overwritten and set_saved_mutation("error") is in force."""
+        if self.value.overwritten:
+            raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
+                               "operation; set_saved_mutation('copy') keeps a copy of what is overwritten")
+        return self.value.raw
+
+    def tensor(self, Node source=None, int nr=0):
+        """A Tensor of it, attached where the original was; for a result, to output `nr` of `source`."""
+        cdef TensorBase t = make_tensor()
+        self.array()
+        t.value = self.value
+        if source is None:
+            source = self.source
+            nr = self.nr
+        if source is not None:
+            t.tracked = True
+            t.grad_fn_ = source
+            t.output_nr_ = nr
+        return t

@@ -5,7 +5,7 @@ from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state
 from arraygrad.apply cimport apply_op, binary, connect, has_tensor, keep_args, mixed, refresh, save, to_raw, wants_grad
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op
-from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, replaced
+from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced
 
 cdef object _asarray = None
 
@@ -30,15 +30,17 @@ cdef class ViewWrite(Node):
             return 0
         if f.create_graph:
             region = apply_op(op, (f.grad, *self.args))
-            if self.e0 is not None and f.needs & 1:
+            if self.e0 is not None and f.needs & 1 and not op.transfers:
                 f.out0 = unary_copy(<TensorBase>f.grad)
                 fill_region(<TensorBase>f.out0, op, self.args, backend)
             if self.e1 is not None and f.needs & 2:
                 f.out1 = region
             return 0
         if self.e1 is not None and f.needs & 2:
-            f.out1 = backend.clone(backend.call(op, (f.grad, *to_raw(self.args))), f.grad)
-        if self.e0 is not None and f.needs & 1:
+            region = backend.call(op, (f.grad, *to_raw(self.args)))
+            f.out1 = find_backend(region).clone(region, region if op.transfers else f.grad)
+        # A transfer shows all of its parent: of the parent's old value nothing is left.
+        if self.e0 is not None and f.needs & 1 and not op.transfers:
             f.out0 = f.grad if f.owned else backend.clone(f.grad, f.grad)
             backend.call(op, (f.out0, *to_raw(self.args)))[...] = 0
         return 0
@@ -67,6 +69,8 @@ cdef int adopt(TensorBase t, Node node, int nr) except -1:
     node.flags |= NODE_HAS_PARENT
     if t.value.storage is not None:
         t.value.storage.history += 1
+    if not (<Backend>t.value.meta.ops).mutable:
+        return 0                        # write_back does the parents
     while e is not None and e.parent is not None:
         e.seen = t.value.storage.history
         parent = e.parent
@@ -81,6 +85,14 @@ cdef int adopt(TensorBase t, Node node, int nr) except -1:
         parent.tracked = True
         t = parent
         e = t.extra
+    return 0
+
+
+cdef int write_back(TensorBase t) except -1:
+    """Write a part of an immutable array, which was written, into what it was taken from. See Note [Views] (4)."""
+    cdef Extra e = t.extra
+    if e is not None and e.parent is not None and e.view_op is not None:
+        setitem(e.parent, e.view_args[0], t)
     return 0
 
 
@@ -153,6 +165,8 @@ cdef int assign(TensorBase t, TensorBase out, Op op) except -1:
         adopt(t, out.grad_fn_, out.output_nr_)
     elif t.tracked and t.grad_fn_ is not None and thread_state().grad_mode:
         detach_history(t)
+    if not backend.mutable:
+        write_back(t)
     return 0
 
 
@@ -215,4 +229,6 @@ cdef int setitem(TensorBase t, object key, object value) except -1:
         t.value.version += 1
     if node is not None:
         adopt(t, node, 0)
+    if not backend.mutable:
+        write_back(t)
     return 0

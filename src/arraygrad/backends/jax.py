@@ -1,0 +1,67 @@
+"""Backend of jax.Array: immutable arrays, so a write makes a new one.
+
+May import: backends.generic, jax.
+
+Arrays are concrete: inside jax.jit, jax.grad and the like JAX hands out tracers, which have no values. Those are
+refused; `arraygrad.interop.as_jax` is the way to use arraygrad there.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from arraygrad.backends import attach
+from arraygrad.backends.generic import GenericBackend
+
+__all__ = ["JaxBackend", "raw_namespace", "register"]
+
+
+class JaxBackend(GenericBackend):
+    """jax.Array: never written in place; float64 only where jax_enable_x64 is set."""
+
+    def device_key(self, device):
+        """None for the first CPU device, ("jax", platform, number) for others, the text of a sharding."""
+        if isinstance(device, jax.Device):
+            return None if device.platform == "cpu" and not device.id else ("jax", device.platform, device.id)
+        return None if device is None else ("jax", str(device))
+
+    def device_of(self, array):
+        """The array's device; its Sharding where it lies on several."""
+        return array.device
+
+    def clone(self, array, like):
+        """The array itself: nobody can write into it."""
+        return array
+
+    def asarray(self, obj, dtype, device):
+        """An array, moved to `device` where one is named."""
+        array = obj if isinstance(obj, jax.Array) and dtype in (None, obj.dtype) else jnp.asarray(obj, dtype=dtype)
+        return array if device is None else jax.device_put(array, device)
+
+    def to_device(self, array, device):
+        """`array` on `device`."""
+        return jax.device_put(array, device)
+
+    def write(self, raw, key, value):
+        """A copy of `raw` with `value`, cast to its dtype, at `key`."""
+        return raw.at[key].set(jnp.asarray(value).astype(raw.dtype))
+
+
+def raw_namespace():
+    """jax.numpy."""
+    return jnp
+
+
+_array_type = type(jnp.zeros(0))
+
+BACKEND = JaxBackend("jax", jnp, _array_type, False)
+attach(BACKEND, "jax", _array_type)
+
+
+def register(obj):
+    """The backend of concrete arrays; tracers are refused with the way out."""
+    if isinstance(obj, jax.core.Tracer):
+        raise TypeError(
+            f"{type(obj).__name__} stands for an array while JAX transforms a function (jit, grad, vmap, ...) and has "
+            "no values, so arraygrad can't record it: give the function to arraygrad.interop.as_jax(f), and that to JAX"
+        )
+    return BACKEND
