@@ -107,9 +107,14 @@ def _run_block(function, several, options, *blocks):
     return tuple(result) if several else numpy.asarray(result)
 
 
-def _in_blocks(x):
-    """Whether x is a matrix cut into several blocks, which dask.array's own algorithms are made for."""
-    return x.ndim == 2 and max(x.numblocks) > 1
+def _in_square_blocks(x):
+    """Whether x is a matrix cut into square blocks of one size, which dask.array's own solvers are made for."""
+    return x.ndim == 2 and x.numblocks[0] > 1 and len({*x.chunks[0], *x.chunks[1]}) == 1
+
+
+def _in_stripes(x):
+    """Whether x is a matrix cut along one axis only, which dask.array's own decompositions are made for."""
+    return x.ndim == 2 and sorted(x.numblocks)[0] == 1 and max(x.numblocks) > 1
 
 
 def _own_if_in_blocks(name, blockwise, **only):
@@ -119,17 +124,14 @@ def _own_if_in_blocks(name, blockwise, **only):
     @functools.wraps(own)
     def function(x, /, *args, **options):
         fits = all(options.get(key, value) == value for key, value in only.items())
-        return (own if fits and _in_blocks(x) else blockwise)(x, *args, **options)
+        return (own if fits and _in_square_blocks(x) else blockwise)(x, *args, **options)
 
     return function
 
 
-_svd_reduced = _blockwise("svd", "(m,n)->(m,k),(k),(k,n)")
-
-
 def _svd(x, /, *, full_matrices=True):
     """Singular value decomposition; without full_matrices tall or wide matrices in blocks stay in blocks."""
-    if not full_matrices and _in_blocks(x):
+    if not full_matrices and _in_stripes(x):
         return _xp.linalg.svd(x, full_matrices=False)
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -145,7 +147,7 @@ def _svd(x, /, *, full_matrices=True):
 
 def _qr(x, /, *, mode="reduced"):
     """QR decomposition; a reduced one of a tall matrix in row blocks stays in blocks."""
-    if mode == "reduced" and _in_blocks(x):
+    if mode == "reduced" and _in_stripes(x) and x.numblocks[1] == 1:
         return _xp.linalg.qr(x)
     m, n = x.shape[-2:]
     _known("qr", (m, n))
@@ -177,7 +179,7 @@ def _pinv(x, /, *, rtol=None):
 
 def _solve(x1, x2, /):
     """Solution of linear systems; x2 is a vector if it has one axis."""
-    if _in_blocks(x1) and x2.ndim <= 2:
+    if _in_square_blocks(x1) and x2.ndim <= 2:
         return _xp.linalg.solve(x1, x2)
     if x2.ndim == 1:
         return _blockwise("solve", "(n,n),(n)->(n)")(x1, x2)
@@ -213,6 +215,26 @@ def _matrix_power(x, n, /):
     return dask.array.apply_gufunc(function, "(n,n)->(n,n)", x, output_dtypes=x.dtype, allow_rechunk=True)
 
 
+def _transform(name):
+    """A Fourier transform of dask.array after putting the axes that it works on into one chunk each."""
+    own = getattr(_xp.fft, name)
+    several = name.endswith("n")
+
+    @functools.wraps(own)
+    def transform(x, /, **options):
+        if several:
+            axes = options.get("axes")
+            sizes = options.get("s")
+            if axes is None:
+                axes = range(x.ndim) if sizes is None else range(-len(sizes), 0)
+            options["axes"] = tuple(axes)
+        else:
+            axes = (options.get("axis", -1),)
+        return own(x.rechunk(dict.fromkeys([axis % x.ndim for axis in axes], -1)), **options)
+
+    return transform
+
+
 _OWN = {name: _with_known_shape(name) for name in ("broadcast_to", "reshape", "zeros", "ones", "full", "empty")}
 _OWN |= {"take_along_axis": _take_along_axis, "from_dlpack": _from_dlpack}
 
@@ -234,7 +256,12 @@ _LINALG = {
     "matrix_rank": _blockwise("matrix_rank", "(m,n)->()"),
 }
 
-_raw = RepairedNamespace(_xp, _OWN, linalg=_LINALG)
+_FFT = {
+    name: _transform(name)
+    for name in ("fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft")
+}
+
+_raw = RepairedNamespace(_xp, _OWN, linalg=_LINALG, fft=_FFT)
 
 BACKEND = DaskBackend("dask", _raw, dask.array.Array, False)
 attach(BACKEND, "dask", dask.array.Array)

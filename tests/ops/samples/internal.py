@@ -66,6 +66,12 @@ def _set(key):
     return lambda xp, x, value: xp._setitem(x, native(xp, key), value)
 
 
+def _within_library(xp, x):
+    """A transfer to the library that x is of already."""
+    name = x.__array_namespace__().__name__.removeprefix("arraygrad.")
+    return xp._to_backend(x, name, None, name, None)
+
+
 SAMPLES = {
     "_getitem": [
         *(
@@ -122,6 +128,7 @@ SAMPLES = {
         case("complex", lambda xp, x: xp._identity(x), cplx(3)),
     ],
     "_to_device": [case("same device", lambda xp, x: xp._to_device(x, x.device), real(3))],
+    "_to_backend": [case("same library", _within_library, real(3)), case("complex", _within_library, cplx(2))],
     "_cofactor": [
         case("regular", lambda xp, x: xp._cofactor(x), matrices(3, 3)),
         case("singular", lambda xp, x: xp._cofactor(x), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], order=1),
