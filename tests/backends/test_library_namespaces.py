@@ -23,7 +23,9 @@ FUNCTIONS = {
     "elementwise": lambda xp, a, b: xp.sum(xp.tanh(a) * xp.exp(-(a**2)) + xp.sqrt(xp.abs(a) + 1.0)),
     "matmul": lambda xp, a, b: xp.sum((a @ b) ** 2),
     "reductions": lambda xp, a, b: xp.sum(xp.mean(a, axis=0) * xp.max(a, axis=1)) + xp.sum(xp.var(b)),
-    "shapes": lambda xp, a, b: xp.sum(xp.reshape(xp.permute_dims(a, (1, 0)), (9,))[1:] * xp.concat([a[0], a[1], a[2]])[:-1]),
+    "shapes": lambda xp, a, b: xp.sum(
+        xp.reshape(xp.permute_dims(a, (1, 0)), (9,))[1:] * xp.concat([a[0], a[1], a[2]])[:-1]
+    ),
     "slices": lambda xp, a, b: xp.sum(a[1:, ::2] * b[:-1, :]),
     "where": lambda xp, a, b: xp.sum(xp.where(a > 0, a**3, -a)),
     "take": lambda xp, a, b: xp.sum(xp.take(a, xp.asarray([0, 2, 0]), axis=0) ** 2),

@@ -48,7 +48,7 @@ def test_subclass_with_operations_of_its_own_is_refused():
     class Units(torch.Tensor):
         pass
 
-    with pytest.raises(TypeError, match="Units is a subclass of torch.Tensor"):
+    with pytest.raises(TypeError, match=r"Units is a subclass of torch\.Tensor"):
         ag.asarray(torch.ones(2).as_subclass(Units))
 
 
