@@ -45,7 +45,6 @@ FUNCTIONS = {
     ),
     "dataset": lambda d: xarray.Dataset({"a": d, "b": d * 2}).sum()["b"],
     "integrate": lambda d: d.integrate("x") ** 2,
-    "sortby": lambda d: d.sortby("x", ascending=False) ** 2,
 }
 
 

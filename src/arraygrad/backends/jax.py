@@ -19,14 +19,27 @@ class JaxBackend(GenericBackend):
     """jax.Array: never written in place; float64 only where jax_enable_x64 is set."""
 
     def device_key(self, device):
-        """None for the first CPU device, ("jax", platform, number) for others, the text of a sharding."""
+        """None for the first CPU device, ("jax", platform, number) for others, with all numbers for a sharding."""
         if isinstance(device, jax.Device):
             return None if device.platform == "cpu" and not device.id else ("jax", device.platform, device.id)
+        if isinstance(device, jax.sharding.Sharding):
+            devices = sorted(device.device_set, key=lambda d: d.id)
+            return ("jax", devices[0].platform, tuple([d.id for d in devices]))
         return None if device is None else ("jax", str(device))
 
     def device_of(self, array):
         """The array's device; its Sharding where it lies on several."""
         return array.device
+
+    def conform(self, meta, grad, realify):
+        """As for any library; a gradient spread over the same devices in another way is spread as the value was."""
+        spread = meta.device
+        if isinstance(spread, jax.sharding.Sharding) and isinstance(grad, jax.Array):
+            if grad.shape != meta.shape:
+                grad = self._sum_to(meta, grad, grad.shape)
+            if grad.sharding.device_set == spread.device_set:
+                grad = jax.device_put(grad, spread)
+        return super().conform(meta, grad, realify)
 
     def clone(self, array, like):
         """The array itself: nobody can write into it."""
