@@ -46,9 +46,11 @@ class JaxBackend(GenericBackend):
         return array
 
     def asarray(self, obj, dtype, device):
-        """An array, moved to `device` where one is named."""
+        """An array, moved to `device` where one is named; a scalar beside a sharded array goes where it is needed."""
         array = obj if isinstance(obj, jax.Array) and dtype in (None, obj.dtype) else jnp.asarray(obj, dtype=dtype)
-        return array if device is None else jax.device_put(array, device)
+        if device is None or (isinstance(device, jax.sharding.Sharding) and not array.ndim):
+            return array
+        return jax.device_put(array, device)
 
     def to_device(self, array, device):
         """`array` on `device`."""
