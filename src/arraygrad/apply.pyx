@@ -575,7 +575,7 @@ cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
     cdef Extra e = t.extra
     cdef Storage s
-    if e.parent is None or e.view_op is None:
+    if e.parent is None or e.view_op is None or not (<Backend>t.value.meta.ops).mutable:
         return 0
     s = t.value.storage
     if s is None or e.seen == s.history:

@@ -21,8 +21,13 @@ cdef object to_numpy(object raw):
     import numpy
     if isinstance(raw, numpy.ndarray):
         return raw
-    if hasattr(raw, "get") and type(raw).__module__.partition(".")[0] == "cupy":
+    library = type(raw).__module__.partition(".")[0]
+    if library == "cupy":
         return raw.get()
+    if library == "torch":
+        raw = raw.detach().cpu().resolve_conj().resolve_neg()
+        # NumPy has no bfloat16; float32 holds each of its values.
+        return raw.float().numpy() if str(raw.dtype) == "torch.bfloat16" else raw.numpy()
     try:
         return numpy.asarray(raw)
     except (RuntimeError, TypeError, BufferError):

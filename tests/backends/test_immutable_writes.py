@@ -81,6 +81,18 @@ def test_leaf_that_requires_grad_is_not_written(library):
     np.testing.assert_array_equal(numpy_of(x), A)
 
 
+def test_a_part_is_a_value_of_its_own(library):
+    x = leaf(library, A)
+    y = x * 1.0
+    row = y[0]
+    row.detach()
+    row += 1.0
+    y[0, :] = 0.0
+    np.testing.assert_array_equal(numpy_of(row), [2.0, 3.0])
+    ag.sum(row * row).backward()
+    np.testing.assert_array_equal(numpy_of(x.grad), [[4.0, 6.0], [0.0, 0.0]])
+
+
 def test_gradients_accumulate_without_changing_the_first(library):
     x = leaf(library, A)
     ag.sum(x * 2.0).backward()

@@ -98,5 +98,12 @@ def test_half_precision_has_gradients_of_its_own_dtype():
     assert x.grad.dtype is torch.float16
 
 
+def test_values_that_numpy_has_no_dtype_for_come_out_wider():
+    x = ag.asarray(torch.tensor([1.0, 2.5], dtype=torch.bfloat16), requires_grad=True)
+    ag.sum(x * x).backward()
+    assert x.grad.dtype is torch.bfloat16
+    assert x.grad.numpy().tolist() == [2.0, 5.0]
+
+
 def test_no_library_warning_when_devices_are_listed():
     assert torch.device("cpu") in ag.torch.__array_namespace_info__().devices()
