@@ -4,22 +4,34 @@ Names only: each stands where it is defined. Namespaces and interfaces are impor
 """
 
 import importlib as _importlib
+import sys as _sys
 
 from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
 from arraygrad._namespace import namespace
 from arraygrad._version import __version__
-from arraygrad.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled, zero_annihilates
+from arraygrad.engine.node import keep_for_ever as _keep_for_ever
+from arraygrad.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+    zero_annihilates,
+)
 from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
 
 _namespace.install()
 _methods.install()
 _protocols.install()
+_keep_for_ever(*[vars(module) for name, module in list(_sys.modules.items()) if name.partition(".")[0] == __name__])
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
 _SUBMODULES = (
     "array_api_strict", "autograd", "cupy", "dask", "fft", "interop", "jax", "linalg", "numpy", "special", "torch",
 )  # fmt: skip
 _ELSEWHERE = {
+    "checkpointing": ("checkpoint",),
     "transforms": (
         "elementwise_grad",
         "grad",
@@ -40,7 +52,8 @@ _ELSEWHERE = {
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
 __all__ = [
-    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "is_grad_enabled", "linalg", "namespace",
+    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "inference_mode", "is_grad_enabled",
+    "is_inference_mode_enabled", "linalg", "namespace",
     "no_grad", "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)

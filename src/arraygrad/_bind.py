@@ -11,6 +11,7 @@ import inspect
 
 import numpy
 
+from arraygrad.engine.node import keep_for_ever
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, apply_op, asarray, backend_of, install_operators, wrap_raw
 
@@ -55,6 +56,7 @@ def function_for(op, module, default=None):
     function.__module__ = module
     function.__doc__ = op.entry.doc
     function.__signature__ = signature
+    keep_for_ever(function)
     return function
 
 

@@ -204,6 +204,8 @@ def is_writable(cls, name, value):
 RETURNS = {
     "arraygrad.tensor.asarray": "Tensor",
     "arraygrad.tensor.is_grad_enabled": "builtins.bool",
+    "arraygrad.tensor.is_inference_mode_enabled": "builtins.bool",
+    "arraygrad.value.is_inference": "builtins.bool",
     "arraygrad.tensor.set_grad_mode": "builtins.bool",
     "arraygrad.tensor.set_saved_mutation": "builtins.str",
     "arraygrad.tensor.tensor": "Tensor",
@@ -220,7 +222,15 @@ VALUES: dict[str, str] = {}
 FACE = {
     "_namespace": ("namespace",),
     "_version": ("__version__",),
-    "grad_mode": ("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled", "zero_annihilates"),
+    "grad_mode": (
+        "enable_grad",
+        "inference_mode",
+        "is_grad_enabled",
+        "is_inference_mode_enabled",
+        "no_grad",
+        "set_grad_enabled",
+        "zero_annihilates",
+    ),
     "tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
 }
 

@@ -9,6 +9,7 @@ import operator
 from arraygrad._bind import function_for, to_tensor
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, apply_op, backend_of, install_methods
+from arraygrad.value import is_inference as _is_inference
 
 __all__ = ["METHODS", "install"]
 
@@ -250,6 +251,11 @@ def fill(self, value):
 # -- helpers -----------------------------------------------------------------------------------------------------------
 
 
+def is_inference(self):
+    """Whether this tensor was made in `arraygrad.inference_mode()`: it can't be saved for backward."""
+    return _is_inference(self)
+
+
 def _correction(name, ddof, correction):
     if correction is None:
         return ddof
@@ -329,6 +335,7 @@ METHODS = {
         nonzero,
         dot,
         fill,
+        is_inference,
     )
 }
 METHODS["conjugate"] = conj

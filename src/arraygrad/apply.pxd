@@ -1,17 +1,21 @@
 # May cimport: engine.*, op, value, nodes.
 from libc.stdint cimport uint64_t
+from arraygrad.engine.node cimport Node
 from arraygrad.nodes cimport OpNode
 from arraygrad.op cimport Op
 from arraygrad.value cimport Backend, TensorBase
 
 cpdef object apply_op(Op op, tuple args, Backend backend=*)
 cdef object unary(Op op, object x)
+cdef object observed_call(object name, tuple args, object call)
 cdef object binary(Op op, object a, object b)
 cdef int record(Op op, tuple args, object result, Backend backend) except -1
 cdef int connect(OpNode node, TensorBase t) except -1
 cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Backend backend) except -1
 cdef int keep_args(OpNode node, Op op, object args) except -1
 cdef int refresh(TensorBase t) except -1
+cdef int keep_retaining(TensorBase t, Node node, int nr) except -1
+cdef object forbidden_view(TensorBase t, str what)
 cdef object to_raw(object arg)
 cdef object frozen(object arg)
 cdef bint has_tensor(object items) except -1

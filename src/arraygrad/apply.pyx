@@ -1,19 +1,36 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, op, value, nodes.
+# May import: engine.*, op, value, saved, nodes.
 import copy as copy_module
 import numbers
 
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport (
-    Node, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY, NODE_SAVES, NODE_ZERO_ABSORBS,
+    Node, NodeHooks, ThreadState, inference_used, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_PACKED, NODE_REALIFY,
+    NODE_SAVES, NODE_ZERO_ABSORBS,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
+from arraygrad.saved cimport pack_slot, packing
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, find_backend, join, need_extra, new_tensor, registered, wrap,
+    Backend, Extra, Storage, TensorBase, Value, check_saved, find_backend, join, need_extra, new_tensor, registered,
+    wrap,
 )
+
+# How many saved-tensor hooks and op hooks are active in the process. Looking at a static is all that they cost an
+# operation while there are none; whether they are this thread's is asked only then.
+cdef int _packers = 0
+cdef int _observers = 0
+
+
+def count_hooks(int packers, int observers):
+    """Count hooks that were entered or left."""
+    global _packers, _observers
+    _packers += packers
+    _observers += observers
 
 
 cdef int connect(OpNode node, TensorBase t) except -1:
@@ -28,7 +45,8 @@ cdef int connect(OpNode node, TensorBase t) except -1:
             target = accumulator_of(t)
         else:
             nr = t.output_nr_
-        target.flags |= NODE_HAS_PARENT
+        if not target.flags & NODE_HAS_PARENT:      # threads may share the target: write no more than needed
+            target.flags |= NODE_HAS_PARENT
         if target.topo >= node.topo:
             node.topo = target.topo + 1
         if not t.value.meta.is_complex and node.meta is not None:
@@ -48,6 +66,8 @@ cdef int connect(OpNode node, TensorBase t) except -1:
 cdef inline object slot_of(object arg):
     """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
     if isinstance(arg, TensorBase):
+        if inference_used:
+            check_saved((<TensorBase>arg).value)
         return (<TensorBase>arg).value
     if type(arg) is list or type(arg) is tuple:
         for item in arg:
@@ -72,6 +92,9 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
     cdef object slot
     cdef list slots = None
     cdef bint keeps = False
+    cdef bint pack = _packers and packing()
+    if pack:
+        node.flags = (node.flags | NODE_PACKED) & ~<uint32_t>NODE_FAST      # compiled rules read plain slots only
     if op.saves_in_list:
         slots = [None] * op.n_saves
     for k in range(op.n_saves):
@@ -88,6 +111,8 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
             slot = tuple([(<TensorBase>t).value.meta for t in result]) if op.multi else (<TensorBase>result).value.meta
         else:
             slot = meta_of(args[op.save_pos[k]], backend)
+        if pack:
+            slot = pack_slot(slot, backend)
         if slots is not None:
             slots[k] = slot
         elif k == 0:
@@ -121,7 +146,9 @@ cdef object frozen(object arg):
 cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
     if isinstance(arg, TensorBase):
         keeps[0] = True
-        return (<TensorBase>arg).value
+        if _packers and packing():
+            return pack_slot(slot_of(arg), <Backend>(<TensorBase>arg).value.meta.ops)
+        return slot_of(arg)
     return frozen(arg)
 
 
@@ -151,6 +178,8 @@ cdef object unary(Op op, object x):
     cdef object r
     cdef uint32_t flags = 0
     cdef OpNode node
+    if _observers and thread_state().op_hooks != NULL:
+        return observed(op, (x,), None)
     if not isinstance(x, TensorBase):
         x = wrap(x, find_backend(x))
     t = <TensorBase>x
@@ -210,6 +239,8 @@ cdef object binary(Op op, object a, object b):
     cdef uint32_t flags = 0
     cdef uint64_t needs = 0
     cdef OpNode node
+    if _observers and thread_state().op_hooks != NULL:
+        return observed(op, (a, b), None)
     if isinstance(a, TensorBase):
         ta = <TensorBase>a
         ma = ta.value.meta
@@ -389,9 +420,12 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
 
 
 cdef object run(Op op, tuple args, Backend backend):
-    cdef tuple raws = tuple([to_raw(arg) for arg in args])
-    cdef object raw = backend.call(op, raws)
-    cdef object result
+    cdef tuple raws
+    cdef object raw, result
+    if _observers and thread_state().op_hooks != NULL:
+        return observed(op, args, backend)
+    raws = tuple([to_raw(arg) for arg in args])
+    raw = backend.call(op, raws)
     raws = None
     if op.transfers:
         return transferred(op, args, raw, backend)
@@ -521,6 +555,51 @@ cdef object undifferentiable(Op op, Py_ssize_t i):
                      f"respect to it; pass {op.params[i]}.detach() if its gradient is not wanted")
 
 
+# Hooks around operations
+
+def set_op_hooks(pairs):
+    """Call each (before, after) of the tuple `pairs` (None: nothing) around this thread's operations.
+
+    Returns the previous tuple, or None.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef PyObject* old = <PyObject*>ts.op_hooks
+    previous = None if old == NULL else <object>old
+    if pairs is None:
+        ts.op_hooks = NULL
+    else:
+        Py_INCREF(pairs)
+        ts.op_hooks = <void*>pairs
+    Py_XDECREF(old)
+    return previous
+
+
+cdef object observed(Op op, tuple args, Backend backend):
+    """Run an operation with the thread's op hooks around it."""
+    if backend is not None:
+        return observed_call(op.name, args, lambda: run(op, args, backend))
+    if op.n_arrays == 1:
+        return observed_call(op.name, args, lambda: unary(op, args[0]))
+    return observed_call(op.name, args, lambda: binary(op, args[0], args[1]))
+
+
+cdef object observed_call(object name, tuple args, object call):
+    """call(), with the thread's op hooks around it; what they and the operation itself call is not observed."""
+    cdef tuple pairs = set_op_hooks(None)
+    try:
+        for before, _ in pairs:
+            if before is not None:
+                before(name, args)
+        result = call()
+        if result is not NotImplemented:
+            for _, after in reversed(pairs):
+                if after is not None:
+                    after(name, args, result)
+        return result
+    finally:
+        set_op_hooks(pairs)
+
+
 # Views
 
 cdef bint basic_key(object key) except -1:
@@ -540,22 +619,21 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
         if not backend.shares_memory(out.value.raw, base.value.raw):
             return 0
         join(out.value, base.value)
+        out.value.inference = base.value.inference
         e = need_extra(out)
         e.seen = base.value.storage.history
     elif op is None or op.name != "_getitem" or not basic_key(args[1]):
         return 0
     else:
-        e = need_extra(out)             # (4)
+        e = need_extra(out)             # (5)
     e.parent = base
     if op is None:
-        e.forbidden = ("This view is the output of a function that returns multiple views. Such functions do not allow "
-                       "the output views to be modified inplace. Replace the in-place operation by an out-of-place "
-                       "one.")
+        e.forbidden = "multi"
     else:
         e.view_op = op
         e.view_args = args[1:]
         if not thread_state().grad_mode:
-            e.forbidden = "no_grad"
+            e.forbidden = "inference" if thread_state().inference else "no_grad"
     return 0
 
 
@@ -567,28 +645,82 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
 #     on up to the Tensor that is no view. Other views of it are now behind:
 # (3) Storage.history counts such writes, and a view whose `seen` is older applies its view operation to its parent's
 #     new history before it is used (`refresh`).
-# (4) Arrays of immutable libraries share nothing. A part taken by a basic index remembers its parent all the same: what
-#     is written into it is written into the parent too, as a recorded assignment (`write_back` in inplace.pyx). Other
-#     parts taken before do not see it: they are values of their own.
-# Guarded by test_VW1_* to test_VW3_*, and (4) by tests/backends/test_immutable_writes.py.
+# (4) Some views have no view operation that could be applied anew without changing what they mean: one of several views
+#     that one operation returned, a view made under no_grad, a view that a custom Function returned (its history is the
+#     Function, and must not become the view operation). Extra.forbidden says which; writing them is refused, and so is
+#     using them after their base was written.
+# (5) Arrays of immutable libraries share nothing. A part taken by a basic index remembers its parent all the same:
+#     items set in it (t[0][1:] = v) are set in the parent too, as a recorded assignment (`write_back` in inplace.pyx).
+#     An in-place operator gives the part an array of its own, as in those libraries, and other parts taken before see
+#     neither: they are values of their own.
+# Guarded by test_VW1_* to test_VW6_*, and (5) by tests/backends/test_immutable_writes.py.
 cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
     cdef Extra e = t.extra
     cdef Storage s
-    if e.parent is None or e.view_op is None or not (<Backend>t.value.meta.ops).mutable:
+    cdef OpNode node
+    if e.parent is None or not (<Backend>t.value.meta.ops).mutable:
         return 0
     s = t.value.storage
     if s is None or e.seen == s.history:
         return 0
-    e.seen = s.history
-    if e.parent.extra is not None:
-        refresh(e.parent)
-    if not e.parent.tracked or not t.value.meta.is_floating:
-        return 0
-    t.grad_fn_ = view_node(t, e)
-    t.output_nr_ = 0
-    t.tracked = True
+    s.writing.lock()                            # another thread may be writing another view of this memory
+    try:
+        if e.parent.extra is not None:
+            refresh(e.parent)
+        if e.forbidden is not None:
+            if not thread_state().grad_mode:
+                return 0                        # nothing is recorded: the values are good
+            if e.parent.tracked or t.tracked:
+                raise forbidden_view(t, "and its base or another view of its base has been")      # (4)
+        e.seen = s.history
+        if not e.parent.tracked or not t.value.meta.is_floating:
+            t.grad_fn_ = None
+            t.output_nr_ = 0
+            t.tracked = False
+            return 0
+        node = view_node(t, e)
+        keep_retaining(t, node, 0)
+        t.grad_fn_ = node
+        t.output_nr_ = 0
+        t.tracked = True
+    finally:
+        s.writing.unlock()
     return 0
+
+
+cdef int keep_retaining(TensorBase t, Node node, int nr) except -1:
+    """retain_grad() belongs to the Tensor: it moves on to its new history, while tensor hooks stay with the old one."""
+    cdef Node old = t.grad_fn_
+    cdef NodeHooks hooks
+    if old is None or old.hooks is None or not old.hooks.retains or t.output_nr_ not in old.hooks.retains:
+        return 0
+    hooks = node.need_hooks()
+    if hooks.retains is None:
+        hooks.retains = {}
+    hooks.retains[nr] = old.hooks.retains.pop(t.output_nr_)
+    return 0
+
+
+cdef object forbidden_view(TensorBase t, str what):
+    """The error for a write that concerns a view of which `what` is said ("is being", ...)."""
+    cdef str kind = t.extra.forbidden
+    cdef str name = "a recorded operation" if t.grad_fn_ is None else t.grad_fn_.name()
+    if kind == "no_grad":
+        return RuntimeError(f"A view was created in no_grad mode {what} modified inplace with grad mode enabled. "
+                            "Whether the write is to be recorded is not clear: make the view and write with grad mode "
+                            "on, or do both under no_grad().")
+    if kind == "inference":
+        return RuntimeError(f"A view was created in inference mode {what} modified inplace in normal mode. Make the "
+                            "view and write into it both inside inference_mode, or both outside.")
+    if kind == "multi":
+        return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view is the "
+                            "output of a function that returns multiple views. Such functions do not allow the output "
+                            "views to be modified inplace. Replace the in-place operation by an out-of-place one.")
+    return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view was created "
+                        "inside a custom Function (or because an input was returned as-is): its gradient is the "
+                        "Function's own backward, which the in-place write would bypass. Copy the Function's output "
+                        "first.")
 
 
 cdef OpNode view_node(TensorBase t, Extra e):
@@ -613,7 +745,10 @@ cdef object permute(TensorBase t, tuple axes):
 cdef TensorBase copied(TensorBase t):
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef TensorBase out
-    cdef object raw = backend.clone(t.value.raw, t.value.raw)
+    cdef object raw
+    if _observers and thread_state().op_hooks != NULL:
+        return <TensorBase>observed_call("_copy", (t,), lambda: copied(t))
+    raw = backend.clone(t.value.raw, t.value.raw)
     out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
     record(named_op("_copy"), (t,), out, backend)
     return out

@@ -1,23 +1,45 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: engine, tensor, graph. Everything about the arguments is checked before anything runs or changes: a call
-that raises here has left every `.grad` and every graph as it was. What only the run itself can show (an input that was
-not used, an error in a rule) is raised after it.
+May import: engine, tensor, graph, custom_function. Everything about the arguments is checked before anything runs or
+changes: a call that raises here has left every `.grad` and every graph as it was. What only the run itself can show (an
+input that was not used, an error in a rule) is raised after it.
 """
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections.abc import Mapping
 
 from arraygrad import graph
-from arraygrad.engine.engine import execute
+from arraygrad.anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from arraygrad.custom_function import Function, once_differentiable
+from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
+from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
+from arraygrad.engine.engine import set_deterministic as _set_deterministic
 from arraygrad.engine.node import Edge
+from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.graph import GradientEdge
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
-__all__ = ["GradientEdge", "backward", "grad", "graph"]
+__all__ = [
+    "Function",
+    "GradientEdge",
+    "backward",
+    "detect_anomaly",
+    "grad",
+    "graph",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_checkpoint_valid",
+    "is_multithreading_enabled",
+    "once_differentiable",
+    "set_cpu_workers",
+    "set_detect_anomaly",
+    "set_deterministic",
+    "set_multithreading_enabled",
+]
 
 # `from arraygrad.autograd.graph import ...` works as if this module were a package (as os does for os.path).
 sys.modules[f"{__name__}.graph"] = graph
@@ -25,7 +47,7 @@ sys.modules[f"{__name__}.graph"] = graph
 _warned_create_graph = False  # the warning about reference cycles is given once in a process
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None, *, atomic=False):
     """Add the gradients of `tensors` to the `.grad` of the leaves they were computed from.
 
     Parameters
@@ -41,6 +63,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         Record the backward run itself, so that the gradients can be differentiated again.
     inputs : Tensor, GradientEdge, sequence or dict of them, optional
         Only these get a gradient; for a tensor that is no leaf this is `retain_grad()`. Default: all leaves.
+    atomic : bool
+        Change the `.grad` of leaves only once everything has been computed, so that on any error in the run every
+        `.grad` is as before. All gradients of leaves are held until then; post-accumulate hooks run after the updates
+        (an error of theirs can't undo them).
 
     Raises
     ------
@@ -62,7 +88,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     >>> x.grad
     Tensor([2., 4.])
     """
-    if grad_tensors is None and inputs is None and not create_graph:
+    if grad_tensors is None and inputs is None and not create_graph and not atomic:
         one = _one(tensors)
         if one is not None:  # the everyday call, t.backward()
             execute([edge_of(tensors)], [one], keep_graph=bool(retain_graph))
@@ -83,6 +109,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         keep_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         inputs=edges,
+        atomic=atomic,
     )
 
 
@@ -191,6 +218,71 @@ def grad(
     if isinstance(inputs, dict):
         return dict(zip(inputs, result, strict=True))
     return result
+
+
+class _Restoring:
+    """What a setting was before, to be restored by `with`."""
+
+    __slots__ = ("_previous", "_set")
+
+    def __init__(self, setter, value):
+        self._set = setter
+        self._previous = setter(value)
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc):
+        self._set(self._previous)
+
+
+def set_cpu_workers(n):
+    """Let up to `n` further threads share the host work of each backward run, from now on; 0, the default, none.
+
+    A worker joins a run when a second node with a large gradient (16384 elements or more) is ready: nodes of
+    independent branches then run at the same time, as far as their array functions release the GIL (NumPy's do for
+    large arrays; on free-threaded Python everything does). The results are the same to the last bit as without workers
+    (see `set_deterministic`). Array libraries have threads of their own: n plus those of BLAS should not exceed the
+    cores.
+
+    Acts on the whole process. In a `with` statement the previous number comes back at the end of the block. Hooks and
+    rules may then run on threads named "arraygrad_worker_...".
+
+    Parameters
+    ----------
+    n : int
+
+    Raises
+    ------
+    TypeError
+        If `n` is no integer.
+    ValueError
+        If `n` is negative.
+    """
+    return _Restoring(_set_cpu_workers, operator.index(n))
+
+
+def set_deterministic(mode):
+    """Make gradients independent of the timing of threads, to the last bit; on by default.
+
+    It matters where several threads deliver gradients into one place: nodes on several devices, or CPU workers. With
+    `True` contributions to a sum of three or more are kept until all have arrived and are added in the order in which a
+    single thread would add them; with `False` they are added as they arrive, which needs less memory.
+
+    Acts on the whole process. In a `with` statement the previous setting comes back at the end of the block.
+
+    Parameters
+    ----------
+    mode : bool
+
+    Raises
+    ------
+    TypeError
+        If `mode` is no bool.
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(f"set_deterministic: mode must be True or False, got {type(mode).__name__}")
+    return _Restoring(_set_deterministic, mode)
 
 
 def _one(output):
@@ -372,7 +464,8 @@ def _check_gradient(i, meta, gradient, batched):
 def _engine_form(grads, create_graph):
     """Raw arrays for a plain run, Tensors for one that is recorded. The engine casts them to the roots' dtypes."""
     if create_graph:
-        return [g if g is None or isinstance(g, Tensor) else wrap_raw(g) for g in grads]
+        with inference_mode(False):  # what a run computes is ordinary, whatever the mode of its caller
+            return [g if g is None or isinstance(g, Tensor) else wrap_raw(g) for g in grads]
     return [_raw(g) for g in grads]
 
 
@@ -417,8 +510,9 @@ def _warn_create_graph():
         _warned_create_graph = True
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. Use autograd.grad to create the graph, or set the .grad of the "
-            "parameters to None afterwards; the cycle is otherwise left to the garbage collector.",
+            "gradient, which keeps both and the graph between them in memory until the garbage collector next runs. "
+            "Use autograd.grad to create the graph, or set the .grad of the parameters to None after use, to have "
+            "them freed at once.",
             UserWarning,
             stacklevel=3,
         )

@@ -3,9 +3,20 @@ import builtins
 from typing import Any
 
 from arraygrad import graph as graph
+from arraygrad.anomaly import detect_anomaly as detect_anomaly
+from arraygrad.anomaly import set_detect_anomaly as set_detect_anomaly
+from arraygrad.custom_function import Function as Function
+from arraygrad.custom_function import once_differentiable as once_differentiable
+from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from arraygrad.engine.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from arraygrad.engine.graph_task import is_checkpoint_valid as is_checkpoint_valid
+from arraygrad.engine.graph_task import is_multithreading_enabled as is_multithreading_enabled
+from arraygrad.grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from arraygrad.graph import GradientEdge as GradientEdge
 
-__all__ = ["GradientEdge", "backward", "grad", "graph"]
+__all__ = ["Function", "GradientEdge", "backward", "detect_anomaly", "grad", "graph", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_checkpoint_valid", "is_multithreading_enabled", "once_differentiable", "set_cpu_workers", "set_detect_anomaly", "set_deterministic", "set_multithreading_enabled"]
 
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Any = None) -> None: ...
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Any = None, *, atomic: builtins.bool = False) -> None: ...
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, allow_unused: Any = None, is_grads_batched: builtins.bool = False, materialize_grads: builtins.bool = False) -> Any: ...
+def set_cpu_workers(n: Any) -> Any: ...
+def set_deterministic(mode: Any) -> Any: ...

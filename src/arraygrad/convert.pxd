@@ -6,3 +6,4 @@ cdef object one_element(TensorBase t, str what)
 cdef object to_numpy(object raw)
 cdef int refuse_conversion(TensorBase t, str how) except -1
 cdef str representation(TensorBase t)
+cdef int warn_of_hooks(TensorBase t) except -1

@@ -1,6 +1,9 @@
 # Values out of a Tensor: Python scalars, NumPy arrays, text.
 # May import: engine.*, op, value, nodes, apply.
+import warnings
+
 from arraygrad.apply cimport refresh
+from arraygrad.engine.node cimport NodeHooks
 from arraygrad.value cimport Backend, TensorBase
 
 
@@ -41,6 +44,22 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
         raise TypeError(f"{how} of a tensor that requires grad would drop its gradient silently. Use t.numpy() (or "
                         f"t.detach()) for the bare values, t.array for the raw array, or functions of "
                         f"t.__array_namespace__() to stay differentiable")
+    return 0
+
+
+cdef int warn_of_hooks(TensorBase t) except -1:
+    """Pickling leaves hooks behind: say so for each."""
+    cdef NodeHooks hooks = None
+    if t.extra is not None:
+        refresh(t)
+        hooks = t.extra.hooks
+    if t.grad_fn_ is not None:
+        hooks = t.grad_fn_.hooks
+    if hooks is not None and hooks.tensor_pre:
+        for nr, hook in hooks.tensor_pre.values():
+            if nr == t.output_nr_:
+                warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. Remove it before pickling, or "
+                              "register it again on what is loaded.", UserWarning, stacklevel=2)
     return 0
 
 

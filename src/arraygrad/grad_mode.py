@@ -1,7 +1,7 @@
-"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `is_grad_enabled`; `zero_annihilates`.
+"""Modes of a thread: grad mode, `inference_mode`, `zero_annihilates`, and whether backward uses other threads.
 
-May import: engine, tensor. The mode itself is one integer of the thread's state in the compiled core; what stands here
-is the `with` and the decorator form. The mode belongs to a thread: a new thread starts with recording on, and a
+May import: engine, tensor. Each mode is one integer of the thread's state in the compiled core; what stands here is the
+`with` and the decorator form. The mode belongs to a thread: a new thread starts with recording on, and a
 backward run hands its own mode to the engine's threads.
 """
 
@@ -11,10 +11,20 @@ import functools
 import inspect
 import warnings
 
+from arraygrad.engine.engine import set_multithreading
 from arraygrad.engine.node import set_zero_annihilates
-from arraygrad.tensor import is_grad_enabled, set_grad_mode
+from arraygrad.tensor import is_grad_enabled, is_inference_mode_enabled, set_grad_mode, switch_inference
 
-__all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled", "zero_annihilates"]
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+    "zero_annihilates",
+]
 
 
 class _GradMode:
@@ -25,22 +35,23 @@ class _GradMode:
     """
 
     __slots__ = ("_mode", "_previous")
+    _switch = staticmethod(set_grad_mode)  # switch(mode) sets it and returns what, given to it, restores the old one
 
     def __init__(self, mode):
         self._mode = mode
         self._previous = None  # linked pairs (mode before, pairs before), one for each time it was entered
 
     def __enter__(self):
-        self._previous = (set_grad_mode(self._mode), self._previous)
+        self._previous = (self._switch(self._mode), self._previous)
         return None
 
     def __exit__(self, *exc):
         before, self._previous = self._previous
-        set_grad_mode(before)
+        self._switch(before)
 
     def __call__(self, function):
         """Decorate `function`: every call of it runs in this mode."""
-        return _decorate(function, self._mode)
+        return _decorate(function, self._switch, self._mode)
 
     def __repr__(self):
         return f"{type(self).__name__}()"
@@ -55,7 +66,7 @@ class _FixedGradMode(_GradMode):
     def __new__(cls, function=None):
         if function is None:
             return super().__new__(cls)
-        return _decorate(function, cls._fixed)
+        return _decorate(function, cls._switch, cls._fixed)
 
     def __init__(self, function=None):
         super().__init__(self._fixed)
@@ -98,7 +109,40 @@ class enable_grad(_FixedGradMode):
     _fixed = True
 
 
-class set_grad_enabled(_GradMode):
+class _ImmediateMode(_GradMode):
+    """A mode that acts when the object is made; the first `with` block restores what was before."""
+
+    __slots__ = ("_before",)
+
+    def __init__(self, mode):
+        name = type(self).__name__
+        if not isinstance(mode, bool):
+            raise TypeError(
+                f"{name}: mode must be True or False, got {type(mode).__name__}; "
+                f"to decorate a function write @{name}(True) or @{name}(False)"
+            )
+        super().__init__(mode)
+        self._before = self._switch(mode)
+
+    def __enter__(self):
+        # The first block restores what was before the call; the object may be entered again later.
+        current = self._switch(self._mode)
+        before, self._before = self._before, None
+        self._previous = (current if before is None else before, self._previous)
+        return None
+
+    def __call__(self, function):
+        """Decorate `function`; the mode is set back, since the decorated calls set it themselves."""
+        if self._before is not None:
+            self._switch(self._before)
+            self._before = None
+        return super().__call__(function)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._mode})"
+
+
+class set_grad_enabled(_ImmediateMode):
     """set_grad_enabled(mode): record operations, or don't, from now on.
 
     It acts at once, as a plain call. In a `with` statement the mode before the call comes back at the end of the block;
@@ -124,36 +168,91 @@ class set_grad_enabled(_GradMode):
     True
     """
 
-    __slots__ = ("_before",)
+    __slots__ = ()
 
-    def __init__(self, mode):
+
+class set_multithreading_enabled(_ImmediateMode):
+    """set_multithreading_enabled(mode): whether this thread's backward calls may use other threads, from now on.
+
+    Without, nodes of every device run on the calling thread, one after another. It acts at once, as a plain call; in a
+    `with` statement the mode before the call comes back at the end of the block; it decorates functions too.
+
+    Parameters
+    ----------
+    mode : bool
+
+    Raises
+    ------
+    TypeError
+        If `mode` is not a bool.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.autograd.set_multithreading_enabled(False):
+    ...     ag.autograd.is_multithreading_enabled()
+    False
+    """
+
+    __slots__ = ()
+    _switch = staticmethod(set_multithreading)
+
+
+class inference_mode(_GradMode):
+    """inference_mode(mode=True): nothing is recorded, and what is computed can never become part of a graph.
+
+    As `no_grad`, for code whose results are never differentiated: what is made in it is marked (`t.is_inference()`) and
+    refused where a graph would have to save it, so that a gradient is not lost unnoticed. Context manager and
+    decorator, `@ag.inference_mode` or `@ag.inference_mode()`, of functions, generators and coroutines;
+    `inference_mode(False)` leaves the mode for a block.
+
+    - Inside, `enable_grad` records nothing. A tensor that is asked to require grad is an ordinary one, not marked.
+    - Outside, an inference tensor takes part in operations as a constant. Saving it for backward, writing into it
+      in place and `requires_grad_()` raise RuntimeError; `t.copy()` makes an ordinary tensor of it.
+    - A view is marked if what it is a view of is.
+    - A backward called inside gives the leaves ordinary gradients.
+
+    Parameters
+    ----------
+    mode : bool
+
+    Raises
+    ------
+    TypeError
+        If `mode` is neither a bool nor a function to decorate.
+
+    Notes
+    -----
+    Semantics of `torch.inference_mode`, except that there a leaf made inside with `requires_grad=True` silently gets no
+    gradient, and a backward called inside leaves gradients that the next backward can't be added to.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.inference_mode():
+    ...     y = ag.tensor([1.0, 2.0]) * 2.0
+    >>> y.is_inference()
+    True
+    """
+
+    __slots__ = ()
+    _switch = staticmethod(switch_inference)
+
+    def __new__(cls, mode=True):
+        if callable(mode):
+            return _decorate(mode, switch_inference, 1)
+        return super().__new__(cls)
+
+    def __init__(self, mode=True):
         if not isinstance(mode, bool):
-            raise TypeError(
-                f"set_grad_enabled: mode must be True or False, got {type(mode).__name__}; "
-                "to decorate a function write @set_grad_enabled(True) or @set_grad_enabled(False)"
-            )
-        super().__init__(mode)
-        self._before = set_grad_mode(mode)
-
-    def __enter__(self):
-        # The first block restores what was before the call; the object may be entered again later.
-        current = set_grad_mode(self._mode)
-        before, self._before = self._before, None
-        self._previous = (current if before is None else before, self._previous)
-        return None
-
-    def __call__(self, function):
-        """Decorate `function`; the mode is set back, since the decorated calls set it themselves."""
-        if self._before is not None:
-            set_grad_mode(self._before)
-            self._before = None
-        return super().__call__(function)
+            raise TypeError(f"inference_mode: mode must be True or False, got {type(mode).__name__}")
+        super().__init__(int(mode))
 
     def __repr__(self):
-        return f"set_grad_enabled({self._mode})"
+        return f"inference_mode({bool(self._mode)})"
 
 
-def _decorate(function, mode):
+def _decorate(function, switch, mode):
     if inspect.isclass(function):
         warnings.warn(
             "Decorating classes is deprecated: only the construction of instances runs in the grad mode, and the name "
@@ -164,52 +263,52 @@ def _decorate(function, mode):
     elif not callable(function):
         raise TypeError(f"a grad mode decorates functions, got {type(function).__name__}")
     elif inspect.isasyncgenfunction(function):
-        return _decorate_async_generator(function, mode)
+        return _decorate_async_generator(function, switch, mode)
     elif inspect.iscoroutinefunction(function):
-        return _decorate_coroutine(function, mode)
+        return _decorate_coroutine(function, switch, mode)
     elif inspect.isgeneratorfunction(function):
-        return _decorate_generator(function, mode)
+        return _decorate_generator(function, switch, mode)
     # A class keeps its name and docstring but not its __dict__: a function can't carry slots and properties.
     updated = () if inspect.isclass(function) else functools.WRAPPER_UPDATES
 
     @functools.wraps(function, updated=updated)
     def in_mode(*args, **kwargs):
-        previous = set_grad_mode(mode)
+        previous = switch(mode)
         try:
             return function(*args, **kwargs)
         finally:
-            set_grad_mode(previous)
+            switch(previous)
 
     return in_mode
 
 
-def _step(mode, resume, value):
+def _step(switch, mode, resume, value):
     """resume(value) in the mode: one stretch of a generator or coroutine between two suspensions."""
-    previous = set_grad_mode(mode)
+    previous = switch(mode)
     try:
         return resume(value)
     finally:
-        set_grad_mode(previous)
+        switch(previous)
 
 
-def _drive(inner, mode):
+def _drive(inner, switch, mode):
     """Yield what `inner` (a generator or a coroutine) yields; it runs in the mode, the caller never does."""
     try:
-        value = _step(mode, inner.send, None)
+        value = _step(switch, mode, inner.send, None)
         while True:
             try:
                 sent = yield value
             except GeneratorExit:
-                previous = set_grad_mode(mode)
+                previous = switch(mode)
                 try:
                     inner.close()
                 finally:
-                    set_grad_mode(previous)
+                    switch(previous)
                 raise
             except BaseException as error:
-                value = _step(mode, inner.throw, error)
+                value = _step(switch, mode, inner.throw, error)
             else:
-                value = _step(mode, inner.send, sent)
+                value = _step(switch, mode, inner.send, sent)
     except StopIteration as stop:
         return stop.value
 
@@ -217,48 +316,49 @@ def _drive(inner, mode):
 class _Driven:
     """An awaitable that runs another one in a mode."""
 
-    __slots__ = ("inner", "mode")
+    __slots__ = ("inner", "mode", "switch")
 
-    def __init__(self, inner, mode):
+    def __init__(self, inner, switch, mode):
         self.inner = inner
+        self.switch = switch
         self.mode = mode
 
     def __await__(self):
-        return _drive(self.inner, self.mode)
+        return _drive(self.inner, self.switch, self.mode)
 
 
-def _decorate_generator(function, mode):
+def _decorate_generator(function, switch, mode):
     @functools.wraps(function)
     def in_mode(*args, **kwargs):
-        return (yield from _drive(function(*args, **kwargs), mode))
+        return (yield from _drive(function(*args, **kwargs), switch, mode))
 
     return in_mode
 
 
-def _decorate_coroutine(function, mode):
+def _decorate_coroutine(function, switch, mode):
     @functools.wraps(function)
     async def in_mode(*args, **kwargs):
-        return await _Driven(function(*args, **kwargs), mode)
+        return await _Driven(function(*args, **kwargs), switch, mode)
 
     return in_mode
 
 
-def _decorate_async_generator(function, mode):
+def _decorate_async_generator(function, switch, mode):
     @functools.wraps(function)
     async def in_mode(*args, **kwargs):
         inner = function(*args, **kwargs)
         try:
-            value = await _Driven(inner.asend(None), mode)
+            value = await _Driven(inner.asend(None), switch, mode)
             while True:
                 try:
                     sent = yield value
                 except GeneratorExit:
-                    await _Driven(inner.aclose(), mode)
+                    await _Driven(inner.aclose(), switch, mode)
                     raise
                 except BaseException as error:
-                    value = await _Driven(inner.athrow(error), mode)
+                    value = await _Driven(inner.athrow(error), switch, mode)
                 else:
-                    value = await _Driven(inner.asend(sent), mode)
+                    value = await _Driven(inner.asend(sent), switch, mode)
         except StopAsyncIteration:
             return
 

@@ -1,14 +1,19 @@
 """The recorded graph as users see it (`arraygrad.autograd.graph`): edges, what runs now, pictures and counts.
 
-May import: engine, tensor. Walks over the graph are iterative: graphs of a million nodes are ordinary.
+May import: engine, tensor, graph_hooks, saved_hooks. Walks over the graph are iterative: graphs of a million nodes are
+ordinary.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from arraygrad._run_trace import NodeEvent, trace
+from arraygrad.engine.context import carry_context
 from arraygrad.engine.engine import current_graph_task_id, current_node, queue_callback, will_execute
 from arraygrad.engine.node import Node
+from arraygrad.graph_hooks import op_hooks, register_multi_grad_hook
+from arraygrad.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, save_on_disk, saved_tensors_hooks
 from arraygrad.tensor import AccumulateGrad, Tensor, backend_of, gradient_edge
 from arraygrad.tensor import increment_version as _increment_version
 
@@ -16,13 +21,22 @@ __all__ = [
     "Drawing",
     "GradientEdge",
     "Node",
+    "NodeEvent",
+    "carry_context",
     "current_graph_task_id",
     "current_node",
+    "disable_saved_tensors_hooks",
     "draw",
     "get_gradient_edge",
     "increment_version",
+    "op_hooks",
     "queue_callback",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "save_on_disk",
+    "saved_tensors_hooks",
     "summary",
+    "trace",
     "will_execute",
 ]
 

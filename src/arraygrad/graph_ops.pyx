@@ -5,11 +5,14 @@ from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport Node
 from arraygrad.nodes cimport accumulator_of
 from arraygrad.op cimport Op, named_op
-from arraygrad.value cimport Backend, TensorBase, Value, make_tensor, registered, wrap
+from arraygrad.nodes cimport leaf_lock
+from arraygrad.value cimport (
+    Backend, TensorBase, Value, check_saved, grad_of, make_tensor, registered, set_grad, wrap,
+)
 
 from arraygrad.engine.arrayops import InvalidGradient
-from arraygrad.engine.engine import set_graph_ops
-from arraygrad.nodes import set_recorded_ops
+from arraygrad.engine.engine import set_commit, set_graph_ops
+from arraygrad.nodes import commit, set_recorded_ops
 
 
 cdef object cast(TensorBase t, object dtype):
@@ -101,6 +104,7 @@ cdef class TensorOps(ArrayOps):
 _recorded_ops = TensorOps("tensor")
 set_graph_ops(_recorded_ops)
 set_recorded_ops(_recorded_ops)
+set_commit(commit)
 
 
 class RetainGrad:
@@ -113,10 +117,9 @@ class RetainGrad:
         cdef TensorBase t = self.reference()
         if t is None:
             return
-        if t.grad_ is None:
-            t.grad_ = copied(<TensorBase>grad)
-        else:
-            t.grad_ = binary(named_op("add"), t.grad_, grad)
+        with leaf_lock(t):              # two runs may meet here, as at a leaf
+            old = grad_of(t)
+            set_grad(t, copied(<TensorBase>grad) if old is None else binary(named_op("add"), old, grad))
 
 
 def attach_node(Node node, tuple results):
@@ -146,6 +149,7 @@ cdef class Kept:
     def __init__(self, TensorBase t, bint attached=True):
         if t.extra is not None:
             refresh(t)
+        check_saved(t.value)
         self.value = t.value
         if attached and t.tracked:
             self.source = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)

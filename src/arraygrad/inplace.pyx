@@ -1,8 +1,12 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
 # May import: engine.*, op, value, nodes, apply.
 
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
-from arraygrad.apply cimport apply_op, binary, connect, has_tensor, keep_args, mixed, refresh, save, to_raw, wants_grad
+from arraygrad.apply cimport (
+    apply_op, binary, connect, forbidden_view, has_tensor, keep_args, keep_retaining, mixed, observed_call, refresh,
+    save, to_raw, wants_grad,
+)
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced
@@ -60,13 +64,30 @@ cdef int fill_region(TensorBase t, Op op, tuple args, Backend backend) except -1
 
 cdef int adopt(TensorBase t, Node node, int nr) except -1:
     """Give `t` a new history after a recorded in-place write, and its parents theirs (2)."""
-    cdef Extra e = t.extra
-    cdef ViewWrite write
-    cdef TensorBase parent
+    if t.value.storage is None:
+        return adopt_locked(t, node, nr)
+    t.value.storage.writing.lock()      # another thread may be writing another view: both become part of the history
+    try:
+        adopt_locked(t, node, nr)
+    finally:
+        t.value.storage.writing.unlock()
+    return 0
+
+
+cdef int adopt_locked(TensorBase t, Node node, int nr) except -1:
+    keep_retaining(t, node, nr)
     t.grad_fn_ = node
     t.output_nr_ = nr
     t.tracked = True
     node.flags |= NODE_HAS_PARENT
+    return rewrite_parents(t)
+
+
+cdef int rewrite_parents(TensorBase t) except -1:
+    """The history of `t` is another one: note that, and give the Tensors it is a view of theirs (2)."""
+    cdef Extra e = t.extra
+    cdef ViewWrite write
+    cdef TensorBase parent
     if t.value.storage is not None:
         t.value.storage.history += 1
     if not (<Backend>t.value.meta.ops).mutable:
@@ -78,8 +99,12 @@ cdef int adopt(TensorBase t, Node node, int nr) except -1:
         write.op = e.view_op
         write.args = e.view_args
         write.meta = parent.value.meta
-        write.add_edge(parent_node(parent), parent.output_nr_)
+        if covers(t.value.meta, parent.value.meta):
+            write.add_edge(None, 0)             # nothing of the old parent is left
+        else:
+            write.add_edge(parent_node(parent), parent.output_nr_)
         write.add_edge(t.grad_fn_, t.output_nr_)
+        keep_retaining(parent, write, 0)
         parent.grad_fn_ = write
         parent.output_nr_ = 0
         parent.tracked = True
@@ -89,11 +114,16 @@ cdef int adopt(TensorBase t, Node node, int nr) except -1:
 
 
 cdef int write_back(TensorBase t) except -1:
-    """Write a part of an immutable array, which was written, into what it was taken from. See Note [Views] (4)."""
+    """Write a part of an immutable array, in which items were set, into what it was taken from (5)."""
     cdef Extra e = t.extra
     if e is not None and e.parent is not None and e.view_op is not None:
         setitem(e.parent, e.view_args[0], t)
     return 0
+
+
+cdef bint covers(GradMeta view, GradMeta parent):
+    """Whether a writable view shows every element of its parent."""
+    return view.dtype == parent.dtype and view.size == parent.size
 
 
 cdef Node parent_node(TensorBase t):
@@ -106,6 +136,9 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     """Refuse an in-place write that has no right gradient, before anything is changed."""
     cdef Extra e
     cdef TensorBase root
+    if t.value.inference and not thread_state().inference:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+                           f"copy to get a normal tensor before doing inplace update. ({what}: write into t.copy())")
     if not thread_state().grad_mode:
         return 0
     if t.extra is not None:
@@ -117,10 +150,7 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     while root.extra is not None and root.extra.parent is not None:
         e = root.extra
         if e.forbidden is not None and (recorded or t.tracked or e.parent.tracked):
-            if e.forbidden == "no_grad":
-                raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode "
-                                   f"enabled. ({what}: make the view with grad mode on, or write under no_grad)")
-            raise RuntimeError(e.forbidden)
+            raise forbidden_view(root, "and is being")
         root = e.parent
     if root is not t and root.tracked and root.grad_fn_ is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation. "
@@ -134,6 +164,9 @@ cdef object inplace(TensorBase t, Op op, object other):
     cdef object result
     cdef bint recorded
     recorded = wants_grad(other)
+    if t.extra is not None and not (<Backend>t.value.meta.ops).mutable:
+        t.extra.parent = None           # the operator gives the Tensor an array of its own (5)
+        t.extra.view_op = None
     check_inplace(t, recorded, op.name)
     result = binary(op, t, other)
     if result is NotImplemented:
@@ -165,24 +198,33 @@ cdef int assign(TensorBase t, TensorBase out, Op op) except -1:
         adopt(t, out.grad_fn_, out.output_nr_)
     elif t.tracked and t.grad_fn_ is not None and thread_state().grad_mode:
         detach_history(t)
-    if not backend.mutable:
-        write_back(t)
     return 0
 
 
 cdef int detach_history(TensorBase t) except -1:
     """Everything in `t` was overwritten by constants: it does not depend on its inputs any more."""
-    if t.extra is None or t.extra.parent is None:
-        t.grad_fn_ = None
-        t.output_nr_ = 0
-        t.tracked = False
-        if t.value.storage is not None:
-            t.value.storage.history += 1
+    t.grad_fn_ = None
+    t.output_nr_ = 0
+    t.tracked = False
+    if t.value.storage is None:
+        return rewrite_parents(t)
+    t.value.storage.writing.lock()
+    try:
+        rewrite_parents(t)
+    finally:
+        t.value.storage.writing.unlock()
     return 0
 
 
 cdef int setitem(TensorBase t, object key, object value) except -1:
     """t[key] = value."""
+    if thread_state().op_hooks != NULL:
+        observed_call("_setitem", (t, key, value), lambda: store(t, key, value))
+        return 0
+    return store(t, key, value)
+
+
+cdef int store(TensorBase t, object key, object value) except -1:
     cdef Op op = named_op("_setitem")
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef bint recorded = wants_grad(value)

@@ -1,6 +1,6 @@
 # May cimport: engine.*, op, value.
 from arraygrad.engine.node cimport Node, NodeHooks
-from arraygrad.value cimport TensorBase
+from arraygrad.value cimport TensorBase, Value
 
 
 cdef class OpNode(Node):
@@ -11,6 +11,10 @@ cdef class AccumulateGrad(Node):
     pass
 
 
+cdef str BACKWARD_TWICE
 cdef object saved_slot(OpNode node, Py_ssize_t k)
+cdef TensorBase attached(Value v, Node source, int nr)
+cdef object overwritten_error(Value v, Node node)
 cdef AccumulateGrad accumulator_of(TensorBase t)
 cdef NodeHooks leaf_hooks(TensorBase t)
+cdef object leaf_lock(TensorBase leaf)

@@ -1,27 +1,37 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
-# May import: engine.*, op, value.
+# May import: engine.*, op, value, saved.
+import contextlib
+import os
 import threading
+import weakref
 
 cimport cython
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
 from libc.stdint cimport uint32_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
-from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_ACCUMULATE, NODE_FAST, NODE_RELEASED,
-    NODE_ZERO_ABSORBS,
+from arraygrad.engine.free_threading cimport (
+    Section, can_be_taken, gate_close, gate_closed, gate_enter, gate_leave, take,
 )
+from arraygrad.engine.node cimport (
+    Frame, Node, NodeHooks, share_deallocation, thread_state,
+    NODE_ACCUMULATE, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
+)
+from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
+from arraygrad.saved cimport Packed, packed_array, packed_value
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, before_write, bump, make_tensor, need_extra, replaced, version_of, wrap,
+    Backend, Extra, TensorBase, Value, before_write, bump, grad_of, join, make_tensor, need_extra, new_tensor, replaced,
+    set_grad, shown_by, version_of, wrap,
 )
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
 
-cdef str BACKWARD_TWICE = (
+BACKWARD_TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
@@ -46,15 +56,18 @@ cdef object raw_of(object saved, OpNode node):
     if type(saved) is Value:
         v = <Value>saved
         if v.overwritten:
-            raise RuntimeError(_overwritten(v, node))
+            raise overwritten_error(v, node)
         return v.raw
     if type(saved) is list:
         return [raw_of(item, node) for item in saved]
+    if type(saved) is Packed:
+        return packed_array(<Packed>saved)
     return saved
 
 
-cdef str _overwritten(Value v, OpNode node):
-    return (f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+cdef object overwritten_error(Value v, Node node):
+    return RuntimeError(
+            f"one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, is at version {version_of(v)}; "
             f"expected version {v.version} instead. Hint: set_saved_mutation('copy') keeps a copy of what is "
             f"overwritten, and anomaly detection finds the operation that failed to compute its gradient.")
@@ -74,37 +87,66 @@ cdef object saved_slot(OpNode node, Py_ssize_t k):
 cdef object saved_tensor(OpNode node, object saved, Py_ssize_t edge, bint is_ans):
     """The Tensor for a saved slot, attached to the graph as the original was (create_graph)."""
     cdef Value v
-    cdef TensorBase t
     cdef Node source = None
     cdef int nr = 0
     if type(saved) is list:
         return [saved_tensor(node, item, edge + i, is_ans) for i, item in enumerate(saved)]
-    if type(saved) is not Value:
+    if type(saved) is Packed:
+        v = packed_value(<Packed>saved)
+    elif type(saved) is not Value:
         return saved
-    v = <Value>saved
-    if v.overwritten:
-        raise RuntimeError(_overwritten(v, node))
+    else:
+        v = <Value>saved
+        if v.overwritten:
+            raise overwritten_error(v, node)
     if is_ans:
         source = node
         nr = edge
     elif 0 <= edge < node.n_edges:
         source = node.edge_node(edge)
         nr = node.edge_nr(edge)
-    if v.tensor != NULL:
-        t = <TensorBase>v.tensor
+    return attached(v, source, nr)
+
+
+cdef TensorBase attached(Value v, Node source, int nr):
+    """A Tensor that shows `v` and stands in the graph at input `nr` of `source` (None: nowhere).
+
+    The one that does so already, if it is alive.
+    """
+    cdef TensorBase t = shown_by(v) if v.tensor != NULL else None
+    if t is not None and t.value is v:
         if source is None and not t.tracked:
             return t
         if t.grad_fn_ is source and source is not None and t.output_nr_ == nr:
             return t
         if source is not None and t.grad_fn_ is None and t.accumulator == <void*>source:
             return t
-    t = make_tensor()
-    t.value = v
+    if v.tensor == NULL:
+        t = make_tensor()
+        t.value = v
+        with cython.critical_section(v):
+            if v.tensor == NULL:
+                v.tensor = <void*>t
+    else:
+        t = new_tensor(v.raw, v.meta)
+        join(t.value, v)
     if source is not None:
         t.tracked = True
         t.grad_fn_ = source
         t.output_nr_ = nr
     return t
+
+
+cdef Py_ssize_t bytes_of(object saved) except -1:
+    """Bytes of the arrays in a saved slot."""
+    if type(saved) is Value:
+        saved = (<Value>saved).raw
+    elif type(saved) is Packed:
+        return 0                        # what the hook made of it is the hook's
+    elif type(saved) is list or type(saved) is tuple:
+        return sum([bytes_of(item) for item in saved])
+    nbytes = getattr(saved, "nbytes", 0)
+    return nbytes if isinstance(nbytes, int) else 0
 
 
 cdef class OpNode(Node):
@@ -125,9 +167,18 @@ cdef class OpNode(Node):
         Raises RuntimeError after the values were freed.
         """
         cdef Op op = <Op>self.op
-        cdef Py_ssize_t k, i
         cdef dict found = {}
-        if self.flags & NODE_RELEASED:
+        gate_enter(&self.gate)
+        try:
+            self._find_saved(op, found)
+        finally:
+            if gate_leave(&self.gate):
+                drop_saved(self)
+        return found
+
+    def _find_saved(self, Op op, dict found):
+        cdef Py_ssize_t k, i
+        if gate_closed(&self.gate):
             raise RuntimeError(BACKWARD_TWICE)
         for k in range(op.n_saves):
             slot = saved_slot(self, k)
@@ -140,24 +191,40 @@ cdef class OpNode(Node):
         if self.args is not None:
             for i in op.static_positions:
                 found[op.params[i]] = raw_of(self.args[i], self)
-        return found
+
+    cdef Py_ssize_t saved_bytes(self) except -1:
+        cdef Py_ssize_t total = 0
+        for slot in (self.s0, self.s1, self.s2, self.args):
+            total += bytes_of(slot)
+        return total
 
     cdef int release(self) except -1:
-        self.s0 = self.s1 = self.s2 = self.args = None
-        self.flags = (self.flags | NODE_RELEASED) & ~<uint32_t>NODE_FAST
+        if gate_close(&self.gate):
+            drop_saved(self)
         return 0
 
     cdef int apply(self, Frame f) except -1:
         cdef Op op = <Op>self.op
-        if self.flags & NODE_RELEASED:
-            raise RuntimeError(BACKWARD_TWICE)
-        if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
-            if not absorbs(self, op) and op.fast_rule(self, f):
-                return 0
-        return apply_rules(self, op, f)
+        gate_enter(&self.gate)          # another run that frees what is saved waits for the rule (Note [Gates])
+        try:
+            if gate_closed(&self.gate):
+                raise RuntimeError(BACKWARD_TWICE)
+            if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
+                if not absorbs(self, op) and op.fast_rule(self, f):
+                    return 0
+            return apply_rules(self, op, f)
+        finally:
+            if gate_leave(&self.gate):
+                drop_saved(self)
 
 
 share_deallocation(OpNode)
+
+
+cdef int drop_saved(OpNode node) except -1:
+    # Called once, by the thread that Note [Gates] chooses.
+    node.s0 = node.s1 = node.s2 = node.args = None
+    return 0
 
 
 cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
@@ -166,8 +233,11 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
     cdef GradMeta meta
     cdef Py_ssize_t k, n_rules = len(op.inputs)
     cdef list args
+    cdef list unpacked = None           # one call of an unpack hook per slot and run
     cdef object g, xp, r, slot
     cdef bint conj, wanted
+    if node.flags & NODE_PACKED:
+        unpacked = [None] * op.n_saves
     if op.multi:
         if f.grads is None:
             g = (f.grad,)
@@ -202,7 +272,12 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
             elif what == PLAN_XP:
                 args.append(xp)
             elif what == PLAN_SAVED:
-                args.append(unpack(node, op, index, backend, meta, f.create_graph))
+                if unpacked is None:
+                    args.append(unpack(node, op, index, backend, meta, f.create_graph))
+                else:
+                    if unpacked[index] is None:
+                        unpacked[index] = unpack(node, op, index, backend, meta, f.create_graph)
+                    args.append(unpacked[index])
             elif what == PLAN_STATIC:
                 slot = node.args[index]
                 args.append(saved_tensor(node, slot, -1, False) if f.create_graph else raw_of(slot, node))
@@ -252,7 +327,8 @@ cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta m
                 return tuple([saved_tensor(node, v, i, True) for i, v in enumerate(slot)])
             return tuple([raw_of(v, node) for v in slot])
         return saved_tensor(node, slot, 0, True) if graph else raw_of(slot, node)
-    if type(slot) is not Value and type(slot) is not list and type(slot) is not backend.array_type:
+    if (type(slot) is not Value and type(slot) is not list and type(slot) is not backend.array_type
+            and type(slot) is not Packed):
         # A Python scalar: rules get a 0-d array of the dtype it took part with.
         slot = backend.asarray(slot, meta.dtype, meta.device)
     if graph:
@@ -281,9 +357,13 @@ cdef class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`. See Note [Accumulators]."""
 
     def __dealloc__(self):
+        cdef Section section
         # The leaf is still alive here (s0 is cleared after this) unless a collection took both.
-        if self.s0 is not None and (<TensorBase>self.s0).accumulator == <void*>self:
-            (<TensorBase>self.s0).accumulator = NULL
+        if self.s0 is not None:
+            section.begin(<PyObject*>self.s0)       # another thread may be following the pointer
+            if (<TensorBase>self.s0).accumulator == <void*>self:
+                (<TensorBase>self.s0).accumulator = NULL
+            section.end()
 
     @property
     def variable(self):
@@ -291,8 +371,10 @@ cdef class AccumulateGrad(Node):
         return self.s0
 
     cdef NodeHooks need_hooks(self):
-        self.hooks = leaf_hooks(<TensorBase>self.s0)
-        return self.hooks
+        cdef NodeHooks hooks = leaf_hooks(<TensorBase>self.s0)
+        if self.hooks is not hooks:
+            self.hooks = hooks
+        return hooks
 
     cdef int apply(self, Frame f) except -1:
         cdef TensorBase leaf = <TensorBase>self.s0
@@ -301,15 +383,77 @@ cdef class AccumulateGrad(Node):
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             if not leaf.tracked:
                 return 0
+            if thread_state().task != NULL and (<GraphTask>thread_state().task).deferred is not None:
+                (<GraphTask>thread_state().task).deferred.append((self, f.grad, f.owned))
+                f.grad = None
+                return 0
             if f.create_graph:
                 accumulate_recorded(leaf, <TensorBase>f.grad)
             else:
                 accumulate_raw(self, leaf, f.grad, f.owned)
-        if self.hooks is not None and self.hooks.post_accumulate:
-            for hook in list(self.hooks.post_accumulate.values()):
-                if hook(leaf) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        return 0
+        return run_post_accumulate(self, leaf)
+
+
+cdef int run_post_accumulate(AccumulateGrad node, TensorBase leaf) except -1:
+    if node.hooks is not None and node.hooks.post_accumulate:
+        for hook in list(node.hooks.post_accumulate.values()):
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    return 0
+
+
+def commit(updates):
+    """Add the gradients of an atomic run to the leaves: sums first, all of them, then every `.grad`; then the hooks.
+
+    `updates` is a list of (AccumulateGrad, gradient, owned).
+    """
+    cdef AccumulateGrad node
+    cdef TensorBase leaf, old
+    cdef Backend backend
+    cdef list sums = []
+    cdef object locks = contextlib.ExitStack()
+    # In one order everywhere, so that two runs that update the same leaves do not wait for each other.
+    updates = sorted(updates, key=update_order)
+    with locks:
+        for node, _, _ in updates:
+            locks.enter_context(leaf_lock(<TensorBase>node.s0))
+        for node, grad, _ in updates:               # what may fail
+            leaf = <TensorBase>node.s0
+            old = <TensorBase>leaf.grad_
+            if isinstance(grad, TensorBase):
+                sums.append(_recorded.clone(grad, grad) if old is None else _recorded.add(old, grad))
+                continue
+            backend = <Backend>leaf.value.meta.ops
+            if old is None:
+                sums.append(wrap(backend.clone(grad, leaf.value.raw), backend))
+            else:
+                sums.append(wrap(backend.add(old.value.raw, grad), backend))
+                before_write(old)
+        for (node, grad, _), result in zip(updates, sums):
+            leaf = <TensorBase>node.s0
+            old = <TensorBase>leaf.grad_
+            if old is None or isinstance(grad, TensorBase):
+                leaf.grad_ = result
+                continue
+            store_sum(old, (<TensorBase>result).value.raw)
+    for node, _, _ in updates:
+        run_post_accumulate(node, <TensorBase>node.s0)
+
+
+def update_order(update):
+    """The one order in which leaves are locked."""
+    return id((<AccumulateGrad>update[0]).s0)
+
+
+cdef int store_sum(TensorBase old, object result) except -1:
+    """Put a sum into a `.grad` that exists: into its memory where that can be written."""
+    cdef Backend backend = <Backend>old.value.meta.ops
+    if backend.mutable and backend.matches(old.value.meta, result):
+        old.value.raw[...] = result
+    else:
+        old.value = replaced(old, result)
+    bump(old)
+    return 0
 
 
 # Note [Accumulators]
@@ -317,27 +461,52 @@ cdef class AccumulateGrad(Node):
 # The graph owns a leaf's AccumulateGrad, and that owns the leaf; the leaf knows it only by a borrowed pointer, cleared
 # when the node dies. So a graph that is dropped is freed at once, without the garbage collector. Hooks of a leaf, and
 # hooks put on its AccumulateGrad node, are kept by the leaf: they survive the graph. See test_AG1_*, test_AG14_*.
+# Without the GIL the pointer, and the node's hooks as they come from the leaf, are guarded by a critical section on the
+# leaf; the pointer is followed as Note [Borrowed pointers] says.
 cdef AccumulateGrad accumulator_of(TensorBase t):
     cdef AccumulateGrad node
-    if t.accumulator != NULL:
-        return <AccumulateGrad>t.accumulator
-    node = AccumulateGrad.__new__(AccumulateGrad)
-    node.seq = UINT64_MAX
-    node.flags = NODE_ACCUMULATE
-    node.meta = t.value.meta
-    node.s0 = t
-    if t.extra is not None:
-        node.hooks = t.extra.hooks
-    t.accumulator = <void*>node
+    cdef PyObject* found = NULL
+    cdef Section section
+    section.begin(<PyObject*>t)
+    if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+        found = <PyObject*>t.accumulator
+    section.end()
+    if found != NULL:
+        node = <AccumulateGrad>found
+        Py_DECREF(node)                 # take() added one
+        return node
+    return new_accumulator(t)
+
+
+cdef AccumulateGrad new_accumulator(TensorBase t):
+    cdef AccumulateGrad node
+    with cython.critical_section(t):
+        if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+            node = <AccumulateGrad>t.accumulator        # another thread was faster
+            Py_DECREF(node)
+            return node
+        node = AccumulateGrad.__new__(AccumulateGrad)
+        node.seq = UINT64_MAX
+        node.flags = NODE_ACCUMULATE
+        node.meta = t.value.meta
+        node.s0 = t
+        if t.extra is not None:
+            node.hooks = t.extra.hooks
+        can_be_taken(<PyObject*>node)
+        t.accumulator = <void*>node
     return node
 
 
 cdef NodeHooks leaf_hooks(TensorBase t):
     cdef Extra e = need_extra(t)
     if e.hooks is None:
-        e.hooks = NodeHooks.__new__(NodeHooks)
-        if t.accumulator != NULL:
-            (<AccumulateGrad>t.accumulator).hooks = e.hooks
+        with cython.critical_section(e):
+            if e.hooks is None:
+                e.hooks = NodeHooks.__new__(NodeHooks)
+        with cython.critical_section(t):
+            if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+                (<AccumulateGrad>t.accumulator).hooks = e.hooks
+                Py_DECREF(<AccumulateGrad>t.accumulator)
     return e.hooks
 
 
@@ -345,9 +514,9 @@ cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
     cdef TensorBase old
     # Two runs may meet at one leaf, and adding may let the other one in: one adds at a time.
     with leaf_lock(leaf):
-        old = <TensorBase>leaf.grad_
+        old = <TensorBase>grad_of(leaf)
         if old is not None:
-            leaf.grad_ = _recorded.add(old, grad)
+            set_grad(leaf, _recorded.add(old, grad))
             return 0
         if Py_REFCNT(<PyObject*>grad) > 3:
             grad = _recorded.clone(grad, grad)      # the caller may still hold it
@@ -355,7 +524,7 @@ cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
             if leaf.grad_ is None:
                 leaf.grad_ = grad
                 return 0
-        leaf.grad_ = _recorded.add(leaf.grad_, grad)    # a plain backward of another thread was faster
+        set_grad(leaf, _recorded.add(grad_of(leaf), grad))      # a plain backward of another thread was faster
     return 0
 
 
@@ -375,23 +544,33 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
     if node.s1 is None:
         node.s1 = leaf_lock(leaf)
     with node.s1:
-        old = <TensorBase>leaf.grad_
+        old = <TensorBase>grad_of(leaf)
         if old is None:
             old = wrap(backend.clone(grad, leaf.value.raw), backend)
             with cython.critical_section(leaf):
                 if leaf.grad_ is None:
                     leaf.grad_ = old
                     return 0
-            old = <TensorBase>leaf.grad_
+            old = <TensorBase>grad_of(leaf)
         before_write(old)
         result = backend.add_into(old.value.raw, grad)
-        if result is not old.value.raw:
-            if backend.mutable and backend.matches(old.value.meta, result):
-                old.value.raw[...] = result
-            else:
-                old.value = replaced(old, result)
-        bump(old)
+        if result is old.value.raw:
+            bump(old)
+        else:
+            store_sum(old, result)
     return 0
+
+
+_leaf_locks = weakref.WeakSet()         # for a forked child: a thread that it does not have may hold one
+
+
+def _after_fork_in_child():
+    for lock in list(_leaf_locks):
+        lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 cdef object leaf_lock(TensorBase leaf):
@@ -400,6 +579,7 @@ cdef object leaf_lock(TensorBase leaf):
     cdef object lock
     if e.lock is None:
         lock = threading.RLock()        # a finaliser that runs backward may come back here
+        _leaf_locks.add(lock)
         # Making it runs Python code, which may have let another thread in: the first lock counts, for everybody.
         with cython.critical_section(e):
             if e.lock is None:

@@ -4,6 +4,8 @@ import ast
 import collections
 import inspect
 
+from arraygrad.engine.node import keep_for_ever
+
 cdef object EMPTY = inspect.Parameter.empty
 
 _METADATA = {"shape": PLAN_SHAPE, "dtype": PLAN_DTYPE, "device": PLAN_DEVICE}
@@ -206,5 +208,7 @@ def compile_table(table):
     """dict name -> Op from a table of entries (dict name -> Entry)."""
     for entry in table.values():
         if entry.name not in _ops:
-            _ops[entry.name] = Op(entry, len(_ops))
+            op = _ops[entry.name] = Op(entry, len(_ops))
+            keep_for_ever(op, op.name, op.params, op.defaults, op.inputs, op.others, op.rules, op.plans,
+                          op.static_positions, op.positions)
     return _ops

@@ -3,18 +3,21 @@
 import numbers
 import weakref
 
+cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
-from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy
+from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy, warn_of_hooks
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport accumulator_of, leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, mark_overwritten, join, new_tensor, registered, version_of, wrap,
+    Backend, TensorBase, bump, find_backend, grad_of, join, leave_inference, mark_overwritten, new_tensor, registered,
+    set_grad, version_of, wrap,
 )
 
+from arraygrad.engine.node import keep_for_ever
 from arraygrad.graph_ops import RetainGrad
 from arraygrad.inplace import set_asarray
 from arraygrad.value import set_tensor_type
@@ -27,7 +30,7 @@ import arraygrad.value as _value
 # Python code imports these from here; some are C types and functions to the compiled code above.
 for _module, _names in (
     (_apply, ("apply_op",)),
-    (_node, ("is_grad_enabled", "set_grad_mode")),
+    (_node, ("is_grad_enabled", "is_inference_mode_enabled", "set_grad_mode", "switch_inference")),
     (_nodes, ("AccumulateGrad", "OpNode")),
     (_value, ("Backend", "Value", "backend_of", "register_backend", "set_backend_finder", "set_backend_namespaces",
               "set_saved_mutation")),
@@ -62,6 +65,7 @@ def install_methods(dict methods):
     cdef dict namespace = <dict>(<PyTypeObject*>Tensor).tp_dict
     for name, method in methods.items():
         namespace[name] = method
+    keep_for_ever(namespace)
     PyType_Modified(<PyTypeObject*>Tensor)
 
 
@@ -237,13 +241,13 @@ cdef class Tensor(TensorBase):
                           "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
                           "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
                           UserWarning, stacklevel=2)
-        return self.grad_
+        return grad_of(self)
 
     @grad.setter
     def grad(self, value):
         cdef Tensor g
         if value is None:
-            self.grad_ = None
+            set_grad(self, None)
             return
         if not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type "
@@ -264,16 +268,17 @@ cdef class Tensor(TensorBase):
         if g.value.meta.shape_tuple() != self.value.meta.shape_tuple():
             raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size "
                                f"'{self.shape}'. Please ensure that the gradient and the tensor are the same size")
-        self.grad_ = g
+        set_grad(self, g)
 
     @grad.deleter
     def grad(self):
-        self.grad_ = None
+        set_grad(self, None)
 
     def detach(self):
         """A Tensor over the same memory, not attached to the graph."""
         cdef TensorBase t = new_tensor(self.value.raw, self.value.meta)
         join(t.value, self.value)
+        t.value.inference = self.value.inference
         return t
 
     def detach_(self):
@@ -297,10 +302,10 @@ cdef class Tensor(TensorBase):
         if self.grad_fn_ is None:
             return
         hooks = self.grad_fn_.need_hooks()
-        if hooks.retains is None:
-            hooks.retains = {}
-        if self.output_nr_ not in hooks.retains:
-            hooks.retains[self.output_nr_] = RetainGrad(weakref.ref(self))
+        with cython.critical_section(hooks):
+            if hooks.retains is None:
+                hooks.retains = {}
+        hooks.retains.setdefault(self.output_nr_, RetainGrad(weakref.ref(self)))
 
     def register_hook(self, hook):
         """Call `hook(grad)` with this tensor's gradient in every backward; what it returns takes its place.
@@ -432,9 +437,7 @@ cdef class Tensor(TensorBase):
         return deepcopied(self, memo, True)
 
     def __reduce__(self):
-        import warnings
-        if self.extra is not None and self.extra.hooks is not None and self.extra.hooks.tensor_pre:
-            warnings.warn("backward hooks on a tensor will not be serialized", UserWarning, stacklevel=2)
+        warn_of_hooks(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)))
 
     def copy(self):
@@ -624,6 +627,8 @@ def set_backward(function):
 cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
     if mode and not t.value.meta.is_floating:
         raise RuntimeError(f"{text}, but got dtype {t.value.meta.dtype}")
+    if mode and t.value.inference:
+        leave_inference(t)
     if t.grad_fn is not None:
         if mode:
             return 0

@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport Guard, OwnedLock
 from arraygrad.engine.node cimport Node, NodeHooks
 from arraygrad.op cimport Op
 
@@ -12,6 +13,10 @@ cdef class Storage:
     cdef long version
     cdef long history               # counts in-place writes that were recorded: older views derive their grad_fn anew
     cdef vector[void*] members      # live Values (borrowed, each takes itself out when it dies)
+    # Without the GIL: `guard` guards version and members, `writing` is held while Values are protected and while
+    # histories of views change (docs/threads.md).
+    cdef Guard guard
+    cdef OwnedLock writing
 
 
 @cython.final
@@ -22,7 +27,8 @@ cdef class Value:
     cdef Storage storage            # None until the memory is shared with another Value
     cdef long version               # used while storage is None
     cdef bint overwritten           # its memory was written after a node saved it ("error" mode)
-    cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL
+    cdef bint inference             # made in inference mode: never saved, written in that mode only
+    cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL; shown_by
 
 
 cdef class Backend(ArrayOps):
@@ -60,7 +66,7 @@ cdef class Extra:
     cdef Op view_op                 # how: view_op applied to parent with view_args
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
-    cdef str forbidden              # why an in-place write is refused, or None
+    cdef str forbidden              # why an in-place write is refused: multi, no_grad, function; None: it is not
     cdef object lock                # held while a gradient is added to the leaf's .grad
 
 
@@ -79,6 +85,9 @@ cdef Backend find_backend(object raw)
 cdef Backend registered(object cls)
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
+cdef TensorBase shown_by(Value v)
+cdef object grad_of(TensorBase t)
+cdef int set_grad(TensorBase t, object grad) except -1
 cdef TensorBase wrap(object raw, Backend backend)
 cdef Extra need_extra(TensorBase t)
 cdef Value replaced(TensorBase t, object raw)
@@ -87,3 +96,5 @@ cdef long version_of(Value v)
 cdef int before_write(TensorBase t) except -1
 cdef int bump(TensorBase t) except -1
 cdef int mark_overwritten(TensorBase t) except -1
+cdef int check_saved(Value v) except -1
+cdef int leave_inference(TensorBase t) except -1

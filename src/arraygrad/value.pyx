@@ -1,18 +1,25 @@
 # One array library (Backend), one array at one moment (Value), memory that several share (Storage).
 # May import: engine.*, op.
+import threading
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF
 from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
+from arraygrad.engine.node cimport inference_used, thread_state
+from arraygrad.engine.free_threading cimport Section, can_be_taken, take
 from arraygrad.op cimport Op
+
+from arraygrad.engine.node import keep_for_ever
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
 
 cdef dict _backends = {}                # array type -> Backend
 cdef object _backend_finder = None      # called for a type that is not there yet
+cdef object _finder_lock = threading.RLock()    # held meanwhile: one Backend per type
 cdef bint _copy_saved = True            # set_saved_mutation("copy")
 cdef PyTypeObject* _tensor_type = NULL  # Tensor, registered by the module that defines it
 cdef tuple _no_arguments = ()
@@ -55,8 +62,9 @@ cdef class Backend(ArrayOps):
     cpdef object raw_function(self, Op op):
         """The raw function of an operation: called with its parameters, or (forward=...) with xp first."""
         cdef object fn = None
-        while len(self.functions) <= op.index:
-            self.functions.append(None)
+        with cython.critical_section(self):         # the list grows once
+            while len(self.functions) <= op.index:
+                self.functions.append(None)
         fn = self.functions[op.index]
         if fn is None:
             if op.entry.forward is not None:
@@ -64,6 +72,7 @@ cdef class Backend(ArrayOps):
             else:
                 owner = getattr(self.xp, op.entry.extension) if op.entry.extension else self.xp
                 fn = getattr(owner, op.name)
+            keep_for_ever(fn)
             self.functions[op.index] = fn
         return fn
 
@@ -154,6 +163,7 @@ cdef class Backend(ArrayOps):
 
 def register_backend(array_type, Backend backend):
     """Serve arrays of `array_type` by `backend`."""
+    keep_for_ever(backend, backend.runtime, backend.functions, backend.xp, array_type)
     _backends[array_type] = backend
 
 
@@ -168,6 +178,7 @@ def set_backend_namespaces(Backend backend, rule_xp, graph_xp, namespace):
     backend.rule_xp = rule_xp
     backend.graph_xp = graph_xp
     backend.namespace = namespace
+    keep_for_ever(rule_xp, graph_xp, namespace)
 
 
 cdef Backend find_backend(object raw):
@@ -175,10 +186,13 @@ cdef Backend find_backend(object raw):
     if backend is None:
         if _backend_finder is None:
             raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
-        backend = _backend_finder(raw)
-        if backend is None:
-            raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
-        _backends.setdefault(type(raw), backend)
+        with _finder_lock:
+            backend = _backends.get(type(raw))
+            if backend is None:
+                backend = _backend_finder(raw)
+            if backend is None:
+                raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
+            _backends.setdefault(type(raw), backend)
     return <Backend>backend
 
 
@@ -219,37 +233,42 @@ cdef class Storage:
 @cython.freelist(512)
 cdef class Value:
     def __dealloc__(self):
-        cdef size_t i
         if self.storage is not None:
-            for i in range(self.storage.members.size()):
-                if self.storage.members[i] == <void*>self:
-                    self.storage.members[i] = self.storage.members.back()
-                    self.storage.members.pop_back()
-                    break
+            remove(self.storage, self)
 
 
 cdef inline Value new_value(object raw, GradMeta meta):
     cdef Value v = Value.__new__(Value)
     v.raw = raw
     v.meta = meta
+    if inference_used:
+        v.inference = thread_state().inference != 0
     return v
 
 
 cdef Storage storage_of(Value v):
     """The Value's Storage, made on first use."""
+    cdef Storage s
     if v.storage is None:
-        v.storage = Storage.__new__(Storage)
-        v.storage.version = v.version
-        v.storage.members.push_back(<void*>v)
+        s = Storage.__new__(Storage)
+        with cython.critical_section(v):        # one Storage, whichever thread makes the first view
+            if v.storage is None:
+                s.version = v.version
+                can_be_taken(<PyObject*>v)
+                s.members.push_back(<void*>v)
+                v.storage = s
     return v.storage
 
 
 cdef int join(Value v, Value other) except -1:
-    """Note that `v` is over the memory of `other`."""
+    """Note that `v`, which no other thread knows yet, is over the memory of `other`."""
     cdef Storage s = storage_of(other)
     if v.storage is None:
+        can_be_taken(<PyObject*>v)
         v.storage = s
+        s.guard.lock()
         s.members.push_back(<void*>v)
+        s.guard.unlock()
     return 0
 
 
@@ -257,23 +276,47 @@ cdef long version_of(Value v):
     return v.version if v.storage is None else v.storage.version
 
 
-cdef int leave(Value v) except -1:
-    """Take `v`, whose content is its own now, out of its Storage."""
+cdef int remove(Storage s, Value v) noexcept:
+    # For __dealloc__ too, so nothing here may add a reference to v.
     cdef size_t i
-    cdef Storage s = v.storage
-    if s is None:
-        return 0
+    s.guard.lock()
     for i in range(s.members.size()):
         if s.members[i] == <void*>v:
             s.members[i] = s.members.back()
             s.members.pop_back()
             break
+    s.guard.unlock()
+    return 0
+
+
+cdef int leave(Value v) except -1:
+    """Take `v`, whose content is its own now, out of its Storage."""
+    cdef Storage s = v.storage
+    if s is None:
+        return 0
+    remove(s, v)
     v.version = s.version
     v.storage = None
     return 0
 
 
-cdef int protect(Value v, object written, Py_ssize_t held) except -1:
+cdef TensorBase shown_by(Value v):
+    """The Tensor that shows `v`, None if there is none or it is about to go (Note [Borrowed pointers])."""
+    cdef PyObject* found = NULL
+    cdef TensorBase t
+    cdef Section section
+    section.begin(<PyObject*>v)
+    if v.tensor != NULL and take(<PyObject*>v.tensor):
+        found = <PyObject*>v.tensor
+    section.end()
+    if found == NULL:
+        return None
+    t = <TensorBase>found
+    Py_DECREF(t)                        # take() added one
+    return t
+
+
+cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
     """Before memory of `written` is overwritten: keep what nodes saved in `v` (Note [Saved values], 2)."""
     cdef Backend backend = <Backend>v.meta.ops
     cdef TensorBase t
@@ -284,16 +327,17 @@ cdef int protect(Value v, object written, Py_ssize_t held) except -1:
         return 0
     if v.raw is not written and not backend.shares_memory(v.raw, written):
         return 0
-    if v.tensor != NULL:
-        t = <TensorBase>v.tensor
+    t = shown_by(v)
+    if t is not None:
         fresh = new_value(v.raw, v.meta)
         fresh.version = v.version
-        if v.storage is not None or not _copy_saved:
+        fresh.inference = v.inference
+        if v.storage is not None or not copy:
             join(fresh, v)
         fresh.tensor = v.tensor
         v.tensor = NULL
         t.value = fresh
-    if _copy_saved:
+    if copy:
         v.raw = backend.clone(v.raw, v.raw)
         leave(v)
     else:
@@ -305,39 +349,78 @@ cdef int protect(Value v, object written, Py_ssize_t held) except -1:
 
 cdef int before_write(TensorBase t) except -1:
     """Protect every saved Value that shares memory with `t`."""
+    return protect_all(t, _copy_saved)
+
+
+cdef int protect_all(TensorBase t, bint copy) except -1:
     cdef Value v = t.value
     cdef Storage s = v.storage
     cdef vector[void*] members
-    cdef size_t i
+    cdef size_t i, n = 0, done = 0
     cdef object written = v.raw
     if s is None:
-        protect(v, written, 1)
-        return 0
+        return protect(v, written, 1, copy)
     v = None
-    members = s.members                 # protect() changes the list
-    for i in range(members.size()):
-        v = <Value>members[i]
-        protect(v, written, 1)
+    s.writing.lock()                    # views of one memory may be written by several threads, each its own part
+    try:
+        s.guard.lock()
+        members = s.members             # protect() changes the list, and may let Values go: each is held
+        for i in range(members.size()):
+            if take(<PyObject*>members[i]):
+                members[n] = members[i]
+                n += 1
+        s.guard.unlock()
+        while done < n:
+            v = <Value>members[done]
+            done += 1
+            Py_DECREF(v)                # take() added one
+            protect(v, written, 1, copy)
+    finally:
+        while done < n:                 # after an error only
+            Py_DECREF(<Value>members[done])
+            done += 1
+        s.writing.unlock()
     return 0
 
 
 cdef int mark_overwritten(TensorBase t) except -1:
     """The memory was written already, unseen: what nodes saved of it is gone, so unpacking it must raise."""
-    global _copy_saved
-    cdef bint mode = _copy_saved
-    _copy_saved = False
-    try:
-        return before_write(t)
-    finally:
-        _copy_saved = mode
+    return protect_all(t, False)
 
 
 cdef int bump(TensorBase t) except -1:
-    if t.value.storage is None:
+    cdef Storage s = t.value.storage
+    if s is None:
         t.value.version += 1
     else:
-        t.value.storage.version += 1
+        s.guard.lock()
+        s.version += 1
+        s.guard.unlock()
     return 0
+
+
+cdef int check_saved(Value v) except -1:
+    """Refuse to keep an inference tensor's array in a graph."""
+    if v.inference:
+        raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+                           "inference mode in computation tracked by autograd. To work around this, you can make a "
+                           "copy (t.copy()) to get a normal tensor and use it in autograd, or use arraygrad.no_grad() "
+                           "instead of arraygrad.inference_mode().")
+    return 0
+
+
+cdef int leave_inference(TensorBase t) except -1:
+    """Make a tensor that is asked to require grad an ordinary one, in the mode, so that no gradient is lost later."""
+    if not thread_state().inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; make "
+                           "a copy (t.copy()) outside of it")
+    t.value.inference = False
+    return 0
+
+
+def is_inference(TensorBase t):
+    """Whether a Tensor was made in inference mode."""
+    return bool(t.value.inference)
 
 
 def set_saved_mutation(str mode):
@@ -372,8 +455,11 @@ cdef class TensorBase:
     """The state of a Tensor; its public face is `arraygrad.tensor.Tensor`."""
 
     def __dealloc__(self):
+        cdef Section section
         if self.value is not None and self.value.tensor == <void*>self:
+            section.begin(<PyObject*>self.value)    # another thread may be following the pointer: shown_by
             self.value.tensor = NULL
+            section.end()
 
 
 def set_tensor_type(type cls):
@@ -396,12 +482,30 @@ cdef TensorBase new_tensor(object raw, GradMeta meta):
     cdef TensorBase t = make_tensor()
     t.value = new_value(raw, meta)
     t.value.tensor = <void*>t
+    can_be_taken(<PyObject*>t)
     return t
 
 
 cdef TensorBase wrap(object raw, Backend backend):
     """A Tensor over a raw array, zero-copy."""
     return new_tensor(raw, backend.meta(raw))
+
+
+cdef object grad_of(TensorBase t):
+    """`t.grad_`, which another thread may be setting."""
+    cdef object grad
+    cdef Section section
+    section.begin(<PyObject*>t)
+    grad = t.grad_
+    section.end()
+    return grad
+
+
+cdef int set_grad(TensorBase t, object grad) except -1:
+    """Set `t.grad_`, which another thread may be reading."""
+    with cython.critical_section(t):
+        t.grad_, grad = grad, t.grad_   # the old gradient goes when the section is left
+    return 0
 
 
 cdef Extra need_extra(TensorBase t):
@@ -418,6 +522,7 @@ cdef Value replaced(TensorBase t, object raw):
     """A new Value in place of the Tensor's, for a backend whose arrays can't be written."""
     cdef Value v = new_value(raw, (<Backend>t.value.meta.ops).meta_like(raw, t.value.meta, None))
     v.version = version_of(t.value)
+    v.inference = t.value.inference
     t.value.tensor = NULL
     v.tensor = <void*>t
     return v

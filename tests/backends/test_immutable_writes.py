@@ -52,13 +52,22 @@ def test_write_into_a_part_reaches_the_whole(library):
     np.testing.assert_array_equal(numpy_of(x.grad), [[2.0, 0.0], [6.0, 2 * 8.0 * 2 + 8.0]])
 
 
-def test_augmented_assignment_to_a_row_reaches_the_whole(library):
+def test_in_place_operator_on_a_part_gives_it_an_array_of_its_own(library):
+    x = leaf(library, A)
+    row = x[0]
+    row += 10.0
+    row[0] = 0.0
+    np.testing.assert_array_equal(numpy_of(x), A)
+    np.testing.assert_array_equal(numpy_of(row), [0.0, 12.0])
+    ag.sum(row * row).backward()
+    np.testing.assert_array_equal(numpy_of(x.grad), [[0.0, 24.0], [0.0, 0.0]])
+
+
+def test_in_place_operator_on_an_item_reaches_the_whole(library):
     x = leaf(library, A)
     y = x * 1.0
-    for i in range(2):
-        row = y[i]
-        row += 10.0 * (i + 1)
-    np.testing.assert_array_equal(numpy_of(y), [[11.0, 12.0], [23.0, 24.0]])
+    y[0] += 10.0
+    np.testing.assert_array_equal(numpy_of(y), [[11.0, 12.0], [3.0, 4.0]])
     ag.sum(y * y).backward()
     np.testing.assert_array_equal(numpy_of(x.grad), 2 * numpy_of(y))
 

@@ -16,29 +16,53 @@ NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
-ENGINE = {f"engine.{name}" for name in ("arrayops", "node", "input_buffer", "hooks", "graph_task", "engine")}
+ENGINE = {
+    f"engine.{name}"
+    for name in (
+        "arrayops",
+        "free_threading",
+        "node",
+        "input_buffer",
+        "hooks",
+        "anomaly",
+        "graph_task",
+        "context",
+        "streams",
+        "pool",
+        "lifecycle",
+        "engine",
+    )
+}
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.arrayops": set(),
-    "engine.node": {"engine.arrayops"},
+    "engine.free_threading": set(),
+    "engine.node": {"engine.arrayops", "engine.free_threading"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
-    "engine.graph_task": {"engine.arrayops", "engine.node", "engine.input_buffer"},
+    "engine.anomaly": {"engine.arrayops", "engine.node"},
+    "engine.lifecycle": set(),
+    "engine.context": {"engine.node", "engine.graph_task"},
+    "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},
+    "engine.streams": {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.graph_task"},
+    "engine.pool": set(),
     "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
     "ops": {"op", "ops"},
     # The tensor's own modules, each on the ones before it.
     "value": ENGINE | {"op"},
-    "nodes": ENGINE | {"op", "value"},
-    "apply": ENGINE | {"op", "value", "nodes"},
+    "saved": ENGINE | {"op", "value"},
+    "nodes": ENGINE | {"op", "value", "saved"},
+    "apply": ENGINE | {"op", "value", "saved", "nodes"},
     "inplace": ENGINE | {"op", "value", "nodes", "apply"},
+    "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops"},
 }
-MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends"}
+MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}

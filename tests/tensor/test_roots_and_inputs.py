@@ -326,6 +326,8 @@ def test_EX4_backward_with_create_graph_warns_once_in_a_process(monkeypatch):
     assert str(caught[0].message).startswith(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient"
     )
+    assert "until the garbage collector next runs" in str(caught[0].message)
+    assert "leak" not in str(caught[0].message)
     assert caught[0].filename == __file__
 
 

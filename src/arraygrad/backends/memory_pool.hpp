@@ -12,7 +12,10 @@
 //     for: the pool is never larger than what was in use at one time.
 // (3) Free blocks beyond `limit` bytes are given back at once.
 // (4) Free blocks are linked through their own memory. On ordinary Python the GIL guards everything (arrays are made
-//     and destroyed under it); free-threaded builds take a mutex.
+//     and destroyed under it).
+// (5) Free-threaded builds give each thread a pool of its own, so that threads don't wait for each other; a block goes
+//     to the pool of the thread that frees it, and `limit` is each pool's. A pool has a mutex all the same: settings
+//     and statistics come from any thread (Pools), and with a thread its pool ends.
 // Guarded by tests/ops/test_memory_pool.py.
 #pragma once
 #include <cstddef>
@@ -24,7 +27,9 @@
 #endif
 
 #ifdef Py_GIL_DISABLED
+#include <algorithm>
 #include <mutex>
+#include <vector>
 #define ARRAYGRAD_POOL_LOCK std::lock_guard<std::mutex> guard(mutex_)
 #else
 #define ARRAYGRAD_POOL_LOCK ((void)0)
@@ -89,6 +94,11 @@ public:
         shrink(limit);
     }
 
+    std::size_t free_bytes() {
+        ARRAYGRAD_POOL_LOCK;
+        return cached;
+    }
+
     static std::size_t rounded(std::size_t bytes) {
         if (bytes < PAGE) return bytes <= UNIT ? (std::size_t)UNIT : (bytes + UNIT - 1) / UNIT * UNIT;
         return (bytes + PAGE - 1) / PAGE * PAGE;
@@ -150,6 +160,92 @@ private:
             std::free(b);
         }
     }
+};
+
+// The pools of the process: one, or on free-threaded builds one for each thread that makes arrays.
+class Pools {
+public:
+    static Pools& all() {
+        static Pools* pools = new Pools;        // never destroyed: arrays may outlive the module at exit
+        return *pools;
+    }
+
+#ifndef Py_GIL_DISABLED
+    static MemoryPool& here() {
+        static MemoryPool* the_pool = new MemoryPool;
+        return *the_pool;
+    }
+    std::size_t cached() { return here().cached; }
+    std::size_t limit() { return here().limit; }
+    void set_limit(std::size_t bytes) { here().set_limit(bytes); }
+#else
+    // The pool of the calling thread. Arrays that it still frees after its end (`over`) go to a pool that keeps nothing.
+    static MemoryPool& here() {
+        Mine& mine = of_this_thread();
+        return mine.pool ? *mine.pool : all().adopt(mine);
+    }
+    std::size_t cached() {
+        std::lock_guard<std::mutex> guard(mutex_);
+        std::size_t sum = 0;
+        for (MemoryPool* pool : pools_) sum += pool->free_bytes();
+        return sum;
+    }
+    std::size_t limit() {
+        std::lock_guard<std::mutex> guard(mutex_);
+        return limit_;
+    }
+    void set_limit(std::size_t bytes) {
+        std::lock_guard<std::mutex> guard(mutex_);
+        limit_ = bytes;
+        for (MemoryPool* pool : pools_) pool->set_limit(bytes);
+    }
+
+private:
+    struct Mine {               // no destructor: it is read until the thread is gone
+        MemoryPool* pool;
+        bool over;
+    };
+    static Mine& of_this_thread() {
+        static thread_local Mine mine = {nullptr, false};
+        return mine;
+    }
+    struct End {
+        ~End() {
+            Mine& mine = of_this_thread();
+            mine.over = true;
+            if (mine.pool) all().end(mine.pool);
+            mine.pool = nullptr;
+        }
+    };
+    MemoryPool& adopt(Mine& mine) {
+        static MemoryPool* nothing_kept = [] {
+            MemoryPool* pool = new MemoryPool;
+            pool->set_limit(0);
+            return pool;
+        }();
+        if (mine.over) return *nothing_kept;
+        static thread_local End end;
+        (void)end;
+        MemoryPool* pool = new MemoryPool;
+        std::lock_guard<std::mutex> guard(mutex_);
+        pool->limit = limit_;
+        pools_.push_back(pool);
+        mine.pool = pool;
+        return *pool;
+    }
+    void end(MemoryPool* pool) {
+        {
+            std::lock_guard<std::mutex> guard(mutex_);
+            pools_.erase(std::find(pools_.begin(), pools_.end(), pool));
+        }
+        pool->set_limit(0);
+        delete pool;
+    }
+
+    std::mutex mutex_;          // taken before a pool's own
+    std::vector<MemoryPool*> pools_;
+    std::size_t limit_ = MemoryPool().limit;
+#endif
 };
 
 }  // namespace arraygrad

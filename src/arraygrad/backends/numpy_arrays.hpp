@@ -153,11 +153,8 @@ static inline bool memory_bounds(PyArrayObject* a, char** low, char** high) {
     return true;
 }
 
-// The pool behind arrays made here. Never destroyed: arrays may outlive the module at exit.
-static inline MemoryPool& pool() {
-    static MemoryPool* the_pool = new MemoryPool;
-    return *the_pool;
-}
+// The pool behind arrays made here.
+static inline MemoryPool& pool() { return Pools::here(); }
 
 static void* pool_malloc(void*, size_t bytes) { return pool().allocate(bytes); }
 

@@ -24,6 +24,7 @@ from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyCom
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 cimport numpy as cnp
 from numpy cimport (NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER,
@@ -37,6 +38,7 @@ import warnings
 import numpy as np
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport make_immortal
 from arraygrad.op cimport Op
 
 cdef extern from "Python.h":
@@ -74,11 +76,12 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
-    cppclass MemoryPool:
-        size_t cached
-        size_t limit
+    cppclass Pools:
+        @staticmethod
+        Pools& all()
+        size_t cached()
+        size_t limit()
         void set_limit(size_t bytes)
-    MemoryPool& pool()
     struct PyDataMem_Handler:
         pass
     PyDataMem_Handler pool_handler
@@ -93,6 +96,13 @@ cdef enum:
 cdef long long MAX_EXACT_INT = 1LL << 53    # up to here integers are exact as float64; larger ones are left to NumPy
 
 cdef object _handler = PyCapsule_New(&pool_handler, "mem_handler", NULL)
+make_immortal(<PyObject*>_handler)
+for _number in range(cnp.NPY_CLONGDOUBLE + 1):
+    # Every array holds one of these; NumPy keeps them as long as the process lives.
+    _dtype = <object>cnp.PyArray_DescrFromType(_number)
+    make_immortal(<PyObject*>_dtype)
+del _number, _dtype
+
 cdef bint _fast = True
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
@@ -113,17 +123,20 @@ def set_fast_paths(bint mode):
 
 
 def set_memory_pool(Py_ssize_t limit):
-    """Keep at most `limit` bytes of freed array memory for reuse (0: none); returns the limit before."""
-    cdef size_t previous = pool().limit
+    """Keep at most `limit` bytes of freed array memory for reuse (0: none); returns the limit before.
+
+    On free-threaded Python each thread has a pool of its own, which keeps at most so much.
+    """
+    cdef size_t previous = Pools.all().limit()
     if limit < 0:
         raise ValueError(f"set_memory_pool: expected a number of bytes, but got {limit}")
-    pool().set_limit(<size_t>limit)
+    Pools.all().set_limit(<size_t>limit)
     return previous
 
 
 def pooled_bytes():
     """Bytes of freed array memory that are kept for reuse at the moment."""
-    return pool().cached
+    return Pools.all().cached()
 
 
 cdef bint fast_enabled() noexcept:

@@ -1,55 +1,107 @@
 # One execution of the graph: ready queues, graph tasks, the loop that drives them, device threads.
 # May import: every other room of engine. Knows no array and no operation.
-import atexit
-import os
+import sys
 import threading
+from time import perf_counter_ns
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_DECREF
-from libc.stdint cimport int64_t, uint32_t, uint64_t, UINT64_MAX
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, Py_XINCREF
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, UINT64_MAX
 from libcpp.memory cimport make_shared, shared_ptr
-from libcpp.vector cimport vector
+cimport cython
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport (
-    Edge, Frame, Node, ThreadState, thread_state,
+    Edge, Frame, Node, ThreadState, set_saved_hooks, thread_state,
     NODE_REALIFY, NODE_SAVES,
-    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED,
+    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
 )
+from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.graph_task cimport (
     CReadyQueue, DEPTH_EMPTY, DEPTH_SHUTDOWN, GraphTask, NodeState, NodeTask, begin_run, compute_dependencies, end_run,
-    init_to_execute, local_queue, run_flags, set_run_flags, side_state, sweep,
+    free_pruned, init_to_execute, local_queue, run_flags, set_run_flags, side_state, sweep,
 )
+from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, anomaly_flags, check_nan, describe_failure, issue_notes
+from arraygrad.engine.context cimport enter_context, leave_context, take_context
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
-from arraygrad.engine.input_buffer cimport InputBuffer, accumulate
+from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
+from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, note_leaf, survey
 
 import arraygrad.engine.graph_task as _graph_task
+from arraygrad.engine.lifecycle import devices, devices_lock, on_fork, thread_name
 from arraygrad.engine.arrayops import InvalidGradient
+from arraygrad.engine.pool import Pool
 from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
     ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
-    set_multithreading, will_execute,  # no-cython-lint
+    is_checkpoint_valid, is_multithreading_enabled, set_multithreading, will_execute,  # no-cython-lint
 )
 
 globals()["GraphTask"] = _graph_task.GraphTask      # a C type above; Python code imports it from here too
 
 cdef enum:
-    # Ctrl-C is looked for after this many nodes: a node costs about 1 us, so well within 50 ms of Python time.
-    SIGNAL_INTERVAL = 256
+    # Ctrl-C is looked for after this many nodes (it costs a few ns), so that it is seen soon when each takes long.
+    SIGNAL_INTERVAL = 8                         # a power of two
     # A waiting thread wakes up this often to let Ctrl-C through.
     WAIT_MILLISECONDS = 20
-    # Seconds to wait at exit for device threads that still compute (TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT's default).
-    SHUTDOWN_SECONDS = 10
+    # A nested backward goes on in another thread when this many stand on the stack of one (PyTorch's MAX_DEPTH),
+    # when they have used so many bytes of it, or half of the frames that Python permits.
+    NESTED_RUNS = 60
+    NESTED_BYTES = 512 * 1024
+    # A worker is woken for a second ready node on the host if its gradient has at least this many elements.
+    WORTH_A_THREAD = 16384
 
+cdef object _pool = Pool("arraygrad_nested")
+cdef object _worker_pool = Pool("arraygrad_worker")
+cdef int _cpu_workers = 0              # set_cpu_workers
+cdef bint _deterministic = True        # set_deterministic
+cdef object _tracer = None             # set_tracer
+cdef object _commit = None             # set_commit
+cdef object _AFTER_ALL = 1 << 64
 cdef ArrayOps _graph_ops = None        # operations on recorded gradients, registered by the tensor module
-cdef object _devices_lock = threading.Lock()
-cdef dict _devices = {}                # device key -> DeviceThread; changed under _devices_lock
+cdef dict _devices = devices            # device key -> DeviceThread; changed under devices_lock()
+cdef set _shared_runs = set()          # the runs in progress that use device threads, for a forked child
 
 
 def set_graph_ops(ArrayOps ops):
     """Register the operations on gradients that are recorded themselves (create_graph)."""
     global _graph_ops
     _graph_ops = ops
+
+
+def set_commit(commit):
+    """Register what an atomic run calls at its end with the updates [(accumulator, gradient, owned), ...]."""
+    global _commit
+    _commit = commit
+
+
+def set_cpu_workers(int n):
+    """Let up to `n` further threads share the host work of a run; returns the previous number."""
+    global _cpu_workers
+    if n < 0:
+        raise ValueError(f"set_cpu_workers: n must be 0 or more, got {n}")
+    previous = _cpu_workers
+    _cpu_workers = n
+    return previous
+
+
+def set_deterministic(bint mode):
+    """Add gradients in an order that does not depend on the timing of threads; returns the previous setting."""
+    global _deterministic
+    previous = _deterministic
+    _deterministic = mode
+    return bool(previous)
+
+
+def set_tracer(tracer):
+    """Call `tracer(name, sequence_nr, run, device, start_ns, end_ns, bytes_saved, bytes_freed)` after each node.
+
+    None: nothing is called. Returns the previous tracer.
+    """
+    global _tracer
+    previous = _tracer
+    _tracer = tracer
+    return previous
 
 
 # Queues
@@ -68,6 +120,8 @@ cdef int _push(GraphTask task, Node node) except -1:
     Py_INCREF(node)
     task.outstanding.fetch_add(1)
     if key is None:
+        if task.workers and task.queue.get().size() and _worth_a_thread(node):
+            _engage(task)
         task.queue.get().push(t)
     else:
         (<DeviceThread>_devices[key]).queue.get().push(t)
@@ -88,7 +142,6 @@ cdef int _wake(GraphTask task) except -1:
 
 
 # The run
-
 cdef str _invalid(Node node, Py_ssize_t i, object error):
     return f"Function {node.name()} returned an invalid gradient at index {i} - {error}"
 
@@ -97,68 +150,128 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
     """Add a gradient to an input of `child`, count the edge down, queue `child` when it is complete."""
     cdef NodeState st = None
     cdef uint32_t rflags
+    cdef int32_t deps
     cdef object held, buf
-    cdef bint held_owned
-    if child.stamp == <uint64_t>task.id:
-        rflags = child.rflags
-    else:
+    cdef bint held_owned, skip
+    cdef Section section
+    if child.stamp != <uint64_t>task.id:
         st = side_state(task, child)
         if st is None:
             raise RuntimeError(f"dependency not found for {child.name()}")
-        rflags = st.rflags
-    if (child.deps if st is None else st.deps) <= 0:
+    # Without the GIL two threads of one run may deliver here at once: a section on the node guards its slot and its
+    # count. Arrays are added outside of it.
+    section.begin(<PyObject*>child)
+    deps = child.deps if st is None else st.deps
+    rflags = child.rflags if st is None else st.rflags
+    skip = task.has_exec_info and not rflags & (RUN_NEEDED | RUN_CAPTURE)
+    if deps > 0:
+        if skip:
+            if st is None:
+                child.deps = deps - 1
+            else:
+                st.deps = deps - 1
+        elif not rflags & RUN_STARTED:
+            task.pending.fetch_add(1)
+            if st is None:
+                child.rflags = rflags | RUN_STARTED
+            else:
+                st.rflags = rflags | RUN_STARTED
+    section.end()
+    if deps <= 0:
         raise RuntimeError(f"dependency not found for {child.name()}")
-    if task.has_exec_info and not rflags & (RUN_NEEDED | RUN_CAPTURE):
-        if st is None:
-            child.deps -= 1
-        else:
-            st.deps -= 1
+    if skip:
+        task.pruned = True
         return 0
-    if not rflags & RUN_STARTED:
-        task.pending.fetch_add(1)
-        if st is None:
-            child.rflags |= RUN_STARTED
-        else:
-            st.rflags |= RUN_STARTED
     if grad is not None:
         if child.n_inputs == 1 and st is None:
             # As in InputBuffer.put: what is there is taken out, added outside of the slot, and put back.
             while True:
+                section.begin(<PyObject*>child)
                 held = child.g0
+                held_owned = (child.rflags & RUN_OWNED) != 0
                 if held is None:
                     child.g0 = grad
                     if owned:
                         child.rflags |= RUN_OWNED
+                else:
+                    child.g0 = None
+                    child.rflags &= ~<uint32_t>RUN_OWNED
+                section.end()
+                if held is None:
                     break
-                held_owned = (child.rflags & RUN_OWNED) != 0
-                child.g0 = None
-                child.rflags &= ~<uint32_t>RUN_OWNED
                 grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
                 owned = not task.create_graph
                 held = None
         else:
-            if st is None:
-                buf = child.g0
-                if buf is None:
-                    buf = child.g0 = InputBuffer(child.n_inputs)
-            else:
-                buf = st.g0
-                if buf is None:
-                    buf = st.g0 = InputBuffer(child.n_inputs)
+            with cython.critical_section(child):
+                if st is None:
+                    buf = child.g0
+                    if buf is None:
+                        buf = child.g0 = InputBuffer(child.n_inputs)
+                else:
+                    buf = st.g0
+                    if buf is None:
+                        buf = st.g0 = InputBuffer(child.n_inputs)
             (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
+    section.begin(<PyObject*>child)
     if st is None:
         child.deps -= 1
-        if child.deps == 0:
+        deps = child.deps
+        if deps == 0:
             child.rflags |= RUN_QUEUED
-            task.pending.fetch_sub(1)
-            _push(task, child)
     else:
         st.deps -= 1
-        if st.deps == 0:
+        deps = st.deps
+        if deps == 0:
             st.rflags |= RUN_QUEUED
-            task.pending.fetch_sub(1)
-            _push(task, child)
+    section.end()
+    if deps == 0:
+        task.pending.fetch_sub(1)
+        _push(task, child)
     return 0
+
+
+cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object grad, bint owned, ArrayOps ops,
+                     Frame f) except -1:
+    """As _deliver, where the sum must not follow the order of arrival or gradients change streams on their way."""
+    cdef NodeState st = None if child.stamp == <uint64_t>task.id else side_state(task, child)
+    cdef int nr = node.edge_nr(i)
+    cdef object crossed = None
+    cdef object held
+    cdef OrderedBuffer buf
+    if child.stamp != <uint64_t>task.id and st is None:
+        raise RuntimeError(f"dependency not found for {child.name()}")
+    if task.ordered and not run_flags(task, child) & RUN_STARTED and (child.deps if st is None else st.deps) > 2:
+        set_run_flags(task, child, RUN_WIDE)
+    if grad is None or task.has_exec_info and not run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+        return _deliver(task, child, nr, None, False, ops)
+    if task.streams:
+        crossed = crossing(f, child, nr)
+    held = child.g0 if st is None else st.g0
+    if type(held) is OrderedBuffer:
+        buf = <OrderedBuffer>held
+    elif crossed is None and not run_flags(task, child) & RUN_WIDE:
+        return _deliver(task, child, nr, grad, owned, ops)
+    else:
+        buf = OrderedBuffer.__new__(OrderedBuffer)
+        if type(held) is InputBuffer:
+            for slot, earlier in enumerate((<InputBuffer>held).slots):
+                if earlier is not None:
+                    buf.put(-_AFTER_ALL, slot, slot, earlier, (<InputBuffer>held).owned(slot), ops, None)
+        elif held is not None:
+            buf.put(-_AFTER_ALL, 0, 0, held, (run_flags(task, child) & RUN_OWNED) != 0, ops, None)
+        if st is None:
+            child.g0 = buf
+        else:
+            st.g0 = buf
+    buf.put(-<object>node.seq, i, nr, grad, owned, ops, crossed)
+    return _deliver(task, child, nr, None, False, ops)
+
+
+# Rare ways, called through pointers so that the compiler keeps them out of the common one's code.
+cdef int (*_rare_evaluate)(GraphTask, Node, Frame) except -1
+cdef int (*_rare_keep_apart)(GraphTask, Node, Py_ssize_t, Node, object, bint, ArrayOps, Frame) except -1
+_rare_keep_apart = _keep_apart
 
 
 cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
@@ -187,6 +300,8 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         buf = st.g0
         st.g0 = None
     f.owned = False
+    if task.careful and type(buf) is OrderedBuffer:
+        buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept)
     if type(buf) is InputBuffer:
         if node.n_inputs == 1:
             f.grad = (<InputBuffer>buf).slots[0]
@@ -210,6 +325,8 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
             for nr, k in task.captures[node]:
                 task.captured[k] = f.input(nr)
                 f.owned = False
+            if task.streams:
+                note_leaf(task, f)
         if not rflags & RUN_NEEDED:
             return _clear(f)
         f.needs = 0
@@ -236,7 +353,13 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
         node.release()
     # what leaves
     if node.n_edges == 0:
+        if task.streams:
+            note_leaf(task, f)
         return _clear(f)
+    if task.anomaly & ANOMALY_CHECK_NAN:
+        _check_outs(task, node, f)
+        check_nan(task.graph_ops, node, f)
+        f.out_owned = 0
     for i in range(node.n_edges):
         child = node.edge_node(i)
         if i == 0:
@@ -264,7 +387,10 @@ cdef int _evaluate(GraphTask task, Node node, Frame f) except -1:
                     owned = task.graph_ops is None and ops.exclusive(grad)
         if task.has_error:
             return _clear(f)
-        _deliver(task, child, node.edge_nr(i), grad, owned, ops)
+        if task.careful:
+            _rare_keep_apart(task, node, i, child, grad, owned, ops, f)
+        else:
+            _deliver(task, child, node.edge_nr(i), grad, owned, ops)
         grad = None
     f.more = None
     f.out_owned = 0
@@ -300,9 +426,10 @@ cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
 
 cdef int _fail(GraphTask task, object error) except -1:
     """Record the first error of a run; its remaining tasks are discarded."""
-    if not task.has_error:
-        task.error = error
-        task.has_error = True
+    with cython.critical_section(task):
+        if not task.has_error:
+            task.error = error
+            task.has_error = True
     return 0
 
 
@@ -312,23 +439,47 @@ cdef int _finish(GraphTask task) except -1:
     cdef int grad_mode = ts.grad_mode
     cdef void* outer = ts.task
     cdef int64_t outer_id = ts.task_id
+    cdef list tokens = None
+    if task.streams:
+        try:
+            join_caller(task)
+        except BaseException as error:
+            _fail(task, error)
+    cdef ThreadState before
+    cdef object entered = None
+    ts.node = NULL                      # it ran, and may be gone
     if not task.has_error:
         if task.pending.load() != 0:
             _fail(task, RuntimeError("could not compute gradients for some functions"))
-        elif task.callbacks is not None:
+        elif task.callbacks is not None or task.deferred is not None:
             ts.grad_mode = task.create_graph
             ts.task = <void*>task
             ts.task_id = task.id
+            if task.context is not None and ts.thread_id != task.owner:
+                entered = enter_context(task, ts, &before)
             try:
+                if task.streams:
+                    tokens = enter_caller(task)
+                if task.deferred is not None:
+                    deferred, task.deferred = task.deferred, None
+                    _commit(deferred)
                 while task.callbacks:           # a callback may add callbacks
                     task.callbacks.pop(0)()
             except BaseException as error:
                 _fail(task, error)
             finally:
+                if tokens is not None:
+                    leave_caller(tokens)
+                if entered is not None:
+                    leave_context(entered, ts, &before)
                 ts.grad_mode = grad_mode
                 ts.task = outer
                 ts.task_id = outer_id
-    if ts.thread_id == task.owner:
+    task.deferred = None
+    if task.own_queue:
+        task.completed = True
+        task.queue.get().close()
+    elif ts.thread_id == task.owner:
         task.completed = True
     else:
         task.finished = True
@@ -344,6 +495,7 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
     """
     cdef ThreadState* ts = thread_state()
     cdef ThreadState before = ts[0]
+    cdef object hooks_before = None if ts.saved_hooks == NULL else <object>ts.saved_hooks
     cdef NodeTask t
     cdef GraphTask task = until
     cdef Node node = None
@@ -375,17 +527,19 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                     if not task.has_error and not task.completed:
                         ts.grad_mode = task.create_graph
                         ts.zero_annihilates = task.zero_annihilates
+                        if ts.saved_hooks != NULL or task.saved_hooks is not None:
+                            set_saved_hooks(ts, task.saved_hooks)
                         ts.task = <void*>task
                         ts.task_id = task.id
                         ts.node = <void*>node
                         f.create_graph = task.create_graph
                         f.keep_graph = task.keep_graph
-                        if task.shared:
-                            _evaluate_on_device(task, node, f)
+                        if task.special:
+                            _rare_evaluate(task, node, f)
                         else:
                             _evaluate(task, node, f)
                         n += 1
-                        if n % SIGNAL_INTERVAL == 0:
+                        if n & (SIGNAL_INTERVAL - 1) == 0:
                             PyErr_CheckSignals()
                     node = None                 # gradients and node go before the task is counted down
                 if task.outstanding.fetch_sub(1) == 1 and not task.completed:
@@ -402,6 +556,8 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
             break
     ts.grad_mode = before.grad_mode
     ts.zero_annihilates = before.zero_annihilates
+    if ts.saved_hooks != NULL or hooks_before is not None:
+        set_saved_hooks(ts, hooks_before)
     ts.task = before.task
     ts.task_id = before.task_id
     ts.node = before.node
@@ -413,6 +569,26 @@ cdef int _clear(Frame f) except -1:
     f.out_owned = 0
     f.owned = False
     return 0
+
+
+cdef int _evaluate_special(GraphTask task, Node node, Frame f) except -1:
+    """As _evaluate, within the caller's context if this is another thread; errors explained (anomaly mode); traced."""
+    cdef ThreadState* ts = thread_state()
+    cdef ThreadState before
+    cdef object entered = None
+    if task.context is not None and ts.thread_id != task.owner:
+        entered = enter_context(task, ts, &before)
+    try:
+        if task.tracer is not None:
+            return _evaluate_traced(task, node, f)
+        return _evaluate_on_device(task, node, f)
+    except BaseException:
+        if task.anomaly and not task.has_error:
+            task.notes = describe_failure(node)
+        raise
+    finally:
+        if entered is not None:
+            leave_context(entered, ts, &before)
 
 
 cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
@@ -429,11 +605,32 @@ cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
             break
     runtime = meta.ops.runtime
     token = runtime.enter(key, meta.stream)
+    f.runtime = runtime
+    f.key = key
+    f.stream = meta.stream
     try:
         _evaluate(task, node, f)
     finally:
+        f.runtime = None
+        f.key = f.stream = None
         runtime.leave(token)
     return 0
+
+
+cdef int _evaluate_traced(GraphTask task, Node node, Frame f) except -1:
+    """As _evaluate_on_device, and the tracer is told of it."""
+    cdef Py_ssize_t held
+    held = node.saved_bytes()
+    start = perf_counter_ns()
+    try:
+        _evaluate_on_device(task, node, f)
+    finally:
+        task.tracer(node.name(), node.seq, task.id, node.device_key(), start, perf_counter_ns(), held,
+                    held - node.saved_bytes())
+    return 0
+
+
+_rare_evaluate = _evaluate_special
 
 
 cdef void _thread_main(CReadyQueue* queue, PyObject* until, PyObject* frame, int milliseconds) noexcept nogil:
@@ -483,7 +680,6 @@ cdef int _waiting(object until) noexcept:
 
 cdef class GraphRoot(Node):
     """The start of a run with several roots: its next edges are the roots, its result the given gradients."""
-
     cpdef str name(self):
         return "GraphRoot"
 
@@ -504,7 +700,7 @@ def _root_gradient(Edge root, object grad, ArrayOps graph_ops, Py_ssize_t i):
 
 
 cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bint accumulate_grad,
-                 object inputs, ArrayOps graph_ops):
+                 object inputs, ArrayOps graph_ops, bint atomic_updates):
     cdef ThreadState* ts = thread_state()
     cdef GraphTask task
     cdef Node root
@@ -513,6 +709,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     cdef uint32_t min_topo = 0
     cdef Py_ssize_t i
     cdef Frame f
+    cdef int inference = ts.inference
     if len(roots) != len(grads):
         raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
     if not roots:
@@ -530,10 +727,22 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     task.accumulate_grad = accumulate_grad
     task.multithreading = ts.multithreading
     task.zero_annihilates = ts.zero_annihilates
+    task.saved_hooks = None if ts.saved_hooks == NULL else <object>ts.saved_hooks
     task.graph_ops = graph_ops
     task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
+    task.checkpoint_valid = not inputs and (ts.task == NULL or (<GraphTask>ts.task).checkpoint_valid)
+    task.anomaly = anomaly_flags()
     task.owner = _thread_id(ts)
-    task.queue = local_queue()
+    task.tracer = _tracer
+    if atomic_updates:
+        task.deferred = []
+    if _cpu_workers and task.multithreading and ts.task == NULL:
+        task.workers = _cpu_workers
+        task.own_queue = True
+        task.queue = make_shared[CReadyQueue]()
+        task.queue.get().share()
+    else:
+        task.queue = local_queue()
     if len(roots) == 1:
         edge = <Edge>roots[0]
         root = edge.node
@@ -552,38 +761,60 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             if edge.node.topo < min_topo:
                 min_topo = edge.node.topo
     task.id = begin_run()
+    ts.inference = 0                    # gradients are ordinary values
     try:
         compute_dependencies(task, root, min_topo)
         if inputs:
             init_to_execute(task, root, list(inputs), accumulate_grad, min_topo)
             if len(roots) > 1:
                 set_run_flags(task, root, RUN_NEEDED)
-        if task.shared and task.multithreading:
-            _start_devices(task, root)
-            task.queue.get().share()
+        if task.shared:
+            task.leaf_streams = {}
+            task.kept = []
+            survey(task, root)
+            if task.multithreading:
+                _start_devices(task)
+                take_context(task, ts)
+                _shared_runs.add(task)
+                task.queue.get().share()
+        task.special = task.shared or task.anomaly or task.tracer is not None
+        task.ordered = _deterministic and (task.several_queues or task.own_queue)
+        task.careful = task.ordered or task.streams
         try:
+            f = Frame.__new__(Frame)
             if len(roots) == 1:
-                _put_root(task, root, (<Edge>roots[0]).input_nr, grads[0])
+                _put_root(task, root, (<Edge>roots[0]).input_nr, grads[0], f)
             grads = None
             _push(task, root)
-            f = Frame.__new__(Frame)
             ts.depth += 1
+            if ts.depth == 1:
+                ts.stack_base = <const void*>&min_topo
             try:
-                if not _drain(task.queue.get(), task, f):
+                if ts.depth > 1 and _stack_is_deep(ts):
+                    _drive_elsewhere(task)
+                elif not _drain(task.queue.get(), task, f):
                     _wait_for(task, f)
             finally:
                 ts.depth -= 1
         finally:
             if task.shared and task.multithreading:
                 task.queue.get().unshare()
+                _shared_runs.discard(task)
+        if task.pruned and not keep_graph and not task.has_error:
+            free_pruned(task, root)
     finally:
-        end_run(task.id)
-        if not task.completed or task.has_error:
-            task.completed = True
-            sweep(task, root)
+        ts.inference = inference
+        try:
+            if not task.completed or task.has_error:
+                task.completed = True
+                sweep(task, root)
+        finally:
+            end_run(task.id)            # last: until then the nodes are this run's alone (Note [Stamps], 3)
     if task.has_error:
         error = task.error
         task.error = None
+        if task.notes is not None:
+            issue_notes(task.notes, error)
         task.captured = None
         task.callbacks = None
         try:
@@ -597,22 +828,35 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     return captured
 
 
-cdef int _wait_for(GraphTask task, Frame f) except -1:
-    """The caller's part of a run whose nodes are with other threads now."""
-    cdef CReadyQueue* queue = task.queue.get()
+cdef int _wait_on(CReadyQueue* queue, GraphTask task, Frame f) except -1:
     cdef PyObject* p = <PyObject*>task
     cdef PyObject* pf = <PyObject*>f
-    if not task.shared:
-        raise RuntimeError("could not compute gradients for some functions")
     with nogil:
         _thread_main(queue, p, pf, WAIT_MILLISECONDS)
     return 0
 
 
-cdef int _put_root(GraphTask task, Node root, int nr, object grad) except -1:
+cdef int _wait_for(GraphTask task, Frame f) except -1:
+    """The caller's part of a run whose nodes are with other threads now."""
+    if not task.shared and not task.own_queue:
+        raise RuntimeError("could not compute gradients for some functions")
+    return _wait_on(task.queue.get(), task, f)
+
+
+cdef int _put_root(GraphTask task, Node root, int nr, object grad, Frame f) except -1:
     cdef NodeState st
     cdef InputBuffer buf
-    if root.n_inputs > 1 or root.stamp != <uint64_t>task.id:
+    cdef OrderedBuffer apart
+    crossed = crossing(f, root, nr) if task.streams and grad is not None else None
+    if crossed is not None:
+        apart = OrderedBuffer.__new__(OrderedBuffer)
+        apart.put(0, 0, nr, grad, False, None, crossed)
+        if root.stamp == <uint64_t>task.id:
+            root.g0 = apart
+        else:
+            st = side_state(task, root)
+            st.g0 = apart
+    elif root.n_inputs > 1 or root.stamp != <uint64_t>task.id:
         buf = InputBuffer(root.n_inputs)
         buf.put(nr, grad, False, None, True)
         if root.stamp == <uint64_t>task.id:
@@ -631,8 +875,103 @@ cdef uint32_t _thread_id(ThreadState* ts):
     return ts.thread_id
 
 
-# Device threads
+# Other threads for host work: nested runs that need a stack of their own, and workers that share a run's nodes
 
+cdef bint _stack_is_deep(ThreadState* ts) except -1:
+    """Whether a nested run should leave this thread's stack."""
+    cdef char here = 0
+    cdef Py_ssize_t used = <const char*>ts.stack_base - &here
+    cdef int frames = 0
+    if ts.depth > NESTED_RUNS or used > NESTED_BYTES or -used > NESTED_BYTES:
+        return True
+    if ts.depth % 8 == 0:                       # counting takes as long as there are frames
+        frame = sys._getframe()
+        while frame is not None:
+            frames += 1
+            frame = frame.f_back
+        return frames > sys.getrecursionlimit() // 2
+    return False
+
+
+cdef class Driver:
+    """Drives a run on a thread of the pool, with the modes of the thread that called backward()."""
+    cdef GraphTask task
+    cdef ThreadState state              # the caller's
+    cdef bint nested                    # in place of the caller, who sleeps; else beside it
+
+    def __call__(self):
+        cdef ThreadState* ts = thread_state()
+        cdef uint32_t number = _thread_id(ts)
+        cdef ThreadState before = ts[0]
+        cdef GraphTask task = self.task
+        cdef Frame f = Frame.__new__(Frame)
+        self.task = None
+        ts[0] = self.state
+        ts.thread_id = number
+        ts.saved_hooks = before.saved_hooks             # the loop sets the run's
+        Py_XINCREF(<PyObject*>ts.op_hooks)
+        ts.depth = 1
+        ts.stack_base = <const void*>&number
+        try:
+            if self.nested:
+                task.owner = number
+                local_queue().swap(task.queue)          # runs nested in this one use the caller's queue too
+                try:
+                    if not _drain(local_queue().get(), task, f):
+                        _wait_on(local_queue().get(), task, f)
+                finally:
+                    local_queue().swap(task.queue)
+            elif not task.completed:
+                _wait_on(task.queue.get(), task, f)
+        finally:
+            Py_XDECREF(<PyObject*>ts.op_hooks)
+            before.saved_hooks = ts.saved_hooks
+            ts[0] = before
+
+
+cdef int _drive_elsewhere(GraphTask task) except -1:
+    """Let a thread of the pool drive the run while this one sleeps."""
+    job = _pool.submit(_driver(task, True))
+    while True:
+        try:
+            job.wait()
+            return 0
+        except BaseException as error:
+            _fail(task, error)          # Ctrl-C: nodes that have not run yet are discarded
+        if task.completed:
+            return 0
+
+
+cdef Driver _driver(GraphTask task, bint nested):
+    cdef Driver driver = Driver.__new__(Driver)
+    driver.task = task
+    driver.state = thread_state()[0]
+    driver.nested = nested
+    return driver
+
+
+cdef bint _worth_a_thread(Node node) except -1:
+    cdef GradMeta meta = node.meta_at(0)
+    size = None if meta is None else meta.size
+    return size is not None and size >= WORTH_A_THREAD
+
+
+cdef int _engage(GraphTask task) except -1:
+    """One more worker for a run that has several large nodes ready. Not to get one costs time only."""
+    task.workers -= 1
+    try:
+        _worker_pool.submit(_driver(task, False))
+    except RuntimeError:
+        task.workers = 0
+    return 0
+
+
+def helper_threads():
+    """Threads lent to nested runs and to shared host work at the moment: a list of threading.Thread."""
+    return _pool.threads() + _worker_pool.threads()
+
+
+# Device threads
 cdef class DeviceThread:
     """A daemon thread that runs the nodes of one device."""
     cdef shared_ptr[CReadyQueue] queue
@@ -645,7 +984,7 @@ cdef class DeviceThread:
         self.queue = make_shared[CReadyQueue]()
         self.queue.get().share()
         self.started = threading.Event()
-        self.thread = threading.Thread(target=self.main, name=f"arraygrad_autograd_{_key_text(key)}", daemon=True)
+        self.thread = threading.Thread(target=self.main, name=thread_name(key), daemon=True)
 
     def main(self):
         cdef ThreadState* ts = thread_state()
@@ -673,37 +1012,11 @@ cdef class DeviceThread:
         self.queue.get().push(t)
 
 
-def _key_text(key):
-    return "_".join(str(part) for part in key) if isinstance(key, tuple) else str(key)
-
-
-cdef int _start_devices(GraphTask task, Node root) except -1:
+cdef int _start_devices(GraphTask task) except -1:
     """Start a thread for each device of the graph that has none yet."""
-    cdef vector[PyObject*] stack
-    cdef Node node, child
-    cdef Py_ssize_t i
-    cdef set seen = {root}
-    cdef set keys = set()
-    stack.push_back(<PyObject*>root)
-    while stack.size():
-        node = <Node>stack.back()
-        stack.pop_back()
-        key = node.device_key()
-        if key is not None:
-            keys.add(key)
-        for i in range(node.n_edges):
-            child = node.edge_node(i)
-            if child is not None and child not in seen and (
-                    child.stamp == <uint64_t>task.id or side_state(task, child) is not None):
-                seen.add(child)
-                stack.push_back(<PyObject*>child)
-    if _pid != os.getpid() and _devices:
-        raise RuntimeError("Unable to handle autograd's threading in combination with fork-based multiprocessing. "
-                           "Start the processes with the 'spawn' method, or fork before the first backward() on a "
-                           "device.")
-    for key in keys:
+    for key in task.devices:
         if key not in _devices:
-            with _devices_lock:
+            with devices_lock():
                 if key not in _devices:
                     worker = DeviceThread(key)
                     worker.start()
@@ -711,25 +1024,34 @@ cdef int _start_devices(GraphTask task, Node root) except -1:
     return 0
 
 
-_pid = os.getpid()
-
-
 def device_threads():
     """The engine's device threads: a dict from device key to threading.Thread."""
     return {key: worker.thread for key, worker in _devices.items()}
 
 
-@atexit.register
-def _stop_devices():
-    for worker in list(_devices.values()):
-        worker.stop()
-    for worker in list(_devices.values()):
-        worker.thread.join(SHUTDOWN_SECONDS)
+def _renew_after_fork():
+    """In a forked child: a fresh queue for this thread, an end to runs that wait for lost threads; returns the old."""
+    cdef shared_ptr[CReadyQueue] queue = make_shared[CReadyQueue]()
+    cdef DeviceThread old = DeviceThread.__new__(DeviceThread)
+    cdef GraphTask task
+    local_queue().swap(queue)
+    old.queue = queue
+    left = [old, *_shared_runs]
+    for task in _shared_runs:
+        _fail(task, RuntimeError("the process was forked in the middle of this backward, whose device threads did not "
+                                 "come along: call backward() in the child, or fork outside of it"))
+        task.completed = True
+    _shared_runs.clear()
+    return left
+
+
+on_fork.append(_renew_after_fork)
 
 
 # Python's view
 
-def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_grad=True, inputs=(), ops=None):
+def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_grad=True, inputs=(), ops=None,
+            atomic=False):
     """Run the graph from `roots` and return the captured gradients.
 
     Parameters
@@ -744,6 +1066,8 @@ def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_gr
     inputs : sequence of Edge
     ops : ArrayOps, optional
         Operations on recorded gradients, if not the registered ones.
+    atomic : bool
+        Update the leaves once everything has been computed: all of them, or none if anything raises.
 
     Returns
     -------
@@ -752,7 +1076,7 @@ def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_gr
     """
     if ops is None and create_graph:
         ops = _graph_ops
-    return _run(list(roots), list(grads), keep_graph, create_graph, accumulate_grad, inputs, ops)
+    return _run(list(roots), list(grads), keep_graph, create_graph, accumulate_grad, inputs, ops, atomic)
 
 
 def queued_tasks():

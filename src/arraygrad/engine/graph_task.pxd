@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport shared_ptr
 from arraygrad.engine.arrayops cimport ArrayOps
-from arraygrad.engine.node cimport Frame, Node
+from arraygrad.engine.node cimport Frame, Node, ThreadState
 from arraygrad.engine.input_buffer cimport InputBuffer
 
 cdef extern from "ready_queue.hpp" namespace "arraygrad" nogil:
@@ -23,6 +23,7 @@ cdef extern from "ready_queue.hpp" namespace "arraygrad" nogil:
         bint wait(int)
         size_t size()
         void share()
+        void close()
         void unshare()
     shared_ptr[CReadyQueue]& local_queue()
 
@@ -46,6 +47,21 @@ cdef class GraphTask:
     cdef bint accumulate_grad
     cdef bint multithreading
     cdef bint zero_annihilates
+    cdef bint streams                   # some node has a stream
+    cdef bint several_queues            # nodes of several queues deliver gradients
+    cdef bint ordered                   # sums do not depend on the timing of threads (deterministic mode)
+    cdef int workers                    # threads that may still join in the host work
+    cdef bint careful                   # ordered or with streams: gradients on their way may have to be kept apart
+    cdef bint pruned                    # some gradient went to a node that nothing needs
+    cdef bint own_queue                 # `queue` serves this run alone and is closed with it
+    cdef object tracer                  # called with what each node did, or None
+    cdef dict devices                   # device key -> (runtime, the caller's stream), where shared
+    cdef bint special                   # nodes run by way of _evaluate_special: device threads, anomaly mode, trace
+    cdef bint checkpoint_valid          # this run and all that it is nested in are plain backward() calls
+    cdef int anomaly                    # bits of engine.anomaly: 1 on, 2 look for nan
+    cdef object context                 # the caller's contextvars.Context, where other threads run nodes; else None
+    cdef ThreadState modes              # the caller's modes, valid where context is not None
+    cdef object saved_hooks             # the caller's saved-tensor hooks (GM4), None: none
     cdef uint32_t owner                 # thread that waits for the result
     cdef shared_ptr[CReadyQueue] queue  # its CPU queue
     cdef dict captures                  # node -> list of (input number, index of the result)
@@ -59,6 +75,10 @@ cdef class GraphTask:
     cdef list captured
     cdef dict side                      # id(node) -> NodeState, for nodes stamped by another live run
     cdef list callbacks
+    cdef list deferred                  # (accumulator, gradient, owned) of an atomic run
+    cdef dict leaf_streams              # (device key, id) -> (runtime, stream) on which the run ended somewhere
+    cdef list kept                      # (runtime, producer, consumer, array): see Note [Streams]
+    cdef list notes                     # anomaly mode: what to warn of before the error is raised
     cdef readonly set nodes             # nodes in the graph, kept only when asked for
 
 
@@ -70,3 +90,4 @@ cdef int set_run_flags(GraphTask task, Node node, uint32_t bits) except -1
 cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) except -1
 cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate_grad, uint32_t min_topo) except -1
 cdef int sweep(GraphTask task, Node root) except -1
+cdef int free_pruned(GraphTask task, Node root) except -1

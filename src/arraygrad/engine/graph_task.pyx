@@ -5,41 +5,58 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport make_shared
+from libcpp.unordered_map cimport unordered_map
+from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
+cimport cython
 
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_ACCUMULATE, RUN_CAPTURE, RUN_NEEDED
+from arraygrad.engine.free_threading cimport FREE_THREADED, Guard, gate_closed, read_stamp, swap_stamp
+from arraygrad.engine.node cimport (
+    Edge, Node, ThreadState, thread_state, NODE_ACCUMULATE, NODE_SAVES, RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_VISITED,
+)
 
-cdef enum:
-    RUN_VISITED = 64        # exec_info: the search for needed nodes has been here
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+ctypedef PyObject* NodePointer
 
 cdef atomic[int64_t] _task_ids
-cdef vector[int64_t] _live             # ids of the runs in progress, in order of start; guarded by the GIL
+cdef vector[int64_t] _live             # ids of the runs in progress, in order of start; guarded by the GIL, _live_lock
+cdef Guard _live_lock                   # what guards _live where there is no GIL
 
 
 cdef int64_t begin_run() except -1:
     """The id of a new run, live from now on."""
     cdef int64_t task_id = _task_ids.fetch_add(1) + 1
+    _live_lock.lock()
     _live.push_back(task_id)
+    _live_lock.unlock()
     return task_id
 
 
 cdef int end_run(int64_t task_id) except -1:
     """The run is over: its stamps mean nothing any more."""
     cdef size_t k
+    _live_lock.lock()
     for k in range(_live.size()):
         if _live[k] == task_id:
             _live.erase(_live.begin() + k)
             break
+    _live_lock.unlock()
     return 0
 
 
 cdef bint _is_live(int64_t task_id) noexcept:
     cdef size_t i
+    cdef bint found = False
+    _live_lock.lock()
     for i in range(_live.size()):
         if _live[i] == task_id:
-            return True
-    return False
+            found = True
+            break
+    _live_lock.unlock()
+    return found
 
 
 cdef class GraphTask:
@@ -63,7 +80,10 @@ cdef class GraphTask:
 # (1) A run claims each node it can reach when it counts dependencies. A stamp of a run that is over is simply replaced.
 # (2) A node stamped by another run that is still going on (a nested backward through the same graph, or a second
 #     thread's) keeps that stamp, and the later run keeps its own state for it in GraphTask.side.
-# (3) A failed run leaves gradients in nodes that never ran; `sweep` takes them out before the error is raised.
+# (3) A failed run leaves gradients in nodes that never ran; `sweep` takes them out before the error is raised, and
+#     before the run is over: until then its nodes are its own.
+# (4) Without the GIL two runs may want a node at once. The stamp is exchanged atomically: one gets the node, and the
+#     other finds the stamp of a run that goes on.
 # Guarded by test_CD1_*, test_ER7_* and the tests with two runs on one graph.
 cdef class NodeState:
     pass
@@ -72,17 +92,26 @@ cdef class NodeState:
 cdef bint _claim(GraphTask task, Node node) except -1:
     """Prepare `node` for the run; True the first time."""
     cdef NodeState st
+    cdef uint64_t found
+    cdef bint owned
     if node.stamp == <uint64_t>task.id:
         return False
-    if node.stamp != 0 and _live.size() > 1 and _is_live(<int64_t>node.stamp):
+    if task.side is not None and id(node) in task.side:
+        return False                                            # (2), though the other run may be over by now
+    while True:
+        found = read_stamp(&node.stamp)
+        if found != 0 and (FREE_THREADED or _live.size() > 1) and _is_live(<int64_t>found):
+            owned = False
+            break
+        if swap_stamp(&node.stamp, found, <uint64_t>task.id):   # (4)
+            owned = True
+            break
+    if not owned:
         if task.side is None:                                   # (2)
             task.side = {}
-        elif id(node) in task.side:
-            return False
         st = NodeState.__new__(NodeState)
         task.side[id(node)] = st
     else:                                                       # (1)
-        node.stamp = <uint64_t>task.id
         node.deps = 0
         node.rflags = 0
         if node.g0 is not None:
@@ -206,24 +235,77 @@ cdef int sweep(GraphTask task, Node root) except -1:
     cdef dict side = task.side or {}
     task.side = None
     if root.stamp == <uint64_t>task.id:
-        root.stamp = 0
+        root.g0 = None
+        swap_stamp(&root.stamp, <uint64_t>task.id, 0)
     elif side.pop(id(root), None) is None:
         return 0
     stack.push_back(<PyObject*>root)
     while stack.size():
         node = <Node>stack.back()
         stack.pop_back()
-        if node.stamp == 0:
-            node.g0 = None
         for i in range(node.n_edges):
             child = node.edge_node(i)
             if child is None:
                 continue
             if child.stamp == <uint64_t>task.id:
-                child.stamp = 0
+                child.g0 = None             # first: without a stamp the node is anybody's
+                swap_stamp(&child.stamp, <uint64_t>task.id, 0)
                 stack.push_back(<PyObject*>child)
             elif side and side.pop(id(child), None) is not None:
                 stack.push_back(<PyObject*>child)
+    return 0
+
+
+# Note [Pruned branches]
+# ~~~~~~~~~~~~~~~~~~~~~~
+# A run for some inputs only does not execute the other branches, and does not free what they have saved: the user may
+# still hold a result of theirs, or run the graph again for other inputs. But where every way to a branch leads through
+# nodes whose own saved values this run has freed, no later run can reach it. Such a node is told by its reference
+# count: all its references are edges of nodes that are dead in this sense. Guarded by test_WK10_*.
+cdef int free_pruned(GraphTask task, Node root) except -1:
+    """Release the saved values of branches that were not executed and that no later run can reach."""
+    cdef vector[PyObject*] stack
+    cdef vector[PyObject*] dead
+    cdef unordered_set[NodePointer] seen
+    cdef unordered_map[NodePointer, Py_ssize_t] arriving
+    cdef Node node, child
+    cdef PyObject* p
+    cdef Py_ssize_t i
+    stack.push_back(<PyObject*>root)
+    seen.insert(<PyObject*>root)
+    while stack.size():
+        node = <Node>stack.back()
+        stack.pop_back()
+        if node.stamp != <uint64_t>task.id or not node.rflags & RUN_DONE:
+            continue
+        if gate_closed(&node.gate):
+            dead.push_back(<PyObject*>node)
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is not None and seen.insert(<PyObject*>child).second:
+                stack.push_back(<PyObject*>child)
+    seen.clear()
+    for i in range(<Py_ssize_t>dead.size()):
+        seen.insert(dead[i])
+    node = child = None
+    while dead.size():
+        node = <Node>dead.back()
+        dead.pop_back()
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is None or child.flags & NODE_ACCUMULATE:
+                continue
+            p = <PyObject*>child
+            child = None                        # so that only others' references count
+            arriving[p] += 1
+            if arriving[p] == Py_REFCNT(p) and seen.count(p) == 0:
+                seen.insert(p)
+                child = <Node>p
+                if child.flags & NODE_SAVES and not gate_closed(&child.gate):
+                    child.release()
+                dead.push_back(p)
+                child = None
+        node = None
     return 0
 
 
@@ -294,8 +376,9 @@ def queue_callback(callback):
     if ts.task == NULL:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
     task = <GraphTask>ts.task
-    if task.callbacks is None:
-        task.callbacks = []
+    with cython.critical_section(task):
+        if task.callbacks is None:
+            task.callbacks = []
     task.callbacks.append(callback)
 
 
@@ -314,6 +397,34 @@ def will_execute(Node node):
         raise RuntimeError("A leaf node was passed to will_execute but we are currently running autograd.grad(). "
                            "This is currently not supported.")
     return bool(run_flags(task, node) & RUN_NEEDED)
+
+
+def is_checkpoint_valid():
+    """Whether every backward that this code is called from is a plain backward(), without `inputs`; True outside."""
+    cdef ThreadState* ts = thread_state()
+    return ts.task == NULL or (<GraphTask>ts.task).checkpoint_valid
+
+
+def is_multithreading_enabled():
+    """Whether this thread's backward calls use device threads."""
+    return thread_state().multithreading != 0
+
+
+def is_running(int64_t task_id):
+    """Whether the run with this id is in progress."""
+    return _is_live(task_id)
+
+
+def will_receive(Node node):
+    """Whether gradients arrive at `node` in the running backward, so that its tensor hooks run."""
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    if ts.task == NULL:
+        raise RuntimeError("will_receive should only be called during the backward pass")
+    task = <GraphTask>ts.task
+    if not (node.stamp == <uint64_t>task.id or side_state(task, node) is not None):
+        return False
+    return not task.has_exec_info or bool(run_flags(task, node) & (RUN_NEEDED | RUN_CAPTURE))
 
 
 def set_multithreading(bint mode):

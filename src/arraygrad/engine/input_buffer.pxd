@@ -9,3 +9,11 @@ cdef class InputBuffer:
     cdef uint64_t owned_bits        # bit i: slot i is a buffer that only the engine holds (slots past 63: never)
 
     cdef int put(self, Py_ssize_t pos, object grad, bint owned, ArrayOps ops, bint grad_mode) except -1
+
+
+cdef class OrderedBuffer:
+    cdef list items                 # (order, edge, slot, grad, owned, ops, crossing or None)
+
+    cdef int put(self, object order, Py_ssize_t edge, Py_ssize_t slot, object grad, bint owned, ArrayOps ops,
+                 object crossing) except -1
+    cdef InputBuffer fold(self, Py_ssize_t n, bint grad_mode, object stream, list kept)

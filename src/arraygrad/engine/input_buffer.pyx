@@ -1,6 +1,9 @@
 # Gradients that meet in one input of a node.
 # May import: engine.arrayops, engine.node.
-from arraygrad.engine.arrayops cimport ArrayOps
+from operator import itemgetter
+
+cimport cython
+from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime
 
 
 cdef object accumulate(ArrayOps ops, object held, bint held_owned, object grad, bint grad_owned, bint grad_mode):
@@ -43,15 +46,18 @@ cdef class InputBuffer:
         if grad is None:
             return 0
         while True:
-            held = self.slots[pos]
+            with cython.critical_section(self):
+                held = self.slots[pos]
+                held_owned = (self.owned_bits & bit) != 0
+                if held is None:
+                    self.slots[pos] = grad
+                    if owned:
+                        self.owned_bits |= bit
+                else:
+                    self.slots[pos] = None
+                    self.owned_bits &= ~bit
             if held is None:
-                self.slots[pos] = grad
-                if owned:
-                    self.owned_bits |= bit
                 return 0
-            held_owned = (self.owned_bits & bit) != 0
-            self.slots[pos] = None
-            self.owned_bits &= ~bit
             grad = accumulate(ops, held, held_owned, grad, owned, grad_mode)
             owned = not grad_mode
             held = None
@@ -72,3 +78,40 @@ cdef class InputBuffer:
         self.slots = [None] * len(slots)
         self.owned_bits = 0
         return slots
+
+
+cdef object _order = itemgetter(0, 1)
+
+
+cdef class OrderedBuffer:
+    """Gradients on their way to a node, kept apart until it runs.
+
+    Used where they must not be added as they arrive: several threads deliver them and the sum is to be the same to the
+    last bit whatever their timing, or they come from other streams than the node's. They are added in the order in
+    which a single thread would deliver them: by falling sequence number of the node they come from, then by its edge.
+    """
+
+    def __cinit__(self):
+        self.items = []
+
+    cdef int put(self, object order, Py_ssize_t edge, Py_ssize_t slot, object grad, bint owned, ArrayOps ops,
+                 object crossing) except -1:
+        self.items.append((order, edge, slot, grad, owned, ops, crossing))
+        return 0
+
+    cdef InputBuffer fold(self, Py_ssize_t n, bint grad_mode, object stream, list kept):
+        """The sums, slot by slot, computed on `stream`, which first waits for what other streams made.
+
+        What came from another stream is appended to `kept`, as (runtime, its stream, `stream`, array).
+        """
+        cdef InputBuffer sums = InputBuffer(n)
+        cdef DeviceRuntime runtime
+        self.items.sort(key=_order)
+        for _, _, slot, grad, owned, ops, crossing in self.items:
+            if crossing is not None:
+                runtime, producer, event = crossing
+                runtime.wait_event(stream, event)
+                kept.append((runtime, producer, stream, grad))
+            sums.put(slot, grad, owned, ops, grad_mode)
+        self.items = []
+        return sums

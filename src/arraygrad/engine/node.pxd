@@ -1,6 +1,6 @@
 # May cimport: engine.arrayops.
 from libc.stdint cimport uint32_t, uint64_t, int32_t, int64_t
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 
 cdef extern from "tls.hpp" namespace "arraygrad":
     cdef struct ThreadState:
@@ -14,9 +14,21 @@ cdef extern from "tls.hpp" namespace "arraygrad":
         void* task                      # its graph task (borrowed), NULL outside
         int zero_annihilates
         int multithreading
-        int inference
+        int inference                   # bit 0: inference mode; bit 1: grad mode was switched on within it
+        const void* stack_base          # an address in the frame of the outermost execute() on this thread
+        void* saved_hooks               # top of the stack of saved-tensor hooks (owned), NULL: none
+        void* op_hooks                  # hooks around operations (owned), NULL: none
 
+cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1
 cdef ThreadState* thread_state() noexcept nogil
+
+# Whether any thread ever was in inference mode: until then no new value has to ask. Never set back.
+cdef int inference_used
+
+# Anomaly mode (engine.anomaly): `note` is called with every new node while some context has the mode on.
+cdef void set_node_watcher(int (*note)(Node) except -1) noexcept
+cdef void count_anomaly_modes(long change) noexcept
+cdef bint anomaly_in_use() noexcept nogil
 
 cdef enum:
     SEQ_LAST = 0                        # see node.pyx: accumulators use UINT64_MAX
@@ -25,12 +37,12 @@ cdef enum:
 cdef enum NodeFlag:
     NODE_FAST = 1                       # saved by a compiled forward: its compiled rule applies
     NODE_REALIFY = 2                    # a complex gradient for a real input is cut to its real part
-    NODE_RELEASED = 4                   # saved values were freed
     NODE_SAVES = 8                      # keeps something that release_variables() frees
     NODE_HAS_PARENT = 16                # some edge points here: own edges are fixed now
     NODE_PYTHON = 32                    # apply is user code (error texts differ)
     NODE_ACCUMULATE = 64
     NODE_ZERO_ABSORBS = 128             # recorded under zero_annihilates: a zero gradient stays zero
+    NODE_PACKED = 256                   # saved values went through a pack hook
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:
@@ -40,6 +52,8 @@ cdef enum RunFlag:
     RUN_OWNED = 8                       # g0 is a buffer that only the engine holds
     RUN_QUEUED = 16
     RUN_DONE = 32
+    RUN_VISITED = 64                    # exec_info: the search for needed nodes has been here
+    RUN_WIDE = 128                      # more than two edges arrive: the order of addition can be seen in the sum
 
 
 cdef class Frame:
@@ -51,6 +65,9 @@ cdef class Frame:
     cdef uint64_t needs                 # bit i: the gradient of edge i is wanted (bit 63 for all i >= 63)
     cdef bint create_graph              # gradients are Tensors and operations on them are recorded
     cdef bint keep_graph
+    cdef DeviceRuntime runtime          # of the node's device; these three are None on the host
+    cdef object key
+    cdef object stream
     # outgoing; set by apply, cleared by the engine
     cdef object out0
     cdef object out1
@@ -95,12 +112,13 @@ cdef class Node:
     cdef uint32_t topo
     cdef uint32_t thread_id             # thread that built the node
     cdef uint32_t flags
-    # State of one run, guarded by the GIL (by the task's mutex on free-threaded builds). Valid where
-    # stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
+    # State of one run, guarded by the GIL (without one by a critical section on the node, docs/threads.md). Valid
+    # where stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
     cdef uint32_t rflags
     cdef uint64_t stamp
     cdef object g0                      # gradient of input 0 (one input), or an InputBuffer (several)
     cdef int32_t deps                   # edges of this run that have not delivered yet
+    cdef int32_t gate                   # rules reading the saved values, and whether those are freed (Note [Gates])
     # Payload for subclasses, so that all of them share one size and one freelist.
     cdef object op                      # what computes (an Op, a callable)
     cdef object s0                      # saved values
@@ -110,6 +128,7 @@ cdef class Node:
 
     cdef int apply(self, Frame f) except -1
     cdef int release(self) except -1
+    cdef Py_ssize_t saved_bytes(self) except -1
     cpdef str name(self)
     cdef Node edge_node(self, Py_ssize_t i)
     cdef int edge_nr(self, Py_ssize_t i)

@@ -1,11 +1,15 @@
 # The static graph: nodes, edges, hooks, sequence and topological numbers, and the state that each thread carries.
 # May import: engine.arrayops.
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t, int64_t, UINT64_MAX
 from libcpp.atomic cimport atomic
 cimport cython
 
+from types import CellType, FunctionType
+
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED, make_immortal
 
 cdef extern from *:
     """
@@ -24,10 +28,24 @@ cdef extern from *:
 cdef atomic[uint64_t] _sequence
 cdef atomic[uint32_t] _threads
 cdef atomic[int64_t] _live_nodes
+cdef atomic[int64_t] _anomaly_modes     # anomaly modes alive in the contexts of this process
+cdef int (*_note_node)(Node) except -1
 
 
 cdef ThreadState* thread_state() noexcept nogil:
     return ag_tls()
+
+
+cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1:
+    """Make `hooks` (None: none) the top of the thread's stack of saved-tensor hooks."""
+    cdef PyObject* old = <PyObject*>ts.saved_hooks
+    if hooks is None:
+        ts.saved_hooks = NULL
+    else:
+        Py_INCREF(hooks)
+        ts.saved_hooks = <void*>hooks
+    Py_XDECREF(old)
+    return 0
 
 
 cdef uint64_t next_sequence_nr() noexcept nogil:
@@ -79,16 +97,60 @@ def is_debug_build():
     return bool(AG_DEBUG)
 
 
+cdef void set_node_watcher(int (*note)(Node) except -1) noexcept:
+    global _note_node
+    _note_node = note
+
+
+cdef void count_anomaly_modes(long change) noexcept:
+    _anomaly_modes.fetch_add(change)
+
+
+cdef bint anomaly_in_use() noexcept nogil:
+    return _anomaly_modes.load() != 0
+
+
 def is_grad_enabled():
-    """Whether operations on this thread are recorded."""
-    return thread_state().grad_mode != 0
+    """Whether grad mode is on for this thread: operations are recorded (never in inference mode)."""
+    cdef ThreadState* ts = thread_state()
+    return ts.grad_mode != 0 or (ts.inference & 2) != 0
 
 
 def set_grad_mode(bint mode):
     """Record operations on this thread or not; returns the previous setting."""
     cdef ThreadState* ts = thread_state()
+    if ts.inference:                    # nothing is recorded, but the setting is there to be read
+        previous = (ts.inference & 2) != 0
+        ts.inference = 1 | mode << 1
+        return previous
     previous = ts.grad_mode != 0
     ts.grad_mode = mode
+    return previous
+
+
+def is_inference_mode_enabled():
+    """Whether this thread is in inference mode."""
+    return thread_state().inference != 0
+
+
+def switch_inference(int state):
+    """Enter (1) or leave (0) inference mode on this thread, or restore what an earlier call returned.
+
+    Grad mode goes with it: off inside, on outside, as in PyTorch.
+    """
+    global inference_used
+    cdef ThreadState* ts = thread_state()
+    cdef int previous = 4 | ts.grad_mode | ts.inference << 3
+    if state == 1:
+        inference_used = 1
+        ts.grad_mode = 0
+        ts.inference = 1
+    elif state == 0:
+        ts.grad_mode = 1
+        ts.inference = 0
+    else:
+        ts.grad_mode = state & 1
+        ts.inference = state >> 3
     return previous
 
 
@@ -98,6 +160,36 @@ def set_zero_annihilates(bint mode):
     previous = ts.zero_annihilates != 0
     ts.zero_annihilates = mode
     return previous
+
+
+def keep_for_ever(*objects):
+    """Let objects that live as long as the process be used by many threads without counting references to them.
+
+    Of a function its code and closure too, of a dict, list, tuple or set its items. Does nothing where there is a GIL.
+    """
+    if not FREE_THREADED:
+        return
+    stack = list(objects)
+    seen = set()
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        make_immortal(<PyObject*>one)
+        if type(one) is dict:
+            stack.extend(one.values())
+        elif type(one) in (tuple, list, set, frozenset):
+            stack.extend(one)
+        elif type(one) is FunctionType:
+            stack.append(one.__code__)
+            if one.__closure__ is not None:
+                stack.append(one.__closure__)
+        elif type(one) is CellType:
+            try:
+                stack.append(one.cell_contents)
+            except ValueError:          # still empty
+                pass
 
 
 cdef class Frame:
@@ -183,9 +275,10 @@ cdef class HookHandle:
 
     def remove(self):
         """Take the hook away; does nothing the second time."""
-        if self.hooks is not None:
-            self.hooks.pop(self.key, None)
-            self.hooks = None
+        with cython.critical_section(self):         # of two threads one finds the hook
+            hooks, self.hooks = self.hooks, None
+        if hooks is not None:
+            hooks.pop(self.key, None)
 
     def __enter__(self):
         return self
@@ -204,15 +297,18 @@ cdef class NodeHooks:
 
     def add(self, str kind, object hook):
         """Add a hook of a kind ("tensor_pre", "pre", "post", "post_accumulate"); returns its handle."""
-        cdef dict hooks = getattr(self, kind)
+        cdef dict hooks
         if not callable(hook[1] if kind == "tensor_pre" else hook):
             raise TypeError(f"a hook must be callable, but got {type(hook).__name__}")
-        if hooks is None:
-            hooks = {}
-            setattr(self, kind, hooks)
-        self.next_id += 1
-        hooks[self.next_id] = hook
-        return HookHandle(hooks, self.next_id)
+        with cython.critical_section(self):         # one dict per kind, and no key twice
+            hooks = getattr(self, kind)
+            if hooks is None:
+                hooks = {}
+                setattr(self, kind, hooks)
+            self.next_id += 1
+            key = self.next_id
+        hooks[key] = hook
+        return HookHandle(hooks, key)
 
 
 # Note [Freeing a graph]
@@ -234,6 +330,8 @@ cdef class Node:
         self.seq = next_sequence_nr()
         self.thread_id = _this_thread()
         self.n_inputs = 1
+        if _anomaly_modes.load() != 0:
+            _note_node(self)
         if AG_DEBUG:
             _live_nodes.fetch_add(1)
 
@@ -266,10 +364,11 @@ cdef class Node:
 
     @property
     def metadata(self):
-        """A dict of the user's own, kept with the node."""
+        """A dict of the user's own, kept with the node. Anomaly mode keeps "traceback_" and "parent_" here."""
         cdef NodeHooks hooks = self.need_hooks()
-        if hooks.metadata is None:
-            hooks.metadata = {}
+        with cython.critical_section(hooks):
+            if hooks.metadata is None:
+                hooks.metadata = {}
         return hooks.metadata
 
     @property
@@ -327,6 +426,10 @@ cdef class Node:
         """Free saved values. Called when the node ran and the graph is not kept."""
         return 0
 
+    cdef Py_ssize_t saved_bytes(self) except -1:
+        """Bytes of the arrays that `release` would let go."""
+        return 0
+
     cdef Node edge_node(self, Py_ssize_t i):
         if i == 0:
             return self.e0
@@ -366,14 +469,17 @@ cdef class Node:
             self.more.append(input_nr)
         self.n_edges = i + 1
         if node is not None:
-            node.flags |= NODE_HAS_PARENT
+            if not node.flags & NODE_HAS_PARENT:    # other threads may read the node: write no more than needed
+                node.flags |= NODE_HAS_PARENT
             if node.topo >= self.topo:
                 self.topo = node.topo + 1
         return 0
 
     cdef NodeHooks need_hooks(self):
         if self.hooks is None:
-            self.hooks = NodeHooks.__new__(NodeHooks)
+            with cython.critical_section(self):     # set once: readers need no lock
+                if self.hooks is None:
+                    self.hooks = NodeHooks.__new__(NodeHooks)
         return self.hooks
 
     cdef object device_key(self):

@@ -53,7 +53,7 @@ public:
     // Wait until there is a task, at most `milliseconds` (negative: for ever). The caller does not hold the GIL.
     bool wait(int milliseconds) {
         std::unique_lock<std::mutex> lock(mutex);
-        auto ready = [this] { return !heap.empty(); };
+        auto ready = [this] { return closed || !heap.empty(); };
         if (milliseconds < 0) {
             nonempty.wait(lock, ready);
             return true;
@@ -65,6 +65,15 @@ public:
         if (shared.load(std::memory_order_acquire) == 0) return heap.size();
         std::lock_guard<std::mutex> lock(mutex);
         return heap.size();
+    }
+
+    // Whoever waits here wakes up: the one run that this queue serves is complete.
+    void close() {
+        {
+            std::lock_guard<std::mutex> lock(mutex);
+            closed = true;
+        }
+        nonempty.notify_all();
     }
 
     void share() { shared.fetch_add(1); }
@@ -88,6 +97,7 @@ private:
     std::mutex mutex;
     std::condition_variable nonempty;
     std::atomic<int> shared{0};
+    bool closed = false;
 };
 
 // The CPU queue of the calling thread, kept between runs. A device thread's own queue takes its place there.

@@ -15,7 +15,10 @@ struct ThreadState {
     void* task = nullptr;
     int zero_annihilates = 0;
     int multithreading = 1;
-    int inference = 0;
+    int inference = 0;              // bit 0: inference mode; bit 1: grad mode was switched on within it
+    const void* stack_base = nullptr;   // an address in the frame of the outermost execute() on this thread
+    void* saved_hooks = nullptr;   // top of the stack of saved-tensor hooks (owned), see saved.pyx
+    void* op_hooks = nullptr;      // the hooks around operations (owned), see apply.pyx
 };
 
 }  // namespace arraygrad

@@ -1,0 +1,204 @@
+"""Memory for time: `checkpoint(f)` keeps the arguments of `f` instead of what its operations save.
+
+May import: containers, engine, tensor, saved, apply, saved_hooks.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import weakref
+
+import numpy
+
+from arraygrad.containers import flatten, unflatten
+from arraygrad.engine.graph_task import current_graph_task_id, queue_callback
+from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.saved import SavedInput
+from arraygrad.saved_hooks import saved_tensors_hooks
+from arraygrad.tensor import Tensor
+
+__all__ = ["checkpoint"]
+
+
+# Note [Checkpoints]
+# ~~~~~~~~~~~~~~~~~~
+# f runs as usual and is recorded as usual, but a pack hook puts a numbered place holder where a node would have saved a
+# value. The first place holder that is unpacked in a backward run calls f again, on the arguments as they were, with a
+# pack hook that takes down the values to be saved: the n-th belongs to the n-th place holder. So the graph is the
+# original one: closures, several results, hooks and create_graph need no care, and there is no backward in backward.
+# (1) A value is dropped when its node has it; if it is asked for again (retain_graph) f is called again.
+# (2) The second call ends, by an exception of its own, as soon as the last value is there.
+# (3) The arguments of a checkpoint inside of f are saved by the outer pack hook (SavedInput), so they are recomputed
+#     too and nothing of f's inside stays in memory.
+# (4) f may itself run backward passes. Its nodes then ask for values before f is finished: the second call runs up to
+#     the last value that was asked for so far. Values of the second call are unpacked as they are.
+# Guarded by tests/functions/test_checkpoint.py.
+
+
+class _Enough(BaseException):
+    """Ends the second call (2). No Exception, so that handlers in the user's function let it pass."""
+
+
+class _Place:
+    """Stands in a node for a value that will be computed again."""
+
+    __slots__ = ("__weakref__", "checkpoint", "number")
+
+    def __init__(self, checkpoint, number):
+        self.checkpoint = checkpoint
+        self.number = number
+
+
+class _Checkpoint:
+    """One call of a checkpointed function."""
+
+    def __init__(self, function, args, kwargs, early_stop):
+        self.function = function
+        self.early_stop = early_stop
+        self.places = []  # weak references to the place holders, in order
+        self.metas = []  # (shape, dtype) of the value of each
+        self.runs = {}  # backward run -> {number: value}
+        leaves, self.structure = flatten((args, kwargs))
+        self.inputs = [_input(leaf) for leaf in leaves]
+        self.random_state = numpy.random.get_state()
+
+    def pack(self, t):
+        """The first call: a place holder for a value."""
+        place = _Place(self, len(self.places))
+        self.places.append(weakref.ref(place))
+        self.metas.append((t.shape, t.dtype))
+        return place
+
+    @staticmethod
+    def unpack(place):
+        """Backward: the value, out of a second call."""
+        self = place.checkpoint
+        run = current_graph_task_id()
+        values = self.runs.get(run)
+        if values is None or place.number not in values:
+            if run != -1 and run not in self.runs:
+                queue_callback(lambda: self.runs.pop(run, None))
+            values = self.compute()
+            if run != -1:
+                self.runs[run] = values
+        return values.pop(place.number).again()
+
+    def compute(self):
+        """Call the function again; returns {number: value} for all place holders that are alive."""
+        values = {}
+        count = 0
+        total = len(self.places)
+
+        def note(t):
+            nonlocal count
+            number = count
+            count += 1
+            if number < total:
+                if (t.shape, t.dtype) != self.metas[number]:
+                    raise RuntimeError(
+                        f"checkpoint: '{_name(self.function)}' is not the same when it is called again: value {number} "
+                        f"that it saves had shape {self.metas[number][0]} and dtype {self.metas[number][1]}, and has "
+                        f"shape {t.shape} and dtype {t.dtype} now"
+                    )
+                if self.places[number]() is not None:
+                    values[number] = SavedInput(t, hooks=False)  # the function may write its memory afterwards
+            if self.early_stop and count == total:
+                raise _Enough
+            return t
+
+        args, kwargs = unflatten(self.structure, [_again(kept) for kept in self.inputs])
+        state = numpy.random.get_state()
+        before = is_grad_enabled()
+        numpy.random.set_state(self.random_state)
+        set_grad_mode(True)
+        try:
+            with saved_tensors_hooks(note, _same):
+                self.function(*args, **kwargs)
+        except _Enough:
+            pass
+        finally:
+            set_grad_mode(before)
+            numpy.random.set_state(state)
+        if count < total:
+            raise RuntimeError(
+                f"checkpoint: '{_name(self.function)}' is not the same when it is called again: it saved {total} "
+                f"values the first time and {count} now"
+            )
+        return values
+
+
+def _same(t):
+    return t
+
+
+def _name(function):
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def _input(leaf):
+    """What is kept of an argument: Tensors through the hooks around the checkpoint (3), generators as they are now."""
+    if isinstance(leaf, Tensor):
+        return SavedInput(leaf)
+    if isinstance(leaf, numpy.random.Generator):
+        return copy.deepcopy(leaf)
+    return leaf
+
+
+def _again(kept):
+    """The argument for another call."""
+    if isinstance(kept, SavedInput):
+        return kept.again()
+    if isinstance(kept, numpy.random.Generator):
+        return copy.deepcopy(kept)
+    return kept
+
+
+def checkpoint(f, *, early_stop=True):
+    """A function that computes what `f` does and keeps less memory for backward.
+
+    Of the operations in `f` nothing is kept but the graph itself; in backward `f` is called again, on the same
+    arguments, to get what the rules need. A chain of n operations cut into pieces of about sqrt(n) then keeps some
+    2 sqrt(n) arrays instead of n, for one more evaluation of the function.
+
+    Parameters
+    ----------
+    f : callable
+        Takes and returns anything: arrays, Tensors, nested containers. It must do the same when it is called again.
+        NumPy's global random state, and `numpy.random.Generator` arguments, are set back for the second call.
+    early_stop : bool
+        End the second call as soon as everything that is needed is there; False lets it run to its end.
+
+    Returns
+    -------
+    callable
+        Called as `f`. Checkpoints nest. Where nothing is recorded it is `f` itself.
+
+    Raises
+    ------
+    RuntimeError
+        From backward, if `f` saves other values in the second call.
+
+    Notes
+    -----
+    Raw arrays among the arguments are not copied: they must not be overwritten before backward. Tensors may be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> layer = ag.checkpoint(lambda x: np.tanh(np.exp(x)))
+    >>> gradient = ag.grad(lambda x: np.sum(layer(layer(x))))(np.array([0.0, 0.5]))
+    """
+    if not callable(f):
+        raise TypeError(f"checkpoint: expected a function, got {type(f).__name__}")
+
+    @functools.wraps(f, updated=())
+    def checkpointed(*args, **kwargs):
+        if not is_grad_enabled():
+            return f(*args, **kwargs)
+        call = _Checkpoint(f, args, kwargs, early_stop)
+        with saved_tensors_hooks(call.pack, _Checkpoint.unpack):
+            return f(*args, **kwargs)
+
+    return checkpointed

@@ -1,0 +1,27 @@
+# free_threading.hpp as compiled modules see it: what is a lock where there is no GIL, and nothing where there is.
+# May cimport: nothing of arraygrad.
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, uint64_t
+
+cdef extern from "free_threading.hpp" namespace "arraygrad" nogil:
+    const bint FREE_THREADED
+    cdef cppclass Guard:
+        void lock()
+        void unlock()
+    cdef cppclass OwnedLock:
+        void lock()
+        void unlock()
+    bint swap_stamp(uint64_t* stamp, uint64_t found, uint64_t wanted)
+    uint64_t read_stamp(const uint64_t* stamp)
+    void gate_enter(int32_t* gate)
+    bint gate_leave(int32_t* gate)
+    bint gate_close(int32_t* gate)
+    bint gate_closed(const int32_t* gate)
+
+cdef extern from "free_threading.hpp" namespace "arraygrad":
+    cdef cppclass Section:
+        void begin(PyObject* object)
+        void end()
+    bint take(PyObject* object)
+    void can_be_taken(PyObject* object)
+    void make_immortal(PyObject* object)

@@ -1,0 +1,23 @@
+# May cimport: engine.*, op, value.
+from arraygrad.value cimport Backend, TensorBase, Value
+
+
+cdef class HookPair:
+    """One level of a thread's stack of saved-tensor hooks; immutable, levels are linked downwards."""
+    cdef object pack
+    cdef object unpack
+    cdef str message            # not None: hooks are disabled, with this text
+    cdef HookPair below
+
+
+cdef class Packed:
+    """What a saved slot holds where a pack hook was active."""
+    cdef object unpack
+    cdef object data            # what the hook returned; a Value where that was the tensor it was given
+    cdef Backend backend
+
+
+cdef bint packing() noexcept
+cdef object pack_slot(object slot, Backend backend)
+cdef object packed_array(Packed p)
+cdef Value packed_value(Packed p)

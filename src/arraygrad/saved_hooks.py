@@ -1,0 +1,178 @@
+"""What is done to values that nodes save: `saved_tensors_hooks` and the hooks made with it.
+
+May import: engine, tensor, saved, apply. The stack of hooks itself belongs to a thread and is in the compiled core
+(`saved`, Note [Saved-tensor hooks]).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+
+import numpy
+
+from arraygrad.apply import count_hooks
+from arraygrad.saved import disable_hooks, push_hooks, restore_hooks
+from arraygrad.tensor import metadata_of, wrap_raw
+
+__all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "save_on_disk", "saved_tensors_hooks"]
+
+
+class saved_tensors_hooks:
+    """saved_tensors_hooks(pack, unpack): in this block, keep `pack(tensor)` of each value that an operation saves.
+
+    When the value is needed, in backward or through `node.saved`, `unpack` of that gives it back. Hooks belong to a
+    thread; of nested blocks only the innermost counts. They are chosen when a value is saved, so backward may be called
+    outside of the block; operations that a backward pass itself records (`create_graph`) follow the hooks that are
+    active where the pass is called.
+
+    Parameters
+    ----------
+    pack : callable
+        Called once per saved value, with recording off, with a detached Tensor over the program's own memory, which it
+        must not write. Python scalars don't come here. What it returns may be anything.
+    unpack : callable
+        Called with what pack returned each time the value is needed; must return a Tensor, or a raw array, of the same
+        shape, dtype and device. Nothing checks that its values are the same.
+
+    Raises
+    ------
+    RuntimeError
+        On entering, where `disable_saved_tensors_hooks` is active; from the operation, if pack writes its argument.
+    TypeError
+        From backward, if unpack returns no array.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> kept = []
+    >>> def pack(t):
+    ...     kept.append(t.shape)
+    ...     return t.astype("float32")
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> with ag.autograd.graph.saved_tensors_hooks(pack, lambda t: t.astype("float64")):
+    ...     y = ag.exp(x)
+    >>> kept
+    [(2,)]
+    """
+
+    def __init__(self, pack, unpack):
+        for name, hook in (("pack", pack), ("unpack", unpack)):
+            if not callable(hook):
+                raise TypeError(f"saved_tensors_hooks: {name} must be callable, got {type(hook).__name__}")
+        self._pack = pack
+        self._unpack = unpack
+        self._below = []
+
+    def __enter__(self):
+        self._below.append(push_hooks(self._pack, self._unpack))
+        count_hooks(1, 0)
+        return self
+
+    def __exit__(self, *exc):
+        count_hooks(-1, 0)
+        restore_hooks(self._below.pop())
+
+
+class disable_saved_tensors_hooks:
+    """disable_saved_tensors_hooks(message): in this block no saved-tensor hooks can be entered on this thread.
+
+    For code that is wrong under such hooks: RuntimeError(message) is raised where they are entered, or on entering this
+    block while some are active.
+    """
+
+    def __init__(self, error_message):
+        self._message = str(error_message)
+        self._below = []
+
+    def __enter__(self):
+        self._below.append(disable_hooks(self._message))
+        return self
+
+    def __exit__(self, *exc):
+        restore_hooks(self._below.pop())
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """In this block values are saved in host memory, and moved back to their device when they are needed.
+
+    Values that are on the host already are kept as they are. The gradients are the same; device memory is traded for
+    transfers.
+    """
+
+    def __init__(self):
+        super().__init__(_to_host, _from_host)
+
+
+def _to_host(t):
+    meta = metadata_of(t)
+    return t if meta.device_key is None else (meta, t.numpy())
+
+
+def _from_host(kept):
+    if not isinstance(kept, tuple):
+        return kept
+    meta, array = kept
+    return meta.ops.asarray(array, meta.dtype, meta.device)
+
+
+class save_on_disk(saved_tensors_hooks):
+    """save_on_disk(directory=None): in this block values are saved in files, and read when they are needed.
+
+    A file is deleted when the node that saved it dies or lets its values go (backward without retain_graph), and at the
+    latest when the interpreter ends.
+
+    Parameters
+    ----------
+    directory : str or path, optional
+        Where the files are; it must exist. Default: the system's folder for temporary files.
+
+    Raises
+    ------
+    FileNotFoundError
+        If `directory` does not exist.
+    OSError
+        From an operation, if its values can't be written. No file is left behind.
+    """
+
+    def __init__(self, directory=None):
+        directory = os.fspath(tempfile.gettempdir() if directory is None else directory)
+        if not os.path.isdir(directory):
+            raise FileNotFoundError(f"save_on_disk: the directory {directory!r} does not exist")
+        self.directory = directory
+        super().__init__(self._write, _Kept.read)
+
+    def _write(self, t):
+        return _Kept(self.directory, t)
+
+
+class _Kept:
+    """One saved value in a file, which is deleted with this object."""
+
+    def __init__(self, directory, t):
+        meta = metadata_of(t)
+        array = numpy.ascontiguousarray(t.numpy()).reshape(meta.shape)
+        handle, self.path = tempfile.mkstemp(prefix="arraygrad-", suffix=".saved", dir=directory)
+        # Before anything can fail: whatever happens, the file goes.
+        self._remove = weakref.finalize(self, _remove, self.path)
+        self.meta = meta
+        self.dtype = array.dtype
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(array.tobytes())
+        except BaseException:
+            self._remove()
+            raise
+
+    def read(self):
+        """The value, a raw array on its own device."""
+        array = numpy.fromfile(self.path, dtype=self.dtype).reshape(self.meta.shape)
+        return wrap_raw(self.meta.ops.asarray(array, self.meta.dtype, self.meta.device))
+
+
+def _remove(path):
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,268 @@
+"""Backward inside of backward, to any depth (RE), and final callbacks (FC)."""
+
+import sys
+import threading
+
+import pytest
+from engine_fakes import capture, node, run, sink
+
+from arraygrad.engine import engine
+from arraygrad.engine.engine import queue_callback
+from arraygrad.engine.pool import Pool
+
+LIMIT = 60
+
+
+def nested(levels, seen, bottom=None):
+    """A node that runs a graph with such a node in it, `levels` deep; `seen` lists (level, thread) on the way up."""
+
+    def enter(g, level=levels):
+        if level > 1:
+            run([node(f"level{level - 1}", [], fn=lambda h: enter(h, level - 1))], [g])
+        elif bottom is not None:
+            bottom()
+        seen.append((level, threading.current_thread()))
+        return ()
+
+    return node(f"level{levels}", [], fn=enter)
+
+
+def test_RE1_a_nested_call_has_ended_before_the_node_goes_on():
+    log = []
+
+    def fn(g):
+        run([node("inner", [sink("inner sink", log=log)], log=log)], [g])
+        log.append("after")
+        return (g,)
+
+    run([node("outer", [sink("outer sink", log=log)], fn=fn)], [1.0])
+    assert log == ["inner", "inner sink", "after", "outer sink"]
+
+
+def test_RE1_inner_nodes_come_before_outer_ones_that_are_ready():
+    log = []
+    waiting = node("waiting", [], fn=lambda g: log.append("outer waits") or ())
+    waiting._set_sequence_nr(0)
+
+    def fn(g):
+        run([node("inner", [sink(log=log)], log=log)], [g])
+        return ()
+
+    run([node("top", [node("reenters", [], fn=fn), waiting], fn=lambda g: (g, g))], [1.0])
+    assert log == ["inner", "sink", "outer waits"]
+
+
+def test_RE2_up_to_sixty_levels_run_on_the_callers_thread():
+    seen = []
+    run([nested(60, seen)], [1.0])
+    assert {thread for _, thread in seen} == {threading.current_thread()}
+
+
+def test_RE2_deeper_levels_run_on_another_thread_while_the_caller_sleeps():
+    seen = []
+    run([nested(61, seen)], [1.0])
+    assert len({thread for _, thread in seen}) == 2
+    assert [level for level, _ in seen] == list(range(1, 62))
+
+
+def test_RE2_the_other_thread_takes_over_the_callers_queue():
+    # A task of the outer run that is ready in the queue comes after the nested run, wherever that is driven.
+    log = []
+    waiting = node("waiting", [], fn=lambda g: log.append("outer waits") or ())
+    waiting._set_sequence_nr(0)
+
+    def fn(g):
+        run([nested(80, [], bottom=lambda: log.append("bottom"))], [g])
+        return ()
+
+    run([node("top", [node("reenters", [], fn=fn), waiting], fn=lambda g: (g, g))], [1.0])
+    assert log == ["bottom", "outer waits"]
+
+
+def test_RE3_two_thousand_levels():
+    seen = []
+    limit = sys.getrecursionlimit()
+    run([nested(2000, seen)], [1.0])
+    assert len(seen) == 2000
+    assert sys.getrecursionlimit() == limit
+
+
+def test_RE4_threads_are_used_again():
+    run([nested(400, [])], [1.0])
+    first = []
+    run([nested(130, first)], [1.0])
+    second = []
+    run([nested(130, second)], [1.0])
+    assert {t for _, t in first} == {t for _, t in second}
+
+
+def test_RE4_an_idle_thread_ends_by_itself():
+    pool = Pool("test_pool", idle_seconds=0.01)
+    pool.submit(lambda: None).wait()
+    for thread in pool.threads():
+        thread.join(LIMIT)
+    assert pool.threads() == []
+
+
+def test_RE4_only_so_many_threads_stay_idle():
+    pool = Pool("test_pool", idle_seconds=60, keep=2)
+    gate = threading.Barrier(6)
+    jobs = [pool.submit(lambda: gate.wait(LIMIT)) for _ in range(5)]
+    before = pool.threads()
+    gate.wait(LIMIT)
+    for job in jobs:
+        job.wait()
+    pool.submit(lambda: None).wait()
+    ended = [thread for thread in before if thread not in pool.threads()]
+    for thread in ended:
+        thread.join(LIMIT)
+    assert len(before) == 5
+    assert len(pool.threads()) <= 3
+
+
+def test_RE4_what_a_pool_is_given_runs_in_the_callers_context():
+    import contextvars
+
+    mark = contextvars.ContextVar("mark", default="unset")
+    mark.set("set")
+    found = []
+    Pool("test_pool", idle_seconds=0.01).submit(lambda: found.append(mark.get())).wait()
+    assert found == ["set"]
+
+
+def test_RE4_an_error_of_the_work_reaches_whoever_waits_for_it():
+    def work():
+        raise KeyError("work")
+
+    job = Pool("test_pool", idle_seconds=0.01).submit(work)
+    with pytest.raises(KeyError, match="work"):
+        job.wait()
+
+
+@pytest.mark.parametrize("levels", [2, 61, 130])
+def test_RE5_an_inner_error_can_be_caught_where_the_inner_call_was_made(levels):
+    caught = []
+    got = []
+
+    def fail():
+        raise ValueError("at the bottom")
+
+    def fn(g):
+        try:
+            run([nested(levels, [], bottom=fail)], [g])
+        except ValueError as error:
+            caught.append(str(error))
+        return (g,)
+
+    run([node("outer", [sink(store=got)], fn=fn)], [2.0])
+    assert caught == ["at the bottom"]
+    assert got == [2.0]
+
+
+def test_RE5_an_error_rises_through_threads():
+    def fail():
+        raise ValueError("at the bottom")
+
+    with pytest.raises(ValueError, match="at the bottom"):
+        run([nested(200, [], bottom=fail)], [1.0])
+    assert engine.queued_tasks() == 0
+
+
+def test_RE7_thread_state_is_as_before_after_deep_nesting():
+    ids = []
+
+    def fn(g):
+        before = engine.current_graph_task_id(), engine.current_node()
+        run([nested(130, [])], [g])
+        ids.append(before == (engine.current_graph_task_id(), engine.current_node()))
+        return ()
+
+    run([node("outer", [], fn=fn)], [1.0])
+    assert ids == [True]
+    assert engine.current_graph_task_id() == -1
+    assert engine.current_node() is None
+
+
+def test_RE7_captures_of_a_run_driven_elsewhere_come_back():
+    found = []
+
+    def bottom():
+        leaf = sink()
+        found.extend(capture([node("mid", [leaf], fn=lambda g: (g * 3.0,))], [2.0], [leaf]))
+
+    run([nested(90, [], bottom=bottom)], [1.0])
+    assert found == [6.0]
+
+
+def test_RE8_a_run_leaves_a_stack_that_is_short_of_python_frames():
+    # Few levels, but each with many Python frames: half of the recursion limit is reached long before 60 levels.
+    threads = set()
+
+    def dig(frames, then):
+        return then() if frames == 0 else dig(frames - 1, then)
+
+    def enter(g, level):
+        threads.add(threading.current_thread())
+        if level:
+            dig(
+                sys.getrecursionlimit() // 30,
+                lambda: run([node("deep", [], fn=lambda h: enter(h, level - 1))], [g]),
+            )
+        return ()
+
+    run([node("top", [], fn=lambda g: enter(g, 40))], [1.0])
+    assert len(threads) > 1
+
+
+def test_FC1_a_callback_needs_a_running_backward():
+    with pytest.raises(RuntimeError, match="Final callbacks can only be installed during backward pass"):
+        queue_callback(lambda: None)
+
+
+def test_FC2_callbacks_run_in_order_before_the_call_returns_and_may_add_more():
+    log = []
+
+    def first():
+        log.append("first")
+        queue_callback(lambda: log.append("added"))
+
+    def fn(g):
+        queue_callback(first)
+        queue_callback(lambda: log.append("second"))
+        return (g,)
+
+    run([node("n", [sink(log=log)], fn=fn)], [1.0])
+    assert log == ["sink", "first", "second", "added"]
+
+
+def test_FC2_callbacks_belong_to_the_run_they_were_queued_in():
+    log = []
+
+    def inner(g):
+        queue_callback(lambda: log.append("inner callback"))
+        return ()
+
+    def outer(g):
+        queue_callback(lambda: log.append("outer callback"))
+        run([node("inner", [], fn=inner)], [g])
+        log.append("inner run over")
+        return ()
+
+    run([node("outer", [], fn=outer)], [1.0])
+    assert log == ["inner callback", "inner run over", "outer callback"]
+
+
+def test_FC3_an_error_in_a_callback_stops_the_later_ones_and_fails_the_call():
+    log = []
+
+    def fail():
+        raise KeyError("callback")
+
+    def fn(g):
+        queue_callback(fail)
+        queue_callback(lambda: log.append("later"))
+        return ()
+
+    with pytest.raises(KeyError, match="callback"):
+        run([node("n", [], fn=fn)], [1.0])
+    assert log == []

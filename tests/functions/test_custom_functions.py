@@ -1,0 +1,968 @@
+"""Custom Functions: what apply does with arguments and results, what ctx keeps, how backward is called (FN, ND8)."""
+
+import collections
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from tensor_helpers import leaf, same
+
+import arraygrad as ag
+from arraygrad.autograd import Function, grad, graph, once_differentiable
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x**2
+
+
+class Scale(Function):
+    """The second style, with a default."""
+
+    @staticmethod
+    def forward(x, factor=2.0):
+        return x * factor
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.inputs = inputs
+        ctx.factor = inputs[1]
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.factor, None
+
+
+class Product(Function):
+    """Writes down which gradients it was asked for."""
+
+    asked = ()
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        ctx.in_forward = ctx.needs_input_grad
+        return a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        Product.asked = ctx.needs_input_grad
+        return (g * b if ctx.needs_input_grad[0] else None), (g * a if ctx.needs_input_grad[1] else None)
+
+
+def two_outputs(name="Two", **methods):
+    """A Function of one tensor with the results 2x and 3x; methods replace its own."""
+
+    def forward(ctx, x):
+        return x * 2.0, x * 3.0
+
+    def backward(ctx, a, b):
+        return a * 2.0 + b * 3.0
+
+    methods = {"forward": forward, "backward": backward, **methods}
+    return type(Function)(name, (Function,), {key: staticmethod(value) for key, value in methods.items()})
+
+
+# FN1
+
+
+def test_FN1_forward_runs_with_grad_mode_off():
+    class Look(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            Look.mode = ag.is_grad_enabled()
+            return x * 2
+
+    Look.apply(leaf([1.0]))
+    assert Look.mode is False
+    assert ag.is_grad_enabled()
+
+
+def test_FN1_grad_mode_is_restored_after_an_error_in_forward():
+    class Fails(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        Fails.apply(leaf([1.0]))
+    assert ag.is_grad_enabled()
+
+
+def test_FN1_the_result_requires_grad_if_an_argument_does():
+    assert Product.apply(leaf([1.0]), ag.tensor([2.0])).requires_grad
+    assert not Product.apply(ag.tensor([1.0]), ag.tensor([2.0])).requires_grad
+
+
+def test_FN1_under_no_grad_nothing_is_recorded():
+    with ag.no_grad():
+        y = Cube.apply(leaf([1.0]))
+    assert not y.requires_grad
+    assert y.grad_fn is None
+
+
+def test_FN1_needs_input_grad_in_forward_says_which_arguments_require_grad():
+    assert Product.apply(leaf([1.0]), ag.tensor([2.0])).grad_fn.in_forward == (True, False)
+
+
+def test_FN1_gradients_of_any_order():
+    assert ag.grad(Cube.apply)(2.0) == 12.0
+    assert ag.grad(ag.grad(Cube.apply))(2.0) == 12.0
+    assert ag.grad(ag.grad(ag.grad(Cube.apply)))(2.0) == 6.0
+
+
+def test_FN1_gradcheck_and_gradgradcheck():
+    x = np.array([0.5, -1.5])
+    ag.gradcheck(Cube.apply, (x,))
+    ag.gradgradcheck(Cube.apply, (x,))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_FN1_the_dtype_stays(dtype):
+    x = leaf(np.asarray([1.0, 2.0], dtype=dtype))
+    y = Cube.apply(x)
+    (g,) = grad(y, x, ag.asarray(np.ones(2, dtype=dtype)))
+    assert y.dtype == g.dtype == dtype
+
+
+def test_FN1_works_on_array_api_strict():
+    xp = pytest.importorskip("array_api_strict")
+    x = ag.asarray(xp.asarray([1.0, 2.0]), requires_grad=True)
+    y = Cube.apply(x)
+    y.backward(xp.asarray([1.0, 1.0]))
+    assert isinstance(x.grad.array, type(x.array))
+    same(x.grad, [3.0, 12.0])
+
+
+def test_FN1_a_raw_result_of_forward_becomes_a_tensor():
+    class Raw(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return np.asarray(x.array**3)
+
+    x = leaf([2.0])
+    y = Raw.apply(x)
+    assert isinstance(y, ag.Tensor)
+    y.backward()
+    same(x.grad, [12.0])
+
+
+# FN2
+
+
+def test_FN2_setup_context_sees_arguments_with_defaults_and_the_result():
+    y = Scale.apply(leaf([1.0]))
+    assert len(y.grad_fn.inputs) == 2
+    assert y.grad_fn.inputs[1] == 2.0
+    y.backward()
+
+
+@pytest.mark.parametrize("call", [lambda x: Scale.apply(x, 5.0), lambda x: Scale.apply(x=x, factor=5.0)])
+def test_FN2_arguments_by_keyword_take_their_places(call):
+    x = leaf([1.0])
+    call(x).backward()
+    same(x.grad, [5.0])
+
+
+def test_FN2_keywords_work_in_the_first_style_too():
+    class Times(Function):
+        @staticmethod
+        def forward(ctx, x, k=2.0):
+            ctx.k = k
+            return x * k
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.k, None
+
+    x = leaf([1.0])
+    Times.apply(x, k=4.0).backward()
+    Times.apply(x).backward()
+    same(x.grad, [6.0])
+
+
+def test_FN2_keyword_only_arguments_are_passed():
+    class Power(Function):
+        @staticmethod
+        def forward(ctx, x, *, n):
+            ctx.save_for_backward(x)
+            ctx.n = n
+            return x**n
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.n * ctx.saved_tensors[0] ** (ctx.n - 1)
+
+    x = leaf([3.0])
+    Power.apply(x, n=2).backward()
+    same(x.grad, [6.0])
+    with pytest.raises(TypeError, match="keyword-only argument 'n' requires grad"):
+        Power.apply(ag.tensor([1.0]), n=x)
+
+
+def test_FN2_wrong_arguments_name_the_function():
+    with pytest.raises(TypeError, match=r"Scale\.apply: got an unexpected keyword argument 'z'"):
+        Scale.apply(leaf([1.0]), z=1)
+
+
+def test_FN2_setup_context_runs_with_grad_mode_off():
+    class Look(Scale):
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            Look.mode = ag.is_grad_enabled()
+
+    Look.apply(leaf([1.0]))
+    assert Look.mode is False
+
+
+# FN3
+
+
+def test_FN3_other_arguments_and_results_pass_through():
+    marker = object()
+
+    class Mixed(Function):
+        @staticmethod
+        def forward(ctx, x, text, y, nothing):
+            assert text == "text"
+            assert nothing is None
+            return marker, x * y, None, [1, 2], "bar"
+
+        @staticmethod
+        def backward(ctx, *grads):
+            Mixed.grads = grads
+            return grads[1], None, grads[1] * 2, None
+
+    x, y = leaf([1.0]), leaf([2.0])
+    out = Mixed.apply(x, "text", y, None)
+    assert out[0] is marker
+    assert out[2:] == (None, [1, 2], "bar")
+    out[1].backward()
+    assert [type(g) for g in Mixed.grads] == [type(None), ag.Tensor, type(None), type(None), type(None)]
+    same(x.grad, [1.0])
+    same(y.grad, [2.0])
+
+
+def test_FN3_a_gradient_for_what_is_no_tensor_is_refused():
+    class Wrong(Scale):
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    with pytest.raises(RuntimeError, match="gradient different than None at position 2"):
+        Wrong.apply(leaf([1.0])).backward()
+
+
+def test_FN3_a_named_tuple_stays_one():
+    Pair = collections.namedtuple("Pair", "a b")
+    Named = two_outputs(forward=lambda ctx, x: Pair(x * 2.0, x * 3.0))
+    out = Named.apply(leaf([1.0]))
+    assert type(out) is Pair
+    assert out.b.requires_grad
+
+
+def test_FN3_a_tensor_hidden_in_a_list_is_refused_where_its_gradient_would_be_lost():
+    class Listed(Function):
+        @staticmethod
+        def forward(ctx, items):
+            return items[0] * 2
+
+    with pytest.raises(TypeError, match="argument 0 is a list that holds a Tensor that requires grad"):
+        Listed.apply([leaf([1.0])])
+    same(Listed.apply([ag.tensor([1.0])]), [2.0])
+
+
+def test_FN3_a_list_of_tensors_as_result_is_refused_where_gradients_would_be_lost():
+    Listed = two_outputs("Listed", forward=lambda ctx, x: [x * 2.0])
+    with pytest.raises(TypeError, match=r"Listed\.forward returned a list that holds Tensors"):
+        Listed.apply(leaf([1.0]))
+
+
+# FN4
+
+
+def test_FN4_outputs_without_a_gradient_get_zeros():
+    seen = {}
+
+    def backward(ctx, a, b):
+        seen["b"] = b
+        return a
+
+    a, _ = two_outputs(backward=backward).apply(leaf(np.ones(2, np.float32)))
+    a.sum().backward()
+    same(seen["b"], [0.0, 0.0], np.float32)
+
+
+def test_FN4_or_none_where_grads_are_not_materialized():
+    seen = {}
+
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2.0, x * 3.0
+
+    def backward(ctx, a, b):
+        seen["b"] = b
+        return a
+
+    a, _ = two_outputs(forward=forward, backward=backward).apply(leaf([1.0]))
+    a.backward()
+    assert seen["b"] is None
+
+
+# FN5
+
+
+def test_FN5_an_input_returned_as_it_is_becomes_a_new_tensor():
+    Same = two_outputs("Same", forward=lambda ctx, x: x, backward=lambda ctx, g: g * 5.0)
+    x = leaf([1.0])
+    b = x * 1
+    before = b.grad_fn
+    y = Same.apply(b)
+    assert y is not b
+    assert b.grad_fn is before
+    assert y.grad_fn.name() == "SameBackward"
+    assert np.shares_memory(y.array, b.array)
+    y.backward()
+    same(x.grad, [5.0])
+
+
+def test_FN5_without_recording_it_is_an_alias_without_history():
+    Same = two_outputs("Same", forward=lambda ctx, x: x)
+    x = leaf([1.0])
+    with ag.no_grad():
+        y = Same.apply(x)
+    assert y is not x
+    assert not y.requires_grad
+    assert x.requires_grad
+
+
+def test_FN5_a_tensor_returned_twice_stands_at_its_last_slot():
+    seen = []
+
+    def forward(ctx, x):
+        y = x * 2.0
+        return y, y
+
+    def backward(ctx, a, b):
+        seen.append((a.item(), b.item()))
+        return a * 10.0 + b
+
+    a, b = two_outputs(forward=forward, backward=backward).apply(leaf([1.0]))
+    assert a is b
+    assert a.output_nr == 1
+    (a + b).backward()
+    assert seen == [(0.0, 2.0)]
+
+
+def test_FN5_a_foreign_tensor_with_a_history_of_its_own_is_returned_as_an_alias():
+    other = leaf([7.0])
+    Foreign = two_outputs("Foreign", forward=lambda ctx, x: other, backward=lambda ctx, g: g)
+    y = Foreign.apply(leaf([1.0]))
+    assert y is not other
+    assert other.is_leaf
+    same(y, [7.0])
+
+
+# FN6
+
+
+class Doubled(Function):
+    """Writes its input in place."""
+
+    @staticmethod
+    def forward(ctx, x):
+        x *= 2.0
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2.0
+
+
+def test_FN6_a_dirty_input_is_the_output_and_gets_the_new_history():
+    x = leaf([1.0, 2.0])
+    b = x * 3.0
+    y = Doubled.apply(b)
+    assert y is b
+    assert b.grad_fn.name() == "DoubledBackward"
+    b.sum().backward()
+    same(x.grad, [6.0, 6.0])
+
+
+def test_FN6_a_dirty_input_is_counted_as_written_once_more():
+    b = leaf([1.0]) * 1
+    Doubled.apply(b)
+    assert b.version == 2  # the write and the mark
+
+
+def test_FN6_other_nodes_keep_what_they_saved():
+    x = leaf([1.0])
+    b = ag.exp(x)
+    Doubled.apply(b)
+    b.backward()
+    same(x.grad, [2.0 * np.exp(1.0)])
+
+
+def test_FN6_a_write_to_the_raw_array_is_seen_by_nodes_that_saved_it():
+    class Raw(Doubled):
+        @staticmethod
+        def forward(ctx, x):
+            x.array[...] *= 2.0
+            ctx.mark_dirty(x)
+            return x
+
+    b = ag.exp(leaf([1.0]))
+    Raw.apply(b)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        b.backward()
+
+
+def test_FN6_a_dirty_view_rewrites_its_base():
+    x = leaf([1.0, 2.0])
+    b = x * 1
+    Doubled.apply(b[:1])
+    same(b, [2.0, 2.0])
+    b.sum().backward()
+    same(x.grad, [2.0, 1.0])
+
+
+def test_FN6_a_dirty_tensor_that_did_not_require_grad_moves_into_the_graph():
+    class AddTo(Function):
+        @staticmethod
+        def forward(ctx, total, x):
+            total += x
+            ctx.mark_dirty(total)
+            return total
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    total, x = ag.tensor([1.0]), leaf([2.0])
+    assert AddTo.apply(total, x) is total
+    assert total.requires_grad
+    total.backward()
+    same(x.grad, [1.0])
+
+
+def test_FN6_dirty_means_returned():
+    class Kept(Doubled):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x * 1
+
+    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned"):
+        Kept.apply(leaf([1.0]) * 1)
+
+
+def test_FN6_a_leaf_that_requires_grad_is_refused():
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used in an in-place operation"):
+        Doubled.apply(leaf([1.0]))
+
+
+def test_FN6_a_view_of_a_leaf_is_refused():
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        Doubled.apply(leaf([1.0, 2.0])[:1])
+
+
+def test_FN6_marking_what_is_no_input_warns():
+    class Odd(Doubled):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 1
+            ctx.mark_dirty(y)
+            return y
+
+    with pytest.warns(UserWarning, match=r"mark_dirty\(\) received a tensor that was not an input"):
+        Odd.apply(leaf([1.0]))
+
+
+def test_FN6_a_dirty_view_allows_one_output_only():
+    class Both(Doubled):
+        @staticmethod
+        def forward(ctx, x):
+            x *= 2.0
+            ctx.mark_dirty(x)
+            return x, x * 2
+
+    with pytest.raises(RuntimeError, match="modifies inplace an input that is a view of another Tensor"):
+        Both.apply((leaf([1.0, 2.0]) * 1)[:1])
+
+
+# FN7, FN9
+
+
+def test_FN7_marked_outputs_do_not_require_grad_and_backward_gets_zeros():
+    seen = {}
+
+    def forward(ctx, x):
+        mask = x > 1.0
+        position = x * 10.0
+        ctx.mark_non_differentiable(mask, position)
+        return x * 2.0, mask, position
+
+    def backward(ctx, g, mask, position):
+        seen.update(mask=mask, position=position)
+        return g * 2.0
+
+    y, mask, position = two_outputs(forward=forward, backward=backward).apply(leaf([1.0, 2.0]))
+    assert not mask.requires_grad
+    assert not position.requires_grad
+    y.sum().backward()
+    same(seen["mask"], [False, False], np.bool_)
+    same(seen["position"], [0.0, 0.0], np.float64)
+
+
+def test_FN9_integer_outputs_never_require_grad():
+    Integers = two_outputs("Integers", forward=lambda ctx, x: (x * 2.0, ag.argmax(x)))
+    y, index = Integers.apply(leaf([1.0, 3.0]))
+    assert y.requires_grad
+    assert not index.requires_grad
+    assert index.grad_fn is None
+
+
+# FN8
+
+
+def test_FN8_only_tensors_and_none_are_saved():
+    class Wrong(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(3)
+            return x * 1
+
+    with pytest.raises(TypeError, match="save_for_backward can only save variables, but argument 0 is of type int"):
+        Wrong.apply(leaf([1.0]))
+
+
+def test_FN8_none_reads_back_none():
+    class Optional(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(None, x)
+            return x * 1
+
+    assert Optional.apply(leaf([1.0])).grad_fn.saved_tensors[0] is None
+
+
+def test_FN8_the_last_call_counts():
+    class Twice(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, x)
+            ctx.save_for_backward(x)
+            return x * 1
+
+    assert len(Twice.apply(leaf([1.0])).grad_fn.saved_tensors) == 1
+
+
+def test_FN8_an_input_is_the_same_object():
+    x = leaf([1.0])
+    assert Cube.apply(x).grad_fn.saved_tensors[0] is x
+
+
+def test_FN8_an_output_is_saved_without_a_cycle_and_has_its_history():
+    class Exp(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = ag.exp(x)
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    y = Exp.apply(leaf([1.0]))
+    node = weakref.ref(y.grad_fn)
+    assert y.grad_fn.saved_tensors[0].grad_fn is y.grad_fn
+    gc.disable()
+    try:
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+    assert ag.grad(ag.grad(Exp.apply))(0.0) == 1.0
+
+
+def test_FN8_saved_tensors_are_freed_after_backward():
+    y = Cube.apply(leaf([1.0]))
+    node = y.grad_fn
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        node.saved_tensors  # noqa: B018
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
+
+
+def test_FN8_retain_graph_keeps_them():
+    x = leaf([2.0])
+    y = Cube.apply(x)
+    y.backward(retain_graph=True)
+    y.backward()
+    same(x.grad, [24.0])
+
+
+def test_FN8_a_function_that_saves_nothing_runs_again():
+    x = leaf([1.0])
+    y = Scale.apply(x)
+    y.backward()
+    y.backward()
+    same(x.grad, [4.0])
+
+
+def test_FN8_saved_tensors_of_a_kept_ctx_outlive_the_graph():
+    y = Cube.apply(leaf([2.0]))
+    ctx = y.grad_fn
+    del y
+    same(ctx.saved_tensors[0], [2.0])
+
+
+def test_FN8_an_input_overwritten_later_is_kept_as_it_was():
+    x = leaf([2.0])
+    b = x * 1
+    y = Cube.apply(b)
+    b += 100.0
+    y.backward()
+    same(x.grad, [12.0])
+
+
+def test_FN8_or_refused(refuse_overwriting):
+    b = leaf([2.0]) * 1
+    y = Cube.apply(b)
+    b += 100.0
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*is at version 1; expected version 0"):
+        y.backward()
+
+
+def test_FN8_writing_a_saved_tensor_in_backward_leaves_the_saved_value():
+    class Careless(Cube):
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            x = x.detach()
+            x *= 0.0
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+    x = leaf([2.0])
+    Careless.apply(x * 1).backward()
+    same(x.grad, [12.0])
+
+
+# FN10
+
+
+class Sine(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x.array
+        return np.asarray(np.sin(x.array))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        Sine.mode = ag.is_grad_enabled()
+        return g.array * np.cos(ctx.x)
+
+
+def test_FN10_backward_runs_without_grad_mode():
+    x = leaf([0.0])
+    grad(Sine.apply(x).sum(), x, create_graph=True)
+    assert Sine.mode is False
+
+
+def test_FN10_differentiating_twice_raises():
+    x = leaf([0.0])
+    y = Sine.apply(x)
+    (g,) = grad(y, x, leaf([1.0]), create_graph=True)
+    same(g, [1.0])
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_diff"):
+        g.backward()
+
+
+def test_FN10_a_gradient_that_does_not_require_grad_gives_one_that_does_not():
+    x = leaf([0.0])
+    (g,) = grad(Sine.apply(x), x, create_graph=True)
+    assert not g.requires_grad
+
+
+# FN12
+
+
+def test_FN12_the_node_is_an_instance_of_name_backward_and_is_the_ctx():
+    seen = {}
+
+    class Seen(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            seen["forward"] = ctx
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen["backward"] = ctx
+            return g
+
+    y = Seen.apply(leaf([1.0]))
+    node = y.grad_fn
+    assert type(node).__name__ == node.name() == "SeenBackward"
+    assert isinstance(node, graph.Node)
+    y.backward()
+    assert seen["forward"] is node
+    assert seen["backward"] is node
+
+
+def test_FN12_ctx_takes_any_attribute():
+    class Attributes(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.device, ctx.saved, ctx.anything = "a", "b", "c"
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            assert (ctx.device, ctx.saved, ctx.anything) == ("a", "b", "c")
+            return g
+
+    x = leaf([1.0])
+    Attributes.apply(x).backward()
+    same(x.grad, [1.0])
+
+
+def test_FN12_attributes_live_as_long_as_the_node():
+    class Thing:
+        pass
+
+    class Holds(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.thing = Thing()
+            return x * 1
+
+    y = Holds.apply(leaf([1.0]))
+    thing = weakref.ref(y.grad_fn.thing)
+    gc.disable()
+    try:
+        assert thing() is not None
+        del y
+        assert thing() is None
+    finally:
+        gc.enable()
+
+
+def test_FN12_a_cycle_through_ctx_is_collected():
+    class Cycle(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            ctx.result = y
+            ctx.self = ctx
+            return y
+
+    y = Cycle.apply(leaf([1.0]))
+    node = weakref.ref(y.grad_fn)
+    del y
+    gc.collect()
+    assert node() is None
+
+
+# FN14
+
+
+def test_FN14_boxed_grads_call_hands_backward_a_list():
+    class Boxed(Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2.0, x * 3.0
+
+        @staticmethod
+        def backward(ctx, grads):
+            a, b = grads
+            grads.clear()
+            return a * 2.0 + b * 3.0
+
+    x = leaf([1.0])
+    a, b = Boxed.apply(x)
+    (a + b).backward()
+    same(x.grad, [5.0])
+
+
+# ND8
+
+
+def test_ND8_needs_input_grad_follows_the_running_pass():
+    a, b = leaf([2.0]), leaf([3.0])
+    y = Product.apply(a, b)
+    grad(y, a, retain_graph=True)
+    assert Product.asked == (True, False)
+    grad(y, [b], retain_graph=True)
+    assert Product.asked == (False, True)
+    y.backward(inputs=[b], retain_graph=True)
+    assert Product.asked == (False, True)
+    y.backward()
+    assert Product.asked == (True, True)
+
+
+def test_ND8_it_holds_through_the_graph_below():
+    a, b = leaf([2.0]), leaf([3.0])
+    y = Product.apply(ag.exp(a), ag.exp(b))
+    grad(y, a)
+    assert Product.asked == (True, False)
+
+
+# More of the machinery
+
+
+def test_VO1_wrong_counts_of_gradients_are_named_and_extra_none_dropped():
+    class Few(Product):
+        @staticmethod
+        def backward(ctx, g):
+            return (g,)
+
+    class Extra(Cube):
+        @staticmethod
+        def backward(ctx, g):
+            return g, None, None
+
+    with pytest.raises(
+        RuntimeError, match=r"function FewBackward returned an incorrect number of gradients \(expected 2, got 1\)"
+    ):
+        Few.apply(leaf([1.0]), leaf([1.0])).backward()
+    x = leaf([1.0])
+    Extra.apply(x).backward()
+    same(x.grad, [1.0])
+
+
+def test_VO7_something_else_than_a_gradient_is_refused():
+    class Number(Cube):
+        @staticmethod
+        def backward(ctx, g):
+            return 5
+
+    with pytest.raises(TypeError, match=r"expected Variable or None \(got int\)"):
+        Number.apply(leaf([1.0])).backward()
+
+
+def test_VO7_a_gradient_for_a_tensor_that_does_not_require_grad_is_ignored():
+    x = leaf([3.0])
+
+    class All(Product):
+        @staticmethod
+        def backward(ctx, g):
+            return g, g * 100.0
+
+    All.apply(x, ag.tensor([1.0])).backward()
+    same(x.grad, [1.0])
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_VO3_gradients_of_functions_are_summed_to_the_input(create_graph):
+    class Broadcast(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + ag.zeros((3, 2))
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = leaf([1.0, 2.0])
+    (g,) = grad(Broadcast.apply(x).sum(), x, create_graph=create_graph)
+    same(g, [3.0, 3.0])
+
+
+def test_DG1_deep_chains_of_functions_run_and_are_freed_without_recursion():
+    class Same(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1.0
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = leaf(1.0)
+    y = x
+    for _ in range(150_000):
+        y = Same.apply(y)
+    y.backward()
+    assert x.grad.item() == 1.0
+    del y
+
+
+def test_DG1_deep_chains_that_mix_functions_and_operations_are_freed():
+    x = leaf(1.0)
+    y = x
+    for _ in range(60_000):
+        y = Scale.apply(y) * 0.5
+    del y
+    gc.collect()
+
+
+def test_AG10_functions_run_in_two_threads_at_once():
+    x = leaf(np.ones(4))
+    start = threading.Barrier(2)
+    errors = []
+
+    def work():
+        try:
+            start.wait()
+            for _ in range(50):
+                Cube.apply(x).sum().backward()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    same(x.grad, np.full(4, 300.0))
+
+
+def test_ND2_a_function_node_can_be_called_by_hand():
+    x = leaf([2.0])
+    y = Cube.apply(x)
+    same(y.grad_fn(ag.tensor([1.0])), [12.0])
+    with pytest.raises(TypeError, match="CubeBackward expected 1 arguments, got 2 instead"):
+        y.grad_fn(1, 2)
+
+
+def test_GM2_the_mode_in_backward_is_create_graph():
+    modes = []
+
+    class Look(Cube):
+        @staticmethod
+        def backward(ctx, g):
+            modes.append(ag.is_grad_enabled())
+            return g
+
+    x = leaf([1.0])
+    y = Look.apply(x)
+    grad(y, x)
+    grad(y, x, create_graph=True)
+    with ag.no_grad():
+        grad(y, x)
+    assert modes == [False, True, False]
+
+
+def test_summary_and_draw_show_functions():
+    y = Cube.apply(leaf([1.0, 2.0]))
+    assert "CubeBackward" in graph.summary(y)
+    assert "CubeBackward" in graph.draw(y).source
