@@ -7,7 +7,7 @@ import warnings
 
 from arraygrad.apply cimport refresh
 from arraygrad.engine.node cimport NodeHooks, thread_state
-from arraygrad.value cimport TensorBase
+from arraygrad.value cimport Backend, TensorBase
 
 
 cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
@@ -62,8 +62,13 @@ cdef object to_numpy(object raw):
     import numpy
     if isinstance(raw, numpy.ndarray):
         return raw
-    if hasattr(raw, "get") and type(raw).__module__.partition(".")[0] == "cupy":
+    library = type(raw).__module__.partition(".")[0]
+    if library == "cupy":
         return raw.get()
+    if library == "torch":
+        raw = raw.detach().cpu().resolve_conj().resolve_neg()
+        # NumPy has no bfloat16; float32 holds each of its values.
+        return raw.float().numpy() if str(raw.dtype) == "torch.bfloat16" else raw.numpy()
     try:
         return numpy.asarray(raw)
     except (RuntimeError, TypeError, BufferError):
@@ -136,10 +141,12 @@ cdef str representation(TensorBase t):
     cdef list parts
     if t.extra is not None:
         refresh(t)
-    try:
-        text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
-    except Exception:
-        text = str(t.value.raw)
+    text = (<Backend>t.value.meta.ops).text(t.value.raw)
+    if text is None:
+        try:
+            text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
+        except Exception:
+            text = str(t.value.raw)
     parts = [text]
     if t.value.meta.device_key is not None:
         parts.append(f"device={t.value.meta.device}")

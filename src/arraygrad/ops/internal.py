@@ -1,10 +1,10 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: ops.kinds, ops._scatter, ops._cofactor, ops._convolution. Their names begin with "_"; rules call them as
-`xp._name(...)`.
+May import: ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer. Their names begin with "_"; rules
+call them as `xp._name(...)`.
 """
 
-from arraygrad.ops import _cofactor, _convolution, _scatter
+from arraygrad.ops import _cofactor, _convolution, _scatter, _transfer
 from arraygrad.ops.kinds import bilinear, general, linear, unary
 
 linear(
@@ -89,6 +89,14 @@ linear(
     x=lambda xp, g, x_device: xp._to_device(g, x_device),
     may_view=True,
     doc="x on `device`, x itself if it is there. The gradient moves back.",
+)
+linear(
+    "_to_backend",
+    "x, library, device, source, source_device, /",
+    forward=lambda xp, x, library, device, source, source_device: _transfer.convert(x, library, device),
+    x=lambda xp, g, library, device, source, source_device: xp._to_backend(g, source, source_device, library, device),
+    doc="x as an array of `library` on `device` (None: where it is, or where that library puts it). The gradient goes "
+    "back to `source`, on `source_device`.",
 )
 general(
     "_cofactor",

@@ -83,6 +83,12 @@ class _Squared:
         return [2.0 * g * (xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x)]
 
 
+def _within_library(xp, x):
+    """A transfer to the library that x is of already."""
+    name = x.__array_namespace__().__name__.removeprefix("arraygrad.")
+    return xp._to_backend(x, name, None, name, None)
+
+
 SAMPLES = {
     "_implicit": [
         case("real", lambda xp, x: xp._implicit([x], _Squared(x)), real(3)),
@@ -153,6 +159,7 @@ SAMPLES = {
         case("one element", lambda xp, x, y: xp._convolve(x, y), real(1), real(3, seed=1)),
         case("complex", lambda xp, x, y: xp._convolve(x, y), cplx(4), cplx(2, seed=1)),
     ],
+    "_to_backend": [case("same library", _within_library, real(3)), case("complex", _within_library, cplx(2))],
     "_cofactor": [
         case("regular", lambda xp, x: xp._cofactor(x), matrices(3, 3)),
         case("singular", lambda xp, x: xp._cofactor(x), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], order=1),
