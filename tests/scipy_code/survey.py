@@ -43,7 +43,7 @@ MODULES = (
 STRICT = "array_api_strict"
 
 PAGE = Path(__file__).parents[2] / "docs" / "scipy.md"
-BEGIN, END = "<!-- table: python tests/scipy/survey.py --page -->", "<!-- end of table -->"
+BEGIN, END = "<!-- table: python tests/scipy_code/survey.py --page -->", "<!-- end of table -->"
 
 STEP = 1e-6
 TOLERANCE = 2e-5

@@ -56,7 +56,7 @@ def test_table_of_the_page_is_up_to_date(survey):
         if len(cells) == 3 and cells[1] in DOCUMENTED:
             said.update({f"{cells[0]}.{name}": cells[1] for name in cells[2].split()})
     found = {name: outcome for name, (outcome, _) in survey["outcomes"].items()}
-    assert said == found, "run SCIPY_ARRAY_API=1 python tests/scipy/survey.py --page"
+    assert said == found, "run SCIPY_ARRAY_API=1 python tests/scipy_code/survey.py --page"
 
 
 @pytest.mark.skipif(not KNOWN, reason="the page is of other versions of SciPy and scikit-learn")
