@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import backward_call, deep_chain, imports, peak_memory, protocols, recording, threads, two_threads
+from . import backward_call, deep_chain, imports, peak_memory, protocols, recording, threads, two_threads, workers
 
 PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "deep-chain": deep_chain.probe,
@@ -20,6 +20,7 @@ PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "peak-memory": peak_memory.probe,
     "two-threads": two_threads.probe,
     "threads": threads.probe,
+    "workers": workers.probe,
     "import": imports.probe,
 }
 
@@ -31,6 +32,7 @@ PROBED: dict[str, tuple[str, ...]] = {
     "peak-memory": peak_memory.LIBRARIES,
     "two-threads": two_threads.LIBRARIES,
     "threads": threads.LIBRARIES,
+    "workers": workers.LIBRARIES,
     "import": imports.LIBRARIES,
 }
 """Who can be asked. `hand` is the hand-written NumPy gradient."""
@@ -70,6 +72,9 @@ FIGURES: dict[str, Figure] = {
                "two threads, each its own backward, over one thread", higher=True),
         Figure("threads", "threads", "throughput", "x", *((1.6, 1.8) if threads.free_threaded() else (None, None)),
                "two threads, each its own graph of twenty small operations, over one thread", higher=True),
+        Figure("workers", "workers", "gain", "x", None, None,
+               "backward of three independent branches of matrix products, without CPU workers over with two",
+               higher=True),
         Figure("import", "import", "time", "ms", 15, 8, "import after NumPy is there"),
     )
 }  # fmt: skip

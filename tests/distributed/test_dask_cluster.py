@@ -1,6 +1,6 @@
 """A data set in chunks, differentiated on one machine's scheduler and on a cluster of two processes.
 
-Imports the public names of arraygrad, and examples/dask_data_set.py.
+Imports the public names of arraygrad, and examples/distributed/dask_data_set.py.
 """
 
 import importlib.util
@@ -13,7 +13,7 @@ import arraygrad as ag
 
 pytest.importorskip("dask", reason="dask is not installed (pip install dask[array])")
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "dask_data_set.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "distributed" / "dask_data_set.py"
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Data-parallel training over MPI: gradients averaged in hooks.
 
-Imports the public names of arraygrad, and examples/mpi_data_parallel.py.
+Imports the public names of arraygrad, and examples/distributed/mpi_data_parallel.py.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ import pytest
 
 import arraygrad as ag
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mpi_data_parallel.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "distributed" / "mpi_data_parallel.py"
 
 
 def launcher():

@@ -1,6 +1,6 @@
 """Training on several processes: each has a part of the data, gradients are averaged as soon as they are there.
 
-    mpiexec -n 2 python examples/mpi_data_parallel.py
+    mpiexec -n 2 python examples/distributed/mpi_data_parallel.py
 
 Every process runs the same program on its own rows. A hook on each parameter is called right after its gradient was
 accumulated, and averages it over all processes by MPI's Allreduce, in place. Hooks run in the order in which backward

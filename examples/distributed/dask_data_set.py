@@ -1,7 +1,7 @@
 """A loss over a data set that does not fit in memory, differentiated as it stands.
 
-    python examples/dask_data_set.py                       # two worker processes on this machine
-    python examples/dask_data_set.py tcp://scheduler:8786  # a cluster that runs already
+    python examples/distributed/dask_data_set.py                       # two worker processes on this machine
+    python examples/distributed/dask_data_set.py tcp://scheduler:8786  # a cluster that runs already
 
 The data are a dask array: a recipe for chunks, of which a worker holds a few at a time. The loss is written for NumPy
 arrays. `arraygrad.value_and_grad` records it over the lazy arrays and gives back a lazy value and a lazy gradient,
