@@ -58,6 +58,7 @@ cdef class Backend(ArrayOps):
     cpdef object host_device(self, object raw)
     cpdef int check(self, object raw) except -1
     cdef uint64_t fingerprint(self, object raw, bint full) except? 0
+    cpdef str text(self, object raw)
 
 
 cdef class Extra:

@@ -151,6 +151,10 @@ cdef class Backend(ArrayOps):
         """Something hashable that changes when `raw` is written in place; 0 where its library does not tell."""
         return 0
 
+    cpdef str text(self, object raw):
+        """The values as repr(Tensor) shows them; None: as a NumPy array of them prints."""
+        return None
+
     cpdef object to_user(self, object grad):
         return wrap(grad, self)
 
