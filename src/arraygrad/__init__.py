@@ -10,6 +10,7 @@ from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
 from arraygrad._namespace import namespace
 from arraygrad._version import __version__
 from arraygrad.engine.node import keep_for_ever as _keep_for_ever
+from arraygrad.constants import set_constant_check
 from arraygrad.grad_mode import (
     enable_grad,
     inference_mode,
@@ -19,7 +20,7 @@ from arraygrad.grad_mode import (
     set_grad_enabled,
     zero_annihilates,
 )
-from arraygrad.tensor import Tensor, asarray, set_constant_check, set_saved_mutation, tensor
+from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
 
 _namespace.install()
 _methods.install()

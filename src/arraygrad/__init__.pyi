@@ -18,6 +18,7 @@ from arraygrad import torch as torch
 from arraygrad._namespace import namespace as namespace
 from arraygrad._version import __version__ as __version__
 from arraygrad.checkpointing import checkpoint as checkpoint
+from arraygrad.constants import set_constant_check as set_constant_check
 from arraygrad.grad_mode import enable_grad as enable_grad
 from arraygrad.grad_mode import inference_mode as inference_mode
 from arraygrad.grad_mode import is_grad_enabled as is_grad_enabled
@@ -31,7 +32,6 @@ from arraygrad.primitive import defvjp as defvjp
 from arraygrad.primitive import primitive as primitive
 from arraygrad.tensor import Tensor as Tensor
 from arraygrad.tensor import asarray as asarray
-from arraygrad.tensor import set_constant_check as set_constant_check
 from arraygrad.tensor import set_saved_mutation as set_saved_mutation
 from arraygrad.tensor import tensor as tensor
 from arraygrad.testing import gradcheck as gradcheck

@@ -215,7 +215,7 @@ RETURNS = {
     "arraygrad.tensor.is_inference_mode_enabled": "builtins.bool",
     "arraygrad.value.is_inference": "builtins.bool",
     "arraygrad.tensor.set_grad_mode": "builtins.bool",
-    "arraygrad.tensor.set_constant_check": "builtins.str",
+    "arraygrad.constants.set_constant_check": "builtins.str",
     "arraygrad.tensor.set_saved_mutation": "builtins.str",
     "arraygrad.tensor.tensor": "Tensor",
     "arraygrad.tensor.wrap_raw": "Tensor",
@@ -240,14 +240,14 @@ FACE = {
         "set_grad_enabled",
         "zero_annihilates",
     ),
-    "tensor": ("Tensor", "asarray", "set_constant_check", "set_saved_mutation", "tensor"),
+    "tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
+    "constants": ("set_constant_check",),
 }
 
 # Names that a compiled module shows for its users although another one made them.
 REEXPORTS = {
     "arraygrad.tensor": frozenset((
         "AccumulateGrad", "Backend", "InvalidGradient", "OpNode", "Value", "apply_op", "backend_of",
-        "register_backend", "set_backend_finder", "set_backend_namespaces", "set_constant_check",
-        "set_saved_mutation",
+        "register_backend", "set_backend_finder", "set_backend_namespaces", "set_saved_mutation",
     )),
 }  # fmt: skip

@@ -1,5 +1,5 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, op, value, saved, nodes.
+# May import: engine.*, op, value, saved, constants, nodes.
 import copy as copy_module
 import numbers
 
@@ -10,15 +10,15 @@ from libc.stdint cimport uint32_t, uint64_t
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport (
     Node, NodeHooks, ThreadState, inference_used, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_PACKED, NODE_REALIFY,
-    NODE_CONSTANT, NODE_CONSTANT_FULL, NODE_SAVES, NODE_ZERO_ABSORBS,
+    NODE_CONSTANT, NODE_SAVES, NODE_ZERO_ABSORBS,
 )
+from arraygrad.constants cimport constant_check, constant_slot, CONSTANT_SAMPLE
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
 from arraygrad.saved cimport pack_slot, packing
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, check_saved, constant_check, find_backend, join_base, need_extra,
-    new_tensor, raw_now, registered, wrap, CONSTANT_COPY, CONSTANT_FULL, CONSTANT_OFF, CONSTANT_SAMPLE,
-    new_value,
+    Backend, Extra, Storage, TensorBase, Value, check_saved, find_backend, join_base, need_extra, new_tensor, raw_now,
+    registered, wrap,
 )
 
 # How many saved-tensor hooks and op hooks are active in the process. Looking at a static is all that they cost an
@@ -85,39 +85,6 @@ cdef object meta_of(object arg, Backend backend):
     if type(arg) is backend.array_type:
         return backend.meta(arg)
     return None
-
-
-# Note [Constants that change]
-# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# What Tensors write, their Values know (Note [Saved values]). But a raw array in `t * a`, or one that asarray wrapped,
-# is also the caller's, who may write into it before backward without anyone seeing it. To copy each would cost as much
-# as the operation. So the node keeps the array itself and a number made of its shape, dtype and content: up to 32
-# elements all of them, else 16 spread over the array. Backward makes the number anew before the rule runs, and raises
-# where it differs (check_constants in nodes.pyx). Value.foreign says whose memory may be the caller's; aliases inherit
-# it. The number does not depend on strides: a Tensor that is written leaves its saved Value a copy in another layout.
-# set_constant_check chooses; docs/reliability.md says what is not seen. Guarded by
-# tests/reliability/test_changed_arrays.py.
-cdef object constant_slot(OpNode node, object slot, Backend backend):
-    """A slot in which arrays that the program holds too are copied or remembered by what they contain."""
-    cdef object raw = slot
-    if type(slot) is list or type(slot) is tuple:
-        return [constant_slot(node, item, backend) for item in slot]
-    if constant_check == CONSTANT_OFF or not backend.mutable:
-        return slot
-    if type(slot) is Value:
-        if not (<Value>slot).foreign:
-            return slot
-        raw = (<Value>slot).raw
-    if type(raw) is not backend.array_type:
-        return slot
-    if constant_check == CONSTANT_COPY or node.flags & NODE_PACKED:     # a hook may keep what it is given
-        raw = backend.clone(raw, raw)
-        return new_value(raw, (<Value>slot).meta) if type(slot) is Value else raw
-    if constant_check == CONSTANT_FULL:
-        node.flags |= NODE_CONSTANT_FULL
-    node.flags |= NODE_CONSTANT
-    node.print = 31 * node.print + backend.fingerprint(raw, constant_check == CONSTANT_FULL)
-    return slot
 
 
 cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Backend backend) except -1:

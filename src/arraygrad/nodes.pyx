@@ -1,5 +1,5 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
-# May import: engine.*, op, value, saved.
+# May import: engine.*, op, value, saved, constants.
 import contextlib
 import os
 import threading
@@ -16,12 +16,13 @@ from arraygrad.engine.free_threading cimport (
 )
 from arraygrad.engine.node cimport (
     Frame, Node, NodeHooks, share_deallocation, thread_state,
-    NODE_ACCUMULATE, NODE_CONSTANT, NODE_CONSTANT_FULL, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
+    NODE_ACCUMULATE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
+from arraygrad.constants cimport changed_error, content_now
 from arraygrad.saved cimport Packed, packed_array, packed_value
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, Value, before_write, bump, grad_of, join, make_tensor, need_extra, new_tensor, replaced,
@@ -231,50 +232,18 @@ cdef int run_rule(OpNode node, Frame f) except -1:
 
 
 cdef int check_constants(OpNode node, Op op) except -1:
-    """Refuse to use raw arrays that were written since they were saved (Note [Constants that change] in apply.pyx)."""
+    """Refuse to use raw arrays that were written since they were saved: Note [Constants that change]."""
     cdef Py_ssize_t k
     cdef uint64_t now = 0
     cdef Backend backend = <Backend>node.meta_at(0).ops
-    cdef bint full = node.flags & NODE_CONSTANT_FULL != 0
     for k in range(op.n_saves):
         if op.save_kind[k] == SAVE_INPUT:
-            now = fingerprint_of(node, saved_slot(node, k), now, backend, full)
-    if now != node.print:
-        raise RuntimeError(
-            f"one of the variables needed for gradient computation has been modified by an inplace operation: an array "
-            f"that {node.name()} keeps ({', '.join(constants_in(node, op, backend))}) was written, and not through a "
-            f"Tensor, after {op.name} had used it. Give {op.name} a copy (array.copy()) or a new array each time; "
-            f"set_constant_check('copy') makes nodes keep copies.")
-    return 0
-
-
-cdef uint64_t fingerprint_of(OpNode node, object slot, uint64_t before, Backend backend, bint full) except? 0:
-    """As constant_slot counts it."""
-    if type(slot) is list:
-        for item in slot:
-            before = fingerprint_of(node, item, before, backend, full)
-        return before
-    if type(slot) is Value:
-        if not (<Value>slot).foreign:
-            return before
-        slot = raw_of(slot, node)
-    if type(slot) is backend.array_type:
-        before = 31 * before + backend.fingerprint(slot, full)
-    return before
-
-
-cdef list constants_in(OpNode node, Op op, Backend backend):
-    """What an error says of the arrays that a node saved and the program holds too."""
-    cdef Py_ssize_t k
-    cdef list found = []
-    for k in range(op.n_saves):
-        slot = saved_slot(node, k)
-        for item in slot if type(slot) is list else (slot,):
-            if type(item) is Value and (<Value>item).foreign:
-                item = (<Value>item).raw
-            if op.save_kind[k] == SAVE_INPUT and type(item) is backend.array_type:
-                found.append(f"{op.saves[k]}: {item.dtype} {tuple(item.shape)}")
-    return found
+            now = content_now(node, saved_slot(node, k), now, backend)
+    if now == node.print:
+        return 0
+    slots = [saved_slot(node, k) if op.save_kind[k] == SAVE_INPUT else None for k in range(op.n_saves)]
+    raw_of(slots, node)                 # has an error of its own for what was written through a Tensor
+    raise changed_error(node, list(op.saves), slots, backend)
 
 
 cdef int drop_saved(OpNode node) except -1:

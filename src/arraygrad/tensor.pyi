@@ -14,7 +14,6 @@ from arraygrad.value import backend_of as backend_of
 from arraygrad.value import register_backend as register_backend
 from arraygrad.value import set_backend_finder as set_backend_finder
 from arraygrad.value import set_backend_namespaces as set_backend_namespaces
-from arraygrad.value import set_constant_check as set_constant_check
 from arraygrad.value import set_saved_mutation as set_saved_mutation
 
 class Tensor(TensorBase):

@@ -38,7 +38,7 @@ for _module, _names in (
     (_node, ("is_grad_enabled", "is_inference_mode_enabled", "set_grad_mode", "switch_inference")),
     (_nodes, ("AccumulateGrad", "OpNode")),
     (_value, ("Backend", "Value", "backend_of", "register_backend", "set_backend_finder", "set_backend_namespaces",
-              "set_constant_check", "set_saved_mutation")),
+              "set_saved_mutation")),
 ):
     globals().update({_name: getattr(_module, _name) for _name in _names})
 

@@ -83,18 +83,9 @@ cdef class TensorBase:
     cdef object __weakref__
 
 
-# set_constant_check: what is done about raw arrays that nodes save.
-cdef enum ConstantCheck:
-    CONSTANT_OFF = 0
-    CONSTANT_SAMPLE = 1
-    CONSTANT_FULL = 2
-    CONSTANT_COPY = 3
-
-cdef int constant_check
-
 cdef Backend find_backend(object raw)
 cdef Backend registered(object cls)
-cdef Value new_value(object raw, GradMeta meta)
+cdef Value value_over(object raw, GradMeta meta)
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
 cdef TensorBase shown_by(Value v)

@@ -245,13 +245,18 @@ cdef class Value:
             remove(self.storage, self)
 
 
-cdef Value new_value(object raw, GradMeta meta):
+cdef inline Value new_value(object raw, GradMeta meta):
     cdef Value v = Value.__new__(Value)
     v.raw = raw
     v.meta = meta
     if inference_used:
         v.inference = thread_state().inference != 0
     return v
+
+
+cdef Value value_over(object raw, GradMeta meta):
+    """A new Value, for other modules."""
+    return new_value(raw, meta)
 
 
 cdef Storage storage_of(Value v):
@@ -486,39 +491,6 @@ def set_saved_mutation(str mode):
         raise ValueError(f"set_saved_mutation: expected 'copy' or 'error', but got {mode!r}")
     previous = "copy" if _copy_saved else "error"
     _copy_saved = mode == "copy"
-    return previous
-
-
-constant_check = CONSTANT_SAMPLE
-_CHECKS = ("off", "sample", "full", "copy")
-
-
-def set_constant_check(str mode):
-    """What is done about raw arrays that take part in operations as constants, and may be written before backward.
-
-    A raw array that a rule needs (`t * a`, `t @ a`), or one that `asarray` wrapped, is kept as it is, without a copy.
-    If the program writes into it before backward runs, the gradient would be that of another program. (Writes through
-    Tensors are always known: `set_saved_mutation`.)
-
-    "sample" (the default): backward through that node raises RuntimeError if the content is not what it was. Of
-    arrays of up to 32 elements all are compared, of larger ones 16 spread over the array, besides shape and dtype: an
-    array that is refilled is found, a write to a few elements of a large one may not be.
-    "full": every element is compared. "copy": nodes keep a copy, so the gradient is that of the program as it ran.
-    "off": nothing is done. Returns the previous mode.
-
-    It holds for operations recorded from now on, in all threads. NumPy and PyTorch arrays are checked; those of other
-    libraries only copied, in mode "copy".
-
-    Raises
-    ------
-    ValueError
-        If `mode` is none of these.
-    """
-    global constant_check
-    if mode not in _CHECKS:
-        raise ValueError(f"set_constant_check: expected 'sample', 'full', 'copy' or 'off', but got {mode!r}")
-    previous = _CHECKS[constant_check]
-    constant_check = _CHECKS.index(mode)
     return previous
 
 

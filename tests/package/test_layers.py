@@ -56,8 +56,9 @@ MAY_IMPORT = {
     # The tensor's own modules, each on the ones before it.
     "value": ENGINE | {"op"},
     "saved": ENGINE | {"op", "value"},
-    "nodes": ENGINE | {"op", "value", "saved"},
-    "apply": ENGINE | {"op", "value", "saved", "nodes"},
+    "constants": ENGINE | {"op", "value"},
+    "nodes": ENGINE | {"op", "value", "saved", "constants"},
+    "apply": ENGINE | {"op", "value", "saved", "constants", "nodes"},
     "inplace": ENGINE | {"op", "value", "nodes", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
@@ -65,7 +66,7 @@ MAY_IMPORT = {
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "protocols"},
 }
-MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "function"}
+MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "constants", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}

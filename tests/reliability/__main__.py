@@ -33,7 +33,9 @@ def main():
         raise
     for kind, count in sorted(done.items()):
         print(f"{count:8} {kind}")
-    print(f"{sum(done.values()):8} in {time.monotonic() - start:.0f} s; after each the engine was usable, nothing leaked")
+    print(
+        f"{sum(done.values()):8} in {time.monotonic() - start:.0f} s; after each the engine was usable, nothing leaked"
+    )
 
 
 if __name__ == "__main__":

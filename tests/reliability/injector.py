@@ -286,6 +286,7 @@ STRICT_X = _strict_expected()
 
 # Threads
 
+
 @contextmanager
 def failing_starts(at):
     """Thread.start is an occasion while the block runs."""

@@ -1,0 +1,17 @@
+# May cimport: engine.*, op, value.
+from libc.stdint cimport uint64_t
+from arraygrad.engine.node cimport Node
+from arraygrad.value cimport Backend
+
+# set_constant_check: what is done about raw arrays that nodes save.
+cdef enum ConstantCheck:
+    CONSTANT_OFF = 0
+    CONSTANT_SAMPLE = 1
+    CONSTANT_FULL = 2
+    CONSTANT_COPY = 3
+
+cdef int constant_check
+
+cdef object constant_slot(Node node, object slot, Backend backend)
+cdef uint64_t content_now(Node node, object slot, uint64_t before, Backend backend) except? 0
+cdef object changed_error(Node node, list names, list slots, Backend backend)

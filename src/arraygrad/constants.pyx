@@ -1,0 +1,106 @@
+# Raw arrays that nodes keep and the program may write: told by their content, or copied.
+# May import: engine.*, op, value.
+from libc.stdint cimport uint64_t
+
+from arraygrad.engine.node cimport Node, NODE_CONSTANT, NODE_CONSTANT_FULL, NODE_PACKED
+from arraygrad.op cimport Op
+from arraygrad.value cimport Backend, Value, value_over
+
+constant_check = CONSTANT_SAMPLE
+_CHECKS = ("off", "sample", "full", "copy")
+
+
+def set_constant_check(str mode):
+    """What is done about raw arrays that take part in operations as constants, and may be written before backward.
+
+    A raw array that a rule needs (`t * a`, `t @ a`), or one that `asarray` wrapped, is kept as it is, without a copy.
+    If the program writes into it before backward runs, the gradient would be that of another program. (Writes through
+    Tensors are always known: `set_saved_mutation`.)
+
+    "sample" (the default): backward through that node raises RuntimeError if the content is not what it was. Of
+    arrays of up to 128 bytes all of it is compared, of larger ones 16 words of 8 bytes spread over the array, besides
+    shape and dtype: an array that is refilled is found, a write to a few elements of a large one may not be.
+    "full": every element is compared. "copy": nodes keep a copy, so the gradient is that of the program as it ran.
+    "off": nothing is done. Returns the previous mode.
+
+    It holds for operations recorded from now on, in all threads. NumPy and PyTorch arrays are checked; those of other
+    libraries only copied, in mode "copy".
+
+    Raises
+    ------
+    ValueError
+        If `mode` is none of these.
+    """
+    global constant_check
+    if mode not in _CHECKS:
+        raise ValueError(f"set_constant_check: expected 'sample', 'full', 'copy' or 'off', but got {mode!r}")
+    previous = _CHECKS[constant_check]
+    constant_check = _CHECKS.index(mode)
+    return previous
+
+
+# Note [Constants that change]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# What Tensors write, their Values know (Note [Saved values]). But a raw array in `t * a`, or one that asarray wrapped,
+# is also the caller's, who may write into it before backward without anyone seeing it. To copy each would cost as much
+# as the operation. So the node keeps the array itself and a number made of its shape, dtype and content: up to 128
+# bytes all of them, else 16 words spread over the array. Backward makes the number anew before the rule runs, and
+# raises where it differs (run_rule in nodes.pyx). Value.foreign says whose memory may be the caller's; aliases inherit
+# it. The number does not depend on strides: a Tensor that is written leaves its saved Value a copy in another layout.
+# set_constant_check chooses; docs/reliability.md says what is not seen. Guarded by
+# tests/reliability/test_changed_arrays.py.
+cdef object constant_slot(Node node, object slot, Backend backend):
+    """A slot in which arrays that the program holds too are copied or remembered by what they contain."""
+    cdef object raw = slot
+    if type(slot) is list or type(slot) is tuple:
+        return [constant_slot(node, item, backend) for item in slot]
+    if constant_check == CONSTANT_OFF or not backend.mutable:
+        return slot
+    if type(slot) is Value:
+        if not (<Value>slot).foreign:
+            return slot
+        raw = (<Value>slot).raw
+    if type(raw) is not backend.array_type:
+        return slot
+    if constant_check == CONSTANT_COPY or node.flags & NODE_PACKED:     # a hook may keep what it is given
+        raw = backend.clone(raw, raw)
+        return value_over(raw, (<Value>slot).meta) if type(slot) is Value else raw
+    if constant_check == CONSTANT_FULL:
+        node.flags |= NODE_CONSTANT_FULL
+    node.flags |= NODE_CONSTANT
+    node.print = 31 * node.print + backend.fingerprint(raw, constant_check == CONSTANT_FULL)
+    return slot
+
+
+cdef uint64_t content_now(Node node, object slot, uint64_t before, Backend backend) except? 0:
+    """The number that constant_slot would make of a slot now, `before` being that of the slots before it."""
+    if type(slot) is list:
+        for item in slot:
+            before = content_now(node, item, before, backend)
+        return before
+    if type(slot) is Value:
+        if not (<Value>slot).foreign:
+            return before
+        if (<Value>slot).overwritten:
+            return before + 1           # differs from what it was, whatever it is now
+        slot = (<Value>slot).raw
+    if type(slot) is backend.array_type:
+        before = 31 * before + backend.fingerprint(slot, node.flags & NODE_CONSTANT_FULL != 0)
+    return before
+
+
+cdef object changed_error(Node node, list names, list slots, Backend backend):
+    """The error about the arrays in `slots`, saved for the parameters `names`."""
+    cdef list found = []
+    for name, slot in zip(names, slots):
+        for item in slot if type(slot) is list else (slot,):
+            if type(item) is Value and (<Value>item).foreign:
+                item = (<Value>item).raw
+            if type(item) is backend.array_type:
+                found.append(f"{name}: {item.dtype} {tuple(item.shape)}")
+    operation = (<Op>node.op).name
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: an array "
+        f"that {node.name()} keeps ({', '.join(found)}) was written, and not through a Tensor, after {operation} had "
+        f"used it. Give {operation} a copy (array.copy()) or a new array each time; set_constant_check('copy') makes "
+        f"nodes keep copies.")
