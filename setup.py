@@ -11,6 +11,7 @@ C++ and .pyx code find the macro ARRAYGRAD_DEBUG defined in a debug build, and o
 """
 
 import os
+import re
 import sys
 import sysconfig
 from pathlib import Path
@@ -150,6 +151,25 @@ class BuildExt(build_ext):
         super().copy_extensions_to_source()
 
 
+# What Cython 3.3 writes for [f(x) for x in y]: the helper takes the item over, and gives it up where the list cannot
+# grow; then the way out gives it up again.
+APPEND = re.compile(
+    r"(if \(unlikely\(__Pyx_ListComp_AppendAndDecref\(\w+, (?:\(PyObject\*\))?(\w+)\)\)\)) (__PYX_ERR\([^)]*\))"
+)
+
+
+def mended(modules):
+    """The modules, with the C++ that Cython wrote made safe where there is no memory for a list."""
+    for module in modules:
+        for path in map(Path, module.sources):
+            if path.suffix in (".c", ".cpp"):
+                text = path.read_text(encoding="utf-8")
+                good = APPEND.sub(r"\1 { \2 = 0; \3 }", text)
+                if good != text:
+                    path.write_text(good, encoding="utf-8")
+    return modules
+
+
 if __name__ == "__main__":
     # The guard is needed: cythonize's worker processes may import this file.
     jobs = job_count()
@@ -162,7 +182,7 @@ if __name__ == "__main__":
         build_dir=None if TRACE else str(BUILD / "cython"),
     )
     setup(
-        ext_modules=modules,
+        ext_modules=mended(modules),
         cmdclass={"build_py": BuildPy, "build_ext": BuildExt},
         options={"build": {"build_base": str(BUILD)}, "build_ext": {"parallel": jobs}},
     )

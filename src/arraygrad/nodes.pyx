@@ -1,6 +1,5 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
 # May import: engine.*, op, value, saved, constants.
-import contextlib
 import os
 import threading
 import weakref
@@ -443,12 +442,15 @@ def commit(updates):
     cdef TensorBase leaf, old
     cdef Backend backend
     cdef list sums = []
-    cdef object locks = contextlib.ExitStack()
+    cdef list locks
+    cdef Py_ssize_t held = 0
     # In one order everywhere, so that two runs that update the same leaves do not wait for each other.
-    updates = sorted(updates, key=update_order)
-    with locks:
-        for node, _, _ in updates:
-            locks.enter_context(leaf_lock(<TensorBase>node.s0))
+    updates.sort(key=update_order)
+    locks = [leaf_lock(<TensorBase>(<AccumulateGrad>update[0]).s0) for update in updates]
+    try:
+        for lock in locks:
+            lock.acquire()
+            held += 1
         for node, grad, _ in updates:               # what may fail
             leaf = <TensorBase>node.s0
             old = <TensorBase>leaf.grad_
@@ -468,6 +470,10 @@ def commit(updates):
                 leaf.grad_ = result
                 continue
             store_sum(old, (<TensorBase>result).value.raw)
+    finally:
+        while held:
+            held -= 1
+            locks[held].release()
     for node, _, _ in updates:
         run_post_accumulate(node, <TensorBase>node.s0)
 

@@ -26,7 +26,7 @@ from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave
 
 import arraygrad.engine.graph_task as _graph_task
 from arraygrad.engine.lifecycle import devices, devices_lock, on_fork, thread_name
-from arraygrad.engine.pool import Pool
+from arraygrad.engine.pool import Job, Pool
 from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
     ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
     is_checkpoint_valid, is_multithreading_enabled, set_multithreading, will_execute,  # no-cython-lint
@@ -112,8 +112,8 @@ cdef int _wake(GraphTask task) except -1:
 
 
 # The run
-cdef int _finish(GraphTask task) except -1:
-    """Post-processing by the one thread that completed the last task: callbacks, then the result is there."""
+cdef int _post_process(GraphTask task) except -1:
+    """What the run still does when its last node has run: streams, the updates of an atomic run, callbacks."""
     cdef ThreadState* ts = thread_state()
     cdef int grad_mode = ts.grad_mode
     cdef void* outer = ts.task
@@ -134,9 +134,9 @@ cdef int _finish(GraphTask task) except -1:
             ts.grad_mode = task.create_graph
             ts.task = <void*>task
             ts.task_id = task.id
-            if task.context is not None and ts.thread_id != task.owner:
-                entered = enter_context(task, ts, &before)
             try:
+                if task.context is not None and ts.thread_id != task.owner:
+                    entered = enter_context(task, ts, &before)
                 if task.streams:
                     tokens = enter_caller(task)
                 if task.deferred is not None:
@@ -154,11 +154,20 @@ cdef int _finish(GraphTask task) except -1:
                 ts.grad_mode = grad_mode
                 ts.task = outer
                 ts.task_id = outer_id
+    return 0
+
+
+cdef int _finish(GraphTask task) except -1:
+    """By the one thread that completed the last task: post-processing, then the result is there, come what may."""
+    try:
+        _post_process(task)
+    except BaseException as error:
+        fail(task, error)
     task.deferred = None
     if task.own_queue:
         task.completed = True
         task.queue.get().close()
-    elif ts.thread_id == task.owner:
+    elif thread_state().thread_id == task.owner:
         task.completed = True
     else:
         task.finished = True
@@ -376,7 +385,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     try:
         compute_dependencies(task, root, min_topo)
         if inputs:
-            init_to_execute(task, root, list(inputs), accumulate_grad, min_topo)
+            init_to_execute(task, root, [e for e in inputs], accumulate_grad, min_topo)
             if len(roots) > 1:
                 set_run_flags(task, root, RUN_NEEDED)
         if task.shared:
@@ -542,7 +551,13 @@ cdef class Driver:
 
 cdef int _drive_elsewhere(GraphTask task) except -1:
     """Let a thread of the pool drive the run while this one sleeps."""
-    job = _pool.submit(_driver(task, True))
+    job = Job(_driver(task, True))
+    try:
+        _pool.submit(job)
+    except BaseException as error:
+        if job.cancel():
+            raise                       # no thread has it, and none will
+        fail(task, error)
     while True:
         try:
             job.wait()
@@ -565,7 +580,7 @@ def _engage(GraphTask task):
     """One more worker for a run that has several large nodes ready. Not to get one costs time only."""
     task.workers -= 1
     try:
-        _worker_pool.submit(_driver(task, False))
+        _worker_pool.submit(Job(_driver(task, False)))
     except RuntimeError:
         task.workers = 0
 
@@ -581,6 +596,7 @@ cdef class DeviceThread(DeviceQueue):
     cdef readonly object key
     cdef readonly object thread
     cdef object started
+    cdef bint serves
 
     def __init__(self, key):
         self.key = key
@@ -590,6 +606,12 @@ cdef class DeviceThread(DeviceQueue):
         self.thread = threading.Thread(target=self.main, name=thread_name(key), daemon=True)
 
     def main(self):
+        try:
+            self.serve()
+        finally:
+            self.started.set()          # the caller waits for it
+
+    cdef int serve(self) except -1:
         cdef ThreadState* ts = thread_state()
         cdef Frame f = Frame.__new__(Frame)
         cdef PyObject* pf = <PyObject*>f
@@ -598,13 +620,22 @@ cdef class DeviceThread(DeviceQueue):
         # Nodes of a backward that a node of this device starts run here too: this queue is the thread's CPU queue.
         local_queue().swap(self.queue)
         self.queue = local_queue()
+        self.serves = True
         self.started.set()
         with nogil:
             _thread_main(local_queue().get(), none, pf, -1)
+        return 0
 
     def start(self):
-        self.thread.start()
-        self.started.wait()
+        """Start the thread and wait until it serves its queue."""
+        try:
+            self.thread.start()
+            self.started.wait()
+            if not self.serves:
+                raise RuntimeError(f"the thread for device {self.key} ended before it could run anything")
+        except BaseException:           # Ctrl-C too, with the thread on its way
+            self.stop()
+            raise
 
     def stop(self):
         cdef NodeTask t
@@ -679,7 +710,7 @@ def execute(roots, grads, *, keep_graph=False, create_graph=False, accumulate_gr
     """
     if ops is None and create_graph:
         ops = _graph_ops
-    return _run(list(roots), list(grads), keep_graph, create_graph, accumulate_grad, inputs, ops, atomic)
+    return _run([r for r in roots], [g for g in grads], keep_graph, create_graph, accumulate_grad, inputs, ops, atomic)
 
 
 def queued_tasks():

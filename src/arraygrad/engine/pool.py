@@ -17,17 +17,23 @@ _pools: weakref.WeakSet[Pool] = weakref.WeakSet()  # to be made anew in a forked
 
 
 class Job:
-    """Work handed to a thread of the pool, run in a copy of the context of whoever handed it over."""
+    """Work to be handed to a thread of a pool, run in a copy of the context of whoever made it.
 
-    __slots__ = ("_done", "_work", "error")
+    It runs at most once: whoever claims it first, the thread that runs it or the one that takes it back.
+    """
+
+    __slots__ = ("_claim", "_done", "_work", "error")
 
     def __init__(self, work):
         self._work = contextvars.copy_context().run, work
         self._done = threading.Event()
+        self._claim = threading.Lock()
         self.error = None
 
     def run(self):
         """Do the work; what it raises is kept for `wait`."""
+        if not self._claim.acquire(blocking=False):
+            return
         run, work = self._work
         self._work = None
         try:
@@ -37,6 +43,10 @@ class Job:
         finally:
             run = work = None  # nothing of the work outlives it here
             self._done.set()
+
+    def cancel(self):
+        """Take the job back; False if it runs already, or has run."""
+        return self._claim.acquire(blocking=False)
 
     def wait(self):
         """Block until the work is done (signals are handled meanwhile) and raise what it raised."""
@@ -53,6 +63,7 @@ class _Worker(threading.Thread):
         self.ready = threading.Semaphore(0)
 
     def run(self):
+        self.pool._threads.add(self)
         job, self.job = self.job, None
         while job is not None:
             job.run()
@@ -79,20 +90,21 @@ class Pool:
         self._threads = set()
         self._started = 0
 
-    def submit(self, work):
-        """Hand `work()` to a thread; returns its Job. Raises RuntimeError if no thread can be started."""
-        job = Job(work)
+    def submit(self, job):
+        """Hand a Job to a thread. Raises RuntimeError if none can be started.
+
+        Ctrl-C may end this call at any point: the job may run or not, which `Job.cancel` tells. A worker that was not
+        woken stays among the idle ones.
+        """
         with self._lock:
-            worker = self._idle.pop() if self._idle else None
-            if worker is None:
-                self._started += 1
-                worker = _Worker(self, self._started, job)
-                worker.start()
-                self._threads.add(worker)
-            else:
+            if self._idle:
+                worker = self._idle[-1]
                 worker.job = job
                 worker.ready.release()
-        return job
+                self._idle.pop()
+            else:
+                self._started += 1
+                _Worker(self, self._started, job).start()
 
     def _next(self, worker):
         """The worker's next job; None if it shall end."""
@@ -101,14 +113,15 @@ class Pool:
                 self._threads.discard(worker)
                 return None
             self._idle.append(worker)
-        if not worker.ready.acquire(timeout=self.idle_seconds):
-            with self._lock:
-                if worker in self._idle:
-                    self._idle.remove(worker)
-                    self._threads.discard(worker)
-                    return None
-            worker.ready.acquire()  # a job came in the very moment of giving up
-        job, worker.job = worker.job, None
+        woken = worker.ready.acquire(timeout=self.idle_seconds)
+        with self._lock:
+            if worker in self._idle:  # nobody wanted it, or who did was interrupted
+                self._idle.remove(worker)
+            job, worker.job = worker.job, None
+            if job is None:
+                self._threads.discard(worker)
+            elif not woken:
+                worker.ready.acquire(blocking=False)  # a job came in the very moment of giving up
         return job
 
     def threads(self):

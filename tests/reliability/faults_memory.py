@@ -1,0 +1,154 @@
+"""No memory: each allocation of Python and of the engine fails in turn, then all from one on.
+
+CPython's own test module can make its allocators (PyMem, PyObject, raw) fail. NumPy's data and C++ containers come
+from elsewhere; what happens when an array cannot be made is in faults_engine (backend methods).
+
+Imports of arraygrad: the public face, engine.engine.
+"""
+
+import warnings
+
+import numpy as np
+from injector import check_whole, kind
+
+import arraygrad as ag
+from arraygrad.engine import engine
+
+try:
+    import _testcapi
+except ImportError:  # not part of every distribution of Python
+    _testcapi = None
+
+AVAILABLE = _testcapi is not None and hasattr(_testcapi, "set_nomemory")
+
+
+class _Square(ag.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2.0 * x
+
+
+def leaves_of_program():
+    """Two new leaves."""
+    return (
+        ag.tensor(np.linspace(0.5, 1.5, 6), requires_grad=True),
+        ag.tensor(np.linspace(-1.0, 1.0, 6), requires_grad=True),
+    )
+
+
+def plain(x, w):
+    """Compiled operations and rules only."""
+    y = x * w + ag.sin(x)
+    return (y.reshape(2, 3) @ y.reshape(3, 2)).sum() + (y * w).mean()
+
+
+def rich(x, w):
+    """Hooks, a custom Function, views, a write in place, an index, a concatenation."""
+    y = _Square.apply(x * w)
+    z = y * 1.0
+    z[1:3] = w[:2]
+    z *= 2.0
+    z.register_hook(_hook)
+    y.retain_grad()
+    return ag.concat([z, y[::2]]).sum() + (z.reshape(2, 3).T * 2.0).sum()
+
+
+def _hook(g):
+    return g * 1.0
+
+
+def _expected(make):
+    leaves = leaves_of_program()
+    make(*leaves).backward()
+    return [leaf.grad.array for leaf in leaves]
+
+
+PROGRAMS = {make: _expected(make) for make in (plain, rich)}
+
+
+def _forward(make, leaves):
+    return make(*leaves)
+
+
+def _noop(*args, **kwargs):
+    return None
+
+
+def _starve(start, persistent, function, *args):
+    """function(*args) with the allocation number `start` failing (and all later ones); (result, error type)."""
+    stop = 0 if persistent else start + 1
+    error = result = None
+    _testcapi.set_nomemory(start, stop)
+    try:
+        try:
+            result = function(*args)
+        finally:
+            _testcapi.remove_mem_hooks()
+    except MemoryError:
+        error = MemoryError
+    return result, error
+
+
+def _backward(loss):
+    loss.backward()
+    return True
+
+
+def _atomic(loss):
+    ag.autograd.backward(loss, atomic=True)
+    return True
+
+
+def _grad_of_grad(leaves, loss):
+    (g,) = ag.autograd.grad(loss, [leaves[0]], create_graph=True)
+    g.sum().backward()
+    return True
+
+
+def strike_memory(make, what, n, persistent=False):
+    """The n-th allocation of one phase fails. A call that returns although one failed must have done all its work."""
+    leaves = leaves_of_program()
+    expected = PROGRAMS[make]
+    objects = list(leaves)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if what == "forward":
+            loss, error = _starve(n, persistent, _forward, make, leaves)
+            if error is None:
+                loss.backward()
+        else:
+            loss = make(*leaves)
+            if what == "create_graph":
+                _, error = _starve(n, persistent, _grad_of_grad, leaves, loss)
+            else:
+                _, error = _starve(n, persistent, _atomic if what == "atomic" else _backward, loss)
+    assert engine.queued_tasks() == 0
+    if what in ("forward", "backward"):
+        if what == "forward" and error:
+            assert all(leaf.grad is None for leaf in leaves)
+        else:
+            check_whole(leaves, expected, error is not None)
+    elif what == "atomic" and error:
+        assert all(leaf.grad is None for leaf in leaves)
+    elif what == "atomic":
+        check_whole(leaves, expected, False)
+    if loss is not None:
+        objects.append(loss)
+    return error is not None, objects
+
+
+PHASES = ("forward", "backward", "atomic", "create_graph")
+
+if AVAILABLE:
+    for _make in PROGRAMS:
+        for _what in PHASES:
+            for _persistent in (False, True):
+                kind(f"{'no memory from there on' if _persistent else 'one allocation'}, {_what}, {_make.__name__}")(
+                    lambda n, make=_make, what=_what, persistent=_persistent: strike_memory(make, what, n, persistent)
+                )
