@@ -62,7 +62,8 @@ MAY_IMPORT = {
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
-    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops"},
+    "roots": ENGINE | {"op", "value", "nodes", "apply"},
+    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}

@@ -260,12 +260,16 @@ cdef object zeros_for(GradMeta meta):
 cdef object ones_for(GradMeta meta):
     """Ones that fit `meta`."""
     cdef object out
+    cdef int d
+    cdef bint one = True
     if meta.ndim > 8:
         return np.ones(meta.shape_tuple(), meta.dtype)
     out = new_array(_handler, meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
-    if meta.ndim == 0 and meta.typenum == cnp.NPY_DOUBLE:
+    for d in range(meta.ndim):
+        one = one and meta.dims[d] == 1
+    if one and meta.typenum == cnp.NPY_DOUBLE:
         (<double*>PyArray_BYTES(<ndarray>out))[0] = 1.0
-    elif meta.ndim == 0 and meta.typenum == cnp.NPY_FLOAT:
+    elif one and meta.typenum == cnp.NPY_FLOAT:
         (<float*>PyArray_BYTES(<ndarray>out))[0] = 1.0
     else:
         (<ndarray>out).fill(1)
