@@ -128,6 +128,43 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
     return 0
 
 
+cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint64_t needs, Backend backend) except -1:
+    """`save` for the hot paths: one or two arrays, one result, without a tuple of the arguments."""
+    cdef Py_ssize_t k
+    cdef object slot, arg
+    if _packers or op.saves_in_list:
+        return save(node, op, (a, b), out, needs, backend)
+    for k in range(op.n_saves):
+        if not op.save_for[k] & needs:
+            continue
+        if op.save_kind[k] == SAVE_ANS:
+            slot = out.value
+            node.flags |= NODE_SAVES
+        elif op.save_pos[k] < 0:
+            slot = out.value.meta
+        else:
+            arg = a if op.save_pos[k] == 0 else b
+            if op.save_kind[k] == SAVE_INPUT:
+                if isinstance(arg, TensorBase):
+                    if inference_used:
+                        check_saved((<TensorBase>arg).value)
+                    slot = (<TensorBase>arg).value
+                    node.flags |= NODE_SAVES
+                else:
+                    slot = arg
+                    if not isinstance(arg, (int, float, complex)):
+                        node.flags |= NODE_SAVES
+            else:
+                slot = meta_of(arg, backend)
+        if k == 0:
+            node.s0 = slot
+        elif k == 1:
+            node.s1 = slot
+        else:
+            node.s2 = slot
+    return 0
+
+
 cdef object frozen(object arg):
     """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
     if isinstance(arg, TensorBase):
@@ -202,7 +239,7 @@ cdef object unary(Op op, object x):
             node.flags = flags | zero_flag()
             connect(node, t)
             if op.n_saves:
-                save(node, op, (x,), out, 1, backend)
+                save_plain(node, op, x, None, out, 1, backend)
             out.grad_fn_ = node
             out.tracked = True
     return out
@@ -292,7 +329,7 @@ cdef object binary(Op op, object a, object b):
         connect(node, ta)
         connect(node, tb)
         if op.n_saves:
-            save(node, op, (a, b), out, needs, backend)
+            save_plain(node, op, a, b, out, needs, backend)
         out.grad_fn_ = node
         out.tracked = True
     return out
