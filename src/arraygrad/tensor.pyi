@@ -7,6 +7,8 @@ from typing import Any
 from arraygrad.apply import apply_op as apply_op
 from arraygrad.nodes import AccumulateGrad as AccumulateGrad
 from arraygrad.nodes import OpNode as OpNode
+from arraygrad.roots import edge_of as edge_of
+from arraygrad.roots import gradient_edge as gradient_edge
 from arraygrad.value import Backend as Backend
 from arraygrad.value import TensorBase as TensorBase
 from arraygrad.value import Value as Value
