@@ -52,7 +52,7 @@ def set_constant_check(str mode):
 cdef object constant_slot(Node node, object slot, Backend backend):
     """A slot in which arrays that the program holds too are copied or remembered by what they contain."""
     cdef object raw = slot
-    if type(slot) is list or type(slot) is tuple:
+    if type(slot) is list:
         return [constant_slot(node, item, backend) for item in slot]
     if constant_check == CONSTANT_OFF or not backend.mutable:
         return slot

@@ -58,13 +58,16 @@ MAY_IMPORT = {
     "saved": ENGINE | {"op", "value"},
     "constants": ENGINE | {"op", "value"},
     "nodes": ENGINE | {"op", "value", "saved", "constants"},
-    "apply": ENGINE | {"op", "value", "saved", "constants", "nodes"},
-    "inplace": ENGINE | {"op", "value", "nodes", "apply"},
+    "saving": ENGINE | {"op", "value", "saved", "constants", "nodes"},
+    "apply": ENGINE | {"op", "value", "saved", "nodes", "saving"},
+    "inplace": ENGINE | {"op", "value", "nodes", "saving", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "protocols": ENGINE | {"op", "value", "nodes", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
-    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "protocols"},
+    "roots": ENGINE | {"op", "value", "nodes", "apply"},
+    "tensor": ENGINE
+    | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "graph_ops", "protocols", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "constants", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
