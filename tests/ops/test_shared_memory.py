@@ -37,7 +37,8 @@ def test_a_result_that_shares_memory_follows_a_write_into_its_argument(name):
                 try:
                     found = ag.autograd.grad(ag.sum(ag.real(result)), leaf, retain_graph=True, materialize_grads=True)
                 except RuntimeError as error:
-                    assert "returns multiple views" in str(error)
+                    if "returns multiple views" not in str(error):
+                        raise
                 else:
                     assert not found[0].numpy().any(), f"{sample.label}: a gradient of what was overwritten"
 
