@@ -226,7 +226,7 @@ cdef object other_operand(Op op, object x, Backend backend):
 
 cdef object mixed(Op op, Backend a, Backend b):
     return TypeError(f"{op.name}: operands on two backends, {a.name} and {b.name}; convert one of them explicitly, "
-                     f"e.g. arraygrad.asarray over an array made by the other library")
+                     f"e.g. arraygrad.to_backend(x, {a.name!r}), which is recorded")
 
 
 cdef object binary(Op op, object a, object b):
@@ -428,6 +428,8 @@ cdef object run(Op op, tuple args, Backend backend):
     raws = tuple([to_raw(arg) for arg in args])
     raw = backend.call(op, raws)
     raws = None
+    if op.transfers:
+        return transferred(op, args, raw, backend)
     if op.multi:
         result = tuple([wrap(backend.wrap_raw(r), backend) for r in raw])
         record(op, args, result, backend)
@@ -445,6 +447,16 @@ cdef object run(Op op, tuple args, Backend backend):
         result = wrap(raw, backend)
     record(op, args, result, backend)
     return result
+
+
+cdef object transferred(Op op, tuple args, object raw, Backend source):
+    """The result of an operation whose result belongs to another library than its argument."""
+    cdef Backend backend = find_backend(raw)
+    cdef TensorBase out = wrap(raw, backend)
+    if isinstance(args[0], TensorBase) and source.mutable:
+        note_view(out, <TensorBase>args[0], op, args, backend)
+    record(op, args, out, backend)
+    return out
 
 
 cdef int record(Op op, tuple args, object result, Backend backend) except -1:
@@ -590,17 +602,32 @@ cdef object observed_call(object name, tuple args, object call):
 
 # Views
 
+cdef bint basic_key(object key) except -1:
+    """Whether an index names a region: ints, slices, ... and None only."""
+    if type(key) is tuple:
+        for part in key:
+            if not basic_key(part):
+                return False
+        return True
+    return key is None or key is Ellipsis or type(key) in (int, slice)
+
+
 cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
     """If the result shares its memory with the input, remember how it was made from it."""
     cdef Extra e
     cdef Storage s
-    if not backend.mutable or not backend.shares_memory(out.value.raw, base.value.raw):
+    if backend.mutable:
+        if not backend.shares_memory(out.value.raw, base.value.raw):
+            return 0
+        s = join_base(out.value, base)
+        out.value.inference = base.value.inference
+        e = need_extra(out)
+        e.seen = s.history
+    elif op is None or op.name != "_getitem" or not basic_key(args[1]):
         return 0
-    s = join_base(out.value, base)
-    out.value.inference = base.value.inference
-    e = need_extra(out)
+    else:
+        e = need_extra(out)             # (5)
     e.parent = base
-    e.seen = s.history
     if op is None:
         e.forbidden = "multi"
     else:
@@ -642,13 +669,17 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
 #     that one operation returned, a view made under no_grad, a view that a custom Function returned (its history is the
 #     Function, and must not become the view operation). Extra.forbidden says which; writing them is refused, and so is
 #     using them after their base was written.
-# Guarded by test_VW1_* to test_VW6_*.
+# (5) Arrays of immutable libraries share nothing. A part taken by a basic index remembers its parent all the same:
+#     items set in it (t[0][1:] = v) are set in the parent too, as a recorded assignment (`write_back` in inplace.pyx).
+#     An in-place operator gives the part an array of its own, as in those libraries, and other parts taken before see
+#     neither: they are values of their own.
+# Guarded by test_VW1_* to test_VW6_*, and (5) by tests/backends/test_immutable_writes.py.
 cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
     cdef Extra e = t.extra
     cdef Storage s
     cdef OpNode node
-    if e.parent is None:
+    if e.parent is None or not (<Backend>t.value.meta.ops).mutable:
         return 0
     s = t.value.storage
     if s is None or e.seen == s.history:

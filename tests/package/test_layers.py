@@ -61,8 +61,9 @@ MAY_IMPORT = {
     "inplace": ENGINE | {"op", "value", "nodes", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
+    "protocols": ENGINE | {"op", "value", "nodes", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
-    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops"},
+    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "protocols"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
@@ -73,7 +74,7 @@ MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_version"}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 
-APPLICATIONS = {"__main__", "_demo", "_generate"}
+APPLICATIONS = {"__main__", "_check", "_demo", "_generate"}
 
 
 def room_of(module: str) -> str:
@@ -86,9 +87,9 @@ def room_of(module: str) -> str:
         return ".".join(parts[:2])
     if first in MAY_IMPORT:
         return first
-    if first in ("_methods", "_protocols") or first.startswith("_numpy_"):
+    if first in ("_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
         return "_bind"
-    if first in ("_creation", "_dispatch", "_info"):
+    if first in ("_creation", "_dispatch", "_info", "special"):
         return "_namespace"
     if first in NAMESPACES | {"fft", "linalg"}:
         return "namespaces"
