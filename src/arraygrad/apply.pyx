@@ -445,6 +445,8 @@ cdef object run(Op op, tuple args, Backend backend):
             note_view(<TensorBase>result, <TensorBase>args[0], op, args, backend)
     else:
         result = wrap(raw, backend)
+        if op.may_view and op.sequence >= 0 and backend.mutable:
+            note_views((result,), op, args, backend)
     record(op, args, result, backend)
     return result
 
@@ -639,7 +641,7 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
 
 
 cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1:
-    """`note_view` for several results: of one input, or the i-th of the i-th input as it is broadcast."""
+    """`note_view` for several results: of one input, or the i-th of the i-th input as it is broadcast; einsum's."""
     cdef TensorBase out
     cdef Py_ssize_t i
     cdef Op broadcast
@@ -648,8 +650,13 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
             for out in results:
                 note_view(out, <TensorBase>args[0], None, None, backend)
         return 0
-    broadcast = named_op("broadcast_to")
     inputs = args[op.sequence]
+    if not op.multi:                    # einsum: with one operand it may be a transpose or a diagonal
+        if len(inputs) == 1 and isinstance(inputs[0], TensorBase):
+            note_view(<TensorBase>results[0], <TensorBase>inputs[0], named_op("_einsum_view"), (inputs[0], args[0]),
+                      backend)
+        return 0
+    broadcast = named_op("broadcast_to")
     for i in range(len(results)):
         if isinstance(inputs[i], TensorBase):
             out = <TensorBase>results[i]

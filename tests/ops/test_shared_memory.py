@@ -50,8 +50,10 @@ def test_a_result_that_shares_memory_follows_a_write_into_its_argument(name):
         lambda t: ag.broadcast_arrays(t, ag.asarray(np.ones((2, 3, 3))))[0],
         lambda t: ag.diff(t, n=0),
         lambda t: ag.linalg.matrix_power(t, 1),
+        lambda t: ag.einsum("ij->ji", t).mT,
+        lambda t: np.einsum(t, [0, ...], [..., 0]).T,
     ],
-    ids=["broadcast_arrays", "broadcast_arrays to more axes", "diff n=0", "matrix_power 1"],
+    ids=["broadcast_arrays", "broadcast_arrays to more axes", "diff n=0", "matrix_power 1", "einsum", "numpy.einsum"],
 )
 def test_a_view_by_a_rare_argument_follows_a_recorded_write(view):
     x = ag.tensor(np.arange(9.0).reshape(3, 3), requires_grad=True)
@@ -64,3 +66,14 @@ def test_a_view_by_a_rare_argument_follows_a_recorded_write(view):
     expected = 2.0 * x.numpy()
     expected[0] = 5.0
     np.testing.assert_allclose(gradient.numpy(), expected * (v.size / t.size))
+
+
+def test_a_write_into_the_diagonal_that_einsum_gives_reaches_the_matrix():
+    x = ag.tensor(np.arange(9.0).reshape(3, 3), requires_grad=True)
+    t = x * 1.0
+    np.einsum("ii->i", t)[...] = x[0] * 2.0
+    np.testing.assert_array_equal(t.numpy().diagonal(), [0.0, 2.0, 4.0])
+    (gradient,) = ag.autograd.grad((t * t).sum(), x)
+    expected = 2.0 * x.numpy() * (1.0 - np.eye(3))
+    expected[0] += 8.0 * x.numpy()[0]
+    np.testing.assert_allclose(gradient.numpy(), expected)
