@@ -321,6 +321,7 @@ def matrices(g):
     matrix = f"(squash(xp, xp.reshape({a}, (-1,))[:{n * n}], -0.4, 0.4).reshape(({n}, {n})) + {eye})"
     symmetric = f"({matrix} + {matrix}.mT + xp.asarray(np.diag(np.arange({n}) * 3.0)))"
     b = f"xp.reshape({a}, (-1,))[:{n}]"
+    order = g.rng.choice(["2", "'fro'", "'nuc'"])
     text, op = g.rng.choice([
         (f"{{}} = xp.linalg.inv({matrix})", "inv"), (f"{{}} = xp.linalg.det({matrix})", "det"),
         (f"{{}} = xp.linalg.slogdet({matrix})[1]", "slogdet"), (f"{{}} = xp.linalg.solve({matrix}, {b})", "solve"),
@@ -331,7 +332,7 @@ def matrices(g):
         (f"{{}} = xp.square(xp.linalg.svd({symmetric})[0])", "svd"),
         (f"{{}}, {{}} = xp.linalg.qr({matrix})", "qr"), (f"{{}} = xp.linalg.pinv({matrix}[:, :{n - 1}])", "pinv"),
         (f"{{}} = xp.linalg.matrix_power({matrix}, {g.rng.choice([0, 2, 3, -2])})", "matrix_power"),
-        (f"{{}} = xp.linalg.matrix_norm({symmetric}, ord={g.rng.choice([2, repr('fro'), repr('nuc')])})", "matrix_norm"),
+        (f"{{}} = xp.linalg.matrix_norm({symmetric}, ord={order})", "matrix_norm"),
     ])  # fmt: skip
     return g.step(text, op, double=True)
 
@@ -524,7 +525,7 @@ def custom(g):
 
 ENTRIES = [
     (unary, 8), (special, 3), (kinked, 5), (binary, 10), (reduction, 7), (shape_change, 7), (indexing, 6), (several, 4),
-    (products, 5), (matrices, 2), (fourier, 2), (complex_parts, 1), (numpy_names, 3), (piecewise, 2), (write_chain, 3), (several_checkpointed, 1), (write, 10), (write_out, 2), (stopped, 2),
-    (hooked, 2), (checkpointed, 2), (custom, 3),
+    (products, 5), (matrices, 2), (fourier, 2), (complex_parts, 1), (numpy_names, 3), (piecewise, 2), (write_chain, 3),
+    (several_checkpointed, 1), (write, 10), (write_out, 2), (stopped, 2), (hooked, 2), (checkpointed, 2), (custom, 3),
 ]  # fmt: skip
 __all__ = ["DOUBLE_ONLY", "ENTRIES", "Step"]

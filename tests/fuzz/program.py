@@ -75,6 +75,10 @@ class Program:
         for function in functions:
             if function.__name__ + "(" in text:
                 lines += ["", inspect.getsource(function).rstrip()]
+                if inspect.isclass(function):
+                    lines.append(f"{function.__name__} = {function.__name__}.apply")
+        if "checkpoint(" in text:
+            lines.append("checkpoint = ag.checkpoint")
         for name, value in self.constants.items():
             lines.append(f"{name} = ag.asarray({literal(value)})")
         for name, value in self.leaves.items():

@@ -3,6 +3,8 @@
 The fuzzer itself is tested too: that it covers the table, and that it sees and shrinks a wrong gradient.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ LEFT_OUT = {
 }
 
 
-def test_random_programs_agree_with_differences_of_plain_numpy(subtests=None):
+def test_random_programs_agree_with_differences_of_plain_numpy():
     checker = Checker(ways=1, second=0.3)
     for seed in range(BATCHES * PROGRAMS):
         program = Generator(seed).program()
@@ -53,8 +55,8 @@ def test_random_programs_agree_with_differences_of_plain_numpy(subtests=None):
 
 
 def test_programs_use_every_differentiable_operation_of_the_table():
-    text = open(catalogue.__file__).read()
-    words = {w for w in "".join(c if c.isalnum() or c == "_" else " " for c in text).split()}
+    text = Path(catalogue.__file__).read_text()
+    words = set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
     chapters = [n for n, e in TABLE.items() if e.rules and e.chapter != "internal" and not n.startswith("_")]
     missing = [n for n in chapters if n not in words and n not in LEFT_OUT]
     assert not missing
