@@ -4,6 +4,7 @@ Exit status 0 where everything agreed, 1 where something did not. Every failure 
 """
 
 import argparse
+import importlib.util
 import sys
 import time
 import traceback
@@ -29,9 +30,13 @@ def failure(checker, program, thorough=False):
     return None, None
 
 
-def report(checker_class, program, kind, error, number):
+def torch_is_there():
+    return bool(importlib.util.find_spec("torch") and importlib.util.find_spec("array_api_compat"))
+
+
+def report(torch, program, kind, error, number):
     print(f"\n=== failure {number}: {kind}, seed {program.seed}", flush=True)
-    quiet = checker_class()
+    quiet = Checker(torch=torch)
     small = (
         shrink(program, lambda p: failure(quiet, p, thorough=True)[0]) if failure(quiet, program, True)[0] else program
     )
@@ -45,13 +50,11 @@ def main(arguments=None):
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0, help="the first program's seed; the others follow")
     parser.add_argument("--programs", type=int, default=None, help="stop after so many")
-    parser.add_argument("--reference", choices=["numpy", "torch"], default="numpy")
+    parser.add_argument("--torch", choices=["auto", "yes", "no"], default="auto", help="PyTorch as second reference")
     parser.add_argument("--failures", type=int, default=20, help="stop after so many failures")
     options = parser.parse_args(arguments)
-    checker_class = Checker
-    if options.reference == "torch":
-        from .torch_machine import TorchChecker as checker_class
-    checker = checker_class()
+    torch = options.torch == "yes" or (options.torch == "auto" and torch_is_there())
+    checker = Checker(torch=torch)
     end, seed, failures, kinds = time.monotonic() + 60 * options.minutes, options.seed, 0, {}
     said = time.monotonic()
     while time.monotonic() < end and failures < options.failures:
@@ -66,7 +69,7 @@ def main(arguments=None):
             failures += 1
             kinds[kind] = kinds.get(kind, 0) + 1
             if kinds[kind] <= 3:
-                report(checker_class, program, kind, error, failures)
+                report(torch, program, kind, error, failures)
         if time.monotonic() > said + 60:
             said = time.monotonic()
             print(f"... seed {seed}: {checker.counts.line()}; {failures} failures", flush=True)

@@ -5,6 +5,7 @@ of a register, `g.value(name)` its value, `g.rng` the dice, `g.new()` the name o
 Real functions are listed with the interval that they are used on; an argument that lies elsewhere is squashed into it.
 """
 
+from . import catalogue_numpy
 from .program import Step
 
 ANY = (-60.0, 60.0)
@@ -311,7 +312,10 @@ def products(g):
 
 
 def matrices(g):
-    """Linear algebra on well-conditioned matrices made of a register's elements."""
+    """Linear algebra on well-conditioned matrices made of a register's elements.
+
+    Vectors whose sign is LAPACK's choice are squared: the sign jumps, of QR where a column needs no reflection.
+    """
     a = g.pick(kinds="f")
     size = g.value(a).size
     n = 3 if size >= 9 else 2
@@ -330,7 +334,8 @@ def matrices(g):
         (f"{{}} = xp.square(xp.linalg.eigh({symmetric})[1])", "eigh"),
         (f"{{}} = xp.linalg.svdvals({symmetric})", "svdvals"),
         (f"{{}} = xp.square(xp.linalg.svd({symmetric})[0])", "svd"),
-        (f"{{}}, {{}} = xp.linalg.qr({matrix})", "qr"), (f"{{}} = xp.linalg.pinv({matrix}[:, :{n - 1}])", "pinv"),
+        (f"{{}} = xp.square(xp.linalg.qr({matrix})[0])", "qr"),
+        (f"{{}} = xp.square(xp.linalg.qr({matrix})[1])", "qr"), (f"{{}} = xp.linalg.pinv({matrix}[:, :{n - 1}])", "pinv"),
         (f"{{}} = xp.linalg.matrix_power({matrix}, {g.rng.choice([0, 2, 3, -2])})", "matrix_power"),
         (f"{{}} = xp.linalg.matrix_norm({symmetric}, ord={order})", "matrix_norm"),
     ])  # fmt: skip
@@ -528,4 +533,5 @@ ENTRIES = [
     (products, 5), (matrices, 2), (fourier, 2), (complex_parts, 1), (numpy_names, 3), (piecewise, 2), (write_chain, 3),
     (several_checkpointed, 1), (write, 10), (write_out, 2), (stopped, 2), (hooked, 2), (checkpointed, 2), (custom, 3),
 ]  # fmt: skip
+ENTRIES += catalogue_numpy.ENTRIES
 __all__ = ["DOUBLE_ONLY", "ENTRIES", "Step"]

@@ -16,6 +16,8 @@ import arraygrad as ag
 from .generate import uses_double
 from .gradients import Mismatch, close, dot, first_gradients, gradients_of, leaves_of, random_direction, run_grad
 from .machines import ArraygradMachine, NumpyMachine
+from .program import Unsupported
+from .torch_machine import TorchMachine
 from .ways import WAYS
 
 
@@ -26,6 +28,7 @@ class Counts:
     values: int = 0
     gradients: int = 0
     second: int = 0
+    torch: int = 0  # programs of which PyTorch gave every gradient
     variants: int = 0
     undecided: int = 0  # differences without enough digits to compare with
     seen: dict = field(default_factory=dict)
@@ -34,7 +37,9 @@ class Counts:
         return (
             f"{self.programs} programs, {self.operations} operations of {len(self.seen)} kinds, comparisons: "
             f"{self.values} values, {self.gradients} gradients, {self.second} second derivatives, "
-            f"{self.variants} other ways to the same gradient; {self.undecided} undecided"
+            f"{self.variants} other ways to the same gradient"
+            + (f", {self.torch} programs with PyTorch" if self.torch else "")
+            + f"; {self.undecided} undecided"
         )
 
 
@@ -50,11 +55,11 @@ def directional(function, steps):
 
 
 class Checker:
-    """Compares one program after the other and counts."""
+    """Compares one program after the other and counts. `torch`: with PyTorch beside the differences."""
 
-    def __init__(self, ways=2, second=0.4):
+    def __init__(self, ways=2, second=0.4, torch=False):
         self.counts = Counts()
-        self.ways, self.second = ways, second
+        self.ways, self.second, self.torch = ways, second, torch
 
     def check(self, program, thorough=False):
         """Raises Mismatch, or what arraygrad raised; Invalid where the program is none."""
@@ -68,8 +73,11 @@ class Checker:
         reference.run(program)
         self.values(program, native)
         gradients = self.gradients(program, reference.tape, precision)
-        if thorough or rng.random() < self.second:
+        second = thorough or rng.random() < self.second
+        if second:
             self.second_order(program, gradients, reference.tape, precision)
+        if self.torch:
+            self.compare_torch(program, native, gradients, second)
         ways = list(WAYS) if thorough else rng.sample(list(WAYS), self.ways)
         for name in ways:
             self.counts.variants += 1
@@ -127,6 +135,34 @@ class Checker:
 
         steps = (1e-3, 2e-4, 4e-5, 8e-6) if long else (4e-3, 1e-3, 2.5e-4)
         return directional(value, [np.longdouble(h) for h in steps])
+
+    def compare_torch(self, program, native, gradients, second):
+        """PyTorch's gradients and second derivatives, element by element; where it has them and the same views."""
+        try:
+            machine = TorchMachine()
+            hooked = any(op in ("hook", "node_hook") for op in program.ops)
+            # A hooked register is caught before its hooks there, after them here: docs/engine.md, EI7.
+            theirs, values = machine.gradients(program, () if hooked else program.observed)
+            if not all(close(value, native[name], 1e-9, 1e-11) for name, value in values.items()):
+                return  # it copies where NumPy shares memory, or the reverse
+            self.elementwise("gradient, of PyTorch", gradients, theirs)
+            names = [n for n in program.leaves if gradients[n] is not None and program.leaves[n].size]
+            if second and names and not hooked:
+                ours, weights = second_gradients(program, gradients, names)
+                self.elementwise("second derivative, of PyTorch", ours, machine.second(program, names, weights))
+        except Unsupported:
+            return
+        self.counts.torch += 1
+
+    def elementwise(self, what, ours, theirs):
+        for name, their in theirs.items():
+            our = ours[name]
+            if our is None and their is None:
+                continue
+            a = np.zeros_like(their) if our is None else our
+            b = np.zeros_like(our) if their is None else their
+            if not close(a, b, 1e-7, 1e-9):
+                raise Mismatch(what, f"{name}: ours {a}, theirs {b}")
 
     def compare(self, what, name, program, gradient, direction, expected, error):
         ours = np.longdouble(0) if gradient is None else dot(gradient, direction)
@@ -188,6 +224,25 @@ class Checker:
                     "second derivative",
                     f"by {name}: {float(ours)!r}, by differences {float(expected)!r} (+- {float(error):.1g})",
                 )
+
+
+def second_gradients(program, gradients, names):
+    """({leaf: gradient of the weighted first gradients, or None}, the weights)."""
+    numbers = np.random.default_rng(program.seed + 4)
+    weights = {
+        n: random_direction(numbers, gradients[n].shape, gradients[n].dtype.kind == "c").astype(gradients[n].dtype)
+        for n in names
+    }
+    leaves = leaves_of(program)
+    first = dict(zip(names, first_gradients(program, leaves, names, create_graph=True), strict=True))
+    kept = [n for n in names if first[n] is not None and first[n].requires_grad]
+    found = [None] * len(names)
+    if kept:
+        with np.errstate(all="ignore"):
+            found = ag.autograd.grad(
+                [first[n] for n in kept], [leaves[n] for n in names], [weights[n] for n in kept], allow_unused=True
+            )
+    return {n: None if g is None else g.numpy() for n, g in zip(names, found, strict=True)}, weights
 
 
 def objective(env, weights):

@@ -1,6 +1,7 @@
 """How a program is made: statement after statement, each tried on plain NumPy. Imports nothing of arraygrad."""
 
 import random
+import re
 from math import prod
 
 import numpy as np
@@ -10,6 +11,7 @@ from .machines import NumpyMachine
 from .program import Invalid, Program, Step
 
 ENTRY, WEIGHT = zip(*ENTRIES, strict=True)
+BACKWARDS = re.compile(r":[^\],:]*:-\d")
 LARGEST = 48  # elements of one array
 # What NumPy raises for a statement that makes no sense; the generator then tries another.
 NONSENSE = (
@@ -38,6 +40,7 @@ class Generator:
         self.numbers = np.random.default_rng(seed)
         self.seed = seed
         self.length = length or self.rng.choice([3, 5, 8, 12, 18, 25])
+        self.backwards = self.rng.random() < 0.4  # negative steps, which PyTorch does not have
         kind = self.rng.random()
         self.dtypes = (
             ("float64",) if kind < 0.6
@@ -145,6 +148,8 @@ class Generator:
     # -- what entries ask --------------------------------------------------------------------------------------------
 
     def step(self, code, *ops, need="True", writes=None, locks=(), double=False):
+        if not self.backwards and BACKWARDS.search(code):
+            return None
         count = code.count("{}")
         outs = tuple(f"r{self.count + i}" for i in range(count))
         self.count += count
