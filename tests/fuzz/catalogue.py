@@ -335,7 +335,8 @@ def matrices(g):
         (f"{{}} = xp.linalg.svdvals({symmetric})", "svdvals"),
         (f"{{}} = xp.square(xp.linalg.svd({symmetric})[0])", "svd"),
         (f"{{}} = xp.square(xp.linalg.qr({matrix})[0])", "qr"),
-        (f"{{}} = xp.square(xp.linalg.qr({matrix})[1])", "qr"), (f"{{}} = xp.linalg.pinv({matrix}[:, :{n - 1}])", "pinv"),
+        (f"{{}} = xp.square(xp.linalg.qr({matrix})[1])", "qr"),
+        (f"{{}} = xp.linalg.pinv({matrix}[:, :{n - 1}])", "pinv"),
         (f"{{}} = xp.linalg.matrix_power({matrix}, {g.rng.choice([0, 2, 3, -2])})", "matrix_power"),
         (f"{{}} = xp.linalg.matrix_norm({symmetric}, ord={order})", "matrix_norm"),
     ])  # fmt: skip

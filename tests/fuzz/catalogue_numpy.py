@@ -34,6 +34,8 @@ def elements(g):
         (f"np.ediff1d({a})", "ediff1d"), (f"np.trapezoid({a}, axis={one})", "trapezoid"),
         (f"np.nan_to_num({a})", "nan_to_num"), (f"np.cross({flat}[:3], {flat}[-3:])", "cross"),
     ]  # fmt: skip
+    if value.size < 3:
+        options.pop()  # the product of two dimensions is deprecated
     text, op = rng.choice(options)
     return g.step(f"{{}} = {text}", "np." + op)
 
@@ -59,7 +61,9 @@ def ordered(g):
         ("np.interp({a}, np.array([-3.0, 0.0, 2.0]), np.array([1.0, -1.0, 0.5]))", "far({a}, -3, 0, 2)", "interp"),
         ("np.piecewise({a}, [{a} < 0.1], [np.sin, np.cos])", "far({a}, 0.1)", "piecewise"),
     ])  # fmt: skip
-    return g.step("{} = " + text.format(a=a, one=one), "np." + op, need=need.format(a=a, one=one))
+    return g.step(
+        "{} = " + text.format(a=a, one=one), "np." + op, need=need.format(a=a, one=one), double=op == "interp"
+    )
 
 
 def whole_numbers(g):

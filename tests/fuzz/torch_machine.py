@@ -70,9 +70,7 @@ class TorchMachine:
         leaves, env = self.run(program, observed)
         names = [*leaves, *self.edges]
         found = self.grad(program, env, [*leaves.values(), *self.edges.values()])
-        values = {
-            n: env[n].numpy(force=True) for n in {*leaves, *(n for s in program.steps for n in s.outs)}
-        }
+        values = {n: env[n].numpy(force=True) for n in {*leaves, *(n for s in program.steps for n in s.outs)}}
         return {n: array(g) for n, g in zip(names, found, strict=True)}, values
 
     def second(self, program, names, weights):

@@ -55,3 +55,24 @@ def test_a_numpy_scalar_keeps_its_dtype_in_functions_too():
     t = ag.tensor(X)
     assert np.append(t, np.float32(2)).dtype == np.float32
     assert np.append(t, np.float64(2)).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v: np.gradient(v, 0.5),
+        lambda v: np.gradient(v, np.float64(0.5)),
+        lambda v: np.select([[True, False]], [v], 0.5),
+        lambda v: np.select([[True, False]], [v], 0),
+        lambda v: np.select([[True, False]], [v], np.float64(0.5)),
+        lambda v: np.choose([0, 1], [v, 0.5]),
+        lambda v: np.linspace(v[0], 1.0, 3),
+        lambda v: np.linspace(v, 1.0, 3),
+        lambda v: np.linspace(v, np.float64(1.0), 3),
+        lambda v: np.logspace(v[0], 1.0, 3),
+    ],
+)
+def test_a_function_with_a_scalar_gives_numpys_dtype(call):
+    found, expected = call(ag.asarray(X)), call(X)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
