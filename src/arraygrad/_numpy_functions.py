@@ -379,7 +379,7 @@ def pick(t, positions):
     """Elements of a Tensor at flat row-major positions, an integer array of any shape; each may be named repeatedly."""
     positions = numpy.asarray(positions, dtype=numpy.int64)
     if positions.size == 0:
-        return t.ravel()[:0].reshape(positions.shape)
+        return t.ravel()[:0].reshape(positions.shape).copy()  # writable, whatever t is
     return t.ravel().take(beside(positions, t))
 
 
