@@ -14,11 +14,21 @@ import numpy as np
 import arraygrad as ag
 
 from .generate import uses_double
-from .gradients import Mismatch, close, dot, first_gradients, gradients_of, leaves_of, random_direction, run_grad
+from .gradients import (
+    Mismatch,
+    close,
+    dot,
+    first_gradients,
+    gradients_of,
+    leaves_of,
+    random_direction,
+    run_grad,
+    second_gradients,
+)
 from .machines import ArraygradMachine, NumpyMachine
 from .program import Unsupported
 from .torch_machine import TorchMachine
-from .ways import WAYS
+from .transform_ways import WAYS
 
 
 @dataclass
@@ -224,25 +234,6 @@ class Checker:
                     "second derivative",
                     f"by {name}: {float(ours)!r}, by differences {float(expected)!r} (+- {float(error):.1g})",
                 )
-
-
-def second_gradients(program, gradients, names):
-    """({leaf: gradient of the weighted first gradients, or None}, the weights)."""
-    numbers = np.random.default_rng(program.seed + 4)
-    weights = {
-        n: random_direction(numbers, gradients[n].shape, gradients[n].dtype.kind == "c").astype(gradients[n].dtype)
-        for n in names
-    }
-    leaves = leaves_of(program)
-    first = dict(zip(names, first_gradients(program, leaves, names, create_graph=True), strict=True))
-    kept = [n for n in names if first[n] is not None and first[n].requires_grad]
-    found = [None] * len(names)
-    if kept:
-        with np.errstate(all="ignore"):
-            found = ag.autograd.grad(
-                [first[n] for n in kept], [leaves[n] for n in names], [weights[n] for n in kept], allow_unused=True
-            )
-    return {n: None if g is None else g.numpy() for n, g in zip(names, found, strict=True)}, weights
 
 
 def objective(env, weights):

@@ -87,3 +87,24 @@ def backward_of(program, **options):
         with np.errstate(all="ignore"):
             ag.autograd.backward(roots, weights, **options)
     return leaves, roots, weights
+
+
+def second_gradients(program, gradients, names, run=None):
+    """({leaf: gradient of the weighted first gradients, or None}, the weights)."""
+    numbers = np.random.default_rng(program.seed + 4)
+    weights = {
+        n: random_direction(numbers, gradients[n].shape, gradients[n].dtype.kind == "c").astype(gradients[n].dtype)
+        for n in names
+    }
+    leaves = leaves_of(program)
+    function = run or (lambda given: ArraygradMachine().run(program, given))
+    env = function(leaves)
+    first = dict(zip(names, run_grad(program, env, [leaves[n] for n in names], create_graph=True), strict=True))
+    kept = [n for n in names if first[n] is not None and first[n].requires_grad]
+    found = [None] * len(names)
+    if kept:
+        with np.errstate(all="ignore"):
+            found = ag.autograd.grad(
+                [first[n] for n in kept], [leaves[n] for n in names], [weights[n] for n in kept], allow_unused=True
+            )
+    return {n: None if g is None else g.numpy() for n, g in zip(names, found, strict=True)}, weights

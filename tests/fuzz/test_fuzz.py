@@ -112,7 +112,7 @@ def test_the_command_reports_what_it_compared(capsys):
 @pytest.mark.parametrize("count", [2])
 def test_threads_and_workers_give_bitwise_the_same_gradients(count):
     from .gradients import gradients_of
-    from .ways import WAYS
+    from .transform_ways import WAYS
 
     for seed in range(100, 140):
         program = Generator(seed).program()
