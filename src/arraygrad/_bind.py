@@ -87,7 +87,7 @@ def to_tensor(obj, backend=None, dtype=None, device=None):
     if isinstance(obj, list | tuple) and contains_tensor(obj):
         return asarray(obj, dtype=dtype, device=device)
     if isinstance(obj, numpy.generic):
-        obj = obj.item()
+        obj = numpy.asarray(obj) if dtype is None else obj.item()  # unlike Python's, NumPy's scalars have a dtype
     return wrap_raw(backend.wrap_raw(backend.asarray(obj, dtype, device)))
 
 

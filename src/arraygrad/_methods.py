@@ -200,9 +200,11 @@ def reshape(self, *shape, order="C", copy=None):
 
 
 def ravel(self, order="C"):
-    """The elements in one dimension, row-major or in another `order`. A view where the memory allows it."""
+    """The elements in one dimension, row-major or in another `order`. A view where they lie so, as NumPy's."""
     source = self if order == "C" else _as_ordered("ravel", self, order)
-    return apply_op(_RESHAPE, (source, (-1,), None))
+    flags = getattr(source.array, "flags", None)  # NumPy's and CuPy's: gaps and negative strides make it a copy
+    copy = True if flags is not None and not flags.c_contiguous else None
+    return apply_op(_RESHAPE, (source, (-1,), copy))
 
 
 def flatten(self, order="C"):

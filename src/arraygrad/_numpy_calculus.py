@@ -6,7 +6,7 @@ May import: _numpy_functions, _bind, ops, tensor, numpy.
 import numpy
 
 from arraygrad._bind import function_for
-from arraygrad._numpy_functions import F, axes_of, beside, host, implements, pick, refuse, tensor_of, tensors
+from arraygrad._numpy_functions import F, axes_of, beside, host, implements, operands, pick, refuse, tensor_of, tensors
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, backend_of
 
@@ -22,7 +22,7 @@ def _at(axis, part):
 
 @implements("gradient")
 def _gradient(f, *varargs, axis=None, edge_order=1):
-    f, *spacings = tensors(f, *varargs)
+    f, *spacings = operands(f, *varargs)
     if backend_of(f).xp.isdtype(f.dtype, ("integral", "bool")):
         f = f.astype(backend_of(f).xp.float64)
     axes = tuple(range(f.ndim)) if axis is None else axes_of(axis, f.ndim)
@@ -35,6 +35,8 @@ def _gradient(f, *varargs, axis=None, edge_order=1):
     elif len(spacings) != len(axes):
         raise TypeError("invalid number of arguments")
     results = [_derivative(f, dx, ax, edge_order) for dx, ax in zip(spacings, axes, strict=True)]
+    if not any(backend_of(f).xp.isdtype(dx.dtype, "complex floating") for dx in spacings if isinstance(dx, Tensor)):
+        results = [r if r.dtype == f.dtype else r.astype(f.dtype) for r in results]
     return results[0] if len(axes) == 1 else tuple(results)
 
 
@@ -283,20 +285,23 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 @implements("logspace")
 def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     refuse("logspace", axis=(axis or None, "move it"), dtype=(dtype, "cast the result with astype"))
-    start, stop, base = tensors(start, stop, base)
+    start, stop, base = operands(start, stop, base)
     weights = _weights(num, endpoint, start, stop)
     return F["pow"](base, start * (1 - weights) + stop * weights)
 
 
 def _weights(num, endpoint, start, stop):
-    """How far along each of `num` points is, on an axis in front."""
+    """How far along each of `num` points is, on an axis in front; in the precision of both ends."""
     weights = numpy.linspace(0.0, 1.0, num, endpoint=endpoint)
-    return beside(weights.reshape((-1,) + (1,) * max(start.ndim, stop.ndim)), start)
+    weights = beside(weights.reshape((-1,) + (1,) * max(start.ndim, stop.ndim)), start)
+    xp = backend_of(start).xp
+    single = F["result_type"](start, stop) in (xp.float32, xp.complex64)
+    return weights.astype(xp.float32) if single else weights
 
 
 @implements("linspace")
 def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    start, stop = tensors(start, stop)
+    start, stop = operands(start, stop)
     if start.ndim == 0 and stop.ndim == 0 and not retstep:
         return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
     weights = _weights(num, endpoint, start, stop)

@@ -63,6 +63,7 @@ def refuse(name, **keywords):
 
 
 OUT = "use the result that is returned"
+_PYTHON_SCALARS = (bool, int, float, complex)
 
 
 def _tensor_among(args):
@@ -90,6 +91,26 @@ def tensors(*args):
         return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
     backend, device = backend_of(like), like.device
     return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend, device=device) for arg in args]
+
+
+def operands(*args):
+    """`tensors` for a ufunc: Python's scalars have no precision of their own, and take that of the others."""
+    strong = tensors(*[arg for arg in args if type(arg) not in _PYTHON_SCALARS])
+    if len(strong) == len(args) or not strong:
+        return tensors(*args)
+    like = next((t for t in strong if not isinstance(t.array, numpy.ndarray)), strong[0])
+    backend, host_memory = backend_of(like), isinstance(like.array, numpy.ndarray)
+    common = F["result_type"](*strong)
+    weak = host_memory or backend.xp.isdtype(common, ("real floating", "complex floating"))
+    rest = iter(strong)
+    found = []
+    for arg in args:
+        if type(arg) not in _PYTHON_SCALARS:
+            found.append(next(rest))
+        else:
+            dtype = backend.xp.result_type(common, arg) if weak else None
+            found.append(to_tensor(arg, backend, dtype, None if host_memory else like.device))
+    return found
 
 
 def tensor_of(arg):
@@ -358,7 +379,7 @@ def pick(t, positions):
     """Elements of a Tensor at flat row-major positions, an integer array of any shape; each may be named repeatedly."""
     positions = numpy.asarray(positions, dtype=numpy.int64)
     if positions.size == 0:
-        return t.ravel()[:0].reshape(positions.shape)
+        return t.ravel()[:0].reshape(positions.shape).copy()  # writable, whatever t is
     return t.ravel().take(beside(positions, t))
 
 

@@ -73,6 +73,8 @@ def _diagflat(v, k=0):
 
 @implements("block")
 def _block(arrays):
+    if not isinstance(arrays, list):
+        return tensor_of(arrays).copy()
     return _blocks(arrays, max(_depth(arrays), *[t.ndim for t in _leaves(arrays)], 0), 1)
 
 

@@ -6,7 +6,19 @@ writes into a Tensor, recorded; a plain array as target of a Tensor's values is 
 
 import numpy
 
-from arraygrad._numpy_functions import OUT, F, backend_among, beside, host, implements, pick, refuse, tensor_of, tensors
+from arraygrad._numpy_functions import (
+    OUT,
+    F,
+    backend_among,
+    beside,
+    host,
+    implements,
+    operands,
+    pick,
+    refuse,
+    tensor_of,
+    tensors,
+)
 from arraygrad.tensor import Tensor, backend_of
 
 __all__: list[str] = []
@@ -30,7 +42,7 @@ def _select(condlist, choicelist, default=0):
         raise ValueError("select with an empty condition list is not possible")
     # backwards: the first condition that holds wins
     backend = backend_among((condlist, choicelist, default))
-    everything = tensors(*choicelist, default)
+    everything = operands(*choicelist, default)
     dtype = backend.xp.result_type(*[t.array for t in everything])
     *choices, result = [t.astype(dtype) if t.dtype != dtype else t for t in everything]
     conditions = tensors(*condlist, everything[0])[:-1]
@@ -76,8 +88,8 @@ def _spread(values, mask, x):
 def _choose(a, choices, out=None, mode="raise"):
     refuse("choose", out=(out, OUT))
     pieces = F["unstack"](choices) if isinstance(choices, Tensor) else choices
-    given = tensors(*pieces, a)
-    *choices, a = given
+    a = tensors(a, *pieces)[0]
+    choices = operands(*pieces) if backend_among(pieces) else tensors(*pieces, a)[:-1]
     numbers = numpy.arange(len(choices))
     positions = numpy.choose(host(a), numbers.reshape((-1,) + (1,) * a.ndim), mode=mode)
     dtype = backend_among((choices,)).xp.result_type(*[c.array for c in choices])

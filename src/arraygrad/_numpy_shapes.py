@@ -289,9 +289,8 @@ def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     order = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         order[:2] = 1, 0
-    return tuple(
-        [x.reshape([-1 if axis == i else 1 for i in range(len(xi))]) for x, axis in zip(xi, order, strict=True)]
-    )
+    grids = [x.reshape([-1 if axis == i else 1 for i in range(len(xi))]) for x, axis in zip(xi, order, strict=True)]
+    return tuple([grid.copy() for grid in grids] if copy else grids)
 
 
 def _static(value):

@@ -13,7 +13,7 @@ import math
 import numpy
 
 from arraygrad._bind import function_for
-from arraygrad._numpy_functions import F, axes_of, beside, host, tensor_of, tensors
+from arraygrad._numpy_functions import F, axes_of, beside, host, operands, tensor_of, tensors
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, backend_of
 
@@ -37,7 +37,7 @@ _NoValue = numpy._NoValue
 
 
 def _fmax(x1, x2):
-    x1, x2 = tensors(x1, x2)
+    x1, x2 = operands(x1, x2)
     if not _floating(x1, x2):
         return F["maximum"](x1, x2)
     # A NaN gives way to the other operand, and has no part in the derivative.
@@ -45,7 +45,7 @@ def _fmax(x1, x2):
 
 
 def _fmin(x1, x2):
-    x1, x2 = tensors(x1, x2)
+    x1, x2 = operands(x1, x2)
     if not _floating(x1, x2):
         return F["minimum"](x1, x2)
     return F["minimum"](_without_nan(x1, x2), _without_nan(x2, x1))
@@ -62,7 +62,7 @@ def _without_nan(x, other):
 
 
 def _fmod(x1, x2):
-    x1, x2 = tensors(x1, x2)
+    x1, x2 = operands(x1, x2)
     if not _floating(x1, x2):
         quotient = F["abs"](x1) // F["abs"](x2)
         return x1 - F["sign"](x1) * F["sign"](x2) * quotient * x2
@@ -80,7 +80,7 @@ def _with_values(values, recorded):
 
 
 def _heaviside(x1, x2):
-    x1, x2 = tensors(x1, x2)
+    x1, x2 = operands(x1, x2)
     if not _floating(x1):
         x1 = x1.astype(F["result_type"](x1, x2) if _floating(x2) else backend_of(x1).xp.float64)
     return F["where"](x1 == 0, x2, (F["sign"](x1) + 1) / 2)
@@ -108,7 +108,7 @@ def _frexp(x):
 
 def _logaddexp2(x1, x2):
     log2 = math.log(2.0)
-    x1, x2 = tensors(x1, x2)
+    x1, x2 = operands(x1, x2)
     return F["logaddexp"](x1 * log2, x2 * log2) / log2
 
 
@@ -122,12 +122,12 @@ def _divmod(x1, x2):
 
 
 def _matvec(x1, x2):
-    x1, x2 = tensors(x1, x2)
+    x1, x2 = operands(x1, x2)
     return F["matmul"](x1, x2[..., None])[..., 0]
 
 
 def _vecmat(x1, x2):
-    x1, x2 = tensors(x1, x2)
+    x1, x2 = operands(x1, x2)
     return F["matmul"](x1.conj()[..., None, :], x2)[..., 0, :]
 
 
@@ -149,7 +149,7 @@ UFUNCS = {
     "divmod": _divmod,
     "exp2": lambda x: F["pow"](2.0, x),
     "fabs": lambda x: F["abs"](x),
-    "float_power": lambda x1, x2: F["pow"](*[_at_least_double(x) for x in tensors(x1, x2)]),
+    "float_power": lambda x1, x2: F["pow"](*[_at_least_double(x) for x in operands(x1, x2)]),
     "fmax": _fmax,
     "fmin": _fmin,
     "fmod": _fmod,
@@ -182,8 +182,8 @@ def call(function, inputs, dtype=None, where=True, out=None):
         inputs = [x.astype(dtype) if isinstance(x, Tensor) else host(x).astype(dtype) for x in tensors(*inputs)]
     if where is True:
         return function(*inputs)
-    given = tensors(*inputs, where)
-    inputs, mask = given[:-1], given[-1]
+    inputs = operands(*inputs)
+    mask = tensors(where, *inputs)[0]
     # A one is in the domain of every ufunc but for arctanh's and the like, whose derivative there is not used either:
     # what is not chosen gets a zero at 1/2.
     safe = [F["where"](mask, x, _harmless(x)) for x in inputs]

@@ -329,9 +329,8 @@ cdef object run(Op op, tuple args, Backend backend):
     if op.multi:
         result = tuple([wrap(backend.wrap_raw(r), backend) for r in raw])
         record(op, args, result, backend)
-        if op.may_view and backend.mutable and args and isinstance(args[0], TensorBase):
-            for out in result:
-                note_view(<TensorBase>out, <TensorBase>args[0], None, None, backend)
+        if op.may_view and backend.mutable and args:
+            note_views(result, op, args, backend)
         return result if op.result_type is None else op.result_type(*result)
     raw = backend.wrap_raw(raw)
     if type(raw) is not backend.array_type and not isinstance(raw, backend.array_type):
@@ -342,6 +341,8 @@ cdef object run(Op op, tuple args, Backend backend):
             note_view(<TensorBase>result, <TensorBase>args[0], op, args, backend)
     else:
         result = wrap(raw, backend)
+        if op.may_view and op.sequence >= 0 and backend.mutable:
+            note_views((result,), op, args, backend)
     record(op, args, result, backend)
     return result
 
@@ -532,6 +533,30 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
         e.view_args = args[1:]
         if not thread_state().grad_mode:
             e.forbidden = "inference" if thread_state().inference else "no_grad"
+    return 0
+
+
+cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1:
+    """`note_view` for several results: of one input, or the i-th of the i-th input as it is broadcast; einsum's."""
+    cdef TensorBase out
+    cdef Py_ssize_t i
+    cdef Op broadcast
+    if op.sequence < 0:
+        if isinstance(args[0], TensorBase):
+            for out in results:
+                note_view(out, <TensorBase>args[0], None, None, backend)
+        return 0
+    inputs = args[op.sequence]
+    if not op.multi:                    # einsum: with one operand it may be a transpose or a diagonal
+        if len(inputs) == 1 and isinstance(inputs[0], TensorBase):
+            note_view(<TensorBase>results[0], <TensorBase>inputs[0], named_op("_einsum_view"), (inputs[0], args[0]),
+                      backend)
+        return 0
+    broadcast = named_op("broadcast_to")
+    for i in range(len(results)):
+        if isinstance(inputs[i], TensorBase):
+            out = <TensorBase>results[i]
+            note_view(out, <TensorBase>inputs[i], broadcast, (inputs[i], out.value.meta.shape_tuple()), backend)
     return 0
 
 

@@ -117,6 +117,27 @@ def test_full_reduction_is_a_zero_dimensional_tensor(name):
     assert result.shape == ()
 
 
+@pytest.mark.parametrize("key", [np.s_[::-1], np.s_[::2], np.s_[:, ::2], np.s_[:, :2], np.s_[...]])
+def test_ravel_is_a_view_only_where_numpys_is(key):
+    array = np.arange(12.0).reshape(4, 3)
+    for raw in (array, array.T, array[:, 0]):
+        if raw.ndim == 1 and isinstance(key, tuple):
+            continue
+        t = ag.asarray(raw)[key]
+        for flat in (t.ravel(), np.ravel(t)):
+            assert np.shares_memory(flat.array, raw) == np.shares_memory(raw[key].ravel(), raw)
+            np.testing.assert_array_equal(flat.array, raw[key].ravel())
+
+
+def test_a_write_into_the_ravel_of_a_reversed_tensor_leaves_the_tensor():
+    x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    t = x * 1.0
+    flat = t[::-1].ravel()
+    flat[0] = 0.0
+    np.testing.assert_array_equal(t.numpy(), [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(ag.autograd.grad((t * flat).sum(), x)[0].numpy(), [3.0, 4.0, 1.0])
+
+
 def test_ravel_is_a_view_and_flatten_a_copy():
     t = ag.tensor(M)
     t.ravel()[0] = 7.0

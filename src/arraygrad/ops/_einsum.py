@@ -24,12 +24,12 @@ def forward(xp, subscripts, operands, optimize):
     native = getattr(getattr(xp, "_raw", xp), "einsum", None) if library in _NATIVE else None
     if native is None:
         result = _contract_all(xp, [list(labels) for labels in inputs], list(operands), output)
+        if len(operands) == 1 and len(set(inputs[0])) < len(inputs[0]) and set(output) == set(inputs[0]):
+            result = xp.asarray(result, copy=True)  # a diagonal, which libraries show read-only
     elif not _NATIVE[library]:
         result = native(_text(inputs, output), *operands)
     else:
         result = native(_text(inputs, output), *operands, optimize=optimize if len(operands) > 1 else False)
-    if len(operands) == 1 and set(output) == set(inputs[0]):
-        result = xp.asarray(result, copy=True)  # a transpose or a diagonal: a view, which a new Tensor must not be
     return result
 
 
@@ -42,6 +42,12 @@ def rule(xp, g, subscripts, operands, optimize):
         given = [*inputs[:k], *inputs[k + 1 :]]
         gradients.append(_gradient(xp, g, output, given, others, labels, operands[k].shape, optimize))
     return gradients
+
+
+def view_rule(xp, g, shape, subscripts):
+    """The gradient of the only operand, of which its shape is enough."""
+    (labels,), output = _read(subscripts, (len(shape),))
+    return _gradient(xp, g, output, [], [], labels, shape, False)
 
 
 def _gradient(xp, g, output, given, others, labels, shape, optimize):

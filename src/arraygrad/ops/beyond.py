@@ -8,7 +8,7 @@ import math
 
 from arraygrad.ops import _einsum, _norms, _padding
 from arraygrad.ops._helpers import expand_reduced, keepdims_shape, normalize_axes
-from arraygrad.ops.kinds import general, reduction, unary
+from arraygrad.ops.kinds import general, linear, reduction, unary
 
 
 def _finite_max(xp, x, axis):
@@ -115,7 +115,8 @@ unary(
 _EINSUM = (
     "The sum of products that `subscripts` name, as numpy.einsum: one term of labels for each operand, '...' for axes "
     "that broadcast, repeated labels for diagonals, '->' and the labels of the result (without it: those that appear "
-    "once, in alphabetical order). Any number of operands, numeric dtypes. `optimize` is NumPy's: True finds an order "
+    "once, in alphabetical order). A transpose or a diagonal of one operand is a view of it where the library makes "
+    "one, as NumPy does. Any number of operands, numeric dtypes. `optimize` is NumPy's: True finds an order "
     "of pairwise products for two operands or more. Each operand's gradient is the einsum of the result's with the "
     "other operands. Raises ValueError for subscripts that do not fit the operands."
 )
@@ -125,6 +126,7 @@ general(
     forward=_einsum.forward,
     operands=_einsum.rule,
     sequence="operands",
+    may_view=True,  # of a transpose or a diagonal of one operand: see note_views
     numpy=("einsum",),
     doc=_EINSUM,
 )
@@ -136,6 +138,15 @@ general(
     sequence="operands",
     node="Einsum",
     doc="`einsum`, for rules: some libraries' own function of that name has other parameters.",
+)
+linear(
+    "_einsum_view",
+    "x, subscripts, /",
+    forward=lambda xp, x, subscripts: _einsum.forward(xp, subscripts, (x,), False),
+    x=lambda xp, g, x_shape, subscripts: _einsum.view_rule(xp, g, x_shape, subscripts),
+    may_view=True,
+    node="Einsum",
+    doc="`einsum` of one operand as the view that it may be: how a write into the one reaches the other.",
 )
 
 

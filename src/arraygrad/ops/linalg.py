@@ -32,6 +32,7 @@ general(
     "matrix_power",
     "x, n, /",
     x=_solvers.matrix_power,
+    may_view=True,  # the first power is x itself
     extension="linalg",
     numpy=("linalg.matrix_power",),
     doc="Square matrices (..., m, m) to the integer power n; the identity for n == 0, inverses for n < 0.",

@@ -78,6 +78,7 @@ linear(
     x=_diff_x,
     prepend=_diff_prepend,
     append=_diff_append,
+    may_view=True,  # without differences (n == 0) it is x itself
     numpy=("diff",),
     doc="n-th differences along `axis`, after joining `prepend`, x and `append` (arrays of the same rank, scalars for "
     "one element, or None); "

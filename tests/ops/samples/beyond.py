@@ -108,6 +108,16 @@ def _pads():
 SAMPLES = {
     "einsum": _einsum("einsum"),
     "_einsum": [*_einsum("_einsum")[:3], *_einsum("_einsum")[-3:]],
+    "_einsum_view": [
+        case(subscripts, lambda xp, x, subscripts=subscripts: xp._einsum_view(x, subscripts), x)
+        for subscripts, x in (
+            ("ij->ji", real(2, 3)),
+            ("ii->i", real(3, 3)),
+            ("iij->ji", real(2, 2, 3)),
+            ("...i->i...", real(2, 3, 2)),
+            ("iijj->ji", cplx(2, 2, 3, 3)),
+        )
+    ],
     "norm": _norms(),
     "pad": _pads(),
     "logsumexp": _reductions("logsumexp", axes=(None, 0, 1, -1, (0, 1)))

@@ -1,0 +1,122 @@
+"""A fixed part of the fuzzing for every run of the tests; `python -m tests.fuzz` is the long form.
+
+The fuzzer itself is tested too: that it covers the table, and that it sees and shrinks a wrong gradient.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+from arraygrad.ops import TABLE
+
+from . import catalogue
+from .__main__ import failure, main
+from .check import Checker
+from .generate import Generator
+from .gradients import Mismatch
+from .machines import HELPERS
+from .shrink import shrink
+
+BATCHES = 8
+PROGRAMS = 60  # in a batch
+
+# Differentiable operations that programs do not use, each with its reason.
+LEFT_OUT = {
+    "nextafter": "its differences are those of a rounding",
+    "floor_divide": "a step function of two arguments: remainder stands for it",
+    "eig": "complex vectors whose phase is LAPACK's choice",
+    "eigvals": "their order is LAPACK's choice",
+    "unique_values": "as sort, and of a size that depends on values",
+    "unique_counts": "as unique_values",
+    "unique_inverse": "as unique_values",
+    "unique_all": "as unique_values",
+    "asarray": "a copy, which `copy` stands for",
+    "arange": "of scalars",
+    "linspace": "of scalars",
+    "full": "of scalars",
+    "gammasgn": "a step function",
+    "jv": "by the order it has no derivative; the argument is used",
+}
+
+
+def test_random_programs_agree_with_differences_of_plain_numpy():
+    checker = Checker(ways=1, second=0.3)
+    for seed in range(BATCHES * PROGRAMS):
+        program = Generator(seed).program()
+        if program is None:
+            continue
+        kind, error = failure(checker, program)
+        assert kind is None, f"{error}\n{program.source(HELPERS)}"
+    assert checker.counts.programs > 0.8 * BATCHES * PROGRAMS
+    assert checker.counts.gradients > checker.counts.programs
+    assert checker.counts.undecided < 0.02 * checker.counts.gradients
+
+
+def test_programs_use_every_differentiable_operation_of_the_table():
+    text = Path(catalogue.__file__).read_text()
+    words = set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+    chapters = [n for n, e in TABLE.items() if e.rules and e.chapter != "internal" and not n.startswith("_")]
+    missing = [n for n in chapters if n not in words and n not in LEFT_OUT]
+    assert not missing
+
+
+def test_programs_are_the_same_for_the_same_seed():
+    first, second = Generator(7).program(), Generator(7).program()
+    assert first.source() == second.source()
+
+
+def test_a_wrong_rule_is_found_and_shrunk(monkeypatch):
+    original = Checker.gradients
+
+    def wrong(self, program, tape, precision):
+        if "sin" in program.ops:
+            raise Mismatch("gradient", "planted")
+        return original(self, program, tape, precision)
+
+    monkeypatch.setattr(Checker, "gradients", wrong)
+    checker = Checker(ways=0, second=0)
+    program = next(p for p in (Generator(s).program() for s in range(200)) if p and "sin" in p.ops and len(p.steps) > 5)
+    small = shrink(program, lambda p: failure(checker, p)[0])
+    assert "sin" in small.ops
+    assert len(small.steps) < len(program.steps)
+
+
+def test_a_hook_that_lies_is_found():
+    found = []
+    for seed in range(60):
+        program = Generator(seed).program()
+        if program is None:
+            continue
+        checker = Checker(ways=0, second=0)
+        # Differences follow `hook`; a gradient that is scaled behind their back must be seen.
+        with ag.autograd.graph.saved_tensors_hooks(lambda t: t.numpy().copy(), lambda a: a * 1.001):
+            found.append(failure(checker, program)[0])
+    assert "gradient" in found
+
+
+def test_a_reproducer_is_a_script_that_runs():
+    program = next(p for p in (Generator(s).program() for s in range(50)) if p and len(p.steps) > 8)
+    env = {}
+    with np.errstate(all="ignore"):
+        exec(program.source(HELPERS).replace("print(", "found = ("), env)
+    assert len(env["found"]) >= len(program.leaves)
+
+
+def test_the_command_reports_what_it_compared(capsys):
+    assert main(["--programs", "5", "--minutes", "1"]) == 0
+    assert "gradients" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("count", [2])
+def test_threads_and_workers_give_bitwise_the_same_gradients(count):
+    from .gradients import gradients_of
+    from .transform_ways import WAYS
+
+    for seed in range(100, 140):
+        program = Generator(seed).program()
+        if program is not None:
+            expected = gradients_of(program)
+            for name in ("threads", "workers", "threads_backward"):
+                WAYS[name](program, expected)
