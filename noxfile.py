@@ -49,7 +49,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=FREE_THREADED)
 def free_threaded(session: nox.Session) -> None:
-    """The suite without the GIL. What has no wheel for this Python is left out (its tests are skipped, with the reason)."""
+    """The suite without the GIL. What has no wheel for this Python is left out: its tests are skipped and say so."""
     session.install("--only-binary", "numpy", "--only-binary", "scipy", ".[strict]", "pytest>=8.2",
                     "pytest-timeout>=2.3", "hypothesis>=6.100", "scipy>=1.13", "autograd>=1.7", "tqdm>=4.66",
                     "graphviz>=0.20", env=build_environment(session))  # fmt: skip
@@ -63,14 +63,13 @@ def free_threaded(session: nox.Session) -> None:
 @nox.session(python=OLDEST, venv_backend="uv")
 def lowest(session: nox.Session) -> None:
     """The lowest version of each requirement, at build and at run time."""
-    build = nox.project.load_toml("pyproject.toml")["build-system"]["requires"]
-    run_time = nox.project.load_toml("pyproject.toml")["project"]["dependencies"]
+    metadata = nox.project.load_toml("pyproject.toml")
+    build, run_time = metadata["build-system"]["requires"], metadata["project"]["dependencies"]
     session.install("--resolution", "lowest-direct", *build, *run_time)
-    # numpy is pinned by what is installed already: the other packages' own needs may not raise it.
+    # What the tests themselves use is the newest that goes with them: no requirement of theirs may raise ours.
     freeze = session.run("uv", "pip", "freeze", silent=True, external=True) or ""
     kept = [line for line in freeze.splitlines() if line.partition("==")[0].lower() in ("numpy", "array-api-compat")]
-    session.install("--no-build-isolation", "--resolution", "lowest-direct", ".[test,strict]", *kept,
-                    env=build_environment(session))  # fmt: skip
+    session.install("--no-build-isolation", ".[test,strict]", *kept, env=build_environment(session))
     run_suite(session)
 
 

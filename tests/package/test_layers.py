@@ -38,8 +38,8 @@ ENGINE = {
 MAY_IMPORT = {
     "_version": set(),
     "engine": set(),  # the package's own __init__: a docstring
-    "engine.arrayops": set(),
     "engine.free_threading": set(),
+    "engine.arrayops": {"engine.free_threading"},
     "engine.node": {"engine.arrayops", "engine.free_threading"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
@@ -47,7 +47,9 @@ MAY_IMPORT = {
     "engine.lifecycle": set(),
     "engine.context": {"engine.node", "engine.graph_task"},
     "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},
-    "engine.streams": {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.graph_task"},
+    "engine.streams": {
+        "engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer", "engine.graph_task",
+    },  # fmt: skip
     "engine.pool": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
     "engine.engine": ENGINE - {"engine.engine"},
