@@ -17,8 +17,8 @@ from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
 from arraygrad.saved cimport pack_slot, packing
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, check_saved, find_backend, grad_fn_now, has_extra, join_base, need_extra,
-    new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
+    Backend, Extra, Storage, TensorBase, Value, check_saved, find_backend, grad_fn_now, has_extra, join_base,
+    need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
 )
 
 # How many saved-tensor hooks and op hooks are active in the process. Looking at a static is all that they cost an

@@ -37,6 +37,7 @@ ENGINE = {
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
+    "_interpreter": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -47,9 +48,8 @@ MAY_IMPORT = {
     "engine.lifecycle": set(),
     "engine.context": {"engine.node", "engine.graph_task"},
     "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},
-    "engine.streams": {
-        "engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer", "engine.graph_task",
-    },  # fmt: skip
+    "engine.streams": ENGINE
+    & {f"engine.{n}" for n in ("arrayops", "free_threading", "node", "input_buffer", "graph_task")},
     "engine.pool": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
     "engine.engine": ENGINE - {"engine.engine"},
@@ -72,7 +72,7 @@ MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
 # The public interfaces, in plain Python: anything below, and each other without a cycle.
-MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_version"}
+MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_interpreter", "_version"}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 
