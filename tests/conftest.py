@@ -5,6 +5,7 @@ Imports of arraygrad: engine.node only (its live-object counters).
 
 import functools
 import gc
+import signal
 import time
 import warnings
 
@@ -14,6 +15,12 @@ from arraygrad.engine.node import is_debug_build, live_counts
 
 # A worker thread drops its last reference a moment after the caller has its result. Only a leaking test waits so long.
 LEAK_GRACE_SECONDS = 2.0
+
+
+def pytest_configure() -> None:
+    """Interrupts are on, also where a shell started pytest in the background and so had them ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:

@@ -6,6 +6,9 @@ Names only: each stands where it is defined. Namespaces and interfaces are impor
 import importlib as _importlib
 import sys as _sys
 
+from arraygrad import _interpreter  # first: refuses a subinterpreter before anything compiled is loaded
+
+# isort: split
 from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
 from arraygrad._namespace import namespace
 from arraygrad._version import __version__

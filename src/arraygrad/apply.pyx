@@ -8,6 +8,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport has_bit, set_bit
 from arraygrad.engine.node cimport (
     Node, NodeHooks, ThreadState, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
     NODE_ZERO_ABSORBS,
@@ -16,8 +17,8 @@ from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op
 from arraygrad.saving cimport keep_args, save, save_plain
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, find_backend, join_base, need_extra, new_tensor,
-    raw_now, registered, wrap,
+    Backend, Extra, Storage, TensorBase, Value, find_backend, grad_fn_now, has_extra, join_base,
+    need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
 )
 
 # How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
@@ -36,15 +37,14 @@ cdef int connect(OpNode node, TensorBase t) except -1:
     cdef Node target = None
     cdef int nr = 0
     if t is not None and t.tracked:
-        if t.extra is not None:
+        if has_extra(t):
             refresh(t)
-        target = t.grad_fn_
+        target = grad_fn_now(t, &nr)
         if target is None:
             target = accumulator_of(t)
-        else:
-            nr = t.output_nr_
-        if not target.flags & NODE_HAS_PARENT:      # threads may share the target: write no more than needed
-            target.flags |= NODE_HAS_PARENT
+            nr = 0
+        if not has_bit(&target.flags, NODE_HAS_PARENT):     # threads may share the target: write no more than needed
+            set_bit(&target.flags, NODE_HAS_PARENT)
         if target.topo >= node.topo:
             node.topo = target.topo + 1
         if not t.value.meta.is_complex and node.meta is not None:
@@ -79,7 +79,7 @@ cdef object unary(Op op, object x):
     if not isinstance(x, TensorBase):
         x = wrap(x, find_backend(x))
     t = <TensorBase>x
-    v = t.value
+    v = value_now(t)
     backend = <Backend>v.meta.ops
     raw = raw_now(t) if op.may_view else v.raw
     r = backend.unary(op, raw, &flags)
@@ -88,8 +88,8 @@ cdef object unary(Op op, object x):
     out = new_tensor(r, backend.meta_like(r, v.meta, None))
     if op.may_view:
         note_view(out, t, op, (x,), backend)
-    if t.tracked or t.extra is not None:
-        if t.extra is not None:
+    if t.tracked or has_extra(t):
+        if has_extra(t):
             refresh(t)
         if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
             node = OpNode.__new__(OpNode)
@@ -172,9 +172,9 @@ cdef object binary(Op op, object a, object b):
     if r is None:
         r = backend.wrap_raw(backend.call(op, (ra, rb)))
     out = new_tensor(r, backend.meta_like(r, ma, mb))
-    if ta is not None and ta.extra is not None:
+    if ta is not None and has_extra(ta):
         refresh(ta)
-    if tb is not None and tb.extra is not None:
+    if tb is not None and has_extra(tb):
         refresh(tb)
     if ta is not None and ta.tracked:
         needs = 1
@@ -212,7 +212,7 @@ cdef Backend backend_in(object args, Op op):
     cdef Backend other
     for arg in args:
         if isinstance(arg, TensorBase):
-            other = <Backend>(<TensorBase>arg).value.meta.ops
+            other = <Backend>value_now(<TensorBase>arg).meta.ops
         elif type(arg) is tuple or type(arg) is list:
             other = backend_in(arg, op)
         else:
@@ -328,15 +328,15 @@ cdef object run(Op op, tuple args, Backend backend):
         return transferred(op, args, raw, backend)
     if op.multi:
         result = tuple([wrap(backend.wrap_raw(r), backend) for r in raw])
-        record(op, args, result, backend)
         if op.may_view and backend.mutable and args:
             note_views(result, op, args, backend)
+        record(op, args, result, backend)
         return result if op.result_type is None else op.result_type(*result)
     raw = backend.wrap_raw(raw)
     if type(raw) is not backend.array_type and not isinstance(raw, backend.array_type):
         return raw                      # bool, dtype, tuple of ints, ...: no array
     if args and isinstance(args[0], TensorBase):
-        result = new_tensor(raw, backend.meta_like(raw, (<TensorBase>args[0]).value.meta, None))
+        result = new_tensor(raw, backend.meta_like(raw, value_now(<TensorBase>args[0]).meta, None))
         if op.may_view:
             note_view(<TensorBase>result, <TensorBase>args[0], op, args, backend)
     else:
@@ -513,14 +513,14 @@ cdef bint basic_key(object key) except -1:
 cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
     """If the result shares its memory with the input, remember how it was made from it."""
     cdef Extra e
-    cdef Storage s
+    cdef long history
     if backend.mutable:
-        if not backend.shares_memory(out.value.raw, base.value.raw):
+        if not backend.shares_memory(out.value.raw, raw_now(base)):
             return 0
-        s = join_base(out.value, base)
-        out.value.inference = base.value.inference
+        join_base(out.value, base, &history)
+        out.value.inference = value_now(base).inference
         e = need_extra(out)
-        e.seen = s.history
+        e.seen = history                # before the view's node is made: a write meanwhile is one to catch up on
     elif op is None or op.name != "_getitem" or not basic_key(args[1]):
         return 0
     else:
@@ -584,12 +584,14 @@ cdef int refresh(TensorBase t) except -1:
     cdef OpNode node
     if e.parent is None or not (<Backend>t.value.meta.ops).mutable:
         return 0
-    s = t.value.storage
-    if s is None or e.seen == s.history:
+    s = storage_now(value_now(t))
+    if s is None:
         return 0
     s.writing.lock()                            # another thread may be writing another view of this memory
     try:
-        if e.parent.extra is not None:
+        if e.seen == s.history:
+            return 0
+        if has_extra(e.parent):
             refresh(e.parent)
         if e.forbidden is not None:
             if not thread_state().grad_mode:
@@ -598,15 +600,11 @@ cdef int refresh(TensorBase t) except -1:
                 raise forbidden_view(t, "and its base or another view of its base has been")      # (4)
         e.seen = s.history
         if not e.parent.tracked or not t.value.meta.is_floating:
-            t.grad_fn_ = None
-            t.output_nr_ = 0
-            t.tracked = False
+            set_history(t, None, 0)
             return 0
         node = view_node(t, e)
         keep_retaining(t, node, 0)
-        t.grad_fn_ = node
-        t.output_nr_ = 0
-        t.tracked = True
+        set_history(t, node, 0)
     finally:
         s.writing.unlock()
     return 0

@@ -453,11 +453,12 @@ cdef TensorBase alias(TensorBase t):
     """A Tensor of no history over the same memory, noted as a view."""
     cdef TensorBase out = new_tensor(t.value.raw, t.value.meta)
     cdef Extra e
-    join_base(out.value, t)
+    cdef long history
+    join_base(out.value, t, &history)
     if (<Backend>t.value.meta.ops).mutable:
         e = need_extra(out)
         e.parent = t
-        e.seen = t.value.storage.history
+        e.seen = history
         e.forbidden = "function"
     return out
 

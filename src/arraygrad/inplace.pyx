@@ -2,6 +2,7 @@
 # May import: engine.*, op, value, nodes, saving, apply.
 
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
     apply_op, binary, connect, forbidden_view, has_tensor, keep_retaining, mixed, observed_call, refresh, to_raw,
@@ -10,7 +11,7 @@ from arraygrad.apply cimport (
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op
 from arraygrad.saving cimport keep_args, save
-from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced
+from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced, set_history
 
 cdef object _asarray = None
 
@@ -77,10 +78,8 @@ cdef int adopt(TensorBase t, Node node, int nr) except -1:
 
 cdef int adopt_locked(TensorBase t, Node node, int nr) except -1:
     keep_retaining(t, node, nr)
-    t.grad_fn_ = node
-    t.output_nr_ = nr
-    t.tracked = True
-    node.flags |= NODE_HAS_PARENT
+    set_history(t, node, nr)
+    set_bit(&node.flags, NODE_HAS_PARENT)
     return rewrite_parents(t)
 
 
@@ -106,9 +105,7 @@ cdef int rewrite_parents(TensorBase t) except -1:
             write.add_edge(parent_node(parent), parent.output_nr_)
         write.add_edge(t.grad_fn_, t.output_nr_)
         keep_retaining(parent, write, 0)
-        parent.grad_fn_ = write
-        parent.output_nr_ = 0
-        parent.tracked = True
+        set_history(parent, write, 0)
         t = parent
         e = t.extra
     return 0

@@ -580,7 +580,12 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
     cdef Backend backend = <Backend>leaf.value.meta.ops
     cdef TensorBase old
     cdef object result
-    if leaf.grad_ is None:
+    cdef Section section
+    cdef bint first
+    section.begin(<PyObject*>leaf)
+    first = leaf.grad_ is None
+    section.end()
+    if first:
         if not owned or not backend.same_layout(grad, leaf.value.raw):
             grad = backend.clone(grad, leaf.value.raw)
         old = wrap(grad, backend)
@@ -589,9 +594,7 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
                 leaf.grad_ = old
                 return 0
     # Adding may release the GIL, and two runs may meet at one leaf: one adds at a time.
-    if node.s1 is None:
-        node.s1 = leaf_lock(leaf)
-    with node.s1:
+    with leaf_lock(leaf):
         old = <TensorBase>grad_of(leaf)
         if old is None:
             old = wrap(backend.clone(grad, leaf.value.raw), backend)
@@ -624,12 +627,17 @@ if hasattr(os, "register_at_fork"):
 cdef object leaf_lock(TensorBase leaf):
     # One lock per leaf, whichever AccumulateGrad node it has at the moment.
     cdef Extra e = need_extra(leaf)
-    cdef object lock
-    if e.lock is None:
-        lock = threading.RLock()        # a finaliser that runs backward may come back here
-        _leaf_locks.add(lock)
+    cdef object lock, made
+    cdef Section section
+    section.begin(<PyObject*>e)
+    lock = e.lock
+    section.end()
+    if lock is None:
+        made = threading.RLock()        # a finaliser that runs backward may come back here
+        _leaf_locks.add(made)
         # Making it runs Python code, which may have let another thread in: the first lock counts, for everybody.
         with cython.critical_section(e):
             if e.lock is None:
-                e.lock = lock
-    return e.lock
+                e.lock = made
+            lock = e.lock
+    return lock

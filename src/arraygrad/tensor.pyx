@@ -269,7 +269,8 @@ cdef class Tensor(TensorBase):
     def detach(self):
         """A Tensor over the same memory, not attached to the graph."""
         cdef TensorBase t = new_tensor(raw_now(self), self.value.meta)
-        join_base(t.value, self)
+        cdef long history
+        join_base(t.value, self, &history)
         t.value.inference = self.value.inference
         return t
 

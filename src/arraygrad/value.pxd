@@ -1,5 +1,6 @@
 # May cimport: engine.*, op.
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
@@ -83,6 +84,11 @@ cdef class TensorBase:
     cdef object __weakref__
 
 
+cdef extern from "free_threading.hpp" namespace "arraygrad":
+    bint has_extra(TensorBase t)
+    void set_extra(TensorBase t, PyObject* extra)
+
+
 cdef Backend find_backend(object raw)
 cdef Backend registered(object cls)
 cdef Value value_over(object raw, GradMeta meta)
@@ -90,13 +96,17 @@ cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
 cdef TensorBase shown_by(Value v)
 cdef object grad_of(TensorBase t)
+cdef Node grad_fn_now(TensorBase t, int* nr)
+cdef int set_history(TensorBase t, Node node, int nr) except -1
 cdef int set_grad(TensorBase t, object grad) except -1
 cdef TensorBase wrap(object raw, Backend backend)
 cdef Extra need_extra(TensorBase t)
 cdef Value replaced(TensorBase t, object raw)
 cdef object raw_now(TensorBase t)
 cdef int join(Value v, Value other) except -1
-cdef Storage join_base(Value v, TensorBase base)
+cdef Storage storage_now(Value v)
+cdef Value value_now(TensorBase t)
+cdef Storage join_base(Value v, TensorBase base, long* history)
 cdef long version_of(Value v)
 cdef int before_write(TensorBase t) except -1
 cdef int bump(TensorBase t) except -1

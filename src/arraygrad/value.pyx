@@ -8,7 +8,7 @@ from cpython.ref cimport Py_DECREF
 from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
-from arraygrad.engine.node cimport inference_used, thread_state
+from arraygrad.engine.node cimport Node, inference_used, thread_state
 from arraygrad.engine.free_threading cimport Section, can_be_taken, take
 from arraygrad.op cimport Op
 
@@ -261,16 +261,29 @@ cdef Value value_over(object raw, GradMeta meta):
 
 cdef Storage storage_of(Value v):
     """The Value's Storage, made on first use."""
-    cdef Storage s
-    if v.storage is None:
-        s = Storage.__new__(Storage)
+    cdef Storage s = storage_now(v)
+    cdef Storage made
+    if s is None:
+        made = Storage.__new__(Storage)
         with cython.critical_section(v):        # one Storage, whichever thread makes the first view
-            if v.storage is None:
-                s.version = v.version
+            s = v.storage
+            if s is None:
+                made.version = v.version
                 can_be_taken(<PyObject*>v)
-                s.members.push_back(<void*>v)
-                v.storage = s
-    return v.storage
+                made.members.push_back(<void*>v)
+                v.storage = made
+                s = made
+    return s
+
+
+cdef Storage storage_now(Value v):
+    """`v.storage`, which another thread may be setting, or taking from a Value that it protects (`leave`)."""
+    cdef Storage s
+    cdef Section section
+    section.begin(<PyObject*>v)
+    s = v.storage
+    section.end()
+    return s
 
 
 cdef int join(Value v, Value other) except -1:
@@ -296,8 +309,21 @@ cdef object raw_now(TensorBase t):
     return raw
 
 
-cdef Storage join_base(Value v, TensorBase base):
-    """Note that `v`, which no other thread knows yet, is over the memory of what `base` shows; returns its Storage."""
+cdef Value value_now(TensorBase t):
+    """What `t` shows, for a view of it: another thread may be writing another view (see raw_now)."""
+    cdef Value v
+    cdef Section section
+    section.begin(<PyObject*>t)
+    v = t.value
+    section.end()
+    return v
+
+
+cdef Storage join_base(Value v, TensorBase base, long* history):
+    """Note that `v`, which no other thread knows yet, is over the memory of what `base` shows; returns its Storage.
+
+    `history` is set to how many recorded writes are part of the histories of base and its views by then.
+    """
     cdef Storage s
     cdef Value other
     cdef Section section
@@ -311,13 +337,15 @@ cdef Storage join_base(Value v, TensorBase base):
         joined = base.value is other
         if joined:
             join(v, other)
+            history[0] = s.history      # under the lock: a write counts itself before all histories have it
         s.writing.unlock()
         if joined:
             return s
 
 
 cdef long version_of(Value v):
-    return v.version if v.storage is None else v.storage.version
+    cdef Storage s = storage_now(v)
+    return v.version if s is None else s.version
 
 
 cdef int remove(Storage s, Value v) noexcept:
@@ -339,8 +367,9 @@ cdef int leave(Value v) except -1:
     if s is None:
         return 0
     remove(s, v)
-    v.version = s.version
-    v.storage = None
+    with cython.critical_section(v):    # `s` above keeps the Storage until the section is left
+        v.version = s.version
+        v.storage = None
     return 0
 
 
@@ -553,6 +582,26 @@ cdef object grad_of(TensorBase t):
     return grad
 
 
+cdef Node grad_fn_now(TensorBase t, int* nr):
+    """`t.grad_fn_` and `t.output_nr_`: another thread may be giving `t` the history of a write through a view of it."""
+    cdef Node node
+    cdef Section section
+    section.begin(<PyObject*>t)
+    node = t.grad_fn_
+    nr[0] = t.output_nr_
+    section.end()
+    return node
+
+
+cdef int set_history(TensorBase t, Node node, int nr) except -1:
+    """From now on `t` is output `nr` of `node`; None: it is not recorded any more."""
+    with cython.critical_section(t):
+        t.grad_fn_, node = node, t.grad_fn_     # the old history goes when the section is left
+        t.output_nr_ = nr
+        t.tracked = t.grad_fn_ is not None
+    return 0
+
+
 cdef int set_grad(TensorBase t, object grad) except -1:
     """Set `t.grad_`, which another thread may be reading."""
     with cython.critical_section(t):
@@ -562,11 +611,11 @@ cdef int set_grad(TensorBase t, object grad) except -1:
 
 cdef Extra need_extra(TensorBase t):
     cdef Extra e
-    if t.extra is None:
+    if not has_extra(t):
         e = Extra.__new__(Extra)
         with cython.critical_section(t):
             if t.extra is None:         # making it may have collected garbage, and so have let another thread in
-                t.extra = e
+                set_extra(t, <PyObject*>e)
     return t.extra
 
 

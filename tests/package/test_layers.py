@@ -37,9 +37,10 @@ ENGINE = {
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
+    "_interpreter": set(),
     "engine": set(),  # the package's own __init__: a docstring
-    "engine.arrayops": set(),
     "engine.free_threading": set(),
+    "engine.arrayops": {"engine.free_threading"},
     "engine.node": {"engine.arrayops", "engine.free_threading"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
@@ -47,7 +48,8 @@ MAY_IMPORT = {
     "engine.lifecycle": set(),
     "engine.context": {"engine.node", "engine.graph_task"},
     "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},
-    "engine.streams": {"engine.arrayops", "engine.node", "engine.input_buffer", "engine.graph_task"},
+    "engine.streams": ENGINE
+    & {f"engine.{n}" for n in ("arrayops", "free_threading", "node", "input_buffer", "graph_task")},
     "engine.pool": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
     "engine.engine": ENGINE - {"engine.engine"},
@@ -74,7 +76,7 @@ MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
 # The public interfaces, in plain Python: anything below, and each other without a cycle.
-MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_version"}
+MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_interpreter", "_version"}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 

@@ -8,6 +8,9 @@ import pytest
 
 import arraygrad as ag
 
+# np.fix, since NumPy 2.5
+pytestmark = pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
+
 M = np.asarray([[0.3, 0.6, 0.9], [0.2, 0.5, 0.8], [1.1, 0.7, 0.4]])
 V = np.asarray([0.7, 0.1, 0.4])
 S = M @ M.T + np.eye(3)  # symmetric and positive definite

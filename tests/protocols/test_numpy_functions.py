@@ -6,6 +6,9 @@ Imports numpy_calls.
 import pytest
 from numpy_calls import check_gradient, check_values, params
 
+# np.fix, since NumPy 2.5
+pytestmark = pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
+
 DIFFERENTIABLE = """
     m: np.nansum(m)
     n: np.nansum(n, axis=0)

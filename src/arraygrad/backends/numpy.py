@@ -54,7 +54,7 @@ class RawNumpy(types.ModuleType):
         # numpy.fft and numpy.linalg are looked up here and not kept: NumPy imports them on first use.
         owner = getattr(numpy, extension) if extension else numpy
         if name in _COMPAT[extension] or not hasattr(owner, name):
-            if name.startswith("__") and name != "__array_api_version__":
+            if name.startswith("__") and name not in ("__array_api_version__", "__array_namespace_info__"):
                 raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
             owner = importlib.import_module(".".join(filter(None, ("array_api_compat.numpy", extension))))
         value = getattr(owner, name)

@@ -1,5 +1,9 @@
 # The only door between the engine and arrays: what the engine asks of them, and of the devices they live on.
-# May import: nothing of arraygrad.
+# May import: engine.free_threading.
+from cpython.object cimport PyObject
+cimport cython
+
+from arraygrad.engine.free_threading cimport Section
 
 
 class InvalidGradient(RuntimeError):
@@ -36,9 +40,17 @@ cdef class GradMeta:
 
     cdef tuple shape_tuple(self):
         cdef int i
-        if self._shape is None:
-            self._shape = tuple([self.dims[i] for i in range(self.ndim)])
-        return self._shape
+        cdef tuple shape
+        cdef Section section
+        section.begin(<PyObject*>self)      # another thread may be setting it
+        shape = self._shape
+        section.end()
+        if shape is None:
+            shape = tuple([self.dims[i] for i in range(self.ndim)])
+            with cython.critical_section(self):
+                if self._shape is None:
+                    self._shape = shape
+        return shape
 
     @property
     def shape(self):

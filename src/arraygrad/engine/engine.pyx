@@ -10,6 +10,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.memory cimport make_shared, shared_ptr
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport read_stamp
 from arraygrad.engine.node cimport (
     Edge, Frame, Node, ThreadState, set_saved_hooks, thread_state,
     RUN_NEEDED,
@@ -489,15 +490,15 @@ cdef int _put_root(GraphTask task, Node root, int nr, object grad, Frame f) exce
     if crossed is not None:
         apart = OrderedBuffer.__new__(OrderedBuffer)
         apart.put(0, 0, nr, grad, False, None, crossed)
-        if root.stamp == <uint64_t>task.id:
+        if read_stamp(&root.stamp) == <uint64_t>task.id:
             root.g0 = apart
         else:
             st = side_state(task, root)
             st.g0 = apart
-    elif root.n_inputs > 1 or root.stamp != <uint64_t>task.id:
+    elif root.n_inputs > 1 or read_stamp(&root.stamp) != <uint64_t>task.id:
         buf = InputBuffer(root.n_inputs)
         buf.put(nr, grad, False, None, True)
-        if root.stamp == <uint64_t>task.id:
+        if read_stamp(&root.stamp) == <uint64_t>task.id:
             root.g0 = buf
         else:
             st = side_state(task, root)

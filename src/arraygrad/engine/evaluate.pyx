@@ -10,7 +10,7 @@ cimport cython
 from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, check_nan, describe_failure
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.context cimport enter_context, leave_context
-from arraygrad.engine.free_threading cimport FREE_THREADED, Section
+from arraygrad.engine.free_threading cimport FREE_THREADED, Section, read_stamp
 from arraygrad.engine.graph_task cimport GraphTask, NodeState, NodeTask, run_flags, set_run_flags, side_state
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
@@ -76,7 +76,7 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
     cdef object held, buf
     cdef bint held_owned, skip
     cdef Section section
-    if child.stamp != <uint64_t>task.id:
+    if read_stamp(&child.stamp) != <uint64_t>task.id:
         st = side_state(task, child)
         if st is None:
             raise RuntimeError(f"dependency not found for {child.name()}")
@@ -156,12 +156,12 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
 cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object grad, bint owned, ArrayOps ops,
                      Frame f) except -1:
     """As _deliver, where the sum must not follow the order of arrival or gradients change streams on their way."""
-    cdef NodeState st = None if child.stamp == <uint64_t>task.id else side_state(task, child)
+    cdef NodeState st = None if read_stamp(&child.stamp) == <uint64_t>task.id else side_state(task, child)
     cdef int nr = node.edge_nr(i)
     cdef object crossed = None
     cdef object held
     cdef OrderedBuffer buf
-    if child.stamp != <uint64_t>task.id and st is None:
+    if read_stamp(&child.stamp) != <uint64_t>task.id and st is None:
         raise RuntimeError(f"dependency not found for {child.name()}")
     if task.ordered and not run_flags(task, child) & RUN_STARTED and (child.deps if st is None else st.deps) > 2:
         set_run_flags(task, child, RUN_WIDE)
@@ -208,7 +208,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
     cdef Py_ssize_t i
     cdef bint owned
     # what arrived
-    if node.stamp == <uint64_t>task.id:
+    if read_stamp(&node.stamp) == <uint64_t>task.id:
         rflags = node.rflags
         node.rflags |= RUN_DONE
         buf = node.g0
@@ -332,7 +332,7 @@ cdef object waiting_gradient(Node node):
     task = <GraphTask>ts.task
     if task.careful or task.own_queue or task.shared or task.anomaly:
         return None
-    if child.stamp != <uint64_t>task.id or child.n_inputs != 1 or not child.rflags & RUN_OWNED:
+    if read_stamp(&child.stamp) != <uint64_t>task.id or child.n_inputs != 1 or not child.rflags & RUN_OWNED:
         return None
     return child.g0
 

@@ -193,6 +193,44 @@ static inline bool swap_stamp(std::uint64_t* stamp, std::uint64_t found, std::ui
 #endif
 }
 
+// Bits of a node that threads may set and test at once. The other bits of the word don't change any more by then.
+static inline bool has_bit(const std::uint32_t* word, std::uint32_t bit) {
+#ifdef Py_GIL_DISABLED
+    return (__atomic_load_n(word, __ATOMIC_RELAXED) & bit) != 0;
+#else
+    return (*word & bit) != 0;
+#endif
+}
+
+static inline void set_bit(std::uint32_t* word, std::uint32_t bit) {
+#ifdef Py_GIL_DISABLED
+    __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+#else
+    *word |= bit;
+#endif
+}
+
+// `tensor.extra`, which is set once, looked at without a lock: whoever finds it finds it complete.
+template <class T>
+static inline bool has_extra(T* tensor) {
+#ifdef Py_GIL_DISABLED
+    return __atomic_load_n(reinterpret_cast<PyObject**>(&tensor->extra), __ATOMIC_ACQUIRE) != Py_None;
+#else
+    return reinterpret_cast<PyObject*>(tensor->extra) != Py_None;
+#endif
+}
+
+template <class T>
+static inline void set_extra(T* tensor, PyObject* extra) {      // in place of None
+    Py_INCREF(extra);
+#ifdef Py_GIL_DISABLED
+    __atomic_store_n(reinterpret_cast<PyObject**>(&tensor->extra), extra, __ATOMIC_RELEASE);
+#else
+    *reinterpret_cast<PyObject**>(&tensor->extra) = extra;
+#endif
+    Py_DECREF(Py_None);
+}
+
 static inline std::uint64_t read_stamp(const std::uint64_t* stamp) {
 #ifdef Py_GIL_DISABLED
     return __atomic_load_n(stamp, __ATOMIC_ACQUIRE);

@@ -95,7 +95,7 @@ cdef bint _claim(GraphTask task, Node node) except -1:
     cdef NodeState st
     cdef uint64_t found
     cdef bint owned
-    if node.stamp == <uint64_t>task.id:
+    if read_stamp(&node.stamp) == <uint64_t>task.id:
         return False
     if task.side is not None and id(node) in task.side:
         return False                                            # (2), though the other run may be over by now
@@ -134,7 +134,7 @@ cdef NodeState side_state(GraphTask task, Node node):
 
 cdef uint32_t run_flags(GraphTask task, Node node):
     cdef NodeState st
-    if node.stamp == <uint64_t>task.id:
+    if read_stamp(&node.stamp) == <uint64_t>task.id:
         return node.rflags
     st = side_state(task, node)
     return 0 if st is None else st.rflags
@@ -143,7 +143,7 @@ cdef uint32_t run_flags(GraphTask task, Node node):
 cdef int set_run_flags(GraphTask task, Node node, uint32_t bits) except -1:
     """Set bits; returns 0 without effect where the run does not reach the node."""
     cdef NodeState st
-    if node.stamp == <uint64_t>task.id:
+    if read_stamp(&node.stamp) == <uint64_t>task.id:
         node.rflags |= bits
         return 1
     st = side_state(task, node)
@@ -174,7 +174,7 @@ cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) exce
                 continue
             if _claim(task, child):
                 stack.push_back(<PyObject*>child)
-            if child.stamp == <uint64_t>task.id:
+            if read_stamp(&child.stamp) == <uint64_t>task.id:
                 child.deps += 1
             else:
                 st = side_state(task, child)
@@ -235,7 +235,7 @@ cdef int sweep(GraphTask task, Node root) except -1:
     cdef Py_ssize_t i
     cdef dict side = task.side or {}
     task.side = None
-    if root.stamp == <uint64_t>task.id:
+    if read_stamp(&root.stamp) == <uint64_t>task.id:
         root.g0 = None
         swap_stamp(&root.stamp, <uint64_t>task.id, 0)
     elif side.pop(id(root), None) is None:
@@ -248,7 +248,7 @@ cdef int sweep(GraphTask task, Node root) except -1:
             child = node.edge_node(i)
             if child is None:
                 continue
-            if child.stamp == <uint64_t>task.id:
+            if read_stamp(&child.stamp) == <uint64_t>task.id:
                 child.g0 = None             # first: without a stamp the node is anybody's
                 swap_stamp(&child.stamp, <uint64_t>task.id, 0)
                 stack.push_back(<PyObject*>child)
@@ -277,7 +277,7 @@ cdef int free_pruned(GraphTask task, Node root) except -1:
     while stack.size():
         node = <Node>stack.back()
         stack.pop_back()
-        if node.stamp != <uint64_t>task.id or not node.rflags & RUN_DONE:
+        if read_stamp(&node.stamp) != <uint64_t>task.id or not node.rflags & RUN_DONE:
             continue
         if gate_closed(&node.gate):
             dead.push_back(<PyObject*>node)
@@ -390,7 +390,7 @@ def will_execute(Node node):
     if ts.task == NULL:
         raise RuntimeError("will_execute should only be called during the backward pass")
     task = <GraphTask>ts.task
-    if not (node.stamp == <uint64_t>task.id or side_state(task, node) is not None):
+    if not (read_stamp(&node.stamp) == <uint64_t>task.id or side_state(task, node) is not None):
         return False
     if not task.has_exec_info:
         return True
@@ -423,7 +423,7 @@ def will_receive(Node node):
     if ts.task == NULL:
         raise RuntimeError("will_receive should only be called during the backward pass")
     task = <GraphTask>ts.task
-    if not (node.stamp == <uint64_t>task.id or side_state(task, node) is not None):
+    if not (read_stamp(&node.stamp) == <uint64_t>task.id or side_state(task, node) is not None):
         return False
     return not task.has_exec_info or bool(run_flags(task, node) & (RUN_NEEDED | RUN_CAPTURE))
 

@@ -1,10 +1,11 @@
 # Devices and streams of one run: which there are, who waits for whom, what must stay alive until a stream has passed.
-# May import: engine.arrayops, engine.node, engine.input_buffer, engine.graph_task.
+# May import: engine.arrayops, engine.free_threading, engine.node, engine.input_buffer, engine.graph_task.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport DeviceRuntime, GradMeta
+from arraygrad.engine.free_threading cimport read_stamp
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.graph_task cimport GraphTask, side_state
 
@@ -70,7 +71,7 @@ cdef int survey(GraphTask task, Node root) except -1:
         for i in range(node.n_edges):
             child = node.edge_node(i)
             if child is not None and child not in seen and (
-                    child.stamp == <uint64_t>task.id or side_state(task, child) is not None):
+                    read_stamp(&child.stamp) == <uint64_t>task.id or side_state(task, child) is not None):
                 seen.add(child)
                 stack.push_back(<PyObject*>child)
     task.several_queues = task.multithreading and len(task.devices) + host > 1

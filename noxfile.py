@@ -1,0 +1,86 @@
+"""The suite on every supported Python, and with the lowest and the newest of what it needs: `nox`.
+
+    nox                      what this machine has an interpreter for; others are skipped, and named
+    nox -s tests-3.13        one Python, newest packages
+    nox -s lowest            Python 3.11 with the lowest numpy, array-api-compat, Cython, ... that pyproject.toml allows
+    nox -s newest            the newest of everything, pre-releases too
+    nox -s free_threaded     without the GIL; whether the modules leave it off is tested first
+    nox -s tests -- -k add   arguments for pytest stand behind --
+
+Every session builds the modules for its own Python. `nox --error-on-missing-interpreters` fails where a Python lacks.
+`nox --download-python auto` lets nox fetch those that are missing, where the network allows it.
+"""
+
+import os
+
+import nox
+
+nox.needs_version = ">=2024.10"
+nox.options.sessions = ["tests", "free_threaded", "lowest"]
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_missing_interpreters = False
+nox.options.default_venv_backend = "uv|virtualenv"
+
+OLDEST = "3.11"
+PYTHONS = [OLDEST, "3.12", "3.13", "3.14"]
+FREE_THREADED = ["3.13t", "3.14t"]
+SUITE = ("-q", "-p", "no:cacheprovider", "--timeout", "600")
+
+
+def run_suite(session: nox.Session, *options: str, env: dict[str, str] | None = None) -> None:
+    """Shows what is installed, then runs pytest on the installed package."""
+    session.run(
+        "python",
+        "-c",
+        "import sys, numpy, array_api_compat, array_api_strict, arraygrad as ag;"
+        "print(sys.version.split()[0], 'numpy', numpy.__version__, 'array-api-compat', array_api_compat.__version__,"
+        " 'array-api-strict', array_api_strict.__version__, ag.__file__)",
+        env=env,
+    )
+    session.run("python", *options, "-m", "pytest", *SUITE, *(session.posargs or ("tests",)), env=env)
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The whole suite with the newest released packages."""
+    session.install(".[test,strict]", env=build_environment(session))
+    run_suite(session)
+
+
+@nox.session(python=FREE_THREADED)
+def free_threaded(session: nox.Session) -> None:
+    """The suite without the GIL. What has no wheel for this Python is left out: its tests are skipped and say so."""
+    session.install("--only-binary", "numpy", "--only-binary", "scipy", ".[strict]", "pytest>=8.2",
+                    "pytest-timeout>=2.3", "hypothesis>=6.100", "scipy>=1.13", "autograd>=1.7", "tqdm>=4.66",
+                    "graphviz>=0.20", env=build_environment(session))  # fmt: skip
+    # A module that needs the GIL would turn it on, with this warning.
+    session.run(
+        "python", "-W", "error::RuntimeWarning", "-c", "import sys, arraygrad; assert not sys._is_gil_enabled()"
+    )
+    run_suite(session)
+
+
+@nox.session(python=OLDEST, venv_backend="uv")
+def lowest(session: nox.Session) -> None:
+    """The lowest version of each requirement, at build and at run time."""
+    metadata = nox.project.load_toml("pyproject.toml")
+    build, run_time = metadata["build-system"]["requires"], metadata["project"]["dependencies"]
+    session.install("--resolution", "lowest-direct", *build, *run_time)
+    # What the tests themselves use is the newest that goes with them: no requirement of theirs may raise ours.
+    freeze = session.run("uv", "pip", "freeze", silent=True, external=True) or ""
+    kept = [line for line in freeze.splitlines() if line.partition("==")[0].lower() in ("numpy", "array-api-compat")]
+    session.install("--no-build-isolation", ".[test,strict]", *kept, env=build_environment(session))
+    run_suite(session)
+
+
+@nox.session(python=PYTHONS[-1])
+def newest(session: nox.Session) -> None:
+    """Pre-releases of everything: what will break next. Not among the default sessions."""
+    session.install("--pre", ".[test,strict]", env=build_environment(session))
+    run_suite(session)
+
+
+def build_environment(session: nox.Session) -> dict[str, str]:
+    """A caller's settings must not change what is built."""
+    kept = {name: os.environ[name] for name in ("ARRAYGRAD_JOBS", "CPATH", "CC", "CXX") if name in os.environ}
+    return {"ARRAYGRAD_DEBUG": "", "ARRAYGRAD_SANITIZE": "", "ARRAYGRAD_TRACE": "", **kept}
