@@ -61,7 +61,8 @@ MAY_IMPORT = {
     "inplace": ENGINE | {"op", "value", "nodes", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
-    "protocols": ENGINE | {"op", "value", "nodes", "apply"},
+    "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
+    "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "protocols"},
 }
