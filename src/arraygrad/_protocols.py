@@ -175,66 +175,91 @@ def numpy_name(module, name):
 def install():
     """Hand the handlers to the core."""
     _plain.update(_plain_ufuncs())
-    set_protocol_handlers(
-        array_ufunc,
-        array_function,
-        _plain,
-        {getattr(numpy, name): getattr(Tensor, method) for name, method in _REDUCTIONS.items()},
-        {getattr(numpy, name): getattr(Tensor, name) for name in _DIRECT},
-        {getattr(numpy, name): getattr(numpy.ndarray, method) for name, method in _METHODS.items()},
-        _implementations(_FREE),
-        _implementations(_CONSTANT),
-        frozenset((numpy.where, numpy.interp, numpy.insert, numpy.clip)),
-        numpy.ndarray,
-        numpy.generic,
-    )
+    set_protocol_handlers(Tensor, array_ufunc, array_function, ufuncs, _plain, _served(), numpy.ndarray, numpy.generic)
 
 
-# Reductions whose method of Tensor has the same axis, ddof and keepdims.
+# Reductions whose method of Tensor has the same axis, ddof and keepdims. Those of the first line are faster than
+# NumPy's function, where nothing is recorded as well.
 _REDUCTIONS = {
-    "sum": "sum", "prod": "prod", "mean": "mean", "max": "max", "min": "min", "amax": "max", "amin": "min",
-    "var": "var", "std": "std", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin",
+    "sum": "sum", "mean": "mean", "max": "max", "min": "min", "amax": "max", "amin": "min", "var": "var", "std": "std",
 }  # fmt: skip
+_SLOWER = {"prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}
+
+# Functions of shape, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
+_SHAPES = """
+    reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip diagonal atleast_1d atleast_2d
+    shape ndim size real
+"""
 
 # Functions of shape that are a method of Tensor with the same parameters in the same order.
 _DIRECT = ("reshape", "ravel", "transpose", "squeeze", "swapaxes", "diagonal")
 
 # For functions that are a method of the array they are given first, with the same parameters in the same
-# order: that saves NumPy's own Python wrappers.
+# order: that saves NumPy's own Python wrappers. Keywords other than axis, keepdims and ddof go to the function.
 _METHODS = {
     "sum": "sum", "prod": "prod", "max": "max", "min": "min", "amax": "max", "amin": "min", "mean": "mean",
     "var": "var", "std": "std", "cumsum": "cumsum", "cumprod": "cumprod", "repeat": "repeat", "take": "take",
-    "trace": "trace", "dot": "dot",
+    "trace": "trace", "dot": "dot", "clip": "clip", "argmax": "argmax", "argmin": "argmin", "any": "any", "all": "all",
+    "argsort": "argsort", "round": "round", "around": "round", "nonzero": "nonzero",
 }  # fmt: skip
 
+# Functions whose first parameters are those of an operation with a compiled forward.
+_FORWARD = {"where": "where", "concatenate": "concat", "concat": "concat", "stack": "stack", "dot": "matmul"}
+
 # Functions whose results share no memory with their arguments, and which write nothing: where nothing is recorded they
-# run on the raw arrays (Note [NumPy calls on Tensors]). Results have no derivative in the second list.
+# run on the raw arrays (Note [NumPy calls on Tensors]). Results share memory for some arguments of those in the second
+# list, and have no derivative in the third.
 _FREE = """
-    append average bincount choose clip column_stack compress concat concatenate convolve corrcoef correlate
-    cov cross cumulative_prod cumulative_sum delete dstack ediff1d extract histogram hstack inner
-    insert interp kron median nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod
-    nanquantile nanstd nansum nanvar outer pad partition percentile polyadd polyfit polymul polysub polyval ptp
-    quantile roll select sort stack take_along_axis tensordot tile trapezoid unwrap vander     vdot vstack where
+    append average bincount choose clip column_stack compress concat concatenate convolve copy corrcoef correlate
+    cov cross cumprod cumsum cumulative_prod cumulative_sum delete dot dstack ediff1d extract full_like histogram
+    hstack inner insert interp kron max mean median min nancumprod nancumsum nanmax nanmean nanmedian nanmin
+    nanpercentile nanprod nanquantile nanstd nansum nanvar outer pad partition percentile polyadd polyfit polymul
+    polysub polyval prod ptp quantile repeat roll select sort stack std sum take take_along_axis tensordot tile
+    trace trapezoid tril triu unwrap vander var vdot vstack where
     fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
     fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
     linalg.cholesky linalg.cond linalg.cross linalg.det linalg.eigvals linalg.eigvalsh linalg.inv linalg.matmul
     linalg.matrix_norm linalg.norm linalg.outer linalg.pinv linalg.solve linalg.svdvals linalg.tensordot linalg.trace
     linalg.vecdot linalg.vector_norm
 """
+_FRESH = """
+    around diag diff einsum gradient linalg.matrix_power linalg.multi_dot meshgrid round
+"""
 _CONSTANT = """
-    all any argmax argmin argpartition argsort argwhere count_nonzero digitize empty_like flatnonzero isclose isin
-    iscomplex isneginf isposinf isreal lexsort nanargmax nanargmin nonzero ones_like searchsorted zeros_like
+    all allclose any argmax argmin argpartition argsort argwhere array_equal array_equiv count_nonzero digitize
+    empty_like flatnonzero isclose isin iscomplex iscomplexobj isneginf isposinf isreal isrealobj lexsort nanargmax
+    nanargmin nonzero ones_like searchsorted zeros_like
 """
 
+# How many leading arguments are arrays that are read; two of all other functions.
+_READS = {"where": 3, "interp": 3, "insert": 3, "clip": 3, "einsum": 100, "meshgrid": 100}
 
-def _implementations(names):
-    """dict numpy function -> what runs it on arrays, without another look for Tensors."""
+
+def _served():
+    """dict numpy function -> what the compiled paths know of it (protocols.set_protocol_handlers)."""
     found = {}
-    for name in names.split():
+
+    def note(name, key, value):
         owner, _, last = name.rpartition(".")
         function = getattr(getattr(numpy, owner) if owner else numpy, last, None)
         if function is not None:
-            found[function] = getattr(function, "_implementation", function)
+            found.setdefault(function, {})[key] = value(function) if callable(value) else value
+
+    for kind, names in (("free", _FREE), ("fresh", _FRESH), ("constant", _CONSTANT)):
+        for name in names.split():
+            note(name, kind, lambda function: getattr(function, "_implementation", function))
+    methods = (("reduction", Tensor, _REDUCTIONS), ("slower", Tensor, _SLOWER), ("method", numpy.ndarray, _METHODS))
+    for key, owner, table in methods:
+        for name, method in table.items():
+            note(name, key, lambda _, owner=owner, method=method: getattr(owner, method))
+    for name in _DIRECT:
+        note(name, "direct", lambda _, name=name: getattr(Tensor, name))
+    for name, op in _FORWARD.items():
+        note(name, "op", lambda _, op=op: OPS[op])
+    for name in _SHAPES.split():
+        note(name, "shape", name)
+    for name, count in _READS.items():
+        note(name, "reads", count)
     return found
 
 

@@ -45,6 +45,7 @@ cdef class Backend(ArrayOps):
 
     cdef object unary(self, Op op, object x, uint32_t* flags)
     cdef object binary(self, Op op, object a, object b, uint32_t* flags)
+    cdef object forward(self, Op op, object raws)
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b)
     cdef object call(self, Op op, object args)
     cpdef object wrap_raw(self, object result)

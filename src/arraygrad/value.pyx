@@ -51,6 +51,10 @@ cdef class Backend(ArrayOps):
         """Compiled forward of a two-array operation, None where there is none for these operands."""
         return None
 
+    cdef object forward(self, Op op, object raws):
+        """Compiled forward of an operation on its raw parameters in order, None where there is none for them."""
+        return None
+
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
         """Metadata of `raw`: one of a and b if it fits (objects are shared), else a new one."""
         if a is not None and self.matches(a, raw):

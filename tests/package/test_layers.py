@@ -65,7 +65,8 @@ MAY_IMPORT = {
     "inplace": ENGINE | {"op", "value", "nodes", "saving", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
-    "protocols": ENGINE | {"op", "value", "nodes", "apply"},
+    "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
+    "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE

@@ -8,6 +8,7 @@ import pytest
 
 import arraygrad as ag
 from arraygrad import _protocols
+from arraygrad.protocols import set_compiled_protocols
 
 A = np.asarray([[0.3, 0.6, 0.9], [0.2, 0.5, 0.8]])
 
@@ -31,6 +32,54 @@ CALLS = {
     "clip": lambda a: np.clip(a, 0.3, None),
     "reshape": lambda a: np.reshape(a, (3, -1)),
     "transpose": lambda a: np.transpose(a, (1, 0)),
+    "transpose reversed": lambda a: np.transpose(a),
+    "ravel": lambda a: np.ravel(a),
+    "reshape by list": lambda a: np.reshape(a, [6]),
+    "swapaxes": lambda a: np.swapaxes(a, 0, -1),
+    "moveaxis": lambda a: np.moveaxis(np.stack([a, a]), 0, -1),
+    "squeeze": lambda a: np.squeeze(a[:1]),
+    "squeeze axis": lambda a: np.squeeze(a[:1], 0),
+    "squeeze axes": lambda a: np.squeeze(a[:1, :1], (0, -1)),
+    "expand_dims": lambda a: np.expand_dims(a, -2),
+    "broadcast_to": lambda a: np.broadcast_to(a, (4, 2, 3)),
+    "broadcast_to from one": lambda a: np.broadcast_to(a[:1], (5, 3)),
+    "flip": lambda a: np.flip(a),
+    "flip axis": lambda a: np.flip(a, 1),
+    "diagonal": lambda a: np.diagonal(a, -1),
+    "atleast_1d": lambda a: np.atleast_1d(a[0, 0]),
+    "atleast_2d": lambda a: np.atleast_2d(a[0]),
+    "real": lambda a: np.real(a) * 1.0,
+    "where with a number": lambda a: np.where(a > 0.4, a, 0.0),
+    "where with raw": lambda a: np.where(A > 0.4, -1, a),
+    "where broadcast": lambda a: np.where(A[0] > 0.4, a, a),
+    "concatenate columns": lambda a: np.concatenate((a.T, a.T), -1),
+    "concatenate flattened": lambda a: np.concatenate([a, a[0:1]], None),
+    "stack last": lambda a: np.stack([a, A], -1),
+    "prod": lambda a: np.prod(a, 1),
+    "any": lambda a: np.any(a, 1),
+    "clip with a bound": lambda a: np.clip(a, 0.3, a * 0.9),
+    "dot with raw first": lambda a: np.dot(A.T, a),
+    "dot of vectors": lambda a: np.dot(a[0], a[1]),
+    "cumsum": lambda a: np.cumsum(a, 0),
+    "diff": lambda a: np.diff(a),
+    "diff of order 0": lambda a: np.diff(a, 0),
+    "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
+    "einsum of a view": lambda a: np.einsum("ij->ji", a),
+    "diag": lambda a: np.diag(a),
+    "diag of a vector": lambda a: np.diag(a[0]),
+    "tril": lambda a: np.tril(a),
+    "round": lambda a: np.round(a, 1),
+    "copy": lambda a: np.copy(a),
+    "full_like": lambda a: np.full_like(a, 2.0),
+    "modf": lambda a: np.modf(a * 3),
+    "divmod": lambda a: np.divmod(a, 0.25),
+    "add.reduce": lambda a: np.add.reduce(a, axis=1),
+    "multiply.outer": lambda a: np.multiply.outer(a[0], a[1]),
+    "add.accumulate": lambda a: np.add.accumulate(a, axis=1),
+    "vecdot": lambda a: np.vecdot(a, a),
+    "greater": lambda a: np.greater(a, 0.4),
+    "isnan": lambda a: np.isnan(a),
+    "logical_and": lambda a: np.logical_and(a > 0.3, a < 0.7),
 }
 
 
@@ -46,6 +95,63 @@ def test_values_are_numpys_whichever_path_is_taken(call, mode):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(a.numpy(), b, rtol=1e-14)
         assert mode == "recorded" or not a.requires_grad
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("mode", ["plain", "no_grad", "recorded"])
+def test_compiled_protocols_give_what_the_handlers_give(call, mode):
+    t = ag.tensor(A, requires_grad=mode != "plain")
+    with ag.set_grad_enabled(mode != "no_grad"):
+        compiled = call(t)
+        previous = set_compiled_protocols(False)
+        try:
+            handled = call(t)
+        finally:
+            set_compiled_protocols(previous)
+    several = isinstance(handled, tuple)
+    for a, b in zip(compiled, handled, strict=True) if several else [(compiled, handled)]:
+        assert type(a) is type(b)
+        assert (a.shape, a.dtype, a.requires_grad) == (b.shape, b.dtype, b.requires_grad)
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-14)
+        assert (a.grad_fn is None) == (b.grad_fn is None)
+        assert np.shares_memory(a.array, t.array) == np.shares_memory(b.array, t.array)
+
+
+def test_the_switch_says_what_was_before():
+    assert set_compiled_protocols(False) is True
+    assert set_compiled_protocols(True) is False
+
+
+@pytest.mark.parametrize("ask", [np.shape, np.ndim, np.size, np.iscomplexobj])
+def test_what_is_asked_of_a_tensor_is_no_tensor(ask):
+    assert ask(ag.asarray(A)) == ask(A)
+    assert type(ask(ag.asarray(A))) is type(ask(A))
+
+
+def test_protocol_methods_can_be_called_as_methods():
+    t = ag.asarray(A)
+    assert t.__array_ufunc__(np.add, "__call__", t, 1.0).tolist() == (A + 1.0).tolist()
+    assert t.__array_ufunc__(np.add, "reduce", t, axis=1).tolist() == A.sum(axis=1).tolist()
+    assert t.__array_function__(np.sum, (ag.Tensor,), (t,), {}).item() == A.sum()
+    assert t.__array_function__(func=np.sum, types=(), args=(t,), kwargs={}).item() == A.sum()
+    with pytest.raises(TypeError, match="takes a ufunc"):
+        t.__array_ufunc__(np.add)
+    with pytest.raises(TypeError, match="takes func, types, args and kwargs"):
+        t.__array_function__(np.sum, (), (t,))
+
+
+def test_hooks_around_operations_see_functions_that_would_run_on_raw_arrays():
+    from arraygrad.apply import count_hooks, set_op_hooks
+
+    seen = []
+    count_hooks(0, 1)
+    set_op_hooks(((lambda name, args: seen.append(name), None),))
+    try:
+        np.concatenate([ag.asarray(A), A])
+    finally:
+        set_op_hooks(None)
+        count_hooks(0, -1)
+    assert seen == ["concat"]
 
 
 def test_what_is_served_without_recording_shares_no_memory():

@@ -1,6 +1,6 @@
 # Which operation has which direct loop, and compiled forwards of operations that are not elementwise: sums, means,
 # variances, extrema, matrix products, shapes, indexing.
-# May import: numpy (Python only), op, backends.numpy_loops.
+# May import: numpy (Python only), op, backends.numpy_joins, backends.numpy_loops.
 #
 # Each forward gets the operation's parameters in order and answers for exact ndarrays of float32 or float64 and the
 # usual static parameters; None: declined, NumPy's own function runs. Results are NumPy's bit by bit: sums use the loop
@@ -12,8 +12,9 @@ import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
     KIND_BINARY, KIND_POWER, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, forward_ptr,
-    loop_set, reduce_by, reshaped, set_forward, transposed, unary_loop, view_of, wrapped,
+    loop_set, reduce_by, reshaped, set_forward, strided, transposed, unary_loop, view_of, wrapped,
 )
+from arraygrad.backends.numpy_joins cimport forward_concat, forward_stack, forward_where
 from arraygrad.op cimport Op
 
 cdef LoopSet* ADD = loop_set("add")
@@ -22,6 +23,8 @@ cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* SQRT = loop_set("sqrt")
 
+cdef object _all = slice(None)
+cdef object _backwards = slice(None, None, -1)
 _add_reduce = np.add.reduce
 _maximum_reduce = np.maximum.reduce
 _minimum_reduce = np.minimum.reduce
@@ -171,6 +174,87 @@ cdef object forward_getitem(object args):
     return wrapped(args[0][args[1]])
 
 
+cdef object forward_squeeze(object args):
+    cdef ArrayView v
+    cdef unsigned long long mask
+    cdef Py_ssize_t dims[8]
+    cdef int i, k = 0
+    if view_of(args[0], &v) < 0 or v.ndim > 8 or args[1] is None or not axis_mask(args[1], v.ndim, &mask):
+        return None
+    for i in range(v.ndim):
+        if not (mask >> i) & 1:
+            dims[k] = v.dims[i]
+            k += 1
+        elif v.dims[i] != 1:
+            return None
+    return reshaped(args[0], k, dims)
+
+
+cdef object forward_expand_dims(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t at
+    cdef int i
+    if view_of(args[0], &v) < 0 or v.ndim > 7 or not PyLong_CheckExact(args[1]):
+        return None
+    at = PyLong_AsSsize_t(args[1])
+    if at < 0:
+        at += v.ndim + 1
+    if not 0 <= at <= v.ndim:
+        return None
+    for i in range(v.ndim):
+        dims[i + (i >= at)] = v.dims[i]
+    dims[at] = 1
+    return reshaped(args[0], v.ndim + 1, dims)
+
+
+cdef object forward_broadcast_to(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t strides[8]
+    cdef object shape = args[1]
+    cdef int i, lead
+    if view_of(args[0], &v) < 0 or type(shape) is not tuple or not v.ndim <= len(<tuple>shape) <= 8:
+        return None
+    lead = <int>len(<tuple>shape) - v.ndim
+    for i in range(<int>len(<tuple>shape)):
+        item = (<tuple>shape)[i]
+        if not PyLong_CheckExact(item):
+            return None
+        dims[i] = PyLong_AsSsize_t(item)
+        if dims[i] < 0:
+            return None
+        strides[i] = 0
+        if i >= lead:
+            if v.dims[i - lead] == dims[i]:
+                strides[i] = v.strides[i - lead] if dims[i] != 1 else 0
+            elif v.dims[i - lead] != 1:
+                return None
+    return strided(args[0], <int>len(<tuple>shape), dims, strides)
+
+
+cdef object forward_flip(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t axis
+    if view_of(args[0], &v) < 0 or v.ndim == 0:
+        return None
+    if args[1] is None:
+        return args[0][(_backwards,) * v.ndim]
+    if not PyLong_CheckExact(args[1]):
+        return None
+    axis = PyLong_AsSsize_t(args[1])
+    if axis < 0:
+        axis += v.ndim
+    return args[0][(_all,) * axis + (_backwards,)] if 0 <= axis < v.ndim else None
+
+
+cdef object forward_diagonal(object args):
+    cdef ArrayView v
+    if view_of(args[0], &v) < 0 or v.ndim != 2 or not PyLong_CheckExact(args[1]):
+        return None
+    return args[0].diagonal(args[1])
+
+
 # Operation of the table -> ufunc.
 UNARY_LOOPS = {
     "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
@@ -211,6 +295,14 @@ def install(dict ops):
     offer(ops, "reshape", forward_reshape, ("x", "shape", "copy"), done)
     offer(ops, "permute_dims", forward_permute_dims, ("x", "axes"), done)
     offer(ops, "matrix_transpose", forward_matrix_transpose, ("x",), done)
+    offer(ops, "squeeze", forward_squeeze, ("x", "axis"), done)
+    offer(ops, "expand_dims", forward_expand_dims, ("x", "axis"), done)
+    offer(ops, "broadcast_to", forward_broadcast_to, ("x", "shape"), done)
+    offer(ops, "flip", forward_flip, ("x", "axis"), done)
+    offer(ops, "diagonal", forward_diagonal, ("x", "offset"), done)
+    offer(ops, "where", forward_where, ("condition", "x1", "x2"), done)
+    offer(ops, "concat", forward_concat, ("arrays", "axis"), done)
+    offer(ops, "stack", forward_stack, ("arrays", "axis"), done)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), done)
     return done
 

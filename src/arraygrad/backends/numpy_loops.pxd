@@ -66,6 +66,7 @@ ctypedef object (*forward_ptr)(object args)
 cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
 cdef bint fast_enabled() noexcept
 cdef int report(const char* name, int errors) except -1
+cdef bint bools_of(object array, ArrayView* view) noexcept
 cdef int view_of(object array, ArrayView* view) noexcept
 cdef object unary_loop(const LoopSet* loops, object x, object out)
 cdef object binary_loop(const LoopSet* loops, object a, object b, object out)

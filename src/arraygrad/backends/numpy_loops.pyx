@@ -59,6 +59,7 @@ cdef extern from "numpy/arrayobject.h":
     ctypedef struct PyTypeObject
     object PyArray_NewFromDescr(PyTypeObject* cls, PyArray_Descr* descr, int nd, npy_intp* dims, npy_intp* strides,
                                 void* data, int flags, void* like)
+    object PyArray_FromScalar(object scalar, PyArray_Descr* dtype)
     object PyArray_MatrixProduct2(object a, object b, ndarray out)
     object PyArray_NewLikeArray(ndarray prototype, cnp.NPY_ORDER order, PyArray_Descr* descr, int subok)
 
@@ -153,6 +154,14 @@ cdef int view_of(object array, ArrayView* view) noexcept:
     if not PyArray_CheckExact(array):
         return -1
     return fill_view(<ndarray>array, view)
+
+
+cdef bint bools_of(object array, ArrayView* view) noexcept:
+    """Fill `view` from an exact ndarray of bool; False for anything else."""
+    if not PyArray_CheckExact(array) or PyArray_TYPE(<ndarray>array) != cnp.NPY_BOOL:
+        return False
+    fill_view(<ndarray>array, view)
+    return True
 
 
 # Arrays as the engine sees them
@@ -617,7 +626,9 @@ cdef object sum_of_products(object x, object y, GradMeta meta):
 
 cdef object wrapped(object result):
     """A NumPy scalar as a 0-d array; an array as it is."""
-    return result if PyArray_CheckExact(result) else PyArray_FROM_O(result)
+    if PyArray_CheckExact(result):
+        return result
+    return PyArray_FromScalar(result, NULL) if isinstance(result, cnp.generic) else PyArray_FROM_O(result)
 
 
 cdef int set_forward(Op op, forward_ptr forward) except -1:

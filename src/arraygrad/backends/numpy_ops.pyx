@@ -25,6 +25,7 @@ cdef LoopSet _square_as_power = loop_set("square")[0]
 _square_as_power.name = "power"
 
 cdef object _ndarray = np.ndarray
+cdef object _generic = np.generic
 _add = np.add
 _add_reduce = np.add.reduce
 
@@ -138,6 +139,12 @@ cdef class NumpyOps(Backend):
                 return out
         return Backend.call(self, op, args)
 
+    cdef object forward(self, Op op, object raws):
+        """Compiled forward of an operation on its raw parameters in order, None where there is none for them."""
+        if op.fast_kind == KIND_CALL and fast_enabled():
+            return (<forward_ptr>op.loops)(raws)
+        return None
+
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
         """Metadata of `raw`; that of an operand where it is the same."""
         if a is not None and fits(a, raw):
@@ -150,7 +157,7 @@ cdef class NumpyOps(Backend):
         """A NumPy function's result with scalars as 0-d arrays, also inside tuples and lists."""
         if isinstance(result, _ndarray):
             return result
-        if isinstance(result, np.generic):
+        if isinstance(result, _generic):
             return wrapped(result)
         if isinstance(result, tuple):
             items = [self.wrap_raw(r) for r in result]
