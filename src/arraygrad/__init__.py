@@ -9,7 +9,7 @@ import sys as _sys
 from arraygrad import _interpreter  # first: refuses a subinterpreter before anything compiled is loaded
 
 # isort: split
-from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
+from arraygrad import _cupy_protocol, _dispatch, _methods, _namespace, _protocols, autograd
 from arraygrad._namespace import namespace
 from arraygrad._version import __version__
 from arraygrad.engine.node import keep_for_ever as _keep_for_ever
@@ -28,6 +28,7 @@ from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
 _namespace.install()
 _methods.install()
 _protocols.install()
+_cupy_protocol.install()
 _keep_for_ever(*[vars(module) for name, module in list(_sys.modules.items()) if name.partition(".")[0] == __name__])
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.

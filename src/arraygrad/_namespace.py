@@ -19,6 +19,7 @@ from arraygrad import backends
 from arraygrad._bind import function_for, make_functions
 from arraygrad._creation import make_creation
 from arraygrad._info import CONSTANTS, DTYPES, NamespaceInfo, make_info
+from arraygrad.backends.absent import AbsentLibrary
 from arraygrad.ops import OPS
 from arraygrad.tensor import backend_of, install_methods, set_backend_namespaces
 
@@ -44,6 +45,10 @@ OWN_EXTENSIONS = ("special",)
 # Names in the main namespace that the standard repeats in linalg.
 _ALSO_IN_LINALG = ("matmul", "matrix_transpose", "tensordot", "vecdot")
 
+# Namespaces that import where their library is not installed (few machines have a GPU), and those that did so.
+_READABLE = ("cupy",)
+_absent: set[str] = set()
+
 # library -> its public namespace; guarded by the GIL, a lost race builds the same module twice and keeps one.
 _namespaces: dict[str, types.ModuleType] = {}
 
@@ -66,9 +71,13 @@ def namespace(module_or_name):
     library = _library_name(module_or_name)
     module = _namespaces.get(library)
     if module is not None:
+        if library in _absent:
+            backends.raw_namespace(library)  # raises: the module is there to be read only
         return module
     name = f"arraygrad.{library}"
     if importlib.util.find_spec(name) is not None:
+        if library in _READABLE:
+            backends.raw_namespace(library)
         return importlib.import_module(name)
     raw = backends.raw_namespace(library)
     if not hasattr(raw, "asarray") or not hasattr(raw, "isdtype"):
@@ -95,7 +104,7 @@ def build(module_globals, library):
     submodules that the module itself imports.
     """
     name = module_globals["__name__"]
-    raw = backends.raw_namespace(library)
+    raw = _raw_or_absent(library)
     default = _default_backend(raw)
     contents = make_functions("", name, default)
     contents.update(make_info(raw, name))
@@ -136,7 +145,7 @@ def lazy_part(namespace_name, name):
 def build_extension(module_globals, library, extension):
     """Fill the module of one extension ("linalg" or "fft") of the namespace over `library`."""
     name = module_globals["__name__"]
-    raw = backends.raw_namespace(library)
+    raw = _raw_or_absent(library)
     default = _default_backend(raw)
     contents = make_functions(extension, name, default)
     if extension == "linalg":
@@ -258,6 +267,17 @@ def _default_backend(raw):
         return found[0]
 
     return default
+
+
+def _raw_or_absent(library):
+    """The raw namespace; for a library that can be read without being installed, what stands for it."""
+    try:
+        return backends.raw_namespace(library)
+    except ImportError as error:
+        if library not in _READABLE:
+            raise
+        _absent.add(library)
+        return AbsentLibrary(library, error, DTYPES)
 
 
 def _finish(module_globals, contents):

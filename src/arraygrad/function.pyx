@@ -14,7 +14,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.apply cimport observed_call, refresh, wants_grad
 from arraygrad.inplace cimport adopt, check_inplace
-from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, overwritten_error
+from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, keep_values, overwritten_error
 from arraygrad.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, Value, bump, join_base, mark_overwritten, need_extra, new_tensor, registered, wrap,
@@ -139,6 +139,14 @@ cdef class CustomNode(Node):
         return {f"saved_tensors[{i}]": t for i, t in enumerate(self.saved_tensors)}
 
     # For the engine
+
+    cdef int keep_foreign(self, object stream, list kept) except -1:
+        cdef list slots = self.s0
+        if slots is not None:
+            for slot in slots:
+                if slot is not None:
+                    keep_values((<SavedSlot>slot).value, stream, kept)
+        return 0
 
     cdef int release(self) except -1:
         if gate_close(&self.gate):

@@ -18,3 +18,4 @@ cdef object overwritten_error(Value v, Node node)
 cdef AccumulateGrad accumulator_of(TensorBase t)
 cdef NodeHooks leaf_hooks(TensorBase t)
 cdef object leaf_lock(TensorBase leaf)
+cdef int keep_values(object saved, object stream, list kept) except -1

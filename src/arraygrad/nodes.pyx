@@ -149,6 +149,19 @@ cdef Py_ssize_t bytes_of(object saved) except -1:
     return nbytes if isinstance(nbytes, int) else 0
 
 
+cdef int keep_values(object saved, object stream, list kept) except -1:
+    """Append (runtime, its stream, `stream`, array) for each saved array that was made on another stream."""
+    cdef GradMeta meta
+    if type(saved) is Value:
+        meta = (<Value>saved).meta
+        if meta.stream is not None and meta.stream is not stream and meta.stream != stream:
+            kept.append((meta.ops.runtime, meta.stream, stream, (<Value>saved).raw))
+    elif type(saved) is list or type(saved) is tuple:
+        for item in saved:
+            keep_values(item, stream, kept)
+    return 0
+
+
 cdef class OpNode(Node):
     """The node of a recorded operation: runs the compiled rule where there is one, else the table's."""
 
@@ -197,6 +210,11 @@ cdef class OpNode(Node):
         for slot in (self.s0, self.s1, self.s2, self.args):
             total += bytes_of(slot)
         return total
+
+    cdef int keep_foreign(self, object stream, list kept) except -1:
+        for slot in (self.s0, self.s1, self.s2, self.args):
+            keep_values(slot, stream, kept)
+        return 0
 
     cdef int release(self) except -1:
         if gate_close(&self.gate):
@@ -262,6 +280,13 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
     cdef bint conj, wanted
     if node.flags & NODE_PACKED:
         unpacked = [None] * op.n_saves
+    meta = node.meta_at(0)
+    backend = <Backend>meta.ops
+    if backend.fuses and not f.create_graph:
+        if unpacked is None:
+            unpacked = [None] * op.n_saves          # where it declines, the rules get what was unpacked for it
+        if apply_fused(node, op, f, backend, unpacked):
+            return 0
     if op.multi:
         if f.grads is None:
             g = (f.grad,)
@@ -276,8 +301,6 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
         g = f.grad
         if g is None:
             return 0
-    meta = node.meta_at(0)
-    backend = <Backend>meta.ops
     xp = backend.graph_xp if f.create_graph else backend.rule_xp
     conj = op.holomorphic and any_complex(node)
     if conj:
@@ -324,6 +347,48 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
             f.out_owned |= <uint32_t>1 << k
         f.set_out(k, r)
     return 0
+
+
+cdef bint apply_fused(OpNode node, Op op, Frame f, Backend backend, list unpacked) except -1:
+    """All wanted rules in kernels of the backend's own; False where it has none for these arrays."""
+    cdef uint64_t wanted = 0
+    cdef Py_ssize_t k, n_rules = len(op.inputs)
+    cdef Node child
+    cdef list saved, targets
+    cdef object slot, g
+    cdef bint alone
+    if op.sequence >= 0 or n_rules > 63 or f.grad is None and f.grads is None:
+        return False
+    targets = [None] * n_rules
+    for k in range(n_rules):
+        child = node.edge_node(k)
+        if child is not None and (f.needs >> k) & 1:
+            wanted |= <uint64_t>1 << k
+            targets[k] = child.meta_at(node.edge_nr(k))
+    saved = [None] * op.n_saves
+    for k in range(op.n_saves):
+        if not op.save_for[k] & wanted:
+            continue
+        slot = saved_slot(node, k)
+        if op.save_kind[k] != SAVE_META and slot is not None and type(slot) not in (bool, int, float, complex):
+            slot = unpacked[k] = unpack(node, op, k, backend, node.meta_at(0), False)
+        saved[k] = slot
+    if op.multi:
+        g = (f.grad,) if f.grads is None else tuple(f.grads)
+    else:
+        g = f.grad
+    statics = [] if node.args is None else [raw_of(node.args[k], node) for k in op.static_positions]
+    found = backend.fused(op, g, wanted, saved, statics, targets, absorbs(node, op))
+    if found is None:
+        return False
+    alone = wanted & (wanted - 1) == 0
+    for k in range(n_rules):
+        slot = (<list>found)[k]
+        if slot is not None:
+            if k < 2 and (alone and f.owned if slot is g else True):
+                f.out_owned |= <uint32_t>1 << k
+            f.set_out(k, slot)
+    return True
 
 
 cdef inline bint absorbs(OpNode node, Op op) noexcept:

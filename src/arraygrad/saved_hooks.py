@@ -99,19 +99,52 @@ class save_on_cpu(saved_tensors_hooks):
     """In this block values are saved in host memory, and moved back to their device when they are needed.
 
     Values that are on the host already are kept as they are. The gradients are the same; device memory is traded for
-    transfers.
+    transfers. Those of CuPy arrays run beside the computation, through pinned memory and on a stream of their own, and
+    the way back of a value begins when the one saved after it is asked for.
     """
 
     def __init__(self):
-        super().__init__(_to_host, _from_host)
+        self._order = []  # what backends offload by themselves, weakly, in the order of saving
+        super().__init__(self._to_host, _from_host)
+
+    def _to_host(self, t):
+        meta = metadata_of(t)
+        if meta.device_key is None:
+            return t
+        offload = getattr(meta.ops, "offload", None)
+        if offload is None:
+            return meta, t.numpy()
+        kept = _Offloaded(offload(t.array), self._order)
+        self._order.append(weakref.ref(kept))
+        return kept
 
 
-def _to_host(t):
-    meta = metadata_of(t)
-    return t if meta.device_key is None else (meta, t.numpy())
+class _Offloaded:
+    """A value on its way to host memory; giving it back starts the way back of what was saved before it."""
+
+    def __init__(self, copy, order):
+        self.copy = copy
+        self._order = order
+        self._place = len(order)
+
+    def restore(self):
+        """The value, a raw array on its own device."""
+        result = self.copy.restore()
+        for place in range(self._place - 1, max(self._place - 1 - _LOOK_BACK, -1), -1):
+            earlier = self._order[place]()
+            if earlier is not None and not earlier.copy.used:
+                earlier.copy.prefetch()
+                break
+        return result
+
+
+# A node saves a few values and asks for them in order, so the next value to come may lie a few places further back.
+_LOOK_BACK = 8
 
 
 def _from_host(kept):
+    if isinstance(kept, _Offloaded):
+        return kept.restore()
     if not isinstance(kept, tuple):
         return kept
     meta, array = kept

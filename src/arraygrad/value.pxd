@@ -41,15 +41,20 @@ cdef class Backend(ArrayOps):
     cdef readonly object namespace      # the public differentiable namespace module
     cdef readonly object array_type
     cdef readonly bint mutable          # arrays can be written in place and slices are views
+    cdef public bint fuses              # `fused` has kernels: ask it before the rules run
     cdef list functions                 # per Op.index: the raw callable, or None until first use
 
     cdef object unary(self, Op op, object x, uint32_t* flags)
     cdef object binary(self, Op op, object a, object b, uint32_t* flags)
     cdef object forward(self, Op op, object raws)
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b)
+    cdef bint on_current_stream(self, GradMeta meta) except -1
+    cpdef object fused(self, Op op, object g, unsigned long long wanted, list saved, list statics, list targets,
+                       bint absorbs)
     cdef object call(self, Op op, object args)
     cpdef object wrap_raw(self, object result)
     cpdef bint shares_memory(self, object a, object b) except -1
+    cpdef bint owns_memory(self, object raw) except -1
     cpdef bint same_layout(self, object grad, object like) except -1
     cpdef object asarray(self, object obj, object dtype, object device)
     cpdef object raw_function(self, Op op)

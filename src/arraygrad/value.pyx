@@ -41,6 +41,7 @@ cdef class Backend(ArrayOps):
         self.xp = xp
         self.array_type = array_type
         self.mutable = mutable
+        self.fuses = False
         self.functions = []
 
     cdef object unary(self, Op op, object x, uint32_t* flags):
@@ -57,11 +58,16 @@ cdef class Backend(ArrayOps):
 
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
         """Metadata of `raw`: one of a and b if it fits (objects are shared), else a new one."""
-        if a is not None and self.matches(a, raw):
+        if a is not None and self.matches(a, raw) and (a.stream is None or self.on_current_stream(a)):
             return a
-        if b is not None and self.matches(b, raw):
+        if b is not None and self.matches(b, raw) and (b.stream is None or self.on_current_stream(b)):
             return b
         return self.meta(raw)
+
+    cdef bint on_current_stream(self, GradMeta meta) except -1:
+        """Whether what is made now is made on the stream of `meta`: a value remembers its own (engine.streams)."""
+        cdef object now = self.runtime.current_stream(meta.device_key)
+        return now is meta.stream or now == meta.stream
 
     cpdef object raw_function(self, Op op):
         """The raw function of an operation: called with its parameters, or (forward=...) with xp first."""
@@ -111,6 +117,27 @@ cdef class Backend(ArrayOps):
     cpdef bint shares_memory(self, object a, object b) except -1:
         """Whether two raw arrays may share memory. Answering True wrongly costs a copy, never a value."""
         return self.mutable
+
+    cpdef bint exclusive(self, object grad) except -1:
+        """Whether the caller's variable is the only reference to `grad`, and `grad` owns its memory."""
+        return Py_REFCNT(<PyObject*>grad) == 1 and self.owns_memory(grad)
+
+    cpdef bint owns_memory(self, object raw) except -1:
+        """Whether a raw array's memory is its own and no other array's: no view, nothing taken from elsewhere."""
+        return False
+
+    cpdef object fused(self, Op op, object g, unsigned long long wanted, list saved, list statics, list targets,
+                       bint absorbs):
+        """What all wanted rules of an operation give, by kernels of the backend's own; None: by the rules.
+
+        Asked where `fuses` is set, in plain backward passes. `g` is the gradient of the result (a tuple of them where
+        there are several), bit k of `wanted` says that the rule of op.inputs[k] is wanted, `saved` holds what the node
+        saved (arrays, Python scalars, GradMeta; None where no wanted rule asks), `statics` the call's parameters for
+        those in op.static_positions, `targets` per rule the GradMeta that its gradient has to match (None: unknown).
+        With `absorbs` a gradient that is exactly zero stays zero. Returns a list, one entry per rule: `g` itself, or a
+        new array that nobody else holds.
+        """
+        return None
 
     cpdef bint same_layout(self, object grad, object like) except -1:
         """Whether `grad` is laid out as a gradient of `like` should be."""

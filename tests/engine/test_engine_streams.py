@@ -149,6 +149,33 @@ def test_ST3_what_another_stream_uses_is_kept_until_the_maker_waits_for_it(ops):
     assert made[0]() is None
 
 
+def test_ST3_a_captured_gradient_of_another_stream_is_copied_on_the_receiving_one(ops):
+    made = []
+    target = passing("target", [end("leaf", ops, "dev0", "s2")], ops, "dev0", "s2")
+
+    def fn(g):
+        made.append(Box(g.value, "dev0"))
+        return (made[0],)
+
+    top = node("top", [target], fn=fn, metas=on(ops, "dev0", "s1"))
+    (found,) = capture([top], [Box(3.0, "dev0")], [target])
+    assert found.value == 3.0
+    assert found is not made[0]
+
+
+def test_ST3_a_captured_gradient_of_the_same_stream_is_not_copied(ops):
+    made = []
+    target = passing("target", [end("leaf", ops, "dev0", "s1")], ops, "dev0", "s1")
+
+    def fn(g):
+        made.append(Box(g.value, "dev0"))
+        return (made[0],)
+
+    top = node("top", [target], fn=fn, metas=on(ops, "dev0", "s1"))
+    (found,) = capture([top], [Box(3.0, "dev0")], [target])
+    assert found is made[0]
+
+
 def test_ST4_the_callers_stream_waits_for_every_stream_on_which_the_run_ended(ops):
     a = passing("a", [end("la", ops, "dev0", "s1")], ops, "dev0", "s1")
     b = passing("b", [end("lb", ops, "dev0", "s2")], ops, "dev0", "s2")

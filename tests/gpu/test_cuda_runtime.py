@@ -5,7 +5,7 @@ Imports backends.streams and engine.arrayops. No GPU is needed; tests/gpu/test_c
 
 import pytest
 
-from arraygrad.backends.streams import CudaRuntime, CupyRuntime, TorchRuntime
+from arraygrad.backends.streams import CudaRuntime, CupyRuntime, DeviceStream, TorchRuntime
 
 
 class Stream:
@@ -25,10 +25,12 @@ class Stream:
     def wait_event(self, event):
         self.log.append(f"{self!r} waits for {event}")
 
-    def record(self):  # CuPy's name
+    def record(self, event):  # CuPy's name
+        self.log.recorded_on.append((repr(self), self.log.device))
         return f"event of {self!r}"
 
-    record_event = record  # PyTorch's
+    def record_event(self):  # PyTorch's
+        return f"event of {self!r}"
 
     def use(self):
         self.log.append(f"use {self!r}")
@@ -41,6 +43,7 @@ class Log(list):
     def __init__(self):
         self.device = 0
         self.current = {0: 0, 1: 0}
+        self.recorded_on = []  # (stream, device that was current)
 
 
 class FakeCupy:
@@ -49,6 +52,10 @@ class FakeCupy:
     def __init__(self, log):
         self.log = log
         self.runtime = self
+        self.streams = {}
+
+    def Event(self, disable_timing):
+        return None
 
     def getDevice(self):
         return self.log.device
@@ -64,7 +71,8 @@ class FakeCupy:
         return Device()
 
     def get_current_stream(self, number):
-        return Stream(self.log, number, self.log.current[number])
+        key = number, self.log.current[number]
+        return self.streams.setdefault(key, Stream(self.log, *key))
 
 
 class FakeTorch:
@@ -98,15 +106,21 @@ def runtime(request, log):
     return CupyRuntime(FakeCupy(log)) if request.param == "cupy" else TorchRuntime(FakeTorch(log))
 
 
+def stream(runtime, log, device, number):
+    """A stream as the runtime passes it on."""
+    plain = Stream(log, device, number)
+    return DeviceStream(device, plain) if isinstance(runtime, CupyRuntime) else plain
+
+
 def test_enter_makes_device_and_stream_current_and_leave_restores_both(runtime, log):
-    token = runtime.enter(("lib", "cuda", 1), Stream(log, 1, 7))
+    token = runtime.enter(("lib", "cuda", 1), stream(runtime, log, 1, 7))
     assert (log.device, log.current) == (1, {0: 0, 1: 7})
     runtime.leave(token)
     assert (log.device, log.current) == (0, {0: 0, 1: 0})
 
 
 def test_nothing_is_changed_where_all_is_current_already(runtime, log):
-    token = runtime.enter(("lib", "cuda", 0), Stream(log, 0, 0))
+    token = runtime.enter(("lib", "cuda", 0), stream(runtime, log, 0, 0))
     runtime.leave(token)
     assert log == []
 
@@ -119,8 +133,8 @@ def test_a_value_without_a_stream_keeps_the_current_one(runtime, log):
 
 
 def test_nested_entries_are_undone_in_opposite_order(runtime, log):
-    outer = runtime.enter(("lib", "cuda", 1), Stream(log, 1, 3))
-    inner = runtime.enter(("lib", "cuda", 0), Stream(log, 0, 5))
+    outer = runtime.enter(("lib", "cuda", 1), stream(runtime, log, 1, 3))
+    inner = runtime.enter(("lib", "cuda", 0), stream(runtime, log, 0, 5))
     runtime.leave(inner)
     assert (log.device, log.current) == (1, {0: 0, 1: 3})
     runtime.leave(outer)
@@ -128,15 +142,15 @@ def test_nested_entries_are_undone_in_opposite_order(runtime, log):
 
 
 def test_what_the_node_itself_made_current_is_undone_too(runtime, log):
-    token = runtime.enter(("lib", "cuda", 1), Stream(log, 1, 3))
-    Stream(log, 1, 9).use()
+    token = runtime.enter(("lib", "cuda", 1), stream(runtime, log, 1, 3))
+    runtime.use_stream(stream(runtime, log, 1, 9))
     runtime.leave(token)
     assert log.current == {0: 0, 1: 0}
 
 
 def test_current_stream_is_that_of_the_device(runtime, log):
     log.current[1] = 4
-    assert runtime.current_stream(("lib", "cuda", 1)) == Stream(log, 1, 4)
+    assert runtime.current_stream(("lib", "cuda", 1)) == stream(runtime, log, 1, 4)
 
 
 def test_host_and_other_devices_have_no_streams(runtime, log):
@@ -148,20 +162,20 @@ def test_host_and_other_devices_have_no_streams(runtime, log):
 
 
 def test_one_stream_waits_for_an_event_of_another(runtime, log):
-    runtime.wait_stream(Stream(log, 0, 1), Stream(log, 1, 2))
-    assert log == ["s0.1 waits for event of s1.2"]
+    runtime.wait_stream(stream(runtime, log, 0, 1), stream(runtime, log, 1, 2))
+    assert [entry for entry in log if "waits" in entry] == ["s0.1 waits for event of s1.2"]
 
 
 def test_a_stream_does_not_wait_for_itself(runtime, log):
-    runtime.wait_stream(Stream(log, 0, 1), Stream(log, 0, 1))
-    runtime.wait_stream(None, Stream(log, 0, 1))
-    runtime.wait_stream(Stream(log, 0, 1), None)
+    runtime.wait_stream(stream(runtime, log, 0, 1), stream(runtime, log, 0, 1))
+    runtime.wait_stream(None, stream(runtime, log, 0, 1))
+    runtime.wait_stream(stream(runtime, log, 0, 1), None)
     assert log == []
 
 
 def test_event_is_recorded_and_waited_for(runtime, log):
-    event = runtime.record_event(Stream(log, 0, 1))
-    runtime.wait_event(Stream(log, 0, 2), event)
+    event = runtime.record_event(stream(runtime, log, 0, 1))
+    runtime.wait_event(stream(runtime, log, 0, 2), event)
     runtime.wait_event(None, event)
     assert log == ["s0.2 waits for event of s0.1"]
     assert runtime.record_event(None) is None
@@ -172,3 +186,38 @@ def test_a_library_has_to_say_how(name):
     arguments = () if name == "current_device" else (0,)
     with pytest.raises(TypeError, match=f"CudaRuntime must define {name}"):
         getattr(CudaRuntime(), name)(*arguments)
+
+
+def test_default_streams_of_two_devices_are_two_streams():
+    # CuPy compares handles, and that of the default stream is 0 on every device.
+    class Null:
+        ptr = 0
+
+        def __eq__(self, other):
+            return self.ptr == other.ptr
+
+        __hash__ = None
+
+    null = Null()
+    assert DeviceStream(0, null) != DeviceStream(1, null)
+    assert DeviceStream(0, null) == DeviceStream(0, Null())
+
+
+def test_cupy_records_and_waits_with_the_streams_device_current(log):
+    runtime = CupyRuntime(FakeCupy(log))
+    runtime.wait_stream(stream(runtime, log, 0, 1), stream(runtime, log, 1, 0))
+    assert log.recorded_on == [("s1.0", 1)]
+    assert log == ["use device 1", "use device 0", "s0.1 waits for event of s1.0"]
+    assert log.device == 0
+
+
+def test_cupys_per_thread_default_stream_is_refused(log):
+    fake = FakeCupy(log)
+    fake.get_current_stream(0).ptr = 2
+    with pytest.raises(RuntimeError, match="CUPY_CUDA_PER_THREAD_DEFAULT_STREAM"):
+        CupyRuntime(fake).current_stream(("cupy", "cuda", 0))
+
+
+def test_one_object_stands_for_a_stream_as_long_as_it_is_current(log):
+    runtime = CupyRuntime(FakeCupy(log))
+    assert runtime.stream_of(0) is runtime.stream_of(0)

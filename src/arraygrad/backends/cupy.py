@@ -1,20 +1,40 @@
-"""Backend of cupy.ndarray: arrays on CUDA devices, with streams.
+"""Backend of cupy.ndarray: arrays on CUDA devices, with streams and kernels of its own.
 
-May import: backends.generic, backends.streams, cupy, array-api-compat.
+May import: backends.fused, backends.generic, backends.offload, backends.repaired, backends.rows, backends.streams,
+cupy, array-api-compat.
+
+Gradients come from kernels where there is one for the operation and its dtypes: elementwise rules as one launch for all
+inputs (`backends.fused`), rows that are reduced and used at once (`backends.rows`). Every other rule, and all of them
+under create_graph or after `set_fused(False)`, is the table's on CuPy's own functions.
 """
+
+import os
 
 import array_api_compat.cupy
 import cupy
 
 from arraygrad.backends import attach
+from arraygrad.backends.fused import ElementwiseKernels
 from arraygrad.backends.generic import GenericBackend
+from arraygrad.backends.offload import Offloading
+from arraygrad.backends.repaired import RepairedNamespace
+from arraygrad.backends.rows import RowKernels
 from arraygrad.backends.streams import CupyRuntime
 
-__all__ = ["CupyBackend", "raw_namespace", "register"]
+__all__ = ["CupyBackend", "raw_namespace", "register", "set_fused"]
 
 
 class CupyBackend(GenericBackend):
     """cupy.ndarray: written in place, slices are views, one worker thread per device, nodes on their own streams."""
+
+    def prepare(self):
+        """Make what keeps kernels; called once."""
+        self.kernels = ElementwiseKernels(cupy)
+        self.rows = RowKernels(cupy)
+        self.offloading = Offloading(cupy, self.runtime)
+        self.fuses = os.environ.get("ARRAYGRAD_FUSED", "1") != "0"
+        self._forwards = {}
+        return self
 
     def device_key(self, device):
         """("cupy", "cuda", number): a cupy.cuda.Device can't be hashed."""
@@ -24,25 +44,193 @@ class CupyBackend(GenericBackend):
         """cupy.cuda.Device of an array."""
         return array.device
 
+    def matches(self, meta, grad):
+        """Whether `grad` has exactly the shape, dtype and device of `meta`."""
+        return (
+            type(grad) is cupy.ndarray
+            and grad.shape == meta.shape
+            and grad.dtype == meta.dtype
+            and grad.device == meta.device
+        )
+
     def clone(self, array, like):
-        """A copy in the memory order of `array`."""
-        return array.copy(order="K")
+        """A copy in the memory order of `array`; row-major where elements are repeated in memory (broadcast views)."""
+        return array.copy(order="C" if 0 in array.strides else "K")
+
+    def owns_memory(self, raw):
+        """Whether an array is no view and its memory comes from CuPy's allocator, not from another library."""
+        return type(raw) is cupy.ndarray and raw.base is None and not isinstance(raw.data.mem, _UNOWNED)
 
     def asarray(self, obj, dtype, device):
-        """An array on `device`, on the current one where none is named."""
+        """An array on `device`, on the current one where none is named. From the host by pinned memory, no waiting."""
         return self.xp.asarray(obj, dtype=dtype, device=device)
+
+    def to_device(self, array, device):
+        """`array` on another device, copied there behind the work that makes it; see Note [Streams] (4)."""
+        return copied(array, device, self.runtime)
 
     def scalar(self, x):
         """A NumPy scalar as a Python scalar; a 0-d array of CuPy's as it is, without waiting for the device."""
         return x if isinstance(x, cupy.ndarray) else super().scalar(x)
 
+    # -- kernels ---------------------------------------------------------------------------------------------------
+
+    def raw_function(self, op):
+        """The raw function of an operation; one that is composed of several gets a kernel that tries first."""
+        found = self._forwards.get(op.index)
+        if found is None:
+            found = self._forwards[op.index] = self._composed(op, super().raw_function(op))
+        return found
+
+    def _composed(self, op, plain):
+        row = _ROW_FORWARDS.get(op.name)
+        if op.name == "_to_device":
+            return lambda xp, x, device, stream: copied(x, device, self.runtime, stream)
+        if row is not None and op.entry.forward is None:
+
+            def function(*args, **kwargs):
+                own = row(self.rows, *op.bind(args, kwargs)) if self.fuses else None
+                return plain(*args, **kwargs) if own is None else own
+
+        elif row is not None:
+
+            def function(xp, *args):
+                own = row(self.rows, *args) if self.fuses else None
+                return plain(xp, *args) if own is None else own
+
+        elif op.entry.forward is not None and op.entry.extension == "" and op.params in (("x",), ("x1", "x2")):
+
+            def function(xp, *args):
+                own = self.kernels.forward(op, args) if self.fuses else None
+                return plain(xp, *args) if own is None else own
+
+        else:
+            return plain
+        return function
+
+    def fused(self, op, g, wanted, saved, statics, targets, absorbs):
+        """The wanted gradients of a node from this backend's kernels; None: by the table's rules."""
+        row = _ROW_RULES.get(op.name)
+        if row is None:
+            return self.kernels.rules(op, g, wanted, saved, statics, targets, absorbs)
+        values = dict(zip(op.saves, saved, strict=True))
+        values.update(zip([op.params[i] for i in op.static_positions], statics, strict=True))
+        found = row(self.rows, g, values)
+        if found is None and op.name == "logsumexp":
+            # As the table's rule, but for the question whether anything is infinite, which would wait for the device.
+            names = ("x", "ans", "axis", "keepdims")
+            found = op.rules[0](_Assuming(self.rule_xp), g, *[values[name] for name in names])
+        return None if found is None else [found]
+
+    # -- saved values in host memory -------------------------------------------------------------------------------
+
+    def offload(self, array):
+        """`array` on its way to pinned host memory, while work goes on; `.restore()` gives it back (save_on_cpu)."""
+        return self.offloading.take(array)
+
+
+class _Assuming:
+    """A namespace in which `any` is true: for rules that ask it only to skip work."""
+
+    def __init__(self, xp):
+        self._xp = xp
+
+    def __getattr__(self, name):
+        return getattr(self._xp, name)
+
+    def any(self, x, **kwargs):
+        """True, unseen."""
+        return True
+
+
+def _extremum(rows, g, v):
+    return rows.backward("extremum", g, v["x"], v["ans"], v["axis"])
+
+
+# Operation -> forward(rows, *parameters), and rule(rows, g, what the node saved by name). None: the kernel declines.
+_ROW_FORWARDS = {
+    "softmax": lambda rows, x, axis: rows.forward("softmax", x, axis),
+    "log_softmax": lambda rows, x, axis: rows.forward("log_softmax", x, axis),
+    "logsumexp": lambda rows, x, axis, keepdims: rows.forward("logsumexp", x, axis, keepdims),
+    "var": lambda rows, x, axis, correction, keepdims: rows.forward("var", x, axis, keepdims, correction),
+    "std": lambda rows, x, axis, correction, keepdims: rows.forward("std", x, axis, keepdims, correction),
+}
+_ROW_RULES = {
+    "softmax": lambda rows, g, v: rows.backward("softmax", g, None, v["ans"], v["axis"]),
+    "log_softmax": lambda rows, g, v: rows.backward("log_softmax", g, None, v["ans"], v["axis"]),
+    "logsumexp": lambda rows, g, v: rows.backward("logsumexp", g, v["x"], v["ans"], v["axis"]),
+    "var": lambda rows, g, v: rows.backward("var", g, v["x"], None, v["axis"], v["correction"]),
+    "std": lambda rows, g, v: rows.backward("std", g, v["x"], v["ans"], v["axis"], v["correction"]),
+    "max": _extremum,
+    "min": _extremum,
+}
+
+
+def set_fused(mode):
+    """Whether gradients and composed forwards come from kernels of arraygrad's own; returns what it was before.
+
+    True at first, unless the environment has ARRAYGRAD_FUSED=0. Without them every rule runs on CuPy's own functions,
+    with more launches and the same values but for rounding.
+    """
+    before = BACKEND.fuses
+    BACKEND.fuses = bool(mode)
+    return bool(before)
+
+
+def copied(array, device, runtime, stream=None):
+    """`array` on `device`, by a copy on that device's current stream (or `stream`); itself if it lies there.
+
+    Raises
+    ------
+    TypeError
+        If `device` is no CUDA device: host memory belongs to NumPy.
+    """
+    if not isinstance(device, (int, cupy.cuda.Device)) or isinstance(device, bool):
+        raise TypeError(
+            f"to_device: expected a cupy.cuda.Device or its number, got {device!r}; for an array in host memory use "
+            "arraygrad.to_backend(x, 'numpy')"
+        )
+    source, number = int(array.device), int(device)
+    if source == number:
+        return array
+    made, target = runtime.stream_of(source), runtime.stream_of(number)
+    with cupy.cuda.Device(source):
+        dense = cupy.ascontiguousarray(array)  # CuPy copies nothing else between devices
+    with cupy.cuda.Device(number):
+        if stream is not None:
+            return array_api_compat.to_device(dense, cupy.cuda.Device(number), stream=stream)
+        runtime.wait_stream(target, made)
+        result = dense.copy()
+    runtime.wait_stream(made, target)  # what the copy reads may be freed, and its memory used again, from now on
+    return result
+
+
+def solve_triangular(a, b, *, lower):
+    """Solution of a x = b for a triangular matrix, or stacks of them, (..., n, n) and (..., n, k), by cuBLAS."""
+    if a.dtype.char not in "fdFD" or a.dtype != b.dtype or a.shape[:-2] != b.shape[:-2] or a.size == 0 or b.size == 0:
+        return array_api_compat.cupy.linalg.solve(a, b)
+    from cupyx.scipy.linalg import solve_triangular as solve  # loads cuBLAS
+
+    return solve(a, b, lower=lower)
+
+
+_UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
+
+_raw = RepairedNamespace(
+    array_api_compat.cupy,
+    {
+        "_solve_triangular": solve_triangular,
+        "_to_device": lambda x, device, stream=None: copied(x, device, BACKEND.runtime, stream),
+    },
+)
+
 
 def raw_namespace():
-    """array-api-compat's namespace over cupy."""
-    return array_api_compat.cupy
+    """array-api-compat's namespace over cupy, and what rules ask of CuPy beyond the standard."""
+    return _raw
 
 
-BACKEND = CupyBackend("cupy", array_api_compat.cupy, cupy.ndarray, True, CupyRuntime(cupy.cuda))
+BACKEND = CupyBackend("cupy", _raw, cupy.ndarray, True, CupyRuntime(cupy.cuda)).prepare()
 attach(BACKEND, "cupy", cupy.ndarray)
 
 

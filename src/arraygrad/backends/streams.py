@@ -9,12 +9,17 @@ Note [Streams]
     was current before, on that thread and on that device; `leave` restores it in the opposite order.
 (3) Where a gradient passes from one stream to another, the receiving stream waits for an event of the producing one.
     The host never waits.
+(4) CuPy's streams compare equal by their handle, which is 0 for the default stream of every device, and recording or
+    waiting on that one means the device that is current. So CuPy's are paired with their device (DeviceStream), and the
+    device is made current around both.
 Guarded by tests/gpu/test_cuda_runtime.py, with recording stand-ins where there is no device.
 """
 
+import threading
+
 from arraygrad.engine.arrayops import DeviceRuntime
 
-__all__ = ["CudaRuntime", "CupyRuntime", "TorchRuntime"]
+__all__ = ["CudaRuntime", "CupyRuntime", "DeviceStream", "TorchRuntime"]
 
 
 class CudaRuntime(DeviceRuntime):
@@ -109,11 +114,34 @@ class TorchRuntime(CudaRuntime):
         return None if stream is None else stream.record_event()
 
 
+class DeviceStream:
+    """A stream of CuPy's and the number of its device."""
+
+    __slots__ = ("device", "stream")
+
+    def __init__(self, device, stream):
+        self.device, self.stream = device, stream
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, DeviceStream)
+            and self.device == other.device
+            and (self.stream is other.stream or self.stream == other.stream)
+        )
+
+    def __hash__(self):
+        return hash((self.device, self.stream))
+
+    def __repr__(self):
+        return f"DeviceStream({self.device}, {self.stream!r})"
+
+
 class CupyRuntime(CudaRuntime):
     """CupyRuntime(cuda): over the module `cupy.cuda`."""
 
     def __init__(self, cuda):
         self.cuda = cuda
+        self._local = threading.local()  # the DeviceStream last seen on each device
 
     def current_device(self):
         return self.cuda.runtime.getDevice()
@@ -122,13 +150,49 @@ class CupyRuntime(CudaRuntime):
         self.cuda.Device(number).use()
 
     def stream_of(self, number):
-        return self.cuda.get_current_stream(number)
+        stream = self.cuda.get_current_stream(number)
+        known = self._local.__dict__.get(number)
+        if known is None or known.stream is not stream:
+            if getattr(stream, "ptr", None) == _PER_THREAD:
+                raise RuntimeError(
+                    "CuPy's current stream is the per-thread default stream, which is another one on each thread, and "
+                    "backward runs on a thread of its own: unset CUPY_CUDA_PER_THREAD_DEFAULT_STREAM, or make a "
+                    "cupy.cuda.Stream() current"
+                )
+            known = self._local.__dict__[number] = DeviceStream(number, stream)
+        return known
 
     def use_stream(self, stream):
-        stream.use()
+        stream.stream.use()
 
     def record_event(self, stream):
-        return None if stream is None else stream.record()
+        return None if stream is None else self._on(stream.device, self._record, stream.stream)
+
+    def wait_event(self, stream, event):
+        if stream is not None and event is not None:
+            self._on(stream.device, stream.stream.wait_event, event)
+        return 0
+
+    def wait_on(self, stream, producer):
+        """Later work on a plain stream of CuPy's, of the current device, waits for the work now on `producer`."""
+        stream.wait_event(self.record_event(producer))
+
+    def _record(self, stream):
+        return stream.record(self.cuda.Event(disable_timing=True))
+
+    def _on(self, number, call, argument):
+        before = self.current_device()
+        if before == number:
+            return call(argument)
+        self.use_device(number)
+        try:
+            return call(argument)
+        finally:
+            self.use_device(before)
+
+
+# cudaStreamPerThread: the handle that means another stream on each thread.
+_PER_THREAD = 2
 
 
 def is_cuda(device_key):

@@ -222,7 +222,8 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         st.g0 = None
     f.owned = False
     if task.careful and type(buf) is OrderedBuffer:
-        buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept)
+        buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept,
+                                        rflags & RUN_CAPTURE and not task.create_graph)
     if type(buf) is InputBuffer:
         if node.n_inputs == 1:
             f.grad = (<InputBuffer>buf).slots[0]
@@ -270,8 +271,11 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         _check_outs(task, node, f)
         run_post_hooks(task.graph_ops, node, f, grad_outputs if post_before is not None else ())
     grad_outputs = None
-    if not task.keep_graph and node.flags & NODE_SAVES:
-        node.release()
+    if node.flags & NODE_SAVES:
+        if task.streams and f.stream is not None:
+            node.keep_foreign(f.stream, task.kept)
+        if not task.keep_graph:
+            node.release()
     # what leaves
     if node.n_edges == 0:
         if task.streams:

@@ -99,10 +99,12 @@ cdef class OrderedBuffer:
         self.items.append((order, edge, slot, grad, owned, ops, crossing))
         return 0
 
-    cdef InputBuffer fold(self, Py_ssize_t n, bint grad_mode, object stream, list kept):
+    cdef InputBuffer fold(self, Py_ssize_t n, bint grad_mode, object stream, list kept, bint copied):
         """The sums, slot by slot, computed on `stream`, which first waits for what other streams made.
 
-        What came from another stream is appended to `kept`, as (runtime, its stream, `stream`, array).
+        What came from another stream is appended to `kept`, as (runtime, its stream, `stream`, array). Its memory is
+        that stream's, so it is never owned: a leaf makes a copy of its own. With `copied` it is copied here, because
+        it leaves the engine (a captured gradient).
         """
         cdef InputBuffer sums = InputBuffer(n)
         cdef DeviceRuntime runtime
@@ -112,6 +114,10 @@ cdef class OrderedBuffer:
                 runtime, producer, event = crossing
                 runtime.wait_event(stream, event)
                 kept.append((runtime, producer, stream, grad))
+                owned = False
+                if copied and ops is not None:
+                    grad = (<ArrayOps>ops).clone(grad, grad)
+                    owned = True
             sums.put(slot, grad, owned, ops, grad_mode)
         self.items = []
         return sums

@@ -432,6 +432,10 @@ cdef class Node:
         """Bytes of the arrays that `release` would let go."""
         return 0
 
+    cdef int keep_foreign(self, object stream, list kept) except -1:
+        """Append (runtime, its stream, `stream`, array) for each saved array that was made on another stream."""
+        return 0
+
     cdef Node edge_node(self, Py_ssize_t i):
         if i == 0:
             return self.e0

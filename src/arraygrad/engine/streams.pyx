@@ -17,8 +17,10 @@ from arraygrad.engine.graph_task cimport GraphTask, side_state
 #     for the event when the consumer runs, not before, so that other work of that stream is not held up. No event is
 #     recorded where both streams are the same.
 # (2) memory belongs to the stream it was made on: an allocator may hand it out again to later work of that stream the
-#     moment it is freed here, although the other stream still reads it. So such gradients are kept until the end of
-#     the run, and then the stream that made them waits for the one that used them.
+#     moment it is freed here, although the other stream still reads it. So such gradients, and saved values that a rule
+#     read on another stream than theirs (Node.keep_foreign), are kept until the end of the run, and then the stream
+#     that made them waits for the one that used them. A gradient of another stream never becomes a leaf's `.grad` or a
+#     captured result itself, but a copy that is made on the receiving stream.
 # (3) at the end the caller's own streams wait for every stream on which the run ended (leaves and captures), so that
 #     results may be used as after any other operation. Final callbacks run on the caller's streams.
 # Guarded by test_ST1_* to test_ST5_*.
@@ -86,12 +88,14 @@ cdef object crossing(Frame f, Node child, int nr):
     if meta is None or meta.device_key is None:
         return None
     consumer = stream_of(child)
-    if f.stream is not None:
-        runtime = f.runtime
-        producer = f.stream
-    else:                               # a host node made it, on what is current for the device on this thread
-        runtime = meta.ops.runtime
-        producer = runtime.current_stream(meta.device_key)
+    runtime = f.runtime
+    producer = f.stream
+    if producer is None or f.key != meta.device_key:
+        # A host node made it, or a node of another device or library: on what is current for the device on this thread.
+        other = meta.ops.runtime.current_stream(meta.device_key)
+        if other is not None:
+            runtime = meta.ops.runtime
+            producer = other
     if producer is None or consumer is None or producer is consumer or producer == consumer:
         return None
     return runtime, producer, runtime.record_event(producer)

@@ -94,6 +94,12 @@ def _add_at(xp, zeros, key, x):
     if type(zeros).__module__.partition(".")[0] == "cupy":
         import cupyx  # part of CuPy; its scatter_add takes every release's dtypes, ufunc.at does not
 
+        if x.dtype.kind == "c":  # atomic additions know no complex numbers
+            for part in ("real", "imag"):
+                sums = xp.zeros(zeros.shape, dtype=getattr(x, part).dtype, device=device_of(x))
+                cupyx.scatter_add(sums, key, getattr(x, part))
+                setattr(zeros, part, sums)
+            return
         cupyx.scatter_add(zeros, key, x)
     else:
         xp.add.at(zeros, key, x)

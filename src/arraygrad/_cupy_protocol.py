@@ -1,0 +1,81 @@
+"""CuPy's own functions on Tensors: what its protocol for overriding kernels asks of a type.
+
+May import: _bind, tensor, _protocols, numpy; arraygrad's functions when one is called. CuPy itself is never imported.
+
+CuPy asks the arguments of its ufuncs and of user-made ElementwiseKernels for `__cupy_override_elementwise_kernel__`, so
+`cupy.sin(t)` and `cupy.add(array, t)` give recorded Tensors on the tensor's own backend. Those of CuPy's functions that
+call a method of their argument (`cupy.mean(t)`) run the Tensor's. The others know CuPy's arrays only, and say so.
+"""
+
+import importlib
+
+import numpy
+
+from arraygrad._protocols import array_ufunc
+from arraygrad.tensor import install_methods
+
+__all__ = ["install"]
+
+_SPECIAL = "cupyx_scipy_special_"
+
+# Kernels that are no ufuncs of NumPy's: CuPy's name -> ours.
+_OURS = {"where": "where", "clip": "clip"}
+
+
+def override(self, kernel, *args, **kwargs):
+    """Run a ufunc of CuPy's on Tensors (CuPy's protocol).
+
+    Raises
+    ------
+    TypeError
+        If `kernel` is a user's own, or one that arraygrad knows no derivative of.
+    """
+    full = getattr(kernel, "name", type(kernel).__name__)
+    name = full.removeprefix("cupy_")
+    ufunc = getattr(numpy, name, None) if full.startswith("cupy_") else None
+    if isinstance(ufunc, numpy.ufunc):
+        if len(args) > ufunc.nin:
+            kwargs["out"] = args[ufunc.nin :]
+            args = args[: ufunc.nin]
+        elif kwargs.get("out") is not None and not isinstance(kwargs["out"], tuple):
+            kwargs["out"] = (kwargs["out"],)
+        if "_where" in kwargs:
+            kwargs["where"] = kwargs.pop("_where")
+        return array_ufunc(ufunc, "__call__", args, {k: v for k, v in kwargs.items() if v is not None})
+    if full.startswith(_SPECIAL):
+        owner, name = importlib.import_module("arraygrad.special"), full.removeprefix(_SPECIAL)
+    else:
+        owner, name = importlib.import_module("arraygrad"), _OURS.get(name) if full.startswith("cupy_") else None
+    function = getattr(owner, name, None) if name is not None else None
+    if function is None or kwargs:
+        raise TypeError(
+            f"CuPy's kernel {full!r} knows raw arrays, and arraygrad has no derivative of it"
+            + (f" with {', '.join(kwargs)}" if function is not None else "")
+            + ": use a function of t.__array_namespace__(), make a function of raw arrays that calls the kernel "
+            "differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not recorded)"
+        )
+    return function(*args)
+
+
+override.__name__ = "__cupy_override_elementwise_kernel__"
+override.__qualname__ = "Tensor.__cupy_override_elementwise_kernel__"
+
+
+def interface(self):
+    """The CUDA array interface of a Tensor over CuPy or PyTorch that does not require grad: zero-copy, read by others.
+
+    Raises AttributeError for a Tensor that requires grad (its gradient would be lost: give t.detach()), or on the host.
+    """
+    if self.requires_grad:
+        raise AttributeError(
+            "a Tensor that requires grad has no __cuda_array_interface__, through which its gradient would be lost: "
+            "give t.detach() or t.array"
+        )
+    return self.array.__cuda_array_interface__
+
+
+def install():
+    """Give Tensor what CuPy asks for."""
+    interface.__name__ = "__cuda_array_interface__"
+    interface.__qualname__ = "Tensor.__cuda_array_interface__"
+    install_methods({override.__name__: override, "__cuda_array_interface__": property(interface)})

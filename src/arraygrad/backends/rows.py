@@ -1,0 +1,284 @@
+"""Kernels that reduce rows and use the result at once: softmax, logsumexp, variance, extrema, each one launch.
+
+May import: ops._helpers, numpy. CuPy is handed in as a module. The CUDA text compiles as C++ too, for tests.
+
+Note [Rows]
+~~~~~~~~~~~
+An array of (outer, n, inner) elements in row-major order is outer * inner rows of n elements, `inner` apart. A block
+has blockDim.x rows next to each other and blockDim.y threads for each; a thread takes every blockDim.y-th element. What
+a row reduces to passes through shared memory, one slot per thread. Every thread takes part in every reduction, those of
+rows beyond the end with nothing to add, because each reduction has barriers in it.
+(1) Few long rows would leave most of the device idle: `Rows.layout` declines, and the table's own functions run.
+(2) Sums are of the array's own type, a thread's share first, then by halves: no less precise than a plain sum.
+Guarded by tests/gpu/test_rows.py: every kernel against the table over NumPy.
+"""
+
+import math
+
+import numpy
+
+from arraygrad.ops._helpers import normalize_axes
+
+__all__ = ["KERNELS", "RowKernels", "layout", "source"]
+
+THREADS = 256
+
+# Rows longer than this are left to the library's own reductions where there are fewer than FEW_BLOCKS blocks.
+LONG, FEW_BLOCKS = 16384, 64
+
+_COMMON = r"""
+extern __shared__ double ag_shared[];
+
+template <typename T> __device__ inline T ag_nothing() { return static_cast<T>(__longlong_as_double(0xfff0000000000000LL)); }
+
+__device__ inline REAL ag_row_sum(REAL mine) {
+  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
+  const int here = threadIdx.y * blockDim.x + threadIdx.x;
+  shared[here] = mine;
+  __syncthreads();
+  for (int half = blockDim.y / 2; half > 0; half /= 2) {
+    if (static_cast<int>(threadIdx.y) < half) shared[here] += shared[here + half * blockDim.x];
+    __syncthreads();
+  }
+  const REAL total = shared[threadIdx.x];
+  __syncthreads();
+  return total;
+}
+
+__device__ inline REAL ag_larger(REAL a, REAL b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+
+__device__ inline REAL ag_row_max(REAL mine) {
+  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
+  const int here = threadIdx.y * blockDim.x + threadIdx.x;
+  shared[here] = mine;
+  __syncthreads();
+  for (int half = blockDim.y / 2; half > 0; half /= 2) {
+    if (static_cast<int>(threadIdx.y) < half)
+      shared[here] = ag_larger(shared[here], shared[here + half * blockDim.x]);
+    __syncthreads();
+  }
+  const REAL top = shared[threadIdx.x];
+  __syncthreads();
+  return top;
+}
+"""  # noqa: E501
+
+# Around each kernel's own statements: `row` is this thread's row, `start` its first element, EACH(k) visits its share
+# of the elements; `live` is false beyond the last row.
+_FRAME = r"""
+extern "C" __global__ void NAME(PARAMETERS, const long long rows, const long long n, const long long inner) {
+  const long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const bool live = row < rows;
+  const long long start = live ? (row / inner) * n * inner + row % inner : 0;
+  const long long stop = live ? n : 0;
+#define EACH(k) \
+  for (long long j_ = threadIdx.y, k = start + j_ * inner; j_ < stop; j_ += blockDim.y, k += blockDim.y * inner)
+BODY
+#undef EACH
+}
+"""
+
+_MAXIMUM = """
+  REAL top = ag_nothing<REAL>();
+  EACH(k) top = ag_larger(top, x[k]);
+  top = ag_row_max(top);
+  if (!isfinite(top)) top = REAL(0);
+"""
+_MEAN = """
+  REAL mean = REAL(0);
+  EACH(k) mean += x[k];
+  mean = ag_row_sum(mean) / REAL(n);
+"""
+_SQUARES = """
+  REAL squares = REAL(0);
+  EACH(k) { const REAL away = x[k] - mean; squares += away * away; }
+  squares = ag_row_sum(squares) / static_cast<REAL>(freedom);
+"""
+
+# name -> (parameters, statements). Gradients of reductions have one element per row.
+KERNELS = {
+    "softmax": (
+        "const REAL* x, REAL* out",
+        _MAXIMUM
+        + """
+  REAL total = REAL(0);
+  EACH(k) { const REAL e = exp(x[k] - top); out[k] = e; total += e; }
+  total = ag_row_sum(total);
+  EACH(k) out[k] /= total;
+""",
+    ),
+    "softmax_backward": (
+        "const REAL* g, const REAL* ans, REAL* out",
+        """
+  REAL total = REAL(0);
+  EACH(k) total += g[k] * ans[k];
+  total = ag_row_sum(total);
+  EACH(k) out[k] = ans[k] * (g[k] - total);
+""",
+    ),
+    "log_softmax": (
+        "const REAL* x, REAL* out",
+        _MAXIMUM
+        + """
+  REAL total = REAL(0);
+  EACH(k) total += exp(x[k] - top);
+  const REAL shift = log(ag_row_sum(total));
+  EACH(k) out[k] = (x[k] - top) - shift;
+""",
+    ),
+    "log_softmax_backward": (
+        "const REAL* g, const REAL* ans, REAL* out",
+        """
+  REAL total = REAL(0);
+  EACH(k) total += g[k];
+  total = ag_row_sum(total);
+  EACH(k) out[k] = g[k] - exp(ans[k]) * total;
+""",
+    ),
+    "logsumexp": (
+        "const REAL* x, REAL* out",
+        _MAXIMUM
+        + """
+  REAL total = REAL(0);
+  EACH(k) total += exp(x[k] - top);
+  total = ag_row_sum(total);
+  if (live && threadIdx.y == 0) out[row] = log(total) + top;
+""",
+    ),
+    "logsumexp_backward": (
+        "const REAL* g, const REAL* x, const REAL* ans, REAL* out",
+        """
+  const REAL found = live ? ans[row] : REAL(0);
+  const bool infinite = isinf(found);
+  const bool nothing = infinite && found < REAL(0);
+  const bool endless = infinite && found > REAL(0);
+  REAL total = REAL(0);
+  EACH(k) total += endless ? REAL(x[k] == found) : exp(x[k] - (nothing ? REAL(0) : found));
+  total = ag_row_sum(total);
+  if (nothing) total = REAL(1);
+  EACH(k) {
+    const REAL weight = endless ? REAL(x[k] == found) : exp(x[k] - (nothing ? REAL(0) : found));
+    out[k] = g[row] * (weight / total);
+  }
+""",
+    ),
+    "var": (
+        "const REAL* x, REAL* out, const double freedom",
+        _MEAN + _SQUARES + "  if (live && threadIdx.y == 0) out[row] = squares;\n",
+    ),
+    "var_backward": (
+        "const REAL* g, const REAL* x, REAL* out, const double freedom",
+        _MEAN + "  EACH(k) out[k] = REAL(2) * g[row] * ((x[k] - mean) / static_cast<REAL>(freedom));\n",
+    ),
+    "std": (
+        "const REAL* x, REAL* out, const double freedom",
+        _MEAN + _SQUARES + "  if (live && threadIdx.y == 0) out[row] = sqrt(squares);\n",
+    ),
+    "std_backward": (
+        "const REAL* g, const REAL* x, const REAL* ans, REAL* out, const double freedom",
+        _MEAN
+        + """
+  const REAL slope = !live || ans[row] == REAL(0) ? REAL(0) : g[row] / ans[row];
+  EACH(k) out[k] = slope * ((x[k] - mean) / static_cast<REAL>(freedom));
+""",
+    ),
+    "extremum_backward": (
+        "const REAL* g, const REAL* x, const REAL* ans, REAL* out",
+        """
+  const REAL found = live ? ans[row] : REAL(0);
+  REAL ties = REAL(0);
+  EACH(k) ties += REAL(x[k] == found);
+  ties = ag_row_sum(ties);
+  EACH(k) out[k] = REAL(x[k] == found) * (g[row] / ties);
+""",
+    ),
+}
+
+
+def source(name, dtype):
+    """The CUDA text of a kernel for float32 or float64; the kernel is called `arraygrad_<name>`."""
+    parameters, statements = KERNELS[name]
+    text = _COMMON + _FRAME.replace("NAME", f"arraygrad_{name}").replace("PARAMETERS", parameters)
+    return text.replace("BODY", statements).replace("REAL", {"f": "float", "d": "double"}[numpy.dtype(dtype).char])
+
+
+def layout(shape, axis):
+    """((rows, n, inner), (blockDim.x, blockDim.y), blocks) for reducing `axis` of a row-major array.
+
+    None where the axes are not next to each other, nothing is reduced or left, or few long rows make a bad launch.
+    """
+    try:
+        axes = sorted(normalize_axes(axis, len(shape)))
+    except (TypeError, ValueError):
+        return None  # the library says what is wrong with it
+    if not axes or axes != list(range(axes[0], axes[0] + len(axes))) or axes[0] < 0 or axes[-1] >= len(shape):
+        return None
+    if math.prod(shape) == 0:
+        return None
+    n = math.prod(shape[axes[0] : axes[-1] + 1])
+    inner = math.prod(shape[axes[-1] + 1 :])
+    rows = math.prod(shape[: axes[0]]) * inner
+    deep = 1
+    while deep < n and deep < (THREADS if inner == 1 else 16):
+        deep *= 2
+    wide = 1
+    while wide < rows and wide * deep < THREADS:
+        wide *= 2
+    blocks = -(-rows // wide)
+    if n > LONG and blocks < FEW_BLOCKS:
+        return None
+    return (rows, n, inner), (wide, deep), blocks
+
+
+class RowKernels:
+    """RowKernels(cupy): forwards and gradients by name; every function gives None where its kernel does not serve."""
+
+    def __init__(self, cupy):
+        self._cupy = cupy
+        self._compiled = {}
+
+    def forward(self, name, x, axis, keepdims=None, correction=None):
+        """softmax, log_softmax (keepdims None), logsumexp, var or std of a real array over `axis`."""
+        found = self._fit(x, axis)
+        if found is None:
+            return None
+        if keepdims is None:
+            out = self._cupy.empty(x.shape, dtype=x.dtype)
+        else:
+            out = self._cupy.empty(reduced_shape(x.shape, axis, keepdims), dtype=x.dtype)
+        self._launch(name, x.dtype, found, (x, out), correction)
+        return out
+
+    def backward(self, name, g, x, ans, axis, correction=None):
+        """The gradient of the same: `g`, and of x and ans what the kernel asks for (None: not needed)."""
+        like = ans if x is None else x
+        found = self._fit(like, axis)
+        if found is None or g.dtype != like.dtype:
+            return None
+        arrays = [self._cupy.ascontiguousarray(a) for a in (g, x, ans) if a is not None]
+        out = self._cupy.empty(like.shape, dtype=like.dtype)
+        self._launch(f"{name}_backward", like.dtype, found, (*arrays, out), correction)
+        return out
+
+    def _fit(self, x, axis):
+        if x.dtype.char not in "fd" or not x.flags.c_contiguous:
+            return None
+        return layout(x.shape, axis)
+
+    def _launch(self, name, dtype, found, arrays, correction):
+        (rows, n, inner), block, blocks = found
+        key = (name, dtype.char)
+        kernel = self._compiled.get(key)
+        if kernel is None:
+            kernel = self._compiled[key] = self._cupy.RawKernel(source(name, dtype), f"arraygrad_{name}")
+        extra = () if correction is None else (numpy.float64(max(n - correction, 0)),)
+        sizes = (numpy.int64(rows), numpy.int64(n), numpy.int64(inner))
+        kernel((blocks,), block, (*arrays, *extra, *sizes), shared_mem=block[0] * block[1] * dtype.itemsize)
+
+
+def reduced_shape(shape, axis, keepdims):
+    """The shape that is left of `shape` when `axis` is reduced."""
+    axes = normalize_axes(axis, len(shape))
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)

@@ -1,0 +1,463 @@
+"""A stand-in for CuPy: NumPy arrays under CuPy's names. Imported first, in a process of its own, by the tests here.
+
+Recorded: `calls` (what was asked of CUDA: waits, device changes, scatter_add), `launches` (one entry for each kernel
+that the call would start; views start none) and `syncs` (each time that the host would wait for the device). Kernels of
+arraygrad's own are evaluated statement by statement, or by the table over NumPy (rows).
+"""
+
+import importlib.machinery
+import re
+import sys
+import types
+
+import array_api_compat
+import array_api_compat.numpy as compat
+import numpy as np
+
+calls, launches, syncs = [], [], []
+current = {"device": 0, 0: 0, 1: 0}
+options = {"event_done": True, "out_of_memory": None}
+
+VIEWS = frozenset(
+    "reshape permute_dims broadcast_to expand_dims squeeze moveaxis matrix_transpose unstack broadcast_arrays flip "
+    "isdtype result_type can_cast finfo iinfo empty empty_like".split()
+)
+
+
+def synchronized(what):
+    """Note that the host would wait here."""
+    syncs.append(what)
+
+
+class Device:
+    """cupy.cuda.Device: not hashable, equal by number."""
+
+    __hash__ = None
+
+    def __init__(self, id=None):
+        self.id = current["device"] if id is None else int(id)
+
+    def __int__(self):
+        return self.id
+
+    def __eq__(self, other):
+        return isinstance(other, Device) and self.id == other.id
+
+    def __repr__(self):
+        return f"<CUDA Device {self.id}>"
+
+    def use(self):
+        calls.append(f"use device {self.id}")
+        current["device"] = self.id
+
+    def __enter__(self):
+        self.before = current["device"]
+        current["device"] = self.id
+        return self
+
+    def __exit__(self, *exc):
+        current["device"] = self.before
+
+    def synchronize(self):
+        synchronized("device")
+
+
+class Event:
+    """cupy.cuda.Event."""
+
+    def __init__(self, block=False, disable_timing=False):
+        self.stream = None
+
+    @property
+    def done(self):
+        return options["event_done"]
+
+    def synchronize(self):
+        synchronized("event")
+
+    def __repr__(self):
+        return f"event of {self.stream}"
+
+
+_made = {}
+_count = [100]
+
+
+class Stream:
+    """cupy.cuda.Stream: equal by handle alone, as there. `numbered` gives the one object of a number and device."""
+
+    def __init__(self, null=False, non_blocking=False, ptr=None):
+        _count[0] += 1
+        self.ptr = _count[0] if ptr is None else ptr
+        self.device_id = current["device"]
+        _made[self.ptr, self.device_id] = self
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and self.ptr == other.ptr
+
+    def __hash__(self):
+        return self.ptr
+
+    def use(self):
+        current[current["device"]] = self.ptr
+        return self
+
+    def __enter__(self):
+        self.before = current[self.device_id]
+        current[self.device_id] = self.ptr
+        return self
+
+    def __exit__(self, *exc):
+        current[self.device_id] = self.before
+
+    def record(self, event=None):
+        event = event or Event()
+        event.stream = f"{current['device']}.{self.ptr}"
+        return event
+
+    def wait_event(self, event):
+        calls.append(f"{current['device']}.{self.ptr} waits for {event!r}")
+
+    def synchronize(self):
+        synchronized("stream")
+
+
+def get_current_stream(device_id=-1):
+    """The one object of the current stream."""
+    device = current["device"] if device_id == -1 else device_id
+    found = _made.get((current[device], device))
+    if found is None:
+        found = Stream(ptr=current[device])
+        found.device_id = device
+        _made[current[device], device] = found
+    return found
+
+
+class ndarray(np.ndarray):
+    """cupy.ndarray."""
+
+    __array_namespace__ = None
+
+    def __array_finalize__(self, source):
+        self._number = getattr(source, "_number", current["device"])
+        self._own = False
+
+    @property
+    def device(self):
+        return Device(self._number)
+
+    @property
+    def base(self):
+        return None if self._own else np.ndarray.base.__get__(self)
+
+    @property
+    def data(self):
+        return types.SimpleNamespace(mem=None, device_id=self._number, ptr=self.__array_interface__["data"][0])
+
+    def get(self, stream=None, order="C", out=None, blocking=True):
+        if blocking:
+            synchronized("get")
+        else:
+            calls.append(f"copy out on {stream.device_id}.{stream.ptr}")
+        if out is None:
+            return np.array(self.view(np.ndarray))
+        out[...] = self.view(np.ndarray)
+        return out
+
+    def set(self, array, stream=None):
+        calls.append(f"copy in on {stream.device_id}.{stream.ptr}")
+        self.view(np.ndarray)[...] = array
+
+    def copy(self, order="C"):
+        launches.append("copy")
+        result = _cupy(np.array(self.view(np.ndarray), order=order))
+        result._number = current["device"]
+        return result
+
+    def item(self, *args):
+        synchronized("item")
+        return self.view(np.ndarray).item(*args)
+
+    def tolist(self):
+        synchronized("tolist")
+        return self.view(np.ndarray).tolist()
+
+    def __bool__(self):
+        synchronized("bool")
+        return bool(self.view(np.ndarray))
+
+    def __float__(self):
+        synchronized("float")
+        return float(self.view(np.ndarray))
+
+    def __int__(self):
+        synchronized("int")
+        return int(self.view(np.ndarray))
+
+    def __setitem__(self, key, value):
+        launches.append("setitem")
+        self.view(np.ndarray)[_plain(key)] = _plain(value)
+
+    def __getitem__(self, key):
+        return _cupy(np.asarray(self.view(np.ndarray)[_plain(key)]), self)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
+        if any(not isinstance(x, (ndarray, np.ndarray, np.generic, bool, int, float, complex)) for x in inputs):
+            return NotImplemented
+        launches.append(ufunc.__name__)
+        if out is not None:
+            kwargs["out"] = tuple(_plain(o) for o in out)
+        with np.errstate(all="ignore"):
+            result = getattr(ufunc, method)(*[_plain(x) for x in inputs], **kwargs)
+        return out[0] if out is not None else _cupy(result)
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+def _plain(a):
+    if isinstance(a, ndarray):
+        return a.view(np.ndarray)
+    return type(a)([_plain(b) for b in a]) if type(a) in (list, tuple) else a
+
+
+def _cupy(out, source=None):
+    if isinstance(out, (np.ndarray, np.generic)):
+        owns = isinstance(out, np.generic) or out.base is None
+        result = np.asarray(out).view(ndarray)
+        result._own = owns
+        result._number = current["device"] if source is None else source._number
+        return result
+    if isinstance(out, tuple):
+        items = [_cupy(o) for o in out]
+        return type(out)(*items) if hasattr(out, "_fields") else tuple(items)
+    return [_cupy(o) for o in out] if isinstance(out, list) else out
+
+
+def wrapped(name, function):
+    """A function of NumPy's as one of CuPy's."""
+
+    def f(*args, **kwargs):
+        device = kwargs.pop("device", None)
+        if options["out_of_memory"] is not None and name == options["out_of_memory"]:
+            raise cupy.cuda.memory.OutOfMemoryError(1 << 40, 0)
+        if name not in VIEWS:
+            launches.append(name)
+        with np.errstate(all="ignore"):
+            out = _cupy(function(*[_plain(a) for a in args], **{k: _plain(v) for k, v in kwargs.items()}))
+        if device is not None:
+            out._number = int(device)
+        return out
+
+    f.__name__ = name
+    return f
+
+
+# Kernels
+
+_TYPES = {
+    "float": np.float32, "double": np.float64, "bool": np.bool_, "complex<float>": np.complex64,
+    "complex<double>": np.complex128, "long long": np.int64, "int": np.int32,
+}  # fmt: skip
+
+_FUNCTIONS = {
+    "rint": np.rint, "fabs": np.abs, "pow": np.power, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "ag_sign": np.sign,
+    "ag_maximum": np.maximum, "ag_minimum": np.minimum, "ag_remainder": np.remainder,
+    "ag_floor_divide": np.floor_divide, "ag_infinity": np.inf, "ag_nan": np.nan, "true": True, "false": False,
+}  # fmt: skip
+
+
+def _evaluated(text, values):
+    """One statement's right side, in Python."""
+    text = re.sub(r"static_cast<(complex<\w+>|[\w ]+)>", r"\1", text)
+    text = re.sub(r"ag_(infinity|nan)<\w+>\(\)", r"ag_\1", text)
+    choice = re.fullmatch(r"(\w+) \? (.+) : (.+)", text)
+    if choice:
+        condition, a, b = (_evaluated(part, values) for part in choice.groups())
+        return np.where(condition, a, b)
+    text = text.replace("&&", "&").replace("||", "|").replace(".real()", ".real").replace(".imag()", ".imag")
+    text = re.sub(r"!(?!=)", "~", text)
+    for kind in sorted(_TYPES, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w<]){re.escape(kind)}\(", f"_T[{kind!r}](", text)
+    names = {**{n: getattr(np, n) for n in dir(np)}, **_FUNCTIONS, **values}
+    names["_T"] = {kind: lambda a, b=None, t=t: _typed(t, a, b) for kind, t in _TYPES.items()}
+    return eval(text, names)
+
+
+def _typed(dtype, a, b):
+    """A value, or a complex one of two parts, of a dtype."""
+    return np.asarray(a if b is None else np.asarray(a) + 1j * np.asarray(b)).astype(dtype)
+
+
+class ElementwiseKernel:
+    """cupy.ElementwiseKernel, evaluated statement by statement."""
+
+    def __init__(self, in_params, out_params, operation, name="kernel", preamble="", return_tuple=False, **kwargs):
+        self.inputs = [p.split() for p in in_params.split(",")]
+        self.outputs = [p.split() for p in out_params.split(",")]
+        self.operation, self.name, self.return_tuple = operation, name, return_tuple
+
+    def __call__(self, *args):
+        for a in args:
+            if hasattr(a, "__cupy_override_elementwise_kernel__"):
+                return a.__cupy_override_elementwise_kernel__(self, *args)
+        launches.append(self.name)
+        values = {}
+        for (kind, name), a in zip(self.inputs, args, strict=True):
+            values[name] = np.asarray(_plain(a)).astype(kind if kind != "T" else None)
+        shape = np.broadcast_shapes(*[v.shape for v in values.values()])
+        with np.errstate(all="ignore"):
+            for line in self.operation.split(";"):
+                left, sign, right = line.strip().partition(" = ")
+                if sign:
+                    values[left.split()[-1]] = _evaluated(right, values)
+        found = []
+        for kind, name in self.outputs:
+            dtype = kind if kind != "T" else values[self.inputs[0][1]].dtype
+            found.append(_cupy(np.array(np.broadcast_to(values[name], shape).astype(dtype))))
+        return tuple(found) if self.return_tuple or len(found) > 1 else found[0]
+
+
+class RawKernel:
+    """cupy.RawKernel: the rows' kernels by the table over NumPy; any other is only recorded, or `host` runs it."""
+
+    host = {}
+
+    def __init__(self, code, name, **kwargs):
+        self.code, self.name = code, name
+
+    def __call__(self, grid, block, args, shared_mem=0):
+        launches.append(self.name)
+        if self.name in self.host:
+            self.host[self.name](*[_plain(a) for a in args])
+        else:
+            _run_rows(self.name.removeprefix("arraygrad_"), [_plain(a) for a in args])
+
+
+def _run_rows(name, args):
+    from arraygrad.ops import OPS
+    from arraygrad.tensor import backend_of
+
+    xp = backend_of(np.ones(1)).rule_xp
+    *args, rows, n, inner = args
+    freedom = float(args.pop()) if np.ndim(args[-1]) == 0 and isinstance(args[-1], np.float64) else None
+    *arrays, out = args
+    full = (int(rows // inner), int(n), int(inner))
+    shaped = [a.reshape(full if a.size == rows * n else (full[0], 1, full[2])) for a in arrays]
+    target = out.reshape(full if out.size == rows * n else (full[0], 1, full[2]))
+    with np.errstate(all="ignore"):
+        op = OPS["max" if name == "extremum_backward" else name.removesuffix("_backward")]
+        correction = None if freedom is None else n - freedom
+        if not name.endswith("_backward"):
+            if freedom is not None:
+                value = getattr(np, name)(shaped[0], axis=1, keepdims=True, correction=correction)
+            else:
+                value = op.entry.forward(xp, shaped[0], *((1, True) if name == "logsumexp" else (1,)))
+        elif name in ("softmax_backward", "log_softmax_backward"):
+            value = op.rules[0](xp, *shaped, 1)
+        elif name == "var_backward":
+            value = op.rules[0](xp, *shaped, 1, correction, True)
+        elif name == "std_backward":
+            value = op.rules[0](xp, *shaped, 1, correction, True)
+        else:
+            value = op.rules[0](xp, *shaped, 1, True)
+        target[...] = value
+
+
+# Modules
+
+cupy = types.ModuleType("cupy")
+cupy.__spec__ = importlib.machinery.ModuleSpec("cupy", None)
+cupy.__version__ = "0.stand-in"
+ndarray.__module__ = "cupy"
+cupy.ndarray = ndarray
+cupy.ElementwiseKernel, cupy.RawKernel = ElementwiseKernel, RawKernel
+
+
+class OutOfMemoryError(MemoryError):
+    """cupy.cuda.memory.OutOfMemoryError."""
+
+
+cupy.cuda = types.SimpleNamespace(
+    Device=Device,
+    Event=Event,
+    Stream=Stream,
+    get_current_stream=get_current_stream,
+    runtime=types.SimpleNamespace(getDevice=lambda: current["device"], getDeviceCount=lambda: 2),
+    memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+)
+for _name in ("asarray", "array", "empty", "zeros", "ones", "ascontiguousarray"):
+    setattr(cupy, _name, wrapped(_name, getattr(np, _name)))
+cupy.ascontiguousarray = lambda a: a if a.flags.c_contiguous else a.copy()
+
+
+class _Ufunc:
+    """A ufunc of CuPy's, with its protocol for overriding."""
+
+    def __init__(self, name):
+        self.name, self._function = f"cupy_{name}", wrapped(name, getattr(np, name))
+
+    def __call__(self, *args, **kwargs):
+        for a in args:
+            if hasattr(a, "__cupy_override_elementwise_kernel__"):
+                return a.__cupy_override_elementwise_kernel__(self, *args, **kwargs)
+        return self._function(*args, **kwargs)
+
+
+for _name in ("sin", "add", "multiply", "arcsin", "true_divide", "power"):
+    setattr(cupy, _name, _Ufunc(_name))
+
+cupyx = types.ModuleType("cupyx")
+cupyx.__path__ = []
+
+
+def scatter_add(a, key, value):
+    """cupyx.scatter_add: real dtypes only."""
+    if a.dtype.kind == "c":
+        raise TypeError("cupy.add.at only supports real dtypes")
+    calls.append("scatter_add")
+    launches.append("scatter_add")
+    np.add.at(a.view(np.ndarray), _plain(key), _plain(value))
+
+
+def solve_triangular(a, b, lower=False):
+    """cupyx.scipy.linalg.solve_triangular."""
+    calls.append("solve_triangular")
+    a = np.tril(_plain(a)) if lower else np.triu(_plain(a))
+    return wrapped("solve_triangular", np.linalg.solve)(a, _plain(b))
+
+
+cupyx.scatter_add = scatter_add
+cupyx.empty_pinned = lambda shape, dtype: np.empty(shape, dtype=dtype)
+cupyx.scipy = types.ModuleType("cupyx.scipy")
+cupyx.scipy.__path__ = []
+cupyx.scipy.linalg = types.ModuleType("cupyx.scipy.linalg")
+cupyx.scipy.linalg.solve_triangular = solve_triangular
+cupyx.scipy.special = types.ModuleType("cupyx.scipy.special")
+
+raw = types.ModuleType("array_api_compat.cupy")
+for _name in dir(compat):
+    _value = getattr(compat, _name)
+    if not _name.startswith("__"):
+        _is_function = callable(_value) and not isinstance(_value, type)
+        setattr(raw, _name, wrapped(_name, _value) if _is_function and _name not in VIEWS - {"reshape"} else _value)
+for _name in VIEWS:
+    if callable(getattr(compat, _name, None)) and _name not in ("isdtype", "result_type", "can_cast", "finfo", "iinfo"):
+        setattr(raw, _name, wrapped(_name, getattr(compat, _name)))
+raw.add.at = None
+raw.linalg = types.SimpleNamespace(**{n: wrapped(n, getattr(compat.linalg, n)) for n in compat.linalg.__all__})
+raw.fft = types.SimpleNamespace(**{n: wrapped(n, getattr(compat.fft, n)) for n in compat.fft.__all__})
+raw.__array_namespace_info__ = compat.__array_namespace_info__
+
+sys.modules.update(
+    {
+        "cupy": cupy,
+        "cupyx": cupyx,
+        "cupyx.scipy": cupyx.scipy,
+        "cupyx.scipy.linalg": cupyx.scipy.linalg,
+        "cupyx.scipy.special": cupyx.scipy.special,
+        "array_api_compat.cupy": raw,
+    }
+)
+array_api_compat.cupy = raw

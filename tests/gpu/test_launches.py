@@ -1,0 +1,232 @@
+"""What one backward starts on the device and whether the host waits for it, counted by the stand-in for CuPy.
+
+Each test runs in a process of its own (stand_in). tests/gpu/test_cupy.py counts the same on a device.
+"""
+
+import pytest
+from test_cupy_stand_in import run
+
+
+def test_an_elementwise_node_is_one_launch_forward_and_one_backward():
+    assert run("""
+        rows = []
+        x = ag.asarray(cupy.asarray([0.3, 0.5]), requires_grad=True)
+        y = ag.asarray(cupy.asarray([0.2, 0.7]), requires_grad=True)
+        one = cupy.asarray([1.0, 1.0])
+        unary = "negative reciprocal square sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh"
+        unary += " tanh asinh atanh abs sign sigmoid relu"
+        for name in unary.split() + ["add", "subtract", "multiply", "divide", "pow", "maximum", "minimum", "hypot",
+                                     "atan2", "copysign", "remainder", "floor_divide", "logaddexp"]:
+            f = getattr(ag, name)
+            del launches[:]
+            z = f(x, y) if name not in unary.split() else f(x)
+            forward = len(launches)
+            del launches[:], syncs[:]
+            ag.autograd.grad(z, [x, y], one, allow_unused=True)
+            if forward != 1 or len(launches) > 1 or syncs:
+                rows.append((name, forward, list(launches), list(syncs)))
+        print(rows)
+    """) == ["[]"]
+
+
+def test_without_kernels_the_values_are_the_same_and_the_launches_more():
+    assert run("""
+        from arraygrad.backends.cupy import set_fused
+        def gradients():
+            x = ag.asarray(cupy.asarray([[0.3, 0.5, -1.0], [2.0, 0.1, 0.4]]), requires_grad=True)
+            y = ag.softmax(ag.tanh(x) * ag.sigmoid(x) / (1 + x * x), axis=1)
+            z = ag.logsumexp(y, axis=0) * ag.std(x, axis=0) + ag.var(x, axis=0, correction=1) + ag.max(x, axis=0)
+            del launches[:], syncs[:]
+            ag.sum(z * ag.log_softmax(x, axis=-1)).backward()
+            return x.grad.numpy(), len(launches), syncs[:-1]
+        first, few, waits = gradients()
+        print(set_fused(False), waits)
+        second, many, _ = gradients()
+        print(set_fused(True), few < many, float(abs(first - second).max()) < 1e-12)
+    """) == ["True []", "False True True"]
+
+
+def test_reductions_are_one_launch_forward_and_one_backward():
+    assert run("""
+        rows = []
+        data = cupy.asarray([[0.3, 0.5, -1.0], [2.0, 0.1, 0.4]])
+        for name, options in [("softmax", {}), ("log_softmax", {}), ("logsumexp", dict(axis=1)), ("var", dict(axis=1)),
+                              ("std", dict(axis=(0, 1), correction=1)), ("max", dict(axis=1)), ("min", dict(axis=0))]:
+            x = ag.asarray(data, requires_grad=True)
+            del launches[:]
+            z = getattr(ag, name)(x, **options)
+            forward = len(launches)
+            g = cupy.asarray(np.ones(z.shape))
+            del launches[:], syncs[:]
+            ag.autograd.grad(z, x, g)
+            if (forward, len(launches), syncs) != (1, 1, []):
+                rows.append((name, forward, list(launches), list(syncs)))
+        print(rows)
+    """) == ["[]"]
+
+
+def test_an_accumulation_is_one_launch():
+    assert run("""
+        x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+        z = x * 2.0
+        a, b = ag.sin(z), ag.cos(z)
+        g = cupy.asarray([1.0, 1.0])
+        del launches[:]
+        ag.autograd.grad([a, b], z, [g, g])
+        print(launches)
+    """) == ["['arraygrad_cos_backward', 'arraygrad_sin_backward', 'add']"]
+
+
+def test_a_leafs_gradient_is_the_buffer_that_the_kernel_made():
+    assert run("""
+        x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+        y = ag.sin(x)
+        g = cupy.asarray([1.0, 1.0])
+        del launches[:]
+        y.backward(g)
+        print(launches)
+        y = x @ x
+        y.backward()
+    """) == ["['arraygrad_sin_backward']"]
+
+
+def test_a_python_number_is_an_argument_of_the_kernel():
+    assert run("""
+        x = ag.asarray(cupy.asarray([1.0, 2.0], dtype=np.float32), requires_grad=True)
+        one = cupy.asarray([1.0, 1.0], dtype=np.float32)
+        for factor in (2.0, 3.0, 4):
+            z = x * factor
+            del launches[:]
+            (grad,) = ag.autograd.grad(z, x, one)
+            print(launches, grad.dtype, grad.numpy().tolist())
+        from arraygrad.backends.cupy import BACKEND
+        print(len(BACKEND.kernels._rules))
+    """) == [
+        "['arraygrad_multiply_backward'] float32 [2.0, 2.0]",
+        "['arraygrad_multiply_backward'] float32 [3.0, 3.0]",
+        "['arraygrad_multiply_backward'] float32 [4.0, 4.0]",
+        "1",
+    ]
+
+
+def test_a_gradient_of_another_precision_is_cast_by_the_kernel():
+    assert run("""
+        x = ag.asarray(cupy.asarray([1.0, 2.0], dtype=np.float32), requires_grad=True)
+        y = ag.asarray(cupy.asarray([3.0, 4.0]), requires_grad=True)
+        z, one = x * y, cupy.asarray([1.0, 1.0])
+        del launches[:]
+        a, b = ag.autograd.grad(z, [x, y], one)
+        print(launches, a.dtype, b.dtype)
+    """) == ["['arraygrad_multiply_backward'] float32 float64"]
+
+
+def test_zero_annihilates_costs_no_launch():
+    assert run("""
+        with ag.zero_annihilates():
+            x = ag.asarray(cupy.asarray([0.0, 2.0]), requires_grad=True)
+            y = ag.log(x)
+        g = cupy.asarray([0.0, 1.0])
+        del launches[:]
+        (grad,) = ag.autograd.grad(y, x, g)
+        print(launches, grad.numpy().tolist())
+    """) == ["['arraygrad_log_backward'] [0.0, 0.5]"]
+
+
+def test_recorded_gradients_come_from_the_tables_rules():
+    assert run("""
+        x = ag.asarray(cupy.asarray([0.5]), requires_grad=True)
+        (g,) = ag.autograd.grad(ag.sum(ag.sin(x)), x, create_graph=True)
+        (h,) = ag.autograd.grad(ag.sum(g), x)
+        print(abs(h.item() + np.sin(0.5)) < 1e-15)
+    """) == ["True"]
+
+
+def test_complex_gradients_come_from_one_launch():
+    assert run("""
+        values = np.asarray([0.5 + 1j, -0.25j])
+        def f(xp, x): return xp.sum(xp.abs(xp.exp(x) * xp.conj(x) / (x + 2)) ** 2)
+        expected = ag.grad(lambda x: f(ag.numpy, x))(values)
+        found = ag.grad(lambda x: f(ag.cupy, x))(cupy.asarray(values))
+        print(np.allclose(found.get(), expected, rtol=1e-12), found.dtype)
+    """) == ["True complex128"]
+
+
+def test_saved_values_are_unpacked_once_for_kernels_and_rules():
+    assert run("""
+        seen = []
+        hooks = ag.autograd.graph.saved_tensors_hooks(lambda t: t.array, lambda a: seen.append(1) or a)
+        with hooks:
+            x = ag.asarray(cupy.asarray([[1.0, 2.0], [0.5, 4.0]]), requires_grad=True)
+            y = ag.sum(ag.sin(x))
+            z = ag.linalg.inv(x)
+        (y + ag.sum(z)).backward()
+        print(len(seen))
+    """) == ["2"]
+
+
+# The rules that look at values on the host: whether a matrix is singular, whether a gradient may be asked for at all.
+WAITS = {"linalg.det", "linalg.slogdet"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "matmul", "linalg.inv", "linalg.solve", "linalg.cholesky", "linalg.qr", "linalg.eigh", "linalg.svd",
+        "linalg.det", "linalg.slogdet", "fft.fft", "fft.rfft", "take", "getitem", "sort", "cumulative_sum",
+        "cumulative_prod", "prod", "where", "clip", "concat", "einsum", "norm", "pad", "logsumexp_columns",
+        "conv_step", "setitem",
+    ],
+)  # fmt: skip
+def test_a_backward_does_not_wait_for_the_device(name):
+    lines = run(f"""
+        name = {name!r}
+        x = ag.asarray(cupy.asarray([[2.0, 0.5], [0.25, 1.5]]), requires_grad=True)
+        i = cupy.asarray([1, 0, 1])
+        def setitem(x):
+            y = x * 1.0
+            y[0] = x[1] * 2.0
+            return y
+        f = {{
+            "matmul": lambda x: x @ x,
+            "linalg.inv": ag.linalg.inv, "linalg.solve": lambda x: ag.linalg.solve(x, x[0] * 2.0),
+            "linalg.cholesky": lambda x: ag.linalg.cholesky(x @ x.mT), "linalg.qr": lambda x: ag.linalg.qr(x)[1],
+            "linalg.eigh": lambda x: ag.linalg.eigh(x @ x.mT)[0], "linalg.svd": lambda x: ag.linalg.svd(x)[1],
+            "linalg.det": ag.linalg.det, "linalg.slogdet": lambda x: ag.linalg.slogdet(x)[1],
+            "fft.fft": lambda x: ag.abs(ag.fft.fft(x)), "fft.rfft": lambda x: ag.abs(ag.fft.rfft(x)),
+            "take": lambda x: ag.take(x, i, axis=0), "getitem": lambda x: x[i], "sort": lambda x: ag.sort(x, axis=0),
+            "cumulative_sum": lambda x: ag.cumulative_sum(x, axis=0),
+            "cumulative_prod": lambda x: ag.cumulative_prod(x, axis=0), "prod": ag.prod,
+            "where": lambda x: ag.where(x > 1, x, x * 2), "clip": lambda x: ag.clip(x, 0.3, 1.7),
+            "concat": lambda x: ag.concat([x, x * 2]), "einsum": lambda x: ag.einsum("ij,kj->ik", x, x),
+            "norm": ag.norm, "pad": lambda x: ag.pad(x, 1), "logsumexp_columns": lambda x: ag.logsumexp(x.T, axis=1),
+            "conv_step": lambda x: ag.relu(x @ x + x[0]), "setitem": setitem,
+        }}[name]
+        loss = ag.sum(f(x) * 1.0)
+        del syncs[:]
+        loss.backward()
+        waited = bool(syncs)
+        host = ag.asarray(x.numpy(), requires_grad=True)
+        i = np.asarray([1, 0, 1])
+        ag.sum(f(host) * 1.0).backward()
+        print(waited, np.allclose(x.grad.numpy(), host.grad.numpy(), rtol=1e-10, atol=1e-10))
+    """)
+    assert lines == [f"{name in WAITS} True"]
+
+
+def test_triangular_systems_are_solved_as_such():
+    assert run("""
+        x = ag.asarray(cupy.asarray([[2.0, 0.5], [0.25, 1.5]]), requires_grad=True)
+        ag.sum(ag.linalg.cholesky(x @ x.mT)).backward()
+        print(calls.count("solve_triangular"))
+        ag.sum(ag.linalg.qr(x)[1]).backward()
+        print(calls.count("solve_triangular"))
+    """) == ["2", "3"]
+
+
+def test_complex_gradients_are_scattered_by_parts():
+    assert run("""
+        x = ag.asarray(cupy.asarray([1.0 + 1j, 2.0, 3.0j]), requires_grad=True)
+        y = x[cupy.asarray([0, 2, 0])]
+        y.backward(cupy.asarray([1.0, 2.0j, 3.0 - 1j]))
+        print(x.grad.numpy().tolist(), calls.count("scatter_add"))
+    """) == ["[(4-1j), 0j, 2j] 2"]
