@@ -12,8 +12,8 @@ from arraygrad import _interpreter  # first: refuses a subinterpreter before any
 from arraygrad import _cupy_protocol, _dispatch, _methods, _namespace, _protocols, autograd
 from arraygrad._namespace import namespace
 from arraygrad._version import __version__
-from arraygrad.engine.node import keep_for_ever as _keep_for_ever
 from arraygrad.constants import set_constant_check
+from arraygrad.engine.node import keep_for_ever as _keep_for_ever
 from arraygrad.grad_mode import (
     enable_grad,
     inference_mode,
