@@ -74,7 +74,8 @@ def nest(depth):
 
     def hook(g):
         if depth:
-            nest(depth - 1)
+            with ag.enable_grad():
+                nest(depth - 1)
 
     y = x * 2.0
     y.register_hook(hook)

@@ -5,7 +5,6 @@ import ctypes
 import io
 import pickle
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -152,24 +151,6 @@ def test_a_pickle_cut_anywhere_is_an_error():
     for end in range(len(data) - 1):
         with pytest.raises((EOFError, pickle.UnpicklingError, ValueError, TypeError)):
             pickle.loads(data[:end])
-
-
-def test_a_pickle_with_bytes_changed_gives_a_tensor_or_an_error():
-    data = pickle.dumps(ag.tensor([1.0, 2.0], requires_grad=True), protocol=4)
-    rng = np.random.default_rng(0)
-    # Names stay as they are: a changed one would import something else.
-    safe = [k for k in range(len(data)) if not (48 <= data[k] <= 122)]
-    for _ in range(300):
-        changed = bytearray(data)
-        changed[rng.choice(safe)] = rng.integers(128, 256)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                back = pickle.loads(bytes(changed))
-        except Exception as error:
-            assert str(error) or type(error) is not RuntimeError
-        else:
-            repr(back)
 
 
 def unpickle(*args):
