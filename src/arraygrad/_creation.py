@@ -14,6 +14,17 @@ from arraygrad.tensor import asarray as _asarray
 __all__ = ["make_creation"]
 
 
+def _known(name, value):
+    """Refuse a fill value that would answer for the library's own function: a quantity with units, a masked array."""
+    if isinstance(value, Tensor) or type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return
+    if hasattr(type(value), "__array_function__"):
+        try:
+            backend_of(value)
+        except TypeError as error:
+            raise TypeError(f"{name}: fill_value can't be used: {error}") from None
+
+
 def make_creation(raw, module, default, extension=""):
     """dict name -> creation function of the namespace `module` over the raw namespace `raw`.
 
@@ -57,7 +68,8 @@ def _main(raw, default):
             _same_library("asarray", default(), obj)
         elif not isinstance(obj, list | tuple):
             # Buffers, NumPy scalars and the like: whatever the library itself makes an array of.
-            return make(raw.asarray(obj, dtype=dtype, device=device, copy=copy), requires_grad)
+            array = default().wrap_raw(raw.asarray(obj, dtype=dtype, device=device, copy=copy))
+            return _asarray(array, requires_grad=requires_grad)  # over memory that is also the caller's
         return _asarray(obj, dtype=dtype, device=device, copy=copy, requires_grad=requires_grad)
 
     def arange(start, /, stop=None, step=1, *, dtype=None, device=None, requires_grad=False):
@@ -96,6 +108,7 @@ def _main(raw, default):
         """`shape` filled with a scalar, or with a 0-d Tensor: then the result is recorded as made from it."""
         if isinstance(fill_value, Tensor):
             return apply_op(OPS["full"], (shape, fill_value, dtype, device))
+        _known("full", fill_value)
         return make(raw.full(shape, fill_value, dtype=dtype, device=device), requires_grad)
 
     def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None, requires_grad=False):
@@ -119,6 +132,7 @@ def _main(raw, default):
 
     def full_like(x, /, fill_value, *, dtype=None, device=None, requires_grad=False):
         """x's shape, dtype and device filled with a scalar, or with a 0-d Tensor: then the result is recorded."""
+        _known("full_like", fill_value)
         backend, array = like(x)
         if isinstance(fill_value, Tensor):
             return apply_op(OPS["full_like"], (array, fill_value, dtype, device))
@@ -129,8 +143,22 @@ def _main(raw, default):
         """A Tensor over the memory of an object that speaks DLPack; that of a Tensor that requires no grad."""
         if isinstance(x, Tensor) and not x.requires_grad:
             x = x.array
+        if not hasattr(type(x), "__dlpack__"):
+            raise TypeError(
+                f"from_dlpack: expected an array, an object with the method __dlpack__, but got {type(x).__name__}; "
+                "give the array itself, not its capsule"
+            )
         options = {key: value for key, value in (("device", device), ("copy", copy)) if value is not None}
-        return make(raw.from_dlpack(x, **options), requires_grad)
+        try:
+            array = raw.from_dlpack(x, **options)
+        except ValueError as error:
+            if "PyCapsule" not in str(error):
+                raise
+            raise ValueError(
+                f"from_dlpack: expected {type(x).__name__}.__dlpack__() to return a new capsule named 'dltensor', but "
+                f"what it returned is none, or was used before ({error}); each call must make a capsule of its own"
+            ) from error
+        return _asarray(default().wrap_raw(array), requires_grad=requires_grad)  # the memory is also the producer's
 
     found = (
         asarray,

@@ -13,13 +13,17 @@ from arraygrad.engine.node cimport (
     Node, NodeHooks, ThreadState, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
     NODE_ZERO_ABSORBS,
 )
-from arraygrad.nodes cimport OpNode, accumulator_of
+from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
 from arraygrad.saving cimport keep_args, save, save_plain
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, grad_fn_now, has_extra, join_base,
     need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
 )
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char* where) except *       # not zero is an error: 1 or -1
+    void Py_LeaveRecursiveCall()
 
 # How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
 # none; whether they are this thread's is asked only then.
@@ -92,7 +96,7 @@ cdef object unary(Op op, object x):
         if has_extra(t):
             refresh(t)
         if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
-            node = OpNode.__new__(OpNode)
+            node = new_op_node()
             node.op = op
             node.meta = out.value.meta
             node.flags = flags | zero_flag()
@@ -181,7 +185,7 @@ cdef object binary(Op op, object a, object b):
     if tb is not None and tb.tracked:
         needs |= 2
     if needs and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
-        node = OpNode.__new__(OpNode)
+        node = new_op_node()
         node.op = op
         node.meta = out.value.meta
         node.flags = flags | zero_flag()
@@ -214,7 +218,11 @@ cdef Backend backend_in(object args, Op op):
         if isinstance(arg, TensorBase):
             other = <Backend>value_now(<TensorBase>arg).meta.ops
         elif type(arg) is tuple or type(arg) is list:
-            other = backend_in(arg, op)
+            Py_EnterRecursiveCall(b" in lists that hold lists")
+            try:
+                other = backend_in(arg, op)
+            finally:
+                Py_LeaveRecursiveCall()
         else:
             continue
         if found is None:
@@ -257,7 +265,7 @@ cdef bint has_tensor(object items) except -1:
     for item in items:
         if isinstance(item, TensorBase):
             return True
-        if (type(item) is tuple or type(item) is list) and has_tensor(item):
+        if (type(item) is tuple or type(item) is list) and nested(has_tensor, item):
             return True
         if type(item) is slice and (isinstance(item.start, TensorBase) or isinstance(item.stop, TensorBase)):
             return True
@@ -271,9 +279,20 @@ cdef bint wants_grad(object arg) except -1:
         return (<TensorBase>arg).tracked
     if type(arg) is tuple or type(arg) is list:
         for item in arg:
-            if wants_grad(item):
+            if nested(wants_grad, item):
                 return True
     return False
+
+
+cdef bint nested(bint (*question)(object) except -1, object item) except -1:
+    """question(item), for the questions that ask what lists hold: one that holds itself is an error, not a crash."""
+    cdef bint answer
+    Py_EnterRecursiveCall(b" in lists that hold lists")
+    try:
+        answer = question(item)
+    finally:
+        Py_LeaveRecursiveCall()
+    return answer
 
 
 cpdef object apply_op(Op op, tuple args, Backend backend=None):
@@ -316,11 +335,39 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
     return run(op, args, <Backend>found)
 
 
+cdef int check_operand(Op op, object arg, Backend backend) except -1:
+    """Refuse what is handled as an array and is none of the backend's: masked arrays, quantities, other libraries'.
+
+    The library's own function would drop what makes them special, or answer with something that no gradient reaches.
+    """
+    cdef type cls = type(arg)
+    if isinstance(arg, TensorBase) or cls is backend.array_type or arg is None or cls in (int, bool, float, complex):
+        return 0
+    if cls is list or cls is tuple:
+        for item in arg:
+            check_operand(op, item, backend)
+        return 0
+    if isinstance(arg, numbers.Number) or is_numpy_scalar(arg):
+        return 0
+    if hasattr(cls, "__array_namespace__") or hasattr(cls, "__array_function__") or isinstance(arg, backend.array_type):
+        other = find_backend(arg)
+        if other is not backend:
+            raise mixed(op, backend, other)
+    return 0
+
+
+cdef bint is_numpy_scalar(object obj) except -1:
+    """Whether an object is a scalar of NumPy's; numpy.bool is no numbers.Number, as the others are."""
+    return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
+
+
 cdef object run(Op op, tuple args, Backend backend):
     cdef tuple raws
     cdef object raw, result
     if _observers and thread_state().op_hooks != NULL:
         return observed(op, args, backend)
+    for i in op.inputs:
+        check_operand(op, args[i], backend)
     raws = tuple([to_raw(arg) for arg in args])
     raw = backend.call(op, raws)
     raws = None
@@ -334,6 +381,10 @@ cdef object run(Op op, tuple args, Backend backend):
         return result if op.result_type is None else op.result_type(*result)
     raw = backend.wrap_raw(raw)
     if type(raw) is not backend.array_type and not isinstance(raw, backend.array_type):
+        for i in op.inputs:
+            if wants_grad(args[i]):
+                raise TypeError(f"{op.name}: expected {backend.name} to return an array, but got {type(raw).__name__}, "
+                                f"which no gradient can reach; convert what stands beside the Tensors to numbers")
         return raw                      # bool, dtype, tuple of ints, ...: no array
     if args and isinstance(args[0], TensorBase):
         result = new_tensor(raw, backend.meta_like(raw, value_now(<TensorBase>args[0]).meta, None))
@@ -391,7 +442,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
             return 0
     elif not (<TensorBase>result).value.meta.is_floating:
         return 0
-    node = OpNode.__new__(OpNode)
+    node = new_op_node()
     node.op = op
     if op.multi:
         node.n_inputs = <int>len(metas)
@@ -426,7 +477,7 @@ cdef int connect_all(OpNode node, object items) except -1:
     """Edges for a list of arrays; the further ones are built as one tuple."""
     cdef list more = []
     cdef Py_ssize_t i
-    cdef OpNode probe = OpNode.__new__(OpNode)
+    cdef OpNode probe = new_op_node()
     cdef TensorBase t
     probe.meta = node.meta
     for i in range(len(items)):
@@ -645,7 +696,7 @@ cdef object forbidden_view(TensorBase t, str what):
 
 
 cdef OpNode view_node(TensorBase t, Extra e):
-    cdef OpNode node = OpNode.__new__(OpNode)
+    cdef OpNode node = new_op_node()
     cdef tuple args = (e.parent,) + e.view_args
     cdef Backend backend = <Backend>t.value.meta.ops
     node.op = e.view_op

@@ -397,8 +397,15 @@ def _is_array(value):
 def _gradient_list(grads, n):
     if grads is None:
         return [None] * n
+    if isinstance(grads, Tensor):
+        return [grads]
     # A raw array is iterable too, but it is one gradient.
-    if isinstance(grads, Tensor) or (not isinstance(grads, (list, tuple)) and _is_array(grads)):
+    if not isinstance(grads, (list, tuple)) and (
+        hasattr(type(grads), "__array__")
+        or hasattr(type(grads), "__array_namespace__")
+        or not hasattr(type(grads), "__iter__")
+    ):
+        backend_of(grads)  # says what is wrong with it, if it is none
         return [grads]
     return list(grads)
 

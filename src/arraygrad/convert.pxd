@@ -10,4 +10,3 @@ cdef str representation(TensorBase t)
 cdef int warn_of_hooks(TensorBase t) except -1
 
 cdef object left(TensorBase t, str how)
-cdef bint is_numpy_scalar(object obj) except -1

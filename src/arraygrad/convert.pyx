@@ -39,11 +39,6 @@ cdef object left(TensorBase t, str how):
     return to_numpy(t.value.raw)
 
 
-cdef bint is_numpy_scalar(object obj) except -1:
-    """Whether an object is a scalar of NumPy's; numpy.bool is no numbers.Number, as the others are."""
-    return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
-
-
 cdef object item_of(TensorBase t, str how="item"):
     """The value of a one-element tensor as a Python scalar."""
     leaving(t, how)

@@ -5,10 +5,10 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, binary, connect, forbidden_view, has_tensor, keep_retaining, mixed, observed_call, refresh, to_raw,
-    wants_grad,
+    apply_op, binary, check_operand, connect, forbidden_view, has_tensor, keep_retaining, mixed, observed_call,
+    refresh, to_raw, wants_grad,
 )
-from arraygrad.nodes cimport OpNode, accumulator_of
+from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
 from arraygrad.saving cimport keep_args, save
 from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced, set_history
@@ -244,11 +244,12 @@ cdef int store(TensorBase t, object key, object value) except -1:
     elif (type(value) is list or type(value) is tuple) and has_tensor(value):
         value = _asarray(value)
         return setitem(t, key, value)
+    check_operand(op, value, backend)
     raw_value = to_raw(value)
     if wants_grad(key):
         raise TypeError("setitem: the key requires grad, but an index has no derivative; use key.detach()")
     if (recorded or t.tracked) and thread_state().grad_mode:
-        node = OpNode.__new__(OpNode)
+        node = new_op_node()
         node.op = op
         node.meta = t.value.meta
         args = (t, raw_key, value)

@@ -12,6 +12,7 @@ cdef class AccumulateGrad(Node):
 
 
 cdef str BACKWARD_TWICE
+cdef OpNode new_op_node()
 cdef object saved_slot(OpNode node, Py_ssize_t k)
 cdef TensorBase attached(Value v, Node source, int nr)
 cdef object overwritten_error(Value v, Node node)

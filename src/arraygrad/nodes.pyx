@@ -14,7 +14,7 @@ from arraygrad.engine.free_threading cimport (
     FREE_THREADED, Section, can_be_taken, gate_close, gate_closed, gate_enter, gate_leave, take,
 )
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, share_deallocation, thread_state,
+    Frame, Node, NodeHooks, refuse_creation, share_deallocation, thread_state,
     NODE_ACCUMULATE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
@@ -232,6 +232,7 @@ cdef class OpNode(Node):
 
 
 share_deallocation(OpNode)
+refuse_creation(OpNode)
 
 ctypedef int (*quiet_function)(OpNode, Frame) noexcept
 
@@ -490,6 +491,9 @@ cdef class AccumulateGrad(Node):
         return run_post_accumulate(self, leaf)
 
 
+refuse_creation(AccumulateGrad)
+
+
 cdef int run_post_accumulate(AccumulateGrad node, TensorBase leaf) except -1:
     if node.hooks is not None and node.hooks.post_accumulate:
         for hook in list(node.hooks.post_accumulate.values()):
@@ -585,6 +589,11 @@ cdef AccumulateGrad accumulator_of(TensorBase t):
         Py_DECREF(node)                 # take() added one
         return node
     return new_accumulator(t)
+
+
+cdef OpNode new_op_node():
+    """An empty node of an operation."""
+    return OpNode.__new__(OpNode)
 
 
 cdef AccumulateGrad new_accumulator(TensorBase t):

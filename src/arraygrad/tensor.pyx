@@ -7,9 +7,11 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject
 
-from arraygrad.convert cimport is_numpy_scalar, left
+from arraygrad.convert cimport left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
-from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
+from arraygrad.apply cimport (
+    apply_op, backend_in, binary, copied, deepcopied, has_tensor, is_numpy_scalar, permute, refresh, unary,
+)
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
 )

@@ -8,7 +8,7 @@ from cpython.ref cimport Py_DECREF
 from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
-from arraygrad.engine.node cimport Node, inference_used, thread_state
+from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread_state
 from arraygrad.engine.free_threading cimport Section, can_be_taken, take
 from arraygrad.op cimport Op
 
@@ -17,11 +17,14 @@ from arraygrad.engine.node import keep_for_ever
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
 
+ctypedef object (*newfunc)(PyTypeObject*, PyObject*, PyObject*)
+
 cdef dict _backends = {}                # array type -> Backend
 cdef object _backend_finder = None      # called for a type that is not there yet
 cdef object _finder_lock = threading.RLock()    # held meanwhile: one Backend per type
 cdef bint _copy_saved = True            # set_saved_mutation("copy")
 cdef PyTypeObject* _tensor_type = NULL  # Tensor, registered by the module that defines it
+cdef newfunc _new_tensor = NULL         # what makes one
 cdef tuple _no_arguments = ()
 
 
@@ -575,14 +578,15 @@ cdef class TensorBase:
 
 
 def set_tensor_type(type cls):
-    """Make new tensors instances of `cls`, which adds no state to TensorBase."""
-    global _tensor_type
+    """Make new tensors instances of `cls`, which adds no state to TensorBase; nobody else makes any."""
+    global _tensor_type, _new_tensor
     _tensor_type = <PyTypeObject*>cls
+    _new_tensor = <newfunc>_tensor_type.tp_new
+    refuse_creation(cls)
 
 
 cdef TensorBase make_tensor():
-    return <TensorBase>(<object (*)(PyTypeObject*, PyObject*, PyObject*)>_tensor_type.tp_new)(
-        _tensor_type, <PyObject*>_no_arguments, NULL)
+    return <TensorBase>_new_tensor(_tensor_type, <PyObject*>_no_arguments, NULL)
 
 
 cdef Backend registered(object cls):

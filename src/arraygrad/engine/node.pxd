@@ -147,3 +147,4 @@ cdef class PyNode(Node):
 
 cdef uint64_t next_sequence_nr() noexcept nogil
 cdef int share_deallocation(type cls) except -1
+cdef int refuse_creation(type cls) except -1

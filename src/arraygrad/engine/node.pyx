@@ -57,12 +57,17 @@ cdef extern from "Python.h":
     ctypedef void (*destructor)(PyObject*)
     ctypedef int (*traverseproc)(PyObject*, void*, void*)
     ctypedef int (*inquiry)(PyObject*)
+    ctypedef struct PyTypeObject
+    ctypedef PyObject* (*newfunc)(PyTypeObject*, PyObject*, PyObject*) noexcept
     ctypedef struct PyTypeObject:
         Py_ssize_t tp_basicsize
         PyTypeObject* tp_base
         destructor tp_dealloc
         traverseproc tp_traverse
         inquiry tp_clear
+        newfunc tp_new
+        const char* tp_name
+    PyObject* PyErr_Format(object kind, const char* text, ...)
 
 
 cdef int share_deallocation(type cls) except -1:
@@ -77,6 +82,21 @@ cdef int share_deallocation(type cls) except -1:
     t.tp_dealloc = t.tp_base.tp_dealloc
     t.tp_traverse = t.tp_base.tp_traverse
     t.tp_clear = t.tp_base.tp_clear
+    return 0
+
+
+cdef PyObject* _refused_new(PyTypeObject* cls, PyObject* args, PyObject* kwargs) noexcept:
+    PyErr_Format(TypeError, b"%s is made by arraygrad's own functions, and not by itself", cls.tp_name)
+    return NULL
+
+
+cdef int refuse_creation(type cls) except -1:
+    """Let nobody but compiled code that knows the class's own function make instances of it.
+
+    `cls.__new__(cls)`, and what stands for it in a pickle, would make one whose fields hold nothing, and whose
+    methods crash.
+    """
+    (<PyTypeObject*>cls).tp_new = _refused_new
     return 0
 
 
