@@ -84,10 +84,12 @@ cdef class CustomNode(Node):
 
     def mark_dirty(self, *tensors):
         """Say which inputs forward has written in place; each must be returned."""
+        only_tensors("mark_dirty", tensors)
         self.dirty = tensors
 
     def mark_non_differentiable(self, *tensors):
         """Say which outputs have no gradient; backward gets zeros for them."""
+        only_tensors("mark_non_differentiable", tensors)
         self.fixed = tensors
 
     def set_materialize_grads(self, bint value):
@@ -415,6 +417,14 @@ cdef bint holds_tensor(object items) except -1:
         if isinstance(item, TensorBase):
             return True
     return False
+
+
+cdef int only_tensors(str name, tuple tensors) except -1:
+    for t in tensors:
+        if t is not None and not isinstance(t, TensorBase):
+            raise TypeError(f"{name}: expected Tensors, inputs or results of forward, got {type(t).__name__}; "
+                            "a raw array that apply was given has no gradient and need not be named")
+    return 0
 
 
 cdef int check_dirty(CustomNode node, TensorBase t, tuple args, bint recorded, Py_ssize_t n_outputs) except -1:

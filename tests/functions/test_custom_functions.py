@@ -488,3 +488,19 @@ def test_FN9_integer_outputs_never_require_grad():
     assert y.requires_grad
     assert not index.requires_grad
     assert index.grad_fn is None
+
+
+@pytest.mark.parametrize("name", ["mark_dirty", "mark_non_differentiable"])
+def test_marking_a_raw_array_is_refused_with_its_name(name):
+    class Marks(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            getattr(ctx, name)(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    with pytest.raises(TypeError, match=rf"{name}: expected Tensors, .* got ndarray"):
+        Marks.apply(np.ones(2))

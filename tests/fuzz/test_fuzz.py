@@ -3,6 +3,9 @@
 The fuzzer itself is tested too: that it covers the table, and that it sees and shrinks a wrong gradient.
 """
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +22,7 @@ from .gradients import Mismatch
 from .machines import HELPERS
 from .shrink import shrink
 
-BATCHES = 8
-PROGRAMS = 60  # in a batch
+PROGRAMS = 300
 
 # Differentiable operations that programs do not use, each with its reason.
 LEFT_OUT = {
@@ -43,15 +45,44 @@ LEFT_OUT = {
 
 def test_random_programs_agree_with_differences_of_plain_numpy():
     checker = Checker(ways=1, second=0.3)
-    for seed in range(BATCHES * PROGRAMS):
+    for seed in range(PROGRAMS):
         program = Generator(seed).program()
         if program is None:
             continue
         kind, error = failure(checker, program)
         assert kind is None, f"{error}\n{program.source(HELPERS)}"
-    assert checker.counts.programs > 0.8 * BATCHES * PROGRAMS
+    assert checker.counts.programs > 0.8 * PROGRAMS
     assert checker.counts.gradients > checker.counts.programs
     assert checker.counts.undecided < 0.02 * checker.counts.gradients
+
+
+def test_random_programs_agree_with_pytorch():
+    pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
+    checker = Checker(ways=0, second=1.0, torch=True)
+    for seed in range(5000, 5150):
+        program = Generator(seed).program()
+        if program is not None:
+            kind, error = failure(checker, program)
+            assert kind is None, f"{error}\n{program.source(HELPERS)}"
+    assert checker.counts.torch > 30
+
+
+def test_programs_are_made_and_checked_where_there_is_no_pytorch():
+    code = (
+        "import sys; sys.modules['torch'] = None; from tests.fuzz.__main__ import main; "
+        "sys.exit(main(['--programs', '3', '--torch', 'no']))"
+    )
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")])
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert "0 failures" in found.stdout
 
 
 def test_programs_use_every_differentiable_operation_of_the_table():

@@ -56,7 +56,8 @@ class TorchMachine:
     def after(self, name, value):
         if not isinstance(value, self.torch.Tensor):
             raise Unsupported
-        if name in self.observed and value.requires_grad:
+        # A view is not observed: a write gives its base a new history, and what is caught below that differs.
+        if name in self.observed and value.requires_grad and not value._is_view():
             self.edges[name] = self.torch.autograd.graph.get_gradient_edge(value)
 
     def environment(self):
@@ -199,7 +200,7 @@ class Space:
         return x.clone()
 
     def conj(self, x):
-        return x.conj() if x.is_complex() else x.clone()
+        return x.conj().clone()  # besides, PyTorch's conj of what requires grad does so under no_grad, too
 
     def real(self, x):
         return self._torch.real(x) if x.is_complex() else x[...]
