@@ -6,6 +6,7 @@ import numbers
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t
+from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport has_bit, set_bit
@@ -23,15 +24,14 @@ from arraygrad.value cimport (
 
 # How many saved-tensor hooks and op hooks are active in the process. Looking at a static is all that they cost an
 # operation while there are none; whether they are this thread's is asked only then.
-cdef int _packers = 0
-cdef int _observers = 0
+cdef atomic[int] _packers
+cdef atomic[int] _observers
 
 
 def count_hooks(int packers, int observers):
     """Count hooks that were entered or left."""
-    global _packers, _observers
-    _packers += packers
-    _observers += observers
+    _packers.fetch_add(packers)
+    _observers.fetch_add(observers)
 
 
 cdef int connect(OpNode node, TensorBase t) except -1:
@@ -92,7 +92,7 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
     cdef object slot
     cdef list slots = None
     cdef bint keeps = False
-    cdef bint pack = _packers and packing()
+    cdef bint pack = _packers.load(relaxed) and packing()
     if pack:
         node.flags = (node.flags | NODE_PACKED) & ~<uint32_t>NODE_FAST      # compiled rules read plain slots only
     if op.saves_in_list:
@@ -146,7 +146,7 @@ cdef object frozen(object arg):
 cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
     if isinstance(arg, TensorBase):
         keeps[0] = True
-        if _packers and packing():
+        if _packers.load(relaxed) and packing():
             return pack_slot(slot_of(arg), <Backend>(<TensorBase>arg).value.meta.ops)
         return slot_of(arg)
     return frozen(arg)
@@ -178,7 +178,7 @@ cdef object unary(Op op, object x):
     cdef object raw, r
     cdef uint32_t flags = 0
     cdef OpNode node
-    if _observers and thread_state().op_hooks != NULL:
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, (x,), None)
     if not isinstance(x, TensorBase):
         x = wrap(x, find_backend(x))
@@ -240,7 +240,7 @@ cdef object binary(Op op, object a, object b):
     cdef uint32_t flags = 0
     cdef uint64_t needs = 0
     cdef OpNode node
-    if _observers and thread_state().op_hooks != NULL:
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, (a, b), None)
     if isinstance(a, TensorBase):
         ta = <TensorBase>a
@@ -423,7 +423,7 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
 cdef object run(Op op, tuple args, Backend backend):
     cdef tuple raws
     cdef object raw, result
-    if _observers and thread_state().op_hooks != NULL:
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, args, backend)
     raws = tuple([to_raw(arg) for arg in args])
     raw = backend.call(op, raws)
@@ -746,7 +746,7 @@ cdef TensorBase copied(TensorBase t):
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef TensorBase out
     cdef object raw
-    if _observers and thread_state().op_hooks != NULL:
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return <TensorBase>observed_call("_copy", (t,), lambda: copied(t))
     raw = backend.clone(t.value.raw, t.value.raw)
     out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
