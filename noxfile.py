@@ -50,9 +50,9 @@ def tests(session: nox.Session) -> None:
 @nox.session(python=FREE_THREADED)
 def free_threaded(session: nox.Session) -> None:
     """The suite without the GIL. What has no wheel for this Python is left out: its tests are skipped and say so."""
-    session.install("--only-binary", "numpy", "--only-binary", "scipy", ".[strict]", "pytest>=8.2",
-                    "pytest-timeout>=2.3", "hypothesis>=6.100", "scipy>=1.13", "autograd>=1.7", "tqdm>=4.66",
-                    "graphviz>=0.20", env=build_environment(session))  # fmt: skip
+    wheels = [word for name in ("numpy", "scipy", "hypothesis") for word in ("--only-binary", name)]
+    tools = ["pytest>=8.2", "pytest-timeout>=2.3", "hypothesis>=6.100", "scipy>=1.13", "autograd>=1.7", "tqdm>=4.66"]
+    session.install(*wheels, ".[strict]", *tools, "graphviz>=0.20", env=build_environment(session))
     # A module that needs the GIL would turn it on, with this warning.
     session.run(
         "python", "-W", "error::RuntimeWarning", "-c", "import sys, arraygrad; assert not sys._is_gil_enabled()"

@@ -99,6 +99,7 @@ case $kind in
         tsan=suppressions=$root/tools/tsan.supp:exitcode=66:log_path=$logs/thread:history_size=4
         symbolizer=$(command -v llvm-symbolizer-19 || command -v llvm-symbolizer || true)
         export TSAN_OPTIONS=$tsan${symbolizer:+:external_symbolizer_path=$symbolizer}
+        export ARRAYGRAD_TEST_SCALE=10 # the stress tests: fewer rounds, more time
         defaults=(tests/threads tests/engine)
         SANITIZE_LEAKS=0
         ;;

@@ -6,6 +6,7 @@ import numbers
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t
+from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport has_bit, set_bit
@@ -27,13 +28,12 @@ cdef extern from "Python.h":
 
 # How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
 # none; whether they are this thread's is asked only then.
-cdef int _observers = 0
+cdef atomic[int] _observers
 
 
 def count_op_hooks(int change):
     """Count op hooks that were entered or left."""
-    global _observers
-    _observers += change
+    _observers.fetch_add(change)
 
 
 cdef int connect(OpNode node, TensorBase t) except -1:
@@ -78,7 +78,7 @@ cdef object unary(Op op, object x):
     cdef object raw, r
     cdef uint32_t flags = 0
     cdef OpNode node
-    if _observers and thread_state().op_hooks != NULL:
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, (x,), None)
     if not isinstance(x, TensorBase):
         x = wrap(x, find_backend(x))
@@ -140,7 +140,7 @@ cdef object binary(Op op, object a, object b):
     cdef uint32_t flags = 0
     cdef uint64_t needs = 0
     cdef OpNode node
-    if _observers and thread_state().op_hooks != NULL:
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, (a, b), None)
     if isinstance(a, TensorBase):
         ta = <TensorBase>a
@@ -364,7 +364,7 @@ cdef bint is_numpy_scalar(object obj) except -1:
 cdef object run(Op op, tuple args, Backend backend):
     cdef tuple raws
     cdef object raw, result
-    if _observers and thread_state().op_hooks != NULL:
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, args, backend)
     for i in op.inputs:
         check_operand(op, args[i], backend)
@@ -718,7 +718,7 @@ cdef TensorBase copied(TensorBase t):
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef TensorBase out
     cdef object raw
-    if _observers and thread_state().op_hooks != NULL:
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return <TensorBase>observed_call("_copy", (t,), lambda: copied(t))
     raw = backend.clone(t.value.raw, t.value.raw)
     out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))

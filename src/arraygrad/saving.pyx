@@ -3,6 +3,7 @@
 import copy as copy_module
 
 from libc.stdint cimport uint32_t, uint64_t
+from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.constants cimport constant_check, constant_slot, CONSTANT_SAMPLE
 from arraygrad.engine.node cimport inference_used, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_SAVES
@@ -13,13 +14,12 @@ from arraygrad.value cimport Backend, TensorBase, Value, check_saved
 
 # How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
 # there are none; whether they are this thread's is asked only then.
-cdef int _packers = 0
+cdef atomic[int] _packers
 
 
 def count_packers(int change):
     """Count saved-tensor hooks that were entered or left."""
-    global _packers
-    _packers += change
+    _packers.fetch_add(change)
 
 
 cdef inline object slot_of(object arg):
@@ -51,7 +51,7 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
     cdef object slot
     cdef list slots = None
     cdef bint keeps = False
-    cdef bint pack = _packers and packing()
+    cdef bint pack = _packers.load(relaxed) and packing()
     if pack:
         node.flags = (node.flags | NODE_PACKED) & ~<uint32_t>NODE_FAST      # compiled rules read plain slots only
     if op.saves_in_list:
@@ -91,7 +91,7 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
     """`save` for the hot paths: one or two arrays, one result, without a tuple of the arguments."""
     cdef Py_ssize_t k
     cdef object slot, arg
-    if _packers or op.saves_in_list:
+    if _packers.load(relaxed) or op.saves_in_list:
         return save(node, op, (a, b), out, needs, backend)
     for k in range(op.n_saves):
         if not op.save_for[k] & needs:
@@ -149,7 +149,7 @@ cdef object frozen(object arg):
 cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
     if isinstance(arg, TensorBase):
         keeps[0] = True
-        if _packers and packing():
+        if _packers.load(relaxed) and packing():
             return pack_slot(slot_of(arg), <Backend>(<TensorBase>arg).value.meta.ops)
         return slot_of(arg)
     return frozen(arg)

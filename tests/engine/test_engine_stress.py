@@ -8,6 +8,7 @@ Arithmetic is on whole numbers, so every sum is exact and the expected gradients
 
 import faulthandler
 import gc
+import os
 import random
 import sys
 import threading
@@ -20,9 +21,10 @@ from arraygrad.engine import engine
 from arraygrad.engine.arrayops import GradMeta
 from arraygrad.engine.node import Edge, PyNode, is_grad_enabled
 
-RUNS = 10_500  # in all, over the threads and both cases
+SCALE = int(os.environ.get("ARRAYGRAD_TEST_SCALE", "1"))  # tools/sanitize.sh: slower by so much
+RUNS = 10_500 // SCALE  # in all, over the threads and both cases
 THREADS = 4
-WATCHDOG = 240  # seconds until all stacks are printed and the process ends
+WATCHDOG = 240 * SCALE  # seconds until all stacks are printed and the process ends
 DEVICES = [None, "dev0", "dev1", "dev2"]
 FAULTS = ["rule", "pre", "post", "callback", "add", "conform", "enter", "nested"]
 

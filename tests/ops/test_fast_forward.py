@@ -44,6 +44,16 @@ def arrays(dtype, shape):
         yield np.repeat(spread, 2, axis=-1)[..., ::2]
 
 
+def nearly(a, b):
+    """The same but for the last bits, which depend on the order of additions."""
+    assert (a.dtype, a.shape) == (b.dtype, b.shape)
+    np.testing.assert_allclose(a, b, rtol=8 * np.finfo(a.dtype).eps if a.dtype.kind in "fc" else 0)
+
+
+# Before 2.4 NumPy adds long arrays with gaps in another order.
+SAME_SUM = same if np.lib.NumpyVersion(np.__version__) >= "2.4.0" else nearly
+
+
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -57,7 +67,7 @@ def test_a_reduction_gives_numpys_result(name, shape, axis, keepdims):
                 continue  # no such axis, or one named twice
             got = call(name, x, axis=axis, keepdims=keepdims)
             if shape or axis in (None, ()):  # NumPy has an axis 0 even of no axes
-                same(got, expected)
+                SAME_SUM(got, expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -64,7 +64,11 @@ def test_page_of_another_numpy_is_left_as_it_is():
     assert coverage_page(old) == old
 
 
-@pytest.mark.parametrize("name", [name for module, name, status in rows() if status == "refused"])
+# np.trapz is gone in NumPy 2.4, which is what the page is of; where it exists it is differentiated, like trapezoid.
+GIVEN = {"trapz"} if hasattr(np, "trapz") else set()
+
+
+@pytest.mark.parametrize("name", [name for _, name, status in rows() if status == "refused" and name not in GIVEN])
 def test_refused_function_never_drops_a_gradient(name):
     function = getattr(np, name)
     t = ag.tensor([1.0, 2.0], requires_grad=True)

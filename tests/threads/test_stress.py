@@ -6,6 +6,7 @@ shown with the stacks of all.
 
 import faulthandler
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -20,7 +21,8 @@ from arraygrad.backends.numpy_loops import pooled_bytes, set_memory_pool
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 THREADS = 4
 ROUNDS = 400 if FREE_THREADED else 40
-WATCHDOG_SECONDS = 100
+SCALE = int(os.environ.get("ARRAYGRAD_TEST_SCALE", "1"))  # tools/sanitize.sh: slower by so much
+WATCHDOG_SECONDS = 100 * SCALE
 TWICE = "Trying to backward through the graph a second time"
 
 free_threaded_only = pytest.mark.skipif(not FREE_THREADED, reason="this Python has a GIL, which nothing can turn on")

@@ -8,6 +8,7 @@ transfers between devices.
 
 import faulthandler
 import gc
+import os
 import random
 import sys
 import threading
@@ -22,9 +23,10 @@ from arraygrad.engine import engine
 
 strict = pytest.importorskip("array_api_strict")
 
-RUNS = 1600  # in all
+SCALE = int(os.environ.get("ARRAYGRAD_TEST_SCALE", "1"))  # tools/sanitize.sh: slower by so much
+RUNS = 1600 // SCALE  # in all
 THREADS = 4
-WATCHDOG = 240  # seconds until all stacks are printed and the process ends
+WATCHDOG = 240 * SCALE  # seconds until all stacks are printed and the process ends
 DEVICES = [strict.Device("CPU_DEVICE"), strict.Device("device1"), strict.Device("device2")]
 KINDS = [
     "forward", "backward", "tensor hook", "prehook", "posthook", "post-accumulate", "pack", "unpack",

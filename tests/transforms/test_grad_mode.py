@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import inspect
 import threading
 
 import pytest
@@ -227,7 +228,7 @@ def test_decorated_coroutine_is_still_a_coroutine_function():
     async def work():
         return None
 
-    assert asyncio.iscoroutinefunction(work)
+    assert inspect.iscoroutinefunction(work)
     work().close()
 
 

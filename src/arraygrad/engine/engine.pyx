@@ -128,7 +128,7 @@ cdef int _post_process(GraphTask task) except -1:
     cdef ThreadState before
     cdef object entered = None
     ts.node = NULL                      # it ran, and may be gone
-    if not task.has_error:
+    if not task.has_error.load():
         if task.pending.load() != 0:
             fail(task, RuntimeError("could not compute gradients for some functions"))
         elif task.callbacks is not None or task.deferred is not None:
@@ -213,7 +213,7 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                 else:
                     node = <Node>t.node
                     Py_DECREF(node)
-                    if not task.has_error and not task.completed:
+                    if not task.has_error.load() and not task.completed:
                         ts.grad_mode = task.create_graph
                         ts.zero_annihilates = task.zero_annihilates
                         if ts.saved_hooks != NULL or task.saved_hooks is not None:
@@ -442,17 +442,17 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
             if task.shared and task.multithreading:
                 task.queue.get().unshare()
                 _shared_runs.discard(task)
-        if task.pruned and not task.keep_graph and not task.has_error:
+        if task.pruned and not task.keep_graph and not task.has_error.load():
             free_pruned(task, root)
     finally:
         ts.inference = inference
         try:
-            if not task.completed or task.has_error:
+            if not task.completed or task.has_error.load():
                 task.completed = True
                 sweep(task, root)
         finally:
             end_run(task.id)            # last: until then the nodes are this run's alone (Note [Stamps], 3)
-    if task.has_error:
+    if task.has_error.load():
         error = task.error
         task.error = None
         if task.notes is not None:

@@ -310,7 +310,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
                 if not ops.matches(meta, grad):
                     grad = _conform(ops, meta, grad, node, i)
                     owned = task.graph_ops is None and ops.exclusive(grad)
-        if task.has_error:
+        if task.has_error.load():
             return clear_frame(f)
         if task.careful:
             _rare_keep_apart(task, node, i, child, grad, owned, ops, f)
@@ -371,9 +371,9 @@ cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
 cdef int fail(GraphTask task, object error) except -1:
     """Record the first error of a run; its remaining tasks are discarded."""
     with cython.critical_section(task):
-        if not task.has_error:
+        if not task.has_error.load():
             task.error = error
-            task.has_error = True
+            task.has_error.store(True)
     return 0
 
 
@@ -396,7 +396,7 @@ cdef int evaluate_special(GraphTask task, Node node, Frame f) except -1:
             return _evaluate_traced(task, node, f)
         return _evaluate_on_device(task, node, f)
     except BaseException:
-        if task.anomaly and not task.has_error:
+        if task.anomaly and not task.has_error.load():
             task.notes = describe_failure(node)
         raise
     finally:

@@ -70,7 +70,7 @@ cdef class GraphTask:
     cdef atomic[int64_t] outstanding    # tasks queued or running
     cdef atomic[int64_t] pending        # nodes that hold a gradient but wait for more
     cdef readonly object error          # first exception
-    cdef bint has_error
+    cdef atomic[bint] has_error         # looked at by every thread of the run before each node
     cdef bint finished                  # all done; the owner has yet to be told
     cdef bint completed
     cdef list captured
