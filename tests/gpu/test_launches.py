@@ -65,6 +65,21 @@ def test_reductions_are_one_launch_forward_and_one_backward():
     """) == ["[]"]
 
 
+def test_a_choice_is_one_launch_for_both_branches():
+    assert run("""
+        x = ag.asarray(cupy.asarray([0.3, 0.5]), requires_grad=True)
+        y = ag.asarray(cupy.asarray([0.2, 0.7]), requires_grad=True)
+        one = cupy.asarray([1.0, 1.0])
+        for z in (ag.where(x > y, x, y), ag.clip(x, 0.4, y)):
+            del launches[:]
+            a, b = ag.autograd.grad(z, [x, y], one)
+            print(launches, a.numpy().tolist(), b.numpy().tolist())
+    """) == [
+        "['arraygrad_where_backward'] [1.0, 0.0] [0.0, 1.0]",
+        "['arraygrad_clip_backward'] [0.0, 1.0] [0.0, 0.0]",
+    ]
+
+
 def test_an_accumulation_is_one_launch():
     assert run("""
         x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
