@@ -165,7 +165,7 @@ class ElementwiseKernels:
 
     def rules(self, op, g, wanted, saved, statics, targets, absorbs):
         """The wanted gradients of a node from one launch, as Backend.fused gives them; None: not by a kernel."""
-        if op.kind not in _KINDS and op.name not in _ALSO or isinstance(g, tuple):
+        if (op.kind not in _KINDS and op.name not in _ALSO) or isinstance(g, tuple):
             return None
         array = self._cupy.ndarray
         shape = g.shape
