@@ -36,6 +36,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--profile", metavar="SECONDS", type=float,
                         help="run arraygrad's side of the named workload again and again, for a profiler")  # fmt: skip
+    parser.add_argument("--device", metavar="NAME", help="cuda: the table of one GPU, beside PyTorch and JAX on it")
     options = parser.parse_args(arguments)
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds needs at least 1")
@@ -44,6 +45,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
+    if options.device is not None:
+        from .device import main as measure_device  # before threads are pinned: JAX would be kept to the CPU
+
+        peers = None if options.peers is None else options.peers.split(",")
+        return measure_device(
+            options.device, peers=peers, names=options.names, quick=options.quick, json_file=options.json
+        )
     environment.pin_threads()
     from .libraries import PEERS, Arraygrad
     from .mechanics import FIGURES

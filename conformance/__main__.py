@@ -102,6 +102,13 @@ def _unavailable(backend: Backend) -> str | None:
     missing = backend.missing()
     if missing:
         return f"--backend {backend.name} needs {', '.join(missing)}, which cannot be imported here"
+    if backend.name == "cupy":
+        import cupy
+
+        try:
+            cupy.cuda.runtime.getDeviceCount()
+        except Exception as error:  # CuPy's own error types exist only where it imports
+            return f"--backend cupy needs a CUDA device: {type(error).__name__}: {error}"
     return None
 
 

@@ -109,7 +109,7 @@ class save_on_cpu(saved_tensors_hooks):
 
     def _to_host(self, t):
         meta = metadata_of(t)
-        if meta.device_key is None:
+        if meta.device_key is None or meta.size == 0:
             return t
         offload = getattr(meta.ops, "offload", None)
         if offload is None:

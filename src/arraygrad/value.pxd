@@ -58,6 +58,7 @@ cdef class Backend(ArrayOps):
     cpdef bint same_layout(self, object grad, object like) except -1
     cpdef object asarray(self, object obj, object dtype, object device)
     cpdef object raw_function(self, Op op)
+    cpdef object find_function(self, Op op)
     cpdef object scalar(self, object x)
     cpdef bint plain(self, object raw) except -1
     cpdef bint can_write(self, GradMeta source, GradMeta target) except -1

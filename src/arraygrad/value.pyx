@@ -80,14 +80,16 @@ cdef class Backend(ArrayOps):
                 self.functions.append(None)
         fn = self.functions[op.index]
         if fn is None:
-            if op.entry.forward is not None:
-                fn = op.entry.forward
-            else:
-                owner = getattr(self.xp, op.entry.extension) if op.entry.extension else self.xp
-                fn = getattr(owner, op.name)
+            fn = self.find_function(op)
             keep_for_ever(fn)
             self.functions[op.index] = fn
         return fn
+
+    cpdef object find_function(self, Op op):
+        """What `raw_function` gives, found when it is first asked for."""
+        if op.entry.forward is not None:
+            return op.entry.forward
+        return getattr(getattr(self.xp, op.entry.extension) if op.entry.extension else self.xp, op.name)
 
     cdef object call(self, Op op, object args):
         """Run the raw operation on raw parameters, given in order."""

@@ -3,6 +3,7 @@ arraygrad agrees with it. No timing here."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ ROOT = str(Path(__file__).resolve().parents[2])
 if ROOT not in sys.path:
     sys.path.append(ROOT)
 
-from benchmarks import harness, operations, table
+from benchmarks import device, harness, operations, table
 from benchmarks.libraries import Arraygrad, Autograd, Library, Plain
 from benchmarks.workload import Data, Workload
 from benchmarks.workloads import WORKLOADS
@@ -168,3 +169,44 @@ def test_command_refuses_what_it_does_not_know(arguments, message):
     done = subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.strip() == message
+
+
+def test_device_benchmark_says_why_there_is_none():
+    found = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--device", "cuda", "--quick"], capture_output=True, text=True, cwd=ROOT
+    )
+    if found.returncode == 0:
+        assert "MLP 784-1024-1024-10" in found.stdout
+    else:
+        assert found.returncode == 2
+        assert re.search(r"--device cuda: (CuPy is not installed|no CUDA device)", found.stderr)
+
+
+def test_unknown_device_is_refused():
+    found = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--device", "tpu"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert (found.returncode, "only 'cuda' is known" in found.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("work", device.WORKS, ids=[w.name for w in device.WORKS])
+def test_device_workloads_have_the_gradients_of_finite_differences(work):
+    arrays = [a.astype(np.float64) for a in work.leaves(True)]
+    functions = device.Functions(
+        relu=lambda x: np.maximum(x, 0), sum=np.sum, tanh=np.tanh, sin=np.sin,
+        log_softmax=lambda x: x - np.log(np.sum(np.exp(x), axis=-1, keepdims=True)),
+    )  # fmt: skip
+    gradients = device.expected(work, arrays)
+    assert device.worst(gradients, gradients) == 0.0
+    index = (0,) * arrays[-1].ndim
+    step = np.zeros_like(arrays[-1])
+    step[index] = STEP
+    high, low = (work.loss(functions, *arrays[:-1], arrays[-1] + sign * step) for sign in (1, -1))
+    assert gradients[-1][index] == pytest.approx((high - low) / (2 * STEP), rel=1e-3, abs=1e-9)
+
+
+def test_device_table_marks_what_is_beyond_the_bar():
+    row = {"title": "t", "ms": {"arraygrad": 1.2, "torch": 1.0}}
+    assert "1.200 (1.20!)" in device.line(row, ["arraygrad", "torch", "jax"])
+    row["ms"]["arraygrad"] = 1.05
+    assert "1.050 (1.05)" in device.line(row, ["arraygrad", "torch"])

@@ -33,7 +33,6 @@ class CupyBackend(GenericBackend):
         self.rows = RowKernels(cupy)
         self.offloading = Offloading(cupy, self.runtime)
         self.fuses = os.environ.get("ARRAYGRAD_FUSED", "1") != "0"
-        self._forwards = {}
         return self
 
     def device_key(self, device):
@@ -75,37 +74,43 @@ class CupyBackend(GenericBackend):
 
     # -- kernels ---------------------------------------------------------------------------------------------------
 
-    def raw_function(self, op):
+    def find_function(self, op):
         """The raw function of an operation; one that is composed of several gets a kernel that tries first."""
-        found = self._forwards.get(op.index)
-        if found is None:
-            found = self._forwards[op.index] = self._composed(op, super().raw_function(op))
-        return found
-
-    def _composed(self, op, plain):
+        plain = super().find_function(op)
         row = _ROW_FORWARDS.get(op.name)
         if op.name == "_to_device":
             return lambda xp, x, device, stream: copied(x, device, self.runtime, stream)
         if row is not None and op.entry.forward is None:
+            return self._row_called(op, row, plain)
+        if row is not None:
+            return self._row_forward(row, plain)
+        if op.entry.forward is not None and op.entry.extension == "" and op.params in (("x",), ("x1", "x2")):
+            return self._elementwise(op, plain)
+        return plain
 
-            def function(*args, **kwargs):
-                own = row(self.rows, *op.bind(args, kwargs)) if self.fuses else None
-                return plain(*args, **kwargs) if own is None else own
+    def _row_called(self, op, row, plain):
+        """For an operation that is the library's own function, called with its keywords."""
 
-        elif row is not None:
+        def function(*args, **kwargs):
+            own = row(self.rows, *op.bind(args, kwargs)) if self.fuses else None
+            return plain(*args, **kwargs) if own is None else own
 
-            def function(xp, *args):
-                own = row(self.rows, *args) if self.fuses else None
-                return plain(xp, *args) if own is None else own
+        return function
 
-        elif op.entry.forward is not None and op.entry.extension == "" and op.params in (("x",), ("x1", "x2")):
+    def _row_forward(self, row, plain):
+        """For an operation with a forward in the table, called with the namespace and all parameters."""
 
-            def function(xp, *args):
-                own = self.kernels.forward(op, args) if self.fuses else None
-                return plain(xp, *args) if own is None else own
+        def function(xp, *args):
+            own = row(self.rows, *args) if self.fuses else None
+            return plain(xp, *args) if own is None else own
 
-        else:
-            return plain
+        return function
+
+    def _elementwise(self, op, plain):
+        def function(xp, *args):
+            own = self.kernels.forward(op, args) if self.fuses else None
+            return plain(xp, *args) if own is None else own
+
         return function
 
     def fused(self, op, g, wanted, saved, statics, targets, absorbs):
@@ -214,13 +219,15 @@ def solve_triangular(a, b, *, lower):
     return solve(a, b, lower=lower)
 
 
+_runtime = CupyRuntime(cupy.cuda)
+
 _UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
 
 _raw = RepairedNamespace(
     array_api_compat.cupy,
     {
         "_solve_triangular": solve_triangular,
-        "_to_device": lambda x, device, stream=None: copied(x, device, BACKEND.runtime, stream),
+        "_to_device": lambda x, device, stream=None: copied(x, device, _runtime, stream),
     },
 )
 
@@ -230,7 +237,7 @@ def raw_namespace():
     return _raw
 
 
-BACKEND = CupyBackend("cupy", _raw, cupy.ndarray, True, CupyRuntime(cupy.cuda)).prepare()
+BACKEND = CupyBackend("cupy", _raw, cupy.ndarray, True, _runtime).prepare()
 attach(BACKEND, "cupy", cupy.ndarray)
 
 

@@ -20,6 +20,7 @@ __all__ = ["ElementwiseKernels", "Spec", "trace_forward", "trace_rules"]
 _G, _XP, _SAVED, _SHAPE, _DTYPE, _DEVICE, _STATIC = range(7)
 
 _KINDS = ("elementwise", "bilinear", "zero")
+_ALSO = ("where",)  # linear, and elementwise as well
 
 
 class Spec:
@@ -164,7 +165,7 @@ class ElementwiseKernels:
 
     def rules(self, op, g, wanted, saved, statics, targets, absorbs):
         """The wanted gradients of a node from one launch, as Backend.fused gives them; None: not by a kernel."""
-        if op.kind not in _KINDS or isinstance(g, tuple):
+        if (op.kind not in _KINDS and op.name not in _ALSO) or isinstance(g, tuple):
             return None
         array = self._cupy.ndarray
         shape = g.shape

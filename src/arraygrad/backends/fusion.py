@@ -186,7 +186,7 @@ class Symbol:
     """One value of a kernel: stands for an array while a rule is traced."""
 
     __array_ufunc__ = None
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
     device = None
 
     def __init__(self, trace, code, dtype):
@@ -343,6 +343,15 @@ class TraceNamespace:
     turn), or None.
     """
 
+    bool = numpy.dtype("bool")
+    int32 = numpy.dtype("int32")
+    int64 = numpy.dtype("int64")
+    float32 = numpy.dtype("float32")
+    float64 = numpy.dtype("float64")
+    complex64 = numpy.dtype("complex64")
+    complex128 = numpy.dtype("complex128")
+    e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
+
     def __init__(self, trace, fallback=None):
         self._trace = trace
         self._fallback = fallback
@@ -488,9 +497,3 @@ class TraceNamespace:
     def result_type(self, *operands):
         """The dtype of several together."""
         return _common(*operands)
-
-
-for _name in ("float32", "float64", "complex64", "complex128", "bool", "int32", "int64"):
-    setattr(TraceNamespace, _name, numpy.dtype(_name))
-for _name in ("pi", "inf", "nan", "e"):
-    setattr(TraceNamespace, _name, getattr(numpy, _name))

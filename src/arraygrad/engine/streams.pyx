@@ -112,6 +112,7 @@ cdef int join_caller(GraphTask task) except -1:
     """The caller's streams wait for the run's (3); streams that made what others used wait for those (2)."""
     cdef DeviceRuntime runtime
     cdef dict made = {}
+    cdef list done = []
     for (key, _), (runtime, stream) in task.leaf_streams.items():
         caller = task.devices[key][1]
         if caller is not None and caller is not stream and caller != stream:
@@ -119,7 +120,10 @@ cdef int join_caller(GraphTask task) except -1:
     for runtime, producer, consumer, _ in task.kept:
         made[id(producer), id(consumer)] = (runtime, producer, consumer)
     for runtime, producer, consumer in made.values():
-        runtime.wait_stream(producer, consumer)
+        pair = (producer, consumer)
+        if pair not in done:            # a library may make a new object each time that it is asked for a stream
+            done.append(pair)
+            runtime.wait_stream(producer, consumer)
     task.kept.clear()
     task.leaf_streams.clear()
     return 0

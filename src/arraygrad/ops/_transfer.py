@@ -134,11 +134,20 @@ def _to_cupy(x, source, library, device):
         result = cupy.from_dlpack(x).copy()
     else:
         with cupy.cuda.Device(None if device is None else int(device)):
-            return cupy.asarray(_host_array(x, source))
+            return _uploaded(cupy, _host_array(x, source))
     if device is not None and int(device) != int(result.device):
         with cupy.cuda.Device(int(device)):
             result = cupy.array(result, copy=True)
     return result
+
+
+def _uploaded(cupy, host):
+    """A CuPy array of host memory. CuPy copies ordinary memory aside and does not wait for the device to take it from
+    there; pinned memory it would read later, when the program may have written over it, so that is waited for."""
+    pinned = getattr(cupy.cuda, "pinned_memory", None)
+    if pinned is not None and host.size and pinned.is_memory_pinned(host.ctypes.data):
+        return cupy.asarray(host, blocking=True)
+    return cupy.asarray(host)
 
 
 def _to_dask(x, source, library, device):
