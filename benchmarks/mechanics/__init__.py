@@ -63,8 +63,14 @@ FIGURES: dict[str, Figure] = {
         Figure("recording-overhead", "recording", "overhead", "ns", 150, 60,
                "x + c and x * c recorded, over the bare NumPy call, size 1"),
         Figure("numpy-function-excess", "protocols", "excess", "ns", 300, 150,
-               "NumPy's function on a Tensor, nothing recorded, over the raw call, size 8: mean of 6 functions"),
+               "NumPy's function on a Tensor, nothing recorded, over the raw call, size 8: mean of all below"),
         Figure("numpy-function-units", "protocols", "units", "x", 1.0, 0.5, "the same, in units of a raw a + a"),
+        *(
+            Figure(f"numpy-{call}-{mode}", "protocols", f"{mode}-{call}-ns", "ns", 300, 150,
+                   f"{statement}: " + ("Tensors that do not require grad" if mode == "plain" else "under no_grad"))
+            for call, statement in protocols.CALLS.items()
+            for mode in protocols.MODES
+        ),
         Figure("backward-call", "backward-call", "fixed", "us", 5, 2, "one backward() of one node and one leaf"),
         Figure("peak-memory", "peak-memory", "peak", "MB", 80, 70,
                "peak above inputs, MLP 784-1024-1024-10, batch 4096, float32"),

@@ -1,6 +1,6 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, tensor, _bind, _numpy_functions, numpy.
+May import: ops, tensor, backends.numpy_calls, _bind, _numpy_functions, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `_numpy_functions` and its neighbours. The work is done on the tensor's own
@@ -12,6 +12,7 @@ import importlib
 import numpy
 
 from arraygrad._bind import function_for, to_tensor
+from arraygrad.backends import numpy_calls
 from arraygrad.ops import OPS
 from arraygrad.protocols import set_protocol_handlers
 from arraygrad.tensor import Tensor, apply_op, backend_of, tensor
@@ -199,12 +200,12 @@ _DIRECT = ("reshape", "ravel", "transpose", "squeeze", "swapaxes", "diagonal")
 _METHODS = {
     "sum": "sum", "prod": "prod", "max": "max", "min": "min", "amax": "max", "amin": "min", "mean": "mean",
     "var": "var", "std": "std", "cumsum": "cumsum", "cumprod": "cumprod", "repeat": "repeat", "take": "take",
-    "trace": "trace", "dot": "dot", "clip": "clip", "argmax": "argmax", "argmin": "argmin", "any": "any", "all": "all",
+    "trace": "trace", "clip": "clip", "argmax": "argmax", "argmin": "argmin", "any": "any", "all": "all",
     "argsort": "argsort", "round": "round", "around": "round", "nonzero": "nonzero",
 }  # fmt: skip
 
 # Functions whose first parameters are those of an operation with a compiled forward.
-_FORWARD = {"where": "where", "concatenate": "concat", "concat": "concat", "stack": "stack", "dot": "matmul"}
+_FORWARD = {"where": "where", "concatenate": "concat", "concat": "concat", "stack": "stack"}
 
 # Functions whose results share no memory with their arguments, and which write nothing: where nothing is recorded they
 # run on the raw arrays (Note [NumPy calls on Tensors]). Results share memory for some arguments of those in the second
@@ -254,6 +255,8 @@ def _served():
             note(name, key, lambda _, owner=owner, method=method: getattr(owner, method))
     for name in _DIRECT:
         note(name, "direct", lambda _, name=name: getattr(Tensor, name))
+    for name, call in (("dot", numpy_calls.dot), ("copy", numpy_calls.copy), ("linalg.norm", numpy_calls.norm)):
+        note(name, "free", lambda _, call=call: call)
     for name, op in _FORWARD.items():
         note(name, "op", lambda _, op=op: OPS[op])
     for name in _SHAPES.split():

@@ -20,7 +20,7 @@
 #     repeats all of NumPy's own work, and more where a direct loop does.
 # set_compiled_protocols(False) leaves (4) alone. Guarded by tests/protocols/test_overhead_paths.py.
 cimport cython
-from cpython.dict cimport PyDict_GetItem
+from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
@@ -173,7 +173,7 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
         raise TypeError(f"Tensor.__array_ufunc__() takes a ufunc and the name of its method, but {n} positional "
                         f"arguments were given")
     if names == NULL and _compiled and is_call(<object>args[1]):
-        found = PyDict_GetItem(_ufunc_ops, <object>args[0])
+        found = PyDict_GetItemWithError(_ufunc_ops, <object>args[0])
         if found is not NULL:                                               # (1)
             op = <Op>found
             if n == 3 and op.n_arrays == 1:
@@ -265,7 +265,7 @@ cdef object array_function(object func, object types, object args, object kwargs
     cdef object result, first
     if not _compiled or type(args) is not tuple or not (<tuple>args):
         return _function_handler(func, types, args, kwargs)
-    found = PyDict_GetItem(_functions, func)
+    found = PyDict_GetItemWithError(_functions, func)
     if found is NULL:
         return _function_handler(func, types, args, kwargs)                 # (4)
     s = <Served>found

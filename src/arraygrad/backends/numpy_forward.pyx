@@ -1,6 +1,6 @@
 # Which operation has which direct loop, and compiled forwards of operations that are not elementwise: sums, means,
 # variances, extrema, matrix products, shapes, indexing.
-# May import: numpy (Python only), op, backends.numpy_joins, backends.numpy_loops.
+# May import: numpy (Python only), op, backends.numpy_compare, backends.numpy_joins, backends.numpy_loops.
 #
 # Each forward gets the operation's parameters in order and answers for exact ndarrays of float32 or float64 and the
 # usual static parameters; None: declined, NumPy's own function runs. Results are NumPy's bit by bit: sums use the loop
@@ -13,6 +13,10 @@ import numpy as np
 from arraygrad.backends.numpy_loops cimport (
     KIND_BINARY, KIND_POWER, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, forward_ptr,
     loop_set, reduce_by, reshaped, set_forward, strided, transposed, unary_loop, view_of, wrapped,
+)
+from arraygrad.backends.numpy_compare cimport (
+    forward_equal, forward_greater, forward_greater_equal, forward_isfinite, forward_isinf, forward_isnan, forward_less,
+    forward_less_equal, forward_logical_and, forward_logical_or, forward_not_equal,
 )
 from arraygrad.backends.numpy_joins cimport forward_concat, forward_stack, forward_where
 from arraygrad.op cimport Op
@@ -303,6 +307,17 @@ def install(dict ops):
     offer(ops, "where", forward_where, ("condition", "x1", "x2"), done)
     offer(ops, "concat", forward_concat, ("arrays", "axis"), done)
     offer(ops, "stack", forward_stack, ("arrays", "axis"), done)
+    offer(ops, "equal", forward_equal, ("x1", "x2"), done)
+    offer(ops, "not_equal", forward_not_equal, ("x1", "x2"), done)
+    offer(ops, "less", forward_less, ("x1", "x2"), done)
+    offer(ops, "less_equal", forward_less_equal, ("x1", "x2"), done)
+    offer(ops, "greater", forward_greater, ("x1", "x2"), done)
+    offer(ops, "greater_equal", forward_greater_equal, ("x1", "x2"), done)
+    offer(ops, "logical_and", forward_logical_and, ("x1", "x2"), done)
+    offer(ops, "logical_or", forward_logical_or, ("x1", "x2"), done)
+    offer(ops, "isnan", forward_isnan, ("x",), done)
+    offer(ops, "isinf", forward_isinf, ("x",), done)
+    offer(ops, "isfinite", forward_isfinite, ("x",), done)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), done)
     return done
 

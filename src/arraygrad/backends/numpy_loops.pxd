@@ -71,6 +71,7 @@ cdef int view_of(object array, ArrayView* view) noexcept
 cdef object unary_loop(const LoopSet* loops, object x, object out)
 cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
 cdef object empty_dense(object like)
+cdef object empty_bools(object like)
 cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
 cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)
 cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept
@@ -78,7 +79,9 @@ cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssiz
 cdef int copy_into(object out, object source) except -1
 cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)
 cdef object transposed(object a, const Py_ssize_t* axes)
+cdef object product_of(object a, object b)
 cdef object dot(object a, object b)
+cdef bint is_scalar(object x) noexcept
 cdef object wrapped(object result)
 cdef int set_forward(Op op, forward_ptr forward) except -1
 cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1

@@ -60,6 +60,7 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject* cls, PyArray_Descr* descr, int nd, npy_intp* dims, npy_intp* strides,
                                 void* data, int flags, void* like)
     object PyArray_FromScalar(object scalar, PyArray_Descr* dtype)
+    object PyArray_MatrixProduct(object a, object b)
     object PyArray_MatrixProduct2(object a, object b, ndarray out)
     object PyArray_NewLikeArray(ndarray prototype, cnp.NPY_ORDER order, PyArray_Descr* descr, int subok)
 
@@ -110,6 +111,7 @@ for _number in range(cnp.NPY_CLONGDOUBLE + 1):
 del _number, _dtype
 
 cdef bint _fast = True
+cdef object _float64 = np.float64
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
 cdef dict _set_index = {}
@@ -624,10 +626,20 @@ cdef object sum_of_products(object x, object y, GradMeta meta):
     return result
 
 
+cdef bint is_scalar(object x) noexcept:
+    """Whether `x` is one of NumPy's scalars."""
+    return isinstance(x, cnp.generic)
+
+
 cdef object wrapped(object result):
     """A NumPy scalar as a 0-d array; an array as it is."""
+    cdef object out
     if PyArray_CheckExact(result):
         return result
+    if type(result) is _float64:
+        out = new_array(_handler, 0, NULL, cnp.NPY_DOUBLE, 0)
+        (<double*>PyArray_BYTES(<ndarray>out))[0] = PyFloat_AS_DOUBLE(result)
+        return out
     return PyArray_FromScalar(result, NULL) if isinstance(result, cnp.generic) else PyArray_FROM_O(result)
 
 
@@ -644,6 +656,13 @@ cdef object empty_dense(object like):
     """An uninitialised array with the shape, dtype and order of a dense one."""
     cdef ndarray a = <ndarray>like
     return new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a),
+                     not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
+
+
+cdef object empty_bools(object like):
+    """An uninitialised array of bool with the shape and order of a dense one."""
+    cdef ndarray a = <ndarray>like
+    return new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), cnp.NPY_BOOL,
                      not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
 
 
@@ -702,6 +721,11 @@ cdef object transposed(object a, const Py_ssize_t* axes):
     order.ptr = <npy_intp*>axes
     order.len = PyArray_NDIM(<ndarray>a)
     return PyArray_Transpose(<ndarray>a, &order)
+
+
+cdef object product_of(object a, object b):
+    """numpy.dot of two plain arrays of one dtype."""
+    return PyArray_MatrixProduct(a, b)
 
 
 cdef object dot(object a, object b):

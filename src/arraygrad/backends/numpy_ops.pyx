@@ -10,8 +10,8 @@ import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
     KIND_CALL, KIND_POWER, SLOT_C64, SLOT_C128, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
-    cloned, content_of, fast_enabled, fits, forward_ptr, held_once, laid_out_as, loop_set, meta_of, ones_for, reduce_by,
-    same_shape, unary_loop, view_of, wrapped, zeros_for,
+    cloned, content_of, fast_enabled, fits, forward_ptr, held_once, is_scalar, laid_out_as, loop_set, meta_of, ones_for,
+    reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport NODE_FAST
@@ -25,7 +25,6 @@ cdef LoopSet _square_as_power = loop_set("square")[0]
 _square_as_power.name = "power"
 
 cdef object _ndarray = np.ndarray
-cdef object _generic = np.generic
 _add = np.add
 _add_reduce = np.add.reduce
 
@@ -167,10 +166,12 @@ cdef class NumpyOps(Backend):
 
     cpdef object wrap_raw(self, object result):
         """A NumPy function's result with scalars as 0-d arrays, also inside tuples and lists."""
+        if type(result) is _ndarray:
+            return result
+        if is_scalar(result):           # before any isinstance() that fails, which asks an object for its __class__
+            return wrapped(result)
         if isinstance(result, _ndarray):
             return result
-        if isinstance(result, _generic):
-            return wrapped(result)
         if isinstance(result, tuple):
             items = [self.wrap_raw(r) for r in result]
             return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
