@@ -543,6 +543,7 @@ cdef class Driver:
         cdef ThreadState before = ts[0]
         cdef GraphTask task = self.task
         cdef Frame f = Frame.__new__(Frame)
+        cdef shared_ptr[CReadyQueue] queue
         self.task = None
         ts[0] = self.state
         ts.thread_id = number
@@ -553,12 +554,13 @@ cdef class Driver:
         try:
             if self.nested:
                 task.owner = number
-                local_queue().swap(task.queue)          # runs nested in this one use the caller's queue too
+                queue = task.queue                      # the caller's: runs nested in this one use it too
+                local_queue().swap(queue)
                 try:
                     if not _drain(local_queue().get(), task, f):
                         _wait_on(local_queue().get(), task, f)
                 finally:
-                    local_queue().swap(task.queue)
+                    local_queue().swap(queue)
             elif not task.completed:
                 _wait_on(task.queue.get(), task, f)
         finally:

@@ -91,7 +91,7 @@ class Pool:
         self._started = 0
 
     def submit(self, job):
-        """Hand a Job to a thread. Raises RuntimeError if none can be started.
+        """Hand a Job to a thread, and return it. Raises RuntimeError if none can be started.
 
         Ctrl-C may end this call at any point: the job may run or not, which `Job.cancel` tells. A worker that was not
         woken stays among the idle ones.
@@ -105,6 +105,7 @@ class Pool:
             else:
                 self._started += 1
                 _Worker(self, self._started, job).start()
+        return job
 
     def _next(self, worker):
         """The worker's next job; None if it shall end."""
