@@ -575,9 +575,10 @@ cdef int _drive_elsewhere(GraphTask task) except -1:
     try:
         _pool.submit(job)
     except BaseException as error:
-        if job.cancel():
-            raise                       # no thread has it, and none will
         fail(task, error)
+        if job.cancel():                # no thread has it, and none will: its tasks are taken out of the queue here
+            _drain(task.queue.get(), task, Frame.__new__(Frame))
+            return 0
     while True:
         try:
             job.wait()
