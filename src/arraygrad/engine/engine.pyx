@@ -571,12 +571,13 @@ cdef class Driver:
 
 cdef int _drive_elsewhere(GraphTask task) except -1:
     """Let a thread of the pool drive the run while this one sleeps."""
-    job = Job(_driver(task, True))
+    job = None
     try:
+        job = Job(_driver(task, True))
         _pool.submit(job)
     except BaseException as error:
         fail(task, error)
-        if job.cancel():                # no thread has it, and none will: its tasks are taken out of the queue here
+        if job is None or job.cancel():         # no thread has it, and none will: its tasks are taken out of the queue here
             _drain(task.queue.get(), task, Frame.__new__(Frame))
             return 0
     while True:

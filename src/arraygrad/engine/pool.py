@@ -26,7 +26,8 @@ class Job:
 
     def __init__(self, work):
         self._work = contextvars.copy_context().run, work
-        self._done = threading.Event()
+        self._done = threading.Lock()  # held until the job is done: releasing it needs no memory
+        self._done.acquire()
         self._claim = threading.Lock()
         self.error = None
 
@@ -42,7 +43,7 @@ class Job:
             self.error = error
         finally:
             run = work = None  # nothing of the work outlives it here
-            self._done.set()
+            self._done.release()
 
     def cancel(self):
         """Take the job back; False if it runs already, or has run."""
@@ -50,7 +51,8 @@ class Job:
 
     def wait(self):
         """Block until the work is done (signals are handled meanwhile) and raise what it raised."""
-        self._done.wait()
+        with self._done:
+            pass
         if self.error is not None:
             raise self.error
 
