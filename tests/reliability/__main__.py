@@ -45,7 +45,9 @@ def main():
     for kind, count in sorted(done.items()):
         print(f"{count:8} {kind}")
     seconds = time.monotonic() - start
-    print(f"{done.total():8} faults of {len(done)} kinds in {seconds:.0f} s: no hang, nothing leaked, the engine usable")
+    print(
+        f"{done.total():8} faults of {len(done)} kinds in {seconds:.0f} s: no hang, nothing leaked, the engine usable"
+    )
 
 
 if __name__ == "__main__":

@@ -124,10 +124,7 @@ def device_graph(at, store):
         return made
 
     a, b = leaf("a", "dev0", "s0"), leaf("b", None, None)
-    low = [
-        node(f"low{i}", [(a, "dev0"), (b, None)], f"dev{i % 3}", f"s{i % 2}", as_float=i == 1)
-        for i in range(4)
-    ]
+    low = [node(f"low{i}", [(a, "dev0"), (b, None)], f"dev{i % 3}", f"s{i % 2}", as_float=i == 1) for i in range(4)]
     middle = [node(f"middle{i}", [(m, f"dev{k % 3}") for k, m in enumerate(low)], None, None) for i in range(2)]
     return node("top", [(m, None) for m in middle], "dev1", "s1")
 
