@@ -9,8 +9,8 @@ import sys as _sys
 from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
 from arraygrad._namespace import namespace
 from arraygrad._version import __version__
-from arraygrad.engine.node import keep_for_ever as _keep_for_ever
 from arraygrad.constants import set_constant_check
+from arraygrad.engine.node import keep_for_ever as _keep_for_ever
 from arraygrad.grad_mode import (
     enable_grad,
     inference_mode,

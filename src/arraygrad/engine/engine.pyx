@@ -577,7 +577,7 @@ cdef int _drive_elsewhere(GraphTask task) except -1:
         _pool.submit(job)
     except BaseException as error:
         fail(task, error)
-        if job is None or job.cancel():         # no thread has it, and none will: its tasks are taken out of the queue here
+        if job is None or job.cancel():         # no thread has it, and none will: its tasks leave the queue here
             _drain(task.queue.get(), task, Frame.__new__(Frame))
             return 0
     while True:
