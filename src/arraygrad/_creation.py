@@ -16,7 +16,7 @@ __all__ = ["make_creation"]
 
 def _known(name, value):
     """Refuse a fill value that would answer for the library's own function: a quantity with units, a masked array."""
-    if isinstance(value, Tensor) or type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+    if isinstance(value, Tensor) or (type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()):
         return
     if hasattr(type(value), "__array_function__"):
         try:

@@ -10,7 +10,7 @@ from engine_fakes import Box, DeviceOps, capture, node, run, sink
 
 from arraygrad.engine import engine
 from arraygrad.engine.engine import queue_callback
-from arraygrad.engine.pool import Pool
+from arraygrad.engine.pool import Job, Pool
 
 LIMIT = 60
 
@@ -81,6 +81,21 @@ def test_RE2_the_other_thread_takes_over_the_callers_queue():
     assert log == ["bottom", "outer waits"]
 
 
+def test_RE2_the_other_thread_runs_all_nodes_of_a_run_not_only_its_root():
+    got = []
+
+    def level(depth):
+        def enter(g):
+            if depth:
+                level(depth - 1)
+            return (g,)
+
+        run([node("root", [node("enters", [node("below", [sink(store=got)])], fn=enter)])], [float(depth)])
+
+    level(LIMIT + 10)
+    assert got == [float(depth) for depth in range(LIMIT + 11)]
+
+
 def test_RE3_two_thousand_levels():
     seen = []
     limit = sys.getrecursionlimit()
@@ -100,7 +115,7 @@ def test_RE4_threads_are_used_again():
 
 def test_RE4_an_idle_thread_ends_by_itself():
     pool = Pool("test_pool", idle_seconds=0.01)
-    pool.submit(lambda: None).wait()
+    pool.submit(Job(lambda: None)).wait()
     for thread in pool.threads():
         thread.join(LIMIT)
     assert pool.threads() == []
@@ -109,12 +124,12 @@ def test_RE4_an_idle_thread_ends_by_itself():
 def test_RE4_only_so_many_threads_stay_idle():
     pool = Pool("test_pool", idle_seconds=60, keep=2)
     gate = threading.Barrier(6)
-    jobs = [pool.submit(lambda: gate.wait(LIMIT)) for _ in range(5)]
+    jobs = [pool.submit(Job(lambda: gate.wait(LIMIT))) for _ in range(5)]
     before = pool.threads()
     gate.wait(LIMIT)
     for job in jobs:
         job.wait()
-    pool.submit(lambda: None).wait()
+    pool.submit(Job(lambda: None)).wait()
     ended = [thread for thread in before if thread not in pool.threads()]
     for thread in ended:
         thread.join(LIMIT)
@@ -128,7 +143,7 @@ def test_RE4_what_a_pool_is_given_runs_in_the_callers_context():
     mark = contextvars.ContextVar("mark", default="unset")
     mark.set("set")
     found = []
-    Pool("test_pool", idle_seconds=0.01).submit(lambda: found.append(mark.get())).wait()
+    Pool("test_pool", idle_seconds=0.01).submit(Job(lambda: found.append(mark.get()))).wait()
     assert found == ["set"]
 
 
@@ -136,7 +151,7 @@ def test_RE4_an_error_of_the_work_reaches_whoever_waits_for_it():
     def work():
         raise KeyError("work")
 
-    job = Pool("test_pool", idle_seconds=0.01).submit(work)
+    job = Pool("test_pool", idle_seconds=0.01).submit(Job(work))
     with pytest.raises(KeyError, match="work"):
         job.wait()
 

@@ -150,12 +150,11 @@ def interrupted(seconds, function):
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
-            function()
-            armed = False
-        except Interrupted:
-            pass
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # rings once
+        function()
+        armed = False
+    except Interrupted:
+        pass
     finally:
         armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)

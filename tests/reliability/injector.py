@@ -122,8 +122,8 @@ def campaign(count, seed=0, report=None, kinds=None, every=50):
         n = rng.randrange(limits.get(name, 400))
         try:
             fired, refs = strike(name, n)
-        except AssertionError as error:
-            raise AssertionError(f"{name} {n}: {error}") from error
+        except Exception as error:
+            raise AssertionError(f"{name} {n}: {type(error).__name__}: {error}") from error
         alive += refs
         if not fired:
             limits[name] = max(1, min(n + 1, limits.get(name, 400)))

@@ -297,7 +297,7 @@ def test_sixty_four_dimensions_are_differentiated():
     np.testing.assert_array_equal(x.grad.array, [3.0, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("make", [ag.asarray, ag.tensor, lambda l: ag.concat(l), lambda l: ag.stack([leaf(), l])])
+@pytest.mark.parametrize("make", [ag.asarray, ag.tensor, lambda it: ag.concat(it), lambda it: ag.stack([leaf(), it])])
 def test_a_list_that_holds_itself_is_an_error(make):
     cyclic = [1.0]
     cyclic.append(cyclic)

@@ -544,6 +544,7 @@ cdef class Driver:
         cdef ThreadState before = ts[0]
         cdef GraphTask task = self.task
         cdef Frame f = Frame.__new__(Frame)
+        cdef shared_ptr[CReadyQueue] queue
         self.task = None
         ts[0] = self.state
         ts.thread_id = number
@@ -554,12 +555,13 @@ cdef class Driver:
         try:
             if self.nested:
                 task.owner = number
-                local_queue().swap(task.queue)          # runs nested in this one use the caller's queue too
+                queue = task.queue                      # the caller's: runs nested in this one use it too
+                local_queue().swap(queue)
                 try:
                     if not _drain(local_queue().get(), task, f):
                         _wait_on(local_queue().get(), task, f)
                 finally:
-                    local_queue().swap(task.queue)
+                    local_queue().swap(queue)
             elif not task.completed:
                 _wait_on(task.queue.get(), task, f)
         finally:
@@ -570,13 +572,15 @@ cdef class Driver:
 
 cdef int _drive_elsewhere(GraphTask task) except -1:
     """Let a thread of the pool drive the run while this one sleeps."""
-    job = Job(_driver(task, True))
+    job = None
     try:
+        job = Job(_driver(task, True))
         _pool.submit(job)
     except BaseException as error:
-        if job.cancel():
-            raise                       # no thread has it, and none will
         fail(task, error)
+        if job is None or job.cancel():         # no thread has it, and none will: its tasks leave the queue here
+            _drain(task.queue.get(), task, Frame.__new__(Frame))
+            return 0
     while True:
         try:
             job.wait()

@@ -40,19 +40,22 @@ cdef int push(GraphTask task, Node node) except -1:
     """Queue a node that has all its gradients, on its device's queue."""
     cdef NodeTask t
     cdef object key = None
+    cdef bint engage = False
     t.task = <PyObject*>task
     t.node = <PyObject*>node
     t.depth = task.depth
     t.seq = node.seq
     if task.shared and task.multithreading:
         key = node.device_key()
+    if key is None and task.workers and task.queue.get().size():
+        engage = _worth_a_thread(node)
     Py_INCREF(task)
     Py_INCREF(node)
-    task.outstanding.fetch_add(1)
+    task.outstanding.fetch_add(1)       # from here to the queue nothing may raise: what is counted must be taken out
     if key is None:
-        if task.workers and task.queue.get().size() and _worth_a_thread(node):
-            task.engage(task)
         task.queue.get().push(t)
+        if engage:
+            task.engage(task)
     else:
         (<DeviceQueue>_devices[key]).queue.get().push(t)
     return 0

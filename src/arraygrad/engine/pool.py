@@ -26,7 +26,8 @@ class Job:
 
     def __init__(self, work):
         self._work = contextvars.copy_context().run, work
-        self._done = threading.Event()
+        self._done = threading.Lock()  # held until the job is done: releasing it needs no memory
+        self._done.acquire()
         self._claim = threading.Lock()
         self.error = None
 
@@ -42,7 +43,7 @@ class Job:
             self.error = error
         finally:
             run = work = None  # nothing of the work outlives it here
-            self._done.set()
+            self._done.release()
 
     def cancel(self):
         """Take the job back; False if it runs already, or has run."""
@@ -50,7 +51,8 @@ class Job:
 
     def wait(self):
         """Block until the work is done (signals are handled meanwhile) and raise what it raised."""
-        self._done.wait()
+        with self._done:
+            pass
         if self.error is not None:
             raise self.error
 
@@ -91,7 +93,7 @@ class Pool:
         self._started = 0
 
     def submit(self, job):
-        """Hand a Job to a thread. Raises RuntimeError if none can be started.
+        """Hand a Job to a thread, and return it. Raises RuntimeError if none can be started.
 
         Ctrl-C may end this call at any point: the job may run or not, which `Job.cancel` tells. A worker that was not
         woken stays among the idle ones.
@@ -105,6 +107,7 @@ class Pool:
             else:
                 self._started += 1
                 _Worker(self, self._started, job).start()
+        return job
 
     def _next(self, worker):
         """The worker's next job; None if it shall end."""
