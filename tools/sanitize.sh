@@ -19,6 +19,7 @@
 #
 # Exit status 0: all tests passed and nothing was reported. Every report is printed at the end.
 set -euo pipefail
+main() { # the shell reads all of it before it begins, so that the file may be edited during a run
 
 usage() { sed -n '2,/^set/ { /^#/ s/^# \{0,1\}//p }' "${BASH_SOURCE[0]}"; }
 case "${1:-}" in
@@ -138,3 +139,5 @@ if [ -n "$(reports)" ]; then
 fi
 echo "---- $kind: $(reports | wc -l) processes with reports, exit status $status"
 exit "$status"
+}
+main "$@"
