@@ -245,7 +245,7 @@ FACE = {
 # Names that a compiled module shows for its users although another one made them.
 REEXPORTS = {
     "arraygrad.tensor": frozenset((
-        "AccumulateGrad", "Backend", "InvalidGradient", "OpNode", "Value", "apply_op", "backend_of",
-        "register_backend", "set_backend_finder", "set_backend_namespaces", "set_saved_mutation",
+        "AccumulateGrad", "Backend", "InvalidGradient", "OpNode", "Value", "apply_op", "backend_of", "edge_of",
+        "gradient_edge", "register_backend", "set_backend_finder", "set_backend_namespaces", "set_saved_mutation",
     )),
 }  # fmt: skip

@@ -21,6 +21,7 @@ from arraygrad.engine.engine import set_deterministic as _set_deterministic
 from arraygrad.engine.node import Edge
 from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.graph import GradientEdge
+from arraygrad.roots import try_plain_backward
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
 __all__ = [
@@ -88,10 +89,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     >>> x.grad
     Tensor([2., 4.])
     """
-    if grad_tensors is None and inputs is None and not create_graph and not atomic:
-        one = _one(tensors)
-        if one is not None:  # the everyday call, t.backward()
-            execute([edge_of(tensors)], [one], keep_graph=bool(retain_graph))
+    if inputs is None and not create_graph and not atomic and isinstance(tensors, Tensor):
+        if try_plain_backward(tensors, grad_tensors, retain_graph):  # the everyday call, t.backward()
             return
     targets = () if inputs is None else _inputs(inputs, "backward")
     outputs = _sequence(tensors)

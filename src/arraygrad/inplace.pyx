@@ -1,14 +1,15 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
-# May import: engine.*, op, value, nodes, apply.
+# May import: engine.*, op, value, nodes, saving, apply.
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, binary, connect, forbidden_view, has_tensor, keep_args, keep_retaining, mixed, observed_call, refresh,
-    save, to_raw, wants_grad,
+    apply_op, binary, connect, forbidden_view, has_tensor, keep_retaining, mixed, observed_call, refresh, to_raw,
+    wants_grad,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op
+from arraygrad.saving cimport keep_args, save
 from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced
 
 cdef object _asarray = None

@@ -1,5 +1,5 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, inplace, protocols. (ops, backends and namespaces register
+# May import: engine.*, op, value, nodes, apply, inplace, protocols, roots. (ops, backends and namespaces register
 # themselves here.)
 import numbers
 import weakref
@@ -8,15 +8,16 @@ cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.convert cimport is_numpy_scalar, left
-from arraygrad.engine.node cimport Edge, NodeHooks, share_deallocation
+from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
 )
 from arraygrad.inplace cimport inplace, setitem
-from arraygrad.nodes cimport accumulator_of, leaf_hooks
+from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
 from arraygrad.protocols cimport array_function, array_ufunc
+from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
     Backend, TensorBase, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
     registered, set_grad, version_of, wrap,
@@ -30,6 +31,7 @@ from arraygrad.value import set_tensor_type
 import arraygrad.apply as _apply
 import arraygrad.engine.node as _node
 import arraygrad.nodes as _nodes
+import arraygrad.roots as _roots
 import arraygrad.value as _value
 
 # Python code imports these from here; some are C types and functions to the compiled code above.
@@ -37,6 +39,7 @@ for _module, _names in (
     (_apply, ("apply_op",)),
     (_node, ("is_grad_enabled", "is_inference_mode_enabled", "set_grad_mode", "switch_inference")),
     (_nodes, ("AccumulateGrad", "OpNode")),
+    (_roots, ("edge_of", "gradient_edge")),
     (_value, ("Backend", "Value", "backend_of", "register_backend", "set_backend_finder", "set_backend_namespaces",
               "set_saved_mutation")),
 ):
@@ -281,7 +284,8 @@ cdef class Tensor(TensorBase):
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Compute gradients of this tensor and add them to the leaves' `.grad`; see arraygrad.autograd.backward."""
-        _backward(self, gradient, retain_graph, create_graph, inputs)
+        if create_graph or inputs is not None or not plain_backward(self, gradient, retain_graph):
+            _backward(self, gradient, retain_graph, create_graph, inputs)
 
     def retain_grad(self):
         """Keep this non-leaf's gradient in `.grad` when backward passes it (nothing to do on a leaf)."""
@@ -760,24 +764,6 @@ set_asarray(asarray)
 
 
 # For the public interfaces
-
-def gradient_edge(t):
-    """(node, input number) that the gradient of a Tensor arrives at; a leaf's accumulator is made if it has none.
-
-    Raises RuntimeError if the Tensor doesn't require grad.
-    """
-    cdef Tensor x = <Tensor?>t
-    if not x.requires_grad:
-        raise RuntimeError("cannot get a gradient edge of a Tensor that does not require grad")
-    if x.grad_fn_ is not None:
-        return x.grad_fn_, x.output_nr_
-    return accumulator_of(x), 0
-
-
-def edge_of(t):
-    """As gradient_edge, as an Edge."""
-    return Edge(*gradient_edge(t))
-
 
 def increment_version(t):
     """Note that a Tensor's memory was written by code that arraygrad did not see."""

@@ -57,13 +57,16 @@ MAY_IMPORT = {
     "value": ENGINE | {"op"},
     "saved": ENGINE | {"op", "value"},
     "nodes": ENGINE | {"op", "value", "saved"},
-    "apply": ENGINE | {"op", "value", "saved", "nodes"},
-    "inplace": ENGINE | {"op", "value", "nodes", "apply"},
+    "saving": ENGINE | {"op", "value", "saved", "nodes"},
+    "apply": ENGINE | {"op", "value", "saved", "nodes", "saving"},
+    "inplace": ENGINE | {"op", "value", "nodes", "saving", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "protocols": ENGINE | {"op", "value", "nodes", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
-    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "protocols"},
+    "roots": ENGINE | {"op", "value", "nodes", "apply"},
+    "tensor": ENGINE
+    | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "graph_ops", "protocols", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}

@@ -1,4 +1,5 @@
 # May cimport: engine.arrayops, op. Not numpy: what it exports is for modules that know no NumPy.
+from libc.stdint cimport int64_t
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.op cimport Op
 
@@ -71,6 +72,7 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
 cdef object empty_dense(object like)
 cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
 cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)
+cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept
 cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssize_t* strides)
 cdef int copy_into(object out, object source) except -1
 cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)

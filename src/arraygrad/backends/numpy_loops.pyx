@@ -20,6 +20,8 @@
 # (5) Results live in the memory pool (memory_pool.hpp).
 # Guarded by tests/ops/test_fast_paths.py.
 from libc.math cimport isinf
+from libc.stdint cimport int64_t
+from libc.string cimport memset
 from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.pycapsule cimport PyCapsule_New
@@ -27,11 +29,13 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 cimport numpy as cnp
-from numpy cimport (NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER,
-                    NPY_KEEPORDER, PyArray_BASE, PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA,
-                    PyArray_DESCR, PyArray_DIM, PyArray_DIMS, PyArray_FLAGS, PyArray_FROM_O,
-                    PyArray_ISNOTSWAPPED, PyArray_ITEMSIZE, PyArray_NDIM,
-                    PyArray_Newshape, PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS, ndarray, npy_intp)
+from numpy cimport (
+    NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER, NPY_KEEPORDER, PyArray_BASE,
+    PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA, PyArray_DESCR, PyArray_DIM, PyArray_DIMS,
+    PyArray_FLAGS, PyArray_FROM_O, PyArray_IS_C_CONTIGUOUS, PyArray_ISBEHAVED_RO, PyArray_SIZE, PyArray_ISNOTSWAPPED,
+    PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_Newshape, PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS,
+    ndarray, npy_intp,
+)
 
 import warnings
 
@@ -260,12 +264,16 @@ cdef object zeros_for(GradMeta meta):
 cdef object ones_for(GradMeta meta):
     """Ones that fit `meta`."""
     cdef object out
+    cdef int d
+    cdef bint one = True
     if meta.ndim > 8:
         return np.ones(meta.shape_tuple(), meta.dtype)
     out = new_array(_handler, meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
-    if meta.ndim == 0 and meta.typenum == cnp.NPY_DOUBLE:
+    for d in range(meta.ndim):
+        one = one and meta.dims[d] == 1
+    if one and meta.typenum == cnp.NPY_DOUBLE:
         (<double*>PyArray_BYTES(<ndarray>out))[0] = 1.0
-    elif meta.ndim == 0 and meta.typenum == cnp.NPY_FLOAT:
+    elif one and meta.typenum == cnp.NPY_FLOAT:
         (<float*>PyArray_BYTES(<ndarray>out))[0] = 1.0
     else:
         (<ndarray>out).fill(1)
@@ -629,7 +637,20 @@ cdef object empty_c(object like, int ndim, const Py_ssize_t* dims):
 
 cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims):
     """Row-major zeros with the dtype of `like` and a shape of its own."""
-    return PyArray_ZEROS(ndim, <npy_intp*>dims, PyArray_TYPE(<ndarray>like), 0)
+    # Out of the pool: NumPy's zeros of a large array are new pages each time, and faults cost more than writing zeros.
+    cdef object out = empty_c(like, ndim, dims)
+    memset(PyArray_BYTES(<ndarray>out), 0, PyArray_NBYTES(<ndarray>out))
+    return out
+
+
+cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept:
+    """The elements of a row-major ndarray of int64, and their number; NULL for anything else."""
+    if type(a) is not ndarray or not PyArray_IS_C_CONTIGUOUS(<ndarray>a):
+        return NULL
+    if PyArray_TYPE(<ndarray>a) != cnp.NPY_INT64 or not PyArray_ISBEHAVED_RO(<ndarray>a):
+        return NULL
+    n[0] = PyArray_SIZE(<ndarray>a)
+    return <const int64_t*>PyArray_BYTES(<ndarray>a)
 
 
 cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssize_t* strides):

@@ -1,7 +1,7 @@
-# Compiled backward rules of reductions, matrix products, shapes and places, for plain float32 and float64 arrays; and
+# Compiled backward rules of reductions, matrix products and shapes, for plain float32 and float64 arrays; and
 # the way of all compiled rules into the table. See Note [Compiled rules] in numpy_elementwise.pyx.
 # May import: engine.arrayops, engine.node, op, backends.numpy_loops, backends.numpy_forward,
-# backends.numpy_elementwise.
+# backends.numpy_elementwise, backends.numpy_places.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
@@ -11,8 +11,9 @@ from arraygrad.backends.numpy_elementwise cimport (
 from arraygrad.backends.numpy_forward cimport deviations, product
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
-    loop_set, report, reshaped, run_binary, split_axes, strided, transposed, view_of, zeros_c,
+    loop_set, report, reshaped, run_binary, split_axes, strided, transposed, view_of,
 )
+from arraygrad.backends.numpy_places cimport rule_getitem, rule_take
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
@@ -249,7 +250,7 @@ cdef inline int rank(object meta) noexcept:
     return (<GradMeta>meta).ndim if type(meta) is GradMeta else -1
 
 
-# Shapes and places
+# Shapes
 
 cdef int rule_reshape(Node node, Frame f) except -1:
     cdef ArrayView g
@@ -293,29 +294,6 @@ cdef int rule_matrix_transpose(Node node, Frame f) except -1:
     axes[g.ndim - 1] = g.ndim - 2
     axes[g.ndim - 2] = g.ndim - 1
     return 1 + set_out(f, 0, transposed(f.grad, axes), f.owned)
-
-
-cdef bint is_basic(object key) noexcept:
-    """Whether a key names each element at most once: ints, slices, ... and None."""
-    if type(key) is tuple:
-        for item in <tuple>key:
-            if not (PyLong_CheckExact(item) or type(item) is slice or item is Ellipsis or item is None):
-                return False
-        return True
-    return PyLong_CheckExact(key) or type(key) is slice or key is Ellipsis or key is None
-
-
-cdef int rule_getitem(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef object slot, out, key = (<list>node.args)[1]
-    if not wants(node, f, 0):
-        return 1
-    slot = kept(node, 0)
-    if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0 or not is_basic(key):
-        return 0
-    out = zeros_c(f.grad, (<GradMeta>slot).ndim, (<GradMeta>slot).dims)
-    out[key] = f.grad
-    return 1 + set_out(f, 0, out, True)
 
 
 # For tests
@@ -362,4 +340,5 @@ def install(dict ops, backend=None):
     attach(ops, "permute_dims", rule_permute_dims, (), done)
     attach(ops, "matrix_transpose", rule_matrix_transpose, (), done)
     attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
+    attach(ops, "take", rule_take, ("x_meta",), done)
     return loops, done

@@ -243,24 +243,22 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
     return rc
 
 
-cdef void _thread_main(CReadyQueue* queue, PyObject* until, PyObject* frame, int milliseconds) noexcept nogil:
+cdef void _thread_main(CReadyQueue* queue, GraphTask until, Frame f, int milliseconds) noexcept:
     """The loop of every thread that runs nodes: wait without the GIL, then run what is ready with it.
 
     A device thread (until is None) goes on until it is told to end. The thread that called backward() stops when its
     own run is complete; meanwhile it may run tasks of other runs that it finds in its queue.
+
+    The thread takes the GIL back by its own thread state (PyEval_RestoreThread, which `with nogil` ends with), never by
+    PyGILState_Ensure: a daemon thread may wake up here after the interpreter has ended, when there is no state to find
+    and none to make. Restoring ends such a thread.
     """
-    cdef int rc
+    cdef bint ready
     while True:
-        if queue.wait(milliseconds):
-            with gil:
-                rc = _drain_reporting(queue, <object>until, <Frame>frame)
-            if rc:
-                return
-        else:
-            with gil:
-                rc = _waiting(<object>until)
-            if rc:
-                return
+        with nogil:
+            ready = queue.wait(milliseconds)
+        if _drain_reporting(queue, until, f) if ready else _waiting(until):
+            return
 
 
 cdef int _drain_reporting(CReadyQueue* queue, object until, Frame f) noexcept:
@@ -298,7 +296,7 @@ cdef class GraphRoot(Node):
         return 0
 
 
-def _root_gradient(Edge root, object grad, ArrayOps graph_ops, Py_ssize_t i):
+cdef object _root_gradient(Edge root, object grad, ArrayOps graph_ops, Py_ssize_t i):
     cdef GradMeta meta = root.node.meta_at(root.input_nr)
     cdef ArrayOps ops
     if grad is None or meta is None:
@@ -313,13 +311,9 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
                  object inputs, ArrayOps graph_ops, bint atomic_updates):
     cdef ThreadState* ts = thread_state()
     cdef GraphTask task
-    cdef Node root
     cdef GraphRoot many
     cdef Edge edge
-    cdef uint32_t min_topo = 0
     cdef Py_ssize_t i
-    cdef Frame f
-    cdef int inference = ts.inference
     if len(roots) != len(grads):
         raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
     if not roots:
@@ -331,21 +325,50 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
         if edge.node is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         grads[i] = _root_gradient(edge, grads[i], graph_ops, i)
-    task = GraphTask.__new__(GraphTask)
-    task.keep_graph = keep_graph
+    task = _new_task(ts, keep_graph)
     task.create_graph = create_graph
     task.accumulate_grad = accumulate_grad
+    task.graph_ops = graph_ops
+    if inputs:
+        task.checkpoint_valid = False
+    if atomic_updates:
+        task.deferred = []
+    if len(roots) == 1:
+        edge = <Edge>roots[0]
+        return _execute(ts, task, edge.node, edge.input_nr, grads.pop(), inputs)
+    many = GraphRoot.__new__(GraphRoot)
+    for i in range(len(roots)):
+        edge = <Edge>roots[i]
+        many.add_edge(edge.node, edge.input_nr)
+    many.args = tuple(grads)
+    many.n_inputs = 0
+    grads.clear()
+    return _execute(ts, task, many, 0, None, inputs)
+
+
+cdef object run_one(Node root, int nr, object grad, bint keep_graph):
+    """A plain backward() from input `nr` of one node. `grad` matches the root's metadata."""
+    cdef ThreadState* ts = thread_state()
+    return _execute(ts, _new_task(ts, keep_graph), root, nr, grad, ())
+
+
+cdef GraphTask _new_task(ThreadState* ts, bint keep_graph):
+    """A run with the modes of this thread."""
+    cdef GraphTask task = GraphTask.__new__(GraphTask)
+    task.keep_graph = keep_graph
+    task.accumulate_grad = True
     task.multithreading = ts.multithreading
     task.zero_annihilates = ts.zero_annihilates
-    task.saved_hooks = None if ts.saved_hooks == NULL else <object>ts.saved_hooks
-    task.graph_ops = graph_ops
-    task.depth = 0 if ts.task == NULL else (<GraphTask>ts.task).depth + 1
-    task.checkpoint_valid = not inputs and (ts.task == NULL or (<GraphTask>ts.task).checkpoint_valid)
+    if ts.saved_hooks != NULL:
+        task.saved_hooks = <object>ts.saved_hooks
+    if ts.task == NULL:
+        task.checkpoint_valid = True
+    else:
+        task.depth = (<GraphTask>ts.task).depth + 1
+        task.checkpoint_valid = (<GraphTask>ts.task).checkpoint_valid
     task.anomaly = anomaly_flags()
     task.owner = _thread_id(ts)
     task.tracer = _tracer
-    if atomic_updates:
-        task.deferred = []
     if _cpu_workers and task.multithreading and ts.task == NULL:
         task.workers = _cpu_workers
         task.own_queue = True
@@ -354,17 +377,15 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
         task.queue.get().share()
     else:
         task.queue = local_queue()
-    if len(roots) == 1:
-        edge = <Edge>roots[0]
-        root = edge.node
-    else:
-        many = GraphRoot.__new__(GraphRoot)
-        for i in range(len(roots)):
-            edge = <Edge>roots[i]
-            many.add_edge(edge.node, edge.input_nr)
-        many.args = tuple(grads)
-        many.n_inputs = 0
-        root = many
+    return task
+
+
+cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object grad, object inputs):
+    """Run a task from `root`: `grad` arrives at its input `nr` (GraphRoot has no input and holds the gradients)."""
+    cdef Edge edge
+    cdef uint32_t min_topo = 0
+    cdef Frame f
+    cdef int inference = ts.inference
     if inputs:
         min_topo = 0xFFFFFFFF
         for e in inputs:
@@ -376,8 +397,8 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
     try:
         compute_dependencies(task, root, min_topo)
         if inputs:
-            init_to_execute(task, root, list(inputs), accumulate_grad, min_topo)
-            if len(roots) > 1:
+            init_to_execute(task, root, list(inputs), task.accumulate_grad, min_topo)
+            if root.n_inputs == 0:
                 set_run_flags(task, root, RUN_NEEDED)
         if task.shared:
             task.leaf_streams = {}
@@ -393,9 +414,9 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
         task.careful = task.ordered or task.streams
         try:
             f = Frame.__new__(Frame)
-            if len(roots) == 1:
-                _put_root(task, root, (<Edge>roots[0]).input_nr, grads[0], f)
-            grads = None
+            if root.n_inputs:
+                _put_root(task, root, nr, grad, f)
+            grad = None
             push(task, root)
             ts.depth += 1
             if ts.depth == 1:
@@ -411,7 +432,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
             if task.shared and task.multithreading:
                 task.queue.get().unshare()
                 _shared_runs.discard(task)
-        if task.pruned and not keep_graph and not task.has_error:
+        if task.pruned and not task.keep_graph and not task.has_error:
             free_pruned(task, root)
     finally:
         ts.inference = inference
@@ -440,10 +461,7 @@ cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bin
 
 
 cdef int _wait_on(CReadyQueue* queue, GraphTask task, Frame f) except -1:
-    cdef PyObject* p = <PyObject*>task
-    cdef PyObject* pf = <PyObject*>f
-    with nogil:
-        _thread_main(queue, p, pf, WAIT_MILLISECONDS)
+    _thread_main(queue, task, f, WAIT_MILLISECONDS)
     return 0
 
 
@@ -592,15 +610,12 @@ cdef class DeviceThread(DeviceQueue):
     def main(self):
         cdef ThreadState* ts = thread_state()
         cdef Frame f = Frame.__new__(Frame)
-        cdef PyObject* pf = <PyObject*>f
-        cdef PyObject* none = <PyObject*>None
         ts.worker = 1
         # Nodes of a backward that a node of this device starts run here too: this queue is the thread's CPU queue.
         local_queue().swap(self.queue)
         self.queue = local_queue()
         self.started.set()
-        with nogil:
-            _thread_main(local_queue().get(), none, pf, -1)
+        _thread_main(local_queue().get(), None, f, -1)
 
     def start(self):
         self.thread.start()

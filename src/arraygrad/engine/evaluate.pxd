@@ -11,3 +11,4 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1
 cdef int evaluate_special(GraphTask task, Node node, Frame f) except -1
 cdef int fail(GraphTask task, object error) except -1
 cdef int clear_frame(Frame f) except -1
+cdef object waiting_gradient(Node node)

@@ -10,7 +10,7 @@ cimport cython
 from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, check_nan, describe_failure
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.context cimport enter_context, leave_context
-from arraygrad.engine.free_threading cimport Section
+from arraygrad.engine.free_threading cimport FREE_THREADED, Section
 from arraygrad.engine.graph_task cimport GraphTask, NodeState, NodeTask, run_flags, set_run_flags, side_state
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
@@ -320,6 +320,25 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
     f.more = None
     f.out_owned = 0
     return 0
+
+
+cdef object waiting_gradient(Node node):
+    """What waits where edge 0 of the running `node` leads, if its rule may add to it in place; else None.
+
+    The rule then returns None for that edge. Only a buffer that the engine alone holds, in a run whose host work is one
+    thread's, and where nothing looks at what this node itself returns.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    cdef Node child = node.e0
+    if FREE_THREADED or ts.task == NULL or ts.node != <void*>node or node.hooks is not None or child is None:
+        return None
+    task = <GraphTask>ts.task
+    if task.careful or task.own_queue or task.shared or task.anomaly:
+        return None
+    if child.stamp != <uint64_t>task.id or child.n_inputs != 1 or not child.rflags & RUN_OWNED:
+        return None
+    return child.g0
 
 
 cdef object _conform(ArrayOps ops, GradMeta meta, object grad, Node node, Py_ssize_t i):

@@ -59,6 +59,7 @@ cdef bint _is_live(int64_t task_id) noexcept:
     return found
 
 
+@cython.freelist(8)
 cdef class GraphTask:
     """One call of backward() or grad(): what is wanted, what has been computed, what is outstanding."""
 

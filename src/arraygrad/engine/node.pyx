@@ -192,6 +192,7 @@ def keep_for_ever(*objects):
                 pass
 
 
+@cython.freelist(8)
 cdef class Frame:
     """Gradients on their way into and out of one call of Node.apply."""
 
@@ -237,6 +238,7 @@ cdef class Frame:
 
 
 @cython.final
+@cython.freelist(16)
 cdef class Edge:
     """Edge(node, input_nr)
 --

@@ -1,0 +1,168 @@
+# Compiled backward rules of slices and gathers: what was taken from places is added to them again.
+# May import: numpy (Python only), engine.*, op, value, backends.numpy_loops, backends.numpy_elementwise.
+from cpython.long cimport PyLong_CheckExact
+from libc.stdint cimport int64_t
+
+from arraygrad.backends.numpy_elementwise cimport kept, real_view, set_out, wants
+from arraygrad.backends.numpy_loops cimport (
+    NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, fp_begin, fp_end, loop_set, positions_of, report,
+    same_shape, view_of, zeros_c,
+)
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.evaluate cimport waiting_gradient
+from arraygrad.engine.node cimport Frame, Node
+from arraygrad.value cimport Value
+
+import numpy as np
+
+cdef extern from *:
+    """
+    // Add n rows of `inner` elements at `places` of an array of `count` rows. Places were checked.
+    template <typename T>
+    static inline void add_rows_of(T* out, const int64_t* places, const T* g, Py_ssize_t n, Py_ssize_t inner,
+                                   Py_ssize_t count) {
+        for (Py_ssize_t k = 0; k < n; k++) {
+            int64_t at = places[k] < 0 ? places[k] + count : places[k];
+            T* row = out + at * inner;
+            const T* from = g + k * inner;
+            for (Py_ssize_t i = 0; i < inner; i++) row[i] += from[i];
+        }
+    }
+    static inline void add_rows(int f64, char* out, const int64_t* places, const char* g, Py_ssize_t n,
+                                Py_ssize_t inner, Py_ssize_t count) {
+        if (f64) add_rows_of((double*)out, places, (const double*)g, n, inner, count);
+        else add_rows_of((float*)out, places, (const float*)g, n, inner, count);
+    }
+    static inline bool all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) {
+        bool good = true;
+        for (Py_ssize_t k = 0; k < n; k++) good &= places[k] >= -count && places[k] < count;
+        return good;
+    }
+    """
+    void add_rows(bint f64, char* out, const int64_t* places, const char* g, Py_ssize_t n, Py_ssize_t inner,
+                  Py_ssize_t count) noexcept nogil
+    bint all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) noexcept nogil
+
+cdef LoopSet* ADD = loop_set("add")
+cdef object _add = np.add
+
+
+# Note [One buffer for many places]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# The gradient of x[key] is zero but for a region. Made as an array of its own for each of n slices of one array, it
+# costs n times the whole. So the first rule makes such an array, which the engine then holds alone in the slot of the
+# node it leads to, and every later one adds its region to what waits there (waiting_gradient) and returns None, an
+# undefined gradient, which counts as delivered. For slices the sums are those of the plain way, element by element and
+# in the same order; only a negative zero outside of the region stays one, where adding zero would make it positive.
+# Rows of a gather that meet are added one by one to what waits there, which may round otherwise than their sum would.
+# Guarded by tests/ops/test_fast_places.py.
+cdef bint is_basic(object key) noexcept:
+    """Whether a key names each element at most once: ints, slices, ... and None."""
+    if type(key) is tuple:
+        for item in <tuple>key:
+            if not (PyLong_CheckExact(item) or type(item) is slice or item is Ellipsis or item is None):
+                return False
+        return True
+    return PyLong_CheckExact(key) or type(key) is slice or key is Ellipsis or key is None
+
+
+cdef object buffer_for(Node node, GradMeta meta, object grad):
+    """The gradient that waits at the node's edge, if it is a plain array of the right shape and dtype, else None."""
+    cdef ArrayView g, w
+    cdef int d
+    cdef object waiting = waiting_gradient(node)
+    if waiting is None or view_of(waiting, &w) < 0 or view_of(grad, &g) != w.slot or not w.writeable:
+        return None
+    if w.ndim != meta.ndim:
+        return None
+    for d in range(w.ndim):
+        if w.dims[d] != meta.dims[d]:
+            return None
+    return waiting
+
+
+cdef int rule_getitem(Node node, Frame f) except -1:
+    cdef ArrayView g, r
+    cdef object slot, out, region, key = (<list>node.args)[1]
+    cdef GradMeta meta
+    if not wants(node, f, 0):
+        return 1
+    slot = kept(node, 0)
+    if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
+        return 0
+    meta = <GradMeta>slot
+    if not is_basic(key):
+        return rows_added(node, f, meta, key)
+    out = buffer_for(node, meta, f.grad)
+    if out is None:
+        out = zeros_c(f.grad, meta.ndim, meta.dims)
+        out[key] = f.grad
+        return 1 + set_out(f, 0, out, True)
+    region = out[key]
+    if view_of(region, &r) < 0:             # one element: a NumPy scalar, no view
+        out[key] = region + f.grad
+    elif not same_shape(&r, &g):
+        return 0
+    elif binary_loop(ADD, region, f.grad, region) is None:
+        _add(region, f.grad, region)
+    return 1
+
+
+cdef int rule_take(Node node, Frame f) except -1:
+    cdef object slot, axis = (<list>node.args)[2]
+    cdef GradMeta meta
+    if not wants(node, f, 0):
+        return 1
+    slot = kept(node, 0)
+    if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8:
+        return 0
+    meta = <GradMeta>slot
+    if axis is None:
+        if meta.ndim != 1:
+            return 0
+    elif not PyLong_CheckExact(axis) or axis != 0 and axis != -meta.ndim:
+        return 0
+    return rows_added(node, f, meta, (<list>node.args)[1])
+
+
+cdef int rows_added(Node node, Frame f, GradMeta meta, object places) except -1:
+    """out0 = zeros with the rows of g added at the rows that an array of integers names; 0: declined."""
+    cdef ArrayView g, r
+    cdef Py_ssize_t n = 0, inner = 1
+    cdef const int64_t* at
+    cdef object out
+    cdef bint waiting
+    cdef int d, errors
+    if type(places) is Value:
+        if (<Value>places).overwritten:
+            return 0
+        places = (<Value>places).raw
+    at = positions_of(places, &n)
+    if at == NULL or meta.ndim == 0 or real_view(f.grad, &g) < 0 or not g.c_order:
+        return 0
+    for d in range(1, meta.ndim):
+        inner *= meta.dims[d]
+    if g.size != n * inner or not all_within(at, n, meta.dims[0]):
+        return 0
+    out = buffer_for(node, meta, f.grad)
+    waiting = out is not None
+    if waiting:
+        view_of(out, &r)
+        if not r.c_order:
+            out = None
+            waiting = False
+    if out is None:
+        out = zeros_c(f.grad, meta.ndim, meta.dims)
+        view_of(out, &r)
+    if g.size < NOGIL_SIZE:
+        fp_begin()
+        add_rows(g.slot == SLOT_F64, r.data, at, g.data, n, inner, meta.dims[0])
+        errors = fp_end()
+    else:
+        with nogil:
+            fp_begin()
+            add_rows(g.slot == SLOT_F64, r.data, at, g.data, n, inner, meta.dims[0])
+            errors = fp_end()
+    if errors:
+        report("add", errors)
+    return 1 if waiting else 1 + set_out(f, 0, out, True)

@@ -1,0 +1,222 @@
+"""Slices and gathers of one array: their gradients meet in one buffer, and are those of the plain path.
+
+See Note [One buffer for many places] in backends/numpy_places.pyx. A sum may differ in the sign of a zero only.
+"""
+
+import numpy as np
+import pytest
+from fast_path_cases import plain, quiet
+
+import arraygrad as ag
+from arraygrad.backends.numpy_rules import try_rule
+
+SHAPES = [(), (1,), (7,), (0,), (4, 5), (0, 3), (3, 1, 4), (2, 3, 2, 2)]
+LAYOUTS = {
+    "row-major": lambda a: a,
+    "column-major": lambda a: a.copy(order="F"),
+    "reversed": lambda a: a[..., ::-1].copy()[..., ::-1] if a.ndim else a,
+}
+
+
+def random_part(generator, length):
+    kind = generator.integers(0, 4)
+    if kind == 0 and length:
+        return int(generator.integers(-length, length))
+    if kind == 1:
+        return slice(None, None, -1)
+    start, stop = generator.integers(-length - 1, length + 2, 2)
+    return slice(int(start), int(stop), int(generator.choice([1, 2, -1, 3])))
+
+
+def random_key(generator, shape):
+    parts = [random_part(generator, n) for n in shape[: generator.integers(0, len(shape) + 1)]]
+    if generator.integers(0, 3) == 0:
+        parts.insert(int(generator.integers(0, len(parts) + 1)), None)
+    if generator.integers(0, 3) == 0:
+        parts.append(Ellipsis)
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def random_rows(generator, shape):
+    if not shape or not shape[0]:
+        return ...
+    return generator.integers(-shape[0], shape[0], tuple(generator.integers(0, 4, generator.integers(1, 3))))
+
+
+def summed(a, keys, weights, whole):
+    """Gradient of the weighted sum of a[key] over all keys, plus that of the whole array where `whole` says so."""
+    x = ag.asarray(a, requires_grad=True)
+    pieces = [x[key] for key in keys]
+    total = ag.sum(x * whole) if whole is not None else 0.0
+    for piece, weight in zip(pieces, weights, strict=True):
+        total = total + ag.sum(piece * weight)
+    total.backward(np.ones_like(total.array))
+    return x.grad.array
+
+
+def check(a, keys, weights, whole=None):
+    with quiet():
+        got, expected = summed(a, keys, weights, whole), plain(summed, a, keys, weights, whole)
+    assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "float16"])
+@pytest.mark.parametrize("seed", range(12))
+def test_slices_of_one_array_give_the_plain_gradient(seed, dtype, layout):
+    generator = np.random.default_rng(seed)
+    shape = SHAPES[seed % len(SHAPES)]
+    a = LAYOUTS[layout](generator.normal(size=shape).astype(dtype))
+    keys = [random_key(generator, shape) for _ in range(6)]
+    weights = [np.asarray(generator.normal(size=a[key].shape)).astype(dtype) for key in keys]
+    check(a, keys, weights)
+    check(a, keys, weights, np.asarray(generator.normal(size=shape)).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("index", ["int64", "int32", "list"])
+@pytest.mark.parametrize("seed", range(8))
+def test_gathers_of_one_array_give_the_plain_gradient(seed, index, dtype):
+    generator = np.random.default_rng(seed)
+    shape = SHAPES[seed % len(SHAPES)]
+    a = np.asarray(generator.normal(size=shape)).astype(dtype)
+    keys = [random_rows(generator, shape) for _ in range(4)] + [random_key(generator, shape)]
+    if index == "list":
+        keys = [key.tolist() if isinstance(key, np.ndarray) and key.size else key for key in keys]
+    else:
+        keys = [key.astype(index) if isinstance(key, np.ndarray) else key for key in keys]
+    # Whole numbers: rows that meet are added one by one to what waits, in the plain path first to each other.
+    weights = [generator.integers(-9, 9, a[key].shape).astype(dtype) for key in keys]
+    check(a, keys, weights)
+
+
+def test_special_values_are_those_of_the_plain_path():
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e308, 5e-324])
+    a = np.arange(7.0)
+    keys = [slice(None), slice(None, None, -1), np.array([0, 0, 5, 5, -1]), slice(1, 4)]
+    check(a, keys, [special, special, special[[0, 1, 5, 5, 2]], special[:3]])
+
+
+def test_an_overflow_of_rows_that_meet_is_reported():
+    x = ag.asarray(np.zeros((2, 1)), requires_grad=True)
+    y = x[np.array([1, 1])]
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow"):
+        y.backward(np.full((2, 1), 1.5e308))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2, None])
+def test_take_gives_the_plain_gradient(axis):
+    a = np.arange(12.0) if axis is None else np.arange(12.0).reshape(4, 3)
+    indices = np.array([0, 2, 2, -1])
+
+    def gradient():
+        x = ag.asarray(a, requires_grad=True)
+        y = ag.take(x, indices, axis=axis)
+        z = ag.take(x, ag.asarray(indices), axis=axis)
+        ag.sum(y * y + 2.0 * z).backward()
+        return x.grad.array
+
+    np.testing.assert_array_equal(gradient(), plain(gradient))
+
+
+def test_an_index_that_changes_after_the_gather_counts_as_it_was():
+    x = ag.asarray(np.arange(4.0), requires_grad=True)
+    index = np.array([0, 1])
+    y = x[index]
+    index[:] = 99
+    y.backward(np.ones(2))
+    assert x.grad.array.tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+def leaf_and_slices():
+    x = ag.asarray(np.arange(6.0), requires_grad=True)
+    return x, x[1:4] * 2.0, x[3:] * 3.0
+
+
+def test_a_hook_of_a_slices_node_sees_the_whole_gradient_it_returns():
+    _, y, z = leaf_and_slices()
+    seen = []
+    y.grad_fn.next_functions[0][0].register_hook(lambda outs, _: seen.append(outs[0].array.copy()))
+    ag.sum(y).backward(retain_graph=True)
+    (ag.sum(y) + ag.sum(z)).backward()
+    assert [s.tolist() for s in seen] == [[0.0, 2.0, 2.0, 2.0, 0.0, 0.0]] * 2
+
+
+def test_a_hook_of_the_array_sees_the_sum():
+    x, y, z = leaf_and_slices()
+    seen = []
+    x.register_hook(lambda g: seen.append(g.array.tolist()))
+    (ag.sum(y) + ag.sum(z)).backward()
+    assert seen == [[0.0, 2.0, 2.0, 5.0, 3.0, 3.0]]
+
+
+def test_a_gradient_given_by_the_user_is_not_written():
+    x = ag.asarray(np.arange(6.0), requires_grad=True)
+    h = x * 1.0
+    given = np.ones(6)
+    ag.autograd.backward([h, ag.sum(h[2:4])], [given, None])
+    assert given.tolist() == [1.0] * 6
+    assert x.grad.array.tolist() == [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]
+
+
+def test_a_gradient_that_exists_is_added_to():
+    x, y, z = leaf_and_slices()
+    for _ in range(2):
+        (ag.sum(y) + ag.sum(z)).backward(retain_graph=True)
+    assert x.grad.array.tolist() == [0.0, 4.0, 4.0, 10.0, 6.0, 6.0]
+
+
+def test_gradients_of_slices_for_some_inputs_only():
+    x, y, z = leaf_and_slices()
+    (g,) = ag.autograd.grad(ag.sum(y) + ag.sum(z), x)
+    assert g.array.tolist() == [0.0, 2.0, 2.0, 5.0, 3.0, 3.0]
+    assert x.grad is None
+
+
+def test_second_derivatives_of_slices():
+    x = ag.asarray(np.arange(1.0, 7.0), requires_grad=True)
+    (g,) = ag.autograd.grad(ag.sum(x[1:4] ** 3) + ag.sum(x[3:] ** 3), x, create_graph=True)
+    ag.sum(g).backward()
+    assert x.grad.array.tolist() == [0.0, 12.0, 18.0, 48.0, 30.0, 36.0]
+
+
+def test_a_nested_run_over_the_same_array_keeps_its_own_sum():
+    x, y, z = leaf_and_slices()
+    inner = []
+    other = ag.sum(z)
+    y.register_hook(lambda g: inner.append(ag.autograd.grad(other, x, retain_graph=True)[0].array.tolist()))
+    (ag.sum(y) + ag.sum(z)).backward(retain_graph=True)
+    assert inner == [[0.0, 0.0, 0.0, 3.0, 3.0, 3.0]]
+    assert x.grad.array.tolist() == [0.0, 2.0, 2.0, 5.0, 3.0, 3.0]
+
+
+def test_a_node_called_by_hand_within_a_run_returns_its_gradient():
+    _, y, z = leaf_and_slices()
+    node = z.grad_fn.next_functions[0][0]
+    found = []
+    y.register_hook(lambda g: found.append(node(ag.asarray(np.ones(3))).array.tolist()))
+    (ag.sum(y) + ag.sum(z)).backward()
+    assert found == [[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]]
+
+
+def test_outside_of_a_run_a_rule_makes_its_own_array():
+    _, y, _ = leaf_and_slices()
+    node = y.grad_fn.next_functions[0][0]
+    ((g, owned),) = try_rule(node, np.ones(3))[:1]
+    assert owned
+    assert g.tolist() == [0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+
+
+def test_places_out_of_bounds_are_left_to_the_table():
+    x = ag.asarray(np.arange(3.0), requires_grad=True)
+    node = x[np.array([0, 2])].grad_fn
+    assert try_rule(node, np.ones(3)) is None
+
+
+def test_a_slice_leaves_what_waits_outside_of_its_region_as_it_is():
+    x = ag.asarray(np.ones(4), requires_grad=True)
+    piece = x[1:3]
+    whole = x * np.array([-0.0, -0.0, -0.0, -0.0])
+    (ag.sum(whole) + ag.sum(piece)).backward()
+    assert np.signbit(x.grad.array).tolist() == [True, False, False, True]
