@@ -1,18 +1,17 @@
 """CuPy's own functions on Tensors: what its protocol for overriding kernels asks of a type.
 
-May import: _bind, tensor, _protocols, numpy; arraygrad's functions when one is called. CuPy itself is never imported.
+May import: ops, tensor, _protocols, numpy. CuPy itself is never imported.
 
 CuPy asks the arguments of its ufuncs and of user-made ElementwiseKernels for `__cupy_override_elementwise_kernel__`, so
 `cupy.sin(t)` and `cupy.add(array, t)` give recorded Tensors on the tensor's own backend. Those of CuPy's functions that
 call a method of their argument (`cupy.mean(t)`) run the Tensor's. The others know CuPy's arrays only, and say so.
 """
 
-import importlib
-
 import numpy
 
 from arraygrad._protocols import array_ufunc
-from arraygrad.tensor import install_methods
+from arraygrad.ops import OPS
+from arraygrad.tensor import apply_op, install_methods
 
 __all__ = ["install"]
 
@@ -43,18 +42,17 @@ def override(self, kernel, *args, **kwargs):
             kwargs["where"] = kwargs.pop("_where")
         return array_ufunc(ufunc, "__call__", args, {k: v for k, v in kwargs.items() if v is not None})
     if full.startswith(_SPECIAL):
-        owner, name = importlib.import_module("arraygrad.special"), full.removeprefix(_SPECIAL)
+        op = OPS.get(full.removeprefix(_SPECIAL))
     else:
-        owner, name = importlib.import_module("arraygrad"), _OURS.get(name) if full.startswith("cupy_") else None
-    function = getattr(owner, name, None) if name is not None else None
-    if function is None or kwargs:
+        op = OPS.get(_OURS.get(name, "")) if full.startswith("cupy_") else None
+    if op is None or kwargs:
         raise TypeError(
             f"CuPy's kernel {full!r} knows raw arrays, and arraygrad has no derivative of it"
-            + (f" with {', '.join(kwargs)}" if function is not None else "")
+            + (f" with {', '.join(kwargs)}" if op is not None else "")
             + ": use a function of t.__array_namespace__(), make a function of raw arrays that calls the kernel "
             "differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not recorded)"
         )
-    return function(*args)
+    return apply_op(op, op.bind(args, {}))
 
 
 override.__name__ = "__cupy_override_elementwise_kernel__"

@@ -65,6 +65,37 @@ def test_a_saved_value_that_another_streams_rule_reads_is_kept_until_its_own_str
     """) == ["True True"]
 
 
+def test_what_a_function_saved_on_another_stream_is_kept_as_well():
+    assert run("""
+        import weakref
+        class Scale(ag.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, t):
+                ctx.save_for_backward(t)
+                return x * t
+            @staticmethod
+            def backward(ctx, g):
+                (t,) = ctx.saved_tensors
+                return g * t, None
+        x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+        y = cupy.asarray([3.0, 4.0])
+        gone = weakref.ref(y)
+        t = ag.asarray(y)
+        with Stream(ptr=7):
+            z = Scale.apply(x, t)
+        del y, t
+        alive = []
+        plain = Stream.wait_event
+        def wait(self, event):
+            alive.append((self.ptr, repr(event), gone() is not None))
+            plain(self, event)
+        Stream.wait_event = wait
+        z.backward(cupy.asarray([1.0, 1.0]))
+        del z
+        print((0, "event of 0.7", True) in alive, gone() is None, x.grad.numpy().tolist())
+    """) == ["True True [3.0, 4.0]"]
+
+
 def test_a_gradient_made_on_another_stream_is_copied_for_the_leaf():
     assert run("""
         x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
