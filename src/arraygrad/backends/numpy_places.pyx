@@ -53,7 +53,7 @@ cdef object _add = np.add
 # costs n times the whole. So the first rule makes such an array, which the engine then holds alone in the slot of the
 # node it leads to, and every later one adds its region to what waits there (waiting_gradient) and returns None, an
 # undefined gradient, which counts as delivered. For slices the sums are those of the plain way, element by element and
-# in the same order; only a negative zero outside of the region stays one, where adding zero would have made it positive.
+# in the same order; only a negative zero outside of the region stays one, where adding zero would make it positive.
 # Rows of a gather that meet are added one by one to what waits there, which may round otherwise than their sum would.
 # Guarded by tests/ops/test_fast_places.py.
 cdef bint is_basic(object key) noexcept:

@@ -1,19 +1,20 @@
 # Compiled backward rules of reductions, matrix products and shapes, for plain float32 and float64 arrays; and
 # the way of all compiled rules into the table. See Note [Compiled rules] in numpy_elementwise.pyx.
 # May import: engine.arrayops, engine.node, op, backends.numpy_loops, backends.numpy_forward,
-# backends.numpy_elementwise, backends.numpy_places.
+# backends.numpy_elementwise, backends.numpy_places, backends.numpy_sigmoid.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy_elementwise cimport (
     attach, attach_elementwise, find, kept, over_nonzero, real_view, set_out, wants,
 )
-from arraygrad.backends.numpy_forward cimport deviations, product
+from arraygrad.backends.numpy_forward cimport deviations, offer, product
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
     loop_set, report, reshaped, run_binary, split_axes, strided, transposed, view_of,
 )
 from arraygrad.backends.numpy_places cimport rule_getitem, rule_take
+from arraygrad.backends.numpy_sigmoid cimport forward_sigmoid, rule_sigmoid
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
@@ -326,6 +327,8 @@ def install(dict ops, backend=None):
     """
     cdef list done = []
     loops = numpy_forward.install(ops)
+    offer(ops, "sigmoid", forward_sigmoid, ("x",), loops)
+    attach(ops, "sigmoid", rule_sigmoid, ("x", "ans"), done)
     attach_elementwise(ops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)
