@@ -10,25 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import backward_call, deep_chain, imports, peak_memory, recording, threads, two_threads
+from . import backward_call, deep_chain, imports, peak_memory, protocols, recording, threads, two_threads, workers
 
 PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "deep-chain": deep_chain.probe,
     "recording": recording.probe,
+    "protocols": protocols.probe,
     "backward-call": backward_call.probe,
     "peak-memory": peak_memory.probe,
     "two-threads": two_threads.probe,
     "threads": threads.probe,
+    "workers": workers.probe,
     "import": imports.probe,
 }
 
 PROBED: dict[str, tuple[str, ...]] = {
     "deep-chain": deep_chain.LIBRARIES,
     "recording": recording.LIBRARIES,
+    "protocols": protocols.LIBRARIES,
     "backward-call": backward_call.LIBRARIES,
     "peak-memory": peak_memory.LIBRARIES,
     "two-threads": two_threads.LIBRARIES,
     "threads": threads.LIBRARIES,
+    "workers": workers.LIBRARIES,
     "import": imports.LIBRARIES,
 }
 """Who can be asked. `hand` is the hand-written NumPy gradient."""
@@ -58,6 +62,9 @@ FIGURES: dict[str, Figure] = {
         Figure("free-per-node", "deep-chain", "free", "ns", 40, 25, "freeing the chain, per node"),
         Figure("recording-overhead", "recording", "overhead", "ns", 150, 60,
                "x + c and x * c recorded, over the bare NumPy call, size 1"),
+        Figure("numpy-function-excess", "protocols", "excess", "ns", 300, 150,
+               "NumPy's function on a Tensor, nothing recorded, over the raw call, size 8: mean of 6 functions"),
+        Figure("numpy-function-units", "protocols", "units", "x", 1.0, 0.5, "the same, in units of a raw a + a"),
         Figure("backward-call", "backward-call", "fixed", "us", 5, 2, "one backward() of one node and one leaf"),
         Figure("peak-memory", "peak-memory", "peak", "MB", 80, 70,
                "peak above inputs, MLP 784-1024-1024-10, batch 4096, float32"),
@@ -65,6 +72,9 @@ FIGURES: dict[str, Figure] = {
                "two threads, each its own backward, over one thread", higher=True),
         Figure("threads", "threads", "throughput", "x", *((1.6, 1.8) if threads.free_threaded() else (None, None)),
                "two threads, each its own graph of twenty small operations, over one thread", higher=True),
+        Figure("workers", "workers", "gain", "x", None, None,
+               "backward of three independent branches of matrix products, without CPU workers over with two",
+               higher=True),
         Figure("import", "import", "time", "ms", 15, 8, "import after NumPy is there"),
     )
 }  # fmt: skip

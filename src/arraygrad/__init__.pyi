@@ -5,10 +5,16 @@ from typing import Any, NamedTuple
 
 from arraygrad import array_api_strict as array_api_strict
 from arraygrad import autograd as autograd
+from arraygrad import cupy as cupy
+from arraygrad import dask as dask
 from arraygrad import fft as fft
+from arraygrad import implicit as implicit
+from arraygrad import interop as interop
+from arraygrad import jax as jax
 from arraygrad import linalg as linalg
 from arraygrad import numpy as numpy
 from arraygrad import special as special
+from arraygrad import torch as torch
 from arraygrad._namespace import namespace as namespace
 from arraygrad._version import __version__ as __version__
 from arraygrad.checkpointing import checkpoint as checkpoint
@@ -21,12 +27,15 @@ from arraygrad.grad_mode import set_grad_enabled as set_grad_enabled
 from arraygrad.grad_mode import zero_annihilates as zero_annihilates
 from arraygrad.ops._dtypes import FInfo as _FInfo
 from arraygrad.ops._dtypes import IInfo as _IInfo
+from arraygrad.primitive import defvjp as defvjp
+from arraygrad.primitive import primitive as primitive
 from arraygrad.tensor import Tensor as Tensor
 from arraygrad.tensor import asarray as asarray
 from arraygrad.tensor import set_saved_mutation as set_saved_mutation
 from arraygrad.tensor import tensor as tensor
 from arraygrad.testing import gradcheck as gradcheck
 from arraygrad.testing import gradgradcheck as gradgradcheck
+from arraygrad.transfer import to_backend as to_backend
 from arraygrad.transforms import elementwise_grad as elementwise_grad
 from arraygrad.transforms import grad as grad
 from arraygrad.transforms import hessian as hessian
@@ -39,7 +48,7 @@ from arraygrad.transforms import linearize as linearize
 from arraygrad.transforms import value_and_grad as value_and_grad
 from arraygrad.transforms import vjp as vjp
 
-__all__ = ["Tensor", "__version__", "abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "autograd", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "ceil", "checkpoint", "clip", "complex64", "complex128", "concat", "conj", "copysign", "cos", "cosh", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "divide", "e", "einsum", "elementwise_grad", "empty", "empty_like", "enable_grad", "equal", "erf", "exp", "expand_dims", "expm1", "eye", "fft", "finfo", "flip", "float32", "float64", "floor", "floor_divide", "from_dlpack", "full", "full_like", "gammaln", "grad", "gradcheck", "gradgradcheck", "greater", "greater_equal", "hessian", "hvp", "hypot", "iinfo", "imag", "inf", "inference_mode", "int8", "int16", "int32", "int64", "is_grad_enabled", "is_inference_mode_enabled", "isdtype", "isfinite", "isin", "isinf", "isnan", "jacfwd", "jacobian", "jacrev", "jvp", "less", "less_equal", "linalg", "linearize", "linspace", "log", "log1p", "log2", "log10", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "matmul", "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "moveaxis", "multiply", "namespace", "nan", "negative", "newaxis", "nextafter", "no_grad", "nonzero", "norm", "not_equal", "ones", "ones_like", "pad", "permute_dims", "pi", "positive", "pow", "prod", "real", "reciprocal", "relu", "remainder", "repeat", "reshape", "result_type", "roll", "round", "searchsorted", "set_grad_enabled", "set_saved_mutation", "sigmoid", "sign", "signbit", "sin", "sinh", "softmax", "sort", "special", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "take", "take_along_axis", "tan", "tanh", "tensor", "tensordot", "tile", "tril", "triu", "trunc", "uint8", "uint16", "uint32", "uint64", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "value_and_grad", "var", "vecdot", "vjp", "where", "zero_annihilates", "zeros", "zeros_like"]
+__all__ = ["Tensor", "__version__", "abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "autograd", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "ceil", "checkpoint", "clip", "complex64", "complex128", "concat", "conj", "copysign", "cos", "cosh", "count_nonzero", "cumulative_prod", "cumulative_sum", "defvjp", "diff", "divide", "e", "einsum", "elementwise_grad", "empty", "empty_like", "enable_grad", "equal", "erf", "exp", "expand_dims", "expm1", "eye", "fft", "finfo", "flip", "float32", "float64", "floor", "floor_divide", "from_dlpack", "full", "full_like", "gammaln", "grad", "gradcheck", "gradgradcheck", "greater", "greater_equal", "hessian", "hvp", "hypot", "iinfo", "imag", "implicit", "inf", "inference_mode", "int8", "int16", "int32", "int64", "is_grad_enabled", "is_inference_mode_enabled", "isdtype", "isfinite", "isin", "isinf", "isnan", "jacfwd", "jacobian", "jacrev", "jvp", "less", "less_equal", "linalg", "linearize", "linspace", "log", "log1p", "log2", "log10", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "matmul", "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "moveaxis", "multiply", "namespace", "nan", "negative", "newaxis", "nextafter", "no_grad", "nonzero", "norm", "not_equal", "ones", "ones_like", "pad", "permute_dims", "pi", "positive", "pow", "primitive", "prod", "real", "reciprocal", "relu", "remainder", "repeat", "reshape", "result_type", "roll", "round", "searchsorted", "set_grad_enabled", "set_saved_mutation", "sigmoid", "sign", "signbit", "sin", "sinh", "softmax", "sort", "special", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "take", "take_along_axis", "tan", "tanh", "tensor", "tensordot", "tile", "to_backend", "tril", "triu", "trunc", "uint8", "uint16", "uint32", "uint64", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "value_and_grad", "var", "vecdot", "vjp", "where", "zero_annihilates", "zeros", "zeros_like"]
 
 class _UniqueAllResult(NamedTuple):
     values: Tensor

@@ -1,6 +1,6 @@
-"""The command line: `python -m arraygrad` reports on the installation, `python -m arraygrad demo` runs the main job.
+"""The command line: `python -m arraygrad` reports, `demo` runs the main job, `check` checks a user's function.
 
-May import: `arraygrad`, `engine.node` (kind of build); inside functions `backends` (for --devices) and `_demo`.
+May import: `arraygrad`, `engine.node` (kind of build); inside functions `backends` (for --devices), `_demo`, `_check`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ NOT_INSTALLED = "not installed"
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command in `argv` (default: the process's) and returns the exit code.
 
-    0: all is well; 1: a check of the demo failed; 2: the demo lacks a library. A command or option that does not exist
-    prints the usage and exits with 2 (SystemExit).
+    0: all is well; 1: a check failed; 2: the demo lacks a library, or there is nothing to check. A command or
+    option that does not exist prints the usage and exits with 2 (SystemExit).
     """
     arguments = parser().parse_args(argv)
     if arguments.command == "demo":
         return demo(arguments)
+    if arguments.command == "check":
+        return check(arguments)
     print(report(with_devices=arguments.devices))
     return 0
 
@@ -55,7 +57,64 @@ def parser() -> argparse.ArgumentParser:
     demo_parser.add_argument("--out", metavar="DIR", help="folder for the pictures (default: a fresh ./arraygrad-demo)")
     demo_parser.add_argument("--seed", type=int, default=0, help="of initial weights and test directions (default: 0)")
     demo_parser.add_argument("--quick", action="store_true", help="fewer iterations and repetitions")
+    check_parser = commands.add_parser(
+        "check",
+        help="check the gradient of a function of yours",
+        description="Calls the function as it is, records and differentiates it, and compares the gradient with finite "
+        "differences. Tells, with the line of your code, what is not supported, where a gradient is lost or not "
+        "finite, and where the precision changes; and the time beside a plain call. The exit code is 0 if the gradient "
+        "is right, 1 if not, 2 if there is no such function.",
+    )
+    check_parser.add_argument("target", metavar="MODULE:FUNCTION", help="package.model:loss, or model.py:loss")
+    check_parser.add_argument(
+        "--shapes",
+        nargs="+",
+        type=shape,
+        metavar="SHAPE",
+        help="of the arguments, filled with random numbers: 3x4, 5, or 0d for a scalar (default: every required "
+        "argument is a scalar)",
+    )
+    check_parser.add_argument(
+        "--inputs",
+        metavar="[MODULE:]FUNCTION",
+        help="a function that returns the tuple of arguments; may take a generator",
+    )
+    check_parser.add_argument(
+        "--range", nargs=2, type=float, default=(-1.0, 1.0), metavar=("LOW", "HIGH"), help="of random numbers (-1 1)"
+    )
+    check_parser.add_argument(
+        "--dtype",
+        default="float64",
+        choices=("float32", "float64", "complex64", "complex128"),
+        help="of random numbers",
+    )
+    check_parser.add_argument("--argnums", nargs="+", type=int, metavar="N", help="arguments to differentiate, from 0")
+    check_parser.add_argument("--seed", type=int, default=0, help="of random numbers (default: 0)")
     return top
+
+
+def shape(text: str) -> tuple[int, ...]:
+    """The shape that a text like 3x4, 5 or 0d says."""
+    if text == "0d":
+        return ()
+    try:
+        sizes = tuple(int(size) for size in re.split("[x,]", text))
+    except ValueError:
+        sizes = (-1,)
+    if min(sizes) < 0:
+        raise argparse.ArgumentTypeError(f"expected a shape like 3x4, 5 or 0d, got {text!r}")
+    return sizes
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Checks a user's function; one sentence and exit code 2 if there is nothing to check."""
+    from arraygrad import _check
+
+    try:
+        return _check.run(arguments)
+    except _check.CannotCheck as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 def demo(arguments: argparse.Namespace) -> int:

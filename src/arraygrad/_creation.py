@@ -167,8 +167,8 @@ def _same_library(name, backend, array):
     other = backend_of(array)
     if other.name != backend.name:
         raise TypeError(
-            f"{name}: an array of {other.name} was given to the namespace of {backend.name}: convert it first, as by "
-            f"arraygrad.{backend.name}.from_dlpack(t.detach())"
+            f"{name}: an array of {other.name} was given to the namespace of {backend.name}: convert it first, by "
+            f"arraygrad.to_backend(x, {backend.name!r})"
         )
 
 

@@ -1,4 +1,5 @@
-"""Writes what is derived from the table and from the live objects: the stubs, docs/operations.md, docs/derivatives.md.
+"""Writes what is derived from the table and from the live objects: the stubs, and docs/operations.md,
+docs/derivatives.md and docs/numpy-coverage.md.
 
     python -m arraygrad._generate            write them
     python -m arraygrad._generate --check    exit with 1, and name the files, if one differs from what would be written
@@ -11,7 +12,7 @@ import difflib
 import sys
 from pathlib import Path
 
-from arraygrad import _generate_derivatives, _generate_stubs
+from arraygrad import _generate_coverage, _generate_derivatives, _generate_stubs
 from arraygrad.ops import OPS
 
 __all__ = ["generated", "main", "operations_page"]
@@ -56,6 +57,8 @@ def generated():
     """dict path -> text of every generated file."""
     files = {PACKAGE / path: text for path, text in _generate_stubs.stubs().items()}
     files[DOCS / "operations.md"] = operations_page()
+    page = DOCS / "numpy-coverage.md"
+    files[page] = _generate_coverage.coverage_page(page.read_text() if page.exists() else "")
     files[DOCS / "derivatives.md"] = _generate_derivatives.derivatives_page(ROOT, CHAPTER_TITLES)
     return files
 

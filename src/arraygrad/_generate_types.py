@@ -99,6 +99,14 @@ MEMBERS = {
         "device": "Any",
         "dtype": "Any",
         "fill": "None",
+        "byteswap": "None",
+        "itemset": "None",
+        "partition": "None",
+        "put": "None",
+        "resize": "None",
+        "setflags": "None",
+        "sort": "None",
+        "tobytes": "bytes",
         "flags": "Any",
         "grad": "Tensor | None",
         "grad_fn": "Any",
@@ -237,7 +245,7 @@ FACE = {
 # Names that a compiled module shows for its users although another one made them.
 REEXPORTS = {
     "arraygrad.tensor": frozenset((
-        "AccumulateGrad", "Backend", "InvalidGradient", "OpNode", "Value", "apply_op", "backend_of",
-        "register_backend", "set_backend_finder", "set_backend_namespaces", "set_saved_mutation",
+        "AccumulateGrad", "Backend", "InvalidGradient", "OpNode", "Value", "apply_op", "backend_of", "edge_of",
+        "gradient_edge", "register_backend", "set_backend_finder", "set_backend_namespaces", "set_saved_mutation",
     )),
 }  # fmt: skip

@@ -1,12 +1,16 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: ops, tensor, _bind. Operators, indexing and attributes are written in the core (`tensor`).
+May import: ops, tensor, _bind, _methods_more, numpy. Operators, indexing and attributes are written in the core
+(`tensor`).
 """
 
 import math
 import operator
 
+import numpy
+
 from arraygrad._bind import function_for, to_tensor
+from arraygrad._methods_more import MORE
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, apply_op, backend_of, install_methods
 from arraygrad.value import is_inference as _is_inference
@@ -55,81 +59,117 @@ def _cast(t, dtype):
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-def sum(self, axis=None, dtype=None, keepdims=False):
+def sum(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None):
     """Sum of the elements over `axis` (None: all); integers of a small dtype sum in the default integer."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.sum(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where, **more)
     return apply_op(_SUM, (self, axis, dtype, keepdims))
 
 
-def prod(self, axis=None, dtype=None, keepdims=False):
+def prod(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None):
     """Product of the elements over `axis` (None: all). Its derivative is right where elements are zero."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.prod(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where, **more)
     return apply_op(_PROD, (self, axis, dtype, keepdims))
 
 
-def mean(self, axis=None, dtype=None, keepdims=False):
+def mean(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True):
     """Mean of the elements over `axis` (None: all)."""
+    if out is not None or where is not True:
+        return numpy.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where)
     return apply_op(_MEAN, (_cast(self, dtype), axis, keepdims))
 
 
-def max(self, axis=None, keepdims=False):
+def max(self, axis=None, keepdims=False, *, out=None, where=True, initial=None):
     """Largest element over `axis` (None: all). Elements that tie share the gradient evenly."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.max(self, axis=axis, keepdims=keepdims, out=out, where=where, **more)
     return apply_op(_MAX, (self, axis, keepdims))
 
 
-def min(self, axis=None, keepdims=False):
+def min(self, axis=None, keepdims=False, *, out=None, where=True, initial=None):
     """Smallest element over `axis` (None: all). Elements that tie share the gradient evenly."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.min(self, axis=axis, keepdims=keepdims, out=out, where=where, **more)
     return apply_op(_MIN, (self, axis, keepdims))
 
 
-def var(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None):
+def var(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None, out=None, where=True):
     """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
+    if out is not None or where is not True:
+        ddof = _correction("var", ddof, correction)
+        return numpy.var(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, out=out, where=where)
     return apply_op(_VAR, (_cast(self, dtype), axis, _correction("var", ddof, correction), keepdims))
 
 
-def std(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None):
+def std(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None, out=None, where=True):
     """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
+    if out is not None or where is not True:
+        ddof = _correction("std", ddof, correction)
+        return numpy.std(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, out=out, where=where)
     return apply_op(_STD, (_cast(self, dtype), axis, _correction("std", ddof, correction), keepdims))
 
 
-def any(self, axis=None, keepdims=False):
+def any(self, axis=None, keepdims=False, *, out=None, where=True):
     """Whether an element over `axis` (None: all) is true."""
+    if out is not None or where is not True:
+        return numpy.any(self, axis=axis, keepdims=keepdims, out=out, where=where)
     return apply_op(_ANY, (self, axis, keepdims))
 
 
-def all(self, axis=None, keepdims=False):
+def all(self, axis=None, keepdims=False, *, out=None, where=True):
     """Whether every element over `axis` (None: all) is true."""
+    if out is not None or where is not True:
+        return numpy.all(self, axis=axis, keepdims=keepdims, out=out, where=where)
     return apply_op(_ALL, (self, axis, keepdims))
 
 
-def argmax(self, axis=None, keepdims=False):
+def argmax(self, axis=None, keepdims=False, *, out=None):
     """Index of the largest element along `axis` (None: in the flattened tensor)."""
+    if out is not None:
+        return numpy.argmax(self, axis=axis, keepdims=keepdims, out=out)
     return apply_op(_ARGMAX, (self, axis, keepdims))
 
 
-def argmin(self, axis=None, keepdims=False):
+def argmin(self, axis=None, keepdims=False, *, out=None):
     """Index of the smallest element along `axis` (None: in the flattened tensor)."""
+    if out is not None:
+        return numpy.argmin(self, axis=axis, keepdims=keepdims, out=out)
     return apply_op(_ARGMIN, (self, axis, keepdims))
 
 
-def cumsum(self, axis=None, dtype=None):
+def cumsum(self, axis=None, dtype=None, *, out=None):
     """Running sum along `axis` (None: of the flattened tensor)."""
+    if out is not None:
+        return numpy.cumsum(self, axis=axis, dtype=dtype, out=out)
     return _cumulative(_CUMULATIVE_SUM, self, axis, dtype)
 
 
-def cumprod(self, axis=None, dtype=None):
+def cumprod(self, axis=None, dtype=None, *, out=None):
     """Running product along `axis` (None: of the flattened tensor)."""
+    if out is not None:
+        return numpy.cumprod(self, axis=axis, dtype=dtype, out=out)
     return _cumulative(_CUMULATIVE_PROD, self, axis, dtype)
 
 
 # -- elementwise -------------------------------------------------------------------------------------------------------
 
 
-def clip(self, min=None, max=None):
+def clip(self, min=None, max=None, *, out=None):
     """Elements limited to [min, max]; a bound may be None, a scalar or an array, and has a gradient where it acts."""
+    if out is not None:
+        return numpy.clip(self, min, max, out=out)
     return apply_op(_CLIP, (self, min, max))
 
 
-def round(self, decimals=0):
+def round(self, decimals=0, *, out=None):
     """Elements rounded to `decimals` digits, halves to even. The derivative is zero."""
+    if out is not None:
+        return numpy.round(self, decimals, out=out)
     if decimals == 0 or not _xp(self).isdtype(self.dtype, ("real floating", "complex floating")):
         if decimals >= 0:
             return apply_op(_ROUND, (self,))
@@ -147,23 +187,28 @@ def conj(self):
 
 
 def reshape(self, *shape, order="C", copy=None):
-    """The same elements in another shape, row-major; one dimension may be -1. A view where the memory allows it."""
-    _row_major("reshape", order)
+    """The same elements in another shape; one dimension may be -1. A view where the memory allows it.
+
+    `order` is "C" (row-major), "F" (column-major) or "A" (column-major if the memory is).
+    """
     if len(shape) == 1 and not _is_index(shape[0]):
         shape = tuple(shape[0])
-    return apply_op(_RESHAPE, (self, tuple([operator.index(n) for n in shape]), copy))
+    shape = tuple([operator.index(n) for n in shape])
+    if order != "C" and _column_major("reshape", self, order):
+        return apply_op(_RESHAPE, (transpose(self), shape[::-1], copy)).T
+    return apply_op(_RESHAPE, (self, shape, copy))
 
 
 def ravel(self, order="C"):
-    """The elements in one dimension, row-major. A view where the memory allows it."""
-    _row_major("ravel", order)
-    return apply_op(_RESHAPE, (self, (-1,), None))
+    """The elements in one dimension, row-major or in another `order`. A view where the memory allows it."""
+    source = self if order == "C" else _as_ordered("ravel", self, order)
+    return apply_op(_RESHAPE, (source, (-1,), None))
 
 
 def flatten(self, order="C"):
-    """A copy of the elements in one dimension, row-major."""
-    _row_major("flatten", order)
-    return apply_op(_RESHAPE, (self, (-1,), True))
+    """A copy of the elements in one dimension, row-major or in another `order`."""
+    source = self if order == "C" else _as_ordered("flatten", self, order)
+    return apply_op(_RESHAPE, (source, (-1,), True))
 
 
 def squeeze(self, axis=None):
@@ -218,8 +263,10 @@ def take(self, indices, axis=None):
     return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), None))
 
 
-def argsort(self, axis=-1):
-    """Indices that sort along `axis` (None: the flattened tensor), ascending and stable."""
+def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
+    """Indices that sort along `axis` (None: the flattened tensor), ascending and stable, whatever `kind` says."""
+    if order is not None:
+        raise TypeError("argsort(): order= is for structured dtypes, which have no derivative: leave it out")
     source = ravel(self) if axis is None else self
     return OPERATIONS["argsort"](source, axis=-1 if axis is None else axis)
 
@@ -270,9 +317,24 @@ def _cumulative(op, t, axis, dtype):
     return apply_op(op, (t, axis, dtype, False))
 
 
-def _row_major(name, order):
-    if order not in ("C", "K", "A"):
-        raise TypeError(f"{name}() takes order='C' alone, got {order!r}: transpose() first for column-major order")
+def _column_major(name, t, order):
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"{name}(): order must be 'C', 'F', 'A' or 'K', got {order!r}")
+    if order == "K" and name == "reshape":
+        raise ValueError("reshape(): order 'K' is not permitted for reshaping")
+    flags = getattr(t.array, "flags", None)
+    return order == "F" or (order != "C" and bool(getattr(flags, "fnc", False)))
+
+
+def _as_ordered(name, t, order):
+    """`t` with its axes in such an order that reading it row by row is reading it in `order`."""
+    if _column_major(name, t, order):
+        return transpose(t)
+    strides = getattr(t.array, "strides", None)
+    if order != "K" or strides is None or callable(strides):
+        return t
+    axes = sorted(range(t.ndim), key=lambda i: -abs(strides[i]))  # as they lie in memory
+    return transpose(t, axes) if axes != list(range(t.ndim)) else t
 
 
 def _is_index(value):
@@ -339,6 +401,7 @@ METHODS = {
     )
 }
 METHODS["conjugate"] = conj
+METHODS.update(MORE)
 
 
 def install():

@@ -9,6 +9,7 @@ Three views of one table:
 - what rules see with create_graph: the public functions and recorded internal operations (`GraphNamespace`).
 """
 
+import functools
 import importlib
 import importlib.util
 import sys
@@ -111,9 +112,25 @@ def build(module_globals, library):
     __array_namespace_info__.__module__ = name
     module_globals["__array_namespace_info__"] = __array_namespace_info__
     module_globals["__array_api_version__"] = API_VERSION
+    module_globals.setdefault("__getattr__", functools.partial(lazy_part, name))
     parts = [extension for extension in EXTENSIONS if extension in module_globals]
     module_globals["__all__"] = sorted([*contents, *parts, "__array_api_version__", "__array_namespace_info__"])
     _namespaces[library] = sys.modules[name]
+
+
+def lazy_part(namespace_name, name):
+    """The attribute `special` of a namespace, imported on first use: a module's __getattr__.
+
+    SciPy looks for it: with SCIPY_ARRAY_API=1 scipy.special.erf(t) calls t.__array_namespace__().special.erf(t).
+
+    Raises
+    ------
+    AttributeError
+        For every other name.
+    """
+    if name == "special":
+        return importlib.import_module("arraygrad.special")
+    raise AttributeError(f"module {namespace_name!r} has no attribute {name!r}")
 
 
 def build_extension(module_globals, library, extension):

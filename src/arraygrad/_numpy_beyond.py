@@ -10,8 +10,9 @@ import sys
 import numpy
 
 from arraygrad._bind import function_for
-from arraygrad._numpy_functions import OUT, F, implements, refuse, tensor_of
+from arraygrad._numpy_functions import OUT, F, beside, host, implements, refuse, tensor_of
 from arraygrad.ops import OPS
+from arraygrad.tensor import Tensor
 
 __all__ = ["scipy_ufuncs"]
 
@@ -45,14 +46,87 @@ def _term(labels):
         ) from None
 
 
+# Options of each mode of numpy.pad that arraygrad.pad does not have.
+_PAD_OPTIONS = {
+    "constant": ("constant_values",),
+    "linear_ramp": ("end_values",),
+    "maximum": ("stat_length",),
+    "mean": ("stat_length",),
+    "median": ("stat_length",),
+    "minimum": ("stat_length",),
+    "reflect": ("reflect_type",),
+    "symmetric": ("reflect_type",),
+}
+
+
 @implements("pad")
 def _pad(array, pad_width, mode="constant", **kwargs):
-    if kwargs.pop("reflect_type", "even") != "even":
-        raise TypeError("numpy.pad: reflect_type='odd' is not supported for Tensors: take 'even'")
-    unknown = kwargs.keys() - {"constant_values"}
+    array = tensor_of(array)
+    if callable(mode):
+        raise TypeError(
+            "numpy.pad: a function as mode writes into a plain array, which is not recorded: compose the padding with "
+            "numpy.concatenate"
+        )
+    unknown = kwargs.keys() - set(_PAD_OPTIONS.get(mode, ()))
     if unknown:
-        raise TypeError(f"numpy.pad: {', '.join(sorted(unknown))}= is not supported for Tensors: leave it out")
-    return F["pad"](tensor_of(array), pad_width, mode, **kwargs)
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+    odd = kwargs.pop("reflect_type", "even") == "odd"
+    if mode == "empty":  # its elements are undefined, so they may be zero
+        return F["pad"](array, pad_width, "constant")
+    if not odd and mode not in ("linear_ramp", "maximum", "mean", "median", "minimum"):
+        return F["pad"](array, pad_width, mode, **kwargs)
+    (option,) = _PAD_OPTIONS[mode]
+    if isinstance(kwargs.get(option), Tensor) and kwargs[option].requires_grad:
+        raise TypeError(f"numpy.pad: {option}= requires grad, which is not recorded: give {option}.detach()")
+    options = {key: _pairs(host(value), array.ndim) for key, value in kwargs.items() if value is not None}
+    for axis, (before, after) in enumerate(_pairs(pad_width, array.ndim).astype(int).tolist()):
+        if before or after:
+            own = {key: tuple(pairs[axis].tolist()) for key, pairs in options.items()}
+            array = _pad_axis(array, axis, before, after, mode, own, odd)
+    return array
+
+
+def _pairs(values, ndim):
+    if isinstance(values, dict):
+        given, values = values, numpy.zeros((ndim, 2), dtype=int)
+        for axis, pair in given.items():
+            values[axis] = pair
+    return numpy.broadcast_to(numpy.asarray(values), (ndim, 2))
+
+
+def _pad_axis(x, axis, before, after, mode, options, odd):
+    n = x.shape[axis]
+    rows = F["moveaxis"](x, axis, 0)
+    if mode in ("maximum", "minimum", "median"):
+        lengths = options.get("stat_length", (n, n))
+        low = _statistic(mode, rows[: min(lengths[0], n)])
+        high = _statistic(mode, rows[n - min(lengths[1], n) :])
+        ends = [low.repeat(before, axis=0), high.repeat(after, axis=0)]
+    else:
+        # What is added is linear in the elements of the axis: NumPy says how, padding the unit vectors and zero.
+        given = {**options, "reflect_type": "odd"} if odd else options
+        widths = ((before, after), (0, 0))
+        zero = numpy.pad(numpy.zeros((n, 1)), widths, mode, **_spread(given))
+        unit = numpy.pad(numpy.eye(n), widths, mode, **_spread(given)) - zero
+        flat = rows.reshape((n, -1))
+        ends = [
+            (beside(unit[part].astype(host(x).dtype), x) @ flat + beside(zero[part], x).astype(x.dtype)).reshape(
+                (-1, *rows.shape[1:])
+            )
+            for part in (slice(0, before), slice(before + n, None))
+        ]
+    return F["moveaxis"](F["concat"]([ends[0], rows, ends[1]], axis=0), 0, axis)
+
+
+def _spread(options):
+    """Options of one axis for a matrix that is padded along its first."""
+    return {key: (value, (1, 1)) if isinstance(value, tuple) else value for key, value in options.items()}
+
+
+def _statistic(mode, rows):
+    if mode == "median":
+        return numpy.median(rows, axis=0, keepdims=True)
+    return rows.max(axis=0, keepdims=True) if mode == "maximum" else rows.min(axis=0, keepdims=True)
 
 
 @implements("sinc")

@@ -14,10 +14,11 @@ import numpy
 
 from arraygrad._bind import function_for, to_tensor
 from arraygrad.ops import OPS
-from arraygrad.tensor import Tensor, backend_of
+from arraygrad.tensor import Tensor, backend_of, wrap_raw
 
 __all__ = [
-    "FUNCTIONS", "OUT", "UFUNCS", "F", "axes_of", "backend_among", "implements", "refuse", "tensor_of", "tensors",
+    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "pick", "refuse", "tensor_of",
+    "tensors",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -64,22 +65,31 @@ def refuse(name, **keywords):
 OUT = "use the result that is returned"
 
 
-def backend_among(args):
-    """Backend of the first Tensor in nested arguments, None if there is none."""
+def _tensor_among(args):
     for arg in args:
         if isinstance(arg, Tensor):
-            return backend_of(arg)
+            return arg
         if isinstance(arg, list | tuple):
-            found = backend_among(arg)
+            found = _tensor_among(arg)
             if found is not None:
                 return found
     return None
 
 
+def backend_among(args):
+    """Backend of the first Tensor in nested arguments, None if there is none."""
+    found = _tensor_among(args)
+    return None if found is None else backend_of(found)
+
+
 def tensors(*args):
     """Arguments as Tensors of the backend of the one that is a Tensor already."""
-    backend = backend_among(args)
-    return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
+    like = _tensor_among(args)
+    if like is None or isinstance(like.array, numpy.ndarray):
+        backend = None if like is None else backend_of(like)
+        return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
+    backend, device = backend_of(like), like.device
+    return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend, device=device) for arg in args]
 
 
 def tensor_of(arg):
@@ -141,15 +151,6 @@ def _fix(x, out=None):
     return F["trunc"](tensor_of(x))
 
 
-@implements("nan_to_num")
-def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
-    x = tensor_of(x)
-    limits = backend_of(x).xp.finfo(x.dtype)
-    x = F["where"](F["isnan"](x), nan, x)
-    x = F["where"](x == math.inf, float(limits.max) if posinf is None else posinf, x)
-    return F["where"](x == -math.inf, float(limits.min) if neginf is None else neginf, x)
-
-
 @implements("isclose")
 def _isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     a, b = [t.detach() for t in tensors(a, b)]
@@ -199,19 +200,6 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
     return F["diff"](a, n=n, axis=axis, **dict(zip(names, values, strict=True)))
 
 
-@implements("trapezoid")
-def _trapezoid(y, x=None, dx=1.0, axis=-1):
-    y = tensor_of(y) if x is None else tensors(y, x)[0]
-    if x is not None:
-        x = tensors(x, y)[0]
-        dx = F["diff"](x) if x.ndim == 1 else F["diff"](x, axis=axis)
-        if x.ndim == 1:
-            dx = dx.reshape((-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
-    upper = F["take"](y, to_tensor(list(range(1, y.shape[axis])), backend_of(y)), axis=axis)
-    lower = F["take"](y, to_tensor(list(range(y.shape[axis] - 1)), backend_of(y)), axis=axis)
-    return (dx * (upper + lower) / 2).sum(axis=axis)
-
-
 # -- sorting, searching, indexing --------------------------------------------------------------------------------------
 
 
@@ -238,8 +226,12 @@ def _searchsorted(a, v, side="left", sorter=None):
 
 @implements("take")
 def _take(a, indices, axis=None, out=None, mode="raise"):
-    refuse("take", out=(out, OUT), mode=(None if mode == "raise" else mode, "limit the indices first"))
-    return tensors(a, indices)[0].take(indices, axis=axis)
+    refuse("take", out=(out, OUT))
+    a, indices = tensors(a, indices)
+    if mode != "raise":
+        n = a.size if axis is None else a.shape[axis]
+        indices = beside(numpy.take(numpy.arange(n), host(indices), mode=mode), a)
+    return a.take(indices, axis=axis)
 
 
 @implements("take_along_axis")
@@ -260,38 +252,22 @@ def _flatnonzero(a):
     return tensor_of(a).ravel().nonzero()[0]
 
 
-@implements("unique")
-def _unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, **kwargs):
-    if return_index or return_inverse or return_counts or axis is not None or kwargs.get("equal_nan", True) is not True:
-        raise TypeError(
-            "numpy.unique: only the values are served for Tensors: use unique_inverse, unique_counts or unique_all of "
-            "the namespace for the rest"
-        )
-    return F["unique_values"](tensor_of(ar))
-
-
-@implements("copyto")
-def _copyto(dst, src, casting="same_kind", where=True):
-    if not isinstance(dst, Tensor):
-        raise TypeError(
-            "numpy.copyto: a Tensor can't be written into a plain array, whose memory holds no gradient: make the "
-            "target a Tensor first, dst = arraygrad.asarray(dst)"
-        )
-    if where is True:
-        dst[...] = src
-    else:
-        dst[...] = F["where"](*tensors(where, src, dst))
-
-
 # -- creation ----------------------------------------------------------------------------------------------------------
 
 
 def _like(name):
     def like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
-        refuse(name, shape=(shape, "use the namespace's function without _like"))
-        return F[name](tensor_of(a), dtype=dtype, device=device)
+        return F[name](_shaped(tensor_of(a), shape), dtype=dtype, device=device)
 
     return like
+
+
+def _shaped(a, shape):
+    """A constant of another shape, dtype and device as `a`."""
+    if shape is None:
+        return a
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return F["broadcast_to"](F["zeros_like"](a.detach().reshape(-1)[:1]).sum().astype(a.dtype), shape)
 
 
 for _name in ("zeros_like", "ones_like", "empty_like"):
@@ -300,15 +276,11 @@ for _name in ("zeros_like", "ones_like", "empty_like"):
 
 @implements("full_like")
 def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
-    refuse("full_like", shape=(shape, "use the namespace's function without _like"))
-    a = tensors(a, fill_value)[0]
-    return F["full_like"](a.detach(), fill_value, dtype=dtype, device=device)
-
-
-@implements("linspace")
-def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    refuse("linspace", retstep=(retstep or None, "it is (stop - start) / (num - 1)"), axis=(axis or None, "move it"))
-    return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
+    a = _shaped(tensors(a, fill_value)[0], shape).detach()
+    if isinstance(fill_value, list | tuple | numpy.ndarray) or getattr(fill_value, "ndim", 0):
+        value = tensors(fill_value, a)[0].astype(a.dtype if dtype is None else dtype)
+        return F["broadcast_to"](value, a.shape).copy()
+    return F["full_like"](a, fill_value, dtype=dtype, device=device)
 
 
 @implements("copy")
@@ -351,36 +323,43 @@ def _shares_memory(a, b, /, max_work=None):
     return backend_among((a, b)).shares_memory(*arrays)
 
 
-@implements("array_repr", "array_str", "array2string")
-def _text(a, *args, **kwargs):
-    return repr(a)
+@implements("array2string")
+def _array2string(a, *args, **kwargs):
+    """Text of the values, as numpy.array2string has it."""
+    return numpy.array2string(host(a), *args, **kwargs)
 
 
-# -- ufuncs that are several operations --------------------------------------------------------------------------------
+@implements("array_str")
+def _array_str(a, max_line_width=None, precision=None, suppress_small=None):
+    """Text of the values, as numpy.array_str has it."""
+    return numpy.array_str(host(a), max_line_width, precision, suppress_small)
 
 
-def _cbrt(x):
-    x = tensor_of(x)
-    return F["sign"](x) * F["abs"](x) ** (1 / 3)
+@implements("array_repr")
+def _array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
+    return repr(arr)
 
 
-def _divmod(x1, x2):
-    return F["floor_divide"](x1, x2), F["remainder"](x1, x2)
+def host(arg):
+    """A numpy.ndarray of the values of an argument, detached: for indices and decisions, which have no derivative."""
+    if isinstance(arg, list | tuple):
+        arg = tensor_of(arg)
+    return arg.numpy() if isinstance(arg, Tensor) else numpy.asarray(arg)
 
 
-# name of a numpy ufunc -> function of Tensors
-UFUNCS = {
-    "cbrt": _cbrt,
-    "deg2rad": lambda x: x * (math.pi / 180),
-    "degrees": lambda x: x * (180 / math.pi),
-    "divmod": _divmod,
-    "exp2": lambda x: F["pow"](2.0, x),
-    "fabs": lambda x: F["abs"](x),
-    "float_power": lambda x1, x2: F["pow"](x1, x2),
-    "rad2deg": lambda x: x * (180 / math.pi),
-    "radians": lambda x: x * (math.pi / 180),
-    "rint": lambda x: F["round"](x),
-}
+def beside(array, like):
+    """A constant, made on the host, as a Tensor of the backend and on the device of the Tensor `like`."""
+    backend = backend_of(like)
+    device = None if isinstance(like.array, numpy.ndarray) else like.device
+    return wrap_raw(backend.wrap_raw(backend.asarray(numpy.asarray(array), None, device)))
+
+
+def pick(t, positions):
+    """Elements of a Tensor at flat row-major positions, an integer array of any shape; each may be named repeatedly."""
+    positions = numpy.asarray(positions, dtype=numpy.int64)
+    if positions.size == 0:
+        return t.ravel()[:0].reshape(positions.shape)
+    return t.ravel().take(beside(positions, t))
 
 
 def axes_of(axis, ndim):

@@ -1,9 +1,14 @@
 """NumPy's products, numpy.linalg and numpy.fft on Tensors, with NumPy's signatures.
 
-May import: _numpy_functions, numpy.
+May import: _numpy_functions, tensor, numpy.
 """
 
-from arraygrad._numpy_functions import OUT, F, implements, refuse, tensor_of, tensors
+import math
+
+import numpy
+
+from arraygrad._numpy_functions import OUT, F, host, implements, refuse, tensor_of, tensors
+from arraygrad.tensor import backend_of
 
 __all__: list[str] = []
 
@@ -219,6 +224,72 @@ def _vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
 @implements("linalg.norm")
 def _norm(x, ord=None, axis=None, keepdims=False):
     return F["norm"](tensor_of(x), ord=ord, axis=axis, keepdims=keepdims)
+
+
+@implements("linalg.cond")
+def _cond(x, p=None):
+    x = tensor_of(x)
+    if p is None or p in (2, -2):
+        values = F["svdvals"](x)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    inverse = F["inv"](x)
+    return F["matrix_norm"](x, ord=p) * F["matrix_norm"](inverse, ord=p)
+
+
+def _least_squares(a, b, rcond):
+    """(solution of least norm, sums of squared residuals, rank, singular values) of a @ x = b."""
+    m, n = a.shape
+    singular = F["svdvals"](a)
+    sizes = host(singular)
+    rank = int((sizes > rcond * sizes.max(initial=0.0)).sum())
+    solution = F["pinv"](a, rtol=rcond) @ b
+    if rank == n and m > n:
+        away = b - a @ solution
+        residuals = F["real"](away * away.conj()).sum(axis=0)
+        residuals = residuals.reshape(1) if b.ndim == 1 else residuals
+    else:
+        residuals = F["real"](F["zeros_like"](solution.detach()).reshape(-1)[:0])
+    return solution, residuals, rank, singular
+
+
+@implements("linalg.lstsq")
+def _lstsq(a, b, rcond=None):
+    a, b = tensors(a, b)
+    dtype = F["result_type"](a, b)
+    if not backend_of(a).xp.isdtype(dtype, ("real floating", "complex floating")):
+        dtype = backend_of(a).xp.float64
+    a, b = a.astype(dtype), b.astype(dtype)
+    if a.ndim != 2:
+        raise numpy.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    if a.shape[0] != b.shape[0]:
+        raise numpy.linalg.LinAlgError("Incompatible dimensions")
+    if rcond is None:
+        rcond = float(backend_of(a).xp.finfo(dtype).eps) * max(a.shape)
+    return _least_squares(a, b, max(rcond, 0.0))
+
+
+@implements("linalg.tensorinv")
+def _tensorinv(a, ind=2):
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    a = tensor_of(a)
+    inverse = F["inv"](a.reshape((math.prod(a.shape[:ind]), -1)))
+    return inverse.reshape(a.shape[ind:] + a.shape[:ind])
+
+
+@implements("linalg.tensorsolve")
+def _tensorsolve(a, b, axes=None):
+    a, b = tensors(a, b)
+    if axes is not None:
+        order = [i for i in range(a.ndim) if i not in [k % a.ndim for k in axes]] + [k % a.ndim for k in axes]
+        a = a.transpose(order)
+    rest = a.shape[-(a.ndim - b.ndim) :]
+    n = math.prod(rest)
+    if a.size != n**2:
+        raise numpy.linalg.LinAlgError(
+            "Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return F["solve"](a.reshape((n, n)), b.reshape(-1)).reshape(rest)
 
 
 # -- numpy.fft ---------------------------------------------------------------------------------------------------------

@@ -281,8 +281,17 @@ def _diag(v, k=0):
 
 @implements("meshgrid")
 def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
-    refuse("meshgrid", sparse=(sparse or None, "reshape the vectors instead"))
-    return F["meshgrid"](*tensors(*xi), indexing=indexing)
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    if not sparse:
+        return F["meshgrid"](*tensors(*xi), indexing=indexing)
+    xi = tensors(*xi)
+    order = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = 1, 0
+    return tuple(
+        [x.reshape([-1 if axis == i else 1 for i in range(len(xi))]) for x, axis in zip(xi, order, strict=True)]
+    )
 
 
 def _static(value):

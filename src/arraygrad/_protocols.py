@@ -13,30 +13,17 @@ import numpy
 
 from arraygrad._bind import function_for, to_tensor
 from arraygrad.ops import OPS
-from arraygrad.tensor import Tensor, backend_of, set_protocol_handlers, tensor
+from arraygrad.protocols import set_protocol_handlers
+from arraygrad.tensor import Tensor, apply_op, backend_of, tensor
 
 __all__ = ["array_function", "array_ufunc", "functions", "install", "numpy_name", "ufuncs"]
 
-# ufunc -> (function over an axis) for its methods reduce and accumulate
-_REDUCE = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-}
-_ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
-
 # What a ufunc call may say without changing what is computed.
 _HARMLESS = {
-    "where": (True,),
     "casting": ("same_kind",),
-    "order": ("K",),
-    "dtype": (None,),
-    "subok": (True,),
+    "order": ("K", "C", "A", "F"),
+    "subok": (True, False),
     "signature": (None,),
-    "initial": (numpy._NoValue,),
 }
 
 
@@ -45,6 +32,13 @@ _HARMLESS = {
 _ufuncs: dict = {}
 _scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
 _functions: dict = {}
+_plain: dict = {}  # numpy ufunc -> Op, filled by install()
+
+# Modules that fill FUNCTIONS of _numpy_functions when they are imported.
+FUNCTION_MODULES = (
+    "_numpy_reductions", "_numpy_shapes", "_numpy_linalg", "_numpy_beyond", "_numpy_order", "_numpy_nan",
+    "_numpy_select", "_numpy_pieces", "_numpy_calculus", "_numpy_polynomials", "_numpy_constants",
+)  # fmt: skip
 
 
 def ufuncs():
@@ -56,8 +50,9 @@ def ufuncs():
                 ufunc = getattr(numpy, name, None)
                 if isinstance(ufunc, numpy.ufunc):
                     found.setdefault(ufunc, function_for(op, "arraygrad"))
-        for name, function in importlib.import_module("arraygrad._numpy_functions").UFUNCS.items():
-            found.setdefault(getattr(numpy, name), function)
+        for name, function in importlib.import_module("arraygrad._numpy_ufuncs").UFUNCS.items():
+            if hasattr(numpy, name):
+                found.setdefault(getattr(numpy, name), function)
         _ufuncs.update(found)
     return _ufuncs
 
@@ -75,7 +70,7 @@ def _ufunc(ufunc):
 def functions():
     """dict numpy function -> function of Tensors with numpy's signature."""
     if not _functions:
-        for name in ("_numpy_reductions", "_numpy_shapes", "_numpy_linalg", "_numpy_beyond"):
+        for name in FUNCTION_MODULES:
             importlib.import_module(f"arraygrad.{name}")
         _functions.update(importlib.import_module("arraygrad._numpy_functions").FUNCTIONS)
     return _functions
@@ -87,38 +82,50 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     Raises
     ------
     TypeError
-        If the ufunc, its method or a keyword (where=, dtype=, ...) has no recorded counterpart, or if `out` is no
-        Tensor, as in `array += tensor`.
+        If the ufunc, its method or a keyword has no recorded counterpart, or if `out` is no Tensor, as in
+        `array += tensor`.
     """
-    out = _out(ufunc, kwargs.pop("out", None))
+    op = _plain.get(ufunc)
+    if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
+        (out,) = kwargs["out"]
+        if isinstance(out, Tensor) and any(type(x) is Tensor for x in inputs):
+            out[...] = apply_op(op, inputs)
+            return out
+    function = _ufunc(ufunc)
+    name = _name(ufunc)
+    out = _outs(name, kwargs.pop("out", None))
+    if function is None:
+        raise _unsupported(name)
+    shared = importlib.import_module("arraygrad._numpy_ufuncs")
     if method == "__call__":
-        function = _ufunc(ufunc)
-        if function is None:
-            raise _unsupported(_name(ufunc))
-        _check_keywords(ufunc.__name__, kwargs)
-        if any(isinstance(x, list | tuple) for x in inputs):
-            backend = _backend(inputs)
-            inputs = [to_tensor(x, backend) if isinstance(x, list | tuple) else x for x in inputs]
-        result = function(*inputs)
-    elif method == "reduce" and ufunc.__name__ in _REDUCE:
-        result = _reduce(ufunc, *inputs, **kwargs)
-    elif method == "accumulate" and ufunc.__name__ in _ACCUMULATE:
-        result = _accumulate(ufunc, *inputs, **kwargs)
-    elif method == "outer" and ufunc in ufuncs() and len(inputs) == 2:
-        _check_keywords(f"{ufunc.__name__}.outer", kwargs)
-        a, b = [to_tensor(x, _backend(inputs)) for x in inputs]
-        result = ufuncs()[ufunc](a.reshape(a.shape + (1,) * b.ndim), b)
-    elif method == "at":
-        raise TypeError(
-            f"numpy.{ufunc.__name__}.at writes in place in a way that is not recorded: use t[indices] = values where "
-            "indices are unique, else a product with a one-hot matrix"
-        )
+        dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
+        _check_keywords(name, kwargs)
+        backend = _backend((*inputs, where, *(out or ())))
+        inputs = [to_tensor(x, backend) if isinstance(x, list | tuple) else x for x in inputs]
+        if not any(isinstance(x, Tensor) for x in inputs):
+            inputs[0] = to_tensor(inputs[0], backend)
+        if dtype is None and where is True:
+            result = function(*inputs)
+        else:
+            result = shared.call(function, inputs, dtype, where, None if out is None else out[0])
     else:
-        raise _unsupported(f"numpy.{ufunc.__name__}.{method}")
+        handler = shared.METHODS.get(method)
+        if handler is None or ufunc.nout != 1 or (ufunc.nin != 2 and not (method == "at" and ufunc.nin == 1)):
+            raise _unsupported(f"{name}.{method}")
+        try:
+            result = handler(ufunc, function, *inputs, **kwargs)
+        except TypeError as error:
+            if "unexpected keyword" not in str(error):
+                raise
+            raise TypeError(f"{name}.{method}: {error} for Tensors: leave it out") from None
     if out is None:
         return result
-    out[...] = result
-    return out
+    results = result if isinstance(result, tuple) else (result,)
+    for target, value in zip(out, results, strict=True):
+        if target is not None:
+            target[...] = value
+    written = tuple([value if target is None else target for target, value in zip(out, results, strict=True)])
+    return written if isinstance(result, tuple) else written[0]
 
 
 def array_function(function, types, args, kwargs):
@@ -129,11 +136,16 @@ def array_function(function, types, args, kwargs):
     TypeError
         If the function has no recorded counterpart, or is called with an argument that has none.
     """
-    ours = functions().get(function)
+    ours = (_functions or functions()).get(function)
+    if ours is not None and (not kwargs or kwargs.get("out") is None):
+        return ours(*args, **kwargs)
+    module = getattr(function, "__module__", None) or "numpy"
+    name = f"{module}.{getattr(function, '__name__', function)}"
     if ours is None:
-        module = getattr(function, "__module__", None) or "numpy"
-        raise _unsupported(f"{module}.{getattr(function, '__name__', function)}")
-    return ours(*args, **kwargs)
+        raise _unsupported(name)
+    (out,) = _outs(name, kwargs["out"])
+    out[...] = ours(*args, **{key: value for key, value in kwargs.items() if key != "out"})
+    return out
 
 
 def numpy_name(module, name):
@@ -162,7 +174,68 @@ def numpy_name(module, name):
 
 def install():
     """Hand the handlers to the core."""
-    set_protocol_handlers(array_ufunc, array_function, _plain_ufuncs())
+    _plain.update(_plain_ufuncs())
+    set_protocol_handlers(
+        array_ufunc,
+        array_function,
+        _plain,
+        {getattr(numpy, name): getattr(Tensor, method) for name, method in _REDUCTIONS.items()},
+        {getattr(numpy, name): getattr(Tensor, name) for name in _DIRECT},
+        {getattr(numpy, name): getattr(numpy.ndarray, method) for name, method in _METHODS.items()},
+        _implementations(_FREE),
+        _implementations(_CONSTANT),
+        frozenset((numpy.where, numpy.interp, numpy.insert, numpy.clip)),
+        numpy.ndarray,
+        numpy.generic,
+    )
+
+
+# Reductions whose method of Tensor has the same axis, ddof and keepdims.
+_REDUCTIONS = {
+    "sum": "sum", "prod": "prod", "mean": "mean", "max": "max", "min": "min", "amax": "max", "amin": "min",
+    "var": "var", "std": "std", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin",
+}  # fmt: skip
+
+# Functions of shape that are a method of Tensor with the same parameters in the same order.
+_DIRECT = ("reshape", "ravel", "transpose", "squeeze", "swapaxes", "diagonal")
+
+# For functions that are a method of the array they are given first, with the same parameters in the same
+# order: that saves NumPy's own Python wrappers.
+_METHODS = {
+    "sum": "sum", "prod": "prod", "max": "max", "min": "min", "amax": "max", "amin": "min", "mean": "mean",
+    "var": "var", "std": "std", "cumsum": "cumsum", "cumprod": "cumprod", "repeat": "repeat", "take": "take",
+    "trace": "trace", "dot": "dot",
+}  # fmt: skip
+
+# Functions whose results share no memory with their arguments, and which write nothing: where nothing is recorded they
+# run on the raw arrays (Note [NumPy calls on Tensors]). Results have no derivative in the second list.
+_FREE = """
+    append average bincount choose clip column_stack compress concat concatenate convolve corrcoef correlate
+    cov cross cumulative_prod cumulative_sum delete dstack ediff1d extract histogram hstack inner
+    insert interp kron median nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod
+    nanquantile nanstd nansum nanvar outer pad partition percentile polyadd polyfit polymul polysub polyval ptp
+    quantile roll select sort stack take_along_axis tensordot tile trapezoid unwrap vander     vdot vstack where
+    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
+    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+    linalg.cholesky linalg.cond linalg.cross linalg.det linalg.eigvals linalg.eigvalsh linalg.inv linalg.matmul
+    linalg.matrix_norm linalg.norm linalg.outer linalg.pinv linalg.solve linalg.svdvals linalg.tensordot linalg.trace
+    linalg.vecdot linalg.vector_norm
+"""
+_CONSTANT = """
+    all any argmax argmin argpartition argsort argwhere count_nonzero digitize empty_like flatnonzero isclose isin
+    iscomplex isneginf isposinf isreal lexsort nanargmax nanargmin nonzero ones_like searchsorted zeros_like
+"""
+
+
+def _implementations(names):
+    """dict numpy function -> what runs it on arrays, without another look for Tensors."""
+    found = {}
+    for name in names.split():
+        owner, _, last = name.rpartition(".")
+        function = getattr(getattr(numpy, owner) if owner else numpy, last, None)
+        if function is not None:
+            found[function] = getattr(function, "_implementation", function)
+    return found
 
 
 def _plain_ufuncs():
@@ -184,45 +257,28 @@ def _backend(inputs):
     return None
 
 
-def _out(ufunc, out):
-    """The Tensor that a ufunc call writes its result to, or None."""
-    if out is None or (isinstance(out, tuple) and len(out) == 1 and out[0] is None):
+def _outs(name, out):
+    """The Tensors (or None) that a call writes its results to, as a tuple; None where there are none."""
+    if out is None:
         return None
-    if isinstance(out, tuple):
-        if len(out) > 1:
-            raise TypeError(f"numpy.{ufunc.__name__}: out= with several results is not recorded; leave it out")
-        out = out[0]
-    if isinstance(out, Tensor):
-        return out
-    cls = type(out)
-    raise TypeError(
-        f"numpy.{ufunc.__name__}: a Tensor can't be written into {cls.__module__}.{cls.__qualname__}, whose memory "
-        "holds no gradient: write x = x + t instead of x += t, or make x a Tensor first, x = arraygrad.asarray(x)"
-    )
+    outs = out if isinstance(out, tuple) else (out,)
+    if all(target is None for target in outs):
+        return None
+    for target in outs:
+        if target is not None and not isinstance(target, Tensor):
+            cls = type(target)
+            raise TypeError(
+                f"{name}: a Tensor can't be written into {cls.__module__}.{cls.__qualname__}, whose memory holds no "
+                "gradient: write x = x + t instead of x += t, or make x a Tensor first, x = arraygrad.asarray(x)"
+            )
+    return outs
 
 
 def _check_keywords(name, kwargs):
     for key, value in kwargs.items():
         harmless = _HARMLESS.get(key, ())
         if not any(value is h or (isinstance(h, str) and value == h) for h in harmless):
-            advice = {
-                "where": "choose with numpy.where(condition, result, otherwise)",
-                "dtype": "cast the arguments with t.astype(dtype)",
-            }.get(key, "leave it out")
-            raise TypeError(f"numpy.{name}: {key}= is not supported for Tensors: {advice}")
-
-
-def _reduce(ufunc, x, axis=0, dtype=None, keepdims=False, **kwargs):
-    _check_keywords(f"{ufunc.__name__}.reduce", kwargs)
-    name = _REDUCE[ufunc.__name__]
-    if name in ("sum", "prod"):
-        return getattr(x, name)(axis=axis, dtype=dtype, keepdims=keepdims)
-    _check_keywords(f"{ufunc.__name__}.reduce", {"dtype": dtype})
-    return getattr(x, name)(axis=axis, keepdims=keepdims)
-
-
-def _accumulate(ufunc, x, axis=0, dtype=None):
-    return function_for(OPS[_ACCUMULATE[ufunc.__name__]], __name__)(x, axis=axis, dtype=dtype)
+            raise TypeError(f"{name}: {key}= is not supported for Tensors: leave it out")
 
 
 def _name(ufunc):

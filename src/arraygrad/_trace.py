@@ -26,7 +26,7 @@ from arraygrad.tensor import (
     wrap_raw,
 )
 
-__all__ = ["Trace", "function_name", "give_back", "meta_of", "normalize_tree", "recorded", "run"]
+__all__ = ["Trace", "function_name", "give_back", "meta_of", "normalize_tree", "parameter_name", "recorded", "run"]
 
 # What a leaf of a differentiated argument was, hence what its gradient is given back as.
 TENSOR, RAW, SCALAR, NUMBER, STATIC = range(5)
@@ -142,6 +142,11 @@ class Trace:
         _depth.running += 1
         try:
             result = self.function(*args, **(kwargs or {}))
+        except ValueError as error:
+            # NumPy wraps what an element's conversion raises: the advice is in the cause.
+            if isinstance(error.__cause__, TypeError) and "a plain array" in str(error.__cause__):
+                raise error.__cause__ from None
+            raise
         finally:
             _depth.running -= 1
             set_grad_mode(self._before)
@@ -329,7 +334,7 @@ class Trace:
     def _leaf_name(self, i):
         names = []
         for position, structure in self._arguments():
-            parameter = _parameter(self.function, position)
+            parameter = parameter_name(self.function, position)
             names += [f"argument {position} ({name})" for name in leaf_names(structure, parameter)]
         return names[i]
 
@@ -469,7 +474,7 @@ def _positions(name, function, argnums, n_args):
     return tuple(positions)
 
 
-def _parameter(function, position):
+def parameter_name(function, position):
     """The name of a parameter as its function spells it; args[1] where that is not known."""
     try:
         parameters = list(inspect.signature(function).parameters.values())

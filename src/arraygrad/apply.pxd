@@ -11,13 +11,10 @@ cdef object observed_call(object name, tuple args, object call)
 cdef object binary(Op op, object a, object b)
 cdef int record(Op op, tuple args, object result, Backend backend) except -1
 cdef int connect(OpNode node, TensorBase t) except -1
-cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Backend backend) except -1
-cdef int keep_args(OpNode node, Op op, object args) except -1
 cdef int refresh(TensorBase t) except -1
 cdef int keep_retaining(TensorBase t, Node node, int nr) except -1
 cdef object forbidden_view(TensorBase t, str what)
 cdef object to_raw(object arg)
-cdef object frozen(object arg)
 cdef bint has_tensor(object items) except -1
 cdef bint wants_grad(object arg) except -1
 cdef Backend backend_in(object args, Op op)

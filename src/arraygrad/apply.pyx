@@ -1,5 +1,5 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, op, value, saved, nodes.
+# May import: engine.*, op, value, saved, nodes, saving.
 import copy as copy_module
 import numbers
 
@@ -9,28 +9,26 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport (
-    Node, NodeHooks, ThreadState, inference_used, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_PACKED, NODE_REALIFY,
-    NODE_SAVES, NODE_ZERO_ABSORBS,
+    Node, NodeHooks, ThreadState, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
+    NODE_ZERO_ABSORBS,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of
-from arraygrad.op cimport Op, named_op, SAVE_ANS, SAVE_INPUT
-from arraygrad.saved cimport pack_slot, packing
+from arraygrad.op cimport Op, named_op
+from arraygrad.saving cimport keep_args, save, save_plain
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, check_saved, find_backend, join_base, need_extra, new_tensor,
+    Backend, Extra, Storage, TensorBase, Value, find_backend, join_base, need_extra, new_tensor,
     raw_now, registered, wrap,
 )
 
-# How many saved-tensor hooks and op hooks are active in the process. Looking at a static is all that they cost an
-# operation while there are none; whether they are this thread's is asked only then.
-cdef int _packers = 0
+# How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
+# none; whether they are this thread's is asked only then.
 cdef int _observers = 0
 
 
-def count_hooks(int packers, int observers):
-    """Count hooks that were entered or left."""
-    global _packers, _observers
-    _packers += packers
-    _observers += observers
+def count_op_hooks(int change):
+    """Count op hooks that were entered or left."""
+    global _observers
+    _observers += change
 
 
 cdef int connect(OpNode node, TensorBase t) except -1:
@@ -60,145 +58,6 @@ cdef int connect(OpNode node, TensorBase t) except -1:
     else:
         return node.add_edge(target, nr)
     node.n_edges += 1
-    return 0
-
-
-cdef inline object slot_of(object arg):
-    """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
-    if isinstance(arg, TensorBase):
-        if inference_used:
-            check_saved((<TensorBase>arg).value)
-        return (<TensorBase>arg).value
-    if type(arg) is list or type(arg) is tuple:
-        for item in arg:
-            if isinstance(item, TensorBase):
-                return [slot_of(item) for item in arg]
-    return arg
-
-
-cdef object meta_of(object arg, Backend backend):
-    if isinstance(arg, TensorBase):
-        return (<TensorBase>arg).value.meta
-    if type(arg) is list or type(arg) is tuple:
-        return [meta_of(item, backend) for item in arg]
-    if type(arg) is backend.array_type:
-        return backend.meta(arg)
-    return None
-
-
-cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Backend backend) except -1:
-    """Fill the node's slots with what the rules of the needed inputs ask for."""
-    cdef Py_ssize_t k
-    cdef object slot
-    cdef list slots = None
-    cdef bint keeps = False
-    cdef bint pack = _packers and packing()
-    if pack:
-        node.flags = (node.flags | NODE_PACKED) & ~<uint32_t>NODE_FAST      # compiled rules read plain slots only
-    if op.saves_in_list:
-        slots = [None] * op.n_saves
-    for k in range(op.n_saves):
-        if not op.save_for[k] & needs:
-            continue
-        if op.save_kind[k] == SAVE_ANS:
-            slot = tuple([(<TensorBase>t).value for t in result]) if op.multi else (<TensorBase>result).value
-            keeps = True
-        elif op.save_kind[k] == SAVE_INPUT:
-            slot = slot_of(args[op.save_pos[k]])
-            # A Python scalar need not be freed, so a node that keeps nothing else can run again.
-            keeps = keeps or not isinstance(slot, (int, float, complex))
-        elif op.save_pos[k] < 0:
-            slot = tuple([(<TensorBase>t).value.meta for t in result]) if op.multi else (<TensorBase>result).value.meta
-        else:
-            slot = meta_of(args[op.save_pos[k]], backend)
-        if pack:
-            slot = pack_slot(slot, backend)
-        if slots is not None:
-            slots[k] = slot
-        elif k == 0:
-            node.s0 = slot
-        elif k == 1:
-            node.s1 = slot
-        else:
-            node.s2 = slot
-    if slots is not None:
-        node.s0 = slots
-    if keeps:
-        node.flags |= NODE_SAVES
-    return 0
-
-
-cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint64_t needs, Backend backend) except -1:
-    """`save` for the hot paths: one or two arrays, one result, without a tuple of the arguments."""
-    cdef Py_ssize_t k
-    cdef object slot, arg
-    if _packers or op.saves_in_list:
-        return save(node, op, (a, b), out, needs, backend)
-    for k in range(op.n_saves):
-        if not op.save_for[k] & needs:
-            continue
-        if op.save_kind[k] == SAVE_ANS:
-            slot = out.value
-            node.flags |= NODE_SAVES
-        elif op.save_pos[k] < 0:
-            slot = out.value.meta
-        else:
-            arg = a if op.save_pos[k] == 0 else b
-            if op.save_kind[k] == SAVE_INPUT:
-                if isinstance(arg, TensorBase):
-                    if inference_used:
-                        check_saved((<TensorBase>arg).value)
-                    slot = (<TensorBase>arg).value
-                    node.flags |= NODE_SAVES
-                else:
-                    slot = arg
-                    if not isinstance(arg, (int, float, complex)):
-                        node.flags |= NODE_SAVES
-            else:
-                slot = meta_of(arg, backend)
-        if k == 0:
-            node.s0 = slot
-        elif k == 1:
-            node.s1 = slot
-        else:
-            node.s2 = slot
-    return 0
-
-
-cdef object frozen(object arg):
-    """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
-    if isinstance(arg, TensorBase):
-        return copy_module.copy((<TensorBase>arg).value.raw)
-    if type(arg) is tuple:
-        return tuple([frozen(item) for item in arg])
-    if type(arg) is list:
-        return [frozen(item) for item in arg]
-    if arg is None or type(arg) in (int, bool, float, str, slice):
-        return arg
-    if hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
-        return copy_module.copy(arg)
-    return arg
-
-
-cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
-    if isinstance(arg, TensorBase):
-        keeps[0] = True
-        if _packers and packing():
-            return pack_slot(slot_of(arg), <Backend>(<TensorBase>arg).value.meta.ops)
-        return slot_of(arg)
-    return frozen(arg)
-
-
-cdef int keep_args(OpNode node, Op op, object args) except -1:
-    """Keep the call's static parameters for rules that ask for one; no array that has a slot of its own."""
-    cdef Py_ssize_t i
-    cdef bint keeps = False
-    cdef list kept = [None] * len(args)
-    for i in op.static_positions:
-        kept[i] = arg_slot(args[i], op, i, &keeps)
-    node.args = kept
-    if keeps:
-        node.flags |= NODE_SAVES
     return 0
 
 
@@ -263,7 +122,7 @@ cdef object other_operand(Op op, object x, Backend backend):
 
 cdef object mixed(Op op, Backend a, Backend b):
     return TypeError(f"{op.name}: operands on two backends, {a.name} and {b.name}; convert one of them explicitly, "
-                     f"e.g. arraygrad.asarray over an array made by the other library")
+                     f"e.g. arraygrad.to_backend(x, {a.name!r}), which is recorded")
 
 
 cdef object binary(Op op, object a, object b):
@@ -465,6 +324,8 @@ cdef object run(Op op, tuple args, Backend backend):
     raws = tuple([to_raw(arg) for arg in args])
     raw = backend.call(op, raws)
     raws = None
+    if op.transfers:
+        return transferred(op, args, raw, backend)
     if op.multi:
         result = tuple([wrap(backend.wrap_raw(r), backend) for r in raw])
         record(op, args, result, backend)
@@ -483,6 +344,16 @@ cdef object run(Op op, tuple args, Backend backend):
         result = wrap(raw, backend)
     record(op, args, result, backend)
     return result
+
+
+cdef object transferred(Op op, tuple args, object raw, Backend source):
+    """The result of an operation whose result belongs to another library than its argument."""
+    cdef Backend backend = find_backend(raw)
+    cdef TensorBase out = wrap(raw, backend)
+    if isinstance(args[0], TensorBase) and source.mutable:
+        note_view(out, <TensorBase>args[0], op, args, backend)
+    record(op, args, out, backend)
+    return out
 
 
 cdef int record(Op op, tuple args, object result, Backend backend) except -1:
@@ -628,17 +499,32 @@ cdef object observed_call(object name, tuple args, object call):
 
 # Views
 
+cdef bint basic_key(object key) except -1:
+    """Whether an index names a region: ints, slices, ... and None only."""
+    if type(key) is tuple:
+        for part in key:
+            if not basic_key(part):
+                return False
+        return True
+    return key is None or key is Ellipsis or type(key) in (int, slice)
+
+
 cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
     """If the result shares its memory with the input, remember how it was made from it."""
     cdef Extra e
     cdef Storage s
-    if not backend.mutable or not backend.shares_memory(out.value.raw, base.value.raw):
+    if backend.mutable:
+        if not backend.shares_memory(out.value.raw, base.value.raw):
+            return 0
+        s = join_base(out.value, base)
+        out.value.inference = base.value.inference
+        e = need_extra(out)
+        e.seen = s.history
+    elif op is None or op.name != "_getitem" or not basic_key(args[1]):
         return 0
-    s = join_base(out.value, base)
-    out.value.inference = base.value.inference
-    e = need_extra(out)
+    else:
+        e = need_extra(out)             # (5)
     e.parent = base
-    e.seen = s.history
     if op is None:
         e.forbidden = "multi"
     else:
@@ -661,13 +547,17 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
 #     that one operation returned, a view made under no_grad, a view that a custom Function returned (its history is the
 #     Function, and must not become the view operation). Extra.forbidden says which; writing them is refused, and so is
 #     using them after their base was written.
-# Guarded by test_VW1_* to test_VW6_*.
+# (5) Arrays of immutable libraries share nothing. A part taken by a basic index remembers its parent all the same:
+#     items set in it (t[0][1:] = v) are set in the parent too, as a recorded assignment (`write_back` in inplace.pyx).
+#     An in-place operator gives the part an array of its own, as in those libraries, and other parts taken before see
+#     neither: they are values of their own.
+# Guarded by test_VW1_* to test_VW6_*, and (5) by tests/backends/test_immutable_writes.py.
 cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
     cdef Extra e = t.extra
     cdef Storage s
     cdef OpNode node
-    if e.parent is None:
+    if e.parent is None or not (<Backend>t.value.meta.ops).mutable:
         return 0
     s = t.value.storage
     if s is None or e.seen == s.history:

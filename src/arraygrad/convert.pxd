@@ -1,9 +1,13 @@
 # May cimport: value.
 from arraygrad.value cimport TensorBase
 
-cdef object item_of(TensorBase t)
+cdef object item_of(TensorBase t, str how=*)
 cdef object one_element(TensorBase t, str what)
 cdef object to_numpy(object raw)
 cdef int refuse_conversion(TensorBase t, str how) except -1
+cdef int refuse_store(TensorBase t) except -1
 cdef str representation(TensorBase t)
 cdef int warn_of_hooks(TensorBase t) except -1
+
+cdef object left(TensorBase t, str how)
+cdef bint is_numpy_scalar(object obj) except -1

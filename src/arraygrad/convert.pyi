@@ -2,4 +2,5 @@
 import builtins
 from typing import Any
 
+def set_conversion_notice(notice: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

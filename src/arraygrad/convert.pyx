@@ -1,14 +1,52 @@
 # Values out of a Tensor: Python scalars, NumPy arrays, text.
 # May import: engine.*, op, value, nodes, apply.
+import dis
+import functools
+import sys
 import warnings
 
 from arraygrad.apply cimport refresh
-from arraygrad.engine.node cimport NodeHooks
-from arraygrad.value cimport TensorBase
+from arraygrad.engine.node cimport NodeHooks, thread_state
+from arraygrad.value cimport Backend, TensorBase
 
 
-cdef object item_of(TensorBase t):
+cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
+
+
+def set_conversion_notice(notice):
+    """Have `notice(how)` called whenever values leave a tensor that requires grad: by float, int, complex, item, tolist
+    or numpy. None: no longer. Returns the previous one. For tools that look for lost gradients.
+    """
+    global _notice
+    previous = _notice
+    _notice = notice
+    return previous
+
+
+cdef int leaving(TensorBase t, str how) except -1:
+    """Values leave the tensor by the conversion `how`."""
+    if _notice is not None:
+        if t.extra is not None:
+            refresh(t)
+        if t.tracked:
+            _notice(how)
+    return 0
+
+
+cdef object left(TensorBase t, str how):
+    """The values of a tensor as a numpy.ndarray, noticed as leaving it."""
+    leaving(t, how)
+    return to_numpy(t.value.raw)
+
+
+cdef bint is_numpy_scalar(object obj) except -1:
+    """Whether an object is a scalar of NumPy's; numpy.bool is no numbers.Number, as the others are."""
+    return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
+
+
+cdef object item_of(TensorBase t, str how="item"):
     """The value of a one-element tensor as a Python scalar."""
+    leaving(t, how)
     cdef object raw = t.value.raw
     return raw.item() if hasattr(raw, "item") else to_numpy(raw).item()
 
@@ -17,28 +55,67 @@ cdef object one_element(TensorBase t, str what):
     if t.value.meta.size != 1:
         raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "
                         f"{t.value.meta.shape_tuple()}")
-    return item_of(t)
+    return item_of(t, what)
 
 
 cdef object to_numpy(object raw):
     import numpy
     if isinstance(raw, numpy.ndarray):
         return raw
-    if hasattr(raw, "get") and type(raw).__module__.partition(".")[0] == "cupy":
+    library = type(raw).__module__.partition(".")[0]
+    if library == "cupy":
         return raw.get()
+    if library == "torch":
+        raw = raw.detach().cpu().resolve_conj().resolve_neg()
+        # NumPy has no bfloat16; float32 holds each of its values.
+        return raw.float().numpy() if str(raw.dtype) == "torch.bfloat16" else raw.numpy()
     try:
         return numpy.asarray(raw)
     except (RuntimeError, TypeError, BufferError):
         return numpy.from_dlpack(raw)
 
 
+# Note [Numbers written into plain arrays]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# `array[i] = t` asks a 0-d Tensor for its value by the same slot as `float(t)`, which is explicit and allowed. The two
+# differ in the instruction that the calling frame is at: where that stores an element, the value would lose its
+# gradient in an array's memory, and the conversion is refused. Guarded by tests/protocols/test_writes.py.
+_STORES = frozenset(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
+_code_of = functools.lru_cache(maxsize=512)(lambda code: code.co_code)
+
+
+cdef int refuse_store(TensorBase t) except -1:
+    """Raise TypeError if the calling Python frame is storing this Tensor as an element of a plain array."""
+    cdef object frame
+    if t.extra is not None:
+        refresh(t)
+    if not t.tracked or not thread_state().grad_mode:
+        return 0
+    try:
+        frame = sys._getframe(0)
+    except ValueError:                      # called by C without a Python frame: not a store
+        return 0
+    while frame is not None and frame.f_code.co_filename.endswith(".pyx"):
+        frame = frame.f_back                # a build with line events has frames of its own
+    if frame is None or not 0 <= frame.f_lasti < len(_code_of(frame.f_code)):
+        return 0
+    if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
+        raise TypeError("a Tensor that requires grad can't be written into a plain array, whose memory holds no "
+                        "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's creation "
+                        "functions make recordable arrays with arraygrad.grad(f, adopt=True); write t.item() if the "
+                        "bare value is meant")
+    return 0
+
+
 cdef int refuse_conversion(TensorBase t, str how) except -1:
     if t.extra is not None:
         refresh(t)
     if t.tracked:
+        refuse_store(t)
         raise TypeError(f"{how} of a tensor that requires grad would drop its gradient silently. Use t.numpy() (or "
-                        f"t.detach()) for the bare values, t.array for the raw array, or functions of "
-                        f"t.__array_namespace__() to stay differentiable")
+                        f"t.detach()) for the bare values, t.array for the raw array, functions of "
+                        f"t.__array_namespace__() to stay differentiable, arraygrad.asarray(x) for an array x that "
+                        f"it is to be written into, and arraygrad.testing.assert_allclose to compare")
     return 0
 
 
@@ -64,10 +141,12 @@ cdef str representation(TensorBase t):
     cdef list parts
     if t.extra is not None:
         refresh(t)
-    try:
-        text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
-    except Exception:
-        text = str(t.value.raw)
+    text = (<Backend>t.value.meta.ops).text(t.value.raw)
+    if text is None:
+        try:
+            text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
+        except Exception:
+            text = str(t.value.raw)
     parts = [text]
     if t.value.meta.device_key is not None:
         parts.append(f"device={t.value.meta.device}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from arraygrad.apply import count_hooks, set_op_hooks
+from arraygrad.apply import count_op_hooks, set_op_hooks
 from arraygrad.engine.graph_task import current_graph_task_id, is_running, will_receive
 from arraygrad.tensor import Tensor, gradient_edge
 
@@ -178,9 +178,9 @@ class op_hooks:
         outer = set_op_hooks(None)
         set_op_hooks((outer or ()) + (self._pair,))
         self._outer.append(outer)
-        count_hooks(0, 1)
+        count_op_hooks(1)
         return self
 
     def __exit__(self, *exc):
-        count_hooks(0, -1)
+        count_op_hooks(-1)
         set_op_hooks(self._outer.pop())

@@ -1,10 +1,14 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
 # May import: engine.*, op, value, nodes, apply.
-from arraygrad.apply cimport apply_op, binary, copied
+from arraygrad.apply cimport apply_op, binary, copied, refresh
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.node cimport Node
+from arraygrad.nodes cimport accumulator_of
 from arraygrad.op cimport Op, named_op
 from arraygrad.nodes cimport leaf_lock
-from arraygrad.value cimport Backend, TensorBase, grad_of, registered, set_grad, wrap
+from arraygrad.value cimport (
+    Backend, TensorBase, Value, check_saved, grad_of, make_tensor, registered, set_grad, wrap,
+)
 
 from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.engine import set_commit, set_graph_ops
@@ -116,3 +120,58 @@ class RetainGrad:
         with leaf_lock(t):              # two runs may meet here, as at a leaf
             old = grad_of(t)
             set_grad(t, copied(<TensorBase>grad) if old is None else binary(named_op("add"), old, grad))
+
+
+def attach_node(Node node, tuple results):
+    """Make `results`, fresh Tensors without a history, the outputs of `node`, in order; integers have no gradient."""
+    cdef TensorBase t
+    for i, t in enumerate(results):
+        if t.tracked or t.value.meta is not node.meta_at(i):
+            raise ValueError(f"attach_node: result {i} of {node.name()} has a history or other metadata already")
+        if t.value.meta.is_floating:
+            t.grad_fn_ = node
+            t.output_nr_ = <int>i
+            t.tracked = True
+    return results
+
+
+cdef class Kept:
+    """Kept(tensor)
+--
+
+    What a node written in Python keeps of an input or a result: its value as it is now, and where it stands in the
+    graph. In-place writes are treated as for every saved value (Note [Saved values] in value.pyx).
+    """
+    cdef Value value
+    cdef Node source
+    cdef int nr
+
+    def __init__(self, TensorBase t, bint attached=True):
+        if t.extra is not None:
+            refresh(t)
+        check_saved(t.value)
+        self.value = t.value
+        if attached and t.tracked:
+            self.source = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
+            self.nr = t.output_nr_
+
+    def array(self):
+        """The raw array; RuntimeError if it was overwritten and set_saved_mutation("error") is in force."""
+        if self.value.overwritten:
+            raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
+                               "operation; set_saved_mutation('copy') keeps a copy of what is overwritten")
+        return self.value.raw
+
+    def tensor(self, Node source=None, int nr=0):
+        """A Tensor of it, attached where the original was; for a result, to output `nr` of `source`."""
+        cdef TensorBase t = make_tensor()
+        self.array()
+        t.value = self.value
+        if source is None:
+            source = self.source
+            nr = self.nr
+        if source is not None:
+            t.tracked = True
+            t.grad_fn_ = source
+            t.output_nr_ = nr
+        return t

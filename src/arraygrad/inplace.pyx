@@ -1,15 +1,16 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
-# May import: engine.*, op, value, nodes, apply.
+# May import: engine.*, op, value, nodes, saving, apply.
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, binary, connect, forbidden_view, has_tensor, keep_args, keep_retaining, mixed, observed_call, refresh,
-    save, to_raw, wants_grad,
+    apply_op, binary, connect, forbidden_view, has_tensor, keep_retaining, mixed, observed_call, refresh, to_raw,
+    wants_grad,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of
 from arraygrad.op cimport Op, named_op
-from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, replaced
+from arraygrad.saving cimport keep_args, save
+from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced
 
 cdef object _asarray = None
 
@@ -34,15 +35,17 @@ cdef class ViewWrite(Node):
             return 0
         if f.create_graph:
             region = apply_op(op, (f.grad, *self.args))
-            if self.e0 is not None and f.needs & 1:
+            if self.e0 is not None and f.needs & 1 and not op.transfers:
                 f.out0 = unary_copy(<TensorBase>f.grad)
                 fill_region(<TensorBase>f.out0, op, self.args, backend)
             if self.e1 is not None and f.needs & 2:
                 f.out1 = region
             return 0
         if self.e1 is not None and f.needs & 2:
-            f.out1 = backend.clone(backend.call(op, (f.grad, *to_raw(self.args))), f.grad)
-        if self.e0 is not None and f.needs & 1:
+            region = backend.call(op, (f.grad, *to_raw(self.args)))
+            f.out1 = find_backend(region).clone(region, region if op.transfers else f.grad)
+        # A transfer shows all of its parent: of the parent's old value nothing is left.
+        if self.e0 is not None and f.needs & 1 and not op.transfers:
             f.out0 = f.grad if f.owned else backend.clone(f.grad, f.grad)
             backend.call(op, (f.out0, *to_raw(self.args)))[...] = 0
         return 0
@@ -88,6 +91,8 @@ cdef int rewrite_parents(TensorBase t) except -1:
     cdef TensorBase parent
     if t.value.storage is not None:
         t.value.storage.history += 1
+    if not (<Backend>t.value.meta.ops).mutable:
+        return 0                        # write_back does the parents
     while e is not None and e.parent is not None:
         e.seen = t.value.storage.history
         parent = e.parent
@@ -106,6 +111,14 @@ cdef int rewrite_parents(TensorBase t) except -1:
         parent.tracked = True
         t = parent
         e = t.extra
+    return 0
+
+
+cdef int write_back(TensorBase t) except -1:
+    """Write a part of an immutable array, in which items were set, into what it was taken from (5)."""
+    cdef Extra e = t.extra
+    if e is not None and e.parent is not None and e.view_op is not None:
+        setitem(e.parent, e.view_args[0], t)
     return 0
 
 
@@ -152,6 +165,9 @@ cdef object inplace(TensorBase t, Op op, object other):
     cdef object result
     cdef bint recorded
     recorded = wants_grad(other)
+    if t.extra is not None and not (<Backend>t.value.meta.ops).mutable:
+        t.extra.parent = None           # the operator gives the Tensor an array of its own (5)
+        t.extra.view_op = None
     check_inplace(t, recorded, op.name)
     result = binary(op, t, other)
     if result is NotImplemented:
@@ -256,4 +272,6 @@ cdef int store(TensorBase t, object key, object value) except -1:
         t.value.version += 1
     if node is not None:
         adopt(t, node, 0)
+    if not backend.mutable:
+        write_back(t)
     return 0

@@ -50,6 +50,7 @@ cdef class Op:
     cdef readonly bint holomorphic          # rule is wrapped in conj for complex arrays
     cdef readonly bint may_view             # the result may share the first input's memory
     cdef readonly bint multi                # result is a tuple
+    cdef readonly bint transfers            # the result belongs to another library than the argument
     cdef readonly object result_type        # named tuple class of the results, or None
     cdef int n_arrays                       # 1 or 2: parameters are exactly that many arrays; 0: other
     cdef int n_saves

@@ -78,6 +78,7 @@ cdef class Op:
         self.elementwise = self.kind == "elementwise" or self.name == "multiply"
         self.holomorphic = bool(entry.holomorphic)
         self.may_view = bool(entry.may_view)
+        self.transfers = self.name == "_to_backend"
         self.multi = entry.results is not None
         self.result_type = None
         if self.multi and tuple(entry.results) != ("*",):

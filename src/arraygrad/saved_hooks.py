@@ -1,6 +1,6 @@
 """What is done to values that nodes save: `saved_tensors_hooks` and the hooks made with it.
 
-May import: engine, tensor, saved, apply. The stack of hooks itself belongs to a thread and is in the compiled core
+May import: engine, tensor, saved, saving. The stack of hooks itself belongs to a thread and is in the compiled core
 (`saved`, Note [Saved-tensor hooks]).
 """
 
@@ -13,8 +13,8 @@ import weakref
 
 import numpy
 
-from arraygrad.apply import count_hooks
 from arraygrad.saved import disable_hooks, push_hooks, restore_hooks
+from arraygrad.saving import count_packers
 from arraygrad.tensor import metadata_of, wrap_raw
 
 __all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "save_on_disk", "saved_tensors_hooks"]
@@ -68,11 +68,11 @@ class saved_tensors_hooks:
 
     def __enter__(self):
         self._below.append(push_hooks(self._pack, self._unpack))
-        count_hooks(1, 0)
+        count_packers(1)
         return self
 
     def __exit__(self, *exc):
-        count_hooks(-1, 0)
+        count_packers(-1)
         restore_hooks(self._below.pop())
 
 

@@ -1,17 +1,22 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, inplace, roots. (ops, backends and namespaces register themselves.)
+# May import: engine.*, op, value, nodes, apply, inplace, protocols, roots. (ops, backends and namespaces register
+# themselves here.)
 import numbers
 import weakref
 
 cimport cython
 from cpython.object cimport PyObject
 
+from arraygrad.convert cimport is_numpy_scalar, left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport apply_op, backend_in, binary, copied, deepcopied, has_tensor, permute, refresh, unary
-from arraygrad.convert cimport item_of, one_element, refuse_conversion, representation, to_numpy, warn_of_hooks
+from arraygrad.convert cimport (
+    item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
+)
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
+from arraygrad.protocols cimport array_function, array_ufunc
 from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
     Backend, TensorBase, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
@@ -40,10 +45,6 @@ for _module, _names in (
 ):
     globals().update({_name: getattr(_module, _name) for _name in _names})
 
-cdef object _ufunc_handler = None
-cdef object _function_handler = None
-cdef dict _ufunc_ops = {}
-
 
 cdef Op ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, POW, MATMUL, NEG, POS, ABS, INVERT
 cdef Op AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE, GETITEM
@@ -70,18 +71,6 @@ def install_methods(dict methods):
         namespace[name] = method
     keep_for_ever(namespace)
     PyType_Modified(<PyTypeObject*>Tensor)
-
-
-def set_protocol_handlers(array_ufunc, array_function, dict ufunc_ops):
-    """Serve NumPy's protocols: array_ufunc(ufunc, method, inputs, kwargs), array_function(func, types, args, kwargs).
-
-    `ufunc_ops` (ufunc -> Op) names the ufuncs whose plain calls are an operation on one or two arrays; they take the
-    operators' path.
-    """
-    global _ufunc_handler, _function_handler, _ufunc_ops
-    _ufunc_ops = ufunc_ops
-    _ufunc_handler = array_ufunc
-    _function_handler = array_function
 
 
 cdef extern from "Python.h":
@@ -175,7 +164,7 @@ cdef class Tensor(TensorBase):
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
-        return to_numpy(self.value.raw)
+        return left(self, "numpy")
 
     def item(self):
         """The value of a one-element tensor as a Python scalar."""
@@ -366,25 +355,24 @@ cdef class Tensor(TensorBase):
         return self.value.raw.__dlpack_device__()
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        cdef Op op
-        if not kwargs and method == "__call__":
-            op = _ufunc_ops.get(ufunc)
-            if op is not None:
-                result = unary(op, inputs[0]) if op.n_arrays == 1 else binary(op, inputs[0], inputs[1])
-                if result is not NotImplemented:
-                    return result
-        return _ufunc_handler(ufunc, method, inputs, kwargs)
+        return array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func, types, args, kwargs):
-        return _function_handler(func, types, args, kwargs)
+        return array_function(func, types, args, kwargs)
 
     def __float__(self):
+        if self.tracked or self.extra is not None:
+            refuse_store(self)
         return float(one_element(self, "float"))
 
     def __int__(self):
+        if self.tracked or self.extra is not None:
+            refuse_store(self)
         return int(one_element(self, "int"))
 
     def __complex__(self):
+        if self.tracked or self.extra is not None:
+            refuse_store(self)
         return complex(one_element(self, "complex"))
 
     def __bool__(self):
@@ -707,6 +695,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     if backend is not None:
         pass
     elif obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number)):
+        backend = host_backend()
+    elif is_numpy_scalar(obj):
         backend = host_backend()
     else:
         backend = find_backend(obj)

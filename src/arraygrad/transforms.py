@@ -13,11 +13,14 @@ for `vjp`, `jvp` and `linearize`, results at one point). What they have in commo
 - Complex numbers follow PyTorch: the gradient of a real function f at z = x + iy is df/dx + i df/dy, the direction of
   steepest ascent.
 - A function may write into its raw arguments in place; the caller's array changes as it does in a plain call.
+- With `adopt=True` arrays that NumPy's creation functions make inside of `f` are recordable: `out = np.zeros(3)`, then
+  `out[0] = x`. What that reaches, and what it does not, is said in `arraygrad.adoption`.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 
 from arraygrad._jacobians import forward_blocks, reverse_blocks
 from arraygrad._trace import RAW, Trace, function_name, give_back, meta_of, normalize_tree, recorded, run
@@ -39,7 +42,7 @@ __all__ = [
 ]
 
 
-def grad(f, argnums=0, has_aux=False):
+def grad(f, argnums=0, has_aux=False, *, adopt=False):
     """The function that computes the gradient of `f`.
 
     Parameters
@@ -50,6 +53,8 @@ def grad(f, argnums=0, has_aux=False):
         Positions of the arguments to differentiate.
     has_aux : bool
         `f` returns a pair (scalar, auxiliary data).
+    adopt : bool
+        Arrays that NumPy's creation functions make inside of `f` are recordable (see `arraygrad.adoption`).
 
     Returns
     -------
@@ -74,7 +79,7 @@ def grad(f, argnums=0, has_aux=False):
     >>> ag.grad(lambda p: p["a"] * p["b"])({"a": 2.0, "b": 5.0})
     {'a': 5.0, 'b': 2.0}
     """
-    evaluate = _value_and_grad("grad", f, argnums, has_aux)
+    evaluate = _value_and_grad("grad", f, argnums, has_aux, adopt)
 
     @functools.wraps(f)
     def gradient(*args, **kwargs):
@@ -84,7 +89,7 @@ def grad(f, argnums=0, has_aux=False):
     return gradient
 
 
-def value_and_grad(f, argnums=0, has_aux=False):
+def value_and_grad(f, argnums=0, has_aux=False, *, adopt=False):
     """The function that computes the value of `f` together with its gradient, at hardly more cost than the gradient.
 
     Parameters and errors are those of `grad`.
@@ -101,7 +106,7 @@ def value_and_grad(f, argnums=0, has_aux=False):
     >>> ag.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     (array(5.), array([2., 4.]))
     """
-    evaluate = _value_and_grad("value_and_grad", f, argnums, has_aux)
+    evaluate = _value_and_grad("value_and_grad", f, argnums, has_aux, adopt)
 
     @functools.wraps(f)
     def value_and_gradient(*args, **kwargs):
@@ -112,7 +117,7 @@ def value_and_grad(f, argnums=0, has_aux=False):
     return value_and_gradient
 
 
-def elementwise_grad(f, argnums=0):
+def elementwise_grad(f, argnums=0, *, adopt=False):
     """The function that computes the derivative of an elementwise function `f` at every element.
 
     Precisely: the gradient of the sum of the result, which is the derivative at each element if each element of the
@@ -123,6 +128,8 @@ def elementwise_grad(f, argnums=0):
     f : callable
         Its result is a real array of any shape.
     argnums : int or tuple of int
+    adopt : bool
+        As for `grad`.
 
     Returns
     -------
@@ -141,7 +148,7 @@ def elementwise_grad(f, argnums=0):
     >>> ag.elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    _check("elementwise_grad", f, argnums)
+    f = _checked("elementwise_grad", f, argnums, adopt)
 
     @functools.wraps(f)
     def derivative(*args, **kwargs):
@@ -152,7 +159,7 @@ def elementwise_grad(f, argnums=0):
     return derivative
 
 
-def vjp(f, *primals, has_aux=False):
+def vjp(f, *primals, has_aux=False, adopt=False):
     """The value of `f` and the function that multiplies cotangents by its Jacobian from the left.
 
     Parameters
@@ -163,6 +170,8 @@ def vjp(f, *primals, has_aux=False):
         The arguments; all are differentiated.
     has_aux : bool
         `f` returns a pair (result, auxiliary data).
+    adopt : bool
+        As for `grad`.
 
     Returns
     -------
@@ -187,7 +196,7 @@ def vjp(f, *primals, has_aux=False):
     >>> pull(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))
     """
-    _check("vjp", f, ())
+    f = _checked("vjp", f, (), adopt)
     trace = Trace("vjp", f, primals, tuple(range(len(primals)))).call(has_aux=has_aux)
     metas = [_float_meta(leaf) for leaf in trace.outputs]
 
@@ -205,7 +214,7 @@ def vjp(f, *primals, has_aux=False):
     return trace.value(), pull
 
 
-def jvp(f, primals, tangents):
+def jvp(f, primals, tangents, *, adopt=False):
     """The value of `f` and its derivative along `tangents`.
 
     Parameters
@@ -213,6 +222,8 @@ def jvp(f, primals, tangents):
     f : callable
     primals, tangents : tuple
         The arguments of `f`, all of which are differentiated, and a direction of the same shapes and structure.
+    adopt : bool
+        As for `grad`.
 
     Returns
     -------
@@ -236,11 +247,11 @@ def jvp(f, primals, tangents):
     >>> ag.jvp(np.sin, (np.array([0.0, np.pi]),), (np.array([1.0, 2.0]),))
     (array([0.0000000e+00, 1.2246468e-16]), array([ 1., -2.]))
     """
-    value, push = _linearize("jvp", f, primals)
+    value, push = _linearize("jvp", f, primals, adopt)
     return value, push(tangents, False)
 
 
-def linearize(f, *primals):
+def linearize(f, *primals, adopt=False):
     """The value of `f` and its derivative as a linear function of directions.
 
     Parameters
@@ -248,6 +259,8 @@ def linearize(f, *primals):
     f : callable
     *primals
         The arguments; all are differentiated.
+    adopt : bool
+        As for `grad`.
 
     Returns
     -------
@@ -269,7 +282,7 @@ def linearize(f, *primals):
     >>> push(np.array([1.0, 0.0])), push(np.array([0.0, 1.0]))
     (array([2., 0.]), array([0., 4.]))
     """
-    value, push = _linearize("linearize", f, primals)
+    value, push = _linearize("linearize", f, primals, adopt)
 
     def push_tangents(*tangents):
         """The derivative of the result along tangents of the arguments."""
@@ -278,7 +291,7 @@ def linearize(f, *primals):
     return value, push_tangents
 
 
-def jacobian(f, argnums=0, chunk_size=None):
+def jacobian(f, argnums=0, chunk_size=None, *, adopt=False):
     """The function that computes the Jacobian of `f`, row by row, in reverse mode.
 
     Parameters
@@ -289,6 +302,8 @@ def jacobian(f, argnums=0, chunk_size=None):
     chunk_size : int, optional
         How many rows may be computed at a time. Each row is one reverse pass over the same graph, computed by itself:
         any value is kept to.
+    adopt : bool
+        As for `grad`.
 
     Returns
     -------
@@ -319,7 +334,7 @@ def jacobian(f, argnums=0, chunk_size=None):
     array([[2., 0.],
            [0., 4.]])
     """
-    _check("jacobian", f, argnums)
+    f = _checked("jacobian", f, argnums, adopt)
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
         raise ValueError(f"jacobian: chunk_size must be a positive int or None, got {chunk_size!r}")
 
@@ -334,7 +349,7 @@ def jacobian(f, argnums=0, chunk_size=None):
 jacrev = jacobian
 
 
-def jacfwd(f, argnums=0):
+def jacfwd(f, argnums=0, *, adopt=False):
     """The function that computes the Jacobian of `f`, column by column.
 
     Parameters, result and errors are those of `jacobian`; it takes one pass per element of the argument where
@@ -348,7 +363,7 @@ def jacfwd(f, argnums=0):
     array([[2., 0.],
            [0., 4.]])
     """
-    _check("jacfwd", f, argnums)
+    f = _checked("jacfwd", f, argnums, adopt)
 
     @functools.wraps(f)
     def columns(*args, **kwargs):
@@ -360,7 +375,7 @@ def jacfwd(f, argnums=0):
     return columns
 
 
-def hessian(f, argnums=0):
+def hessian(f, argnums=0, *, adopt=False):
     """The function that computes the matrix of second derivatives of `f`.
 
     Parameters
@@ -368,6 +383,8 @@ def hessian(f, argnums=0):
     f : callable
         Its result is a real scalar.
     argnums : int or tuple of int
+    adopt : bool
+        As for `grad`.
 
     Returns
     -------
@@ -388,11 +405,11 @@ def hessian(f, argnums=0):
     array([[4., 2.],
            [2., 0.]])
     """
-    _check("hessian", f, argnums)
+    f = _checked("hessian", f, argnums, adopt)
     return functools.wraps(f)(jacobian(grad(f, argnums), argnums))
 
 
-def hvp(f, argnums=0):
+def hvp(f, argnums=0, *, adopt=False):
     """The function that multiplies a vector by the Hessian of `f`, without computing the Hessian.
 
     Parameters
@@ -400,6 +417,8 @@ def hvp(f, argnums=0):
     f : callable
         Its result is a real scalar.
     argnums : int or tuple of int
+    adopt : bool
+        As for `grad`.
 
     Returns
     -------
@@ -420,7 +439,7 @@ def hvp(f, argnums=0):
     >>> ag.hvp(lambda x: np.sum(x**3))(x, v)
     array([  6., 120.])
     """
-    _check("hvp", f, argnums)
+    f = _checked("hvp", f, argnums, adopt)
 
     @functools.wraps(f)
     def product(*args, **kwargs):
@@ -451,6 +470,14 @@ def hvp(f, argnums=0):
 # Helpers
 
 
+def _checked(name, f, argnums, adopt):
+    """The function to trace: `f`, or with `adopt` its copy that makes recordable arrays."""
+    _check(name, f, argnums)
+    if not adopt:
+        return f
+    return importlib.import_module("arraygrad.adoption").adopted(f)
+
+
 def _check(name, f, argnums):
     if not callable(f):
         raise TypeError(f"{name}: f must be callable, got {type(f).__name__}")
@@ -462,8 +489,8 @@ def _check(name, f, argnums):
         raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")
 
 
-def _value_and_grad(name, f, argnums, has_aux):
-    _check(name, f, argnums)
+def _value_and_grad(name, f, argnums, has_aux, adopt):
+    f = _checked(name, f, argnums, adopt)
 
     def evaluate(args, kwargs):
         trace = Trace(name, f, args, argnums).call(kwargs, has_aux)
@@ -560,8 +587,8 @@ class _Pushforward:
         return results
 
 
-def _linearize(name, f, primals):
-    _check(name, f, ())
+def _linearize(name, f, primals, adopt):
+    f = _checked(name, f, (), adopt)
     if not isinstance(primals, (tuple, list)):
         raise TypeError(f"{name}: primals must be a tuple of the arguments, got {type(primals).__name__}")
     trace = Trace(name, f, tuple(primals), tuple(range(len(primals)))).call()

@@ -56,6 +56,7 @@ cdef class Backend(ArrayOps):
     cpdef object write(self, object raw, object key, object value)
     cpdef object host_device(self, object raw)
     cpdef int check(self, object raw) except -1
+    cpdef str text(self, object raw)
 
 
 cdef class Extra:

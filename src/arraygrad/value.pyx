@@ -143,6 +143,10 @@ cdef class Backend(ArrayOps):
         """Refuse an array that can't be a Tensor (object dtype, ...), before anything is recorded."""
         return 0
 
+    cpdef str text(self, object raw):
+        """The values as repr(Tensor) shows them; None: as a NumPy array of them prints."""
+        return None
+
     cpdef object to_user(self, object grad):
         return wrap(grad, self)
 

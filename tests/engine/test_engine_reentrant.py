@@ -1,10 +1,12 @@
 """Backward inside of backward, to any depth (RE), and final callbacks (FC)."""
 
+import gc
 import sys
 import threading
+import weakref
 
 import pytest
-from engine_fakes import capture, node, run, sink
+from engine_fakes import Box, DeviceOps, capture, node, run, sink
 
 from arraygrad.engine import engine
 from arraygrad.engine.engine import queue_callback
@@ -168,6 +170,37 @@ def test_RE5_an_error_rises_through_threads():
     assert engine.queued_tasks() == 0
 
 
+def test_RE6_an_outer_error_while_an_inner_run_is_on_another_device():
+    ops = DeviceOps()
+    failed, started = threading.Event(), threading.Event()
+    made = []
+
+    def inner(g):
+        started.set()
+        assert failed.wait(LIMIT)  # the outer run has failed by now
+        box = Box(5.0, "dev1")
+        made.append(weakref.ref(box))
+        return (box,)
+
+    def reenter(g):
+        end = sink(meta=ops.meta_on("dev1"))
+        run([node("inner", [end], fn=inner, metas=(ops.meta_on("dev1"),))], [Box(1.0, "dev1")])
+        return ()
+
+    def fail(g):
+        assert started.wait(LIMIT)
+        failed.set()
+        raise ValueError("outer")
+
+    parts = [node("reenters", [], fn=reenter, metas=(ops.meta_on("dev0"),)), node("fails", [], fn=fail)]
+    top = node("top", parts, fn=lambda g: (Box(1.0, "dev0"), 1.0))
+    with pytest.raises(ValueError, match="outer"):
+        run([top], [1.0])
+    run([sink(meta=ops.meta_on("dev0"))], [Box(1.0, "dev0")])  # the thread of dev0 has gone on
+    gc.collect()
+    assert [ref() for ref in made] == [None]
+
+
 def test_RE7_thread_state_is_as_before_after_deep_nesting():
     ids = []
 
@@ -266,3 +299,17 @@ def test_FC3_an_error_in_a_callback_stops_the_later_ones_and_fails_the_call():
     with pytest.raises(KeyError, match="callback"):
         run([node("n", [], fn=fn)], [1.0])
     assert log == []
+
+
+def test_INV5_the_sleeping_parent_has_handed_its_queue_over():
+    # While a run is driven elsewhere, the thread that called it runs nothing of that queue.
+    ran = []
+
+    def bottom():
+        end = node("end", [], fn=lambda g: ran.append(threading.current_thread()) or ())
+        run([node("mid", [end], fn=lambda g: ran.append(threading.current_thread()) or (g,))], [1.0])
+
+    run([nested(100, [], bottom=bottom)], [1.0])
+    assert len(ran) == 2
+    assert len(set(ran)) == 1
+    assert ran[0] is not threading.current_thread()

@@ -1,6 +1,7 @@
 """Streams (ST): who waits for whom, at which moment, and what is kept until then. The runtime is a recording fake."""
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -215,3 +216,42 @@ def test_ST5_streams_work_without_device_threads(ops):
     finally:
         engine.set_multithreading(before)
     assert ("wait", "s2", ("event", "s1")) in events(ops, "wait")
+
+
+def test_ST6_a_node_over_several_devices_has_one_stream_and_waits_for_the_others(ops):
+    where = []
+    leaf = end("leaf", ops, "dev0", "s")
+    both = node(
+        "both",
+        [leaf],
+        fn=lambda a, b: where.append(ops.runtime.current()) or (Box(a.value + b.value, "dev0"),),
+        metas=(ops.meta_on("dev0", "s"), ops.meta_on("dev1", "t")),
+    )
+    near = passing("near", [(both, "dev0")], ops, "dev0", "s")
+    far = node(
+        "far",
+        [(both, 1)],
+        fn=lambda g: (Box(g.value, "dev1"),),
+        metas=on(ops, "dev1", "t"),
+    )
+    run([near, far], [Box(1.0, "dev0"), Box(2.0, "dev1")])
+    assert where == [("dev0", "s")]
+    assert ("wait", "s", ("event", "t")) in events(ops, "wait")
+
+
+def test_ST8_each_engine_thread_sets_its_own_device_and_stream(ops):
+    # Current devices and streams belong to a thread: what the caller has entered says nothing about a device's thread.
+    seen = {}
+
+    def fn(g):
+        seen[threading.current_thread().name] = ops.runtime.current()
+        return ()
+
+    before = ops.runtime.enter("dev0", "callers")
+    try:
+        run([node("n", [], fn=fn, metas=on(ops, "dev1", "t"))], [Box(1.0, "dev1")])
+    finally:
+        ops.runtime.leave(before)
+    (found,) = seen.values()
+    assert found == ("dev1", "t")
+    assert threading.current_thread().name not in seen

@@ -239,7 +239,7 @@ def campaign(seed, runs, counts):
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.timeout(WATCHDOG + 60)
-def test_INV1_invariants_hold_under_stress(workers):
+def test_INV1_outstanding_tasks_and_all_other_invariants_hold_under_stress(workers):
     faulthandler.dump_traceback_later(WATCHDOG, exit=True, file=sys.__stderr__)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-4)
@@ -273,6 +273,15 @@ def test_INV1_invariants_hold_under_stress(workers):
     settle()
     gc.collect()
     assert CountedBox.alive == alive
+
+
+def test_INV3_nothing_is_left_in_any_queue_after_a_run_on_devices():
+    rng = random.Random(5)
+    for _ in range(50):
+        ops = Ops()
+        graph = Graph(rng, ops)
+        assert not graph.once(keep=True)
+        assert engine.queued_tasks() == 0
 
 
 def settle():

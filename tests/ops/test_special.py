@@ -249,8 +249,16 @@ def test_ufunc_that_is_not_served_is_named():
 
 
 def test_ufunc_keywords_without_counterpart_are_refused():
-    with pytest.raises(TypeError, match="where= is not supported"):
-        scipy_special.erf(ag.tensor([0.5]), where=np.asarray([True]))
+    with pytest.raises(TypeError, match="casting= is not supported"):
+        scipy_special.erf(ag.tensor([0.5]), casting="unsafe")
+
+
+def test_where_of_a_scipy_ufunc_keeps_what_is_not_chosen_out_of_the_derivative():
+    t = ag.tensor([-1.0, 2.0], requires_grad=True)
+    result = scipy_special.gammaln(t, where=np.asarray([False, True]))
+    np.testing.assert_allclose(result.numpy(), [0.0, scipy_special.gammaln(2.0)])
+    result.sum().backward()
+    np.testing.assert_allclose(t.grad.numpy(), [0.0, scipy_special.digamma(2.0)])
 
 
 # -- libraries ---------------------------------------------------------------------------------------------------------

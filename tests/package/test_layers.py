@@ -57,13 +57,16 @@ MAY_IMPORT = {
     "value": ENGINE | {"op"},
     "saved": ENGINE | {"op", "value"},
     "nodes": ENGINE | {"op", "value", "saved"},
-    "apply": ENGINE | {"op", "value", "saved", "nodes"},
-    "inplace": ENGINE | {"op", "value", "nodes", "apply"},
+    "saving": ENGINE | {"op", "value", "saved", "nodes"},
+    "apply": ENGINE | {"op", "value", "saved", "nodes", "saving"},
+    "inplace": ENGINE | {"op", "value", "nodes", "saving", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
+    "protocols": ENGINE | {"op", "value", "nodes", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
-    "tensor": ENGINE | {"op", "value", "nodes", "apply", "inplace", "convert", "graph_ops", "roots"},
+    "tensor": ENGINE
+    | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "graph_ops", "protocols", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
@@ -74,7 +77,7 @@ MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_version"}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 
-APPLICATIONS = {"__main__", "_demo", "_generate"}
+APPLICATIONS = {"__main__", "_check", "_demo", "_generate"}
 
 
 def room_of(module: str) -> str:
@@ -87,9 +90,9 @@ def room_of(module: str) -> str:
         return ".".join(parts[:2])
     if first in MAY_IMPORT:
         return first
-    if first in ("_methods", "_protocols") or first.startswith("_numpy_"):
+    if first in ("_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
         return "_bind"
-    if first in ("_creation", "_dispatch", "_info"):
+    if first in ("_creation", "_dispatch", "_info", "special"):
         return "_namespace"
     if first in NAMESPACES | {"fft", "linalg"}:
         return "namespaces"

@@ -137,7 +137,7 @@ def test_out_is_a_tensor_that_is_written_and_recorded():
 
 @pytest.mark.parametrize(
     ("keywords", "advice"),
-    [({"where": np.asarray(True)}, "numpy.where"), ({"dtype": np.float32}, "astype"), ({"casting": "unsafe"}, "leave")],
+    [({"casting": "unsafe"}, "leave"), ({"subok": None}, "leave"), ({"signature": "d->d"}, "leave")],
 )
 def test_keyword_without_a_counterpart_is_refused_with_advice(keywords, advice):
     (key,) = keywords
@@ -176,20 +176,12 @@ def test_gradient_flows_through_reduce():
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda t: np.heaviside(t, 0.5), "numpy.heaviside"),
-        (lambda t: np.subtract.reduce(t), "numpy.subtract.reduce"),
-        (lambda t: np.add.reduceat(t, [0, 1]), "numpy.add.reduceat"),
-        (lambda t: np.frexp(t), "numpy.frexp"),
+        (lambda t: np.isnat(t), "numpy.isnat"),
     ],
 )
 def test_ufunc_without_a_counterpart_is_refused_with_the_way_out(call, name):
     with pytest.raises(TypeError, match=rf"{name} is not differentiated by arraygrad.*t\.numpy\(\)"):
         call(tensor())
-
-
-def test_unbuffered_in_place_write_is_refused_with_advice():
-    with pytest.raises(TypeError, match=r"numpy\.add\.at writes in place"):
-        np.add.at(tensor(), [0], 1.0)
 
 
 def test_ufunc_runs_on_the_tensors_own_backend():

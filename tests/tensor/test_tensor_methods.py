@@ -140,9 +140,21 @@ def test_ddof_and_correction_together_are_refused():
         ag.tensor(M).std(ddof=1, correction=1)
 
 
-def test_column_major_order_is_refused_with_advice():
-    with pytest.raises(TypeError, match=r"reshape\(\) takes order='C' alone, got 'F': transpose\(\) first"):
-        ag.tensor(M).reshape(6, order="F")
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+@pytest.mark.parametrize("array", [M, np.asfortranarray(M), M.T], ids=["C", "F", "T"])
+def test_order_of_reshape_is_numpys(array, order):
+    for call in (lambda x: x.reshape(-1, 2, order=order), lambda x: x.ravel(order), lambda x: x.flatten(order)):
+        np.testing.assert_array_equal(call(ag.asarray(array)).numpy(), call(array))
+
+
+def test_order_of_memory_is_numpys():
+    array = np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2)
+    np.testing.assert_array_equal(ag.asarray(array).ravel("K").numpy(), array.ravel("K"))
+
+
+def test_unknown_order_is_refused():
+    with pytest.raises(ValueError, match=r"reshape\(\): order must be 'C', 'F', 'A' or 'K', got 'X'"):
+        ag.tensor(M).reshape(6, order="X")
 
 
 def test_axis_out_of_bounds_is_named():
@@ -163,11 +175,11 @@ def test_negative_decimals_of_an_integer_tensor_are_refused_with_advice():
 @pytest.mark.parametrize(
     ("name", "signature"),
     [
-        ("sum", "(self, axis=None, dtype=None, keepdims=False)"),
-        ("std", "(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None)"),
+        ("sum", "(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None)"),
+        ("squeeze", "(self, axis=None)"),
         ("reshape", "(self, *shape, order='C', copy=None)"),
         ("transpose", "(self, *axes)"),
-        ("clip", "(self, min=None, max=None)"),
+        ("clip", "(self, min=None, max=None, *, out=None)"),
     ],
 )
 def test_method_has_a_signature_a_name_and_a_docstring(name, signature):
@@ -175,6 +187,12 @@ def test_method_has_a_signature_a_name_and_a_docstring(name, signature):
     assert str(inspect.signature(method)) == signature
     assert method.__qualname__ == f"Tensor.{name}"
     assert method.__doc__
+
+
+@pytest.mark.parametrize("scalar", [np.bool_(True), np.int64(3), np.float32(2.5), np.complex128(1j)])
+def test_numpy_scalars_become_tensors_of_their_dtype(scalar):
+    t = ag.asarray(scalar)
+    assert (t.dtype, t.shape, t.item()) == (scalar.dtype, (), scalar.item())
 
 
 def test_methods_run_on_the_tensors_own_backend():
@@ -185,3 +203,61 @@ def test_methods_run_on_the_tensors_own_backend():
     assert result.device == strict.Device("device1")
     result.backward()
     assert t.grad.device == strict.Device("device1")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.sum(axis=0, where=M > 0.4, initial=2.0), lambda x: x.prod(initial=3.0),
+        lambda x: x.mean(where=M > 0.4), lambda x: x.std(where=M > 0.4),
+        lambda x: x.max(initial=0.7, axis=1), lambda x: x.min(where=M > 0.4, initial=9.0),
+        lambda x: x.var(axis=0, ddof=1, where=M > -9), lambda x: x.any(where=M > 9), lambda x: x.all(where=M > 9),
+        lambda x: x.ptp(axis=0) if hasattr(x, "ptp") else np.ptp(x, axis=0), lambda x: x.argsort(kind="stable"),
+        lambda x: x.compress([True, False], axis=0), lambda x: x.argpartition(1), lambda x: x.flat[1:3],
+        lambda x: x.view(), lambda x: np.asarray(list(map(float, x.flat))), lambda x: np.asarray(len(x.flat)),
+    ],
+)  # fmt: skip
+def test_keywords_and_methods_of_ndarray_have_numpys_values(call):
+    found, expected = call(ag.asarray(M)), call(M)
+    np.testing.assert_allclose(found.numpy() if isinstance(found, ag.Tensor) else found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "max", "min", "cumsum", "cumprod", "argmax", "std", "any"])
+def test_out_of_a_method_is_written(name):
+    expected = getattr(M, name)(axis=0)
+    out = ag.asarray(np.zeros_like(expected))
+    assert getattr(ag.asarray(M), name)(axis=0, out=out) is out
+    np.testing.assert_allclose(out.numpy(), expected)
+
+
+def test_in_place_methods_are_recorded():
+    x = ag.tensor([3.0, 1.0, 2.0], requires_grad=True)
+    t = x * 1
+    t.sort()
+    t.put([0], x[0] * 2)
+    t.itemset(1, x[1] * 5)
+    t.flat[2] = x[2] * 7
+    assert t.tolist() == [6.0, 5.0, 14.0]
+    t.sum().backward()
+    assert x.grad.tolist() == [2.0, 5.0, 7.0]
+
+
+def test_partition_in_place_has_numpys_values():
+    a, t = np.asarray([3.0, 1.0, 2.0, 0.5]), ag.tensor([3.0, 1.0, 2.0, 0.5])
+    a.partition(2)
+    t.partition(2)
+    assert t.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda t: t.byteswap(), "byteswap has no derivative"),
+        (lambda t: t.resize(3), "numpy.resize"),
+        (lambda t: t.view(np.int64), "astype"),
+        (lambda t: t.setflags(write=False), "t.array.setflags"),
+    ],
+)
+def test_method_without_a_derivative_is_refused_with_the_way_out(call, text):
+    with pytest.raises(TypeError, match=text):
+        call(ag.tensor(M))

@@ -29,6 +29,15 @@ _NAMESPACES = {
     "jax": "jax.numpy",
 }
 
+# Library -> what `pip install 'arraygrad[...]'` calls it.
+_EXTRAS = {
+    "array_api_strict": "strict",
+    "cupy": "cupy12x] or arraygrad[cupy13x",
+    "dask": "dask",
+    "jax": "jax",
+    "torch": "torch",
+}
+
 # Arrays of these do not say `__array_namespace__` themselves.
 _WITHOUT_METHOD = frozenset(("cupy", "torch", "dask"))
 
@@ -97,6 +106,11 @@ def raw_namespace(library):
     ImportError
         If the library, or array-api-compat where that is needed, is not installed.
     """
+    if library in _EXTRAS and importlib.util.find_spec(library) is None:
+        raise ImportError(
+            f"arraygrad.{library} needs {library}, which is not installed: pip install arraygrad[{_EXTRAS[library]}]",
+            name=library,
+        )
     own = _module_for(library)
     if own is not None and hasattr(own, "raw_namespace"):
         return own.raw_namespace()

@@ -1,11 +1,13 @@
 """GenericBackend: any library whose arrays speak the Array API, with the standard's functions only.
 
-May import: engine.arrayops, value, the package's own registry. array-api-compat is imported by whoever chose `xp`.
+May import: engine.arrayops, value, the package's own registry, backends.memory.
+array-api-compat is imported by whoever chose `xp`.
 """
 
 import numpy
 
 from arraygrad.backends import attach
+from arraygrad.backends.memory import extent
 from arraygrad.engine.arrayops import GradMeta, InvalidGradient
 from arraygrad.value import Backend
 
@@ -168,23 +170,12 @@ class GenericBackend(Backend):
             return False
         if a is b:
             return True
-        first, second = self.memory(a), self.memory(b)
+        first, second = [self.memory(x) if isinstance(x, self.array_type) else extent(x) for x in (a, b)]
         return first is not None and second is not None and first[0] < second[1] and second[0] < first[1]
 
     def memory(self, array):
         """(first byte, one past the last byte) that `array` reaches, or None where its library does not say."""
-        for name in ("__array_interface__", "__cuda_array_interface__"):
-            try:
-                interface = getattr(array, name)
-            except (AttributeError, TypeError, RuntimeError, ValueError):
-                continue
-            return _extent(interface)
-        try:
-            start, steps = array.data_ptr(), array.stride()
-            width = array.element_size()
-        except (AttributeError, TypeError, RuntimeError):
-            return None
-        return _span(start, shape_of(array), [s * width for s in steps], width)
+        return extent(array)
 
     # -- helpers ---------------------------------------------------------------------------------------------------
 
@@ -235,29 +226,3 @@ def is_host(device):
         # Several CPU devices (JAX can pretend to have them) are told apart by number: only the first is the host.
         return kind == "cpu" and not (getattr(device, "id", None) or 0)
     return str(device).lower() in ("cpu", "cpu_device", "host")
-
-
-def _extent(interface):
-    start = interface["data"][0]
-    width = int(interface["typestr"][2:])
-    shape = tuple(interface["shape"])
-    strides = interface.get("strides")
-    if strides is None:
-        strides, step = [], width
-        for n in reversed(shape):
-            strides.insert(0, step)
-            step *= n
-    return _span(start, shape, strides, width)
-
-
-def _span(start, shape, strides, width):
-    low = high = start
-    for n, step in zip(shape, strides, strict=True):
-        if n == 0:
-            return None
-        reach = (n - 1) * step
-        if reach < 0:
-            low += reach
-        else:
-            high += reach
-    return low, high + width

@@ -1,5 +1,5 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
-# May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_loops.
+# May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_loops, backends.memory.
 from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
@@ -161,7 +161,10 @@ cdef class NumpyOps(Backend):
 
     cpdef bint shares_memory(self, object a, object b) except -1:
         """Whether the memory bounds of two arrays overlap. May say yes for interleaved arrays, never no wrongly."""
-        return bounds_overlap(a, b)
+        if isinstance(a, _ndarray) and isinstance(b, _ndarray):
+            return bounds_overlap(a, b)
+        from arraygrad.backends.memory import overlap       # a transfer may have given its memory to another library
+        return overlap(a, b)
 
     cpdef bint same_layout(self, object grad, object like) except -1:
         """Whether `grad` has the strides that `clone(grad, like)` would give it."""

@@ -243,24 +243,22 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
     return rc
 
 
-cdef void _thread_main(CReadyQueue* queue, PyObject* until, PyObject* frame, int milliseconds) noexcept nogil:
+cdef void _thread_main(CReadyQueue* queue, GraphTask until, Frame f, int milliseconds) noexcept:
     """The loop of every thread that runs nodes: wait without the GIL, then run what is ready with it.
 
     A device thread (until is None) goes on until it is told to end. The thread that called backward() stops when its
     own run is complete; meanwhile it may run tasks of other runs that it finds in its queue.
+
+    The thread takes the GIL back by its own thread state (PyEval_RestoreThread, which `with nogil` ends with), never by
+    PyGILState_Ensure: a daemon thread may wake up here after the interpreter has ended, when there is no state to find
+    and none to make. Restoring ends such a thread.
     """
-    cdef int rc
+    cdef bint ready
     while True:
-        if queue.wait(milliseconds):
-            with gil:
-                rc = _drain_reporting(queue, <object>until, <Frame>frame)
-            if rc:
-                return
-        else:
-            with gil:
-                rc = _waiting(<object>until)
-            if rc:
-                return
+        with nogil:
+            ready = queue.wait(milliseconds)
+        if _drain_reporting(queue, until, f) if ready else _waiting(until):
+            return
 
 
 cdef int _drain_reporting(CReadyQueue* queue, object until, Frame f) noexcept:
@@ -463,10 +461,7 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
 
 
 cdef int _wait_on(CReadyQueue* queue, GraphTask task, Frame f) except -1:
-    cdef PyObject* p = <PyObject*>task
-    cdef PyObject* pf = <PyObject*>f
-    with nogil:
-        _thread_main(queue, p, pf, WAIT_MILLISECONDS)
+    _thread_main(queue, task, f, WAIT_MILLISECONDS)
     return 0
 
 
@@ -615,15 +610,12 @@ cdef class DeviceThread(DeviceQueue):
     def main(self):
         cdef ThreadState* ts = thread_state()
         cdef Frame f = Frame.__new__(Frame)
-        cdef PyObject* pf = <PyObject*>f
-        cdef PyObject* none = <PyObject*>None
         ts.worker = 1
         # Nodes of a backward that a node of this device starts run here too: this queue is the thread's CPU queue.
         local_queue().swap(self.queue)
         self.queue = local_queue()
         self.started.set()
-        with nogil:
-            _thread_main(local_queue().get(), none, pf, -1)
+        _thread_main(local_queue().get(), None, f, -1)
 
     def start(self):
         self.thread.start()

@@ -13,7 +13,7 @@ import weakref
 
 __all__ = ["Job", "Pool"]
 
-_pools = weakref.WeakSet()  # to be made anew in a forked child, where their threads do not exist
+_pools: weakref.WeakSet[Pool] = weakref.WeakSet()  # to be made anew in a forked child, where their threads do not exist
 
 
 class Job:

@@ -12,4 +12,6 @@ _namespace.build(globals(), "numpy")
 
 
 def __getattr__(name):
+    if name == "special":
+        return _namespace.lazy_part(__name__, name)
     return _protocols.numpy_name(__name__, name)

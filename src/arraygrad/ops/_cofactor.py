@@ -49,6 +49,8 @@ def _all_but_two(xp, s):
 
 def _well_conditioned(xp, x, det):
     """Whether dividing by every determinant of the stack keeps half of the digits."""
+    if type(x).__module__.partition(".")[0] == "dask":
+        return False  # looking at the values would compute them; singular values are right for every matrix
     if not bool(xp.all(det != 0)):
         return False
     norms = xp.linalg.matrix_norm(x) * xp.linalg.matrix_norm(xp.linalg.inv(x))

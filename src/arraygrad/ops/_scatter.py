@@ -1,9 +1,9 @@
 """Scatter-add: the adjoints of indexing, which the standard does not have.
 
-May import: ops._helpers. Libraries that can add at indices do it in one call (`add.at` of NumPy and CuPy, `index_put_`
-of PyTorch, `.at[]` of JAX); for every other library there is a fallback in the standard's functions alone: sort the
-indices, sum the runs of equal ones by doubling, and gather each place's total. Neither loses precision nor needs
-memory beyond a few copies.
+May import: ops._helpers. Libraries that can add at indices do it in one call (`add.at` of NumPy, `cupyx.scatter_add`,
+`index_put_` of PyTorch, `.at[]` of JAX); for every other library there is a fallback in the standard's functions alone:
+sort the indices, sum the runs of equal ones by doubling, and gather each place's total. Neither loses precision nor
+needs memory beyond a few copies.
 """
 
 import math
@@ -21,7 +21,7 @@ def getitem_adjoint(xp, x, shape, key):
         single = len(key) == len(shape) if isinstance(key, tuple) else len(shape) == 1
         if _adds_in_place(xp) and (single or math.prod(x.shape) < FEW):
             zeros = xp.zeros(shape, dtype=x.dtype, device=device_of(x))
-            xp.add.at(zeros, key, x)
+            _add_at(xp, zeros, key, x)
             return zeros
         return _add_flat(xp, x, _positions(xp, shape, key, x), shape)
     zeros = xp.zeros(shape, dtype=x.dtype, device=device_of(x))
@@ -89,6 +89,16 @@ def _adds_in_place(xp):
     return hasattr(getattr(xp, "add", None), "at") and not hasattr(xp, "jit") and "jax" not in xp.__name__
 
 
+def _add_at(xp, zeros, key, x):
+    """x added to `zeros` at `key`, in place, once for every time an element is named."""
+    if type(zeros).__module__.partition(".")[0] == "cupy":
+        import cupyx  # part of CuPy; its scatter_add takes every release's dtypes, ufunc.at does not
+
+        cupyx.scatter_add(zeros, key, x)
+    else:
+        xp.add.at(zeros, key, x)
+
+
 def _is_jax(array):
     return hasattr(array, "at") and type(array).__module__.partition(".")[0] in ("jax", "jaxlib")
 
@@ -140,7 +150,7 @@ def _add_flat(xp, x, numbers, shape):
     x, numbers = xp.reshape(x, (-1,)), xp.reshape(numbers, (-1,))
     zeros = xp.zeros((size,), dtype=x.dtype, device=device_of(x))
     if _adds_in_place(xp):
-        xp.add.at(zeros, numbers, x)
+        _add_at(xp, zeros, numbers, x)
     elif _is_jax(zeros):
         zeros = zeros.at[numbers].add(x)
     elif hasattr(zeros, "index_put_"):

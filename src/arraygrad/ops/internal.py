@@ -1,10 +1,11 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: ops.kinds, ops._scatter, ops._cofactor. Their names begin with "_"; rules call them as `xp._name(...)`.
+May import: ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer. Their names begin with "_"; rules
+call them as `xp._name(...)`.
 """
 
-from arraygrad.ops import _cofactor, _scatter
-from arraygrad.ops.kinds import general, linear
+from arraygrad.ops import _cofactor, _convolution, _scatter, _transfer
+from arraygrad.ops.kinds import bilinear, general, linear, unary
 
 linear(
     "_getitem",
@@ -59,6 +60,16 @@ linear(
     x=lambda g: g,
     doc="A copy of x.",
 )
+general(
+    "_implicit",
+    "arrays, problem, /",
+    forward=lambda xp, arrays, problem: problem.solution,
+    arrays=lambda g, ans, arrays, problem: problem.pull(g, ans, arrays),
+    sequence="arrays",
+    holomorphic=False,
+    doc="The solution of a problem that depends on `arrays`, found before by any solver: `problem.solution`. Its "
+    "gradients are `problem.pull(g, ans, arrays)`, one for each of them (`arraygrad.implicit`).",
+)
 
 
 def _to_device(xp, x, device, stream):
@@ -79,10 +90,40 @@ linear(
     may_view=True,
     doc="x on `device`, x itself if it is there. The gradient moves back.",
 )
+linear(
+    "_to_backend",
+    "x, library, device, source, source_device, /",
+    forward=lambda xp, x, library, device, source, source_device: _transfer.convert(x, library, device),
+    x=lambda xp, g, library, device, source, source_device: xp._to_backend(g, source, source_device, library, device),
+    doc="x as an array of `library` on `device` (None: where it is, or where that library puts it). The gradient goes "
+    "back to `source`, on `source_device`.",
+)
 general(
     "_cofactor",
     "x, /",
     forward=_cofactor.cofactor,
     x=_cofactor.cofactor_rule,
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
+)
+bilinear(
+    "_convolve",
+    "x1, x2, /",
+    forward=_convolution.forward,
+    x1=lambda xp, g, x2, x1_shape: _convolution.rule(xp, g, x2, x1_shape[0]),
+    x2=lambda xp, g, x1, x2_shape: _convolution.rule(xp, g, x1, x2_shape[0]),
+    doc="The full convolution of two vectors of one floating-point dtype, n + m - 1 elements.",
+)
+
+
+def _cube_root(xp, x):
+    own = getattr(xp, "cbrt", None)
+    return own(x) if own is not None else xp.sign(x) * xp.abs(x) ** (1 / 3)
+
+
+unary(
+    "_cbrt",
+    lambda g, ans: g / (3.0 * ans * ans),
+    forward=_cube_root,
+    numpy=("cbrt",),
+    doc="The real cube root, real floating-point dtypes; its derivative is infinite at zero.",
 )

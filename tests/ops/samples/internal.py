@@ -1,5 +1,6 @@
 """Samples of the internal operations: indexing, assignment, adjoints, device moves."""
 
+import array_api_compat
 import numpy as np
 
 from samples._case import case, cplx, kink, matrices, real
@@ -66,7 +67,33 @@ def _set(key):
     return lambda xp, x, value: xp._setitem(x, native(xp, key), value)
 
 
+class _Squared:
+    """A problem for `_implicit` whose solution is x * x, as if some solver had found it."""
+
+    def __init__(self, x):
+        raw = getattr(x, "array", x)
+        self.solution = raw * raw
+
+    def pull(self, g, ans, arrays):
+        (x,) = arrays
+        if hasattr(x, "array"):  # a Tensor: recorded
+            xp = x.__array_namespace__()
+        else:
+            xp = array_api_compat.array_namespace(x)
+        return [2.0 * g * (xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x)]
+
+
+def _within_library(xp, x):
+    """A transfer to the library that x is of already."""
+    name = x.__array_namespace__().__name__.removeprefix("arraygrad.")
+    return xp._to_backend(x, name, None, name, None)
+
+
 SAMPLES = {
+    "_implicit": [
+        case("real", lambda xp, x: xp._implicit([x], _Squared(x)), real(3)),
+        case("complex", lambda xp, x: xp._implicit([x], _Squared(x)), cplx(3)),
+    ],
     "_getitem": [
         *(
             case(label, _get(key), real(*shape), standard=standard(shape, key))
@@ -122,6 +149,17 @@ SAMPLES = {
         case("complex", lambda xp, x: xp._identity(x), cplx(3)),
     ],
     "_to_device": [case("same device", lambda xp, x: xp._to_device(x, x.device), real(3))],
+    "_cbrt": [
+        case("both signs", lambda xp, x: xp._cbrt(x), real(2, 3) + 0.7),
+        case("negative", lambda xp, x: xp._cbrt(x), -1.5 - real(3) ** 2),
+    ],
+    "_convolve": [
+        case("longer first", lambda xp, x, y: xp._convolve(x, y), real(5), real(3, seed=1)),
+        case("longer second", lambda xp, x, y: xp._convolve(x, y), real(2), real(4, seed=1)),
+        case("one element", lambda xp, x, y: xp._convolve(x, y), real(1), real(3, seed=1)),
+        case("complex", lambda xp, x, y: xp._convolve(x, y), cplx(4), cplx(2, seed=1)),
+    ],
+    "_to_backend": [case("same library", _within_library, real(3)), case("complex", _within_library, cplx(2))],
     "_cofactor": [
         case("regular", lambda xp, x: xp._cofactor(x), matrices(3, 3)),
         case("singular", lambda xp, x: xp._cofactor(x), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], order=1),

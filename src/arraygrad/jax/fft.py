@@ -1,0 +1,7 @@
+"""Differentiable Fourier transforms over JAX (the standard's fft extension)."""
+
+from arraygrad import _namespace
+
+__all__: list[str] = []
+
+_namespace.build_extension(globals(), "jax", "fft")

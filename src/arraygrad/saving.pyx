@@ -1,0 +1,160 @@
+# What a node keeps of an operation: the saved values of its rules, and the static arguments.
+# May import: engine.*, op, value, saved, nodes.
+import copy as copy_module
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from arraygrad.engine.node cimport inference_used, NODE_FAST, NODE_PACKED, NODE_SAVES
+from arraygrad.nodes cimport OpNode
+from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT
+from arraygrad.saved cimport pack_slot, packing
+from arraygrad.value cimport Backend, TensorBase, check_saved
+
+# How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
+# there are none; whether they are this thread's is asked only then.
+cdef int _packers = 0
+
+
+def count_packers(int change):
+    """Count saved-tensor hooks that were entered or left."""
+    global _packers
+    _packers += change
+
+
+cdef inline object slot_of(object arg):
+    """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
+    if isinstance(arg, TensorBase):
+        if inference_used:
+            check_saved((<TensorBase>arg).value)
+        return (<TensorBase>arg).value
+    if type(arg) is list or type(arg) is tuple:
+        for item in arg:
+            if isinstance(item, TensorBase):
+                return [slot_of(item) for item in arg]
+    return arg
+
+
+cdef object meta_of(object arg, Backend backend):
+    if isinstance(arg, TensorBase):
+        return (<TensorBase>arg).value.meta
+    if type(arg) is list or type(arg) is tuple:
+        return [meta_of(item, backend) for item in arg]
+    if type(arg) is backend.array_type:
+        return backend.meta(arg)
+    return None
+
+
+cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Backend backend) except -1:
+    """Fill the node's slots with what the rules of the needed inputs ask for."""
+    cdef Py_ssize_t k
+    cdef object slot
+    cdef list slots = None
+    cdef bint keeps = False
+    cdef bint pack = _packers and packing()
+    if pack:
+        node.flags = (node.flags | NODE_PACKED) & ~<uint32_t>NODE_FAST      # compiled rules read plain slots only
+    if op.saves_in_list:
+        slots = [None] * op.n_saves
+    for k in range(op.n_saves):
+        if not op.save_for[k] & needs:
+            continue
+        if op.save_kind[k] == SAVE_ANS:
+            slot = tuple([(<TensorBase>t).value for t in result]) if op.multi else (<TensorBase>result).value
+            keeps = True
+        elif op.save_kind[k] == SAVE_INPUT:
+            slot = slot_of(args[op.save_pos[k]])
+            # A Python scalar need not be freed, so a node that keeps nothing else can run again.
+            keeps = keeps or not isinstance(slot, (int, float, complex))
+        elif op.save_pos[k] < 0:
+            slot = tuple([(<TensorBase>t).value.meta for t in result]) if op.multi else (<TensorBase>result).value.meta
+        else:
+            slot = meta_of(args[op.save_pos[k]], backend)
+        if pack:
+            slot = pack_slot(slot, backend)
+        if slots is not None:
+            slots[k] = slot
+        elif k == 0:
+            node.s0 = slot
+        elif k == 1:
+            node.s1 = slot
+        else:
+            node.s2 = slot
+    if slots is not None:
+        node.s0 = slots
+    if keeps:
+        node.flags |= NODE_SAVES
+    return 0
+
+
+cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint64_t needs, Backend backend) except -1:
+    """`save` for the hot paths: one or two arrays, one result, without a tuple of the arguments."""
+    cdef Py_ssize_t k
+    cdef object slot, arg
+    if _packers or op.saves_in_list:
+        return save(node, op, (a, b), out, needs, backend)
+    for k in range(op.n_saves):
+        if not op.save_for[k] & needs:
+            continue
+        if op.save_kind[k] == SAVE_ANS:
+            slot = out.value
+            node.flags |= NODE_SAVES
+        elif op.save_pos[k] < 0:
+            slot = out.value.meta
+        else:
+            arg = a if op.save_pos[k] == 0 else b
+            if op.save_kind[k] == SAVE_INPUT:
+                if isinstance(arg, TensorBase):
+                    if inference_used:
+                        check_saved((<TensorBase>arg).value)
+                    slot = (<TensorBase>arg).value
+                    node.flags |= NODE_SAVES
+                else:
+                    slot = arg
+                    if not isinstance(arg, (int, float, complex)):
+                        node.flags |= NODE_SAVES
+            else:
+                slot = meta_of(arg, backend)
+        if k == 0:
+            node.s0 = slot
+        elif k == 1:
+            node.s1 = slot
+        else:
+            node.s2 = slot
+    return 0
+
+
+cdef object frozen(object arg):
+    """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
+    if isinstance(arg, TensorBase):
+        return copy_module.copy((<TensorBase>arg).value.raw)
+    if type(arg) is tuple:
+        return tuple([frozen(item) for item in arg])
+    if type(arg) is list:
+        return [frozen(item) for item in arg]
+    if arg is None or type(arg) in (int, bool, float, str, slice):
+        return arg
+    if hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
+        return copy_module.copy(arg)
+    return arg
+
+
+cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
+    if isinstance(arg, TensorBase):
+        keeps[0] = True
+        if _packers and packing():
+            return pack_slot(slot_of(arg), <Backend>(<TensorBase>arg).value.meta.ops)
+        return slot_of(arg)
+    return frozen(arg)
+
+
+cdef int keep_args(OpNode node, Op op, object args) except -1:
+    """Keep the call's static parameters for rules that ask for one; no array that has a slot of its own."""
+    cdef Py_ssize_t i
+    cdef bint keeps = False
+    cdef list kept = [None] * len(args)
+    for i in op.static_positions:
+        kept[i] = arg_slot(args[i], op, i, &keeps)
+    node.args = kept
+    if keeps:
+        node.flags |= NODE_SAVES
+    return 0

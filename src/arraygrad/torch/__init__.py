@@ -1,0 +1,8 @@
+"""Differentiable Array-API namespace over PyTorch."""
+
+from arraygrad import _namespace
+from arraygrad.torch import fft, linalg
+
+__all__: list[str] = []
+
+_namespace.build(globals(), "torch")
