@@ -33,6 +33,7 @@ _ufuncs: dict = {}
 _scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
 _functions: dict = {}
 _plain: dict = {}  # numpy ufunc -> Op, filled by install()
+_free: dict = {}  # numpy function -> what runs it on arrays, filled by install(), and for numpy.fft by its first call
 
 # Modules that fill FUNCTIONS of _numpy_functions when they are imported.
 FUNCTION_MODULES = (
@@ -137,6 +138,8 @@ def array_function(function, types, args, kwargs):
         If the function has no recorded counterpart, or is called with an argument that has none.
     """
     ours = (_functions or functions()).get(function)
+    if function not in _free and getattr(function, "__module__", None) == "numpy.fft":
+        _free.update(_implementations(_FREE_FFT))
     if ours is not None and (not kwargs or kwargs.get("out") is None):
         return ours(*args, **kwargs)
     module = getattr(function, "__module__", None) or "numpy"
@@ -175,6 +178,7 @@ def numpy_name(module, name):
 def install():
     """Hand the handlers to the core."""
     _plain.update(_plain_ufuncs())
+    _free.update(_implementations(_FREE))
     set_protocol_handlers(
         array_ufunc,
         array_function,
@@ -182,7 +186,7 @@ def install():
         {getattr(numpy, name): getattr(Tensor, method) for name, method in _REDUCTIONS.items()},
         {getattr(numpy, name): getattr(Tensor, name) for name in _DIRECT},
         {getattr(numpy, name): getattr(numpy.ndarray, method) for name, method in _METHODS.items()},
-        _implementations(_FREE),
+        _free,
         _implementations(_CONSTANT),
         frozenset((numpy.where, numpy.interp, numpy.insert, numpy.clip)),
         numpy.ndarray,
@@ -215,11 +219,14 @@ _FREE = """
     insert interp kron median nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod
     nanquantile nanstd nansum nanvar outer pad partition percentile polyadd polyfit polymul polysub polyval ptp
     quantile roll select sort stack take_along_axis tensordot tile trapezoid unwrap vander     vdot vstack where
-    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
-    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
     linalg.cholesky linalg.cond linalg.cross linalg.det linalg.eigvals linalg.eigvalsh linalg.inv linalg.matmul
     linalg.matrix_norm linalg.norm linalg.outer linalg.pinv linalg.solve linalg.svdvals linalg.tensordot linalg.trace
     linalg.vecdot linalg.vector_norm
+"""
+# NumPy imports numpy.fft on first use, so these join when the first of them is called.
+_FREE_FFT = """
+    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
+    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
 """
 _CONSTANT = """
     all any argmax argmin argpartition argsort argwhere count_nonzero digitize empty_like flatnonzero isclose isin
