@@ -69,6 +69,7 @@ cdef extern from "numpy_rules.hpp" namespace "arraygrad" nogil:
     void run_power(const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x, double p, char* out,
                    Py_ssize_t n, int* first, int* second) noexcept
 
+cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* NEGATIVE = loop_set("negative")
@@ -377,9 +378,16 @@ cdef object narrow_product(Node node, Frame f, int i, object other):
     return sum_of_products(f.grad, other, meta)
 
 
+cdef rule_ptr complex_rule = NULL       # the rule of multiply for complex gradients: attach_complex
+
+
 cdef int rule_multiply(Node node, Frame f) except -1:
     cdef object out0 = None, out1 = None
     cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    if first and second and node.e0 is node.e1 and node.n0 == node.n1 and node.e0.g0 is None:
+        return rule_multiply_by_itself(node, f)
+    if node.meta is not None and type(node.meta) is GradMeta and (<GradMeta>node.meta).is_complex:
+        return 0 if complex_rule == NULL else complex_rule(node, f)
     # Edges to broadcast operands come first: they leave the gradient as it is, for the other one to overwrite.
     if first:
         out0 = narrow_product(node, f, 0, find(node, SAVE_INPUT, 1))
@@ -398,6 +406,20 @@ cdef int rule_multiply(Node node, Frame f) except -1:
     if second:
         set_out(f, 1, out1, True)
     return 1
+
+
+cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
+    """x * x: both products are the same one, and so their sum goes to one edge at once; the other gets nothing.
+
+    Only where no gradient waits there yet: the two would be added to it one by one, which rounds otherwise.
+    """
+    cdef object x = find(node, SAVE_INPUT, 1), out
+    if x is None or x is not find(node, SAVE_INPUT, 0):
+        return 0
+    out = combined(MULTIPLY, f.grad, x, f.owned)
+    if out is None:
+        return 0
+    return 1 + set_out(f, 0, binary_loop(ADD, out, out, out), True)
 
 
 cdef int rule_divide(Node node, Frame f) except -1:
@@ -573,6 +595,13 @@ cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) excep
     if op.saves == saves:
         op.fast_rule = rule
         done.append(name)
+    return 0
+
+
+cdef int attach_complex(rule_ptr rule) except -1:
+    """Give multiply its rule for complex gradients. It stands in a module above this one."""
+    global complex_rule
+    complex_rule = rule
     return 0
 
 

@@ -85,11 +85,16 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
         Pools& all()
         size_t cached()
         size_t limit()
+        size_t hits()
+        size_t misses()
         void set_limit(size_t bytes)
     struct PyDataMem_Handler:
         pass
     PyDataMem_Handler pool_handler
     object new_array(object handler, int nd, const npy_intp* dims, int typenum, bint column_major)
+
+cdef extern from "numpy_arrays.hpp":        # NumPy's own
+    object PyDataMem_SetHandler(object handler)
 
 cnp.import_array()
 cnp.import_ufunc()
@@ -141,6 +146,27 @@ def set_memory_pool(Py_ssize_t limit):
 def pooled_bytes():
     """Bytes of freed array memory that are kept for reuse at the moment."""
     return Pools.all().cached()
+
+
+def pool_limit():
+    """Bytes of freed array memory that are kept at most."""
+    return Pools.all().limit()
+
+
+def pool_counts():
+    """(requests served by memory that was kept, requests that the C library served), since the process began.
+
+    On free-threaded Python those of threads that live.
+    """
+    return Pools.all().hits(), Pools.all().misses()
+
+
+def swap_memory_handler(handler=None):
+    """Have every array that NumPy itself makes in this context (PEP 567) live in the pool too; returns what did before.
+
+    Given what an earlier call returned, that one is put back (NEP 49).
+    """
+    return PyDataMem_SetHandler(_handler if handler is None else handler)
 
 
 cdef bint fast_enabled() noexcept:
