@@ -19,7 +19,7 @@ LAYOUTS = {
 
 def gradients(function, arrays, g=None):
     """[value, *gradients] of a function of several Tensors."""
-    leaves = [ag.tensor(a, requires_grad=True) for a in arrays]
+    leaves = [ag.asarray(a, requires_grad=True) for a in arrays]
     out = function(leaves)
     out.backward(np.cos(np.arange(out.size)).reshape(out.shape).astype(out.dtype) if g is None else g(out))
     return [out.numpy(), *[leaf.grad.numpy() for leaf in leaves]]

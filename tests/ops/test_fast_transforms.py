@@ -15,7 +15,7 @@ def complex_values(shape, dtype="complex128", seed=0):
 
 
 def gradients(function, arrays, g):
-    leaves = [ag.tensor(a, requires_grad=True) for a in arrays]
+    leaves = [ag.asarray(a, requires_grad=True) for a in arrays]
     out = function(*leaves)
     out.backward(np.asarray(g(out.shape), out.dtype))
     return [leaf.grad.numpy() for leaf in leaves]
