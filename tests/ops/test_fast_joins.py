@@ -83,6 +83,19 @@ def test_a_square_written_as_a_product_has_the_plain_gradient(dtype, special):
     agree(lambda leaves: (lambda t: t * t + t * t)(leaves[0] * 2), [x])
 
 
+def test_a_squares_node_called_by_hand_or_watched_gives_both_products():
+    t = ag.tensor([1.0, 10.0], requires_grad=True)
+    node = (t * t).grad_fn
+    for given in node(ag.asarray([1.0, 2.0])):
+        np.testing.assert_array_equal(given.numpy(), [1.0, 20.0])
+    y = t * t
+    seen = []
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append([None if g is None else g.numpy() for g in inputs]))
+    y.backward(np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(seen, [[[1.0, 20.0], [1.0, 20.0]]])
+    np.testing.assert_array_equal(t.grad.numpy(), [2.0, 40.0])
+
+
 def test_a_square_of_what_was_written_since_is_refused():
     t = ag.tensor(np.ones(3), requires_grad=True) * 1
     y = t * t
