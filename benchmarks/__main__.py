@@ -1,6 +1,6 @@
 """`python -m benchmarks [NAME ...]`: tables of ratios over hand-written NumPy gradients, and of the graph's mechanics.
 
-May import: environment first, everything else after it has pinned the BLAS threads.
+May import: environment and kept first, everything else after it has pinned the BLAS threads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from . import environment
+from . import environment, kept
 
 REPEATS, QUICK_REPEATS = 5, 2
 """Processes per figure; the median of their results is shown."""
@@ -27,6 +27,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--peers", help="comma-separated: torch, jax, autograd, mygrad; default: those installed; 'none'"
     )
     parser.add_argument("--json", metavar="FILE", help="also write every number to FILE")
+    parser.add_argument("--history", metavar="NAME",
+                        help="also write the tables to benchmarks/history/NAME.txt, for a landed change")  # fmt: skip
     parser.add_argument("--rounds", type=int, help="rounds per workload instead of the default")
     parser.add_argument("--quick", action="store_true", help="shorter and rougher")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
@@ -40,6 +42,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds needs at least 1")
+    if options.history is not None and not kept.is_name(options.history):
+        parser.error("--history needs a name of letters, digits, dots, - and _")
     return options
 
 
@@ -89,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "quick": options.quick,
         "clock": options.clock,
         "settled": options.settled,
+        "lines": [],
         "ratios": [],
         "figures": [],
     }
@@ -97,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failed |= ratios(workloads, peers, options, report)
     if figures:
         failed |= mechanics(figures, peers, options, report)
+    if options.history:
+        kept.write(options.history, report)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as out:
             json.dump(report, out, indent=1)
@@ -112,6 +119,7 @@ def ratios(workloads, peers: Sequence[str], options: argparse.Namespace, report:
     libraries = [LIBRARIES[name]() for name in ("arraygrad", *peers)]
     print("forward + backward over hand-written NumPy; median [quartiles] of interleaved rounds; lower is better")
     print(ratio_header(peers), flush=True)
+    report["lines"].append(ratio_header(peers))
     failed = False
     for workload in workloads:
         row = measure(
@@ -122,7 +130,9 @@ def ratios(workloads, peers: Sequence[str], options: argparse.Namespace, report:
             clock=options.clock,
             settled=options.settled,
         )
-        print(ratio_line(row, peers), flush=True)
+        line = ratio_line(row, peers)
+        print(line, flush=True)
+        report["lines"].append(line)
         report["ratios"].append(row.as_dict())
         failed |= "arraygrad" in row.problems
     print()
@@ -138,6 +148,7 @@ def mechanics(figures, peers: Sequence[str], options: argparse.Namespace, report
     columns = ["hand", *peers]
     print("graph mechanics; median [quartiles] over fresh processes")
     print(figure_header(columns), flush=True)
+    report["lines"] += ["", figure_header(columns)]
     results: dict[tuple[str, str], list[dict] | str] = {}
     failed = False
     for figure in figures:
@@ -153,7 +164,9 @@ def mechanics(figures, peers: Sequence[str], options: argparse.Namespace, report
                 problems[library] = outcome
             else:
                 found[library] = Spread.of([result[figure.key] for result in outcome])
-        print(figure_line(figure, found, problems, columns), flush=True)
+        line = figure_line(figure, found, problems, columns)
+        print(line, flush=True)
+        report["lines"].append(line)
         failed |= "arraygrad" in problems
         report["figures"].append(
             {

@@ -33,7 +33,8 @@ _keep_for_ever(*[vars(module) for name, module in list(_sys.modules.items()) if 
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
 _SUBMODULES = (
-    "array_api_strict", "autograd", "cupy", "dask", "fft", "implicit", "interop", "jax", "linalg", "numpy", "special",
+    "array_api_strict", "autograd", "cupy", "dask", "fft", "implicit", "interop", "jax", "linalg", "memory", "numpy",
+    "special",
     "torch",
 )  # fmt: skip
 _ELSEWHERE = {

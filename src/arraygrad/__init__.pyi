@@ -12,6 +12,7 @@ from arraygrad import implicit as implicit
 from arraygrad import interop as interop
 from arraygrad import jax as jax
 from arraygrad import linalg as linalg
+from arraygrad import memory as memory
 from arraygrad import numpy as numpy
 from arraygrad import special as special
 from arraygrad import torch as torch

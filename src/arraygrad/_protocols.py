@@ -14,7 +14,7 @@ import numpy
 from arraygrad._bind import function_for, to_tensor
 from arraygrad.backends import numpy_calls
 from arraygrad.ops import OPS
-from arraygrad.protocols import set_protocol_handlers
+from arraygrad.protocols import add_protocol_functions, is_served, set_protocol_handlers
 from arraygrad.tensor import Tensor, apply_op, backend_of, tensor
 
 __all__ = ["array_function", "array_ufunc", "functions", "install", "numpy_name", "ufuncs"]
@@ -34,6 +34,7 @@ _ufuncs: dict = {}
 _scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
 _functions: dict = {}
 _plain: dict = {}  # numpy ufunc -> Op, filled by install()
+_free: dict = {}  # numpy function -> what runs it on arrays, filled by install(), and for numpy.fft by its first call
 
 # Modules that fill FUNCTIONS of _numpy_functions when they are imported.
 FUNCTION_MODULES = (
@@ -138,6 +139,10 @@ def array_function(function, types, args, kwargs):
         If the function has no recorded counterpart, or is called with an argument that has none.
     """
     ours = (_functions or functions()).get(function)
+    if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
+        _serve_fft()
+    if function not in _free and getattr(function, "__module__", None) == "numpy.fft":
+        _free.update(_implementations(_FREE_FFT))
     if ours is not None and (not kwargs or kwargs.get("out") is None):
         return ours(*args, **kwargs)
     module = getattr(function, "__module__", None) or "numpy"
@@ -217,14 +222,17 @@ _FREE = """
     nanpercentile nanprod nanquantile nanstd nansum nanvar outer pad partition percentile polyadd polyfit polymul
     polysub polyval prod ptp quantile repeat roll select sort stack std sum take take_along_axis tensordot tile
     trace trapezoid tril triu unwrap vander var vdot vstack where
-    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
-    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
     linalg.cholesky linalg.cond linalg.cross linalg.det linalg.eigvals linalg.eigvalsh linalg.inv linalg.matmul
     linalg.matrix_norm linalg.norm linalg.outer linalg.pinv linalg.solve linalg.svdvals linalg.tensordot linalg.trace
     linalg.vecdot linalg.vector_norm
 """
 _FRESH = """
     around diag diff einsum gradient linalg.matrix_power linalg.multi_dot meshgrid round
+"""
+# NumPy imports numpy.fft on first use, so these join when the first of them is called.
+_FREE_FFT = """
+    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
+    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
 """
 _CONSTANT = """
     all allclose any argmax argmin argpartition argsort argwhere array_equal array_equiv count_nonzero digitize
@@ -234,6 +242,17 @@ _CONSTANT = """
 
 # How many leading arguments are arrays that are read; two of all other functions.
 _READS = {"where": 3, "interp": 3, "insert": 3, "clip": 3, "einsum": 100, "meshgrid": 100}
+
+
+def _implementation(function):
+    """What runs a NumPy function on arrays, without another look for Tensors."""
+    return getattr(function, "_implementation", function)
+
+
+def _serve_fft():
+    for name in _FREE_FFT.split():
+        function = getattr(numpy.fft, name.removeprefix("fft."))
+        add_protocol_functions({function: {"free": _implementation(function)}})
 
 
 def _served():
@@ -248,7 +267,7 @@ def _served():
 
     for kind, names in (("free", _FREE), ("fresh", _FRESH), ("constant", _CONSTANT)):
         for name in names.split():
-            note(name, kind, lambda function: getattr(function, "_implementation", function))
+            note(name, kind, _implementation)
     methods = (("reduction", Tensor, _REDUCTIONS), ("slower", Tensor, _SLOWER), ("method", numpy.ndarray, _METHODS))
     for key, owner, table in methods:
         for name, method in table.items():

@@ -6,7 +6,6 @@ single field per run.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from typing import NamedTuple
@@ -133,5 +132,7 @@ class trace:
                     },
                 }
             )
+        import json  # here: importing arraygrad has no need of it
+
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"traceEvents": records, "displayTimeUnit": "ns"}, file)

@@ -15,7 +15,7 @@ from arraygrad.engine.node cimport (
     NODE_ZERO_ABSORBS,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
-from arraygrad.op cimport Op, named_op
+from arraygrad.op cimport Op, named_op, result_type_of
 from arraygrad.saving cimport keep_args, save, save_plain
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, grad_fn_now, has_extra, join_base,
@@ -378,7 +378,7 @@ cdef object run(Op op, tuple args, Backend backend):
         if op.may_view and backend.mutable and args:
             note_views(result, op, args, backend)
         record(op, args, result, backend)
-        return result if op.result_type is None else op.result_type(*result)
+        return result_type_of(op)(*result) if op.named else result
     raw = backend.wrap_raw(raw)
     if type(raw) is not backend.array_type and not isinstance(raw, backend.array_type):
         for i in op.inputs:

@@ -32,7 +32,6 @@ cdef class Op:
     cdef readonly str node_name             # "MulBackward"
     cdef readonly str kind
     cdef readonly int index                 # position in the table: key of a backend's function list
-    cdef readonly object signature          # inspect.Signature of the public function
     cdef readonly tuple params              # every parameter, in order
     cdef readonly tuple defaults            # their defaults (inspect.Parameter.empty: required)
     cdef readonly int n_posonly             # positional-only parameters come first
@@ -51,7 +50,7 @@ cdef class Op:
     cdef readonly bint may_view             # the result may share the first input's memory
     cdef readonly bint multi                # result is a tuple
     cdef readonly bint transfers            # the result belongs to another library than the argument
-    cdef readonly object result_type        # named tuple class of the results, or None
+    cdef readonly bint named                # the results come in a named tuple: result_type_of
     cdef int n_arrays                       # 1 or 2: parameters are exactly that many arrays; 0: other
     cdef int n_saves
     cdef int save_kind[MAX_SAVES]
@@ -70,3 +69,4 @@ cdef class Op:
 
 
 cdef Op named_op(str name)
+cdef object result_type_of(Op op)

@@ -1,7 +1,6 @@
 # A table entry compiled to slots: how arguments bind, what a node keeps, which rule serves which input.
 # May import: engine.node, engine.arrayops.
 import ast
-import collections
 import inspect
 
 from arraygrad.engine.node import keep_for_ever
@@ -35,6 +34,39 @@ def parse_signature(str text):
     return _signatures[text]
 
 
+# What defaults are written with in the table; anything else goes through ast.
+cdef dict _LITERALS = {"None": None, "True": True, "False": False, "()": (), "0": 0, "1": 1, "-1": -1, "0.0": 0.0}
+
+
+cdef tuple parameters_of(str text):
+    """(name, kind, default) of each parameter of a signature's text; () is the default of *args.
+
+    Kinds are those of inspect.Parameter: 0 positional-only, 1 either, 2 *args, 3 keyword-only. Every import takes this
+    way 250 times: making inspect.Signature objects is left to those who ask for one.
+    """
+    cdef list found = []
+    cdef int kind = 1
+    cdef Py_ssize_t i
+    cdef str part, name, equals, default
+    for part in text.split(","):
+        name, equals, default = part.partition("=")
+        name = name.strip()
+        default = default.strip()
+        if name == "/":
+            for i in range(len(found)):
+                found[i] = (found[i][0], 0, found[i][2])
+        elif name.startswith("*"):
+            kind = 3
+            if len(name) > 1:
+                found.append((name[1:], 2, ()))
+        elif name:
+            value = EMPTY
+            if equals:
+                value = _LITERALS[default] if default in _LITERALS else ast.literal_eval(default)
+            found.append((name, kind, value))
+    return tuple(found)
+
+
 def _camel(str name):
     return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
 
@@ -53,16 +85,16 @@ cdef class Op:
         self.index = index
         self.kind = entry.kind
         self.node_name = (entry.node or _camel(entry.name)) + "Backward"
-        self.signature = parse_signature(entry.signature)
-        parameters = list(self.signature.parameters.values())
-        self.params = tuple([p.name for p in parameters])
-        self.defaults = tuple([() if p.kind is p.VAR_POSITIONAL else p.default for p in parameters])
+        parameters = parameters_of(entry.signature)
+        self.params = tuple([name for name, _, _ in parameters])
+        self.defaults = tuple([default for _, _, default in parameters])
         self.positions = {name: i for i, name in enumerate(self.params)}
-        self.n_posonly = sum([p.kind is p.POSITIONAL_ONLY for p in parameters])
-        self.n_positional = sum([p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters])
+        self.n_posonly = self.n_positional = 0
         self.var_positional = -1
-        for i, p in enumerate(parameters):
-            if p.kind is p.VAR_POSITIONAL:
+        for i, (_, kind, _) in enumerate(parameters):
+            self.n_posonly += kind == 0
+            self.n_positional += kind <= 1
+            if kind == 2:
                 self.var_positional = i
         self.sequence = -1 if entry.sequence is None else self.positions[entry.sequence]
         self.inputs = tuple([i for i, name in enumerate(self.params) if name in entry.rules])
@@ -80,16 +112,23 @@ cdef class Op:
         self.may_view = bool(entry.may_view)
         self.transfers = self.name == "_to_backend"
         self.multi = entry.results is not None
-        self.result_type = None
-        if self.multi and tuple(entry.results) != ("*",):
-            self.result_type = collections.namedtuple(f"{_camel(entry.name)}Result", entry.results, module=__name__)
-            globals()[self.result_type.__name__] = self.result_type     # so that results can be pickled
+        self.named = self.multi and tuple(entry.results) != ("*",)
         # The hot paths: elementwise-like functions of exactly one or two arrays, named as the standard names them.
         self.n_arrays = {("x",): 1, ("x1", "x2"): 2}.get(self.params, 0)
         if (self.n_posonly != len(self.params) or self.sequence >= 0 or self.multi
                 or self.inputs and self.inputs != tuple(range(self.n_arrays))):
             self.n_arrays = 0
         self._compile_rules()
+
+    @property
+    def signature(self):
+        """inspect.Signature of the public function."""
+        return parse_signature(self.entry.signature)
+
+    @property
+    def result_type(self):
+        """The named tuple class of the results, or None. Made on first use, under a name of this module: pickle."""
+        return result_type_of(self) if self.named else None
 
     def _compile_rules(self):
         saves = []
@@ -193,6 +232,28 @@ cdef class Op:
 
 
 cdef dict _ops = {}
+cdef dict _result_types = {}            # name of the class -> class; guarded by the GIL, setdefault lets one win
+
+
+cdef object result_type_of(Op op):
+    """The named tuple class of the results of an operation that is `named`."""
+    name = _camel(op.name) + "Result"
+    found = _result_types.get(name)
+    if found is None:
+        import collections
+
+        made = collections.namedtuple(name, op.entry.results, module=__name__)
+        keep_for_ever(made)
+        found = _result_types.setdefault(name, made)
+    return found
+
+
+def __getattr__(name):
+    """Classes of results by their names, for pickle."""
+    for op in _ops.values():
+        if (<Op>op).named and _camel((<Op>op).name) + "Result" == name:
+            return result_type_of(<Op>op)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _op_by_name(name):

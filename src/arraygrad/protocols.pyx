@@ -130,9 +130,26 @@ def set_protocol_handlers(type tensor, array_ufunc, array_function, known_ufuncs
     ndarray, generic : type
         NumPy's classes of arrays and scalars.
     """
-    global _ufunc_handler, _function_handler, _known_ufuncs, _ufunc_ops, _functions, _ndarray, _generic, _tensor
+    global _ufunc_handler, _function_handler, _known_ufuncs, _ufunc_ops, _ndarray, _generic, _tensor
+    cdef dict namespace
+    add_protocol_functions(functions)
+    _ufunc_handler = array_ufunc
+    _function_handler = array_function
+    _known_ufuncs = known_ufuncs
+    _ufunc_ops = ufunc_ops
+    _ndarray = ndarray
+    _generic = <PyTypeObject*>generic
+    _tensor = <PyTypeObject*>tensor
+    keep_for_ever(generic)
+    namespace = <dict>(<TypeObject*>_tensor).tp_dict
+    namespace["__array_ufunc__"] = PyDescr_NewMethod(_tensor, &_ufunc_method)                   # (5)
+    namespace["__array_function__"] = PyDescr_NewMethod(_tensor, &_function_method)
+    PyType_Modified(_tensor)
+
+
+def add_protocol_functions(dict functions):
+    """Serve more of NumPy's functions: dict of function -> what is known of it, as set_protocol_handlers has it."""
     cdef Served s
-    cdef dict found = {}, namespace
     for function, known in functions.items():
         s = Served.__new__(Served)
         s.kind = CONSTANT if "constant" in known else FREE if "free" in known or "method" in known else \
@@ -145,21 +162,13 @@ def set_protocol_handlers(type tensor, array_ufunc, array_function, known_ufuncs
         s.op = known.get("op")
         s.shape = shape_function(known.get("shape"))
         s.reads = known.get("reads", 2)
-        found[function] = s
+        _functions[function] = s
         keep_for_ever(s, s.implementation, s.method, s.tensor_method)
-    _ufunc_handler = array_ufunc
-    _function_handler = array_function
-    _known_ufuncs = known_ufuncs
-    _ufunc_ops = ufunc_ops
-    _functions = found
-    _ndarray = ndarray
-    _generic = <PyTypeObject*>generic
-    _tensor = <PyTypeObject*>tensor
-    keep_for_ever(generic)
-    namespace = <dict>(<TypeObject*>_tensor).tp_dict
-    namespace["__array_ufunc__"] = PyDescr_NewMethod(_tensor, &_ufunc_method)                   # (5)
-    namespace["__array_function__"] = PyDescr_NewMethod(_tensor, &_function_method)
-    PyType_Modified(_tensor)
+
+
+def is_served(function):
+    """Whether something is known of a NumPy function."""
+    return function in _functions
 
 
 cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* names):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import weakref
 
 import numpy
@@ -171,6 +170,8 @@ class save_on_disk(saved_tensors_hooks):
     """
 
     def __init__(self, directory=None):
+        import tempfile  # here: importing arraygrad has no need of it
+
         directory = os.fspath(tempfile.gettempdir() if directory is None else directory)
         if not os.path.isdir(directory):
             raise FileNotFoundError(f"save_on_disk: the directory {directory!r} does not exist")
@@ -185,6 +186,8 @@ class _Kept:
     """One saved value in a file, which is deleted with this object."""
 
     def __init__(self, directory, t):
+        import tempfile
+
         meta = metadata_of(t)
         array = numpy.ascontiguousarray(t.numpy()).reshape(meta.shape)
         handle, self.path = tempfile.mkstemp(prefix="arraygrad-", suffix=".saved", dir=directory)

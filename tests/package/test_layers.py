@@ -94,7 +94,7 @@ def room_of(module: str) -> str:
         return ".".join(parts[:2])
     if first in MAY_IMPORT:
         return first
-    if first in ("_methods", "_methods_more", "_protocols", "_cupy_protocol") or first.startswith("_numpy_"):
+    if first in ("_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
         return "_bind"
     if first in ("_creation", "_dispatch", "_info", "special"):
         return "_namespace"

@@ -1,4 +1,4 @@
-// The gradient of max and min over plain memory.
+// The gradient of max and min over plain memory, written or (`add`) added to what is there.
 // May include: inner_loops.hpp. Knows neither Python objects nor NumPy.
 #pragma once
 #include <cstdint>
@@ -14,7 +14,7 @@ typedef std::ptrdiff_t isize;
 // of `outer` elements) of a row-major array: g, shared by the elements of x that equal the extremum.
 template <typename T>
 static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T* ties, isize outer, isize inner,
-                                bool leading) {
+                                bool leading, bool add) {
     // Counted in integers of T's width, so that the loop vectorises, in pieces that can't overflow them.
     typedef typename std::conditional<sizeof(T) == 4, std::int32_t, std::int64_t>::type count_type;
     const isize COUNTED = isize(1) << 30;
@@ -24,7 +24,10 @@ static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T*
             for (isize j = 0; j < inner; j++) ties[j] += T(x[i * inner + j] == ans[j]);
         for (isize j = 0; j < inner; j++) ties[j] = g[j] / ties[j];
         for (isize i = 0; i < outer; i++)
-            for (isize j = 0; j < inner; j++) out[i * inner + j] = T(x[i * inner + j] == ans[j]) * ties[j];
+            if (add)
+                for (isize j = 0; j < inner; j++) out[i * inner + j] += T(x[i * inner + j] == ans[j]) * ties[j];
+            else
+                for (isize j = 0; j < inner; j++) out[i * inner + j] = T(x[i * inner + j] == ans[j]) * ties[j];
     } else {
         for (isize i = 0; i < outer; i++) {
             const T* row = x + i * inner;
@@ -37,30 +40,34 @@ static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T*
                 n += m;
             }
             T share = g[i] / T(n);
-            for (isize j = 0; j < inner; j++) out[i * inner + j] = T(row[j] == a) * share;
+            T* to = out + i * inner;
+            if (add)
+                for (isize j = 0; j < inner; j++) to[j] += T(row[j] == a) * share;
+            else
+                for (isize j = 0; j < inner; j++) to[j] = T(row[j] == a) * share;
         }
     }
 }
 
 ARRAYGRAD_CLONES static void extremum_f32(const float* g, const float* x, const float* ans, float* out, float* ties,
-                                         isize outer, isize inner, bool leading) {
-    extremum_run(g, x, ans, out, ties, outer, inner, leading);
+                                         isize outer, isize inner, bool leading, bool add) {
+    extremum_run(g, x, ans, out, ties, outer, inner, leading, add);
 }
 
 ARRAYGRAD_CLONES static void extremum_f64(const double* g, const double* x, const double* ans, double* out, double* ties,
-                                         isize outer, isize inner, bool leading) {
-    extremum_run(g, x, ans, out, ties, outer, inner, leading);
+                                         isize outer, isize inner, bool leading, bool add) {
+    extremum_run(g, x, ans, out, ties, outer, inner, leading, add);
 }
 
 static inline int run_extremum(int slot, const char* g, const char* x, const char* ans, char* out, char* ties,
-                               isize outer, isize inner, bool leading) {
+                               isize outer, isize inner, bool leading, bool add) {
     fp_begin();
     if (slot == SLOT_F64)
         extremum_f64((const double*)g, (const double*)x, (const double*)ans, (double*)out, (double*)ties, outer, inner,
-                     leading);
+                     leading, add);
     else
         extremum_f32((const float*)g, (const float*)x, (const float*)ans, (float*)out, (float*)ties, outer, inner,
-                     leading);
+                     leading, add);
     return fp_end();
 }
 

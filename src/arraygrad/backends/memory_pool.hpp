@@ -41,6 +41,7 @@ class MemoryPool {
 public:
     // Statistics: bytes in free blocks, and the most that may be.
     std::size_t cached = 0;
+    std::size_t hits = 0, misses = 0;       // requests served by a free block, and by the C library
 #if defined(ARRAYGRAD_DEBUG) || defined(__SANITIZE_ADDRESS__)
     std::size_t limit = 0;      // a block that is kept would hide its use after free
 #else
@@ -55,8 +56,10 @@ public:
             if (head) {
                 Block* b = head;
                 unlink(b, head);
+                hits++;
                 return b;
             }
+            misses++;
             if (bytes >= PAGE) shrink(cached > bytes ? cached - bytes : 0);
         }
         return fresh(bytes);
@@ -87,6 +90,11 @@ public:
     }
 
     void* reallocate(void* memory, std::size_t bytes) { return std::realloc(memory, rounded(bytes)); }
+
+    std::size_t requests(bool served) {
+        ARRAYGRAD_POOL_LOCK;
+        return served ? hits : misses;
+    }
 
     void set_limit(std::size_t bytes) {
         ARRAYGRAD_POOL_LOCK;
@@ -177,6 +185,8 @@ public:
     }
     std::size_t cached() { return here().cached; }
     std::size_t limit() { return here().limit; }
+    std::size_t hits() { return here().hits; }
+    std::size_t misses() { return here().misses; }
     void set_limit(std::size_t bytes) { here().set_limit(bytes); }
 #else
     // The pool of the calling thread. Arrays that it still frees after its end (`over`) go to a pool that keeps nothing.
@@ -193,6 +203,18 @@ public:
     std::size_t limit() {
         std::lock_guard<std::mutex> guard(mutex_);
         return limit_;
+    }
+    std::size_t hits() {
+        std::lock_guard<std::mutex> guard(mutex_);
+        std::size_t sum = 0;
+        for (MemoryPool* pool : pools_) sum += pool->requests(true);
+        return sum;
+    }
+    std::size_t misses() {
+        std::lock_guard<std::mutex> guard(mutex_);
+        std::size_t sum = 0;
+        for (MemoryPool* pool : pools_) sum += pool->requests(false);
+        return sum;
     }
     void set_limit(std::size_t bytes) {
         std::lock_guard<std::mutex> guard(mutex_);

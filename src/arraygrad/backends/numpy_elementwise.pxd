@@ -10,4 +10,5 @@ cdef int real_view(object a, ArrayView* v) noexcept
 cdef int set_out(Frame f, int i, object out, bint owned) except -1
 cdef object over_nonzero(object a, object b)
 cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1
+cdef int attach_complex(rule_ptr rule) except -1
 cdef int attach_elementwise(dict ops, list done) except -1

@@ -1,5 +1,5 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
-# May import: engine.arrayops, engine.node, op, value, backends.numpy_loops.
+# May import: engine.arrayops, engine.graph_task, engine.node, op, value, backends.numpy_loops.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -24,7 +24,8 @@ from arraygrad.backends.numpy_loops cimport (
     same_shape, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Frame, Node
+from arraygrad.engine.graph_task cimport GraphTask
+from arraygrad.engine.node cimport Frame, Node, ThreadState, thread_state
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, rule_ptr
 from arraygrad.value cimport Value
 
@@ -69,6 +70,7 @@ cdef extern from "numpy_rules.hpp" namespace "arraygrad" nogil:
     void run_power(const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x, double p, char* out,
                    Py_ssize_t n, int* first, int* second) noexcept
 
+cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* NEGATIVE = loop_set("negative")
@@ -377,9 +379,16 @@ cdef object narrow_product(Node node, Frame f, int i, object other):
     return sum_of_products(f.grad, other, meta)
 
 
+cdef rule_ptr complex_rule = NULL       # the rule of multiply for complex gradients: attach_complex
+
+
 cdef int rule_multiply(Node node, Frame f) except -1:
     cdef object out0 = None, out1 = None
     cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    if first and second and node.e0 is node.e1 and node.n0 == node.n1 and unobserved(node):
+        return rule_multiply_by_itself(node, f)
+    if node.meta is not None and type(node.meta) is GradMeta and (<GradMeta>node.meta).is_complex:
+        return 0 if complex_rule == NULL else complex_rule(node, f)
     # Edges to broadcast operands come first: they leave the gradient as it is, for the other one to overwrite.
     if first:
         out0 = narrow_product(node, f, 0, find(node, SAVE_INPUT, 1))
@@ -398,6 +407,30 @@ cdef int rule_multiply(Node node, Frame f) except -1:
     if second:
         set_out(f, 1, out1, True)
     return 1
+
+
+cdef bint unobserved(Node node) noexcept:
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    if ts.task == NULL or ts.node != <void*>node or node.hooks is not None or node.e0.g0 is not None:
+        return False
+    task = <GraphTask>ts.task
+    return not (task.careful or task.own_queue or task.shared or task.anomaly)
+
+
+cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
+    """x * x: both products are the same one, and so their sum goes to one edge at once; the other gets nothing.
+
+    Only where no gradient waits there yet: the two would be added to it one by one, which rounds otherwise. And only in
+    a run where nobody looks at what the node itself returns.
+    """
+    cdef object x = find(node, SAVE_INPUT, 1), out
+    if x is None or x is not find(node, SAVE_INPUT, 0):
+        return 0
+    out = combined(MULTIPLY, f.grad, x, f.owned)
+    if out is None:
+        return 0
+    return 1 + set_out(f, 0, binary_loop(ADD, out, out, out), True)
 
 
 cdef int rule_divide(Node node, Frame f) except -1:
@@ -573,6 +606,13 @@ cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) excep
     if op.saves == saves:
         op.fast_rule = rule
         done.append(name)
+    return 0
+
+
+cdef int attach_complex(rule_ptr rule) except -1:
+    """Give multiply its rule for complex gradients. It stands in a module above this one."""
+    global complex_rule
+    complex_rule = rule
     return 0
 
 

@@ -88,11 +88,16 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
         Pools& all()
         size_t cached()
         size_t limit()
+        size_t hits()
+        size_t misses()
         void set_limit(size_t bytes)
     struct PyDataMem_Handler:
         pass
     PyDataMem_Handler pool_handler
     object new_array(object handler, int nd, const npy_intp* dims, int typenum, bint column_major)
+
+cdef extern from "numpy_arrays.hpp":        # NumPy's own
+    object PyDataMem_SetHandler(object handler)
 
 cnp.import_array()
 cnp.import_ufunc()
@@ -145,6 +150,27 @@ def set_memory_pool(Py_ssize_t limit):
 def pooled_bytes():
     """Bytes of freed array memory that are kept for reuse at the moment."""
     return Pools.all().cached()
+
+
+def pool_limit():
+    """Bytes of freed array memory that are kept at most."""
+    return Pools.all().limit()
+
+
+def pool_counts():
+    """(requests served by memory that was kept, requests that the C library served), since the process began.
+
+    On free-threaded Python those of threads that live.
+    """
+    return Pools.all().hits(), Pools.all().misses()
+
+
+def swap_memory_handler(handler=None):
+    """Have every array that NumPy itself makes in this context (PEP 567) live in the pool too; returns what did before.
+
+    Given what an earlier call returned, that one is put back (NEP 49).
+    """
+    return PyDataMem_SetHandler(_handler if handler is None else handler)
 
 
 cdef bint fast_enabled() noexcept:
@@ -768,28 +794,36 @@ cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:
         loops.fn[<int>SLOT_C64] = loops.fn[<int>SLOT_C128] = NULL
     _set_index[key] = _n_sets
     _n_sets += 1
-    for slot in range(N_SLOTS):
-        if loops.fn[slot] != NULL and not _agrees(loops, slot, u):
-            loops.fn[slot] = NULL
-            warnings.warn(f"the inner loop of numpy.{ufunc} for {np.dtype("fdFD"[slot])} differs from the ufunc; "
-                          f"ordinary calls are used instead", RuntimeWarning)
+    with np.errstate(all="ignore"):
+        for slot in range(N_SLOTS):
+            if loops.fn[slot] != NULL and not _agrees(loops, slot, u):
+                loops.fn[slot] = NULL
+                warnings.warn(f"the inner loop of numpy.{ufunc} for {np.dtype("fdFD"[slot])} differs from the ufunc; "
+                              f"ordinary calls are used instead", RuntimeWarning)
     return loops
 
 
 cdef bint _agrees(const LoopSet* loops, int slot, object u) except -1:
     # 19 elements: enough for the vector part and the tail of every SIMD width, some outside the function's domain.
-    x = np.linspace(-2.0, 3.0, 19).astype("fdFD"[slot])
-    y = x[::-1].copy()
-    one = x[11:12]
-    with np.errstate(all="ignore"):
-        if u.nin == 1:
-            pairs = [(unary_loop(loops, v, None), u(v)) for v in (x, one)]
-        else:
-            pairs = [(binary_loop(loops, v, w, None), u(v, w)) for v, w in ((x, y), (x, one), (one, y), (one, one))]
+    x, y, one = _probes(slot)
+    if u.nin == 1:
+        pairs = [(unary_loop(loops, v, None), u(v)) for v in (x, one)]
+    else:
+        pairs = [(binary_loop(loops, v, w, None), u(v, w)) for v, w in ((x, y), (x, one), (one, y), (one, one))]
     for got, expected in pairs:
         if got is None or got.tobytes() != expected.tobytes():
             return False
     return True
+
+
+cdef dict _probe_arrays = {}            # slot -> what _agrees computes with
+
+
+cdef tuple _probes(int slot):
+    if slot not in _probe_arrays:
+        x = (np.arange(19) * (5.0 / 18.0) - 2.0).astype("fdFD"[slot])
+        _probe_arrays[slot] = (x, x[::-1].copy(), x[11:12])
+    return _probe_arrays[slot]
 
 
 # For tests

@@ -1,5 +1,7 @@
-# May cimport: engine.node.
+# May cimport: engine.arrayops, engine.node.
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 
+cdef object buffer_for(Node node, GradMeta meta, object grad)
 cdef int rule_getitem(Node node, Frame f) except -1
 cdef int rule_take(Node node, Frame f) except -1

@@ -1,29 +1,39 @@
 # Compiled backward rules of reductions, matrix products and shapes, for plain float32 and float64 arrays; and
 # the way of all compiled rules into the table. See Note [Compiled rules] in numpy_elementwise.pyx.
-# May import: engine.arrayops, engine.node, op, backends.numpy_loops, backends.numpy_forward,
-# backends.numpy_elementwise, backends.numpy_places.
+# May import: engine.*, op, backends.numpy_loops, backends.numpy_forward,
+# backends.numpy_elementwise, backends.numpy_places, backends.numpy_sigmoid, backends.numpy_pieces,
+# backends.numpy_factors, backends.numpy_transforms, numpy (Python only).
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy_elementwise cimport (
-    attach, attach_elementwise, find, kept, over_nonzero, real_view, set_out, wants,
+    attach, attach_complex, attach_elementwise, find, kept, over_nonzero, real_view, set_out, wants,
 )
-from arraygrad.backends.numpy_forward cimport deviations, product
+from arraygrad.backends.numpy_forward cimport deviations, offer, product
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
-    loop_set, report, reshaped, run_binary, split_axes, strided, transposed, view_of,
+    loop_set, report, reshaped, run_binary, same_shape, split_axes, strided, transposed, view_of,
 )
-from arraygrad.backends.numpy_places cimport rule_getitem, rule_take
+from arraygrad.backends.numpy_factors cimport rule_cholesky, rule_solve
+from arraygrad.backends.numpy_pieces cimport rule_concat
+from arraygrad.backends.numpy_places cimport buffer_for, rule_getitem, rule_take
+from arraygrad.backends.numpy_transforms cimport complex_products, rule_irfftn, rule_rfftn
+from arraygrad.backends.numpy_sigmoid cimport forward_sigmoid, rule_sigmoid
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.evaluate cimport waiting_gradient
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
+
+import numpy as np
 
 from arraygrad.backends import numpy_forward
 
 cdef extern from "extremum.hpp" namespace "arraygrad" nogil:
     int run_extremum(int slot, const char* g, const char* x, const char* ans, char* out, char* ties, Py_ssize_t outer,
-                     Py_ssize_t inner, bint leading) noexcept
+                     Py_ssize_t inner, bint leading, bint add) noexcept
 
+cdef object numpy_add = np.add
+cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 
@@ -72,6 +82,35 @@ cdef object spread(object g, GradMeta meta, unsigned long long reduced):
     return out
 
 
+cdef bint added_to_waiting(Node node, GradMeta meta, object g, unsigned long long reduced) except -1:
+    """Add g, repeated over the reduced axes, to the gradient that waits where it goes; see numpy_places.pyx."""
+    cdef ArrayView v
+    cdef Py_ssize_t dims[8]
+    cdef int axis = 0, d
+    cdef object out = buffer_for(node, meta, g)
+    if out is None or view_of(out, &v) < 0 or v.size <= FILL_SIZE:
+        return False
+    view_of(g, &v)
+    if v.ndim != meta.ndim:
+        for d in range(meta.ndim):
+            dims[d] = 1
+            if not (reduced >> d) & 1:
+                if axis >= v.ndim or v.dims[axis] != meta.dims[d]:
+                    return False
+                dims[d] = v.dims[axis]
+                axis += 1
+        if axis != v.ndim:
+            return False
+        g = reshaped(g, meta.ndim, dims)
+        view_of(g, &v)
+    for d in range(meta.ndim):
+        if v.dims[d] != (1 if (reduced >> d) & 1 else meta.dims[d]):
+            return False
+    if binary_loop(ADD, out, g, out) is None:
+        numpy_add(out, g, out)
+    return True
+
+
 cdef int reduced_by(Node node, Frame f, bint mean) except -1:
     cdef ArrayView g, r
     cdef GradMeta meta
@@ -96,6 +135,8 @@ cdef int reduced_by(Node node, Frame f, bint mean) except -1:
         grad = binary_loop(DIVIDE, grad, count, None)
         if grad is None:
             return 0
+    if added_to_waiting(node, meta, grad, mask):
+        return 1
     out = spread(grad, meta, mask)
     if out is None:
         return 0
@@ -110,12 +151,21 @@ cdef int rule_mean(Node node, Frame f) except -1:
     return reduced_by(node, f, True)
 
 
+cdef object buffer_like(Node node, object x, object g):
+    """The gradient that waits at edge 0, if it is a row-major array of the shape and dtype of x, else None."""
+    cdef ArrayView v, w
+    cdef object out = waiting_gradient(node)
+    if out is None or view_of(out, &w) < 0 or view_of(x, &v) != w.slot or not w.c_order or not w.writeable:
+        return None
+    return out if same_shape(&v, &w) and v.size > FILL_SIZE else None
+
+
 cdef int rule_extremum(Node node, Frame f) except -1:
     """max and min."""
     cdef ArrayView g, x, a, r, t
     cdef unsigned long long mask = 0
     cdef Py_ssize_t outer, inner
-    cdef bint leading
+    cdef bint leading, add
     cdef int slot, errors
     cdef object saved, ans, out, ties
     if not wants(node, f, 0):
@@ -129,18 +179,21 @@ cdef int rule_extremum(Node node, Frame f) except -1:
         return 0
     if not split_axes(saved, mask, &outer, &inner, &leading):
         return 0
-    out = empty_dense(saved)
+    out = buffer_like(node, saved, f.grad)
+    add = out is not None
+    if not add:
+        out = empty_dense(saved)
     view_of(out, &r)
     ties = empty_dense(ans)
     view_of(ties, &t)
     if x.size < NOGIL_SIZE:
-        errors = run_extremum(slot, g.data, x.data, a.data, r.data, t.data, outer, inner, leading)
+        errors = run_extremum(slot, g.data, x.data, a.data, r.data, t.data, outer, inner, leading, add)
     else:
         with nogil:
-            errors = run_extremum(slot, g.data, x.data, a.data, r.data, t.data, outer, inner, leading)
+            errors = run_extremum(slot, g.data, x.data, a.data, r.data, t.data, outer, inner, leading, add)
     if errors:
         report("divide", errors)
-    return 1 + set_out(f, 0, out, True)
+    return 1 if add else 1 + set_out(f, 0, out, True)
 
 
 cdef int spread_deviations(Node node, Frame f, object g, double factor) except -1:
@@ -326,6 +379,14 @@ def install(dict ops, backend=None):
     """
     cdef list done = []
     loops = numpy_forward.install(ops)
+    offer(ops, "sigmoid", forward_sigmoid, ("x",), loops)
+    attach(ops, "concat", rule_concat, ("arrays_meta",), done)
+    attach(ops, "cholesky", rule_cholesky, ("ans",), done)
+    attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
+    attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
+    attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
+    attach_complex(complex_products)
+    attach(ops, "sigmoid", rule_sigmoid, ("x", "ans"), done)
     attach_elementwise(ops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)

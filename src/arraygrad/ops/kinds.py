@@ -35,7 +35,6 @@ the gradient of a real loss L is dL/d(Re z) + i dL/d(Im z).
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 KINDS = ("elementwise", "bilinear", "linear", "reduction", "zero", "nondifferentiable", "general")
 
@@ -43,14 +42,16 @@ KINDS = ("elementwise", "bilinear", "linear", "reduction", "zero", "nondifferent
 METADATA = ("shape", "dtype", "device")
 
 
-@dataclass(frozen=True)
 class Entry:
-    """Everything about one operation, in one place. See the module's docstring for `kind` and `rules`."""
+    """Everything about one operation, in one place, unchangeable. See the module's docstring for `kind` and `rules`.
+
+    A plain class: a frozen dataclass of so many fields would be a tenth of the time to import arraygrad.
+    """
 
     name: str  # the standard's name; internal operations begin with "_"
     signature: str  # "x, /, *, axis=None": what stands between the parentheses of `def`
     kind: str
-    rules: dict[str, Callable] = field(default_factory=dict)  # differentiable parameter -> rule
+    rules: dict[str, Callable]  # differentiable parameter -> rule
     forward: Callable | None = None  # forward(xp, *params in order); None: the namespace's own function
     extension: str = ""  # "", "linalg" or "fft"
     operator: str | None = None  # "mul": Tensor.__mul__, __rmul__, __imul__
@@ -64,14 +65,35 @@ class Entry:
     chapter: str = ""
     doc: str = ""
 
+    def __init__(self, name, signature, kind, rules, **options):
+        unknown = options.keys() - _FIELDS
+        if unknown:
+            raise TypeError(f"operation {name!r}: unknown options {', '.join(sorted(unknown))}")
+        self.__dict__.update(options, name=name, signature=signature, kind=kind, rules=rules)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"the entry of {self.name!r} can't be changed: no {name!r} can be set")
+
+    def __repr__(self):
+        return f"<Entry {self.name}({self.signature}), {self.kind}>"
+
+
+_FIELDS = frozenset(Entry.__annotations__)
+
 
 TABLE: dict[str, Entry] = {}
+
+_parsed: dict[str, tuple[str, ...]] = {}  # signature -> its parameters: many operations share one
 
 
 def _parameters(signature: str) -> tuple[str, ...]:
     """Names of the parameters in a signature's text, in order. Defaults are literals without commas."""
+    found = _parsed.get(signature)
+    if found is not None:
+        return found
     names = (part.partition("=")[0].strip().lstrip("*") for part in signature.split(","))
-    return tuple(name for name in names if name not in ("", "/"))
+    found = _parsed[signature] = tuple([name for name in names if name not in ("", "/")])
+    return found
 
 
 def unary(name: str, rule: Callable, *, holomorphic: bool = True, **options) -> Entry:
@@ -130,7 +152,7 @@ def zero_rule(xp, g):
     return xp.zeros_like(g)
 
 
-_OPTIONS = frozenset(Entry.__dataclass_fields__) - {"name", "signature", "kind", "rules", "chapter"}
+_OPTIONS = _FIELDS - {"name", "signature", "kind", "rules", "chapter"}
 
 
 def _with_rules(name: str, signature: str, kind: str, options: dict) -> Entry:
@@ -164,14 +186,18 @@ def _check_rule(name: str, params: tuple[str, ...], param: str, rule: Callable) 
         raise ValueError(f"operation {name!r}: rule for {param!r}, which is no parameter, expected one of {params}")
     code = rule.__code__
     asked = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    allowed = ("g", "ans", "xp", *params, *(f"{p}_{what}" for p in params for what in METADATA))
-    unknown = [a for a in asked if a not in allowed]
+    unknown = [a for a in asked if a not in ("g", "ans", "xp") and a not in params and not _is_metadata(a, params)]
     if unknown or rule.__defaults__ or code.co_kwonlyargcount or code.co_flags & 0x0C:  # 0x0C: *args or **kwargs
         what = f"asks for {', '.join(unknown)}" if unknown else "has defaults, keyword-only or variable parameters"
         raise ValueError(
             f"operation {name!r}: the rule of {param!r} {what}; a rule's parameters are plain names out of: "
-            + ", ".join(allowed)
+            + ", ".join(("g", "ans", "xp", *params, *(f"{p}_{what}" for p in params for what in METADATA)))
         )
+
+
+def _is_metadata(asked: str, params: tuple[str, ...]) -> bool:
+    stem, _, what = asked.rpartition("_")
+    return what in METADATA and stem in params
 
 
 def _calling_chapter() -> str:

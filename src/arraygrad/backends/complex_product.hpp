@@ -1,0 +1,25 @@
+// The gradient of a complex product over plain memory.
+// May include: inner_loops.hpp. Knows neither Python objects nor NumPy.
+#pragma once
+#include "inner_loops.hpp"
+
+namespace arraygrad {
+
+// out = g * conj(y), for n pairs (real part, imaginary part). out may be g.
+template <typename T>
+static inline void conjugate_product_of(const T* g, const T* y, T* out, std::ptrdiff_t n) {
+    for (std::ptrdiff_t i = 0; i < 2 * n; i += 2) {
+        T re = g[i] * y[i] + g[i + 1] * y[i + 1], im = g[i + 1] * y[i] - g[i] * y[i + 1];
+        out[i] = re;
+        out[i + 1] = im;
+    }
+}
+
+static inline int run_conjugate_product(int slot, const char* g, const char* y, char* out, std::ptrdiff_t n) {
+    fp_begin();
+    if (slot == SLOT_C128) conjugate_product_of((const double*)g, (const double*)y, (double*)out, n);
+    else conjugate_product_of((const float*)g, (const float*)y, (float*)out, n);
+    return fp_end();
+}
+
+}  // namespace arraygrad

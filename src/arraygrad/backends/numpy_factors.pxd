@@ -1,0 +1,5 @@
+# May cimport: engine.node.
+from arraygrad.engine.node cimport Frame, Node
+
+cdef int rule_cholesky(Node node, Frame f) except -1
+cdef int rule_solve(Node node, Frame f) except -1
