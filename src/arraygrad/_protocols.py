@@ -141,8 +141,6 @@ def array_function(function, types, args, kwargs):
     ours = (_functions or functions()).get(function)
     if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
         _serve_fft()
-    if function not in _free and getattr(function, "__module__", None) == "numpy.fft":
-        _free.update(_implementations(_FREE_FFT))
     if ours is not None and (not kwargs or kwargs.get("out") is None):
         return ours(*args, **kwargs)
     module = getattr(function, "__module__", None) or "numpy"

@@ -98,7 +98,10 @@ cdef object reshape(tuple args):
 
 
 cdef object ravel(tuple args):
-    return apply_op(RESHAPE, (args[0], (-1,), None)) if len(args) == 1 else NotImplemented
+    """Only of what lies as it is read: NumPy copies a run with gaps or in reverse, which a reshape would view."""
+    if len(args) != 1 or not args[0].array.flags.c_contiguous:
+        return NotImplemented
+    return apply_op(RESHAPE, (args[0], (-1,), None))
 
 
 cdef object transpose(tuple args):

@@ -249,16 +249,10 @@ def annihilating(program, expected):
 @way
 def workers(program, expected):
     """Two threads share the host's work; in deterministic mode the sums are bitwise the same."""
-    previous_mode = ag.autograd.set_deterministic(True)
-    try:
+    with ag.autograd.set_deterministic(True):
         alone = gradients_of(program)
-        previous = ag.autograd.set_cpu_workers(2)
-        try:
+        with ag.autograd.set_cpu_workers(2):
             found = gradients_of(program)
-        finally:
-            ag.autograd.set_cpu_workers(previous if isinstance(previous, int) else 1)
-    finally:
-        ag.autograd.set_deterministic(bool(previous_mode))
     same("set_cpu_workers(2)", found, alone, program, exactly=True)
 
 

@@ -41,63 +41,20 @@ import warnings
 
 import numpy as np
 
+from arraygrad.backends.numpy_c cimport (
+    Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
+    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, PyArray_MatrixProduct,
+    PyArray_MatrixProduct2, PyArray_NewLikeArray, slot_of_type, type_of_slot, plain_slot, dense_slot, is_run,
+    same_dims, aligned_runs, is_dense, same_strides, is_repeated, size_of, row_pattern, memory_bounds,
+    fingerprint, Pools, pool_handler, new_array, PyDataMem_SetHandler,
+)
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
 from arraygrad.op cimport Op
 
-cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(object o)
-    long long PyLong_AsLongLongAndOverflow(object o, int* overflow) except? -1
-
-cdef extern from "numpy/ufuncobject.h":
-    int PyUFunc_GiveFloatingpointErrors(const char* name, int errors) except -1
-
-cdef extern from "numpy/arrayobject.h":
-    bint PyTypeNum_ISCOMPLEX(int) nogil
-    bint PyTypeNum_ISFLOAT(int) nogil
-    ctypedef struct PyArray_Descr
-    ctypedef struct PyTypeObject
-    object PyArray_NewFromDescr(PyTypeObject* cls, PyArray_Descr* descr, int nd, npy_intp* dims, npy_intp* strides,
-                                void* data, int flags, void* like)
-    object PyArray_FromScalar(object scalar, PyArray_Descr* dtype)
-    object PyArray_MatrixProduct(object a, object b)
-    object PyArray_MatrixProduct2(object a, object b, ndarray out)
-    object PyArray_NewLikeArray(ndarray prototype, cnp.NPY_ORDER order, PyArray_Descr* descr, int subok)
-
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
-    int slot_of_type(int typenum) noexcept
-    int type_of_slot(int slot) noexcept
-    int plain_slot(ndarray a) noexcept
-    int dense_slot(ndarray a) noexcept
-    bint is_run(ndarray a) noexcept
-    bint same_dims(ndarray a, ndarray b) noexcept
-    bint aligned_runs(ndarray a, ndarray b) noexcept
-    bint is_dense(ndarray a) noexcept
-    bint same_strides(ndarray a, ndarray b) noexcept
-    bint is_repeated(ndarray a) noexcept
-    npy_intp size_of(ndarray a) noexcept
     int fill_view(ndarray a, ArrayView* v) noexcept
-    bint row_pattern(ndarray like, ndarray other, npy_intp* outer, npy_intp* inner) noexcept
-    bint memory_bounds(ndarray a, char** low, char** high) noexcept
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
-    uint64_t fingerprint(ndarray a, bint full) noexcept
-
-cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
-    cppclass Pools:
-        @staticmethod
-        Pools& all()
-        size_t cached()
-        size_t limit()
-        size_t hits()
-        size_t misses()
-        void set_limit(size_t bytes)
-    struct PyDataMem_Handler:
-        pass
-    PyDataMem_Handler pool_handler
-    object new_array(object handler, int nd, const npy_intp* dims, int typenum, bint column_major)
-
-cdef extern from "numpy_arrays.hpp":        # NumPy's own
-    object PyDataMem_SetHandler(object handler)
 
 cnp.import_array()
 cnp.import_ufunc()

@@ -54,7 +54,7 @@ cdef object _add = np.add
 # node it leads to, and every later one adds its region to what waits there (waiting_gradient) and returns None, an
 # undefined gradient, which counts as delivered. For slices the sums are those of the plain way, element by element and
 # in the same order; only a negative zero outside of the region stays one, where adding zero would make it positive.
-# Rows of a gather that meet are added one by one to what waits there, which may round otherwise than their sum would.
+# Rows of a gather that may meet do not join: added one by one to what waits, they would round otherwise than their sum.
 # Guarded by tests/ops/test_fast_places.py.
 cdef bint is_basic(object key) noexcept:
     """Whether a key names each element at most once: ints, slices, ... and None."""
@@ -125,6 +125,17 @@ cdef int rule_take(Node node, Frame f) except -1:
     return rows_added(node, f, meta, (<list>node.args)[1])
 
 
+cdef bint all_different(const int64_t* at, Py_ssize_t n) noexcept:
+    """Whether n places rise or fall all the way, and so name no row twice."""
+    cdef Py_ssize_t k
+    cdef bint up = n > 1 and at[1] > at[0]
+    for k in range(1, n):
+        if at[k] == at[k - 1] or (at[k] > at[k - 1]) != up:
+            return False
+    # a negative place counts from the end, and may name what another does
+    return n <= 1 or (at[0] >= 0) == (at[n - 1] >= 0)
+
+
 cdef int rows_added(Node node, Frame f, GradMeta meta, object places) except -1:
     """out0 = zeros with the rows of g added at the rows that an array of integers names; 0: declined."""
     cdef ArrayView g, r
@@ -144,7 +155,7 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places) except -1:
         inner *= meta.dims[d]
     if g.size != n * inner or not all_within(at, n, meta.dims[0]):
         return 0
-    out = buffer_for(node, meta, f.grad)
+    out = buffer_for(node, meta, f.grad) if all_different(at, n) else None
     waiting = out is not None
     if waiting:
         view_of(out, &r)

@@ -1,0 +1,57 @@
+# NumPy's C API as the compiled half of the NumPy backend uses it, and the C++ helpers that work on its arrays.
+# May cimport: numpy. For numpy_loops alone: the helpers keep state of their own in each module that includes them.
+from libc.stdint cimport uint64_t
+cimport numpy as cnp
+from numpy cimport ndarray, npy_intp
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(object o)
+    long long PyLong_AsLongLongAndOverflow(object o, int* overflow) except? -1
+
+cdef extern from "numpy/ufuncobject.h":
+    int PyUFunc_GiveFloatingpointErrors(const char* name, int errors) except -1
+
+cdef extern from "numpy/arrayobject.h":
+    bint PyTypeNum_ISCOMPLEX(int) nogil
+    bint PyTypeNum_ISFLOAT(int) nogil
+    ctypedef struct PyArray_Descr
+    ctypedef struct PyTypeObject
+    object PyArray_NewFromDescr(PyTypeObject* cls, PyArray_Descr* descr, int nd, npy_intp* dims, npy_intp* strides,
+                                void* data, int flags, void* like)
+    object PyArray_FromScalar(object scalar, PyArray_Descr* dtype)
+    object PyArray_MatrixProduct(object a, object b)
+    object PyArray_MatrixProduct2(object a, object b, ndarray out)
+    object PyArray_NewLikeArray(ndarray prototype, cnp.NPY_ORDER order, PyArray_Descr* descr, int subok)
+
+cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
+    int slot_of_type(int typenum) noexcept
+    int type_of_slot(int slot) noexcept
+    int plain_slot(ndarray a) noexcept
+    int dense_slot(ndarray a) noexcept
+    bint is_run(ndarray a) noexcept
+    bint same_dims(ndarray a, ndarray b) noexcept
+    bint aligned_runs(ndarray a, ndarray b) noexcept
+    bint is_dense(ndarray a) noexcept
+    bint same_strides(ndarray a, ndarray b) noexcept
+    bint is_repeated(ndarray a) noexcept
+    npy_intp size_of(ndarray a) noexcept
+    bint row_pattern(ndarray like, ndarray other, npy_intp* outer, npy_intp* inner) noexcept
+    bint memory_bounds(ndarray a, char** low, char** high) noexcept
+    uint64_t fingerprint(ndarray a, bint full) noexcept
+
+cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
+    cppclass Pools:
+        @staticmethod
+        Pools& all()
+        size_t cached()
+        size_t limit()
+        size_t hits()
+        size_t misses()
+        void set_limit(size_t bytes)
+    struct PyDataMem_Handler:
+        pass
+    PyDataMem_Handler pool_handler
+    object new_array(object handler, int nd, const npy_intp* dims, int typenum, bint column_major)
+
+cdef extern from "numpy_arrays.hpp":        # NumPy's own
+    object PyDataMem_SetHandler(object handler)
