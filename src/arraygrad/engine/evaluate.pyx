@@ -11,7 +11,7 @@ from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, check_nan, describe_fai
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.context cimport enter_context, leave_context
 from arraygrad.engine.free_threading cimport FREE_THREADED, Section, read_stamp
-from arraygrad.engine.graph_task cimport GraphTask, NodeState, NodeTask, run_flags, set_run_flags, side_state
+from arraygrad.engine.graph_task cimport GraphTask, NodeState, NodeTask, run_flags, side_state
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
 from arraygrad.engine.node cimport (
@@ -118,11 +118,14 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
                     child.g0 = grad
                     if owned:
                         child.rflags |= RUN_OWNED
-                else:
+                elif type(held) is not OrderedBuffer:
                     child.g0 = None
                     child.rflags &= ~<uint32_t>RUN_OWNED
                 section.end()
                 if held is None:
+                    break
+                if type(held) is OrderedBuffer:         # begun by another thread since (_buffer_apart)
+                    (<OrderedBuffer>held).put(-_AFTER_ALL, 0, 0, grad, owned, ops, None)
                     break
                 grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
                 owned = not task.create_graph
@@ -137,7 +140,10 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
                     buf = st.g0
                     if buf is None:
                         buf = st.g0 = InputBuffer(child.n_inputs)
-            (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
+            if type(buf) is OrderedBuffer:
+                (<OrderedBuffer>buf).put(-_AFTER_ALL, nr, nr, grad, owned, ops, None)
+            else:
+                (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
     section.begin(<PyObject*>child)
     if st is None:
         child.deps -= 1
@@ -156,39 +162,64 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
     return 0
 
 
+cdef int _note_if_wide(Node child, NodeState st) except -1:
+    """At the first delivery: whether so many gradients meet at `child` that their order counts."""
+    with cython.critical_section(child):
+        if st is None:
+            if not child.rflags & RUN_STARTED and child.deps > 2:
+                child.rflags |= RUN_WIDE
+        elif not st.rflags & RUN_STARTED and st.deps > 2:
+            st.rflags |= RUN_WIDE
+    return 0
+
+
+cdef OrderedBuffer _buffer_apart(Node child, NodeState st, ArrayOps ops, bint crosses):
+    """The buffer in which the gradients of `child` wait one by one, begun if they must; else None.
+
+    Without the GIL another thread may be delivering meanwhile: an InputBuffer that it adds to is kept as it is until
+    the sums are made, and _deliver puts what it took out of the slot into the buffer that it finds there now.
+    """
+    cdef OrderedBuffer buf
+    cdef object held
+    cdef uint32_t rflags
+    with cython.critical_section(child):
+        held = child.g0 if st is None else st.g0
+        rflags = child.rflags if st is None else st.rflags
+        if type(held) is OrderedBuffer:
+            return <OrderedBuffer>held
+        if not crosses and not rflags & RUN_WIDE:
+            return None
+        buf = OrderedBuffer.__new__(OrderedBuffer)
+        if type(held) is InputBuffer:
+            buf.before = <InputBuffer>held
+            buf.before_ops = ops
+        elif held is not None:
+            buf.put(-_AFTER_ALL, 0, 0, held, rflags & RUN_OWNED != 0, ops, None)
+        if st is None:
+            child.g0 = buf
+        else:
+            st.g0 = buf
+    return buf
+
+
 cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object grad, bint owned, ArrayOps ops,
                      Frame f) except -1:
     """As _deliver, where the sum must not follow the order of arrival or gradients change streams on their way."""
     cdef NodeState st = None if read_stamp(&child.stamp) == <uint64_t>task.id else side_state(task, child)
     cdef int nr = node.edge_nr(i)
     cdef object crossed = None
-    cdef object held
     cdef OrderedBuffer buf
     if read_stamp(&child.stamp) != <uint64_t>task.id and st is None:
         raise RuntimeError(f"dependency not found for {child.name()}")
-    if task.ordered and not run_flags(task, child) & RUN_STARTED and (child.deps if st is None else st.deps) > 2:
-        set_run_flags(task, child, RUN_WIDE)
+    if task.ordered:
+        _note_if_wide(child, st)
     if grad is None or task.has_exec_info and not run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
         return _deliver(task, child, nr, None, False, ops)
     if task.streams:
         crossed = crossing(f, child, nr)
-    held = child.g0 if st is None else st.g0
-    if type(held) is OrderedBuffer:
-        buf = <OrderedBuffer>held
-    elif crossed is None and not run_flags(task, child) & RUN_WIDE:
+    buf = _buffer_apart(child, st, ops, crossed is not None)
+    if buf is None:
         return _deliver(task, child, nr, grad, owned, ops)
-    else:
-        buf = OrderedBuffer.__new__(OrderedBuffer)
-        if type(held) is InputBuffer:
-            for slot, earlier in enumerate((<InputBuffer>held).slots):
-                if earlier is not None:
-                    buf.put(-_AFTER_ALL, slot, slot, earlier, (<InputBuffer>held).owned(slot), ops, None)
-        elif held is not None:
-            buf.put(-_AFTER_ALL, 0, 0, held, (run_flags(task, child) & RUN_OWNED) != 0, ops, None)
-        if st is None:
-            child.g0 = buf
-        else:
-            st.g0 = buf
     buf.put(-<object>node.seq, i, nr, grad, owned, ops, crossed)
     return _deliver(task, child, nr, None, False, ops)
 

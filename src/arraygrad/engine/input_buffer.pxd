@@ -13,6 +13,8 @@ cdef class InputBuffer:
 
 cdef class OrderedBuffer:
     cdef list items                 # (order, edge, slot, grad, owned, ops, crossing or None)
+    cdef InputBuffer before         # what had been added up before, or None
+    cdef ArrayOps before_ops
 
     cdef int put(self, object order, Py_ssize_t edge, Py_ssize_t slot, object grad, bint owned, ArrayOps ops,
                  object crossing) except -1

@@ -108,7 +108,13 @@ cdef class OrderedBuffer:
         """
         cdef InputBuffer sums = InputBuffer(n)
         cdef DeviceRuntime runtime
+        cdef Py_ssize_t i
         self.items.sort(key=_order)
+        if self.before is not None:                 # what was there before gradients were kept apart comes first
+            for i, grad in enumerate(self.before.slots):
+                if grad is not None:
+                    sums.put(i, grad, self.before.owned(i), self.before_ops, grad_mode)
+            self.before = None
         for _, _, slot, grad, owned, ops, crossing in self.items:
             if crossing is not None:
                 runtime, producer, event = crossing
