@@ -73,7 +73,7 @@ def test_programs_are_made_and_checked_where_there_is_no_pytorch():
         "sys.exit(main(['--programs', '3', '--torch', 'no']))"
     )
     root = Path(__file__).parents[2]
-    path = os.pathsep.join([str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(root), str(Path(ag.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     found = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": path},
