@@ -53,8 +53,8 @@ def lacking(peer, name, label, order):
 
 
 def documented(peer, name, label, order):
-    """The documented difference at a point, or None."""
-    return DOCUMENTED.get((peer, name, label, order)) or DOCUMENTED.get((peer, name, None, order))
+    """The documented difference at a point, or None; one of a point precedes that of a function."""
+    return DOCUMENTED.get((peer, name, label, order), DOCUMENTED.get((peer, name, None, order)))
 
 
 def agree(a, b):

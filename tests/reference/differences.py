@@ -20,7 +20,7 @@ class Difference:
 
 
 # (library, operation, point, order) -> Difference
-DOCUMENTED: dict[tuple[str, str, str | None, int], Difference] = {}
+DOCUMENTED: dict[tuple[str, str, str | None, int], Difference | None] = {}
 
 
 def _differ(library, name, why, points, order=1):
@@ -278,10 +278,9 @@ _differ(
     "theirs reverses the ascending order, ours keeps the order of equal elements",
     {"descending ties": ([[1, 3, 2]], [[2, 3, 1]])},
 )
-_differ("jax", "unique_values", "theirs has no derivative: zeros", {None: None})
-_differ("jax", "unique_counts", "theirs has no derivative: zeros", {None: None})
-_differ("jax", "unique_inverse", "theirs has no derivative: zeros", {None: None})
-_differ("jax", "unique_all", "theirs has no derivative: zeros", {None: None})
+for _name in ("unique_values", "unique_counts", "unique_inverse", "unique_all"):
+    _differ("jax", _name, "theirs has no derivative: zeros", {None: None})
+    DOCUMENTED["jax", _name, "variant: empty", 1] = None  # of no elements there is nothing to differ
 _differ("jax", "arange", "theirs takes start and step as constants", {None: None})
 _differ(
     "jax",
@@ -467,11 +466,13 @@ LACKING = {
         ("permute_dims", "(-1, 0)"): (0, NOT_THERE),
         ("permute_dims", "(1, -1, 0)"): (0, NOT_THERE),
         ("det", "0 x 0"): (1, "its rule indexes an empty axis"),
+        ("det", "variant: 0 x 0"): (1, "its rule indexes an empty axis"),
         ("svd", "S alone"): (1, "full_matrices=True has no derivative"),
         ("svd", "U alone"): (1, "full_matrices=True has no derivative"),
         ("svd", "Vh alone"): (1, "full_matrices=True has no derivative"),
         ("svd", "full, first vectors of tall"): (1, "full_matrices=True has no derivative"),
         ("svd", "full, first vectors of wide"): (1, "full_matrices=True has no derivative"),
+        ("svd", "variant: no matrices"): (1, "full_matrices=True has no derivative"),
         ("eig", None): (1, NO_DERIVATIVE),
         ("eigvals", None): (2, "has no second derivative"),
         ("loggamma", "complex"): (1, NO_DERIVATIVE),
