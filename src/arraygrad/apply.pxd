@@ -22,5 +22,6 @@ cdef object mixed(Op op, Backend a, Backend b)
 cdef TensorBase copied(TensorBase t)
 cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep)
 cdef object permute(TensorBase t, tuple axes)
+cdef tuple reversed_axes(int ndim)
 cdef int check_operand(Op op, object arg, Backend backend) except -1
 cdef bint is_numpy_scalar(object obj) except -1

@@ -3,6 +3,7 @@
 import copy as copy_module
 import numbers
 
+from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t
@@ -325,6 +326,8 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
             raise TypeError(f"{op.name}: expected arrays or scalars, but got {type(args[0]).__name__} and "
                             f"{type(args[1]).__name__}")
         return result
+    if op.single and backend is None and isinstance(args[0], TensorBase) and all_static(args):
+        return run_one(op, args, <TensorBase>args[0])
     found = backend_in(args, op)
     if found is None:
         found = backend if backend is not None else raw_backend_in(args)
@@ -361,6 +364,56 @@ cdef bint is_numpy_scalar(object obj) except -1:
     return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
 
 
+cdef inline bint is_static(object arg) noexcept:
+    """Whether an argument is one of the common ones that are no array: an int, None, a slice of such, ..."""
+    if type(arg) is slice:
+        return is_index(arg.start) and is_index(arg.stop) and is_index(arg.step)
+    return is_index(arg) or arg is True or arg is False or arg is Ellipsis
+
+
+cdef inline bint is_index(object arg) noexcept:
+    return PyLong_CheckExact(arg) or arg is None
+
+
+cdef bint all_static(tuple args) noexcept:
+    """Whether all arguments but the first are no arrays and hold none. May say no where it is so."""
+    cdef Py_ssize_t i
+    for i in range(1, len(args)):
+        arg = args[i]
+        if type(arg) is tuple:
+            for item in <tuple>arg:
+                if not is_static(item):
+                    return False
+        elif not is_static(arg):
+            return False
+    return True
+
+
+cdef object run_one(Op op, tuple args, TensorBase t):
+    """`run` for an operation on one Tensor, the first argument, where the others are static."""
+    cdef Value v
+    cdef Backend backend
+    cdef TensorBase out
+    cdef tuple raws
+    cdef object raw
+    v = value_now(t)
+    backend = <Backend>v.meta.ops
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+        return observed(op, args, backend)
+    raw = raw_now(t)
+    raws = (raw, args[1]) if len(args) == 2 else (raw, args[1], args[2]) if len(args) == 3 else (raw,) + args[1:]
+    raw = backend.call(op, raws)
+    raws = None
+    if type(raw) is not backend.array_type:
+        return finished(op, args, backend.wrap_raw(raw), backend)
+    out = new_tensor(raw, backend.meta_like(raw, v.meta, None))
+    if op.may_view:
+        note_view(out, t, op, args, backend)
+    if t.tracked or has_extra(t):
+        record(op, args, out, backend)
+    return out
+
+
 cdef object run(Op op, tuple args, Backend backend):
     cdef tuple raws
     cdef object raw, result
@@ -379,7 +432,12 @@ cdef object run(Op op, tuple args, Backend backend):
             note_views(result, op, args, backend)
         record(op, args, result, backend)
         return result_type_of(op)(*result) if op.named else result
-    raw = backend.wrap_raw(raw)
+    return finished(op, args, backend.wrap_raw(raw), backend)
+
+
+cdef object finished(Op op, tuple args, object raw, Backend backend):
+    """The one result of an operation, recorded."""
+    cdef object result
     if type(raw) is not backend.array_type and not isinstance(raw, backend.array_type):
         for i in op.inputs:
             if wants_grad(args[i]):
@@ -427,7 +485,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
     for k in range(len(op.inputs)):
         if wants_grad(args[op.inputs[k]]):
             needs |= <uint64_t>1 << k
-    if op.kind != "zero" and op.kind != "nondifferentiable":
+    if op.checks_others:
         for i in op.others:
             if wants_grad(args[i]):
                 raise undifferentiable(op, i)
@@ -710,8 +768,14 @@ cdef OpNode view_node(TensorBase t, Extra e):
 
 
 cdef object permute(TensorBase t, tuple axes):
-    cdef Op op = named_op("permute_dims")
-    return apply_op(op, op.bind((t, axes), {}))
+    return apply_op(named_op("permute_dims"), (t, axes))
+
+
+cdef tuple _reversed_axes = tuple([tuple(range(n - 1, -1, -1)) for n in range(9)])
+
+
+cdef tuple reversed_axes(int ndim):
+    return <tuple>_reversed_axes[ndim] if ndim <= 8 else tuple(range(ndim - 1, -1, -1))
 
 
 cdef TensorBase copied(TensorBase t):

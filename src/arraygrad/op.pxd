@@ -50,6 +50,8 @@ cdef class Op:
     cdef readonly bint may_view             # the result may share the first input's memory
     cdef readonly bint multi                # result is a tuple
     cdef readonly bint transfers            # the result belongs to another library than the argument
+    cdef readonly bint single               # one result, of one array that is the first of several parameters
+    cdef readonly bint checks_others        # a parameter without a rule may stand where a gradient would be dropped
     cdef readonly bint named                # the results come in a named tuple: result_type_of
     cdef int n_arrays                       # 1 or 2: parameters are exactly that many arrays; 0: other
     cdef int n_saves

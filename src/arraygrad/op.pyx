@@ -118,6 +118,9 @@ cdef class Op:
         if (self.n_posonly != len(self.params) or self.sequence >= 0 or self.multi
                 or self.inputs and self.inputs != tuple(range(self.n_arrays))):
             self.n_arrays = 0
+        self.single = (self.n_arrays == 0 and len(self.params) > 1 and self.sequence < 0 and not self.multi
+                       and not self.transfers and self.inputs in ((0,), ()))
+        self.checks_others = len(self.others) > 0 and self.kind not in ("zero", "nondifferentiable")
         self._compile_rules()
 
     @property

@@ -7,7 +7,7 @@
 # Guarded by tests/protocols/test_overhead_paths.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
-from arraygrad.apply cimport apply_op
+from arraygrad.apply cimport apply_op, reversed_axes
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport TensorBase
@@ -108,7 +108,7 @@ cdef object transpose(tuple args):
     cdef Py_ssize_t nd = meta_of(args).ndim
     cdef tuple order
     if len(args) == 1 or len(args) == 2 and args[1] is None:
-        order = (1, 0) if nd == 2 else tuple(range(nd - 1, -1, -1))
+        order = reversed_axes(<int>nd)
     elif len(args) == 2:
         order = ints(args[1])
         if order is None or len(order) != nd or not order:

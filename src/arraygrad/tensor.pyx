@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 from arraygrad.convert cimport left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
-    apply_op, backend_in, binary, copied, deepcopied, has_tensor, is_numpy_scalar, permute, refresh, unary,
+    apply_op, backend_in, binary, copied, deepcopied, has_tensor, is_numpy_scalar, permute, refresh, reversed_axes, unary,
 )
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
@@ -146,7 +146,7 @@ cdef class Tensor(TensorBase):
     @property
     def T(self):
         """The transpose: the standard's for two axes, NumPy's reversal of all axes otherwise."""
-        return permute(self, tuple(range(self.value.meta.ndim - 1, -1, -1)))
+        return permute(self, reversed_axes(self.value.meta.ndim))
 
     @property
     def mT(self):

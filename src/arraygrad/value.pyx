@@ -562,6 +562,7 @@ def set_saved_mutation(str mode):
 # Tensors as the modules below the Tensor class see them
 
 @cython.trashcan(True)
+@cython.freelist(128)
 cdef class Extra:
     pass
 
