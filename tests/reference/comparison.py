@@ -4,7 +4,7 @@ Imports nothing of arraygrad but its table; `peers` computes the gradients.
 """
 
 import numpy as np
-from differences import DOCUMENTED, LACKING, VALUES
+from differences import AGREEING, DOCUMENTED, LACKING, VALUES
 from peers import flat, ones, ours, weight
 from points import POINTS
 from samples import samples
@@ -53,8 +53,10 @@ def lacking(peer, name, label, order):
 
 
 def documented(peer, name, label, order):
-    """The documented difference at a point, or None; one of a point precedes that of a function."""
-    return DOCUMENTED.get((peer, name, label, order), DOCUMENTED.get((peer, name, None, order)))
+    """The documented difference at a point, or None."""
+    if (peer, name, label) in AGREEING:
+        return None
+    return DOCUMENTED.get((peer, name, label, order)) or DOCUMENTED.get((peer, name, None, order))
 
 
 def agree(a, b):
