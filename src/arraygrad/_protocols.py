@@ -192,7 +192,7 @@ _SLOWER = {"prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argm
 # Functions of shape, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
 _SHAPES = """
     reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip diagonal atleast_1d atleast_2d
-    shape ndim size real
+    shape ndim size real dot
 """
 
 # Functions of shape that are a method of Tensor with the same parameters in the same order.

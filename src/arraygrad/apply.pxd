@@ -7,6 +7,7 @@ from arraygrad.value cimport Backend, TensorBase
 
 cpdef object apply_op(Op op, tuple args, Backend backend=*)
 cdef object unary(Op op, object x)
+cdef object run_one(Op op, tuple args, TensorBase t)
 cdef object observed_call(object name, tuple args, object call)
 cdef object binary(Op op, object a, object b)
 cdef int record(Op op, tuple args, object result, Backend backend) except -1

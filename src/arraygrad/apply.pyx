@@ -639,7 +639,7 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
         e.forbidden = "multi"
     else:
         e.view_op = op
-        e.view_args = args[1:]
+        e.view_args = args
         if not thread_state().grad_mode:
             e.forbidden = "inference" if thread_state().inference else "no_grad"
     return 0
@@ -755,7 +755,7 @@ cdef object forbidden_view(TensorBase t, str what):
 
 cdef OpNode view_node(TensorBase t, Extra e):
     cdef OpNode node = new_op_node()
-    cdef tuple args = (e.parent,) + e.view_args
+    cdef tuple args = e.view_args
     cdef Backend backend = <Backend>t.value.meta.ops
     node.op = e.view_op
     node.meta = t.value.meta
@@ -768,7 +768,7 @@ cdef OpNode view_node(TensorBase t, Extra e):
 
 
 cdef object permute(TensorBase t, tuple axes):
-    return apply_op(named_op("permute_dims"), (t, axes))
+    return run_one(named_op("permute_dims"), (t, axes), t)
 
 
 cdef tuple _reversed_axes = tuple([tuple(range(n - 1, -1, -1)) for n in range(9)])

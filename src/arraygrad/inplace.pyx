@@ -97,7 +97,7 @@ cdef int rewrite_parents(TensorBase t) except -1:
         parent = e.parent
         write = ViewWrite.__new__(ViewWrite)
         write.op = e.view_op
-        write.args = e.view_args
+        write.args = e.view_args[1:]
         write.meta = parent.value.meta
         if covers(t.value.meta, parent.value.meta):
             write.add_edge(None, 0)             # nothing of the old parent is left
@@ -115,7 +115,7 @@ cdef int write_back(TensorBase t) except -1:
     """Write a part of an immutable array, in which items were set, into what it was taken from (5)."""
     cdef Extra e = t.extra
     if e is not None and e.parent is not None and e.view_op is not None:
-        setitem(e.parent, e.view_args[0], t)
+        setitem(e.parent, e.view_args[1], t)
     return 0
 
 
@@ -163,6 +163,7 @@ cdef object inplace(TensorBase t, Op op, object other):
     cdef bint recorded
     recorded = wants_grad(other)
     if t.extra is not None and not (<Backend>t.value.meta.ops).mutable:
+        t.extra.view_args = None
         t.extra.parent = None           # the operator gives the Tensor an array of its own (5)
         t.extra.view_op = None
     check_inplace(t, recorded, op.name)

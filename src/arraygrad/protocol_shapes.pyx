@@ -1,4 +1,4 @@
-# NumPy's functions of shape on Tensors: their arguments bound in C to one operation of the table.
+# NumPy's functions of shape on Tensors, and dot: their arguments bound in C to one operation of the table.
 # May import: engine.*, op, value, nodes, apply.
 #
 # Served are positional arguments of the commonest kinds: ints, tuples and lists of ints. Everything else is declined
@@ -7,23 +7,24 @@
 # Guarded by tests/protocols/test_overhead_paths.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
-from arraygrad.apply cimport apply_op, reversed_axes
+from arraygrad.apply cimport apply_op, binary, reversed_axes, run_one
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.op cimport Op, named_op
 from arraygrad.value cimport TensorBase
 
 cdef Op RESHAPE = None
-cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL
+cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL
 
 
 cdef shape_ptr shape_function(object name) except? NULL:
     """The function of shape of that NumPy name; NULL where `name` is None."""
-    global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL
+    global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL
     if name is None:
         return NULL
     if RESHAPE is None:
         PERMUTE, SQUEEZE, EXPAND = named_op("permute_dims"), named_op("squeeze"), named_op("expand_dims")
         BROADCAST, FLIP, DIAGONAL = named_op("broadcast_to"), named_op("flip"), named_op("diagonal")
+        MATMUL = named_op("matmul")
         RESHAPE = named_op("reshape")
     if name == "reshape":
         return reshape
@@ -57,6 +58,8 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return size
     if name == "real":
         return real
+    if name == "dot":
+        return dot
     raise ValueError(f"shape_function: no function {name!r}")
 
 
@@ -115,7 +118,7 @@ cdef object transpose(tuple args):
             return NotImplemented
     else:
         return NotImplemented
-    return apply_op(PERMUTE, (args[0], order))
+    return run_one(PERMUTE, (args[0], order), <TensorBase>args[0])
 
 
 cdef object swapaxes(tuple args):
@@ -128,7 +131,7 @@ cdef object swapaxes(tuple args):
         return NotImplemented
     order = list(range(nd))
     order[i], order[j] = order[j], order[i]
-    return apply_op(PERMUTE, (args[0], tuple(order)))
+    return run_one(PERMUTE, (args[0], tuple(order)), <TensorBase>args[0])
 
 
 cdef object moveaxis(tuple args):
@@ -141,7 +144,7 @@ cdef object moveaxis(tuple args):
         return NotImplemented
     order = list(range(nd))
     order.insert(j, order.pop(i))
-    return apply_op(PERMUTE, (args[0], tuple(order)))
+    return run_one(PERMUTE, (args[0], tuple(order)), <TensorBase>args[0])
 
 
 cdef object squeeze(tuple args):
@@ -197,6 +200,14 @@ cdef object atleast_2d(tuple args):
         return NotImplemented
     m = meta_of(args)
     return args[0] if m.ndim >= 2 else apply_op(RESHAPE, (args[0], (1,) * (2 - m.ndim) + m.shape_tuple(), None))
+
+
+cdef object dot(tuple args):
+    """Of vectors and matrices it is the matrix product."""
+    if len(args) != 2 or not isinstance(args[1], TensorBase) or not 1 <= meta_of(args).ndim <= 2 \
+            or not 1 <= (<TensorBase>args[1]).value.meta.ndim <= 2:
+        return NotImplemented
+    return binary(MATMUL, args[0], args[1])
 
 
 # What is asked of a Tensor, no operation.

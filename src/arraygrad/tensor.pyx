@@ -10,7 +10,8 @@ from cpython.object cimport PyObject
 from arraygrad.convert cimport left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
-    apply_op, backend_in, binary, copied, deepcopied, has_tensor, is_numpy_scalar, permute, refresh, reversed_axes, unary,
+    apply_op, backend_in, binary, copied, deepcopied, has_tensor, is_numpy_scalar, permute, refresh,
+    reversed_axes, unary,
 )
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,

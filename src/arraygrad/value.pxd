@@ -73,7 +73,7 @@ cdef class Extra:
     """Rarely used state of a Tensor."""
     cdef NodeHooks hooks            # hooks of a leaf, shared with its AccumulateGrad
     cdef TensorBase parent              # the Tensor this one is a view of
-    cdef Op view_op                 # how: view_op applied to parent with view_args
+    cdef Op view_op                 # how: view_op with view_args, of which the first is parent
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
     cdef str forbidden              # why an in-place write is refused: multi, no_grad, function; None: it is not

@@ -49,6 +49,7 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
 
 cdef enum:
     NOGIL_SIZE = 20000      # elements; below, giving up the GIL (28 ns) and the switch it invites cost more than it
+    OUT_SIZE = 1024         # elements; a smaller product of matrices is not written into memory of the pool
 
 
 # How Op.loops is called (Op.fast_kind).

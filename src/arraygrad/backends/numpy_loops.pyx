@@ -716,14 +716,15 @@ cdef object dot(object a, object b):
     cdef ndarray x = <ndarray>a
     cdef ndarray y = <ndarray>b
     cdef npy_intp dims[2]
-    cdef int nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2
-    cdef int errors
-    cdef object out
+    cdef int nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2, errors
+    cdef object out = None
     dims[0] = PyArray_DIM(x, 0) if PyArray_NDIM(x) == 2 else PyArray_DIM(y, PyArray_NDIM(y) - 1)
     dims[1] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
-    out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
+    if dims[0] * (dims[1] if nd == 2 else 1) > OUT_SIZE:
+        out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
     fp_begin()
-    PyArray_MatrixProduct2(a, b, <ndarray>out)
+    # A given result is compared with the operands for overlaps: dearer than new memory for a small one.
+    out = PyArray_MatrixProduct(a, b) if out is None else PyArray_MatrixProduct2(a, b, <ndarray>out)
     errors = fp_end()
     if errors:
         report("matmul", errors)

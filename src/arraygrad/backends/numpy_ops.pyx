@@ -1,6 +1,8 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_loops, backends.memory.
+cimport cython
 from libc.stdint cimport uint32_t, uint64_t
+from cpython.object cimport PyObject
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 
@@ -14,6 +16,7 @@ from arraygrad.backends.numpy_loops cimport (
     reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.node cimport NODE_FAST
 from arraygrad.op cimport Op
 from arraygrad.value cimport Backend
@@ -30,6 +33,7 @@ _add_reduce = np.add.reduce
 
 
 cdef enum:
+    BOOL = 0                            # NPY_BOOL
     LAST_NUMBER = 16                    # NPY_CLONGDOUBLE: NumPy's types up to here, and half, are numbers and booleans
     HALF = 23                           # NPY_HALF
 
@@ -38,6 +42,22 @@ cdef GradMeta number_meta(NumpyOps ops, object array):
     cdef GradMeta m = meta_of(ops, array)
     if m.typenum > LAST_NUMBER and m.typenum != HALF:
         ops.check(array)
+    return m
+
+
+cdef GradMeta test_meta(NumpyOps ops, object array, GradMeta like):
+    """Metadata of a result that is not like its operand: what comparisons give is remembered with the operand's."""
+    cdef GradMeta m
+    cdef Section section
+    section.begin(<PyObject*>like)          # another thread may be setting it
+    m = like.bools
+    section.end()
+    if m is not None and fits(m, array):
+        return m
+    m = number_meta(ops, array)
+    if m.typenum == BOOL:
+        with cython.critical_section(like):
+            like.bools = m
     return m
 
 
@@ -162,7 +182,7 @@ cdef class NumpyOps(Backend):
             return a
         if b is not None and fits(b, raw):
             return b
-        return number_meta(self, raw)
+        return test_meta(self, raw, a) if a is not None and a.typenum != BOOL else number_meta(self, raw)
 
     cpdef object wrap_raw(self, object result):
         """A NumPy function's result with scalars as 0-d arrays, also inside tuples and lists."""

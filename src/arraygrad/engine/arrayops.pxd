@@ -7,6 +7,7 @@ cdef class GradMeta:
     cdef readonly object device         # the backend's own device object; None on the host
     cdef readonly object device_key     # hashable; None on the host (CPU-like devices)
     cdef readonly object stream         # stream current in forward; None without streams
+    cdef GradMeta bools                 # that of what comparing such arrays gives, once one was made
     cdef tuple _shape                   # made from dims when first asked for
     cdef int typenum                    # NumPy type number, -1 for other backends
     cdef readonly int ndim

@@ -10,6 +10,8 @@ class InvalidGradient(RuntimeError):
     """A gradient that can't serve for the value it belongs to. The engine adds which function returned it."""
 
 
+@cython.no_gc
+@cython.freelist(256)
 cdef class GradMeta:
     """GradMeta(ops, shape, dtype, device=None, device_key=None, stream=None, is_complex=False, is_floating=True)
 --
