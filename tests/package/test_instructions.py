@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def test_a_kept_ratio_stands_for_every_kernel():
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not instructions.available(), reason="valgrind is not installed")
 @pytest.mark.skipif(is_debug_build(), reason="what is counted is the release build")
+@pytest.mark.skipif(bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="what is counted is the build with a GIL")
 @pytest.mark.skipif(sys.gettrace() is not None, reason="line tracing changes what is counted")
 def test_a_small_kernel_takes_no_more_instructions_than_before():
     kept = json.loads(instructions.EXPECTED.read_text(encoding="utf-8"))["block-1"]
