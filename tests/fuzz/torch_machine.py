@@ -156,7 +156,8 @@ def functions(torch):
 
     def frozen(function):
         with torch.no_grad():
-            return function()
+            x = function()
+        return x.detach() if x.requires_grad else x  # PyTorch's real of a real tensor is the tensor itself
 
     def hook(x, factor):
         if x.requires_grad:

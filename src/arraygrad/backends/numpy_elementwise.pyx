@@ -385,10 +385,10 @@ cdef rule_ptr complex_rule = NULL       # the rule of multiply for complex gradi
 cdef int rule_multiply(Node node, Frame f) except -1:
     cdef object out0 = None, out1 = None
     cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
-    if first and second and node.e0 is node.e1 and node.n0 == node.n1 and unobserved(node):
-        return rule_multiply_by_itself(node, f)
     if node.meta is not None and type(node.meta) is GradMeta and (<GradMeta>node.meta).is_complex:
         return 0 if complex_rule == NULL else complex_rule(node, f)
+    if first and second and node.e0 is node.e1 and node.n0 == node.n1 and unobserved(node):
+        return rule_multiply_by_itself(node, f)
     # Edges to broadcast operands come first: they leave the gradient as it is, for the other one to overwrite.
     if first:
         out0 = narrow_product(node, f, 0, find(node, SAVE_INPUT, 1))
