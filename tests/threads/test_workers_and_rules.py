@@ -31,9 +31,6 @@ def gradients(function, dtype, n):
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_shared_host_work_gives_the_gradients_of_one_thread(function, dtype, n):
     alone = gradients(function, dtype, n)
-    before = ag.autograd.set_cpu_workers(2)
-    try:
+    with ag.autograd.set_cpu_workers(2):
         shared = gradients(function, dtype, n)
-    finally:
-        ag.autograd.set_cpu_workers(0 if before is None else before)
     assert shared == alone
