@@ -1,5 +1,5 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
-// May include: inner_loops.hpp, memory_pool.hpp, NumPy's headers (included before this one by the generated code).
+// May include: inner_loops.hpp, memory_pool.hpp, shared_loops.hpp, NumPy's headers (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -7,6 +7,7 @@
 
 #include "inner_loops.hpp"
 #include "memory_pool.hpp"
+#include "shared_loops.hpp"
 
 namespace arraygrad {
 
@@ -274,10 +275,19 @@ static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dim
     return out;
 }
 
+// Products by BLAS, which has threads of its own: no kernel is shared meanwhile. `out` may be NULL.
+static inline PyObject* matrix_product(Team* team, PyObject* a, PyObject* b, PyObject* out) {
+    const bool entered = team->enter();
+    PyObject* result = PyArray_MatrixProduct2(a, b, (PyArrayObject*)out);
+    team->leave(entered);
+    return result;
+}
+
 // Fill `s` with the loops of a ufunc whose operands and result all have one of our types.
 static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
     s->name = u->name;
     s->ufunc = (void*)u;
+    s->dear = is_dear(u->name);
     for (int slot = 0; slot < N_SLOTS; slot++) {
         s->fn[slot] = nullptr;
         s->data[slot] = nullptr;

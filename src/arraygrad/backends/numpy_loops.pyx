@@ -2,7 +2,7 @@
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
 # NumPy's arrays and inner loops for the compiled half of the NumPy backend. The only module that knows NumPy's C API;
 # the others (numpy_ops, numpy_forward, numpy_elementwise, numpy_rules) use what it exports.
-# May import: numpy (as C and Python), engine.arrayops, op.
+# May import: numpy (as C and Python), engine.arrayops, engine.sharing, op.
 #
 # Note [Direct loops]
 # ~~~~~~~~~~~~~~~~~~~
@@ -16,7 +16,8 @@
 # (2) Floating-point errors: status bits are cleared before and read after the loop, as NumPy does, and handed to
 #     NumPy's own PyUFunc_GiveFloatingpointErrors, so np.errstate decides and the texts are NumPy's.
 # (3) Trust: each loop found is run against its ufunc once, at import; one that differs is never used.
-# (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it.
+# (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it; much longer ones may be shared by
+#     several threads (Note [Shared kernels]).
 # (5) Results live in the memory pool (memory_pool.hpp).
 # Guarded by tests/ops/test_fast_paths.py.
 from libc.math cimport isinf
@@ -43,13 +44,14 @@ import numpy as np
 
 from arraygrad.backends.numpy_c cimport (
     Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
-    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, PyArray_MatrixProduct,
-    PyArray_MatrixProduct2, PyArray_NewLikeArray, slot_of_type, type_of_slot, plain_slot, dense_slot, is_run,
+    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray,
+    slot_of_type, type_of_slot, plain_slot, dense_slot, is_run,
     same_dims, aligned_runs, is_dense, same_strides, is_repeated, size_of, row_pattern, memory_bounds,
     fingerprint, Pools, pool_handler, new_array, PyDataMem_SetHandler,
 )
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
+from arraygrad.engine.sharing cimport team
 from arraygrad.op cimport Op
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
@@ -357,7 +359,7 @@ cdef object unary_loop(const LoopSet* loops, object x, object out):
             errors = run_unary(loops, slot, px, po, PyArray_ITEMSIZE(a), n)
     else:
         with nogil:
-            errors = run_unary(loops, slot, px, po, PyArray_ITEMSIZE(a), n)
+            errors = share_unary(team, loops, slot, px, po, PyArray_ITEMSIZE(a), n)
     if errors:
         report(loops.name, errors)
     return result
@@ -440,7 +442,7 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
             errors = run_binary(loops, slot, pa, sa, pb, sb, po, item, n)
     else:
         with nogil:
-            errors = run_binary(loops, slot, pa, sa, pb, sb, po, item, n)
+            errors = share_binary(team, loops, slot, pa, sa, pb, sb, po, item, n)
     if errors:
         report(loops.name, errors)
     return result
@@ -467,7 +469,7 @@ cdef object _by_rows(const LoopSet* loops, int slot, ndarray a, ndarray b, bint 
         errors = run_rows(loops, slot, pa, pb, first, po, outer, inner)
     else:
         with nogil:
-            errors = run_rows(loops, slot, pa, pb, first, po, outer, inner)
+            errors = share_rows(team, loops, slot, pa, pb, first, po, outer, inner)
     if errors:
         report(loops.name, errors)
     return result
@@ -552,7 +554,8 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
         errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading, <char*>start)
     else:
         with nogil:
-            errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading, <char*>start)
+            errors = share_sum(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading,
+                               <char*>start)
     if errors:
         report("reduce", errors)
     return result
@@ -708,7 +711,7 @@ cdef object transposed(object a, const Py_ssize_t* axes):
 
 cdef object product_of(object a, object b):
     """numpy.dot of two plain arrays of one dtype."""
-    return PyArray_MatrixProduct(a, b)
+    return matrix_product(team, a, b, NULL)
 
 
 cdef object dot(object a, object b):
@@ -723,7 +726,7 @@ cdef object dot(object a, object b):
     dims[1] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
     out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
     fp_begin()
-    PyArray_MatrixProduct2(a, b, <ndarray>out)
+    matrix_product(team, a, b, <PyObject*>out)
     errors = fp_end()
     if errors:
         report("matmul", errors)
