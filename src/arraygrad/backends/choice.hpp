@@ -35,7 +35,7 @@ static inline void choose(std::ptrdiff_t item, const char* mask, const char* x, 
 // The same, shared by several threads where that pays.
 static inline void share_choose(Team* team, std::ptrdiff_t item, const char* mask, const char* x, std::ptrdiff_t sx,
                                 const char* y, std::ptrdiff_t sy, char* out, std::ptrdiff_t n) {
-    in_pieces(team, n, worth_sharing(false, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+    in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
         choose(item, mask + i, x + i * sx * item, sx, y + i * sy * item, sy, out + i * item, m);
         return 0;
     });

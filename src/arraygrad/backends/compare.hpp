@@ -36,7 +36,7 @@ static inline void compare(int code, const T* a, std::ptrdiff_t sa, const T* b, 
 template <typename T>
 static inline void share_compare(Team* team, int code, const T* a, std::ptrdiff_t sa, const T* b, std::ptrdiff_t sb,
                                  unsigned char* out, std::ptrdiff_t n) {
-    in_pieces(team, n, worth_sharing(false, sizeof(T)), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+    in_pieces(team, n, worth_sharing(COST_MEMORY, sizeof(T)), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
         compare(code, a + i * sa, sa, b + i * sb, sb, out + i, m);
         return 0;
     });

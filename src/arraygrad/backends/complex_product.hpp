@@ -27,7 +27,7 @@ static inline int run_conjugate_product(int slot, const char* g, const char* y, 
 static inline int share_conjugate_product(Team* team, int slot, const char* g, const char* y, char* out,
                                           std::ptrdiff_t n) {
     const std::ptrdiff_t item = item_size(slot);
-    return in_pieces(team, n, worth_sharing(false, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+    return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
         return run_conjugate_product(slot, g + i * item, y + i * item, out + i * item, m);
     });
 }

@@ -82,7 +82,7 @@ struct LoopSet {
     void* ufunc;            // borrowed from the module that lives for ever
     loop_fn fn[N_SLOTS];    // NULL: no loop, or it failed its check
     void* data[N_SLOTS];
-    bool dear;              // computes longer than its operands take to come: shared_loops.hpp
+    int cost;               // how long it computes beside what its operands take to come: shared_loops.hpp
 };
 
 // What rules see of an array of one of these dtypes: aligned, native byte order.

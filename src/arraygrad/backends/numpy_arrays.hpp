@@ -287,7 +287,7 @@ static inline PyObject* matrix_product(Team* team, PyObject* a, PyObject* b, PyO
 static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
     s->name = u->name;
     s->ufunc = (void*)u;
-    s->dear = is_dear(u->name);
+    s->cost = cost_of(u->name);
     for (int slot = 0; slot < N_SLOTS; slot++) {
         s->fn[slot] = nullptr;
         s->data[slot] = nullptr;

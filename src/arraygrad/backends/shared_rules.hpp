@@ -9,7 +9,7 @@ namespace arraygrad {
 static inline int share_kernel2(Team* team, const Kernel2* k, int slot, const char* g, isize sg, const char* y,
                                 char* out, isize n) {
     const isize item = item_size(slot);
-    return in_pieces(team, n, worth_sharing(false, item), [=](isize i, isize m) {
+    return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](isize i, isize m) {
         return run_kernel2(k, slot, g + i * sg * item, sg, y + i * item, out + i * item, m);
     });
 }
@@ -17,7 +17,7 @@ static inline int share_kernel2(Team* team, const Kernel2* k, int slot, const ch
 static inline int share_kernel3(Team* team, const Kernel3* k, int slot, const char* g, isize sg, const char* y, isize sy,
                                 const char* z, isize sz, char* out, isize n) {
     const isize item = item_size(slot);
-    return in_pieces(team, n, worth_sharing(false, item), [=](isize i, isize m) {
+    return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](isize i, isize m) {
         return run_kernel3(k, slot, g + i * sg * item, sg, y + i * sy * item, sy, z + i * sz * item, sz, out + i * item, m);
     });
 }
@@ -28,7 +28,7 @@ static_assert(Team::UNIT % BLOCK == 0, "pieces must be whole blocks");
 static inline void share_chain(Team* team, const LoopSet* f, const Kernel2* product, int slot, const char* g, isize sg,
                                const char* x, char* out, isize n, int* first, int* second) {
     const isize item = item_size(slot);
-    const int both = in_pieces(team, n, worth_sharing(true, item), [=](isize i, isize m) {
+    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](isize i, isize m) {
         int one = 0, two = 0;
         run_chain(f, product, slot, g + i * sg * item, sg, x + i * item, out + i * item, m, &one, &two);
         return one | two << 8;
@@ -40,7 +40,7 @@ static inline void share_chain(Team* team, const LoopSet* f, const Kernel2* prod
 static inline void share_power(Team* team, const LoopSet* power, int slot, const char* g, isize sg, const char* x,
                                double p, char* out, isize n, int* first, int* second) {
     const isize item = item_size(slot);
-    const int both = in_pieces(team, n, worth_sharing(true, item), [=](isize i, isize m) {
+    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](isize i, isize m) {
         int one = 0, two = 0;
         run_power(power, slot, g + i * sg * item, sg, x + i * item, p, out + i * item, m, &one, &two);
         return one | two << 8;

@@ -74,7 +74,7 @@ static_assert(Team::UNIT % SIGMOID_BLOCK == 0, "pieces must be whole blocks");
 static inline void share_sigmoid(Team* team, const LoopSet* exp, int slot, const char* x, char* out, std::ptrdiff_t n,
                                  int* first, int* second) {
     const std::ptrdiff_t item = item_size(slot);
-    const int both = in_pieces(team, n, worth_sharing(true, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
         int one = 0, two = 0;
         run_sigmoid(exp, slot, x + i * item, out + i * item, m, &one, &two);
         return one | two << 8;
@@ -87,7 +87,7 @@ static inline void share_sigmoid_rule(Team* team, const LoopSet* exp, int slot, 
                                       const char* x, const char* y, char* out, std::ptrdiff_t n, int* first,
                                       int* second) {
     const std::ptrdiff_t item = item_size(slot);
-    const int both = in_pieces(team, n, worth_sharing(true, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
         int one = 0, two = 0;
         run_sigmoid_rule(exp, slot, g + i * sg * item, sg, x + i * item, y + i * item, out + i * item, m, &one, &two);
         return one | two << 8;

@@ -11,8 +11,9 @@
 //     one run over all: results are the same bit by bit. Only the last piece has a rest.
 // (2) Each piece reads its own floating-point status and returns it; `share` returns all of it together. Helpers take
 //     rounding mode and the treatment of denormal numbers from the caller.
-// (3) `threads` bounds all that kernels use at a time in the process: callers that are in `share` count, so what a
-//     second Python thread finds is what the first has left; and never more than there are cores.
+// (3) `threads` bounds all that kernels use at a time in the process, and never more than there are cores: callers that
+//     are in `share` count, so a second Python thread finds what the first has left, and helpers leave at the end of
+//     their piece where more callers have come.
 // (4) Nothing is shared while other threads compute for the same program anyway (`elsewhere`): engine workers that are
 //     in a run (set_cpu_workers), and products of matrices, for which BLAS has threads of its own.
 // (5) A helper ends after `IDLE` without work. One that can't be started is done without; the next try is a second
@@ -63,6 +64,7 @@ public:
         job.n = n;
         job.step = (std::max(even, least) + unit - 1) / unit * unit;
         job.modes = Modes::here();
+        job.most = int(most);
         int helpers = 0;
         {
             std::lock_guard<std::mutex> lock(s->mutex);
@@ -71,9 +73,9 @@ public:
                 std::ptrdiff_t wanted = std::min(most - s->busy, (n - 1) / job.step);
                 while (helpers < wanted && call_helper(s, &job)) helpers++;
             }
-            s->most = std::max(s->most, s->busy);
+            s->most = std::max(s->most, s->busy.load());
         }
-        job.run();
+        job.run(nullptr);
         std::unique_lock<std::mutex> lock(s->mutex);
         if (helpers) {
             // Those that have not begun yet are not waited for.
@@ -119,6 +121,7 @@ public:
     std::atomic<int> cores{1};                          // that this process may use; set when the module is imported
     std::atomic<int> failing{0};                        // this many starts of threads fail
     std::atomic<int> idle_milliseconds{int(IDLE.count())};
+    std::atomic<int> divisor{1};                        // so much smaller kernels are shared as well
     int living() {
         State* s = state_.load(std::memory_order_acquire);
         std::lock_guard<std::mutex> lock(s->mutex);
@@ -159,15 +162,17 @@ private:
         piece_fn piece;
         const void* work;
         std::ptrdiff_t n, step;
+        int most;
         std::atomic<std::ptrdiff_t> next{0};
         std::atomic<int> errors{0};
         Modes modes;
         int helping = 0;                                // guarded by State::mutex
         std::condition_variable done;
 
-        void run() {
+        // `busy`: given by helpers, which leave where callers that came later are too many with them.
+        void run(const std::atomic<int>* busy) {
             int found = 0;
-            for (;;) {
+            while (!busy || busy->load(std::memory_order_relaxed) <= most) {
                 std::ptrdiff_t start = next.fetch_add(step, std::memory_order_relaxed);
                 if (start >= n) break;
                 found |= piece(work, start, std::min(step, n - start));
@@ -184,7 +189,8 @@ private:
     struct State {                                      // never destroyed: threads may outlive the interpreter
         std::mutex mutex;
         std::vector<Helper*> helpers, idle;             // the last to become idle is the first to work again
-        int busy = 0, most = 0;
+        std::atomic<int> busy{0};                       // written under the mutex
+        int most = 0;
         bool ending = false;
         Clock::time_point not_before{};                 // after a thread could not be started
         std::condition_variable ended;
@@ -245,7 +251,7 @@ private:
                 job->helping++;
                 lock.unlock();
                 job->modes.apply();
-                job->run();
+                job->run(&s->busy);
                 lock.lock();
                 s->busy--;
                 s->idle.push_back(h);
@@ -265,10 +271,12 @@ private:
     std::atomic<State*> state_{new State};
 };
 
-// All elements of [0, n) by f(start, n), which returns error bits; shared if there are as many as `worth`.
+// All elements of [0, n) by f(start, n), which returns error bits; shared where there are as many as `worth`.
 template <typename F>
 static inline int in_pieces(Team* team, std::ptrdiff_t n, std::ptrdiff_t worth, F f) {
-    if (team->threads.load(std::memory_order_relaxed) < 2 || n < worth) return f(0, n);
+    if (team->threads.load(std::memory_order_relaxed) < 2) return f(0, n);
+    worth /= team->divisor.load(std::memory_order_relaxed);
+    if (n < worth) return f(0, n);
     return team->share([](const void* work, std::ptrdiff_t start, std::ptrdiff_t m) { return (*(const F*)work)(start, m); },
                        &f, n, worth / 4, Team::UNIT);
 }
@@ -276,7 +284,9 @@ static inline int in_pieces(Team* team, std::ptrdiff_t n, std::ptrdiff_t worth, 
 // The same for `rows` of `inner` elements each; pieces are whole rows.
 template <typename F>
 static inline int in_rows(Team* team, std::ptrdiff_t rows, std::ptrdiff_t inner, std::ptrdiff_t worth, F f) {
-    if (team->threads.load(std::memory_order_relaxed) < 2 || rows < 2 || rows * inner < worth) return f(0, rows);
+    if (team->threads.load(std::memory_order_relaxed) < 2 || rows < 2) return f(0, rows);
+    worth /= team->divisor.load(std::memory_order_relaxed);
+    if (rows * inner < worth) return f(0, rows);
     return team->share([](const void* work, std::ptrdiff_t start, std::ptrdiff_t m) { return (*(const F*)work)(start, m); },
                        &f, rows, worth / 4 / inner + 1, 1);
 }

@@ -11,6 +11,7 @@ cdef extern from "sharing.hpp" namespace "arraygrad" nogil:
         Atomic failing
         Atomic idle_milliseconds
         Atomic elsewhere
+        Atomic divisor
         bint enter() noexcept
         void leave(bint entered) noexcept
         void renew()

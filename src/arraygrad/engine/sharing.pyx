@@ -56,6 +56,13 @@ def set_cores(int n):
     return previous
 
 
+def set_divisor(int n):
+    """Have kernels shared that are `n` times smaller than those for which it pays; returns what was set."""
+    previous = team.divisor.load()
+    team.divisor.store(n)
+    return previous
+
+
 def set_idle_milliseconds(int n):
     """Have helpers end after so long without work; returns what was set."""
     previous = team.idle_milliseconds.load()
