@@ -1,4 +1,4 @@
-"""The chain of large elementwise operations, forward and backward: one thread's time over two threads' (set_num_threads).
+"""The chain of large elementwise operations, forward and backward: one thread's time over two's (set_num_threads).
 
 Results are compared bit by bit first. On a machine with one core, or one that others use, the figure says little.
 May import: numpy, arraygrad.

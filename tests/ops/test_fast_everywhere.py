@@ -20,13 +20,28 @@ XP = backend_of(np.zeros(1)).graph_xp
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-310, 3e38, 5e-324])
 NAMES = [name for name, entry in TABLE.items() if entry.rules and samples(name)]
 SEEDS = 4
+# LAPACK may search singular values and eigenvalues of what is not finite for ever.
+SEARCHING = (
+    "_cofactor",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "matrix_norm",
+    "matrix_rank",
+    "pinv",
+    "svd",
+    "svdvals",
+    "det",
+)
+SINGLE = {"d": "f", "D": "F"}
 
 
 def strided(a):
     """Every second element of a larger array along each axis."""
-    out = np.zeros(tuple(2 * n for n in a.shape), a.dtype)[(slice(None, None, 2),) * a.ndim]
-    out[...] = a
-    return out
+    out = np.zeros(tuple(2 * n for n in a.shape), a.dtype)
+    out[(slice(None, None, 2),) * a.ndim] = a
+    return out[(slice(None, None, 2),) * a.ndim] if a.ndim else out
 
 
 def permuted(a):
@@ -46,7 +61,7 @@ LAYOUTS = {
     "reversed": lambda a: a[::-1].copy()[::-1] if a.ndim else a,
     "offset": lambda a: np.concatenate([np.zeros(1, a.dtype), a.ravel()])[1:].reshape(a.shape),
     "byte-swapped": lambda a: a.astype(a.dtype.newbyteorder()),
-    "unaligned": lambda a: unaligned(a) if a.size else a,
+    "unaligned": lambda a: unaligned(a.ravel()).reshape(a.shape),
     "repeated": repeated,
     "memory order": lambda a: permuted(permuted(a)) if a.ndim == 2 else permuted(a) if a.ndim > 2 else a,
 }
@@ -89,7 +104,7 @@ def run(case, arrays, seed, twice):
             given = [seeds_of(out, rng) for out in outputs]
             scaled = [out * 2.0 if rng.integers(2) else out for out in outputs]  # the engine owns what 2.0 gives
             ag.autograd.backward(scaled, given)
-    except (ValueError, TypeError, RuntimeError, np.linalg.LinAlgError, IndexError) as error:
+    except (ValueError, TypeError, RuntimeError, IndexError, ArithmeticError) as error:
         return [type(error)]
     return found + [None if leaf.grad is None else leaf.grad.numpy() for leaf in leaves]
 
@@ -119,18 +134,9 @@ def test_compiled_paths_give_what_the_plain_ones_give(name):
         for i, case in enumerate(samples(name)):
             for seed in range(SEEDS):
                 rng = np.random.default_rng([i, seed])
-                special = seed % 2 == 1
+                special = seed % 2 == 1 and name not in SEARCHING
                 single = case.single and seed >= SEEDS // 2
-                arrays = [
-                    laid_out(
-                        a.astype(
-                            np.result_type(a.dtype, "f4") if not single else "c8" if a.dtype.kind == "c" else "f4"
-                        ),
-                        rng,
-                        special,
-                    )
-                    for a in case.arrays
-                ]
+                arrays = [laid_out(a.astype(SINGLE[a.dtype.char]) if single else a, rng, special) for a in case.arrays]
                 got = run(case, arrays, [i, seed], seed == 0)
                 expected = plain(run, case, arrays, [i, seed], seed == 0)
                 try:

@@ -70,8 +70,8 @@ cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
                    char* out, Py_ssize_t n, int* first, int* second) noexcept
     int share_kernel2(Team* team, const Kernel2* k, int slot, const char* g, Py_ssize_t sg, const char* y, char* out,
                       Py_ssize_t n) noexcept
-    int share_kernel3(Team* team, const Kernel3* k, int slot, const char* g, Py_ssize_t sg, const char* y, Py_ssize_t sy,
-                      const char* z, Py_ssize_t sz, char* out, Py_ssize_t n) noexcept
+    int share_kernel3(Team* team, const Kernel3* k, int slot, const char* g, Py_ssize_t sg, const char* y,
+                      Py_ssize_t sy, const char* z, Py_ssize_t sz, char* out, Py_ssize_t n) noexcept
     void share_chain(Team* team, const LoopSet* f, const Kernel2* product, int slot, const char* g, Py_ssize_t sg,
                      const char* x, char* out, Py_ssize_t n, int* first, int* second) noexcept
     void share_power(Team* team, const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x, double p,

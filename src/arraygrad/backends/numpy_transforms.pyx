@@ -1,5 +1,6 @@
 # Rules of real Fourier transforms over several axes, and of the complex products that stand between them.
-# May import: engine.arrayops, engine.node, engine.sharing, op, backends.numpy_elementwise, backends.numpy_loops, backends._spectra.
+# May import: engine.arrayops, engine.node, engine.sharing, op, backends.numpy_elementwise,
+# backends.numpy_loops, backends._spectra.
 from arraygrad.backends.numpy_elementwise cimport find, kept, set_out, wants
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, steps, view_of,
