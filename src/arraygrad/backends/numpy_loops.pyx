@@ -51,12 +51,13 @@ from arraygrad.backends.numpy_c cimport (
 )
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
-from arraygrad.engine.sharing cimport team
+from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport Op
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     int fill_view(ndarray a, ArrayView* v) noexcept
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
+    int run_matmul(Team* team, const LoopSet* s, ndarray a, ndarray b, ndarray out) except -1
 
 cnp.import_array()
 cnp.import_ufunc()
@@ -78,6 +79,8 @@ cdef bint _fast = True
 cdef object _float64 = np.float64
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
+cdef LoopSet _matmul
+find_loops(<cnp.ufunc?>np.matmul, &_matmul)
 cdef dict _set_index = {}
 # What NumPy begins a sum with: the sum of -0.0 alone is 0.0 or -0.0.
 cdef object _sum_start = float(np.add.reduce(np.array([-0.0])))
@@ -521,7 +524,10 @@ cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ss
             return False
         else:
             inner[0] *= PyArray_DIM(a, i)
-    leading[0] = first != 0
+    # One column is a row to numpy.add.reduce, which adds it pairwise.
+    leading[0] = first != 0 and inner[0] != 1
+    if first and inner[0] == 1:
+        outer[0], inner[0] = 1, outer[0]
     return True
 
 
@@ -587,9 +593,7 @@ cdef object sum_to(object x, GradMeta meta):
 
 cdef object sum_of_products(object x, object y, GradMeta meta):
     """x * y of two plain arrays of one shape, summed over broadcast axes to the shape in `meta`. None: declined."""
-    cdef ndarray a = <ndarray>x
-    cdef ndarray b = <ndarray>y
-    cdef ndarray result, row
+    cdef ndarray a = <ndarray>x, b = <ndarray>y, result, row
     cdef unsigned long long mask = 0
     cdef Py_ssize_t outer, inner
     cdef int slot = dense_slot(a), errors
@@ -715,19 +719,15 @@ cdef object product_of(object a, object b):
 
 
 cdef object dot(object a, object b):
-    """Matrix product of plain arrays of one dtype by BLAS: two matrices, or a matrix and a vector."""
-    cdef ndarray x = <ndarray>a
-    cdef ndarray y = <ndarray>b
+    """Matrix product of plain arrays of one dtype by numpy.matmul's loop: a matrix and a matrix or a vector."""
+    cdef ndarray x = <ndarray>a, y = <ndarray>b
     cdef npy_intp dims[2]
-    cdef int nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2
-    cdef int errors
+    cdef int errors, nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2
     cdef object out
-    dims[0] = PyArray_DIM(x, 0) if PyArray_NDIM(x) == 2 else PyArray_DIM(y, PyArray_NDIM(y) - 1)
+    dims[0] = PyArray_DIM(x, 0)
     dims[1] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
     out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
-    fp_begin()
-    matrix_product(team, a, b, <PyObject*>out)
-    errors = fp_end()
+    errors = run_matmul(team, &_matmul, x, y, <ndarray>out)
     if errors:
         report("matmul", errors)
     return out

@@ -21,7 +21,7 @@ from arraygrad.value cimport Backend
 from arraygrad.engine.arrayops import InvalidGradient
 
 cdef LoopSet* ADD = loop_set("add")
-cdef LoopSet _square_as_power = loop_set("square")[0]
+cdef LoopSet _square_as_power = loop_set("square", True)[0]     # NumPy squares complex numbers in another way
 _square_as_power.name = "power"
 
 cdef object _ndarray = np.ndarray

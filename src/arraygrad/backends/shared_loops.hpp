@@ -9,9 +9,7 @@
 
 namespace arraygrad {
 
-// How long a ufunc or kernel computes, and from how many bytes of its result on two threads are faster than one.
-enum { COST_MEMORY, COST_SOME, COST_DEAR };
-
+// From how many bytes of its result on two threads are faster than one.
 static inline std::ptrdiff_t worth_sharing(int cost, std::ptrdiff_t item) {
     static const std::ptrdiff_t bytes[] = {
         1 << 23,        // up to 0.05 ns a byte: add, comparisons, most backward rules
