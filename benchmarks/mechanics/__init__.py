@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import backward_call, deep_chain, imports, peak_memory, protocols, recording, threads, two_threads, workers
+from . import (
+    backward_call,
+    deep_chain,
+    imports,
+    kernel_threads,
+    peak_memory,
+    protocols,
+    recording,
+    threads,
+    two_threads,
+    workers,
+)
 
 PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "deep-chain": deep_chain.probe,
@@ -21,6 +32,7 @@ PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "two-threads": two_threads.probe,
     "threads": threads.probe,
     "workers": workers.probe,
+    "kernel-threads": kernel_threads.probe,
     "import": imports.probe,
 }
 
@@ -33,6 +45,7 @@ PROBED: dict[str, tuple[str, ...]] = {
     "two-threads": two_threads.LIBRARIES,
     "threads": threads.LIBRARIES,
     "workers": workers.LIBRARIES,
+    "kernel-threads": kernel_threads.LIBRARIES,
     "import": imports.LIBRARIES,
 }
 """Who can be asked. `hand` is the hand-written NumPy gradient."""
@@ -80,6 +93,10 @@ FIGURES: dict[str, Figure] = {
                "two threads, each its own graph of twenty small operations, over one thread", higher=True),
         Figure("workers", "workers", "gain", "x", None, None,
                "backward of three independent branches of matrix products, without CPU workers over with two",
+               higher=True),
+        Figure("kernel-threads-1m", "kernel-threads", "1m", "x", None, None,
+               "chain of a million float32, forward and backward: one thread over two that share kernels", higher=True),
+        Figure("kernel-threads-10m", "kernel-threads", "10m", "x", None, None, "the same with ten millions",
                higher=True),
         Figure("import", "import", "time", "ms", 15, 8, "import after NumPy is there"),
     )

@@ -54,6 +54,7 @@ _ELSEWHERE = {
     ),
     "primitive": ("defvjp", "primitive"),
     "testing": ("gradcheck", "gradgradcheck"),
+    "threads": ("get_num_threads", "set_num_threads"),
     "transfer": ("to_backend",),
 }
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}

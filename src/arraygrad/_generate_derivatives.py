@@ -119,7 +119,7 @@ def derivatives_page(root, titles):
     for chapter, ops in chapters.items():
         parts.append(f"## {titles.get(chapter, chapter.replace('_', ' ').capitalize())}\n")
         parts += [_section(op, samples(op.name)) for op in ops]
-    rows = [_difference_row(key, difference) for key, difference in documented.items()]
+    rows = [_difference_row(key, difference) for key, difference in documented.items() if difference is not None]
     parts.append(COMPARED + "\n".join(rows))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 

@@ -151,3 +151,13 @@ def test_threads_and_workers_give_bitwise_the_same_gradients(count):
             expected = gradients_of(program)
             for name in ("threads", "workers", "threads_backward"):
                 WAYS[name](program, expected)
+
+
+def test_fast_paths_off_give_the_same_gradients():
+    from .gradients import gradients_of
+    from .transform_ways import WAYS
+
+    for seed in range(200, 260):
+        program = Generator(seed).program()
+        if program is not None:
+            WAYS["plain"](program, gradients_of(program))

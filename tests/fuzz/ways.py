@@ -1,4 +1,7 @@
-"""Other ways to the same gradient: every one must agree with the plain one. Imports of arraygrad: the public face."""
+"""Other ways to the same gradient: every one must agree with the plain one.
+
+Imports of arraygrad: the public face, and the switches of fast paths.
+"""
 
 import tempfile
 import threading
@@ -7,6 +10,9 @@ import warnings
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.backends.numpy_loops import set_fast_paths, set_memory_pool
+from arraygrad.protocols import set_compiled_protocols
+from arraygrad.roots import set_compiled_backward
 
 from .gradients import (
     Mismatch,
@@ -244,6 +250,19 @@ def annihilating(program, expected):
     with ag.zero_annihilates():
         found = gradients_of(program)
     same("zero_annihilates", found, expected, program)
+
+
+@way
+def plain(program, expected):
+    """Without any fast path: NumPy's calls, the table's rules, the general ways."""
+    switches = ((set_fast_paths, False), (set_compiled_protocols, False), (set_compiled_backward, False))
+    before = [(switch, switch(off)) for switch, off in (*switches, (set_memory_pool, 0))]
+    try:
+        found = gradients_of(program)
+    finally:
+        for switch, mode in before:
+            switch(mode)
+    same("fast paths off", found, expected, program)
 
 
 @way

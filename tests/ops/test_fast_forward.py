@@ -228,3 +228,30 @@ def test_the_switch_turns_compiled_forwards_off():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(call("sum", np.ones(3)), np.asarray(3.0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1000, 1), (8, 1), (1, 16, 1), (9, 1, 1)])
+def test_one_column_is_added_pairwise_as_numpy_does(shape, dtype):
+    x = values_of(dtype, 4, -1e3, 1e3)(shape)
+    for name in ("sum", "mean"):
+        for axis in (0, tuple(range(len(shape) - 1))):
+            with quiet():
+                got = call(name, x, axis=axis)
+            assert got is not None
+            SAME_SUM(got, ordinary(name, x, axis))
+
+
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_floating_point_errors_of_a_matrix_product_are_reported_once_and_as_numpys(dtype, orders):
+    a = np.array(values_of(dtype, 1)((5, 8)), order=orders[0])
+    b = np.array(values_of(dtype, 2)((8, 4)), order=orders[1])
+    a[0, 0], a[0, 1], b[:2] = np.inf, -np.inf, 1.0
+    a[1, 1], b[1, 1] = np.finfo(dtype).max, 1e10
+    with np.errstate(all="warn"):
+        got, expected = outcome(lambda: call("matmul", a, b)), outcome(lambda: np.matmul(a, b))
+    same(got[0], expected[0])
+    assert got[1] == expected[1]
+    assert all("matmul" in text for _, text in got[1])
+    assert got[1]

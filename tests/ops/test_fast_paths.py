@@ -161,6 +161,25 @@ def test_a_square_by_pow_is_numpys_power(dtype):
         same(try_loop(BACKEND, OPS["pow"], x, 2.0)[0], np.power(x, 2.0))
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_a_complex_square_by_pow_is_the_tables_power_which_is_not_numpys_square(dtype):
+    with quiet():
+        x = wrap_raw(np.array([complex(a, b) for a in SPECIAL for b in SPECIAL]).astype(dtype))
+        same(apply_op(OPS["pow"], (x, 2)).array, plain(apply_op, OPS["pow"], (x, 2)).array)
+    assert try_loop(BACKEND, OPS["pow"], x.array, 2)[0] is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["exp", "expm1", "sinh", "cosh"])
+def test_an_overflow_is_reported_also_where_a_loop_raises_it_by_the_c_library(name, dtype):
+    # With glibc that is a bit of the x87 unit, where float32 and float64 are computed by SSE.
+    x = np.array([1.0, 1e4, 2.0] * 7, dtype)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match=f"overflow encountered in {name}"):
+        try_loop(BACKEND, OPS[name], x)
+    with np.errstate(over="raise"):
+        try_loop(BACKEND, OPS[name], x[:1])  # nothing is left behind
+
+
 def test_the_switch_turns_loops_and_rules_off():
     x = np.ones(3)
     assert plain(try_loop, BACKEND, OPS["add"], x, x) == (None, False)

@@ -29,6 +29,7 @@ ENGINE = {
         "context",
         "streams",
         "pool",
+        "sharing",
         "lifecycle",
         "evaluate",
         "engine",
@@ -51,6 +52,7 @@ MAY_IMPORT = {
     "engine.streams": ENGINE
     & {f"engine.{n}" for n in ("arrayops", "free_threading", "node", "input_buffer", "graph_task")},
     "engine.pool": set(),
+    "engine.sharing": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
     "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},

@@ -1,8 +1,10 @@
 // Elements of one of two arrays, as a mask says, by element size.
-// May include: the C++ library. Knows neither Python objects nor NumPy.
+// May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+
+#include "shared_loops.hpp"
 
 namespace arraygrad {
 
@@ -28,6 +30,15 @@ static inline void choose(std::ptrdiff_t item, const char* mask, const char* x, 
     } else {
         choose_as<Wide>(mask, (const Wide*)x, sx, (const Wide*)y, sy, (Wide*)out, n);
     }
+}
+
+// The same, shared by several threads where that pays.
+static inline void share_choose(Team* team, std::ptrdiff_t item, const char* mask, const char* x, std::ptrdiff_t sx,
+                                const char* y, std::ptrdiff_t sy, char* out, std::ptrdiff_t n) {
+    in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+        choose(item, mask + i, x + i * sx * item, sx, y + i * sy * item, sy, out + i * item, m);
+        return 0;
+    });
 }
 
 }  // namespace arraygrad

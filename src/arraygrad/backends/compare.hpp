@@ -1,8 +1,10 @@
 // Comparisons and logic over dense memory: exact by definition, and NumPy reports no floating-point errors for them.
-// May include: the C++ library. Knows neither Python objects nor NumPy.
+// May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 #pragma once
 #include <cmath>
 #include <cstddef>
+
+#include "shared_loops.hpp"
 
 namespace arraygrad {
 
@@ -28,6 +30,16 @@ static inline void compare(int code, const T* a, std::ptrdiff_t sa, const T* b, 
         case CMP_GT: return each_pair(a, sa, b, sb, out, n, [](T x, T y) { return x > y; });
         default: return each_pair(a, sa, b, sb, out, n, [](T x, T y) { return x >= y; });
     }
+}
+
+// The same, shared by several threads where that pays.
+template <typename T>
+static inline void share_compare(Team* team, int code, const T* a, std::ptrdiff_t sa, const T* b, std::ptrdiff_t sb,
+                                 unsigned char* out, std::ptrdiff_t n) {
+    in_pieces(team, n, worth_sharing(COST_MEMORY, sizeof(T)), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+        compare(code, a + i * sa, sa, b + i * sb, sb, out + i, m);
+        return 0;
+    });
 }
 
 template <typename T>

@@ -1,7 +1,8 @@
 // The gradient of a complex product over plain memory.
-// May include: inner_loops.hpp. Knows neither Python objects nor NumPy.
+// May include: inner_loops.hpp, shared_loops.hpp. Knows neither Python objects nor NumPy.
 #pragma once
 #include "inner_loops.hpp"
+#include "shared_loops.hpp"
 
 namespace arraygrad {
 
@@ -20,6 +21,15 @@ static inline int run_conjugate_product(int slot, const char* g, const char* y, 
     if (slot == SLOT_C128) conjugate_product_of((const double*)g, (const double*)y, (double*)out, n);
     else conjugate_product_of((const float*)g, (const float*)y, (float*)out, n);
     return fp_end();
+}
+
+// The same, shared by several threads where that pays.
+static inline int share_conjugate_product(Team* team, int slot, const char* g, const char* y, char* out,
+                                          std::ptrdiff_t n) {
+    const std::ptrdiff_t item = item_size(slot);
+    return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+        return run_conjugate_product(slot, g + i * item, y + i * item, out + i * item, m);
+    });
 }
 
 }  // namespace arraygrad

@@ -34,19 +34,36 @@ enum { FPE_DIVIDE = 1, FPE_OVER = 2, FPE_UNDER = 4, FPE_INVALID = 8 };
 
 // float32 and float64 arithmetic is SSE here, so its status register is the whole state: reading it takes 2 ns where
 // fetestexcept also asks the x87 unit. Bits: invalid 1, denormal operand 2, divide 4, overflow 8, underflow 16.
+// But: loops that report by the C library's feraiseexcept (exp of float32) raise overflow and underflow in the x87 unit,
+// with glibc, at the same bits. So loops that compute by themselves (`all`) have both units read.
 static const unsigned SSE_REPORTED = 1u | 4u | 8u | 16u;
 
-static inline void fp_begin() {
+#if defined(__GNUC__)
+static inline unsigned x87_status() {
+    unsigned short status;
+    __asm__ volatile("fnstsw %0" : "=a"(status));
+    return status & SSE_REPORTED;
+}
+static inline void x87_clear() { __asm__ volatile("fnclex"); }
+#else
+static inline unsigned x87_status() { return 0; }
+static inline void x87_clear() {}
+#endif
+
+static inline void fp_begin(bool all = false) {
     unsigned csr = _mm_getcsr();
     if (csr & SSE_REPORTED) _mm_setcsr(csr & ~0x3fu);
+    if (all && x87_status()) x87_clear();
     ARRAYGRAD_BARRIER();
 }
 
-static inline int fp_end() {
+static inline int fp_end(bool all = false) {
     ARRAYGRAD_BARRIER();
-    unsigned csr = _mm_getcsr();
-    if (!(csr & SSE_REPORTED)) return 0;
+    unsigned csr = _mm_getcsr(), other = all ? x87_status() : 0u;
+    if (other) x87_clear();
+    if (!((csr | other) & SSE_REPORTED)) return 0;
     _mm_setcsr(csr & ~0x3fu);
+    csr |= other;
     return ((csr & 4u) ? FPE_DIVIDE : 0) | ((csr & 8u) ? FPE_OVER : 0) | ((csr & 16u) ? FPE_UNDER : 0) |
            ((csr & 1u) ? FPE_INVALID : 0);
 }
@@ -55,12 +72,12 @@ static inline int fp_end() {
 
 static const int FENV_REPORTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID;
 
-static inline void fp_begin() {
+static inline void fp_begin(bool = false) {
     std::feclearexcept(FENV_REPORTED);
     ARRAYGRAD_BARRIER();
 }
 
-static inline int fp_end() {
+static inline int fp_end(bool = false) {
     ARRAYGRAD_BARRIER();
     int set = std::fetestexcept(FENV_REPORTED);
     if (!set) return 0;
@@ -74,6 +91,9 @@ static inline int fp_end() {
 // A ufunc's inner loop, as PyUFuncObject.functions holds it.
 typedef void (*loop_fn)(char**, const std::ptrdiff_t*, const std::ptrdiff_t*, void*);
 
+// How long a loop computes beside what its operands take to come (cost_of in shared_loops.hpp).
+enum { COST_MEMORY, COST_SOME, COST_DEAR };
+
 // Loops for float32, float64, complex64, complex128, in this order.
 enum { SLOT_F32 = 0, SLOT_F64 = 1, SLOT_C64 = 2, SLOT_C128 = 3, N_SLOTS = 4 };
 
@@ -82,6 +102,7 @@ struct LoopSet {
     void* ufunc;            // borrowed from the module that lives for ever
     loop_fn fn[N_SLOTS];    // NULL: no loop, or it failed its check
     void* data[N_SLOTS];
+    int cost;               // one of COST_*
 };
 
 // What rules see of an array of one of these dtypes: aligned, native byte order.
@@ -121,18 +142,20 @@ static inline std::ptrdiff_t item_size(int slot) {
 static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t step, std::ptrdiff_t n) {
     char* args[2] = {x, out};
     std::ptrdiff_t steps[2] = {step, step};
-    fp_begin();
+    const bool all = s->cost == COST_DEAR;
+    fp_begin(all);
     s->fn[slot](args, &n, steps, s->data[slot]);
-    return fp_end();
+    return fp_end(all);
 }
 
 static inline int run_binary(const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b, std::ptrdiff_t sb,
                              char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
     char* args[3] = {a, b, out};
     std::ptrdiff_t steps[3] = {sa, sb, so};
-    fp_begin();
+    const bool all = s->cost == COST_DEAR;
+    fp_begin(all);
     s->fn[slot](args, &n, steps, s->data[slot]);
-    return fp_end();
+    return fp_end(all);
 }
 
 // A full operand of `outer` rows and one that is the same for each row (inner > 0), or has one element for each
@@ -142,12 +165,13 @@ static inline int run_rows(const LoopSet* s, int slot, char* a, char* b, bool fi
     const std::ptrdiff_t item = item_size(slot), n = inner < 0 ? -inner : inner, row = n * item;
     const std::ptrdiff_t part = inner < 0 ? item : 0, step = inner < 0 ? 0 : item;
     std::ptrdiff_t steps[3] = {first ? item : step, first ? step : item, item};
-    fp_begin();
+    const bool all = s->cost == COST_DEAR;
+    fp_begin(all);
     for (std::ptrdiff_t i = 0; i < outer; i++) {
         char* args[3] = {a + i * (first ? row : part), b + i * (first ? part : row), out + i * row};
         s->fn[slot](args, &n, steps, s->data[slot]);
     }
-    return fp_end();
+    return fp_end(all);
 }
 
 // Sums of a dense array of `outer` times `inner` elements by numpy.add's loop, in numpy.add.reduce's order: over the

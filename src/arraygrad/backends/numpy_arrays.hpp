@@ -1,5 +1,5 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
-// May include: inner_loops.hpp, memory_pool.hpp, NumPy's headers (included before this one by the generated code).
+// May include: inner_loops.hpp, memory_pool.hpp, shared_loops.hpp, NumPy's headers (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -7,6 +7,7 @@
 
 #include "inner_loops.hpp"
 #include "memory_pool.hpp"
+#include "shared_loops.hpp"
 
 namespace arraygrad {
 
@@ -274,10 +275,62 @@ static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dim
     return out;
 }
 
+static const double RELEASED = 1 << 16;         // multiplications; below, giving up the GIL costs more than it may bring
+
+// Products by BLAS, which has threads of its own: no kernel is shared meanwhile. `out` may be NULL.
+static inline PyObject* matrix_product(Team* team, PyObject* a, PyObject* b, PyObject* out) {
+    const bool entered = team->enter();
+    PyObject* result = PyArray_MatrixProduct2(a, b, (PyArrayObject*)out);
+    team->leave(entered);
+    return result;
+}
+
+// Products of dense arrays by numpy.matmul's own loop (`s`), in its name where errors are reported; others are copied. `a`
+// is a matrix, `b` a matrix or a vector, `out` as matmul's result. Returns the error bits, -1 with an exception set.
+static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
+    const int slot = slot_of_type(PyArray_TYPE(out));
+    const npy_intp item = PyArray_ITEMSIZE(out);
+    if (!s->fn[slot]) {
+        PyObject* result = PyArray_MatrixProduct2((PyObject*)a, (PyObject*)b, out);
+        Py_XDECREF(result);
+        return result ? 0 : -1;
+    }
+    PyArrayObject* operands[2] = {a, b};
+    for (PyArrayObject*& x : operands) {
+        if (is_dense(x)) Py_INCREF(x);
+        else x = (PyArrayObject*)PyArray_NewCopy(x, NPY_CORDER);
+    }
+    a = operands[0];
+    b = operands[1];
+    if (!a || !b) {
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        return -1;
+    }
+    const bool vector = PyArray_NDIM(b) == 1;
+    const npy_intp m = PyArray_DIM(a, 0), k = PyArray_DIM(a, 1), n = vector ? 1 : PyArray_DIM(b, 1);
+    const npy_intp dims[4] = {1, m, k, n};
+    const npy_intp steps[9] = {0, 0, 0, PyArray_STRIDE(a, 0), PyArray_STRIDE(a, 1), PyArray_STRIDE(b, 0),
+                               vector ? item : PyArray_STRIDE(b, 1), PyArray_STRIDE(out, 0),
+                               vector ? item : PyArray_STRIDE(out, 1)};
+    char* args[3] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(out)};
+    const bool entered = team->enter();
+    PyThreadState* state = double(m) * double(k) * double(n) < RELEASED ? nullptr : PyEval_SaveThread();
+    fp_begin();
+    s->fn[slot](args, dims, steps, s->data[slot]);
+    const int errors = fp_end();
+    if (state) PyEval_RestoreThread(state);
+    team->leave(entered);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return errors;
+}
+
 // Fill `s` with the loops of a ufunc whose operands and result all have one of our types.
 static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
     s->name = u->name;
     s->ufunc = (void*)u;
+    s->cost = cost_of(u->name);
     for (int slot = 0; slot < N_SLOTS; slot++) {
         s->fn[slot] = nullptr;
         s->data[slot] = nullptr;

@@ -1,8 +1,12 @@
 # NumPy's C API as the compiled half of the NumPy backend uses it, and the C++ helpers that work on its arrays.
-# May cimport: numpy. For numpy_loops alone: the helpers keep state of their own in each module that includes them.
+# May cimport: numpy, engine.sharing. For numpy_loops alone: the helpers keep state of their own in each module that
+# includes them.
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 cimport numpy as cnp
 from numpy cimport ndarray, npy_intp
+
+from arraygrad.engine.sharing cimport Team
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object o)
@@ -19,8 +23,6 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject* cls, PyArray_Descr* descr, int nd, npy_intp* dims, npy_intp* strides,
                                 void* data, int flags, void* like)
     object PyArray_FromScalar(object scalar, PyArray_Descr* dtype)
-    object PyArray_MatrixProduct(object a, object b)
-    object PyArray_MatrixProduct2(object a, object b, ndarray out)
     object PyArray_NewLikeArray(ndarray prototype, cnp.NPY_ORDER order, PyArray_Descr* descr, int subok)
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
@@ -51,6 +53,7 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
     struct PyDataMem_Handler:
         pass
     PyDataMem_Handler pool_handler
+    object matrix_product(Team* team, object a, object b, PyObject* out)
     object new_array(object handler, int nd, const npy_intp* dims, int typenum, bint column_major)
 
 cdef extern from "numpy_arrays.hpp":        # NumPy's own

@@ -1,5 +1,5 @@
 # Compiled forwards of comparisons, of isnan and its like, and of logic: results of dtype bool.
-# May import: backends.numpy_loops.
+# May import: engine.sharing, backends.numpy_loops.
 #
 # Served are exact ndarrays of float32 or float64 (of bool, for logic) that are one dense run each, of one shape and
 # order, or one of them and a Python number that fits its dtype; None: declined.
@@ -7,6 +7,7 @@
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F32, SLOT_F64, ArrayView, bools_of, empty_bools, read_number, same_shape, view_of,
 )
+from arraygrad.engine.sharing cimport Team, team
 
 cdef extern from "compare.hpp" namespace "arraygrad" nogil:
     enum:
@@ -22,6 +23,8 @@ cdef extern from "compare.hpp" namespace "arraygrad" nogil:
         LOGIC_AND
         LOGIC_OR
     void compare[T](int code, const T* a, Py_ssize_t sa, const T* b, Py_ssize_t sb, unsigned char* out, Py_ssize_t n)
+    void share_compare[T](Team* team, int code, const T* a, Py_ssize_t sa, const T* b, Py_ssize_t sb,
+                          unsigned char* out, Py_ssize_t n)
     void ask[T](int code, const T* x, unsigned char* out, Py_ssize_t n)
     void logic(int code, const unsigned char* a, const unsigned char* b, unsigned char* out, Py_ssize_t n)
 
@@ -65,7 +68,7 @@ cdef object compared(int code, object args):
         compare_run(code, slot, a.data, sa, b.data, sb, o.data, n)
     else:
         with nogil:
-            compare_run(code, slot, a.data, sa, b.data, sb, o.data, n)
+            compare_shared(code, slot, a.data, sa, b.data, sb, o.data, n)
     return out
 
 
@@ -75,6 +78,14 @@ cdef inline void compare_run(int code, int slot, const char* a, Py_ssize_t sa, c
         compare(code, <const double*>a, sa, <const double*>b, sb, <unsigned char*>out, n)
     else:
         compare(code, <const float*>a, sa, <const float*>b, sb, <unsigned char*>out, n)
+
+
+cdef inline void compare_shared(int code, int slot, const char* a, Py_ssize_t sa, const char* b, Py_ssize_t sb,
+                                char* out, Py_ssize_t n) noexcept nogil:
+    if slot == SLOT_F64:
+        share_compare(team, code, <const double*>a, sa, <const double*>b, sb, <unsigned char*>out, n)
+    else:
+        share_compare(team, code, <const float*>a, sa, <const float*>b, sb, <unsigned char*>out, n)
 
 
 cdef object asked(int code, object args):

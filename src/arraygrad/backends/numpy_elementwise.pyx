@@ -1,5 +1,5 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
-# May import: engine.arrayops, engine.graph_task, engine.node, op, value, backends.numpy_loops.
+# May import: engine.arrayops, engine.graph_task, engine.node, engine.sharing, op, value, backends.numpy_loops.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -26,10 +26,11 @@ from arraygrad.backends.numpy_loops cimport (
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.engine.node cimport Frame, Node, ThreadState, thread_state
+from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT, rule_ptr
 from arraygrad.value cimport Value
 
-cdef extern from "numpy_rules.hpp" namespace "arraygrad" nogil:
+cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
     enum:
         K_TIMES
         K_MINUS_TIMES
@@ -67,8 +68,14 @@ cdef extern from "numpy_rules.hpp" namespace "arraygrad" nogil:
                     const char* z, Py_ssize_t sz, char* out, Py_ssize_t n) noexcept
     void run_chain(const LoopSet* f, const Kernel2* product, int slot, const char* g, Py_ssize_t sg, const char* x,
                    char* out, Py_ssize_t n, int* first, int* second) noexcept
-    void run_power(const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x, double p, char* out,
-                   Py_ssize_t n, int* first, int* second) noexcept
+    int share_kernel2(Team* team, const Kernel2* k, int slot, const char* g, Py_ssize_t sg, const char* y, char* out,
+                      Py_ssize_t n) noexcept
+    int share_kernel3(Team* team, const Kernel3* k, int slot, const char* g, Py_ssize_t sg, const char* y,
+                      Py_ssize_t sy, const char* z, Py_ssize_t sz, char* out, Py_ssize_t n) noexcept
+    void share_chain(Team* team, const LoopSet* f, const Kernel2* product, int slot, const char* g, Py_ssize_t sg,
+                     const char* x, char* out, Py_ssize_t n, int* first, int* second) noexcept
+    void share_power(Team* team, const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x, double p,
+                     char* out, Py_ssize_t n, int* first, int* second) noexcept
 
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
@@ -165,7 +172,7 @@ cdef int by_kernel(Node node, Frame f, int kernel) except -1:
         errors = run_kernel2(&kernels2[kernel], slot, g.data, sg, y.data, r.data, y.size)
     else:
         with nogil:
-            errors = run_kernel2(&kernels2[kernel], slot, g.data, sg, y.data, r.data, y.size)
+            errors = share_kernel2(team, &kernels2[kernel], slot, g.data, sg, y.data, r.data, y.size)
     if errors:
         report(kernels2[kernel].name, errors)
     set_out(f, 0, out, True)
@@ -207,7 +214,7 @@ cdef int by_chain(Node node, Frame f, const LoopSet* function, int product) exce
         run_chain(function, &kernels2[product], slot, g.data, sg, x.data, r.data, x.size, &first, &second)
     else:
         with nogil:
-            run_chain(function, &kernels2[product], slot, g.data, sg, x.data, r.data, x.size, &first, &second)
+            share_chain(team, function, &kernels2[product], slot, g.data, sg, x.data, r.data, x.size, &first, &second)
     if first:
         report(function.name, first)
     if second:
@@ -528,7 +535,7 @@ cdef object by_kernel3(Frame f, int kernel, object a, object b, bint overwrite):
         errors = run_kernel3(&kernels3[kernel], slot, g.data, sg, y.data, sy, z.data, sz, r.data, r.size)
     else:
         with nogil:
-            errors = run_kernel3(&kernels3[kernel], slot, g.data, sg, y.data, sy, z.data, sz, r.data, r.size)
+            errors = share_kernel3(team, &kernels3[kernel], slot, g.data, sg, y.data, sy, z.data, sz, r.data, r.size)
     if kernel == K_LARGER or kernel == K_SMALLER:
         errors = 0                      # raised by comparisons, or by halves that were not chosen
     if errors:
@@ -584,9 +591,9 @@ cdef int rule_pow(Node node, Frame f) except -1:
     view_of(out, &r)
     with nogil:
         if p == 2.0:
-            second = run_kernel2(&kernels2[<int>K_POWER2], slot, g.data, sg, x.data, r.data, x.size)
+            second = share_kernel2(team, &kernels2[<int>K_POWER2], slot, g.data, sg, x.data, r.data, x.size)
         else:
-            run_power(POWER, slot, g.data, sg, x.data, p, r.data, x.size, &first, &second)
+            share_power(team, POWER, slot, g.data, sg, x.data, p, r.data, x.size, &first, &second)
     if first:
         report("power", first)
     if second:

@@ -23,9 +23,9 @@ from arraygrad.op cimport Op
 
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
-cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* SQRT = loop_set("sqrt")
+cdef LoopSet* SQUARE = loop_set("square")
 
 cdef object _all = slice(None)
 cdef object _backwards = slice(None, None, -1)
@@ -80,6 +80,12 @@ cdef object product(const LoopSet* loops, object a, object b, object out):
     return wrapped((<object>loops.ufunc)(a, b)) if result is None else result
 
 
+cdef object squared(object dev):
+    """dev * dev in its own memory, in the name of the ufunc that NumPy's var calls."""
+    cdef object result = unary_loop(SQUARE, dev, dev)
+    return wrapped((<object>SQUARE.ufunc)(dev, dev)) if result is None else result
+
+
 cdef object forward_var(object args):
     cdef Py_ssize_t count = 0, ignored = 0
     cdef object dev, out, correction = args[2]
@@ -88,7 +94,7 @@ cdef object forward_var(object args):
     dev = deviations(args[0], args[1], &count)
     if dev is None or not count - correction > 0:
         return None                 # NumPy warns of too few degrees of freedom
-    dev = product(MULTIPLY, dev, dev, dev)
+    dev = squared(dev)
     out = summed(dev, args[1], args[3], &ignored)
     return binary_loop(DIVIDE, out, count - correction, out)
 

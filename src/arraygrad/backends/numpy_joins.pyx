@@ -1,5 +1,5 @@
 # Compiled forwards of operations that put elements of several arrays into one: where, concat, stack.
-# May import: op, backends.numpy_loops.
+# May import: engine.sharing, op, backends.numpy_loops.
 #
 # They copy bytes, so values are NumPy's. Served are exact row-major ndarrays of one floating dtype (view_of), whose
 # result is row-major in NumPy as well; None: declined. Guarded by tests/ops/test_fast_joins.py.
@@ -9,10 +9,13 @@ from libc.string cimport memcpy
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, ArrayView, bools_of, empty_c, item_size, read_number, same_shape, view_of,
 )
+from arraygrad.engine.sharing cimport Team, team
 
 cdef extern from "choice.hpp" namespace "arraygrad" nogil:
     void choose(Py_ssize_t item, const char* mask, const char* x, Py_ssize_t sx, const char* y, Py_ssize_t sy,
                 char* out, Py_ssize_t n)
+    void share_choose(Team* team, Py_ssize_t item, const char* mask, const char* x, Py_ssize_t sx, const char* y,
+                      Py_ssize_t sy, char* out, Py_ssize_t n)
 
 
 cdef object forward_where(object args):
@@ -40,7 +43,7 @@ cdef object forward_where(object args):
         choose(item, c.data, x.data, sx, y.data, sy, o.data, size)
     else:
         with nogil:
-            choose(item, c.data, x.data, sx, y.data, sy, o.data, size)
+            share_choose(team, item, c.data, x.data, sx, y.data, sy, o.data, size)
     return out
 
 

@@ -1,6 +1,7 @@
-# May cimport: engine.arrayops, op. Not numpy: what it exports is for modules that know no NumPy.
+# May cimport: engine.arrayops, engine.sharing, op. Not numpy: what it exports is for modules that know no NumPy.
 from libc.stdint cimport int64_t, uint64_t
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.sharing cimport Team
 from arraygrad.op cimport Op
 
 
@@ -47,9 +48,18 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
                         Py_ssize_t outer, Py_ssize_t inner, bint leading, char* start, char* row) noexcept
     bint any_nan[T](const T* x, Py_ssize_t n) noexcept
 
+# The same, shared by several threads where that pays.
+cdef extern from "shared_loops.hpp" namespace "arraygrad" nogil:
+    int share_unary(Team* team, const LoopSet* s, int slot, char* x, char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    int share_binary(Team* team, const LoopSet* s, int slot, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out,
+                     Py_ssize_t so, Py_ssize_t n) noexcept
+    int share_rows(Team* team, const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
+                   Py_ssize_t inner) noexcept
+    int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, Py_ssize_t outer, Py_ssize_t inner,
+                  bint leading, char* start) noexcept
+
 cdef enum:
     NOGIL_SIZE = 20000      # elements; below, giving up the GIL (28 ns) and the switch it invites cost more than it
-    OUT_SIZE = 1024         # elements; a smaller product of matrices is not written into memory of the pool
 
 
 # How Op.loops is called (Op.fast_kind).

@@ -2,7 +2,7 @@
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
 # NumPy's arrays and inner loops for the compiled half of the NumPy backend. The only module that knows NumPy's C API;
 # the others (numpy_ops, numpy_forward, numpy_elementwise, numpy_rules) use what it exports.
-# May import: numpy (as C and Python), engine.arrayops, op.
+# May import: numpy (as C and Python), engine.arrayops, engine.sharing, op.
 #
 # Note [Direct loops]
 # ~~~~~~~~~~~~~~~~~~~
@@ -16,7 +16,8 @@
 # (2) Floating-point errors: status bits are cleared before and read after the loop, as NumPy does, and handed to
 #     NumPy's own PyUFunc_GiveFloatingpointErrors, so np.errstate decides and the texts are NumPy's.
 # (3) Trust: each loop found is run against its ufunc once, at import; one that differs is never used.
-# (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it.
+# (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it; much longer ones may be shared by
+#     several threads (Note [Shared kernels]).
 # (5) Results live in the memory pool (memory_pool.hpp).
 # Guarded by tests/ops/test_fast_paths.py.
 from libc.math cimport isinf
@@ -43,18 +44,20 @@ import numpy as np
 
 from arraygrad.backends.numpy_c cimport (
     Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
-    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, PyArray_MatrixProduct,
-    PyArray_MatrixProduct2, PyArray_NewLikeArray, slot_of_type, type_of_slot, plain_slot, dense_slot, is_run,
+    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray,
+    slot_of_type, type_of_slot, plain_slot, dense_slot, is_run,
     same_dims, aligned_runs, is_dense, same_strides, is_repeated, size_of, row_pattern, memory_bounds,
     fingerprint, Pools, pool_handler, new_array, PyDataMem_SetHandler,
 )
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
+from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport Op
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     int fill_view(ndarray a, ArrayView* v) noexcept
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
+    int run_matmul(Team* team, const LoopSet* s, ndarray a, ndarray b, ndarray out) except -1
 
 cnp.import_array()
 cnp.import_ufunc()
@@ -76,6 +79,8 @@ cdef bint _fast = True
 cdef object _float64 = np.float64
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
+cdef LoopSet _matmul
+find_loops(<cnp.ufunc?>np.matmul, &_matmul)
 cdef dict _set_index = {}
 # What NumPy begins a sum with: the sum of -0.0 alone is 0.0 or -0.0.
 cdef object _sum_start = float(np.add.reduce(np.array([-0.0])))
@@ -357,7 +362,7 @@ cdef object unary_loop(const LoopSet* loops, object x, object out):
             errors = run_unary(loops, slot, px, po, PyArray_ITEMSIZE(a), n)
     else:
         with nogil:
-            errors = run_unary(loops, slot, px, po, PyArray_ITEMSIZE(a), n)
+            errors = share_unary(team, loops, slot, px, po, PyArray_ITEMSIZE(a), n)
     if errors:
         report(loops.name, errors)
     return result
@@ -440,7 +445,7 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
             errors = run_binary(loops, slot, pa, sa, pb, sb, po, item, n)
     else:
         with nogil:
-            errors = run_binary(loops, slot, pa, sa, pb, sb, po, item, n)
+            errors = share_binary(team, loops, slot, pa, sa, pb, sb, po, item, n)
     if errors:
         report(loops.name, errors)
     return result
@@ -467,7 +472,7 @@ cdef object _by_rows(const LoopSet* loops, int slot, ndarray a, ndarray b, bint 
         errors = run_rows(loops, slot, pa, pb, first, po, outer, inner)
     else:
         with nogil:
-            errors = run_rows(loops, slot, pa, pb, first, po, outer, inner)
+            errors = share_rows(team, loops, slot, pa, pb, first, po, outer, inner)
     if errors:
         report(loops.name, errors)
     return result
@@ -519,7 +524,10 @@ cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ss
             return False
         else:
             inner[0] *= PyArray_DIM(a, i)
-    leading[0] = first != 0
+    # One column is a row to numpy.add.reduce, which adds it pairwise.
+    leading[0] = first != 0 and inner[0] != 1
+    if first and inner[0] == 1:
+        outer[0], inner[0] = 1, outer[0]
     return True
 
 
@@ -552,7 +560,8 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
         errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading, <char*>start)
     else:
         with nogil:
-            errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading, <char*>start)
+            errors = share_sum(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading,
+                               <char*>start)
     if errors:
         report("reduce", errors)
     return result
@@ -584,9 +593,7 @@ cdef object sum_to(object x, GradMeta meta):
 
 cdef object sum_of_products(object x, object y, GradMeta meta):
     """x * y of two plain arrays of one shape, summed over broadcast axes to the shape in `meta`. None: declined."""
-    cdef ndarray a = <ndarray>x
-    cdef ndarray b = <ndarray>y
-    cdef ndarray result, row
+    cdef ndarray a = <ndarray>x, b = <ndarray>y, result, row
     cdef unsigned long long mask = 0
     cdef Py_ssize_t outer, inner
     cdef int slot = dense_slot(a), errors
@@ -708,24 +715,19 @@ cdef object transposed(object a, const Py_ssize_t* axes):
 
 cdef object product_of(object a, object b):
     """numpy.dot of two plain arrays of one dtype."""
-    return PyArray_MatrixProduct(a, b)
+    return matrix_product(team, a, b, NULL)
 
 
 cdef object dot(object a, object b):
-    """Matrix product of plain arrays of one dtype by BLAS: two matrices, or a matrix and a vector."""
-    cdef ndarray x = <ndarray>a
-    cdef ndarray y = <ndarray>b
+    """Matrix product of plain arrays of one dtype by numpy.matmul's loop: a matrix and a matrix or a vector."""
+    cdef ndarray x = <ndarray>a, y = <ndarray>b
     cdef npy_intp dims[2]
-    cdef int nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2, errors
-    cdef object out = None
-    dims[0] = PyArray_DIM(x, 0) if PyArray_NDIM(x) == 2 else PyArray_DIM(y, PyArray_NDIM(y) - 1)
+    cdef int errors, nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2
+    cdef object out
+    dims[0] = PyArray_DIM(x, 0)
     dims[1] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
-    if dims[0] * (dims[1] if nd == 2 else 1) > OUT_SIZE:
-        out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
-    fp_begin()
-    # A given result is compared with the operands for overlaps: dearer than new memory for a small one.
-    out = PyArray_MatrixProduct(a, b) if out is None else PyArray_MatrixProduct2(a, b, <ndarray>out)
-    errors = fp_end()
+    out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
+    errors = run_matmul(team, &_matmul, x, y, <ndarray>out)
     if errors:
         report("matmul", errors)
     return out

@@ -24,7 +24,7 @@ from arraygrad.value cimport Backend
 from arraygrad.engine.arrayops import InvalidGradient
 
 cdef LoopSet* ADD = loop_set("add")
-cdef LoopSet _square_as_power = loop_set("square")[0]
+cdef LoopSet _square_as_power = loop_set("square", True)[0]     # NumPy squares complex numbers in another way
 _square_as_power.name = "power"
 
 cdef object _ndarray = np.ndarray
@@ -86,13 +86,16 @@ cdef class NumpyOps(Backend):
 
     cpdef object add(self, object a, object b):
         """a + b, a new ndarray."""
-        cdef object out = binary_loop(ADD, a, b, None)
+        cdef object out = binary_loop(ADD, a, b, None) if fast_enabled() else None
         return wrapped(_add(a, b)) if out is None else out
 
     cpdef object add_into(self, object a, object b):
         """a + b in a's memory, which nobody else may hold; a new array where b does not fit into it."""
         cdef ArrayView va, vb
-        cdef object out = binary_loop(ADD, a, b, a)
+        cdef object out
+        if not fast_enabled():
+            return wrapped(_add(a, b))
+        out = binary_loop(ADD, a, b, a)
         if out is not None:
             return out
         if view_of(a, &va) >= 0 and view_of(b, &vb) == va.slot and va.writeable and same_shape(&va, &vb):
@@ -291,7 +294,7 @@ cdef object _conform(GradMeta meta, object grad, bint realify):
 cdef object _sum_over(object g, list axes):
     cdef unsigned long long mask = 0
     cdef object out = None
-    if type(g) is _ndarray and g.ndim <= 8:
+    if type(g) is _ndarray and g.ndim <= 8 and fast_enabled():
         for axis in axes:
             mask |= 1ULL << <int>axis
         out = reduce_by(ADD, g, mask, True)

@@ -1,10 +1,11 @@
 # The logistic function, forward and backward in one pass each, for plain float32 and float64 arrays.
-# May import: engine.node, op, backends.numpy_loops, backends.numpy_elementwise.
+# May import: engine.node, engine.sharing, op, backends.numpy_loops, backends.numpy_elementwise.
 from arraygrad.backends.numpy_elementwise cimport find, real_view, set_out, wants
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, ArrayView, LoopSet, copy_into, empty_c, empty_dense, loop_set, report, steps, view_of,
 )
 from arraygrad.engine.node cimport Frame, Node
+from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport SAVE_ANS, SAVE_INPUT
 
 cdef extern from "sigmoid.hpp" namespace "arraygrad" nogil:
@@ -12,6 +13,10 @@ cdef extern from "sigmoid.hpp" namespace "arraygrad" nogil:
                      int* second) noexcept
     void run_sigmoid_rule(const LoopSet* exp, int slot, const char* g, Py_ssize_t sg, const char* x, const char* y,
                           char* out, Py_ssize_t n, int* first, int* second) noexcept
+    void share_sigmoid(Team* team, const LoopSet* exp, int slot, const char* x, char* out, Py_ssize_t n, int* first,
+                       int* second) noexcept
+    void share_sigmoid_rule(Team* team, const LoopSet* exp, int slot, const char* g, Py_ssize_t sg, const char* x,
+                            const char* y, char* out, Py_ssize_t n, int* first, int* second) noexcept
 
 cdef LoopSet* EXP = loop_set("exp")
 
@@ -53,7 +58,7 @@ cdef object forward_sigmoid(object args):
         run_sigmoid(EXP, slot, x.data, r.data, x.size, &first, &second)
     else:
         with nogil:
-            run_sigmoid(EXP, slot, x.data, r.data, x.size, &first, &second)
+            share_sigmoid(team, EXP, slot, x.data, r.data, x.size, &first, &second)
     if first:
         report("exp", first)
     if second:
@@ -87,7 +92,7 @@ cdef int rule_sigmoid(Node node, Frame f) except -1:
         run_sigmoid_rule(EXP, slot, g.data, sg, x.data, y.data, r.data, x.size, &first, &second)
     else:
         with nogil:
-            run_sigmoid_rule(EXP, slot, g.data, sg, x.data, y.data, r.data, x.size, &first, &second)
+            share_sigmoid_rule(team, EXP, slot, g.data, sg, x.data, y.data, r.data, x.size, &first, &second)
     if first:
         report("exp", first)
     if second:

@@ -1,15 +1,18 @@
 # Rules of real Fourier transforms over several axes, and of the complex products that stand between them.
-# May import: engine.arrayops, engine.node, op, backends.numpy_elementwise, backends.numpy_loops, backends._spectra.
+# May import: engine.arrayops, engine.node, engine.sharing, op, backends.numpy_elementwise,
+# backends.numpy_loops, backends._spectra.
 from arraygrad.backends.numpy_elementwise cimport find, kept, set_out, wants
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, steps, view_of,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
+from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport SAVE_INPUT
 
 cdef extern from "complex_product.hpp" namespace "arraygrad" nogil:
     int run_conjugate_product(int slot, const char* g, const char* y, char* out, Py_ssize_t n) noexcept
+    int share_conjugate_product(Team* team, int slot, const char* g, const char* y, char* out, Py_ssize_t n) noexcept
 
 
 cdef object shape_kept(Node node, Frame f):
@@ -62,7 +65,7 @@ cdef object conjugate_product(object g, object y, bint overwrite):
         errors = run_conjugate_product(slot, vg.data, vy.data, r.data, vg.size)
     else:
         with nogil:
-            errors = run_conjugate_product(slot, vg.data, vy.data, r.data, vg.size)
+            errors = share_conjugate_product(team, slot, vg.data, vy.data, r.data, vg.size)
     if errors:
         report("multiply", errors)
     return out

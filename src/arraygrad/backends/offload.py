@@ -12,7 +12,7 @@ Copies run on a stream of their own, one per device; the host never waits.
     for that first, and the computing stream waits for the copy. Pinned memory is kept as in (1).
 (3) Backward needs values in the opposite order of saving: giving one back starts the copy of the one saved before it,
     which then runs beside the work of the node that asked.
-Guarded by tests/gpu/test_offload.py.
+Guarded by tests/gpu/test_stream_rules.py.
 """
 
 __all__ = ["Offloaded", "Offloading"]

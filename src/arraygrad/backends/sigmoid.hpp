@@ -1,5 +1,5 @@
 // The logistic function and its derivative, in one pass over plain memory each.
-// May include: inner_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+// May include: inner_loops.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
 // Both compute what the table spells, in the same order of operations, with NumPy's own loop for exp, block by block, so
 // that nothing in between leaves the first cache. Comparisons, which may raise "invalid" for nan, stand before the loop
@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "inner_loops.hpp"
+#include "shared_loops.hpp"
 
 namespace arraygrad {
 
@@ -65,6 +66,34 @@ static inline void run_sigmoid_rule(const LoopSet* exp, int slot, const char* g,
                         second);
     else
         sigmoid_rule_of(exp, slot, (const float*)g, sg, (const float*)x, (const float*)y, (float*)out, n, first, second);
+}
+
+static_assert(Team::UNIT % SIGMOID_BLOCK == 0, "pieces must be whole blocks");
+
+// The same, shared by several threads where that pays.
+static inline void share_sigmoid(Team* team, const LoopSet* exp, int slot, const char* x, char* out, std::ptrdiff_t n,
+                                 int* first, int* second) {
+    const std::ptrdiff_t item = item_size(slot);
+    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+        int one = 0, two = 0;
+        run_sigmoid(exp, slot, x + i * item, out + i * item, m, &one, &two);
+        return one | two << 8;
+    });
+    *first |= both & 0xff;
+    *second |= both >> 8;
+}
+
+static inline void share_sigmoid_rule(Team* team, const LoopSet* exp, int slot, const char* g, std::ptrdiff_t sg,
+                                      const char* x, const char* y, char* out, std::ptrdiff_t n, int* first,
+                                      int* second) {
+    const std::ptrdiff_t item = item_size(slot);
+    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+        int one = 0, two = 0;
+        run_sigmoid_rule(exp, slot, g + i * sg * item, sg, x + i * item, y + i * item, out + i * item, m, &one, &two);
+        return one | two << 8;
+    });
+    *first |= both & 0xff;
+    *second |= both >> 8;
 }
 
 }  // namespace arraygrad

@@ -23,6 +23,7 @@ from arraygrad.engine.anomaly cimport anomaly_flags, issue_notes
 from arraygrad.engine.context cimport enter_context, leave_context, take_context
 from arraygrad.engine.evaluate cimport DeviceQueue, clear_frame, evaluate, evaluate_special, fail, push
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer
+from arraygrad.engine.sharing cimport team
 from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, survey
 
 import arraygrad.engine.graph_task as _graph_task
@@ -381,6 +382,8 @@ cdef GraphTask _new_task(ThreadState* ts, bint keep_graph):
     task.tracer = _tracer
     if _cpu_workers and task.multithreading and ts.task == NULL:
         task.workers = _cpu_workers
+        if team.threads.load() > 1:     # one bound for all that computes (set_num_threads)
+            task.workers = min(task.workers, team.threads.load() - 1)
         task.own_queue = True
         task.engage = _engage
         task.queue = make_shared[CReadyQueue]()
@@ -545,6 +548,7 @@ cdef class Driver:
         cdef GraphTask task = self.task
         cdef Frame f = Frame.__new__(Frame)
         cdef shared_ptr[CReadyQueue] queue
+        cdef bint entered = False
         self.task = None
         ts[0] = self.state
         ts.thread_id = number
@@ -563,8 +567,10 @@ cdef class Driver:
                 finally:
                     local_queue().swap(queue)
             elif not task.completed:
+                entered = team.enter()                  # Note [Shared kernels] (4)
                 _wait_on(task.queue.get(), task, f)
         finally:
+            team.leave(entered)
             Py_XDECREF(<PyObject*>ts.op_hooks)
             before.saved_hooks = ts.saved_hooks
             ts[0] = before
