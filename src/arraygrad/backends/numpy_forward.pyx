@@ -11,8 +11,9 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
-    KIND_BINARY, KIND_POWER, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, forward_ptr,
-    loop_set, reduce_by, reshaped, set_forward, strided, transposed, unary_loop, view_of, wrapped,
+    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, empty_c,
+    forward_ptr, loop_set, reduce_by, reshaped, set_forward, split_axes, strided, transposed, unary_loop, view_of,
+    wrapped,
 )
 from arraygrad.backends.numpy_compare cimport (
     forward_equal, forward_greater, forward_greater_equal, forward_isfinite, forward_isinf, forward_isnan, forward_less,
@@ -21,6 +22,11 @@ from arraygrad.backends.numpy_compare cimport (
 from arraygrad.backends.numpy_joins cimport forward_concat, forward_stack, forward_where
 from arraygrad.op cimport Op
 
+cdef extern from "moments.hpp" namespace "arraygrad" nogil:
+    int run_squares(const LoopSet* add, int slot, const char* x, const char* mean, char* out, Py_ssize_t outer,
+                    Py_ssize_t inner, bint leading, double start) noexcept
+
+cdef double SUM_START = np.add.reduce(np.array([-0.0]))     # what NumPy begins a sum with
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
@@ -65,13 +71,12 @@ cdef object forward_mean(object args):
     return binary_loop(DIVIDE, out, count, out)
 
 
-cdef object deviations(object x, object axis, Py_ssize_t* count):
-    """x less its means over `axis`, a new array. None: declined."""
+cdef object means(object x, object axis, Py_ssize_t* count):
+    """Means over `axis`, which keep it as an axis of one element. None: declined."""
     cdef object mean = summed(x, axis, True, count)
     if mean is None or count[0] == 0:
         return None
-    binary_loop(DIVIDE, mean, count[0], mean)
-    return product(SUBTRACT, x, mean, None)
+    return binary_loop(DIVIDE, mean, count[0], mean)
 
 
 cdef object product(const LoopSet* loops, object a, object b, object out):
@@ -82,15 +87,45 @@ cdef object product(const LoopSet* loops, object a, object b, object out):
 
 cdef object forward_var(object args):
     cdef Py_ssize_t count = 0, ignored = 0
-    cdef object dev, out, correction = args[2]
+    cdef object mean, dev, out, correction = args[2]
     if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
         return None
-    dev = deviations(args[0], args[1], &count)
-    if dev is None or not count - correction > 0:
+    mean = means(args[0], args[1], &count)
+    if mean is None or not count - correction > 0:
         return None                 # NumPy warns of too few degrees of freedom
-    dev = product(MULTIPLY, dev, dev, dev)
-    out = summed(dev, args[1], args[3], &ignored)
+    out = squares(args[0], mean, args[1], args[3])
+    if out is None:
+        dev = product(SUBTRACT, args[0], mean, None)
+        dev = product(MULTIPLY, dev, dev, dev)
+        out = summed(dev, args[1], args[3], &ignored)
     return binary_loop(DIVIDE, out, count - correction, out)
+
+
+cdef object squares(object x, object mean, object axis, bint keepdims):
+    """Sums of (x - mean)^2 over `axis`, in one pass. None: declined, or with an error that the plain way reports."""
+    cdef ArrayView v, m, r
+    cdef unsigned long long mask = 0
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t outer, inner
+    cdef bint leading
+    cdef int d, k = 0, errors
+    cdef object out
+    view_of(x, &v)
+    if not (v.c_order or v.f_order) or ADD.fn[v.slot] == NULL or not axis_mask(axis, v.ndim, &mask) \
+            or not split_axes(x, mask, &outer, &inner, &leading) or view_of(mean, &m) != v.slot or not m.c_order:
+        return None
+    for d in range(v.ndim):
+        if keepdims or not (mask >> d) & 1:
+            dims[k] = 1 if (mask >> d) & 1 else v.dims[d]
+            k += 1
+    out = empty_c(x, k, dims)
+    view_of(out, &r)
+    if v.size < NOGIL_SIZE:
+        errors = run_squares(ADD, v.slot, v.data, m.data, r.data, outer, inner, leading, SUM_START)
+    else:
+        with nogil:
+            errors = run_squares(ADD, v.slot, v.data, m.data, r.data, outer, inner, leading, SUM_START)
+    return None if errors else out
 
 
 cdef object forward_std(object args):

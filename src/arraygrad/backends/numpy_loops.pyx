@@ -520,6 +520,8 @@ cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ss
         else:
             inner[0] *= PyArray_DIM(a, i)
     leading[0] = first != 0
+    if leading[0] and inner[0] == 1:        # one column is one row, to NumPy as well
+        leading[0], inner[0], outer[0] = False, outer[0], 1
     return True
 
 

@@ -9,7 +9,7 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from arraygrad.backends.numpy_elementwise cimport (
     attach, attach_complex, attach_elementwise, find, kept, over_nonzero, real_view, set_out, wants,
 )
-from arraygrad.backends.numpy_forward cimport deviations, offer, product
+from arraygrad.backends.numpy_forward cimport means, offer, product
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
     loop_set, report, reshaped, run_binary, same_shape, split_axes, strided, transposed, view_of,
@@ -32,8 +32,13 @@ cdef extern from "extremum.hpp" namespace "arraygrad" nogil:
     int run_extremum(int slot, const char* g, const char* x, const char* ans, char* out, char* ties, Py_ssize_t outer,
                      Py_ssize_t inner, bint leading, bint add) noexcept
 
+cdef extern from "moments.hpp" namespace "arraygrad" nogil:
+    int run_spread(int slot, const char* x, const char* mean, const char* g, char* out, Py_ssize_t outer,
+                   Py_ssize_t inner, bint leading) noexcept
+
 cdef object numpy_add = np.add
 cdef LoopSet* ADD = loop_set("add")
+cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 
@@ -198,12 +203,13 @@ cdef int rule_extremum(Node node, Frame f) except -1:
 
 cdef int spread_deviations(Node node, Frame f, object g, double factor) except -1:
     """out0 = factor * g * (x - mean) / (N - correction)."""
-    cdef ArrayView x, v
+    cdef ArrayView x, v, m, r
     cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t count = 0
+    cdef Py_ssize_t count = 0, outer, inner
     cdef unsigned long long mask = 0
-    cdef int i
-    cdef object saved = find(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], dev
+    cdef bint leading
+    cdef int i, errors
+    cdef object saved = find(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], mean, out
     cdef object correction = (<list>node.args)[2]
     if real_view(g, &v) < 0 or real_view(saved, &x) != v.slot or x.ndim > 8 or not axis_mask(axis, x.ndim, &mask):
         return 0
@@ -211,13 +217,28 @@ cdef int spread_deviations(Node node, Frame f, object g, double factor) except -
         return 0
     for i in range(x.ndim):
         dims[i] = 1 if (mask >> i) & 1 else x.dims[i]
-    dev = deviations(saved, axis, &count)
-    if dev is None or not count - correction > 0:
+    mean = means(saved, axis, &count)
+    if mean is None or not count - correction > 0:
         return 0
     g = binary_loop(MULTIPLY, reshaped(g, x.ndim, dims), factor / (count - correction), None)
     if g is None:
         return 0
-    return 1 + set_out(f, 0, product(MULTIPLY, dev, g, dev), True)
+    view_of(g, &v)
+    view_of(mean, &m)
+    if not (x.c_order or x.f_order) or not m.c_order or not v.c_order \
+            or not split_axes(saved, mask, &outer, &inner, &leading):
+        out = product(SUBTRACT, saved, mean, None)
+        return 1 + set_out(f, 0, product(MULTIPLY, out, g, out), True)
+    out = empty_dense(saved)
+    view_of(out, &r)
+    if x.size < NOGIL_SIZE:
+        errors = run_spread(x.slot, x.data, m.data, v.data, r.data, outer, inner, leading)
+    else:
+        with nogil:
+            errors = run_spread(x.slot, x.data, m.data, v.data, r.data, outer, inner, leading)
+    if errors:
+        report("multiply", errors)
+    return 1 + set_out(f, 0, out, True)
 
 
 cdef int rule_var(Node node, Frame f) except -1:
