@@ -1,4 +1,4 @@
-"""Variances, what they send back, and both gradients of a broadcast quotient, each in one pass: as by NumPy or the table."""
+"""Variances, what they send back, and both gradients of a broadcast quotient, in one pass: held to the plain ways."""
 
 import itertools
 

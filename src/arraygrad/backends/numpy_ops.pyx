@@ -14,7 +14,7 @@ from arraygrad.backends.numpy_loops cimport (
     reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport NODE_FAST
+from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST
 from arraygrad.op cimport Op
 from arraygrad.value cimport Backend
 
@@ -127,7 +127,11 @@ cdef class NumpyOps(Backend):
         return unary_loop(<LoopSet*>op.loops, x, None)
 
     cdef object binary(self, Op op, object a, object b, uint32_t* flags):
-        """The result of a two-operand operation by direct loop, or None: declined."""
+        """The result of a two-operand operation by direct loop, or None: declined.
+
+        With NODE_ASIDE in the flags: (the result, a list that the node keeps for its compiled rule).
+        """
+        cdef object out
         if not fast_enabled():
             return None
         if op.fast_rule != NULL:
@@ -138,7 +142,10 @@ cdef class NumpyOps(Backend):
             # NumPy's loop for powers gives x * x as well, at a fifth of the speed.
             return unary_loop(&_square_as_power, a, None)
         if op.fast_kind == KIND_CALL:
-            return (<forward_ptr>op.loops)((a, b))
+            out = (<forward_ptr>op.loops)((a, b))
+            if type(out) is tuple:
+                flags[0] |= NODE_ASIDE
+            return out
         return binary_loop(<LoopSet*>op.loops, a, b, None)
 
     cdef object call(self, Op op, object args):
@@ -152,8 +159,10 @@ cdef class NumpyOps(Backend):
 
     cdef object forward(self, Op op, object raws):
         """Compiled forward of an operation on its raw parameters in order, None where there is none for them."""
+        cdef object out
         if op.fast_kind == KIND_CALL and fast_enabled():
-            return (<forward_ptr>op.loops)(raws)
+            out = (<forward_ptr>op.loops)(raws)
+            return (<tuple>out)[0] if type(out) is tuple else out
         return None
 
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):

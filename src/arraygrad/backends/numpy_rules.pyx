@@ -14,7 +14,7 @@ from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
     loop_set, report, reshaped, run_binary, same_shape, split_axes, strided, transposed, view_of,
 )
-from arraygrad.backends.numpy_factors cimport rule_cholesky, rule_solve
+from arraygrad.backends.numpy_factors cimport forward_solve, rule_cholesky, rule_solve
 from arraygrad.backends.numpy_pieces cimport rule_concat
 from arraygrad.backends.numpy_places cimport buffer_for, rule_getitem, rule_take
 from arraygrad.backends.numpy_transforms cimport complex_products, rule_irfftn, rule_rfftn
@@ -401,6 +401,7 @@ def install(dict ops, backend=None):
     cdef list done = []
     loops = numpy_forward.install(ops)
     offer(ops, "sigmoid", forward_sigmoid, ("x",), loops)
+    offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
