@@ -466,7 +466,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
         node.meta = metas[0] if len(metas) == 1 else tuple(metas)
     else:
         node.meta = (<TensorBase>result).value.meta
-        if backend.plain((<TensorBase>result).value.raw):
+        if backend.plain((<TensorBase>result).value.raw, op):
             node.flags = NODE_FAST
         node.flags |= zero_flag()
     if op.sequence >= 0:

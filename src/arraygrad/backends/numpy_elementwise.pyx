@@ -54,6 +54,7 @@ cdef extern from "numpy_rules.hpp" namespace "arraygrad" nogil:
         K_ATANH
         K_ABS
         K_OVER_NONZERO
+        K_TWICE
         K_QUOTIENT
         K_LARGER
         K_SMALLER
@@ -434,6 +435,8 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
     cdef object x = find(node, SAVE_INPUT, 1), out
     if x is None or x is not find(node, SAVE_INPUT, 0):
         return 0
+    if by_kernel(node, f, K_TWICE):
+        return 1
     out = combined(MULTIPLY, f.grad, x, f.owned)
     if out is None:
         return 0

@@ -1,12 +1,15 @@
 # Which operation has which direct loop, and compiled forwards of operations that are not elementwise: sums, means,
 # variances, extrema, matrix products, shapes, indexing.
-# May import: numpy (Python only), op, backends.numpy_compare, backends.numpy_joins, backends.numpy_loops.
+# May import: numpy (Python only), op, backends.numpy_compare, backends.numpy_joins, backends.numpy_loops,
+# backends.numpy_places.
 #
 # Each forward gets the operation's parameters in order and answers for exact ndarrays of float32 or float64 and the
 # usual static parameters; None: declined, NumPy's own function runs. Results are NumPy's bit by bit: sums use the loop
 # of numpy.add in the order in which numpy.add.reduce would.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.slice cimport PySlice_Check
+from cpython.tuple cimport PyTuple_CheckExact
 
 import numpy as np
 
@@ -20,6 +23,7 @@ from arraygrad.backends.numpy_compare cimport (
     forward_less_equal, forward_logical_and, forward_logical_or, forward_not_equal,
 )
 from arraygrad.backends.numpy_joins cimport forward_concat, forward_stack, forward_where
+from arraygrad.backends.numpy_places cimport rows_at
 from arraygrad.op cimport Op
 
 cdef extern from "moments.hpp" namespace "arraygrad" nogil:
@@ -208,9 +212,22 @@ cdef object forward_matrix_transpose(object args):
 
 cdef object forward_getitem(object args):
     cdef ArrayView v
+    cdef object out
     if view_of(args[0], &v) < 0:
         return None
-    return wrapped(args[0][args[1]])
+    if PyTuple_CheckExact(args[1]) or PySlice_Check(args[1]) or PyLong_CheckExact(args[1]):
+        return wrapped(args[0][args[1]])
+    out = rows_at(args[0], args[1])
+    return wrapped(args[0][args[1]]) if out is None else out
+
+
+cdef object forward_take(object args):
+    cdef ArrayView v
+    cdef object axis = args[2]
+    if view_of(args[0], &v) < 0 or not (PyLong_CheckExact(axis) and (axis == 0 or axis == -v.ndim)
+                                        or axis is None and v.ndim == 1):
+        return None
+    return rows_at(args[0], args[1])
 
 
 cdef object forward_squeeze(object args):
@@ -354,6 +371,7 @@ def install(dict ops):
     offer(ops, "isinf", forward_isinf, ("x",), done)
     offer(ops, "isfinite", forward_isfinite, ("x",), done)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), done)
+    offer(ops, "take", forward_take, ("x", "indices", "axis"), done)
     return done
 
 

@@ -11,8 +11,9 @@ from arraygrad.backends.numpy_elementwise cimport (
 )
 from arraygrad.backends.numpy_forward cimport means, offer, product
 from arraygrad.backends.numpy_loops cimport (
-    NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
-    loop_set, report, reshaped, run_binary, same_shape, split_axes, strided, transposed, view_of,
+    KIND_COMPLEX, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c,
+    empty_dense, item_size, loop_set, report,
+    reshaped, run_binary, same_shape, split_axes, strided, transposed, view_of,
 )
 from arraygrad.backends.numpy_factors cimport forward_solve, rule_cholesky, rule_solve
 from arraygrad.backends.numpy_pieces cimport rule_concat
@@ -392,6 +393,16 @@ def try_rule(Node node, grad, *, bint owned=False, wanted=(True, True)):
 
 # Into the table
 
+cdef int serve_complex(dict ops, str name) except -1:
+    """Let the rule of an operation run where the result is complex."""
+    cdef Op op
+    if name in ops:
+        op = ops[name]
+        if op.fast_rule != NULL and op.loops == NULL:
+            op.fast_kind = KIND_COMPLEX
+    return 0
+
+
 def install(dict ops, backend=None):
     """Give the operations of the table (name -> Op) their direct loops and compiled rules.
 
@@ -406,6 +417,7 @@ def install(dict ops, backend=None):
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
     attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
+    serve_complex(ops, "rfftn")
     attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
     attach_complex(complex_products)
     attach(ops, "sigmoid", rule_sigmoid, ("x", "ans"), done)
