@@ -19,7 +19,10 @@ from arraygrad.backends.numpy_factors cimport forward_solve, rule_cholesky, rule
 from arraygrad.backends.numpy_pieces cimport rule_concat
 from arraygrad.backends.numpy_places cimport buffer_for, rule_getitem, rule_take
 from arraygrad.backends.numpy_transforms cimport complex_products, rule_irfftn, rule_rfftn
-from arraygrad.backends.numpy_sigmoid cimport forward_sigmoid, rule_sigmoid
+from arraygrad.backends.numpy_sigmoid cimport (
+    forward_log_softmax, forward_relu, forward_sigmoid, forward_softmax, rule_log_softmax, rule_relu, rule_sigmoid,
+    rule_softmax,
+)
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
 from arraygrad.engine.node cimport Frame, Node
@@ -412,6 +415,9 @@ def install(dict ops, backend=None):
     cdef list done = []
     loops = numpy_forward.install(ops)
     offer(ops, "sigmoid", forward_sigmoid, ("x",), loops)
+    offer(ops, "softmax", forward_softmax, ("x", "axis"), loops)
+    offer(ops, "log_softmax", forward_log_softmax, ("x", "axis"), loops)
+    offer(ops, "relu", forward_relu, ("x",), loops)
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
@@ -421,6 +427,9 @@ def install(dict ops, backend=None):
     attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
     attach_complex(complex_products)
     attach(ops, "sigmoid", rule_sigmoid, ("x", "ans"), done)
+    attach(ops, "softmax", rule_softmax, ("ans",), done)
+    attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
+    attach(ops, "relu", rule_relu, ("x",), done)
     attach_elementwise(ops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)
