@@ -84,8 +84,8 @@ cdef bint plain_backward(TensorBase t, object gradient, object retain_graph) exc
 def plain_roots(outputs, grads):
     """(edges, gradients) of a list of Tensors and a list of what arrives at each.
 
-    None where something has to be cast, made up, refused or explained: every output requires grad, and every gradient is
-    a Tensor of exactly its shape, dtype and backend.
+    None where something has to be cast, made up, refused or explained: every output requires grad, and every gradient
+    is a Tensor of exactly its shape, dtype and backend.
     """
     cdef TensorBase t, g
     cdef list edges = [], given = []

@@ -153,12 +153,11 @@ cdef object forward_min(object args):
 
 
 cdef object forward_matmul(object args):
-    """Products of two matrices of more than one row and column: BLAS without the ufunc's dispatch."""
+    """Products of two matrices: numpy.matmul's own loop, without the ufunc's dispatch."""
     cdef ArrayView a, b
     cdef object x1 = args[0], x2 = args[1]
     if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.ndim != 2 or b.ndim != 2 or a.dims[1] != b.dims[0] \
-            or not (a.c_order or a.f_order) or not (b.c_order or b.f_order) \
-            or a.dims[0] < 2 or a.dims[1] < 2 or b.dims[1] < 2:
+            or not (a.c_order or a.f_order) or not (b.c_order or b.f_order) or a.size == 0 or b.size == 0:
         return None
     return dot(x1, x2)
 

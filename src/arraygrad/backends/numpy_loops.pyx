@@ -52,9 +52,10 @@ from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
 from arraygrad.op cimport Op
 
-cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
-    int fill_view(ndarray a, ArrayView* v) noexcept
+cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
+    int fill_view(ndarray a, ArrayView* v) noexcept nogil
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
+    int matmul_into(ndarray a, ndarray b, ndarray out) noexcept
 
 cnp.import_array()
 cnp.import_ufunc()
@@ -123,10 +124,7 @@ def pool_counts():
 
 
 def swap_memory_handler(handler=None):
-    """Have every array that NumPy itself makes in this context (PEP 567) live in the pool too; returns what did before.
-
-    Given what an earlier call returned, that one is put back (NEP 49).
-    """
+    """Have every array that NumPy itself makes in this context live in the pool too (NEP 49); returns the old handler."""
     return PyDataMem_SetHandler(_handler if handler is None else handler)
 
 
@@ -724,9 +722,11 @@ cdef object dot(object a, object b):
     dims[0] = PyArray_DIM(x, 0) if PyArray_NDIM(x) == 2 else PyArray_DIM(y, PyArray_NDIM(y) - 1)
     dims[1] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
     out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
-    fp_begin()
-    PyArray_MatrixProduct2(a, b, <ndarray>out)
-    errors = fp_end()
+    errors = matmul_into(x, y, <ndarray>out)
+    if errors < 0:
+        fp_begin()
+        PyArray_MatrixProduct2(a, b, <ndarray>out)
+        errors = fp_end()
     if errors:
         report("matmul", errors)
     return out
