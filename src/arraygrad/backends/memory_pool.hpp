@@ -59,7 +59,7 @@ public:
             ARRAYGRAD_POOL_LOCK;
             Block*& head = list_of(bytes);
             if (head) return taken(head);
-            const std::size_t most = bytes + slack(bytes);
+            const std::size_t most = bytes < PAGE ? 0 : bytes + slack(bytes);
             for (std::size_t more = bytes + PAGE; more <= most; more += PAGE) {
                 auto found = large_.find(more);
                 if (found != large_.end() && found->second) return taken(found->second);
@@ -72,7 +72,8 @@ public:
 
     void release(void* memory, std::size_t bytes) {
         if (!memory) return;
-        bytes = capacity(memory, rounded(bytes));
+        bytes = rounded(bytes);
+        if (bytes >= PAGE) bytes = capacity(memory, bytes);
         ARRAYGRAD_POOL_LOCK;
         if (bytes > limit) {
             std::free(memory);
@@ -153,19 +154,17 @@ private:
     // How many bytes more than it asks for a request may get.
     static std::size_t slack(std::size_t bytes) {
 #if defined(__GLIBC__)
-        return bytes < PAGE ? 0 : bytes / 64 < 64 * std::size_t(PAGE) ? bytes / 64 : 64 * std::size_t(PAGE);
+        return bytes / 64 < 64 * std::size_t(PAGE) ? bytes / 64 : 64 * std::size_t(PAGE);
 #else
         return 0;
 #endif
     }
 
-    // The size class of a block that was handed out for `bytes`.
+    // The size class of a block of at least a page that was handed out for `bytes`.
     static std::size_t capacity(void* memory, std::size_t bytes) {
 #if defined(__GLIBC__)
-        if (bytes >= PAGE) {
-            const std::size_t whole = malloc_usable_size(memory) / PAGE * PAGE;
-            if (whole > bytes && whole <= bytes + slack(bytes)) return whole;
-        }
+        const std::size_t whole = malloc_usable_size(memory) / PAGE * PAGE;
+        if (whole > bytes && whole <= bytes + slack(bytes)) return whole;
 #endif
         return bytes;
     }

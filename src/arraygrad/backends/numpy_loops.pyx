@@ -124,7 +124,7 @@ def pool_counts():
 
 
 def swap_memory_handler(handler=None):
-    """Have every array that NumPy itself makes in this context live in the pool too (NEP 49); returns the old handler."""
+    """Have every array that NumPy makes in this context live in the pool too (NEP 49); returns the handler before."""
     return PyDataMem_SetHandler(_handler if handler is None else handler)
 
 

@@ -43,6 +43,14 @@ cdef bint in_pool(object array) noexcept:
     return slot >= 0 and v.size * item_size(slot) >= POOLED_BYTES
 
 
+cdef object called(Op op, object a, object b, uint32_t* flags):
+    """The result of a compiled forward of two operands, None: declined. NODE_ASIDE means what it does to `binary`."""
+    cdef object out = (<forward_ptr>op.loops)((a, b))
+    if type(out) is tuple:
+        flags[0] |= NODE_ASIDE
+    return out
+
+
 cdef GradMeta number_meta(NumpyOps ops, object array):
     cdef GradMeta m = meta_of(ops, array)
     if m.typenum > LAST_NUMBER and m.typenum != HALF:
@@ -140,7 +148,6 @@ cdef class NumpyOps(Backend):
 
         With NODE_ASIDE in the flags: (the result, a list that the node keeps for its compiled rule).
         """
-        cdef object out
         if not fast_enabled():
             return None
         if op.fast_rule != NULL:
@@ -151,10 +158,7 @@ cdef class NumpyOps(Backend):
             # NumPy's loop for powers gives x * x as well, at a fifth of the speed.
             return unary_loop(&_square_as_power, a, None)
         if op.fast_kind == KIND_CALL:
-            out = (<forward_ptr>op.loops)((a, b))
-            if type(out) is tuple:
-                flags[0] |= NODE_ASIDE
-            return out
+            return called(op, a, b, flags)
         return binary_loop(<LoopSet*>op.loops, a, b, None)
 
     cdef object call(self, Op op, object args):
