@@ -12,7 +12,7 @@ from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport has_bit, set_bit
 from arraygrad.engine.node cimport (
-    Node, NodeHooks, ThreadState, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
+    Node, NodeHooks, ThreadState, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
     NODE_ZERO_ABSORBS,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
@@ -176,6 +176,8 @@ cdef object binary(Op op, object a, object b):
     r = backend.binary(op, ra, rb, &flags)
     if r is None:
         r = backend.wrap_raw(backend.call(op, (ra, rb)))
+    if flags & NODE_ASIDE:
+        return with_aside(op, a, b, <tuple>r, backend)
     out = new_tensor(r, backend.meta_like(r, ma, mb))
     if ta is not None and has_extra(ta):
         refresh(ta)
@@ -196,6 +198,21 @@ cdef object binary(Op op, object a, object b):
             save_plain(node, op, a, b, out, needs, backend)
         out.grad_fn_ = node
         out.tracked = True
+    return out
+
+
+cdef TensorBase with_aside(Op op, object a, object b, tuple results, Backend backend):
+    """The result of an operation whose node, if there is one, keeps what the compiled forward left for the rule.
+
+    Where saved values are packed by hooks it is dropped: compiled rules don't run there.
+    """
+    cdef TensorBase out = new_tensor(results[0], backend.meta(results[0]))
+    cdef Node node
+    record(op, (a, b), out, backend)
+    node = out.grad_fn_
+    if node is not None and node.flags & NODE_FAST:
+        node.args = results[1]
+        node.flags |= NODE_ASIDE
     return out
 
 
@@ -507,7 +524,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
         node.meta = metas[0] if len(metas) == 1 else tuple(metas)
     else:
         node.meta = (<TensorBase>result).value.meta
-        if backend.plain((<TensorBase>result).value.raw):
+        if backend.plain((<TensorBase>result).value.raw, op):
             node.flags = NODE_FAST
         node.flags |= zero_flag()
     if op.sequence >= 0:

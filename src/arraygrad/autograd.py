@@ -21,7 +21,7 @@ from arraygrad.engine.engine import set_deterministic as _set_deterministic
 from arraygrad.engine.node import Edge
 from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.graph import GradientEdge
-from arraygrad.roots import try_plain_backward
+from arraygrad.roots import plain_inputs, plain_roots, try_plain_backward
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
 __all__ = [
@@ -177,13 +177,16 @@ def grad(
         allow_unused = materialize_grads
     targets = _inputs(inputs, "grad")
     one = _one(outputs) if grad_outputs is None and not is_grads_batched else None
+    plain = None if is_grads_batched else plain_roots(outputs, grad_outputs)
     if one is not None:
         roots, grads = [edge_of(outputs)], [one]
+    elif plain is not None:
+        roots, grads = plain
     else:
         roots_of = _sequence(outputs)
         grads = _root_gradients(roots_of, grad_outputs, is_grads_batched)
         roots = _root_edges(roots_of, grads)
-    edges = _input_edges(targets, accumulate_grad=False)
+    edges = plain_inputs(targets) or _input_edges(targets, accumulate_grad=False)
     keep_graph = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         result = _run_batch(roots, grads, edges, targets, keep_graph, create_graph)
@@ -470,6 +473,8 @@ def _check_gradient(i, meta, gradient, batched):
 def _engine_form(grads, create_graph):
     """Raw arrays for a plain run, Tensors for one that is recorded. The engine casts them to the roots' dtypes."""
     if create_graph:
+        if all(type(g) is Tensor for g in grads):
+            return grads
         with inference_mode(False):  # what a run computes is ordinary, whatever the mode of its caller
             return [g if g is None or isinstance(g, Tensor) else wrap_raw(g) for g in grads]
     return [_raw(g) for g in grads]

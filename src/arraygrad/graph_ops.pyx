@@ -61,7 +61,8 @@ cdef class TensorOps(ArrayOps):
             axes = tuple(range(lead)) + tuple([lead + i for i, (a, b) in enumerate(zip(shape[lead:], want))
                                                if b == 1 and a != 1])
             if axes:
-                t = <TensorBase>backend.graph_xp.sum(t, axis=axes, keepdims=True)
+                # Leading axes alone are summed away: nothing is left to reshape, in this run and the one that follows.
+                t = <TensorBase>apply_op(named_op("sum"), (t, axes, None, len(axes) > lead))
             if t.value.meta.shape_tuple() != want:
                 t = <TensorBase>backend.graph_xp.reshape(t, want)
         if t.value.meta.is_complex and not meta.is_complex:

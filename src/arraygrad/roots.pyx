@@ -81,6 +81,58 @@ cdef bint plain_backward(TensorBase t, object gradient, object retain_graph) exc
     return True
 
 
+def plain_roots(outputs, grads):
+    """(edges, gradients) of a list of Tensors and a list of what arrives at each.
+
+    None where something has to be cast, made up, refused or explained: every output requires grad, and every gradient
+    is a Tensor of exactly its shape, dtype and backend.
+    """
+    cdef TensorBase t, g
+    cdef list edges = [], given = []
+    if not _everyday or type(outputs) not in (list, tuple) or type(grads) not in (list, tuple) \
+            or len(outputs) != len(grads):
+        return None
+    for output, gradient in zip(outputs, grads):
+        if not isinstance(output, TensorBase) or not isinstance(gradient, TensorBase):
+            return None
+        t = <TensorBase>output
+        g = <TensorBase>gradient
+        if g.value.meta.ops is not t.value.meta.ops or not t.value.meta.ops.matches(t.value.meta, g.value.raw):
+            return None
+        edge = edge_or_none(t)
+        if edge is None:
+            return None
+        edges.append(edge)
+        given.append(g)
+    return edges, given
+
+
+def plain_inputs(targets):
+    """The edges of a tuple of Tensors that require grad; None where one is something else."""
+    cdef list edges = []
+    for target in targets:
+        edge = edge_or_none(<TensorBase>target) if isinstance(target, TensorBase) else None
+        if edge is None:
+            return None
+        edges.append(edge)
+    return edges
+
+
+cdef Edge edge_or_none(TensorBase t):
+    cdef Edge edge
+    if t.extra is not None:
+        refresh(t)
+    if not t.tracked:
+        return None
+    edge = Edge.__new__(Edge)
+    if t.grad_fn_ is not None:
+        edge.node = t.grad_fn_
+        edge.input_nr = t.output_nr_
+    else:
+        edge.node = accumulator_of(t)
+    return edge
+
+
 def try_plain_backward(t, gradient, retain_graph):
     """As plain_backward, for Python code."""
     return plain_backward(<TensorBase?>t, gradient, retain_graph)

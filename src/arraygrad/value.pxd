@@ -60,7 +60,7 @@ cdef class Backend(ArrayOps):
     cpdef object raw_function(self, Op op)
     cpdef object find_function(self, Op op)
     cpdef object scalar(self, object x)
-    cpdef bint plain(self, object raw) except -1
+    cpdef bint plain(self, object raw, Op op=*) except -1
     cpdef bint can_write(self, GradMeta source, GradMeta target) except -1
     cpdef object write(self, object raw, object key, object value)
     cpdef object host_device(self, object raw)

@@ -156,7 +156,7 @@ cdef class Backend(ArrayOps):
         """A NumPy scalar, fraction or 0-d object as an operand: a Python scalar, which takes the arrays' dtype."""
         return x.item() if hasattr(x, "item") else float(x)
 
-    cpdef bint plain(self, object raw) except -1:
+    cpdef bint plain(self, object raw, Op op=None) except -1:
         """Whether compiled rules may be used for a result of an ordinary call."""
         return False
 

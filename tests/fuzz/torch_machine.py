@@ -203,6 +203,12 @@ class Space:
     def conj(self, x):
         return x.conj().clone()  # besides, PyTorch's conj of what requires grad does so under no_grad, too
 
+    def pow(self, x, y):
+        y = self.asarray(y)
+        if y.requires_grad and (y == 0).any():
+            raise Unsupported  # it drops the mixed derivative there: differences.py of the reference tests
+        return self._compat.pow(x, y)
+
     def real(self, x):
         return self._torch.real(x) if x.is_complex() else x[...]
 

@@ -6,9 +6,23 @@ from fast_path_cases import DTYPES, plain
 
 import arraygrad as ag
 from arraygrad.backends import _triangular
+from arraygrad.backends.numpy_factors import has_lapack, use_lapack
+from arraygrad.backends.numpy_ops import try_call
 from arraygrad.backends.numpy_rules import try_rule
+from arraygrad.ops import OPS
+from arraygrad.testing import gradcheck, gradgradcheck
 
 SIZES = [1, 2, 5, 32, 33, 70, 131]
+
+
+@pytest.fixture(params=[True, False], ids=["LAPACK", "NumPy only"], autouse=True)
+def routines(request):
+    """Every test runs with LAPACK's own routines, where they are found, and without."""
+    if request.param and not has_lapack():
+        pytest.skip("the library behind numpy.linalg does not say the size of its integers")
+    previous = use_lapack(request.param)
+    yield request.param
+    use_lapack(previous)
 
 
 def positive(n, dtype, seed=0):
@@ -45,6 +59,7 @@ def test_the_rule_of_cholesky_serves_one_real_matrix_and_leaves_the_rest():
 
     x, g = positive(5, "float64"), np.ones((5, 5))
     assert rule(x, g) is not None
+    assert rule(x, np.asfortranarray(np.arange(25.0).reshape(5, 5))) is not None
     assert rule(np.stack([x, x]), np.stack([g, g])) is None
     assert rule(x.astype(complex), g.astype(complex)) is None
     for special in (np.nan, np.inf):
@@ -105,3 +120,101 @@ def test_one_matrix_on_both_sides():
         return t.grad.numpy()
 
     close(gradient(a), plain(gradient, a), "float64")
+
+
+def test_the_routines_are_found_where_numpys_wheel_brings_them(routines):
+    names = np.show_config(mode="dicts")["Build Dependencies"]["lapack"].get("name", "")
+    if routines and names == "scipy-openblas":
+        assert has_lapack()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("columns", [None, 1, 3])
+def test_a_solution_is_numpys(columns, n, dtype, routines):
+    rng = np.random.default_rng(n)
+    b = rng.normal(size=(n,) if columns is None else (n, columns)).astype(dtype)
+    for a in (rng.normal(size=(n, n)).astype(dtype), np.asfortranarray(rng.normal(size=(n, n)).astype(dtype))):
+        found = try_call(OPS["solve"], (a, b))
+        assert (found is not None) == (routines and dtype == "float64")  # NumPy decomposes the others in double
+        got, expected = ag.linalg.solve(ag.tensor(a), b).numpy(), np.linalg.solve(a, b)
+        assert got.flags.c_contiguous
+        close(got, expected, dtype)
+        np.testing.assert_allclose(a @ got, b, atol=2e-2 if dtype == "float32" else 1e-9)
+
+
+def test_what_solve_does_not_serve_is_left_to_numpy():
+    a, b = positive(3, "float64"), np.ones(3)
+    for x1, x2 in [
+        (np.stack([a, a]), np.ones((2, 3, 1))),
+        (a.astype(complex), b),
+        (a, b.astype("float32")),
+        (a.astype("float32"), b),
+        (a, np.ones((2, 3, 1))),
+        (a, np.ones((3, 0))),
+        (np.ones((0, 0)), np.ones(0)),
+        (a[:2], b),
+        (a, b[:2]),
+        (a.astype(">f8"), b),
+        (np.zeros((3, 3)), b),
+    ]:
+        assert try_call(OPS["solve"], (x1, x2)) is None
+    with pytest.raises(np.linalg.LinAlgError):
+        ag.linalg.solve(ag.tensor(np.zeros((3, 3)), requires_grad=True), b)
+
+
+def test_what_has_no_gradient_keeps_no_factors():
+    a = positive(4, "float64")
+    assert ag.linalg.solve(ag.tensor(a), np.ones(4)).grad_fn is None
+    with ag.no_grad():
+        assert ag.linalg.solve(ag.tensor(a, requires_grad=True), np.ones(4)).grad_fn is None
+
+
+def test_kept_factors_serve_twice_and_go_with_what_is_saved():
+    a = ag.tensor(positive(4, "float64"), requires_grad=True)
+    x = ag.linalg.solve(a, np.ones(4))
+    (first,) = ag.autograd.grad(x.sum(), a, retain_graph=True)
+    (second,) = ag.autograd.grad(x.sum(), a)
+    np.testing.assert_array_equal(first.numpy(), second.numpy())
+    with pytest.raises(RuntimeError, match="second time"):
+        ag.autograd.grad(x.sum(), a)
+
+
+def test_factors_are_those_of_the_matrix_as_it_was():
+    a = positive(4, "float64")
+    t = ag.tensor(a.copy(), requires_grad=True)
+    u = t * 1.0
+    x = ag.linalg.solve(u, np.arange(4.0))
+    u *= 2.0
+    x.sum().backward()
+    close(t.grad.numpy(), plain(solve_gradients, a, np.arange(4.0), np.ones(4), (True, False))[0], "float64")
+
+
+def test_packed_values_are_used_instead_of_kept_factors():
+    a, seen = positive(4, "float64"), []
+
+    def gradient():
+        t = ag.tensor(a, requires_grad=True)
+        with ag.graph.saved_tensors_hooks(lambda v: v.numpy(), lambda v: (seen.append(1), ag.asarray(v))[1]):
+            x = ag.linalg.solve(t, np.arange(4.0))
+        x.sum().backward()
+        return t.grad.numpy()
+
+    close(gradient(), plain(gradient), "float64")
+    assert seen
+
+
+def test_values_and_gradients_of_one_call_agree_with_finite_differences_twice():
+    a = ag.tensor(positive(4, "float64") + np.triu(np.ones((4, 4))), requires_grad=True)
+    for b in (np.arange(4.0), np.arange(8.0).reshape(4, 2)):
+        leaf = ag.tensor(b, requires_grad=True)
+        assert gradcheck(ag.linalg.solve, (a, leaf))
+        assert gradgradcheck(ag.linalg.solve, (a, leaf))
+    s = ag.tensor(positive(3, "float64"), requires_grad=True)
+
+    def factor(x):
+        return ag.linalg.cholesky((x + x.T) / 2)
+
+    assert gradcheck(factor, (s,))
+    assert gradgradcheck(factor, (s,))
+    assert gradcheck(lambda x: ag.sum(ag.log(ag.linalg.diagonal(factor(x)))), (s,))

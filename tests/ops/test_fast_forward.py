@@ -133,14 +133,29 @@ def test_floating_point_errors_of_sums_are_numpys(name, values, mode):
         same(got, expected)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+MATRICES = [(2, 2, 2), (3, 4, 5), (17, 9, 33), (64, 64, 64), (8, 300, 2)]
+MATRICES += [(1, 1, 1), (1, 5, 1), (7, 1, 9), (9, 31, 1), (1, 31, 9), (30, 1, 1), (1, 1, 30), (1, 40, 1)]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
 @pytest.mark.parametrize("orders", list(itertools.product("CF", "CF")))
-@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 4, 5), (17, 9, 33), (64, 64, 64), (8, 300, 2)])
+@pytest.mark.parametrize("shape", MATRICES)
 def test_a_matrix_product_gives_numpys_result(shape, orders, dtype):
     m, k, n = shape
-    a = np.array(values_of(dtype, 1)((m, k)), order=orders[0])
-    b = np.array(values_of(dtype, 2)((k, n)), order=orders[1])
+    a, b = values_of(dtype, 1)((m, k)), values_of(dtype, 2)((k, n))
+    if dtype.startswith("complex"):
+        a, b = a * (1 - 2j), b * 1j + a.ravel()[0]
+    a, b = np.array(a, dtype, order=orders[0]), np.array(b, dtype, order=orders[1])
     same(call("matmul", a, b), np.matmul(a, b))
+    a.ravel()[0], b.ravel()[-1] = -0.0, np.nan
+    with quiet():
+        same(call("matmul", a, b), np.matmul(a, b))
+
+
+def test_products_without_elements_and_with_gaps_are_left_to_numpy():
+    a = values_of("float64")((6, 4))
+    for x1, x2 in [(a[:0], a.T), (a[:, :0], a[:0]), (a[::2], a.T), (a, a.T[:, ::2]), (a, a[0]), (a[None], a.T)]:
+        assert call("matmul", x1, x2) is None
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -8,7 +8,9 @@ import pytest
 from fast_path_cases import plain, quiet
 
 import arraygrad as ag
+from arraygrad.backends.numpy_ops import try_call
 from arraygrad.backends.numpy_rules import try_rule
+from arraygrad.ops import OPS
 
 SHAPES = [(), (1,), (7,), (0,), (4, 5), (0, 3), (3, 1, 4), (2, 3, 2, 2)]
 LAYOUTS = {
@@ -220,3 +222,57 @@ def test_a_slice_leaves_what_waits_outside_of_its_region_as_it_is():
     whole = x * np.array([-0.0, -0.0, -0.0, -0.0])
     (ag.sum(whole) + ag.sum(piece)).backward()
     assert np.signbit(x.grad.array).tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(7,), (7, 1), (7, 3), (7, 2, 3), (300, 100)])
+def test_a_gather_gives_numpys_rows(shape, dtype):
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    for places in ([0, 6, 6, 3], [-1, 0, -7], [[1, 2], [5, 5]], np.zeros((0,), "int64"), np.zeros((2, 0), "int64")):
+        index = np.array(places, "int64")
+        for name, args in (("_getitem", (x, index)), ("take", (x, index, 0 if x.ndim > 1 else None))):
+            got = try_call(OPS[name], args)
+            assert got.flags.c_contiguous
+            assert (got.shape, got.dtype) == (x[index].shape, x.dtype)
+            assert got.tobytes() == x[index].tobytes()
+    many = np.random.default_rng(1).integers(-shape[0], shape[0], 500)
+    assert try_call(OPS["_getitem"], (x, many)).tobytes() == x[many].tobytes()
+
+
+def test_gathers_that_are_no_rows_are_left_to_numpy():
+    x, index = np.arange(12.0).reshape(4, 3), np.array([0, 2])
+    for name, args in [
+        ("take", (x, index, 1)),
+        ("take", (x, index, None)),
+        ("take", (x, np.array([4]), 0)),
+        ("take", (x.astype("float16"), index, 0)),
+        ("take", (x.T, index, 0)),
+        ("take", (x, index.astype("int32"), 0)),
+        ("take", (np.zeros((0, 3)), np.zeros(0, "int64"), 0)),
+    ]:
+        assert try_call(OPS[name], args) is None
+    for key in (index, np.array([True, False, True, False]), np.array(2), index.astype("int8"), [0, 2], np.int64(1)):
+        np.testing.assert_array_equal(ag.asarray(x.T.copy().T)[key].numpy(), x[key])
+    for places in (np.array([4]), np.array([-5])):
+        with pytest.raises(IndexError, match="out of bounds"):
+            ag.asarray(x)[places]
+        with pytest.raises(IndexError):
+            ag.take(ag.asarray(x), places, axis=0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("inner", [1, 5, 64])
+def test_rows_that_are_written_once_are_the_sums_of_the_table(inner, dtype):
+    rng = np.random.default_rng(3)
+    x, index = rng.normal(size=(1000, inner)).astype(dtype), rng.integers(-1000, 1000, 700)
+    g = rng.choice([np.nan, np.inf, -0.0, 0.0, 1.5, -2.5, 1e-310], (700, inner)).astype(dtype)
+
+    def gradient():
+        t = ag.tensor(x, requires_grad=True)
+        t[index].backward(g)
+        return t.grad.numpy()
+
+    with np.errstate(all="ignore"):
+        got, expected = gradient(), plain(gradient)
+        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))

@@ -1,13 +1,15 @@
 """The pool that results of compiled paths live in: what it keeps, gives back, and never mixes up."""
 
+import platform
 import threading
 import tracemalloc
 
 import numpy as np
 import pytest
 
+import arraygrad as ag
 from arraygrad.backends.numpy import BACKEND
-from arraygrad.backends.numpy_loops import pooled_bytes, set_memory_pool
+from arraygrad.backends.numpy_loops import pool_counts, pooled_bytes, set_memory_pool
 from arraygrad.backends.numpy_ops import try_loop
 from arraygrad.ops import OPS
 
@@ -137,3 +139,67 @@ def test_threads_get_blocks_of_their_own():
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+needs_block_sizes = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="only glibc's malloc is asked how large a block is"
+)
+
+
+@needs_block_sizes
+def test_sizes_that_hardly_differ_use_each_others_memory():
+    larger, smaller = np.ones(514 * 512), np.ones(512 * 512)
+    where = address(doubled(larger))
+    for _ in range(3):
+        assert address(doubled(smaller)) == where
+        assert address(doubled(larger)) == where
+
+
+@needs_block_sizes
+def test_sizes_that_take_turns_are_served_without_the_c_library():
+    def turn():
+        live = [doubled(a) for a in sizes]
+        del live[0]
+        live.append(doubled(sizes[1]))
+
+    sizes = [np.ones(514 * 256), np.ones(512 * 256)]
+    for _ in range(4):
+        turn()
+    before = pool_counts()[1]
+    turn()
+    assert pool_counts()[1] == before
+
+
+def test_a_much_smaller_request_leaves_a_free_block_alone():
+    doubled(np.ones(100_000))
+    x, before = np.ones(90_000), pool_counts()
+    doubled(x)
+    assert pool_counts() == (before[0], before[1] + 1)
+
+
+def test_what_numpy_makes_for_a_large_operation_lives_in_the_pool():
+    t = ag.tensor(np.random.default_rng(0).normal(size=(128, 128)), requires_grad=True)
+
+    def run():
+        out = ag.fft.rfftn(t)
+        out.backward(out.detach())
+        t.grad = None
+
+    for _ in range(3):
+        run()
+    before = pool_counts()
+    run()
+    after = pool_counts()
+    assert after[1] == before[1]
+    assert after[0] >= before[0] + 4
+
+
+def test_numpys_own_handler_is_back_after_an_operation_that_fails():
+    t = ag.tensor(np.ones((128, 128)))
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            ag.fft.rfftn(t, axes=(5,))
+    before = pool_counts()
+    kept = np.ones(20_000)
+    assert pool_counts() == before
+    assert kept[0] == 1

@@ -1,4 +1,4 @@
-// The gradient of a complex product over plain memory.
+// The gradient of a complex product over plain memory, and weights of frequencies.
 // May include: inner_loops.hpp, shared_loops.hpp. Knows neither Python objects nor NumPy.
 #pragma once
 #include "inner_loops.hpp"
@@ -14,6 +14,22 @@ static inline void conjugate_product_of(const T* g, const T* y, T* out, std::ptr
         out[i] = re;
         out[i + 1] = im;
     }
+}
+
+// Multiply the frequencies from `start` to `end` (exclusive) of each row of `length` frequencies by a real factor.
+template <typename T>
+static inline void weigh_of(T* x, std::ptrdiff_t rows, std::ptrdiff_t length, std::ptrdiff_t start, std::ptrdiff_t end,
+                            T factor) {
+    for (std::ptrdiff_t i = 0; i < rows; i++) {
+        T* row = x + 2 * i * length;
+        for (std::ptrdiff_t j = 2 * start; j < 2 * end; j++) row[j] *= factor;
+    }
+}
+
+static inline void run_weigh(int slot, char* x, std::ptrdiff_t rows, std::ptrdiff_t length, std::ptrdiff_t start,
+                             std::ptrdiff_t end, double factor) {
+    if (slot == SLOT_C128) weigh_of((double*)x, rows, length, start, end, factor);
+    else weigh_of((float*)x, rows, length, start, end, (float)factor);
 }
 
 static inline int run_conjugate_product(int slot, const char* g, const char* y, char* out, std::ptrdiff_t n) {

@@ -1,7 +1,9 @@
 // The gradient of max and min over plain memory, written or (`add`) added to what is there.
 // May include: inner_loops.hpp. Knows neither Python objects nor NumPy.
 #pragma once
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "inner_loops.hpp"
@@ -9,6 +11,24 @@
 namespace arraygrad {
 
 typedef std::ptrdiff_t isize;
+
+enum { FEW = 8, LOOK_AT = 64 };
+
+// Add `share` where x is a: a few places, and what waits elsewhere is not even read. (It keeps a negative zero, to which
+// adding zero would give the other sign.)
+template <typename T> static inline void add_few(const T* x, T a, T share, T* out, isize n) {
+    typedef typename std::conditional<sizeof(T) == 4, std::int32_t, std::int64_t>::type count_type;
+    isize i = 0;
+    for (; i + LOOK_AT <= n; i += LOOK_AT) {
+        count_type hits = 0;
+        for (isize j = 0; j < LOOK_AT; j++) hits += x[i + j] == a;
+        if (!hits) continue;
+        for (isize j = i; j < i + LOOK_AT; j++)
+            if (x[j] == a) out[j] += share;
+    }
+    for (; i < n; i++)
+        if (x[i] == a) out[i] += share;
+}
 
 // max and min over the first axes (`leading`: result of `inner` elements, `ties` holds as many) or the last ones (result
 // of `outer` elements) of a row-major array: g, shared by the elements of x that equal the extremum.
@@ -41,7 +61,9 @@ static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T*
             }
             T share = g[i] / T(n);
             T* to = out + i * inner;
-            if (add)
+            if (add && n <= FEW && std::fabs(share) <= std::numeric_limits<T>::max())
+                add_few(row, a, share, to, inner);
+            else if (add)
                 for (isize j = 0; j < inner; j++) to[j] += T(row[j] == a) * share;
             else
                 for (isize j = 0; j < inner; j++) to[j] = T(row[j] == a) * share;

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #endif
 
+#include <complex>
+
 #include "inner_loops.hpp"
 #include "memory_pool.hpp"
 #include "shared_loops.hpp"
@@ -342,6 +344,26 @@ static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
             s->data[slot] = u->data ? (void*)u->data[k] : nullptr;
         }
     }
+}
+
+// Whether numpy.matmul's loop for a type takes what we hand it: (1 2; 3 4) (5 6; 7 8).
+template <typename T> static inline bool multiplies(const LoopSet* matmul, int slot) {
+    T a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8}, out[4] = {};
+    char* args[3] = {(char*)a, (char*)b, (char*)out};
+    const std::ptrdiff_t item = sizeof(T), dims[4] = {1, 2, 2, 2};
+    const std::ptrdiff_t steps[9] = {0, 0, 0, 2 * item, item, 2 * item, item, 2 * item, item};
+    if (!matmul->fn[slot]) return false;
+    matmul->fn[slot](args, dims, steps, matmul->data[slot]);
+    return out[0] == T(19) && out[1] == T(22) && out[2] == T(43) && out[3] == T(50);
+}
+
+// numpy.matmul's loops, those that take what we hand them.
+static inline void find_products(PyUFuncObject* matmul, LoopSet* s) {
+    find_loops(matmul, s);
+    const bool good[N_SLOTS] = {multiplies<float>(s, SLOT_F32), multiplies<double>(s, SLOT_F64),
+                                multiplies<std::complex<float>>(s, SLOT_C64), multiplies<std::complex<double>>(s, SLOT_C128)};
+    for (int slot = 0; slot < N_SLOTS; slot++)
+        if (!matmul->core_enabled || !good[slot]) s->fn[slot] = nullptr;
 }
 
 }  // namespace arraygrad

@@ -1,5 +1,6 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
-# May import: engine.arrayops, engine.graph_task, engine.node, engine.sharing, op, value, backends.numpy_loops.
+# May import: numpy (Python only), engine.arrayops, engine.graph_task, engine.node, engine.sharing, op, value,
+# backends.numpy_loops.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -19,9 +20,11 @@ from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 
+import numpy as np
+
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number, report,
-    same_shape, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
+    same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.graph_task cimport GraphTask
@@ -53,6 +56,7 @@ cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
         K_ATANH
         K_ABS
         K_OVER_NONZERO
+        K_TWICE
         K_QUOTIENT
         K_LARGER
         K_SMALLER
@@ -77,6 +81,11 @@ cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
     void share_power(Team* team, const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x, double p,
                      char* out, Py_ssize_t n, int* first, int* second) noexcept
 
+cdef extern from "moments.hpp" namespace "arraygrad" nogil:
+    int run_quotients(const LoopSet* add, int slot, const char* g, const char* y, const char* z, char* out, char* sum,
+                      Py_ssize_t outer, Py_ssize_t inner, bint leading, double start) noexcept
+
+cdef double SUM_START = np.add.reduce(np.array([-0.0]))     # what NumPy begins a sum with
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
@@ -434,6 +443,8 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
     cdef object x = find(node, SAVE_INPUT, 1), out
     if x is None or x is not find(node, SAVE_INPUT, 0):
         return 0
+    if by_kernel(node, f, K_TWICE):
+        return 1
     out = combined(MULTIPLY, f.grad, x, f.owned)
     if out is None:
         return 0
@@ -445,6 +456,8 @@ cdef int rule_divide(Node node, Frame f) except -1:
     cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
     if second:
         ans = find(node, SAVE_ANS, -1)
+        if first and both_quotients(node, f, ans, divisor):
+            return 1
         out1 = narrow_quotient(node, f, ans, divisor)
     if first:
         out0 = combined(DIVIDE, f.grad, divisor, f.owned and (not second or out1 is not None))
@@ -461,6 +474,48 @@ cdef int rule_divide(Node node, Frame f) except -1:
     if second:
         set_out(f, 1, out1, True)
     return 1
+
+
+cdef bint both_quotients(Node node, Frame f, object ans, object divisor) except -1:
+    """g / divisor, and -g * ans / divisor as narrow_quotient has it, in one pass over g. False: declined."""
+    cdef ArrayView g, y, z, r, s
+    cdef GradMeta meta = narrow(node, f, 1)
+    cdef unsigned long long mask = 0
+    cdef Py_ssize_t outer, inner
+    cdef bint leading
+    cdef int slot = real_view(f.grad, &g), d, lead = 0, errors
+    cdef object out, total
+    if meta is None or slot < 0 or real_view(ans, &y) != slot or real_view(divisor, &z) != slot:
+        return False
+    if not g.c_order or not y.c_order or not z.c_order or g.size == 0 or g.ndim > 8 or not same_shape(&g, &y) \
+            or z.ndim != meta.ndim or ADD.fn[slot] == NULL:
+        return False
+    lead = g.ndim - z.ndim
+    for d in range(g.ndim):
+        if d >= lead and z.dims[d - lead] == g.dims[d]:
+            continue
+        if d >= lead and z.dims[d - lead] != 1:
+            return False
+        mask |= 1ULL << d
+    for d in range(z.ndim):
+        if meta.dims[d] != z.dims[d]:
+            return False
+    if not split_axes(f.grad, mask, &outer, &inner, &leading):
+        return False
+    total = empty_dense(divisor)
+    view_of(total, &s)
+    out = result_memory(f, &g, 1, f.grad)
+    view_of(out, &r)
+    if g.size < NOGIL_SIZE:
+        errors = run_quotients(ADD, slot, g.data, y.data, z.data, r.data, s.data, outer, inner, leading, SUM_START)
+    else:
+        with nogil:
+            errors = run_quotients(ADD, slot, g.data, y.data, z.data, r.data, s.data, outer, inner, leading, SUM_START)
+    if errors:
+        report("divide", errors)
+    binary_loop(DIVIDE, total, divisor, total)
+    set_out(f, 0, out, True)
+    return 1 + set_out(f, 1, unary_loop(NEGATIVE, total, total), True)
 
 
 cdef object narrow_quotient(Node node, Frame f, object ans, object divisor):

@@ -1,6 +1,6 @@
 # May cimport: backends.numpy_loops.
 from arraygrad.backends.numpy_loops cimport LoopSet, forward_ptr
 
-cdef object deviations(object x, object axis, Py_ssize_t* count)
+cdef object means(object x, object axis, Py_ssize_t* count)
 cdef object product(const LoopSet* loops, object a, object b, object out)
 cdef int offer(dict ops, str name, forward_ptr forward, tuple params, list done) except -1

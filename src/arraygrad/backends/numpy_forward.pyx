@@ -1,26 +1,36 @@
 # Which operation has which direct loop, and compiled forwards of operations that are not elementwise: sums, means,
 # variances, extrema, matrix products, shapes, indexing.
-# May import: numpy (Python only), op, backends.numpy_compare, backends.numpy_joins, backends.numpy_loops.
+# May import: numpy (Python only), op, backends.numpy_compare, backends.numpy_joins, backends.numpy_loops,
+# backends.numpy_places.
 #
 # Each forward gets the operation's parameters in order and answers for exact ndarrays of float32 or float64 and the
 # usual static parameters; None: declined, NumPy's own function runs. Results are NumPy's bit by bit: sums use the loop
 # of numpy.add in the order in which numpy.add.reduce would.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.slice cimport PySlice_Check
+from cpython.tuple cimport PyTuple_CheckExact
 
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
-    KIND_BINARY, KIND_POWER, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, forward_ptr,
-    loop_set, reduce_by, reshaped, set_forward, strided, transposed, unary_loop, view_of, wrapped,
+    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, empty_c,
+    forward_ptr, loop_set, reduce_by, reshaped, set_forward, split_axes, strided, transposed, unary_loop, view_of,
+    wrapped,
 )
 from arraygrad.backends.numpy_compare cimport (
     forward_equal, forward_greater, forward_greater_equal, forward_isfinite, forward_isinf, forward_isnan, forward_less,
     forward_less_equal, forward_logical_and, forward_logical_or, forward_not_equal,
 )
 from arraygrad.backends.numpy_joins cimport forward_concat, forward_stack, forward_where
+from arraygrad.backends.numpy_places cimport rows_at
 from arraygrad.op cimport Op
 
+cdef extern from "moments.hpp" namespace "arraygrad" nogil:
+    int run_squares(const LoopSet* add, int slot, const char* x, const char* mean, char* out, Py_ssize_t outer,
+                    Py_ssize_t inner, bint leading, double start) noexcept
+
+cdef double SUM_START = np.add.reduce(np.array([-0.0]))     # what NumPy begins a sum with
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* DIVIDE = loop_set("divide")
@@ -65,13 +75,12 @@ cdef object forward_mean(object args):
     return binary_loop(DIVIDE, out, count, out)
 
 
-cdef object deviations(object x, object axis, Py_ssize_t* count):
-    """x less its means over `axis`, a new array. None: declined."""
+cdef object means(object x, object axis, Py_ssize_t* count):
+    """Means over `axis`, which keep it as an axis of one element. None: declined."""
     cdef object mean = summed(x, axis, True, count)
     if mean is None or count[0] == 0:
         return None
-    binary_loop(DIVIDE, mean, count[0], mean)
-    return product(SUBTRACT, x, mean, None)
+    return binary_loop(DIVIDE, mean, count[0], mean)
 
 
 cdef object product(const LoopSet* loops, object a, object b, object out):
@@ -88,15 +97,45 @@ cdef object squared(object dev):
 
 cdef object forward_var(object args):
     cdef Py_ssize_t count = 0, ignored = 0
-    cdef object dev, out, correction = args[2]
+    cdef object mean, dev, out, correction = args[2]
     if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
         return None
-    dev = deviations(args[0], args[1], &count)
-    if dev is None or not count - correction > 0:
+    mean = means(args[0], args[1], &count)
+    if mean is None or not count - correction > 0:
         return None                 # NumPy warns of too few degrees of freedom
-    dev = squared(dev)
-    out = summed(dev, args[1], args[3], &ignored)
+    out = squares(args[0], mean, args[1], args[3])
+    if out is None:
+        dev = product(SUBTRACT, args[0], mean, None)
+        dev = squared(dev)
+        out = summed(dev, args[1], args[3], &ignored)
     return binary_loop(DIVIDE, out, count - correction, out)
+
+
+cdef object squares(object x, object mean, object axis, bint keepdims):
+    """Sums of (x - mean)^2 over `axis`, in one pass. None: declined, or with an error that the plain way reports."""
+    cdef ArrayView v, m, r
+    cdef unsigned long long mask = 0
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t outer, inner
+    cdef bint leading
+    cdef int d, k = 0, errors
+    cdef object out
+    view_of(x, &v)
+    if not (v.c_order or v.f_order) or ADD.fn[v.slot] == NULL or not axis_mask(axis, v.ndim, &mask) \
+            or not split_axes(x, mask, &outer, &inner, &leading) or view_of(mean, &m) != v.slot or not m.c_order:
+        return None
+    for d in range(v.ndim):
+        if keepdims or not (mask >> d) & 1:
+            dims[k] = 1 if (mask >> d) & 1 else v.dims[d]
+            k += 1
+    out = empty_c(x, k, dims)
+    view_of(out, &r)
+    if v.size < NOGIL_SIZE:
+        errors = run_squares(ADD, v.slot, v.data, m.data, r.data, outer, inner, leading, SUM_START)
+    else:
+        with nogil:
+            errors = run_squares(ADD, v.slot, v.data, m.data, r.data, outer, inner, leading, SUM_START)
+    return None if errors else out
 
 
 cdef object forward_std(object args):
@@ -120,12 +159,11 @@ cdef object forward_min(object args):
 
 
 cdef object forward_matmul(object args):
-    """Products of two matrices of more than one row and column: BLAS without the ufunc's dispatch."""
+    """Products of two matrices: numpy.matmul's own loop, without the ufunc's dispatch."""
     cdef ArrayView a, b
     cdef object x1 = args[0], x2 = args[1]
     if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.ndim != 2 or b.ndim != 2 or a.dims[1] != b.dims[0] \
-            or not (a.c_order or a.f_order) or not (b.c_order or b.f_order) \
-            or a.dims[0] < 2 or a.dims[1] < 2 or b.dims[1] < 2:
+            or not (a.c_order or a.f_order) or not (b.c_order or b.f_order) or a.size == 0 or b.size == 0:
         return None
     return dot(x1, x2)
 
@@ -179,9 +217,22 @@ cdef object forward_matrix_transpose(object args):
 
 cdef object forward_getitem(object args):
     cdef ArrayView v
+    cdef object out
     if view_of(args[0], &v) < 0:
         return None
-    return wrapped(args[0][args[1]])
+    if PyTuple_CheckExact(args[1]) or PySlice_Check(args[1]) or PyLong_CheckExact(args[1]):
+        return wrapped(args[0][args[1]])
+    out = rows_at(args[0], args[1])
+    return wrapped(args[0][args[1]]) if out is None else out
+
+
+cdef object forward_take(object args):
+    cdef ArrayView v
+    cdef object axis = args[2]
+    if view_of(args[0], &v) < 0 or not (PyLong_CheckExact(axis) and (axis == 0 or axis == -v.ndim)
+                                        or axis is None and v.ndim == 1):
+        return None
+    return rows_at(args[0], args[1])
 
 
 cdef object forward_squeeze(object args):
@@ -325,6 +376,7 @@ def install(dict ops):
     offer(ops, "isinf", forward_isinf, ("x",), done)
     offer(ops, "isfinite", forward_isfinite, ("x",), done)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), done)
+    offer(ops, "take", forward_take, ("x", "indices", "axis"), done)
     return done
 
 

@@ -69,6 +69,7 @@ cdef enum:
     KIND_BINARY = 2         # LoopSet of two operands
     KIND_POWER = 3          # LoopSet of numpy.power; squares have their own
     KIND_CALL = 4           # forward_ptr
+    KIND_COMPLEX = 5        # not at all; but its rule serves complex results
 
 # A compiled forward: gets the operation's parameters in order; None: declined.
 ctypedef object (*forward_ptr)(object args)

@@ -54,9 +54,10 @@ from arraygrad.engine.free_threading cimport make_immortal
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport Op
 
-cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
-    int fill_view(ndarray a, ArrayView* v) noexcept
+cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
+    int fill_view(ndarray a, ArrayView* v) noexcept nogil
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
+    void find_products(cnp.ufunc u, LoopSet* s) noexcept
     int run_matmul(Team* team, const LoopSet* s, ndarray a, ndarray b, ndarray out) except -1
 
 cnp.import_array()
@@ -80,7 +81,7 @@ cdef object _float64 = np.float64
 cdef LoopSet _sets[MAX_SETS]
 cdef int _n_sets = 0
 cdef LoopSet _matmul
-find_loops(<cnp.ufunc?>np.matmul, &_matmul)
+find_products(<cnp.ufunc?>np.matmul, &_matmul)
 cdef dict _set_index = {}
 # What NumPy begins a sum with: the sum of -0.0 alone is 0.0 or -0.0.
 cdef object _sum_start = float(np.add.reduce(np.array([-0.0])))
@@ -128,10 +129,7 @@ def pool_counts():
 
 
 def swap_memory_handler(handler=None):
-    """Have every array that NumPy itself makes in this context (PEP 567) live in the pool too; returns what did before.
-
-    Given what an earlier call returned, that one is put back (NEP 49).
-    """
+    """Have every array that NumPy makes in this context live in the pool too (NEP 49); returns the handler before."""
     return PyDataMem_SetHandler(_handler if handler is None else handler)
 
 

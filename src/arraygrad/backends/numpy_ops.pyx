@@ -11,16 +11,17 @@ import numbers
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
-    KIND_CALL, KIND_POWER, SLOT_C64, SLOT_C128, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
-    cloned, content_of, fast_enabled, fits, forward_ptr, held_once, is_scalar, laid_out_as, loop_set, meta_of, ones_for,
-    reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
+    KIND_CALL, KIND_COMPLEX, KIND_POWER, SLOT_C64, SLOT_C128, SLOT_F64, ArrayView, LoopSet, any_nan,
+    binary_loop, bounds_overlap, cloned, content_of, fast_enabled, fits, forward_ptr, held_once, is_scalar, item_size,
+    laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
-from arraygrad.engine.node cimport NODE_FAST
+from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST
 from arraygrad.op cimport Op
 from arraygrad.value cimport Backend
 
+from arraygrad.backends.numpy_loops import swap_memory_handler
 from arraygrad.engine.arrayops import InvalidGradient
 
 cdef LoopSet* ADD = loop_set("add")
@@ -36,6 +37,22 @@ cdef enum:
     BOOL = 0                            # NPY_BOOL
     LAST_NUMBER = 16                    # NPY_CLONGDOUBLE: NumPy's types up to here, and half, are numbers and booleans
     HALF = 23                           # NPY_HALF
+    POOLED_BYTES = 1 << 16              # below, malloc keeps freed memory by itself, and setting the handler costs more
+
+
+cdef bint in_pool(object array) noexcept:
+    """Whether what is computed of an array is large enough for memory of the pool to pay."""
+    cdef ArrayView v
+    cdef int slot = view_of(array, &v)
+    return slot >= 0 and v.size * item_size(slot) >= POOLED_BYTES
+
+
+cdef object called(Op op, object a, object b, uint32_t* flags):
+    """The result of a compiled forward of two operands, None: declined. NODE_ASIDE means what it does to `binary`."""
+    cdef object out = (<forward_ptr>op.loops)((a, b))
+    if type(out) is tuple:
+        flags[0] |= NODE_ASIDE
+    return out
 
 
 cdef GradMeta number_meta(NumpyOps ops, object array):
@@ -150,7 +167,10 @@ cdef class NumpyOps(Backend):
         return unary_loop(<LoopSet*>op.loops, x, None)
 
     cdef object binary(self, Op op, object a, object b, uint32_t* flags):
-        """The result of a two-operand operation by direct loop, or None: declined."""
+        """The result of a two-operand operation by direct loop, or None: declined.
+
+        With NODE_ASIDE in the flags: (the result, a list that the node keeps for its compiled rule).
+        """
         if not fast_enabled():
             return None
         if op.fast_rule != NULL:
@@ -161,22 +181,33 @@ cdef class NumpyOps(Backend):
             # NumPy's loop for powers gives x * x as well, at a fifth of the speed.
             return unary_loop(&_square_as_power, a, None)
         if op.fast_kind == KIND_CALL:
-            return (<forward_ptr>op.loops)((a, b))
+            return called(op, a, b, flags)
         return binary_loop(<LoopSet*>op.loops, a, b, None)
 
     cdef object call(self, Op op, object args):
-        """Run the raw operation on raw parameters, given in order: compiled where there is one for them."""
+        """Run the raw operation on raw parameters, given in order: compiled where there is one for them.
+
+        What NumPy makes on its way and returns lives in the pool where the first operand is large.
+        """
         cdef object out
         if op.fast_kind == KIND_CALL and op.n_arrays == 0 and fast_enabled():
             out = (<forward_ptr>op.loops)(args)
             if out is not None:
                 return out
-        return Backend.call(self, op, args)
+        if not args or not fast_enabled() or not in_pool(args[0]):
+            return Backend.call(self, op, args)
+        handler = swap_memory_handler()
+        try:
+            return Backend.call(self, op, args)
+        finally:
+            swap_memory_handler(handler)
 
     cdef object forward(self, Op op, object raws):
         """Compiled forward of an operation on its raw parameters in order, None where there is none for them."""
+        cdef object out
         if op.fast_kind == KIND_CALL and fast_enabled():
-            return (<forward_ptr>op.loops)(raws)
+            out = (<forward_ptr>op.loops)(raws)
+            return (<tuple>out)[0] if type(out) is tuple else out
         return None
 
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
@@ -213,11 +244,14 @@ cdef class NumpyOps(Backend):
         """Whether `grad` has the strides that `clone(grad, like)` would give it."""
         return laid_out_as(grad, like)
 
-    cpdef bint plain(self, object raw) except -1:
-        """Whether compiled rules may be tried for a node with the result `raw`: an exact float32 or float64 ndarray."""
+    cpdef bint plain(self, object raw, Op op=None) except -1:
+        """Whether compiled rules may be tried for a node with the result `raw`: an exact float32 or float64 ndarray.
+
+        A complex one too, if the rule of `op` is made for those.
+        """
         cdef ArrayView v
         cdef int slot = view_of(raw, &v)
-        return fast_enabled() and 0 <= slot <= SLOT_F64
+        return fast_enabled() and slot >= 0 and (slot <= SLOT_F64 or op is not None and op.fast_kind == KIND_COMPLEX)
 
     cpdef int check(self, object raw) except -1:
         """Refuse arrays that hold no numbers.

@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t
 
 from arraygrad.backends.numpy_elementwise cimport kept, real_view, set_out, wants
 from arraygrad.backends.numpy_loops cimport (
-    NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, fp_begin, fp_end, loop_set, positions_of, report,
-    same_shape, view_of, zeros_c,
+    NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_c, fp_begin, fp_end, item_size, loop_set, positions_of,
+    report, same_shape, view_of, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
@@ -17,6 +17,8 @@ import numpy as np
 
 cdef extern from *:
     """
+    #include <cstdlib>
+    #include <cstring>
     // Add n rows of `inner` elements at `places` of an array of `count` rows. Places were checked.
     template <typename T>
     static inline void add_rows_of(T* out, const int64_t* places, const T* g, Py_ssize_t n, Py_ssize_t inner,
@@ -33,6 +35,45 @@ cdef extern from *:
         if (f64) add_rows_of((double*)out, places, (const double*)g, n, inner, count);
         else add_rows_of((float*)out, places, (const float*)g, n, inner, count);
     }
+    // The same where nothing is in `out` yet: each row of it is written once, by the first row of g that goes there
+    // (plus zero, which has a sign) or with zeros. `seen`: a byte for each row of out, all zero.
+    template <typename T>
+    static inline void place_rows_of(T* out, const int64_t* places, const T* g, Py_ssize_t n, Py_ssize_t inner,
+                                     Py_ssize_t count, char* seen) {
+        for (Py_ssize_t k = 0; k < n; k++) {
+            int64_t at = places[k] < 0 ? places[k] + count : places[k];
+            T* row = out + at * inner;
+            const T* from = g + k * inner;
+            if (seen[at]) for (Py_ssize_t i = 0; i < inner; i++) row[i] += from[i];
+            else for (Py_ssize_t i = 0; i < inner; i++) row[i] = from[i] + T(0);
+            seen[at] = 1;
+        }
+        for (Py_ssize_t k = 0; k < count;) {
+            if (seen[k]) { k++; continue; }
+            const Py_ssize_t from = k;
+            while (k < count && !seen[k]) k++;
+            std::memset((void*)(out + from * inner), 0, (size_t)((k - from) * inner) * sizeof(T));
+        }
+    }
+    static inline bool place_rows(int f64, char* out, const int64_t* places, const char* g, Py_ssize_t n,
+                                  Py_ssize_t inner, Py_ssize_t count) {
+        char* seen = (char*)std::calloc((size_t)count + 1, 1);
+        if (!seen) return false;
+        if (f64) place_rows_of((double*)out, places, (const double*)g, n, inner, count, seen);
+        else place_rows_of((float*)out, places, (const float*)g, n, inner, count, seen);
+        std::free(seen);
+        return true;
+    }
+    // out = the rows of x at `places`, of `bytes` each.
+    static inline void take_rows(const char* x, const int64_t* places, char* out, Py_ssize_t n, Py_ssize_t bytes,
+                                 Py_ssize_t count) {
+        for (Py_ssize_t k = 0; k < n; k++) {
+            const char* row = x + (places[k] < 0 ? places[k] + count : places[k]) * bytes;
+            if (bytes == 8) std::memcpy(out + k * 8, row, 8);           // one load and one store, no call
+            else if (bytes == 4) std::memcpy(out + k * 4, row, 4);
+            else std::memcpy(out + k * bytes, row, (size_t)bytes);
+        }
+    }
     static inline bool all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) {
         bool good = true;
         for (Py_ssize_t k = 0; k < n; k++) good &= places[k] >= -count && places[k] < count;
@@ -41,6 +82,10 @@ cdef extern from *:
     """
     void add_rows(bint f64, char* out, const int64_t* places, const char* g, Py_ssize_t n, Py_ssize_t inner,
                   Py_ssize_t count) noexcept nogil
+    void take_rows(const char* x, const int64_t* places, char* out, Py_ssize_t n, Py_ssize_t bytes,
+                   Py_ssize_t count) noexcept nogil
+    bint place_rows(bint f64, char* out, const int64_t* places, const char* g, Py_ssize_t n, Py_ssize_t inner,
+                    Py_ssize_t count) noexcept nogil
     bint all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) noexcept nogil
 
 cdef LoopSet* ADD = loop_set("add")
@@ -64,6 +109,34 @@ cdef bint is_basic(object key) noexcept:
                 return False
         return True
     return PyLong_CheckExact(key) or type(key) is slice or key is Ellipsis or key is None
+
+
+cdef object rows_at(object x, object places):
+    """x[places] of a row-major array for a row-major array of int64, without NumPy's iterator. None: declined."""
+    cdef ArrayView v, p, r
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t n = 0, bytes
+    cdef const int64_t* at = positions_of(places, &n)
+    cdef int slot = view_of(x, &v), d
+    cdef object out
+    if at == NULL or slot < 0 or not v.c_order or v.ndim == 0 or v.size == 0:
+        return None
+    view_of(places, &p)
+    if p.ndim == 0 or p.ndim + v.ndim - 1 > 8 or not all_within(at, n, v.dims[0]):
+        return None                         # places out of bounds are NumPy's error
+    for d in range(p.ndim):
+        dims[d] = p.dims[d]
+    for d in range(1, v.ndim):
+        dims[p.ndim + d - 1] = v.dims[d]
+    out = empty_c(x, p.ndim + v.ndim - 1, dims)
+    view_of(out, &r)
+    bytes = v.size // v.dims[0] * item_size(slot)
+    if r.size < NOGIL_SIZE:
+        take_rows(v.data, at, r.data, n, bytes, v.dims[0])
+    else:
+        with nogil:
+            take_rows(v.data, at, r.data, n, bytes, v.dims[0])
+    return out
 
 
 cdef object buffer_for(Node node, GradMeta meta, object grad):
@@ -136,14 +209,27 @@ cdef bint all_different(const int64_t* at, Py_ssize_t n) noexcept:
     return n <= 1 or (at[0] >= 0) == (at[n - 1] >= 0)
 
 
+cdef bint rows_into(const ArrayView* g, const ArrayView* r, const int64_t* at, Py_ssize_t n, Py_ssize_t inner,
+                    Py_ssize_t count, bint waiting, int* errors) noexcept nogil:
+    """Add rows of g to what is in r (`waiting`), or to zeros. False: no memory, nothing done."""
+    cdef bint placed = True
+    fp_begin()
+    if waiting:
+        add_rows(g.slot == SLOT_F64, r.data, at, g.data, n, inner, count)
+    else:
+        placed = place_rows(g.slot == SLOT_F64, r.data, at, g.data, n, inner, count)
+    errors[0] = fp_end()
+    return placed
+
+
 cdef int rows_added(Node node, Frame f, GradMeta meta, object places) except -1:
     """out0 = zeros with the rows of g added at the rows that an array of integers names; 0: declined."""
     cdef ArrayView g, r
     cdef Py_ssize_t n = 0, inner = 1
     cdef const int64_t* at
     cdef object out
-    cdef bint waiting
-    cdef int d, errors
+    cdef bint waiting, placed
+    cdef int d, errors = 0
     if type(places) is Value:
         if (<Value>places).overwritten:
             return 0
@@ -159,21 +245,17 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places) except -1:
     waiting = out is not None
     if waiting:
         view_of(out, &r)
-        if not r.c_order:
-            out = None
-            waiting = False
-    if out is None:
-        out = zeros_c(f.grad, meta.ndim, meta.dims)
+        waiting = r.c_order
+    if not waiting:
+        out = empty_c(f.grad, meta.ndim, meta.dims)
         view_of(out, &r)
     if g.size < NOGIL_SIZE:
-        fp_begin()
-        add_rows(g.slot == SLOT_F64, r.data, at, g.data, n, inner, meta.dims[0])
-        errors = fp_end()
+        placed = rows_into(&g, &r, at, n, inner, meta.dims[0], waiting, &errors)
     else:
         with nogil:
-            fp_begin()
-            add_rows(g.slot == SLOT_F64, r.data, at, g.data, n, inner, meta.dims[0])
-            errors = fp_end()
+            placed = rows_into(&g, &r, at, n, inner, meta.dims[0], waiting, &errors)
+    if not placed:
+        return 0
     if errors:
         report("add", errors)
     return 1 if waiting else 1 + set_out(f, 0, out, True)

@@ -58,6 +58,7 @@ ARRAYGRAD_KERNEL2(acosh, g / (std::sqrt(y - T(1)) * std::sqrt(y + T(1))))
 ARRAYGRAD_KERNEL2(atanh, g / ((T(1) - y) * (T(1) + y)))
 ARRAYGRAD_KERNEL2(abs, g * sign_of(y))
 ARRAYGRAD_KERNEL2(over_nonzero, y == T(0) ? T(0) : g / y)             // std: a constant has no direction
+ARRAYGRAD_KERNEL2(twice, g * y + g * y)                               // x * x, both edges together
 #undef ARRAYGRAD_KERNEL2
 
 // Two saved operands, each with a step of 0 or 1.
@@ -126,7 +127,7 @@ struct Kernel3 {
 enum {
     K_TIMES, K_MINUS_TIMES, K_OVER, K_SQUARE, K_POWER2, K_SQRT, K_RECIPROCAL, K_EXPM1, K_LOG1P, K_LOG2, K_LOG10, K_TAN,
     K_TANH, K_ATAN, K_ASIN, K_ACOS, K_ASINH, K_ACOSH, K_ATANH, K_ABS,
-    K_OVER_NONZERO
+    K_OVER_NONZERO, K_TWICE
 };
 static const Kernel2 kernels2[] = {
     ARRAYGRAD_ROW(times, "multiply"), ARRAYGRAD_ROW(minus_times, "multiply"), ARRAYGRAD_ROW(over, "divide"),
@@ -137,6 +138,7 @@ static const Kernel2 kernels2[] = {
     ARRAYGRAD_ROW(atan, "divide"), ARRAYGRAD_ROW(asin, "divide"), ARRAYGRAD_ROW(acos, "divide"),
     ARRAYGRAD_ROW(asinh, "divide"), ARRAYGRAD_ROW(acosh, "divide"), ARRAYGRAD_ROW(atanh, "divide"),
     ARRAYGRAD_ROW(abs, "multiply"), ARRAYGRAD_ROW(over_nonzero, "divide"),
+    ARRAYGRAD_ROW(twice, "multiply"),
 };
 enum { K_QUOTIENT, K_LARGER, K_SMALLER, K_SCALED };
 static const Kernel3 kernels3[] = {

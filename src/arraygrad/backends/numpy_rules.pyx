@@ -9,16 +9,20 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from arraygrad.backends.numpy_elementwise cimport (
     attach, attach_complex, attach_elementwise, find, kept, over_nonzero, real_view, set_out, wants,
 )
-from arraygrad.backends.numpy_forward cimport deviations, offer, product
+from arraygrad.backends.numpy_forward cimport means, offer, product
 from arraygrad.backends.numpy_loops cimport (
-    NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c, empty_dense, item_size,
-    loop_set, report, reshaped, run_binary, same_shape, split_axes, strided, transposed, view_of,
+    KIND_COMPLEX, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, copy_into, dot, empty_c,
+    empty_dense, item_size, loop_set, report,
+    reshaped, run_binary, same_shape, split_axes, strided, transposed, view_of,
 )
-from arraygrad.backends.numpy_factors cimport rule_cholesky, rule_solve
+from arraygrad.backends.numpy_factors cimport forward_solve, rule_cholesky, rule_solve
 from arraygrad.backends.numpy_pieces cimport rule_concat
 from arraygrad.backends.numpy_places cimport buffer_for, rule_getitem, rule_take
 from arraygrad.backends.numpy_transforms cimport complex_products, rule_irfftn, rule_rfftn
-from arraygrad.backends.numpy_sigmoid cimport forward_sigmoid, rule_sigmoid
+from arraygrad.backends.numpy_sigmoid cimport (
+    forward_log_softmax, forward_relu, forward_sigmoid, forward_softmax, rule_log_softmax, rule_relu, rule_sigmoid,
+    rule_softmax,
+)
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
 from arraygrad.engine.node cimport Frame, Node
@@ -32,8 +36,13 @@ cdef extern from "extremum.hpp" namespace "arraygrad" nogil:
     int run_extremum(int slot, const char* g, const char* x, const char* ans, char* out, char* ties, Py_ssize_t outer,
                      Py_ssize_t inner, bint leading, bint add) noexcept
 
+cdef extern from "moments.hpp" namespace "arraygrad" nogil:
+    int run_spread(int slot, const char* x, const char* mean, const char* g, char* out, Py_ssize_t outer,
+                   Py_ssize_t inner, bint leading) noexcept
+
 cdef object numpy_add = np.add
 cdef LoopSet* ADD = loop_set("add")
+cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 
@@ -198,12 +207,13 @@ cdef int rule_extremum(Node node, Frame f) except -1:
 
 cdef int spread_deviations(Node node, Frame f, object g, double factor) except -1:
     """out0 = factor * g * (x - mean) / (N - correction)."""
-    cdef ArrayView x, v
+    cdef ArrayView x, v, m, r
     cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t count = 0
+    cdef Py_ssize_t count = 0, outer, inner
     cdef unsigned long long mask = 0
-    cdef int i
-    cdef object saved = find(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], dev
+    cdef bint leading
+    cdef int i, errors
+    cdef object saved = find(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], mean, out
     cdef object correction = (<list>node.args)[2]
     if real_view(g, &v) < 0 or real_view(saved, &x) != v.slot or x.ndim > 8 or not axis_mask(axis, x.ndim, &mask):
         return 0
@@ -211,13 +221,28 @@ cdef int spread_deviations(Node node, Frame f, object g, double factor) except -
         return 0
     for i in range(x.ndim):
         dims[i] = 1 if (mask >> i) & 1 else x.dims[i]
-    dev = deviations(saved, axis, &count)
-    if dev is None or not count - correction > 0:
+    mean = means(saved, axis, &count)
+    if mean is None or not count - correction > 0:
         return 0
     g = binary_loop(MULTIPLY, reshaped(g, x.ndim, dims), factor / (count - correction), None)
     if g is None:
         return 0
-    return 1 + set_out(f, 0, product(MULTIPLY, dev, g, dev), True)
+    view_of(g, &v)
+    view_of(mean, &m)
+    if not (x.c_order or x.f_order) or not m.c_order or not v.c_order \
+            or not split_axes(saved, mask, &outer, &inner, &leading):
+        out = product(SUBTRACT, saved, mean, None)
+        return 1 + set_out(f, 0, product(MULTIPLY, out, g, out), True)
+    out = empty_dense(saved)
+    view_of(out, &r)
+    if x.size < NOGIL_SIZE:
+        errors = run_spread(x.slot, x.data, m.data, v.data, r.data, outer, inner, leading)
+    else:
+        with nogil:
+            errors = run_spread(x.slot, x.data, m.data, v.data, r.data, outer, inner, leading)
+    if errors:
+        report("multiply", errors)
+    return 1 + set_out(f, 0, out, True)
 
 
 cdef int rule_var(Node node, Frame f) except -1:
@@ -371,6 +396,16 @@ def try_rule(Node node, grad, *, bint owned=False, wanted=(True, True)):
 
 # Into the table
 
+cdef int serve_complex(dict ops, str name) except -1:
+    """Let the rule of an operation run where the result is complex."""
+    cdef Op op
+    if name in ops:
+        op = ops[name]
+        if op.fast_rule != NULL and op.loops == NULL:
+            op.fast_kind = KIND_COMPLEX
+    return 0
+
+
 def install(dict ops, backend=None):
     """Give the operations of the table (name -> Op) their direct loops and compiled rules.
 
@@ -380,13 +415,21 @@ def install(dict ops, backend=None):
     cdef list done = []
     loops = numpy_forward.install(ops)
     offer(ops, "sigmoid", forward_sigmoid, ("x",), loops)
+    offer(ops, "softmax", forward_softmax, ("x", "axis"), loops)
+    offer(ops, "log_softmax", forward_log_softmax, ("x", "axis"), loops)
+    offer(ops, "relu", forward_relu, ("x",), loops)
+    offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
     attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
+    serve_complex(ops, "rfftn")
     attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
     attach_complex(complex_products)
     attach(ops, "sigmoid", rule_sigmoid, ("x", "ans"), done)
+    attach(ops, "softmax", rule_softmax, ("ans",), done)
+    attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
+    attach(ops, "relu", rule_relu, ("x",), done)
     attach_elementwise(ops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)

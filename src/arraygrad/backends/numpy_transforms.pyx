@@ -10,9 +10,37 @@ from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport SAVE_INPUT
 
+from arraygrad.backends.numpy_loops import swap_memory_handler
+
 cdef extern from "complex_product.hpp" namespace "arraygrad" nogil:
+    void run_weigh(int slot, char* x, Py_ssize_t rows, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end,
+                   double factor) noexcept
     int run_conjugate_product(int slot, const char* g, const char* y, char* out, Py_ssize_t n) noexcept
     int share_conjugate_product(Team* team, int slot, const char* g, const char* y, char* out, Py_ssize_t n) noexcept
+
+
+cdef object pooled(object function, tuple args):
+    """function(*args), while every array that NumPy makes lives in the pool."""
+    cdef object handler = swap_memory_handler()
+    try:
+        return function(*args)
+    finally:
+        swap_memory_handler(handler)
+
+
+def weigh_rows(spectrum, Py_ssize_t start, Py_ssize_t end, double factor):
+    """Multiply frequencies of the last axis, from `start` to `end`, in place. False: declined, no plain rows.
+
+    The factor is a power of two, so that nothing is to be reported but what the transform itself would meet.
+    """
+    cdef ArrayView v
+    cdef int slot = view_of(spectrum, &v)
+    if slot < SLOT_C64 or not v.c_order or not v.writeable or v.ndim == 0 or v.size == 0 or end > v.dims[v.ndim - 1]:
+        return False
+    if start < end:
+        with nogil:
+            run_weigh(slot, v.data, v.size // v.dims[v.ndim - 1], v.dims[v.ndim - 1], start, end, factor)
+    return True
 
 
 cdef object shape_kept(Node node, Frame f):
@@ -34,9 +62,9 @@ cdef int rule_rfftn(Node node, Frame f) except -1:
     shape = shape_kept(node, f)
     if shape is None:
         return 0
-    from arraygrad.backends import _spectra
+    from arraygrad.backends._spectra import rfftn_gradient
 
-    return 1 + set_out(f, 0, _spectra.rfftn_gradient(f.grad, shape, args[1], args[2], args[3]), True)
+    return 1 + set_out(f, 0, pooled(rfftn_gradient, (f.grad, shape, args[1], args[2], args[3], weigh_rows)), True)
 
 
 cdef int rule_irfftn(Node node, Frame f) except -1:
@@ -47,9 +75,9 @@ cdef int rule_irfftn(Node node, Frame f) except -1:
     shape = shape_kept(node, f)
     if shape is None:
         return 0
-    from arraygrad.backends import _spectra
+    from arraygrad.backends._spectra import irfftn_gradient
 
-    return 1 + set_out(f, 0, _spectra.irfftn_gradient(f.grad, shape, args[1], args[2], args[3]), True)
+    return 1 + set_out(f, 0, pooled(irfftn_gradient, (f.grad, shape, args[1], args[2], args[3], weigh_rows)), True)
 
 
 cdef object conjugate_product(object g, object y, bint overwrite):

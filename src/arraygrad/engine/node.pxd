@@ -45,6 +45,7 @@ cdef enum NodeFlag:
     NODE_PACKED = 256                   # saved values went through a pack hook
     NODE_CONSTANT = 512                 # saved raw arrays, whose content when it was recorded is told by `print`
     NODE_CONSTANT_FULL = 1024           # ... by every byte of it, not by a sample
+    NODE_ASIDE = 2048                   # its compiled forward left something for its compiled rule, in `args`
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:
