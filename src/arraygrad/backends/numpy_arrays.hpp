@@ -331,6 +331,7 @@ static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
     s->name = u->name;
     s->ufunc = (void*)u;
     s->cost = cost_of(u->name);
+    s->raises_elsewhere = !std::strcmp(u->name, "exp");
     for (int slot = 0; slot < N_SLOTS; slot++) {
         s->fn[slot] = nullptr;
         s->data[slot] = nullptr;
