@@ -3,8 +3,10 @@
 #pragma once
 #include <cfenv>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #if defined(__SSE__) || defined(_M_X64)
 #include <xmmintrin.h>
@@ -104,7 +106,7 @@ struct LoopSet {
     loop_fn fn[N_SLOTS];    // NULL: no loop, or it failed its check
     void* data[N_SLOTS];
     int cost;               // one of COST_*
-    bool raises_elsewhere;  // overflow, for real numbers, by feraiseexcept: see fp_begin
+    int raises_elsewhere;   // bits of slots: overflow is raised by feraiseexcept, see fp_begin
 };
 
 // What rules see of an array of one of these dtypes: aligned, native byte order.
@@ -143,7 +145,11 @@ static inline std::ptrdiff_t item_size(int slot) {
 // Whether an infinite result came of something else. These comparisons raise nothing.
 template <typename T>
 static inline bool overflowed(const T* x, const T* out, std::ptrdiff_t n) {
+    typedef typename std::conditional<sizeof(T) == 4, std::int32_t, std::int64_t>::type word;     // so that it vectorises
     const T inf = std::numeric_limits<T>::infinity();
+    word infinite = 0;
+    for (std::ptrdiff_t i = 0; i < n; i++) infinite |= out[i] == inf ? 1 : 0;
+    if (!infinite) return false;
     bool over = false;
     for (std::ptrdiff_t i = 0; i < n; i++) over |= (out[i] == inf) & (x[i] != inf);
     return over;
@@ -156,7 +162,7 @@ enum { FEW = 256 };
 static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t step, std::ptrdiff_t n) {
     char* args[2] = {x, out};
     std::ptrdiff_t steps[2] = {step, step};
-    const bool elsewhere = s->raises_elsewhere && slot <= SLOT_F64, all = elsewhere && (n >= FEW || x == out);
+    const bool elsewhere = (s->raises_elsewhere >> slot) & 1, all = elsewhere && (n >= FEW || x == out);
     fp_begin(all);
     s->fn[slot](args, &n, steps, s->data[slot]);
     int errors = fp_end(all);
@@ -232,6 +238,19 @@ static inline int run_product_sum(const LoopSet* add, const LoopSet* multiply, i
         add->fn[slot](terms, &inner, !leading ? within : i ? each : first, add->data[slot]);
     }
     return fp_end();
+}
+
+// Whether a unary loop of float32 or float64 that overflows at 10000 raises that where fp_end() doesn't look.
+template <typename T>
+static inline bool overflow_is_elsewhere(loop_fn fn, void* data) {
+    T x = T(10000), out;
+    char* args[2] = {(char*)&x, (char*)&out};
+    const std::ptrdiff_t n = 1, steps[2] = {sizeof(T), sizeof(T)};
+    fp_begin();
+    fn(args, &n, steps, data);
+    const bool seen = (fp_end() & FPE_OVER) != 0;
+    fp_begin(true);
+    return !seen;
 }
 
 template <typename T>
