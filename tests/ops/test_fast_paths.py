@@ -173,11 +173,14 @@ def test_a_complex_square_by_pow_is_the_tables_power_which_is_not_numpys_square(
 @pytest.mark.parametrize("name", ["exp", "expm1", "sinh", "cosh"])
 def test_an_overflow_is_reported_also_where_a_loop_raises_it_by_the_c_library(name, dtype):
     # With glibc that is a bit of the x87 unit, where float32 and float64 are computed by SSE.
-    x = np.array([1.0, 1e4, 2.0] * 7, dtype)
-    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match=f"overflow encountered in {name}"):
-        try_loop(BACKEND, OPS[name], x)
-    with np.errstate(over="raise"):
-        try_loop(BACKEND, OPS[name], x[:1])  # nothing is left behind
+    for size in (1, 2, 21, 255, 256, 1000, 30_000):
+        x = np.ones(size, dtype)
+        x[-1] = 1e4
+        with np.errstate(over="raise"), pytest.raises(FloatingPointError, match=f"overflow encountered in {name}"):
+            try_loop(BACKEND, OPS[name], x)
+        x[-1] = np.inf
+        with np.errstate(over="raise"):
+            try_loop(BACKEND, OPS[name], x)  # infinite, but no overflow; and nothing was left behind
 
 
 def test_the_switch_turns_loops_and_rules_off():

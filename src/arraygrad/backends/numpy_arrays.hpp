@@ -333,6 +333,7 @@ static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
     s->name = u->name;
     s->ufunc = (void*)u;
     s->cost = cost_of(u->name);
+    s->raises_elsewhere = 0;
     for (int slot = 0; slot < N_SLOTS; slot++) {
         s->fn[slot] = nullptr;
         s->data[slot] = nullptr;
@@ -343,6 +344,12 @@ static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
             s->fn[slot] = (loop_fn)u->functions[k];
             s->data[slot] = u->data ? (void*)u->data[k] : nullptr;
         }
+    }
+    if (!std::strcmp(u->name, "exp")) {
+        if (s->fn[SLOT_F32] && overflow_is_elsewhere<float>(s->fn[SLOT_F32], s->data[SLOT_F32]))
+            s->raises_elsewhere |= 1 << SLOT_F32;
+        if (s->fn[SLOT_F64] && overflow_is_elsewhere<double>(s->fn[SLOT_F64], s->data[SLOT_F64]))
+            s->raises_elsewhere |= 1 << SLOT_F64;
     }
 }
 
