@@ -2,7 +2,6 @@
 # May import: engine.arrayops, engine.node.
 import contextvars
 import sys
-import traceback
 import warnings
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
@@ -95,6 +94,8 @@ set_node_watcher(note_creation)
 cdef object where_we_are():
     """The Python stack, oldest call first: file, line and function only, source lines are read if they are shown."""
     cdef list frames = []
+    import traceback                    # here: importing arraygrad has no need of it
+
     frame = sys._getframe()
     while frame is not None:
         code = frame.f_code
