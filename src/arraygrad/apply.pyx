@@ -5,7 +5,7 @@ import numbers
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.engine.arrayops cimport GradMeta
@@ -96,10 +96,9 @@ cdef object unary(Op op, object x):
         if has_extra(t):
             refresh(t)
         if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
-            node = new_op_node()
-            node.op = op
+            node = new_op_node(op)
             node.meta = out.value.meta
-            node.flags = flags | zero_flag()
+            node.flags |= <uint16_t>(flags | zero_flag())
             connect(node, t)
             if op.n_saves:
                 save_plain(node, op, x, None, out, 1, backend)
@@ -185,10 +184,9 @@ cdef object binary(Op op, object a, object b):
     if tb is not None and tb.tracked:
         needs |= 2
     if needs and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
-        node = new_op_node()
-        node.op = op
+        node = new_op_node(op)
         node.meta = out.value.meta
-        node.flags = flags | zero_flag()
+        node.flags |= <uint16_t>(flags | zero_flag())
         connect(node, ta)
         connect(node, tb)
         if op.n_saves:
@@ -442,15 +440,14 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
             return 0
     elif not (<TensorBase>result).value.meta.is_floating:
         return 0
-    node = new_op_node()
-    node.op = op
+    node = new_op_node(op)
     if op.multi:
         node.n_inputs = <int>len(metas)
         node.meta = metas[0] if len(metas) == 1 else tuple(metas)
     else:
         node.meta = (<TensorBase>result).value.meta
         if backend.plain((<TensorBase>result).value.raw):
-            node.flags = NODE_FAST
+            node.flags |= NODE_FAST
         node.flags |= zero_flag()
     if op.sequence >= 0:
         connect_all(node, args[op.sequence])
@@ -477,7 +474,7 @@ cdef int connect_all(OpNode node, object items) except -1:
     """Edges for a list of arrays; the further ones are built as one tuple."""
     cdef list more = []
     cdef Py_ssize_t i
-    cdef OpNode probe = new_op_node()
+    cdef OpNode probe = new_op_node(<Op>node.op)
     cdef TensorBase t
     probe.meta = node.meta
     for i in range(len(items)):
@@ -696,10 +693,9 @@ cdef object forbidden_view(TensorBase t, str what):
 
 
 cdef OpNode view_node(TensorBase t, Extra e):
-    cdef OpNode node = new_op_node()
+    cdef OpNode node = new_op_node(<Op>e.view_op)
     cdef tuple args = (e.parent,) + e.view_args
     cdef Backend backend = <Backend>t.value.meta.ops
-    node.op = e.view_op
     node.meta = t.value.meta
     for i in e.view_op.inputs:
         connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)

@@ -51,6 +51,7 @@ cdef class Op:
     cdef readonly bint multi                # result is a tuple
     cdef readonly bint transfers            # the result belongs to another library than the argument
     cdef readonly bint named                # the results come in a named tuple: result_type_of
+    cdef bint bare                          # its nodes keep nothing: bare nodes (engine/node_memory.hpp)
     cdef int n_arrays                       # 1 or 2: parameters are exactly that many arrays; 0: other
     cdef int n_saves
     cdef int save_kind[MAX_SAVES]
