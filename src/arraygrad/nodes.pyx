@@ -232,7 +232,7 @@ cdef class OpNode(Node):
 
 
 cdef class BareOpNode(OpNode):
-    """The node of an operation whose rules keep nothing (Note [Bare nodes]): what is saved is nowhere to be looked for."""
+    """The node of an operation whose rules keep nothing (Note [Bare nodes])."""
 
     @property
     def saved(self):

@@ -5,6 +5,7 @@ Imports of arraygrad: the public face, engine.engine, engine.pool, engine.lifecy
 
 import random
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -148,6 +149,9 @@ def interrupted(seconds, function):
             fired = True
             raise Interrupted
 
+    # One that arrives in a finaliser is reported and lost; who keeps reports (pytest does) keeps all frames alive.
+    report = sys.unraisablehook
+    sys.unraisablehook = lambda told: None if isinstance(told.exc_value, Interrupted) else report(told)
     before = signal.signal(signal.SIGALRM, handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)  # rings once
@@ -159,6 +163,7 @@ def interrupted(seconds, function):
         armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = report
     return fired
 
 

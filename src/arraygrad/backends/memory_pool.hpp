@@ -10,7 +10,8 @@
 //     library. The block used last is taken first: its pages are in the cache.
 // (2) A request that no free block serves gives the least recently used free blocks back, as many bytes as it asks
 //     for: the pool is never larger than what was in use at one time.
-// (3) Free blocks beyond `limit` bytes are given back at once.
+// (3) Free blocks beyond `limit` bytes are given back at once. Of large ones the kernel is told, wherever they lie: the
+//     C library would keep their pages (the large MLP at batch 4096 then needs 88 MB instead of 71).
 // (4) Free blocks are linked through their own memory. On ordinary Python the GIL guards everything (arrays are made
 //     and destroyed under it).
 // (5) Free-threaded builds give each thread a pool of its own, so that threads don't wait for each other; a block goes
@@ -70,7 +71,7 @@ public:
         bytes = rounded(bytes);
         ARRAYGRAD_POOL_LOCK;
         if (bytes > limit) {
-            std::free(memory);
+            give_back(memory, bytes);
             return;
         }
         Block* b = (Block*)memory;
@@ -145,6 +146,18 @@ private:
 #endif
     }
 
+    // The C library keeps what is freed in the middle of its heap; of large blocks the pages go back all the same.
+    static void give_back(void* memory, std::size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+        if (bytes >= HUGE_SIZE) {
+            std::uintptr_t start = ((std::uintptr_t)memory + PAGE - 1) / PAGE * PAGE;
+            std::uintptr_t end = ((std::uintptr_t)memory + bytes) / PAGE * PAGE;
+            madvise((void*)start, end - start, MADV_DONTNEED);
+        }
+#endif
+        std::free(memory);
+    }
+
     Block*& list_of(std::size_t bytes) { return bytes < PAGE ? small_[bytes / UNIT] : large_[bytes]; }
 
     void unlink(Block* b, Block*& head) {
@@ -165,7 +178,7 @@ private:
             std::size_t bytes = b->bytes;
             unlink(b, head);
             if (!head && bytes >= PAGE) large_.erase(bytes);
-            std::free(b);
+            give_back(b, bytes);
         }
     }
 };

@@ -79,7 +79,10 @@ cdef int note_creation(Node node) except -1:
     cdef NodeHooks hooks
     if _mode.get() is None:
         return 0
-    hooks = node.need_hooks()
+    # Not need_hooks(): nobody else has the node yet, and an accumulator's would ask for its leaf, which is not there.
+    if node.hooks is None:
+        node.hooks = NodeHooks.__new__(NodeHooks)
+    hooks = node.hooks
     if hooks.metadata is None:
         hooks.metadata = {}
     hooks.metadata[TRACEBACK] = where_we_are()
