@@ -231,6 +231,7 @@ cdef class OpNode(Node):
         return rc
 
 
+@cython.final
 cdef class BareOpNode(OpNode):
     """The node of an operation whose rules keep nothing (Note [Bare nodes])."""
 
