@@ -3,27 +3,35 @@
 Names only: each stands where it is defined. Namespaces and interfaces are imported when they are first used.
 """
 
+import gc as _gc
 import importlib as _importlib
 import sys as _sys
 
 from arraygrad import _interpreter  # first: refuses a subinterpreter before anything compiled is loaded
 
 # isort: split
-from arraygrad import _cupy_protocol, _dispatch, _methods, _namespace, _protocols, autograd
-from arraygrad._namespace import namespace
-from arraygrad._version import __version__
-from arraygrad.constants import set_constant_check
-from arraygrad.engine.node import keep_for_ever as _keep_for_ever
-from arraygrad.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-    zero_annihilates,
-)
-from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
+# What an import makes stays: the collector would look through all of it again and again, a tenth of the time.
+_collecting = _gc.isenabled()
+_gc.disable()
+try:
+    from arraygrad import _cupy_protocol, _dispatch, _methods, _namespace, _protocols, autograd
+    from arraygrad._namespace import namespace
+    from arraygrad._version import __version__
+    from arraygrad.constants import set_constant_check
+    from arraygrad.engine.node import keep_for_ever as _keep_for_ever
+    from arraygrad.grad_mode import (
+        enable_grad,
+        inference_mode,
+        is_grad_enabled,
+        is_inference_mode_enabled,
+        no_grad,
+        set_grad_enabled,
+        zero_annihilates,
+    )
+    from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
+finally:
+    if _collecting:
+        _gc.enable()
 
 _namespace.install()
 _methods.install()

@@ -11,7 +11,6 @@ Three views of one table:
 
 import functools
 import importlib
-import importlib.util
 import sys
 import types
 
@@ -19,7 +18,6 @@ from arraygrad import backends
 from arraygrad._bind import function_for, make_functions
 from arraygrad._creation import make_creation
 from arraygrad._info import CONSTANTS, DTYPES, NamespaceInfo, make_info
-from arraygrad.backends.absent import AbsentLibrary
 from arraygrad.ops import OPS
 from arraygrad.tensor import backend_of, install_methods, set_backend_namespaces
 
@@ -75,7 +73,7 @@ def namespace(module_or_name):
             backends.raw_namespace(library)  # raises: the module is there to be read only
         return module
     name = f"arraygrad.{library}"
-    if importlib.util.find_spec(name) is not None:
+    if backends.importable(name):
         if library in _READABLE:
             backends.raw_namespace(library)
         return importlib.import_module(name)
@@ -277,6 +275,8 @@ def _raw_or_absent(library):
         if library not in _READABLE:
             raise
         _absent.add(library)
+        from arraygrad.backends.absent import AbsentLibrary
+
         return AbsentLibrary(library, error, DTYPES)
 
 

@@ -20,8 +20,6 @@ cdef bint has_tensor(object items) except -1
 cdef bint wants_grad(object arg) except -1
 cdef Backend backend_in(object args, Op op)
 cdef object mixed(Op op, Backend a, Backend b)
-cdef TensorBase copied(TensorBase t)
-cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep)
 cdef object permute(TensorBase t, tuple axes)
 cdef tuple reversed_axes(int ndim)
 cdef int check_operand(Op op, object arg, Backend backend) except -1

@@ -1,12 +1,11 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
 # May import: engine.*, op, value, saved, nodes, saving.
-import copy as copy_module
 import numbers
 
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.engine.arrayops cimport GradMeta
@@ -97,10 +96,9 @@ cdef object unary(Op op, object x):
         if has_extra(t):
             refresh(t)
         if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
-            node = new_op_node()
-            node.op = op
+            node = new_op_node(op)
             node.meta = out.value.meta
-            node.flags = flags | zero_flag()
+            node.flags |= <uint16_t>(flags | zero_flag())
             connect(node, t)
             if op.n_saves:
                 save_plain(node, op, x, None, out, 1, backend)
@@ -188,10 +186,9 @@ cdef object binary(Op op, object a, object b):
     if tb is not None and tb.tracked:
         needs |= 2
     if needs and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
-        node = new_op_node()
-        node.op = op
+        node = new_op_node(op)
         node.meta = out.value.meta
-        node.flags = flags | zero_flag()
+        node.flags |= <uint16_t>(flags | zero_flag())
         connect(node, ta)
         connect(node, tb)
         if op.n_saves:
@@ -517,15 +514,14 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
             return 0
     elif not (<TensorBase>result).value.meta.is_floating:
         return 0
-    node = new_op_node()
-    node.op = op
+    node = new_op_node(op)
     if op.multi:
         node.n_inputs = <int>len(metas)
         node.meta = metas[0] if len(metas) == 1 else tuple(metas)
     else:
         node.meta = (<TensorBase>result).value.meta
         if backend.plain((<TensorBase>result).value.raw, op):
-            node.flags = NODE_FAST
+            node.flags |= NODE_FAST
         node.flags |= zero_flag()
     if op.sequence >= 0:
         connect_all(node, args[op.sequence])
@@ -552,7 +548,7 @@ cdef int connect_all(OpNode node, object items) except -1:
     """Edges for a list of arrays; the further ones are built as one tuple."""
     cdef list more = []
     cdef Py_ssize_t i
-    cdef OpNode probe = new_op_node()
+    cdef OpNode probe = new_op_node(<Op>node.op)
     cdef TensorBase t
     probe.meta = node.meta
     for i in range(len(items)):
@@ -771,10 +767,9 @@ cdef object forbidden_view(TensorBase t, str what):
 
 
 cdef OpNode view_node(TensorBase t, Extra e):
-    cdef OpNode node = new_op_node()
+    cdef OpNode node = new_op_node(<Op>e.view_op)
     cdef tuple args = e.view_args
     cdef Backend backend = <Backend>t.value.meta.ops
-    node.op = e.view_op
     node.meta = t.value.meta
     for i in e.view_op.inputs:
         connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
@@ -793,25 +788,3 @@ cdef tuple _reversed_axes = tuple([tuple(range(n - 1, -1, -1)) for n in range(9)
 
 cdef tuple reversed_axes(int ndim):
     return <tuple>_reversed_axes[ndim] if ndim <= 8 else tuple(range(ndim - 1, -1, -1))
-
-
-cdef TensorBase copied(TensorBase t):
-    cdef Backend backend = <Backend>t.value.meta.ops
-    cdef TensorBase out
-    cdef object raw
-    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
-        return <TensorBase>observed_call("_copy", (t,), lambda: copied(t))
-    raw = backend.clone(t.value.raw, t.value.raw)
-    out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
-    record(named_op("_copy"), (t,), out, backend)
-    return out
-
-
-cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
-    cdef Backend backend = <Backend>t.value.meta.ops
-    cdef TensorBase out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
-    out.tracked = t.tracked
-    memo[id(t)] = out
-    if deep and t.grad_ is not None:
-        out.grad_ = copy_module.deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo)
-    return out

@@ -7,14 +7,14 @@ input that was not used, an error in a rule) is raised after it.
 
 from __future__ import annotations
 
+import importlib
 import operator
 import sys
 import warnings
 from collections.abc import Mapping
 
 from arraygrad import graph
-from arraygrad.anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
-from arraygrad.custom_function import Function, once_differentiable
+from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic
@@ -25,25 +25,43 @@ from arraygrad.roots import plain_inputs, plain_roots, try_plain_backward
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
 
 __all__ = [
-    "Function",
     "GradientEdge",
     "backward",
-    "detect_anomaly",
     "grad",
     "graph",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_checkpoint_valid",
     "is_multithreading_enabled",
-    "once_differentiable",
     "set_cpu_workers",
-    "set_detect_anomaly",
     "set_deterministic",
     "set_multithreading_enabled",
 ]
 
 # `from arraygrad.autograd.graph import ...` works as if this module were a package (as os does for os.path).
 sys.modules[f"{__name__}.graph"] = graph
+
+# Found where they are defined, on first use: importing arraygrad should cost little.
+_LATER = {
+    "Function": "custom_function",
+    "detect_anomaly": "anomaly",
+    "once_differentiable": "custom_function",
+    "set_detect_anomaly": "anomaly",
+}
+__all__.extend(_LATER)
+__all__.sort()
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.{_LATER[name]}"), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})
+
 
 _warned_create_graph = False  # the warning about reference cycles is given once in a process
 

@@ -6,14 +6,12 @@ ordinary.
 
 from __future__ import annotations
 
+import importlib
 from typing import NamedTuple
 
-from arraygrad._run_trace import NodeEvent, trace
 from arraygrad.engine.context import carry_context
 from arraygrad.engine.engine import current_graph_task_id, current_node, queue_callback, will_execute
 from arraygrad.engine.node import Node
-from arraygrad.graph_hooks import op_hooks, register_multi_grad_hook
-from arraygrad.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, save_on_disk, saved_tensors_hooks
 from arraygrad.tensor import AccumulateGrad, Tensor, backend_of, gradient_edge
 from arraygrad.tensor import increment_version as _increment_version
 
@@ -21,24 +19,42 @@ __all__ = [
     "Drawing",
     "GradientEdge",
     "Node",
-    "NodeEvent",
     "carry_context",
     "current_graph_task_id",
     "current_node",
-    "disable_saved_tensors_hooks",
     "draw",
     "get_gradient_edge",
     "increment_version",
-    "op_hooks",
     "queue_callback",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "save_on_disk",
-    "saved_tensors_hooks",
     "summary",
-    "trace",
     "will_execute",
 ]
+
+
+# Found where they are defined, on first use: importing arraygrad should cost little.
+_LATER = {
+    "NodeEvent": "_run_trace",
+    "disable_saved_tensors_hooks": "saved_hooks",
+    "op_hooks": "graph_hooks",
+    "register_multi_grad_hook": "graph_hooks",
+    "save_on_cpu": "saved_hooks",
+    "save_on_disk": "saved_hooks",
+    "saved_tensors_hooks": "saved_hooks",
+    "trace": "_run_trace",
+}
+__all__.extend(_LATER)
+__all__.sort()
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.{_LATER[name]}"), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})
 
 
 class GradientEdge(NamedTuple):

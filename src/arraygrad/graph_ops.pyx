@@ -1,6 +1,7 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
-# May import: engine.*, op, value, nodes, apply.
-from arraygrad.apply cimport apply_op, binary, copied, refresh
+# May import: engine.*, op, value, nodes, apply, copies.
+from arraygrad.apply cimport apply_op, binary, refresh
+from arraygrad.copies cimport copied
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport Node
 from arraygrad.nodes cimport accumulator_of

@@ -250,8 +250,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
     if wants_grad(key):
         raise TypeError("setitem: the key requires grad, but an index has no derivative; use key.detach()")
     if (recorded or t.tracked) and thread_state().grad_mode:
-        node = new_op_node()
-        node.op = op
+        node = new_op_node(op)
         node.meta = t.value.meta
         args = (t, raw_key, value)
         connect(node, t)

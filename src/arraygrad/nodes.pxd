@@ -1,5 +1,6 @@
 # May cimport: engine.*, op, value.
 from arraygrad.engine.node cimport Node, NodeHooks
+from arraygrad.op cimport Op
 from arraygrad.value cimport TensorBase, Value
 
 
@@ -12,7 +13,7 @@ cdef class AccumulateGrad(Node):
 
 
 cdef str BACKWARD_TWICE
-cdef OpNode new_op_node()
+cdef OpNode new_op_node(Op op)
 cdef object saved_slot(OpNode node, Py_ssize_t k)
 cdef TensorBase attached(Value v, Node source, int nr)
 cdef object overwritten_error(Value v, Node node)

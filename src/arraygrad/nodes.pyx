@@ -14,7 +14,7 @@ from arraygrad.engine.free_threading cimport (
     FREE_THREADED, Section, can_be_taken, gate_close, gate_closed, gate_enter, gate_leave, take,
 )
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, refuse_creation, share_deallocation, thread_state,
+    Frame, Node, NodeHooks, NodeKind, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
     NODE_ACCUMULATE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
@@ -231,8 +231,38 @@ cdef class OpNode(Node):
         return rc
 
 
+@cython.final
+cdef class BareOpNode(OpNode):
+    """The node of an operation whose rules keep nothing (Note [Bare nodes])."""
+
+    @property
+    def saved(self):
+        """What the rule keeps, by name: nothing."""
+        return {}
+
+    cdef Py_ssize_t saved_bytes(self) except -1:
+        return 0
+
+    cdef int keep_foreign(self, object stream, list kept) except -1:
+        return 0
+
+    cdef int release(self) except -1:
+        return 0
+
+    cdef int apply(self, Frame f) except -1:
+        cdef Op op = <Op>self.op
+        if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
+            if not absorbs(self, op) and op.fast_rule(self, f):
+                return 0
+        return apply_rules(self, op, f)
+
+
 share_deallocation(OpNode)
+share_deallocation(BareOpNode)
 refuse_creation(OpNode)
+refuse_creation(BareOpNode)
+cdef NodeKind _op_kind = node_kind(OpNode, False)
+cdef NodeKind _bare_kind = node_kind(BareOpNode, True)
 
 ctypedef int (*quiet_function)(OpNode, Frame) noexcept
 
@@ -378,7 +408,7 @@ cdef bint apply_fused(OpNode node, Op op, Frame f, Backend backend, list unpacke
         g = (f.grad,) if f.grads is None else tuple(f.grads)
     else:
         g = f.grad
-    statics = [] if node.args is None else [raw_of(node.args[k], node) for k in op.static_positions]
+    statics = [raw_of(node.args[k], node) for k in op.static_positions]
     found = backend.fused(op, g, wanted, saved, statics, targets, absorbs(node, op))
     if found is None:
         return False
@@ -492,6 +522,7 @@ cdef class AccumulateGrad(Node):
 
 
 refuse_creation(AccumulateGrad)
+cdef NodeKind _leaf_kind = node_kind(AccumulateGrad, False)
 
 
 cdef int run_post_accumulate(AccumulateGrad node, TensorBase leaf) except -1:
@@ -591,9 +622,11 @@ cdef AccumulateGrad accumulator_of(TensorBase t):
     return new_accumulator(t)
 
 
-cdef OpNode new_op_node():
-    """An empty node of an operation."""
-    return OpNode.__new__(OpNode)
+cdef OpNode new_op_node(Op op):
+    """The node of an operation, not connected yet."""
+    cdef OpNode node = <OpNode>new_node(&_bare_kind if op.bare else &_op_kind)
+    node.op = op
+    return node
 
 
 cdef AccumulateGrad new_accumulator(TensorBase t):
@@ -607,7 +640,7 @@ cdef AccumulateGrad new_accumulator(TensorBase t):
 
 
 cdef inline AccumulateGrad made_accumulator(TensorBase t):
-    cdef AccumulateGrad node = AccumulateGrad.__new__(AccumulateGrad)
+    cdef AccumulateGrad node = <AccumulateGrad>new_node(&_leaf_kind)
     node.seq = UINT64_MAX
     node.flags = NODE_ACCUMULATE
     node.meta = t.value.meta

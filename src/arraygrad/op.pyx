@@ -158,6 +158,7 @@ cdef class Op:
                     statics.add(index)
         self.keeps_args = len(statics) > 0
         self.static_positions = tuple(sorted(statics))
+        self.bare = (not saves and not statics and len(self.inputs) <= 2 and self.sequence < 0 and not self.multi)
 
     def _plan(self, str name, int k, list saves):
         """(what, index) for one parameter of the rule of inputs[k]; notes in `saves` what has to be kept for it."""

@@ -1,7 +1,5 @@
 # What a node keeps of an operation: the saved values of its rules, and the static arguments.
 # May import: engine.*, op, value, saved, constants, nodes.
-import copy as copy_module
-
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
@@ -131,10 +129,22 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
     return 0
 
 
+cdef object _copy = None               # copy.copy, once it was needed: importing arraygrad has no need of it
+
+
+cdef object copied(object array):
+    global _copy
+    if _copy is None:
+        from copy import copy as found
+
+        _copy = found
+    return _copy(array)
+
+
 cdef object frozen(object arg):
     """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
     if isinstance(arg, TensorBase):
-        return copy_module.copy((<TensorBase>arg).value.raw)
+        return copied((<TensorBase>arg).value.raw)
     if type(arg) is tuple:
         return tuple([frozen(item) for item in arg])
     if type(arg) is list:
@@ -142,7 +152,7 @@ cdef object frozen(object arg):
     if arg is None or type(arg) in (int, bool, float, str, slice):
         return arg
     if hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
-        return copy_module.copy(arg)
+        return copied(arg)
     return arg
 
 

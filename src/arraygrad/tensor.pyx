@@ -1,5 +1,5 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, inplace, protocols, roots. (ops, backends and namespaces register
+# May import: engine.*, op, value, nodes, apply, copies, inplace, protocols, roots. (ops, backends and namespaces register
 # themselves here.)
 import numbers
 import weakref
@@ -10,9 +10,10 @@ from cpython.object cimport PyObject
 from arraygrad.convert cimport left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
-    apply_op, backend_in, binary, copied, deepcopied, has_tensor, is_numpy_scalar, permute, refresh,
+    apply_op, backend_in, binary, has_tensor, is_numpy_scalar, permute, refresh,
     reversed_axes, unary,
 )
+from arraygrad.copies cimport copied, deepcopied
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
 )

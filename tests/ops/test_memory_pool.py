@@ -1,8 +1,11 @@
 """The pool that results of compiled paths live in: what it keeps, gives back, and never mixes up."""
 
+import os
 import platform
+import sys
 import threading
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -203,3 +206,17 @@ def test_numpys_own_handler_is_back_after_an_operation_that_fails():
     kept = np.ones(20_000)
     assert pool_counts() == before
     assert kept[0] == 1
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="resident memory is read from Linux's /proc")
+def test_large_blocks_that_are_given_back_leave_the_process():
+    def resident():
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    set_memory_pool(1 << 30)
+    np.ones((31 << 20) // 8)  # once a block of 31 MB was freed, glibc puts smaller ones into its heap and keeps them
+    x = np.ones(3 << 20)
+    blocks = [doubled(x) for _ in range(4)]  # 24 MB each
+    held = resident()
+    del blocks[:3]  # the last one stays, so that nothing is at the end of the heap
+    assert pooled_bytes() >= 3 * x.nbytes
+    set_memory_pool(0)
+    assert resident() < held - 2.5 * x.nbytes

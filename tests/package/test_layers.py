@@ -69,10 +69,11 @@ MAY_IMPORT = {
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
     "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
-    "graph_ops": ENGINE | {"op", "value", "nodes", "apply"},
+    "copies": ENGINE | {"op", "value", "apply"},
+    "graph_ops": ENGINE | {"op", "value", "nodes", "apply", "copies"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE
-    | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "graph_ops", "protocols", "roots"},
+    | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "constants", "function"}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}

@@ -3,6 +3,8 @@
 import importlib
 import importlib.metadata
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -105,3 +107,35 @@ def test_no_stub_or_unfinished_mark_in_the_sources():
         if pattern.search(line)
     ]
     assert not found
+
+
+def in_a_new_process(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("state", ["enable", "disable"])
+def test_import_leaves_the_collector_as_it_was(state):
+    before_and_after = in_a_new_process(f"import gc; gc.{state}(); import arraygrad; print(gc.isenabled())")
+    assert before_and_after == str(state == "enable")
+
+
+def test_a_failing_import_leaves_the_collector_as_it_was():
+    code = (
+        "import gc, sys; sys.modules['arraygrad.backends'] = None\n"
+        "try:\n    import arraygrad\nexcept ImportError:\n    print(gc.isenabled())"
+    )
+    assert in_a_new_process(code) == "True"
+
+
+def test_what_few_programs_use_is_imported_on_first_use():
+    later = {"arraygrad.custom_function", "arraygrad.saved_hooks", "arraygrad.graph_hooks", "arraygrad._run_trace"}
+    code = f"import sys, arraygrad; print(sorted({later!r} & set(sys.modules)))"
+    assert in_a_new_process(code) == "[]"
+
+
+@pytest.mark.parametrize("name", ["arraygrad.autograd", "arraygrad.autograd.graph"])
+def test_names_that_are_imported_later_are_there(name):
+    module = sys.modules.get(name) or importlib.import_module(name)
+    assert [n for n in module.__all__ if getattr(module, n, None) is None or n not in dir(module)] == []
+    with pytest.raises(AttributeError, match="no attribute 'nothing_of_that_name'"):
+        _ = module.nothing_of_that_name

@@ -9,7 +9,6 @@ speak the Array API is served by `generic`.
 """
 
 import importlib
-import importlib.util
 
 from arraygrad.tensor import register_backend, set_backend_finder
 
@@ -83,6 +82,13 @@ def attach(backend, library, array_type):
     return backend
 
 
+def importable(name):
+    """Whether there is a module of that name, without importing it (what it is in, is imported)."""
+    from importlib.util import find_spec  # here: importing arraygrad has no need of it
+
+    return find_spec(name) is not None
+
+
 def library_of(cls):
     """Name of the array library that `cls` belongs to ("numpy", "torch", ...), or None if it is no array type."""
     for base in cls.__mro__:
@@ -106,7 +112,7 @@ def raw_namespace(library):
     ImportError
         If the library, or array-api-compat where that is needed, is not installed.
     """
-    if library in _EXTRAS and importlib.util.find_spec(library) is None:
+    if library in _EXTRAS and not importable(library):
         raise ImportError(
             f"arraygrad.{library} needs {library}, which is not installed: pip install arraygrad[{_EXTRAS[library]}]",
             name=library,
@@ -120,7 +126,7 @@ def raw_namespace(library):
 def _module_for(library):
     """The module of this package that knows `library`, or None."""
     name = f"{__name__}.{_MODULES.get(library, library)}"
-    if not library.isidentifier() or importlib.util.find_spec(name) is None:
+    if not library.isidentifier() or not importable(name):
         return None
     module = importlib.import_module(name)
     return module if hasattr(module, "register") else None

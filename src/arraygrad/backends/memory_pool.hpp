@@ -12,7 +12,9 @@
 //     cache.
 // (2) A request that no free block serves gives the least recently used free blocks back, as many bytes as it asks
 //     for: the pool is never larger than what was in use at one time.
-// (3) Free blocks beyond `limit` bytes are given back at once.
+// (3) Free blocks beyond `limit` bytes are given back at once. Of large ones the kernel is told, wherever they lie: the
+//     C library would keep their pages (the large MLP at batch 4096 needs 71 MB, not 88). Below 8 MB
+//     the page faults on their next use cost more than that: a tenth of the large MLP's time at batch 128.
 // (4) Free blocks are linked through their own memory. On ordinary Python the GIL guards everything (arrays are made
 //     and destroyed under it).
 // (5) Free-threaded builds give each thread a pool of its own, so that threads don't wait for each other; a block goes
@@ -76,7 +78,7 @@ public:
         if (bytes >= PAGE) bytes = capacity(memory, bytes);
         ARRAYGRAD_POOL_LOCK;
         if (bytes > limit) {
-            std::free(memory);
+            give_back(memory, bytes);
             return;
         }
         Block* b = (Block*)memory;
@@ -119,7 +121,7 @@ public:
     }
 
 private:
-    enum { UNIT = 64, PAGE = 4096, HUGE_SIZE = 1 << 22 };
+    enum { UNIT = 64, PAGE = 4096, HUGE_SIZE = 1 << 22, RETURNED_SIZE = 1 << 23 };
     struct Block {              // at the start of a free block
         std::size_t bytes;
         Block *next, *previous; // of its size class
@@ -176,6 +178,18 @@ private:
         return b;
     }
 
+    // The C library keeps what is freed in the middle of its heap; of large blocks the pages go back all the same.
+    static void give_back(void* memory, std::size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+        if (bytes >= RETURNED_SIZE) {
+            std::uintptr_t start = ((std::uintptr_t)memory + PAGE - 1) / PAGE * PAGE;
+            std::uintptr_t end = ((std::uintptr_t)memory + bytes) / PAGE * PAGE;
+            madvise((void*)start, end - start, MADV_DONTNEED);
+        }
+#endif
+        std::free(memory);
+    }
+
     Block*& list_of(std::size_t bytes) { return bytes < PAGE ? small_[bytes / UNIT] : large_[bytes]; }
 
     void unlink(Block* b, Block*& head) {
@@ -196,7 +210,7 @@ private:
             std::size_t bytes = b->bytes;
             unlink(b, head);
             if (!head && bytes >= PAGE) large_.erase(bytes);
-            std::free(b);
+            give_back(b, bytes);
         }
     }
 };

@@ -2,7 +2,6 @@
 # May import: engine.arrayops, engine.node.
 import contextvars
 import sys
-import traceback
 import warnings
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
@@ -80,7 +79,10 @@ cdef int note_creation(Node node) except -1:
     cdef NodeHooks hooks
     if _mode.get() is None:
         return 0
-    hooks = node.need_hooks()
+    # Not need_hooks(): nobody else has the node yet, and an accumulator's would ask for its leaf, which is not there.
+    if node.hooks is None:
+        node.hooks = NodeHooks.__new__(NodeHooks)
+    hooks = node.hooks
     if hooks.metadata is None:
         hooks.metadata = {}
     hooks.metadata[TRACEBACK] = where_we_are()
@@ -95,6 +97,8 @@ set_node_watcher(note_creation)
 cdef object where_we_are():
     """The Python stack, oldest call first: file, line and function only, source lines are read if they are shown."""
     cdef list frames = []
+    import traceback                    # here: importing arraygrad has no need of it
+
     frame = sys._getframe()
     while frame is not None:
         code = frame.f_code

@@ -194,7 +194,7 @@ static inline bool swap_stamp(std::uint64_t* stamp, std::uint64_t found, std::ui
 }
 
 // Bits of a node that threads may set and test at once. The other bits of the word don't change any more by then.
-static inline bool has_bit(const std::uint32_t* word, std::uint32_t bit) {
+static inline bool has_bit(const std::uint16_t* word, std::uint16_t bit) {
 #ifdef Py_GIL_DISABLED
     return (__atomic_load_n(word, __ATOMIC_RELAXED) & bit) != 0;
 #else
@@ -202,7 +202,7 @@ static inline bool has_bit(const std::uint32_t* word, std::uint32_t bit) {
 #endif
 }
 
-static inline void set_bit(std::uint32_t* word, std::uint32_t bit) {
+static inline void set_bit(std::uint16_t* word, std::uint16_t bit) {
 #ifdef Py_GIL_DISABLED
     __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 #else

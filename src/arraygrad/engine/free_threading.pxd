@@ -1,7 +1,7 @@
 # free_threading.hpp as compiled modules see it: what is a lock where there is no GIL, and nothing where there is.
 # May cimport: nothing of arraygrad.
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint16_t, uint64_t
 
 cdef extern from "free_threading.hpp" namespace "arraygrad" nogil:
     const bint FREE_THREADED
@@ -13,8 +13,8 @@ cdef extern from "free_threading.hpp" namespace "arraygrad" nogil:
         void unlock()
     bint swap_stamp(uint64_t* stamp, uint64_t found, uint64_t wanted)
     uint64_t read_stamp(const uint64_t* stamp)
-    bint has_bit(const uint32_t* word, uint32_t bit)
-    void set_bit(uint32_t* word, uint32_t bit)
+    bint has_bit(const uint16_t* word, uint16_t bit)
+    void set_bit(uint16_t* word, uint16_t bit)
     void gate_enter(int32_t* gate)
     bint gate_leave(int32_t* gate)
     bint gate_close(int32_t* gate)

@@ -279,7 +279,7 @@ cdef int free_pruned(GraphTask task, Node root) except -1:
         stack.pop_back()
         if read_stamp(&node.stamp) != <uint64_t>task.id or not node.rflags & RUN_DONE:
             continue
-        if gate_closed(&node.gate):
+        if node.flags & NODE_SAVES and gate_closed(&node.gate):
             dead.push_back(<PyObject*>node)
         for i in range(node.n_edges):
             child = node.edge_node(i)

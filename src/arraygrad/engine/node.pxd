@@ -1,5 +1,5 @@
 # May cimport: engine.arrayops.
-from libc.stdint cimport uint32_t, uint64_t, int32_t, int64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, int32_t, int64_t
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 
 cdef extern from "tls.hpp" namespace "arraygrad":
@@ -33,7 +33,7 @@ cdef bint anomaly_in_use() noexcept nogil
 cdef enum:
     SEQ_LAST = 0                        # see node.pyx: accumulators use UINT64_MAX
 
-# Node.flags
+# Node.flags: 16 bits
 cdef enum NodeFlag:
     NODE_FAST = 1                       # saved by a compiled forward: its compiled rule applies
     NODE_REALIFY = 2                    # a complex gradient for a real input is cut to its real part
@@ -45,7 +45,8 @@ cdef enum NodeFlag:
     NODE_PACKED = 256                   # saved values went through a pack hook
     NODE_CONSTANT = 512                 # saved raw arrays, whose content when it was recorded is told by `print`
     NODE_CONSTANT_FULL = 1024           # ... by every byte of it, not by a sample
-    NODE_ASIDE = 2048                   # its compiled forward left something for its compiled rule, in `args`
+    NODE_BARE = 2048                    # keeps nothing and has no room to: at most two edges, one input
+    NODE_ASIDE = 4096                   # its compiled forward left something for its compiled rule, in `args`
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:
@@ -100,35 +101,36 @@ cdef class NodeHooks:
 
 
 cdef class Node:
-    # Written at construction, read-only once another node points here (TN3).
+    # engine/node_memory.hpp knows this order: the weak references, six references, and at the end what bare nodes lack.
     cdef object __weakref__
+    # Written at construction, read-only once another node points here (TN3).
     cdef Node e0                        # next edges 0 and 1; further ones in `more`
     cdef Node e1
-    cdef list more                      # [node2, nr2, node3, nr3, ...]
     cdef object meta                    # GradMeta of input 0, or a tuple of GradMeta/None, one per input
     cdef NodeHooks hooks                # None until the first hook or metadata
+    cdef object g0                      # of one run: gradient of input 0 (one input), or an InputBuffer (several)
+    cdef object op                      # what computes (an Op, a callable)
     cdef uint64_t seq
+    # State of one run, guarded by the GIL (without one by a critical section on the node, docs/threads.md). Valid
+    # where stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
+    cdef uint64_t stamp
+    cdef int32_t deps                   # edges of this run that have not delivered yet
+    cdef uint16_t rflags
+    cdef uint16_t flags
     cdef int n0
     cdef int n1
     cdef int n_edges
     cdef int n_inputs
     cdef uint32_t topo
     cdef uint32_t thread_id             # thread that built the node
-    cdef uint32_t flags
-    # State of one run, guarded by the GIL (without one by a critical section on the node, docs/threads.md). Valid
-    # where stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
-    cdef uint32_t rflags
-    cdef uint64_t stamp
-    cdef object g0                      # gradient of input 0 (one input), or an InputBuffer (several)
-    cdef int32_t deps                   # edges of this run that have not delivered yet
-    cdef int32_t gate                   # rules reading the saved values, and whether those are freed (Note [Gates])
-    # Payload for subclasses, so that all of them share one size and one freelist.
-    cdef object op                      # what computes (an Op, a callable)
+    # What follows a node with NODE_BARE does not have (Note [Bare nodes]).
+    cdef list more                      # [node2, nr2, node3, nr3, ...]
     cdef object s0                      # saved values
     cdef object s1
     cdef object s2
     cdef object args                    # static parameters
     cdef uint64_t print                 # fingerprint of the raw arrays among the saved values (NODE_CONSTANT)
+    cdef int32_t gate                   # rules reading the saved values, and whether those are freed (Note [Gates])
 
     cdef int apply(self, Frame f) except -1
     cdef int release(self) except -1
@@ -146,6 +148,14 @@ cdef class Node:
 cdef class PyNode(Node):
     pass
 
+# A compiled class of nodes that adds no field, as `new_node` needs it.
+cdef struct NodeKind:
+    void* cls
+    void* vtable
+    int flags
+
+cdef NodeKind node_kind(type cls, bint bare) except *
+cdef Node new_node(const NodeKind* kind)
 cdef uint64_t next_sequence_nr() noexcept nogil
 cdef int share_deallocation(type cls) except -1
 cdef int refuse_creation(type cls) except -1

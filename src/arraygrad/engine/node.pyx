@@ -2,7 +2,8 @@
 # May import: engine.arrayops.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport uint32_t, uint64_t, int64_t, UINT64_MAX
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, int64_t, UINT64_MAX
 from libcpp.atomic cimport atomic
 cimport cython
 
@@ -27,7 +28,6 @@ cdef extern from *:
 
 cdef atomic[uint64_t] _sequence
 cdef atomic[uint32_t] _threads
-cdef atomic[int64_t] _live_nodes
 cdef atomic[int64_t] _anomaly_modes     # anomaly modes alive in the contexts of this process
 cdef int (*_note_node)(Node) except -1
 
@@ -53,6 +53,13 @@ cdef uint64_t next_sequence_nr() noexcept nogil:
     return _sequence.fetch_add(1)
 
 
+cdef extern from "node_memory.hpp" namespace "arraygrad":
+    atomic[int64_t] live_nodes
+    object alloc_node(void* cls, void* vtable)
+    void use_layout(void* cls, Py_ssize_t more) noexcept
+    void make_bare(void* cls) noexcept
+
+
 cdef extern from "Python.h":
     ctypedef void (*destructor)(PyObject*)
     ctypedef int (*traverseproc)(PyObject*, void*, void*)
@@ -73,8 +80,8 @@ cdef extern from "Python.h":
 cdef int share_deallocation(type cls) except -1:
     """Give a compiled class that adds no field its base's deallocation slots (Note [Freeing a graph]).
 
-    Cython writes wrappers around the base's for a class in another module, and the trashcan, which compares the
-    type's own slot, then never takes effect.
+    Cython writes wrappers around the base's for a class in another module, and what compares the type's own slot, as
+    the trashcan does, then never takes effect.
     """
     cdef PyTypeObject* t = <PyTypeObject*>cls
     if t.tp_basicsize != t.tp_base.tp_basicsize:
@@ -109,7 +116,7 @@ cdef uint32_t _this_thread() noexcept nogil:
 
 def live_counts():
     """Live objects per kind in a debug build ({} in a release build)."""
-    return {"Node": _live_nodes.load()} if AG_DEBUG else {}
+    return {"Node": live_nodes.load()} if AG_DEBUG else {}
 
 
 def is_debug_build():
@@ -333,15 +340,6 @@ cdef class NodeHooks:
         return HookHandle(hooks, key)
 
 
-# Note [Freeing a graph]
-# ~~~~~~~~~~~~~~~~~~~~~~
-# A node owns the nodes it leads to, so the last reference to a result frees a chain as long as the program was. Left
-# to ordinary deallocation that recurses once per node and overflows the C stack at about 10^5 nodes. `trashcan` makes
-# CPython queue the nodes past a fixed depth instead (about 5 ns a node). Cycles (a leaf whose .grad has a graph that
-# leads back to the leaf) are found by the garbage collector: all references are plain `object` attributes, so Cython
-# traverses and clears them. Guarded by test_DG1_* and test_CP4_*.
-@cython.trashcan(True)
-@cython.freelist(512)
 cdef class Node:
     """A vertex of the graph: takes one gradient per output of the forward operation and returns one per next edge.
 
@@ -352,14 +350,10 @@ cdef class Node:
         self.seq = next_sequence_nr()
         self.thread_id = _this_thread()
         self.n_inputs = 1
+        if AG_DEBUG:
+            live_nodes.fetch_add(1)
         if _anomaly_modes.load() != 0:
             _note_node(self)
-        if AG_DEBUG:
-            _live_nodes.fetch_add(1)
-
-    def __dealloc__(self):
-        if AG_DEBUG:
-            _live_nodes.fetch_sub(1)
 
     def __init__(self):
         raise TypeError(f"{type(self).__name__} is made by recorded operations, it can't be instantiated")
@@ -522,6 +516,38 @@ cdef class Node:
         return (<GradMeta>self.meta).device_key
 
 
+cdef NodeKind node_kind(type cls, bint bare) except *:
+    """What `new_node` needs to make instances of `cls`; if `bare`, from now on without the end of a node."""
+    cdef NodeKind kind
+    kind.cls = <void*>cls
+    kind.vtable = PyCapsule_GetPointer(cls.__dict__["__pyx_vtable__"], NULL)
+    kind.flags = NODE_BARE if bare else 0
+    if bare:
+        make_bare(<void*>cls)
+    return kind
+
+
+cdef Node new_node(const NodeKind* kind):
+    """An empty node, as `cls.__new__(cls)` makes it, without the detour over a call of a type."""
+    cdef Node node = <Node>alloc_node(kind.cls, kind.vtable)
+    node.seq = next_sequence_nr()
+    node.thread_id = _this_thread()
+    node.n_inputs = 1
+    node.flags = <uint16_t>kind.flags
+    if _anomaly_modes.load() != 0:
+        _note_node(node)
+    return node
+
+
+cdef int _use_layout(Node probe) except -1:
+    # `thread_id` is the last field before the end that bare nodes lack; the next one is a reference, and aligned.
+    use_layout(<void*>Node, <char*>&probe.thread_id + sizeof(probe.thread_id) - <char*><void*>probe)
+    return 0
+
+
+_use_layout(Node.__new__(Node))
+
+
 cdef object apply_by_hand(Node node, tuple grads):
     cdef Frame f = Frame.__new__(Frame)
     cdef GradMeta m
@@ -611,3 +637,6 @@ cdef class PyNode(Node):
         if self.s0 is not None:
             self.s0()
         return 0
+
+
+share_deallocation(PyNode)

@@ -1,0 +1,183 @@
+// The memory of nodes: where it comes from, how it is given back, what the garbage collector sees of it.
+// May include: Python's headers. Used by node.pyx alone.
+//
+// Note [Freeing a graph]
+// ~~~~~~~~~~~~~~~~~~~~~~
+// A node owns the nodes it leads to, so the last reference to a result frees a chain as long as the program was. Left
+// to ordinary deallocation that recurses once per node and overflows the C stack at about 10^5 nodes. So a node whose
+// turn comes while DEPTH others are being freed on this thread is put on a list (linked through its weak reference
+// slot, which is empty by then), and the frame at that depth frees what is on the list, one after the other. Classes
+// with a deallocation of their own, those of Python among them, use it up and are bounded by CPython's trashcan.
+// Cycles (a leaf whose .grad has a graph that leads back to the leaf) are found by the garbage collector.
+// Guarded by test_DG1_* and test_CP4_*.
+//
+// Note [Bare nodes]
+// ~~~~~~~~~~~~~~~~~
+// What rules keep stands at the end of a node. A class of nodes that keep nothing (of sums, differences, negatives) has
+// the same layout without that end: its instances are shorter by LAYOUT.whole - LAYOUT.bare bytes, and nobody may look
+// there. All other classes, and everything that names a saved slot, mean whole nodes.
+#pragma once
+#include <Python.h>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace arraygrad {
+
+constexpr int HEAD = 6;          // references in every node: e0, e1, meta, hooks, g0, op
+constexpr int TAIL = 5;          // references in whole nodes only: more, s0, s1, s2, args
+constexpr int DEPTH = 16;
+constexpr int KEPT = 512;        // free blocks of each size that are kept for the next nodes
+
+struct NodeLayout {
+    Py_ssize_t weak;             // offset of the weak references; the vtable stands before, HEAD references after it
+    Py_ssize_t tail;             // offset of the TAIL references
+    Py_ssize_t whole;            // size of a whole node
+    Py_ssize_t bare;             // size of a node without its end
+};
+
+static NodeLayout layout;
+static std::atomic<std::int64_t> live_nodes;
+static thread_local PyObject* waiting_nodes;
+static thread_local int freeing_depth;
+
+#ifndef Py_GIL_DISABLED
+static PyObject* kept_nodes[2][KEPT];
+static int n_kept[2];
+#endif
+
+static inline PyObject** slot_at(PyObject* node, Py_ssize_t offset) {
+    return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(node) + offset);
+}
+static inline PyObject** head_of(PyObject* node) { return slot_at(node, layout.weak) + 1; }
+static inline PyObject** tail_of(PyObject* node) { return slot_at(node, layout.tail); }
+static inline bool is_bare(PyTypeObject* type) { return type->tp_basicsize < layout.whole; }
+
+// Counting to None once for several slots: before Python 3.12 it has a count like any object.
+static inline void count_none(Py_ssize_t n) {
+#if PY_VERSION_HEX < 0x030C0000
+    Py_SET_REFCNT(Py_None, Py_REFCNT(Py_None) + n);
+#else
+    (void)n;
+#endif
+}
+
+static inline Py_ssize_t drop(PyObject** slots, int n) {      // how many were None
+    Py_ssize_t nones = 0;
+    for (int i = 0; i < n; i++) {
+        if (slots[i] == Py_None) nones++;
+        else Py_XDECREF(slots[i]);
+    }
+    return nones;
+}
+
+static void free_node(PyObject* node) {
+    PyTypeObject* type = Py_TYPE(node);
+    const bool bare = is_bare(type);
+    Py_ssize_t nones = drop(head_of(node), HEAD);
+    if (!bare) nones += drop(tail_of(node), TAIL);
+    count_none(-nones);
+#if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
+    live_nodes.fetch_sub(1);
+#endif
+#ifndef Py_GIL_DISABLED
+    if (n_kept[bare] < KEPT && (bare || type->tp_basicsize == layout.whole) &&
+        !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+        kept_nodes[bare][n_kept[bare]++] = node;
+        return;
+    }
+#endif
+    type->tp_free(node);
+}
+
+static void dealloc_node(PyObject* node) {
+    PyObject_GC_UnTrack(node);
+    PyObject** weak = slot_at(node, layout.weak);
+    if (*weak) PyObject_ClearWeakRefs(node);
+    if (freeing_depth >= DEPTH && Py_TYPE(node)->tp_dealloc == dealloc_node) {
+        *weak = waiting_nodes;
+        waiting_nodes = node;
+        return;
+    }
+    const bool drains = ++freeing_depth == DEPTH;
+    free_node(node);
+    while (drains && waiting_nodes) {
+        PyObject* next = waiting_nodes;
+        weak = slot_at(next, layout.weak);
+        waiting_nodes = *weak;
+        *weak = nullptr;
+        free_node(next);
+    }
+    --freeing_depth;
+}
+
+static int traverse_node(PyObject* node, visitproc visit, void* arg) {
+    PyObject** head = head_of(node);
+    for (int i = 0; i < HEAD; i++) Py_VISIT(head[i]);
+    if (is_bare(Py_TYPE(node))) return 0;
+    PyObject** tail = tail_of(node);
+    for (int i = 0; i < TAIL; i++) Py_VISIT(tail[i]);
+    return 0;
+}
+
+static void clear_slots(PyObject** slots, int n) {
+    for (int i = 0; i < n; i++) {
+        PyObject* old = slots[i];
+        Py_INCREF(Py_None);
+        slots[i] = Py_None;
+        Py_XDECREF(old);
+    }
+}
+
+static int clear_node(PyObject* node) {
+    clear_slots(head_of(node), HEAD);
+    if (!is_bare(Py_TYPE(node))) clear_slots(tail_of(node), TAIL);
+    return 0;
+}
+
+// A new node of a compiled class that adds no fields: everything zero, every reference None, known to the collector.
+static PyObject* alloc_node(void* cls, void* vtable) {
+    PyTypeObject* type = static_cast<PyTypeObject*>(cls);
+    const bool bare = is_bare(type);
+    PyObject* node;
+#ifndef Py_GIL_DISABLED
+    if (n_kept[bare]) {
+        node = kept_nodes[bare][--n_kept[bare]];
+        PyObject_Init(node, type);
+    } else
+#endif
+    {
+        node = PyObject_GC_New(PyObject, type);
+        if (!node) return nullptr;
+    }
+    std::memset(reinterpret_cast<char*>(node) + sizeof(PyObject), 0, type->tp_basicsize - sizeof(PyObject));
+    *slot_at(node, layout.weak - static_cast<Py_ssize_t>(sizeof(void*))) = static_cast<PyObject*>(vtable);
+    PyObject** head = head_of(node);
+    for (int i = 0; i < HEAD; i++) head[i] = Py_None;
+    if (!bare) {
+        PyObject** tail = tail_of(node);
+        for (int i = 0; i < TAIL; i++) tail[i] = Py_None;
+    }
+    count_none(bare ? HEAD : HEAD + TAIL);
+#if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
+    live_nodes.fetch_add(1);
+#endif
+    PyObject_GC_Track(node);
+    return node;
+}
+
+// Once, before other nodes are made: `head_end` is where the fields end that every node has.
+static void use_layout(void* cls, Py_ssize_t head_end) {
+    PyTypeObject* type = static_cast<PyTypeObject*>(cls);
+    layout.weak = type->tp_weaklistoffset;
+    layout.tail = layout.bare = (head_end + alignof(PyObject*) - 1) / alignof(PyObject*) * alignof(PyObject*);
+    layout.whole = type->tp_basicsize;
+    type->tp_dealloc = dealloc_node;
+    type->tp_traverse = traverse_node;
+    type->tp_clear = clear_node;
+}
+
+static void make_bare(void* cls) { static_cast<PyTypeObject*>(cls)->tp_basicsize = layout.bare; }
+
+}  // namespace arraygrad
