@@ -111,7 +111,11 @@ def test_SV9_gradients_are_the_same_with_hooks(program, order):
         found = derivative(DATA)
     assert len(counting.packed) > 0
     assert counting.unpacked > 0
-    np.testing.assert_array_equal(found, expected)
+    if program is PROGRAMS["several results"]:
+        # The rule of qr solves equations. With hooks no factors are kept: the transposed one is decomposed anew.
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    else:
+        np.testing.assert_array_equal(found, expected)
 
 
 # SV9: the stack

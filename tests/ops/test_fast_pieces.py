@@ -125,6 +125,23 @@ def test_a_reductions_gradient_joins_one_that_waits(name, axis, shape, dtype):
         agree(plus, [x])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_maximums_gradient_joins_what_waits_at_few_and_at_many_places(dtype):
+    x = values_of(dtype, 3)((90, 150))
+    x[1] = 2.0  # all tie
+    x[2, ::40] = 9.0
+    x[3, [0, 63, 64, 149]] = 9.0
+    x[4, 149] = 9.0
+    for weight in (1.0, -2.0, np.inf, np.nan, 0.0):
+
+        def f(leaves, weight=weight):
+            t = ag.exp(leaves[0])
+            return ag.sum(t * 3) + ag.sum(ag.max(t, axis=1) * weight) + ag.sum(ag.min(t, axis=1) * 2)
+
+        with np.errstate(all="ignore"):
+            agree(f, [x])
+
+
 def test_a_softmax_written_out_has_the_plain_gradient():
     for dtype in DTYPES:
         x = values_of(dtype, 2)((70, 80))

@@ -156,13 +156,13 @@ static inline bool overflowed(const T* x, const T* out, std::ptrdiff_t n) {
 }
 
 // Elements, below which looking at results is faster than at the x87 unit.
-enum { FEW = 256 };
+enum { FEW_ELEMENTS = 256 };
 
 // Both return the error bits that the loop raised.
 static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t step, std::ptrdiff_t n) {
     char* args[2] = {x, out};
     std::ptrdiff_t steps[2] = {step, step};
-    const bool elsewhere = (s->raises_elsewhere >> slot) & 1, all = elsewhere && (n >= FEW || x == out);
+    const bool elsewhere = (s->raises_elsewhere >> slot) & 1, all = elsewhere && (n >= FEW_ELEMENTS || x == out);
     fp_begin(all);
     s->fn[slot](args, &n, steps, s->data[slot]);
     int errors = fp_end(all);

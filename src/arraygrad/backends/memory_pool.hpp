@@ -61,10 +61,9 @@ public:
             ARRAYGRAD_POOL_LOCK;
             Block*& head = list_of(bytes);
             if (head) return taken(head);
-            const std::size_t most = bytes < PAGE ? 0 : bytes + slack(bytes);
-            for (std::size_t more = bytes + PAGE; more <= most; more += PAGE) {
-                auto found = large_.find(more);
-                if (found != large_.end() && found->second) return taken(found->second);
+            if (bytes >= PAGE) {
+                Block** larger = hardly_larger(bytes);
+                if (larger) return taken(*larger);
             }
             misses++;
             if (bytes >= PAGE) shrink(cached > bytes ? cached - bytes : 0);
@@ -160,6 +159,20 @@ private:
 #else
         return 0;
 #endif
+    }
+
+    // The list of the smallest free blocks that serve a request of which there is no block itself. Not inlined: small
+    // requests never come here.
+#if defined(__GNUC__)
+    __attribute__((noinline))
+#endif
+    Block** hardly_larger(std::size_t bytes) {
+        const std::size_t most = bytes + slack(bytes);
+        for (std::size_t more = bytes + PAGE; more <= most; more += PAGE) {
+            auto found = large_.find(more);
+            if (found != large_.end() && found->second) return &found->second;
+        }
+        return nullptr;
     }
 
     // The size class of a block of at least a page that was handed out for `bytes`.

@@ -2,4 +2,6 @@
 import builtins
 from typing import Any
 
+def has_lapack() -> Any: ...
+def use_lapack(mode: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

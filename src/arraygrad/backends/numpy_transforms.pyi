@@ -2,4 +2,5 @@
 import builtins
 from typing import Any
 
+def weigh_rows(spectrum: Any, start: Any, end: Any, factor: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]
