@@ -206,6 +206,8 @@ def test_numpys_own_handler_is_back_after_an_operation_that_fails():
     kept = np.ones(20_000)
     assert pool_counts() == before
     assert kept[0] == 1
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="resident memory is read from Linux's /proc")
 def test_large_blocks_that_are_given_back_leave_the_process():
     def resident():
