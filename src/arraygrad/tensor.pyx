@@ -1,7 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
 # May import: engine.*, op, value, nodes, apply, copies, inplace, protocols, roots. (ops, backends and namespaces
-# register
-# themselves here.)
+# register themselves here.)
 import numbers
 import weakref
 
