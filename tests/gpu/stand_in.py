@@ -8,6 +8,7 @@ arraygrad's own are evaluated statement by statement, or by the table over NumPy
 import importlib.machinery
 import re
 import sys
+import threading
 import types
 
 import array_api_compat
@@ -15,7 +16,22 @@ import array_api_compat.numpy as compat
 import numpy as np
 
 calls, launches, syncs = [], [], []
-current = {"device": 0, 0: 0, 1: 0}
+
+
+class Current(threading.local):
+    """The current device, and the current stream of each device: every thread has its own, as CUDA has it."""
+
+    def __init__(self):
+        self._values = {"device": 0, 0: 0, 1: 0}
+
+    def __getitem__(self, key):
+        return self._values[key]
+
+    def __setitem__(self, key, value):
+        self._values[key] = value
+
+
+current = Current()
 options = {"event_done": True, "out_of_memory": None}
 
 VIEWS = frozenset(
