@@ -176,7 +176,7 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
     cdef PyObject* found
     cdef Op op
     cdef object result
-    cdef dict kwargs = {}
+    cdef dict kwargs
     cdef Py_ssize_t i
     if n < 2:
         raise TypeError(f"Tensor.__array_ufunc__() takes a ufunc and the name of its method, but {n} positional "
@@ -191,6 +191,7 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
                 result = binary(op, <object>args[2], <object>args[3])
                 if result is not NotImplemented:
                     return result
+    kwargs = {}
     if names != NULL:
         for i in range(len(<tuple>names)):
             kwargs[(<tuple>names)[i]] = <object>args[n + i]
