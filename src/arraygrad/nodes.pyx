@@ -113,7 +113,9 @@ cdef TensorBase attached(Value v, Node source, int nr):
 
     The one that does so already, if it is alive.
     """
-    cdef TensorBase t = shown_by(v) if v.tensor != NULL else None
+    cdef TensorBase t = shown_by(v)
+    cdef bint alone
+    cdef Section section
     if t is not None and t.value is v:
         if source is None and not t.tracked:
             return t
@@ -121,7 +123,10 @@ cdef TensorBase attached(Value v, Node source, int nr):
             return t
         if source is not None and t.grad_fn_ is None and t.accumulator == <void*>source:
             return t
-    if v.tensor == NULL:
+    section.begin(<PyObject*>v)
+    alone = v.tensor == NULL
+    section.end()
+    if alone:
         t = make_tensor()
         t.value = v
         with cython.critical_section(v):

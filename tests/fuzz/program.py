@@ -127,9 +127,9 @@ def distinct(value, axis=-1):
 
 
 def offgrid(value, spacing=0.5):
-    """No element is near a multiple of the spacing."""
+    """No element is near a multiple of the spacing, nor so large that its own digits end there."""
     value = np.asarray(value) / spacing
-    return bool(np.all(np.abs(value - np.round(value)) > MARGIN))
+    return bool(np.all((np.abs(value - np.round(value)) > MARGIN) & (np.abs(value) < 1e6)))
 
 
 NEEDS = {f.__name__: f for f in (far, inside, distinct, offgrid)}

@@ -23,7 +23,15 @@ _REFUSED = {
 
 
 def forward(xp, x, pad_width, mode, constant_values):
-    """pad(x, pad_width, mode, constant_values=...): see the table."""
+    """pad(x, pad_width, mode, constant_values=...): see the table. Column-major where x is that alone, as NumPy's."""
+    result = _padded(xp, x, pad_width, mode, constant_values)
+    if not getattr(getattr(x, "flags", None), "fnc", False):
+        return result
+    turned = xp.permute_dims(_zeros(xp, result.shape[::-1], x), tuple(range(x.ndim))[::-1])
+    return xp._setitem(turned, ..., result)
+
+
+def _padded(xp, x, pad_width, mode, constant_values):
     widths = _widths(pad_width, x.ndim)
     _check_mode(mode)
     if mode != "constant":
