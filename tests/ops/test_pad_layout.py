@@ -1,4 +1,4 @@
-"""pad's result lies in memory as numpy.pad's does: what is a view of it, and what a copy, is the same. Imports: arraygrad."""
+"""pad lays its result out in memory as numpy.pad does: what is a view of it is the same. Imports: arraygrad."""
 
 import numpy as np
 import pytest
