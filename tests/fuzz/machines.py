@@ -10,7 +10,7 @@ import scipy.special
 
 import arraygrad as ag
 
-from .program import NEEDS, Invalid
+from .program import NEEDS, Invalid, offgrid
 
 LIMIT = 300.0  # values beyond this have differences without digits
 
@@ -118,10 +118,11 @@ class NumpyMachine:
     """Executes on plain NumPy arrays.
 
     `precision` is "native" (the program's own dtypes), "double" or "long". With a `tape` of an unperturbed run,
-    `moved` maps names of leaves and registers to what is added to them.
+    `moved` maps names of leaves and registers to what is added to them. `crossed` says that an argument went from one
+    step of a step function to another: `cells` are those where it was, of an unperturbed run that was checked.
     """
 
-    def __init__(self, precision="native", tape=None, moved=None, checked=False):
+    def __init__(self, precision="native", tape=None, moved=None, checked=False, cells=()):
         types = {"native": (np.float64, np.complex128), "double": (np.float64, np.complex128)}
         self.real, self.complex = types.get(precision, (np.longdouble, np.clongdouble))
         self.native = precision == "native"
@@ -134,6 +135,9 @@ class NumpyMachine:
         self.position = 0
         self.moved = moved or {}
         self.checked = checked
+        self.cells = list(cells)
+        self.visited = 0
+        self.crossed = False
 
     def raised(self, array):
         if self.native or array.dtype.kind not in "fc":
@@ -156,6 +160,7 @@ class NumpyMachine:
             "np": self.space,
             "slice": slice,
             **NEEDS,
+            "offgrid": self.offgrid,
             **named,
             **{n: getattr(self, n) for n in mine},
         }
@@ -163,6 +168,17 @@ class NumpyMachine:
     def before(self, need, env):
         if self.checked and not eval(need, env):
             raise Invalid("out of the domain")
+        if self.cells and self.replay and "offgrid" in need.co_names and not eval(need, env):
+            self.crossed = True
+
+    def offgrid(self, value, spacing=0.5):
+        cell = np.floor(np.asarray(value) / spacing)
+        if not self.replay:
+            self.cells.append(cell)
+        elif self.visited >= len(self.cells) or not np.array_equal(cell, self.cells[self.visited]):
+            self.crossed = True
+        self.visited += 1
+        return offgrid(value, spacing)
 
     def after(self, name, value):
         value = np.asarray(value)
