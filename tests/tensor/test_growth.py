@@ -34,9 +34,11 @@ def test_doing_everything_again_adds_no_objects_and_no_memory():
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
-@pytest.mark.parametrize("leak", ["kept.append(workload.leaf(2) * 2.0)", "kept.append(bytes(range(256)) * 4096)"])
+@pytest.mark.parametrize("leak", ["kept.append(workload.leaf(2) * 2.0)", "kept.append(bytearray(1 << 20))"])
 def test_the_check_sees_a_leak(leak):
     pytest.importorskip("array_api_strict")
+    if "ASAN_OPTIONS" in os.environ and "workload" not in leak:
+        pytest.skip("the allocator of AddressSanitizer does not tell how much memory is in use")
     done = run(
         code=f"""
 import sys, workload

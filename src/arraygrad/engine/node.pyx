@@ -496,11 +496,12 @@ cdef class Node:
         return 0
 
     cdef NodeHooks need_hooks(self):
-        if self.hooks is None:
-            with cython.critical_section(self):     # set once: readers need no lock
-                if self.hooks is None:
-                    self.hooks = NodeHooks.__new__(NodeHooks)
-        return self.hooks
+        cdef NodeHooks hooks
+        with cython.critical_section(self):         # several threads may be registering
+            if self.hooks is None:
+                self.hooks = NodeHooks.__new__(NodeHooks)
+            hooks = self.hooks
+        return hooks
 
     cdef object device_key(self):
         cdef GradMeta m
