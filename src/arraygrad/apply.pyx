@@ -420,11 +420,17 @@ cdef object run_one(Op op, tuple args, TensorBase t):
     raws = None
     if type(raw) is not backend.array_type:
         return finished(op, args, backend.wrap_raw(raw), backend)
-    out = new_tensor(raw, backend.meta_like(raw, v.meta, None))
-    if op.may_view:
-        note_view(out, t, op, args, backend)
+    out = result_of(op, args, t, v.meta, raw, backend)
     if t.tracked or has_extra(t):
         record(op, args, out, backend)
+    return out
+
+
+cdef inline TensorBase result_of(Op op, tuple args, TensorBase t, GradMeta meta, object raw, Backend backend):
+    """The result of an operation whose first argument is `t`, of that metadata; noted where it is a view of it."""
+    cdef TensorBase out = new_tensor(raw, backend.meta_like(raw, meta, None))
+    if op.may_view:
+        note_view(out, t, op, args, backend)
     return out
 
 
@@ -459,9 +465,7 @@ cdef object finished(Op op, tuple args, object raw, Backend backend):
                                 f"which no gradient can reach; convert what stands beside the Tensors to numbers")
         return raw                      # bool, dtype, tuple of ints, ...: no array
     if args and isinstance(args[0], TensorBase):
-        result = new_tensor(raw, backend.meta_like(raw, value_now(<TensorBase>args[0]).meta, None))
-        if op.may_view:
-            note_view(<TensorBase>result, <TensorBase>args[0], op, args, backend)
+        result = result_of(op, args, <TensorBase>args[0], value_now(<TensorBase>args[0]).meta, raw, backend)
     else:
         result = wrap(raw, backend)
         if op.may_view and op.sequence >= 0 and backend.mutable:

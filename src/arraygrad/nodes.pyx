@@ -24,8 +24,8 @@ from arraygrad.op cimport (
 from arraygrad.constants cimport changed_error, content_now
 from arraygrad.saved cimport Packed, packed_array, packed_value
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, before_write, bump, grad_of, join, make_tensor, need_extra, new_tensor, replaced,
-    set_grad, shown_by, version_of, wrap,
+    Backend, Extra, TensorBase, Value, before_write, bump, grad_of, is_shown, join, make_tensor, need_extra,
+    new_tensor, replaced, set_grad, shown_by, version_of, wrap,
 )
 
 cdef extern from "Python.h":
@@ -114,8 +114,6 @@ cdef TensorBase attached(Value v, Node source, int nr):
     The one that does so already, if it is alive.
     """
     cdef TensorBase t = shown_by(v)
-    cdef bint alone
-    cdef Section section
     if t is not None and t.value is v:
         if source is None and not t.tracked:
             return t
@@ -123,10 +121,7 @@ cdef TensorBase attached(Value v, Node source, int nr):
             return t
         if source is not None and t.grad_fn_ is None and t.accumulator == <void*>source:
             return t
-    section.begin(<PyObject*>v)
-    alone = v.tensor == NULL
-    section.end()
-    if alone:
+    if not is_shown(v):
         t = make_tensor()
         t.value = v
         with cython.critical_section(v):

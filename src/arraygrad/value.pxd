@@ -102,6 +102,7 @@ cdef Value value_over(object raw, GradMeta meta)
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
 cdef TensorBase shown_by(Value v)
+cdef bint is_shown(Value v) noexcept
 cdef object grad_of(TensorBase t)
 cdef Node grad_fn_now(TensorBase t, int* nr)
 cdef int set_history(TensorBase t, Node node, int nr) except -1

@@ -425,6 +425,16 @@ cdef TensorBase shown_by(Value v):
     return t
 
 
+cdef bint is_shown(Value v) noexcept:
+    """Whether a Tensor shows `v`, which may be about to go."""
+    cdef bint shown
+    cdef Section section
+    section.begin(<PyObject*>v)
+    shown = v.tensor != NULL
+    section.end()
+    return shown
+
+
 cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
     """Before memory of `written` is overwritten: keep what nodes saved in `v` (Note [Saved values], 2)."""
     cdef Backend backend = <Backend>v.meta.ops
@@ -432,7 +442,7 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
     cdef Value fresh
     cdef object raw
     cdef Section section
-    if v.tensor != NULL:
+    if is_shown(v):
         held += 1
     if Py_REFCNT(<PyObject*>v) <= held or v.overwritten:
         return 0

@@ -9,13 +9,15 @@ import sys
 import textwrap
 
 import pytest
+from forked import IN_CHILD, needs_fork
 
 pytest.importorskip("array_api_strict")
 
 LIMIT = 60
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 
-PRELUDE = """
+PRELUDE = (
+    IN_CHILD
+    + """
 import atexit, gc, os, sys, threading, time, warnings
 import numpy as np
 import array_api_strict as strict
@@ -52,33 +54,8 @@ def on_device(rule):
     node = PyNode("Special", rule, edges=[gradient_edge(x)], metas=(backend_of(x).meta(x.array),))
     return lambda: backward(GradientEdge(node, 0), strict.ones((2,), dtype=strict.float64, device=ONE))
 
-
-def in_child(function):
-    '''Run function in a forked child; its exit status must be 0.'''
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            function()
-            status = 0
-        except BaseException:
-            import traceback
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(status)
-    deadline = time.monotonic() + LIMIT
-    while True:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > deadline:
-            os.kill(pid, 9)
-            os.waitpid(pid, 0)
-            raise SystemExit("the child hangs")
-        time.sleep(0.005)
-    assert status == 0, f"child: {status}"
 """
+)
 
 
 def script(body, status=0, output="", errors="", env=None):

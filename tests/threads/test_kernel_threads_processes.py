@@ -6,11 +6,13 @@ import sys
 import textwrap
 
 import pytest
+from forked import IN_CHILD, needs_fork
 
 LIMIT = 60
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 
-PRELUDE = """
+PRELUDE = (
+    IN_CHILD
+    + """
 import os, signal, sys, threading, time, warnings
 import numpy as np
 import arraygrad as ag
@@ -29,32 +31,8 @@ def check():
     assert sharing.busy_threads() == (3, 0)
     assert sharing.helpers() == 2
 
-
-def in_child(function):
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            function()
-            status = 0
-        except BaseException:
-            import traceback
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(status)
-    deadline = time.monotonic() + 30
-    while True:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > deadline:
-            os.kill(pid, 9)
-            os.waitpid(pid, 0)
-            raise SystemExit("the child hangs")
-        time.sleep(0.005)
-    assert status == 0, f"child: {status}"
 """
+)
 
 
 def run(code, status=0):

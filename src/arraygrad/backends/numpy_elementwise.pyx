@@ -1,6 +1,5 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
-# May import: numpy (Python only), engine.arrayops, engine.graph_task, engine.node, engine.sharing, op, value,
-# backends.numpy_loops.
+# May import: engine.arrayops, engine.graph_task, engine.node, engine.sharing, op, value, backends.numpy_loops.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -20,10 +19,8 @@ from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 
-import numpy as np
-
 from arraygrad.backends.numpy_loops cimport (
-    NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number, report,
+    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number, report,
     same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta
@@ -85,7 +82,6 @@ cdef extern from "moments.hpp" namespace "arraygrad" nogil:
     int run_quotients(const LoopSet* add, int slot, const char* g, const char* y, const char* z, char* out, char* sum,
                       Py_ssize_t outer, Py_ssize_t inner, bint leading, double start) noexcept
 
-cdef double SUM_START = np.add.reduce(np.array([-0.0]))     # what NumPy begins a sum with
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")

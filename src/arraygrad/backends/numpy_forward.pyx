@@ -14,9 +14,9 @@ from cpython.tuple cimport PyTuple_CheckExact
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
-    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, dot, empty_c,
-    forward_ptr, loop_set, reduce_by, reshaped, set_forward, split_axes, strided, transposed, unary_loop, view_of,
-    wrapped,
+    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, axis_mask,
+    binary_loop, dot, empty_c, forward_ptr, loop_set, reduce_by, reshaped, set_forward, split_axes, strided,
+    transposed, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy_compare cimport (
     forward_equal, forward_greater, forward_greater_equal, forward_isfinite, forward_isinf, forward_isnan, forward_less,
@@ -30,7 +30,6 @@ cdef extern from "moments.hpp" namespace "arraygrad" nogil:
     int run_squares(const LoopSet* add, int slot, const char* x, const char* mean, char* out, Py_ssize_t outer,
                     Py_ssize_t inner, bint leading, double start) noexcept
 
-cdef double SUM_START = np.add.reduce(np.array([-0.0]))     # what NumPy begins a sum with
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* DIVIDE = loop_set("divide")

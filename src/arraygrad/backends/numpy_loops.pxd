@@ -83,6 +83,7 @@ cdef int view_of(object array, ArrayView* view) noexcept
 cdef object unary_loop(const LoopSet* loops, object x, object out)
 cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
 cdef object empty_dense(object like)
+cdef double SUM_START           # what NumPy begins a sum with
 cdef object empty_bools(object like)
 cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
 cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)

@@ -84,7 +84,8 @@ cdef LoopSet _matmul
 find_products(<cnp.ufunc?>np.matmul, &_matmul)
 cdef dict _set_index = {}
 # What NumPy begins a sum with: the sum of -0.0 alone is 0.0 or -0.0.
-cdef object _sum_start = float(np.add.reduce(np.array([-0.0])))
+cdef double SUM_START = np.add.reduce(np.array([-0.0]))
+cdef object _sum_start = SUM_START
 
 
 def set_fast_paths(bint mode):

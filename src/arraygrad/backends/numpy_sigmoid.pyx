@@ -1,12 +1,10 @@
 # The logistic function, softmax, log_softmax and relu, forward and backward in one pass each, for plain float32 and
 # float64 arrays.
-# May import: numpy (Python only), engine.node, engine.sharing, op, backends.numpy_loops, backends.numpy_elementwise.
-import numpy as np
-
+# May import: engine.node, engine.sharing, op, backends.numpy_loops, backends.numpy_elementwise.
 from arraygrad.backends.numpy_elementwise cimport find, real_view, set_out, wants
 from arraygrad.backends.numpy_loops cimport (
-    FPE_UNDER, NOGIL_SIZE, ArrayView, LoopSet, axis_mask, copy_into, empty_c, empty_dense, loop_set, report, same_shape,
-    split_axes, steps, view_of,
+    FPE_UNDER, NOGIL_SIZE, SUM_START, ArrayView, LoopSet, axis_mask, copy_into, empty_c, empty_dense, loop_set, report,
+    same_shape, split_axes, steps, view_of,
 )
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
@@ -35,7 +33,6 @@ cdef extern from "softmax.hpp" namespace "arraygrad" nogil:
     void run_relu(int slot, const char* x, char* out, Py_ssize_t n) noexcept
     void run_relu_rule(int slot, const char* g, const char* x, char* out, Py_ssize_t n) noexcept
 
-cdef double SUM_START = np.add.reduce(np.array([-0.0]))     # what NumPy begins a sum with
 cdef LoopSet* EXP = loop_set("exp")
 cdef RowLoops ROWS
 ROWS.exp = EXP

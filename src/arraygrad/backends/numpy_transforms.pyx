@@ -55,19 +55,15 @@ cdef object shape_kept(Node node, Frame f):
 
 
 cdef int rule_rfftn(Node node, Frame f) except -1:
-    cdef object shape
-    cdef list args = <list>node.args
-    if not wants(node, f, 0):
-        return 1
-    shape = shape_kept(node, f)
-    if shape is None:
-        return 0
-    from arraygrad.backends._spectra import rfftn_gradient
-
-    return 1 + set_out(f, 0, pooled(rfftn_gradient, (f.grad, shape, args[1], args[2], args[3], weigh_rows)), True)
+    return by_spectra(node, f, "rfftn_gradient")
 
 
 cdef int rule_irfftn(Node node, Frame f) except -1:
+    return by_spectra(node, f, "irfftn_gradient")
+
+
+cdef int by_spectra(Node node, Frame f, str function) except -1:
+    """The rule of a transform whose gradient a function of `_spectra` gives."""
     cdef object shape
     cdef list args = <list>node.args
     if not wants(node, f, 0):
@@ -75,9 +71,10 @@ cdef int rule_irfftn(Node node, Frame f) except -1:
     shape = shape_kept(node, f)
     if shape is None:
         return 0
-    from arraygrad.backends._spectra import irfftn_gradient
+    from arraygrad.backends import _spectra
 
-    return 1 + set_out(f, 0, pooled(irfftn_gradient, (f.grad, shape, args[1], args[2], args[3], weigh_rows)), True)
+    return 1 + set_out(f, 0, pooled(getattr(_spectra, function),
+                                    (f.grad, shape, args[1], args[2], args[3], weigh_rows)), True)
 
 
 cdef object conjugate_product(object g, object y, bint overwrite):
