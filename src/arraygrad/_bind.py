@@ -1,16 +1,18 @@
 """Public functions from the table: one per entry, with its exact signature.
 
-May import: engine, op, ops, tensor. Methods of Tensor are in `_methods`, NumPy's protocols in `_protocols`.
+May import: engine, op, ops, tensor, calls. Methods of Tensor are in `_methods`, NumPy's protocols in `_protocols`.
 
 A function does three things: put its arguments in the order of the entry's parameters, make arrays of Python lists
-and of lone scalars, and call `apply_op`, which unwraps, computes, records and wraps. Functions of one and of two
-arrays have real parameters instead of `*args`, so that a call costs one Python frame and no binding.
+and of lone scalars, and call `apply_op`, which unwraps, computes, records and wraps. Functions of two arrays
+have real parameters instead of `*args`, so that a call costs one Python frame and no binding, and those of one are
+compiled (`calls`).
 """
 
 import inspect
 
 import numpy
 
+from arraygrad.calls import unary_function
 from arraygrad.engine.node import keep_for_ever
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, apply_op, asarray, backend_of, install_operators, wrap_raw
@@ -45,7 +47,7 @@ def function_for(op, module, default=None):
     if _all_positional(signature) and op.sequence < 0:
         arrays = array_positions(op)
         if len(op.params) == 1 and arrays == (0,) and op.defaults[0] is inspect.Parameter.empty:
-            function = _unary(op, default)
+            function = unary_function(op, lambda x: _operand(x, default))
         elif len(op.params) == 2 and arrays == (0, 1) and op.defaults[1] is inspect.Parameter.empty:
             function = _binary(op, default)
         else:
@@ -98,15 +100,6 @@ def contains_tensor(obj):
 
 
 # -- kinds of functions ------------------------------------------------------------------------------------------------
-
-
-def _unary(op, default):
-    def function(x, /):
-        if type(x) is Tensor:
-            return apply_op(op, (x,))
-        return apply_op(op, (_operand(x, default),))
-
-    return function
 
 
 def _binary(op, default):

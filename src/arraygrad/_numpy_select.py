@@ -108,7 +108,7 @@ def _compress(condition, a, axis=None, out=None):
         a, axis = a.ravel(), 0
     (positions,) = host(condition).nonzero()
     if not len(positions):
-        return F["moveaxis"](F["moveaxis"](a, axis, 0)[:0], 0, axis)
+        return F["moveaxis"](F["moveaxis"](a, axis, 0)[:0], 0, axis).copy()  # a view of what is read-only is so too
     return a.take(beside(positions, a), axis=axis)
 
 

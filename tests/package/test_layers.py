@@ -70,13 +70,14 @@ MAY_IMPORT = {
     "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
     "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
     "copies": ENGINE | {"op", "value", "apply"},
+    "calls": {"op", "value", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply", "copies"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE
     | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "constants", "function"}
-MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
+MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind", "calls"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
 # The public interfaces, in plain Python: anything below, and each other without a cycle.
