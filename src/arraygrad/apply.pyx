@@ -16,7 +16,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op, result_type_of
-from arraygrad.saving cimport keep_args, save, save_plain
+from arraygrad.saving cimport keep_args, keep_aside, save, save_plain
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, grad_fn_now, has_extra, join_base,
     need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
@@ -76,6 +76,7 @@ cdef object unary(Op op, object x):
     cdef Value v
     cdef Backend backend
     cdef object raw, r
+    cdef object aside = None
     cdef uint32_t flags = 0
     cdef OpNode node
     if _observers.load(relaxed) and thread_state().op_hooks != NULL:
@@ -86,9 +87,14 @@ cdef object unary(Op op, object x):
     v = value_now(t)
     backend = <Backend>v.meta.ops
     raw = raw_now(t) if op.may_view else v.raw
+    if op.leaves and t.tracked and thread_state().grad_mode:
+        flags = NODE_ASIDE
     r = backend.unary(op, raw, &flags)
     if r is None:
+        flags &= ~<uint32_t>NODE_ASIDE
         r = backend.wrap_raw(backend.call(op, (raw,)))
+    elif flags & NODE_ASIDE:
+        r, aside = <tuple>r
     out = new_tensor(r, backend.meta_like(r, v.meta, None))
     if op.may_view:
         note_view(out, t, op, (x,), backend)
@@ -102,6 +108,8 @@ cdef object unary(Op op, object x):
             connect(node, t)
             if op.n_saves:
                 save_plain(node, op, x, None, out, 1, backend)
+            if aside is not None:
+                keep_aside(node, aside)
             out.grad_fn_ = node
             out.tracked = True
     return out
@@ -199,17 +207,11 @@ cdef object binary(Op op, object a, object b):
 
 
 cdef TensorBase with_aside(Op op, object a, object b, tuple results, Backend backend):
-    """The result of an operation whose node, if there is one, keeps what the compiled forward left for the rule.
-
-    Where saved values are packed by hooks it is dropped: compiled rules don't run there.
-    """
+    """The result of an operation whose node, if there is one, keeps what the compiled forward left for the rule."""
     cdef TensorBase out = new_tensor(results[0], backend.meta(results[0]))
-    cdef Node node
     record(op, (a, b), out, backend)
-    node = out.grad_fn_
-    if node is not None and node.flags & NODE_FAST:
-        node.args = results[1]
-        node.flags |= NODE_ASIDE
+    if out.grad_fn_ is not None:
+        keep_aside(out.grad_fn_, results[1])
     return out
 
 

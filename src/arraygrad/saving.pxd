@@ -1,5 +1,6 @@
 # May cimport: engine.*, op, value, nodes.
 from libc.stdint cimport uint64_t
+from arraygrad.engine.node cimport Node
 from arraygrad.nodes cimport OpNode
 from arraygrad.op cimport Op
 from arraygrad.value cimport Backend, TensorBase
@@ -8,3 +9,4 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
 cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint64_t needs, Backend backend) except -1
 cdef object frozen(object arg)
 cdef int keep_args(OpNode node, Op op, object args) except -1
+cdef int keep_aside(Node node, object aside) except -1

@@ -1,10 +1,12 @@
 # What a node keeps of an operation: the saved values of its rules, and the static arguments.
 # May import: engine.*, op, value, saved, constants, nodes.
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.constants cimport constant_check, constant_slot, CONSTANT_SAMPLE
-from arraygrad.engine.node cimport inference_used, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_SAVES
+from arraygrad.engine.node cimport (
+    Node, inference_used, NODE_ASIDE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_SAVES,
+)
 from arraygrad.nodes cimport OpNode
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT
 from arraygrad.saved cimport pack_slot, packing
@@ -175,4 +177,17 @@ cdef int keep_args(OpNode node, Op op, object args) except -1:
     node.args = kept
     if keeps:
         node.flags |= NODE_SAVES
+    return 0
+
+
+cdef int keep_aside(Node node, object aside) except -1:
+    """Let `node` keep what a compiled forward left for its compiled rule.
+
+    Where saved values are packed by hooks it is dropped: compiled rules don't run there.
+    """
+    if node.flags & NODE_FAST:
+        node.args = aside
+        node.flags |= NODE_ASIDE
+    else:
+        node.flags &= ~<uint16_t>NODE_ASIDE
     return 0

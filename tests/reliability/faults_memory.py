@@ -80,6 +80,7 @@ def _starve(start, function, *args):
     """function(*args) with the allocation number `start` failing; (result, whether it raised)."""
     failed = False
     result = None
+    ag.memory.empty_cache()  # so that every array has to be made
     _testcapi.set_nomemory(start, start + 1)
     try:
         try:

@@ -1,5 +1,5 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
-// May include: inner_loops.hpp, memory_pool.hpp, shared_loops.hpp, NumPy's headers (included before this one by the generated code).
+// May include: inner_loops.hpp, kept_arrays.hpp, memory_pool.hpp, shared_loops.hpp, NumPy's headers (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -8,6 +8,7 @@
 #include <complex>
 
 #include "inner_loops.hpp"
+#include "kept_arrays.hpp"
 #include "memory_pool.hpp"
 #include "shared_loops.hpp"
 
@@ -237,26 +238,71 @@ static void pool_free(void*, void* memory, size_t bytes) { pool().release(memory
 static PyDataMem_Handler pool_handler = {
     "arraygrad", 1, {nullptr, pool_malloc, pool_calloc, pool_realloc, pool_free}};
 
-// Python's tracemalloc learns of the memory as of any array's. Looked up by name: some versions of Python declare the
-// function without C linkage. (NumPy tells it when the memory is freed.)
-typedef int (*track_fn)(unsigned int, std::uintptr_t, std::size_t);
-static inline track_fn track_memory() {
+// Python's tracemalloc learns of the memory as of any array's (NumPy tells it when the memory is freed). Looked up by
+// name: some versions of Python declare the functions without C linkage.
+enum { NUMPY_TRACE_DOMAIN = 389047 };
+
+static inline void* python_function(const char* name) {
 #if defined(_WIN32)
+    (void)name;
     return nullptr;
 #else
-    static track_fn found = (track_fn)dlsym(RTLD_DEFAULT, "PyTraceMalloc_Track");
-    return found;
+    return dlsym(RTLD_DEFAULT, name);
 #endif
 }
-enum { NUMPY_TRACE_DOMAIN = 389047 };
+
+static inline void track(void* memory, size_t bytes) {
+    typedef int (*function)(unsigned int, std::uintptr_t, std::size_t);
+    static const function found = (function)python_function("PyTraceMalloc_Track");
+    if (found) found(NUMPY_TRACE_DOMAIN, (std::uintptr_t)memory, bytes);
+}
+
+static inline void untrack(void* memory) {
+    typedef int (*function)(unsigned int, std::uintptr_t);
+    static const function found = (function)python_function("PyTraceMalloc_Untrack");
+    if (found) found(NUMPY_TRACE_DOMAIN, (std::uintptr_t)memory);
+}
+
+#ifndef Py_GIL_DISABLED
+static PyObject* handler_of_kept;
+
+#endif
+
+// Whether the one reference to a dead array is taken over; if not it is still the caller's (Note [Kept arrays]).
+static bool keep_array(PyObject* array) noexcept {
+#ifdef Py_GIL_DISABLED
+    (void)array;
+    return false;
+#else
+    MemoryPool& its_pool = pool();
+    if (!kept_arrays().keep(array, handler_of_kept, its_pool.limit - its_pool.cached)) return false;
+    untrack(PyArray_DATA((PyArrayObject*)array));
+    return true;
+#endif
+}
 
 // An uninitialised array in memory of the pool (NEP 49: it carries the handler that will free it). `handler` is the
 // capsule of pool_handler. Asking for the memory here instead of through NumPy saves the look-up of the context's
 // handler, a fifth of what an empty array costs.
 static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dims, int typenum, int column_major) {
+#ifdef Py_GIL_DISABLED
     PyArray_Descr* descr = PyArray_DescrFromType(typenum);
+#else
+    PyArray_Descr* descr = kept_arrays().descriptor(typenum);
+#endif
     size_t bytes = (size_t)PyDataType_ELSIZE(descr);
     for (int i = 0; i < nd; i++) bytes *= (size_t)dims[i];
+#ifndef Py_GIL_DISABLED
+    if (!column_major) {
+        if (PyObject* kept = kept_arrays().take(nd, dims, typenum, bytes)) {
+            Py_DECREF(descr);
+            pool().hits++;
+            track(PyArray_DATA((PyArrayObject*)kept), bytes);
+            return kept;
+        }
+    }
+    handler_of_kept = handler;
+#endif
     if (bytes == 0) bytes = 1;
     void* memory = pool().allocate(bytes);
     if (!memory) {
@@ -269,7 +315,7 @@ static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dim
         pool().release(memory, bytes);
         return nullptr;
     }
-    if (track_fn track = track_memory()) track(NUMPY_TRACE_DOMAIN, (std::uintptr_t)memory, bytes);
+    track(memory, bytes);
     PyArrayObject_fields* fields = (PyArrayObject_fields*)out;
     fields->flags |= NPY_ARRAY_OWNDATA;
     Py_INCREF(handler);

@@ -45,11 +45,12 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
     cppclass Pools:
         @staticmethod
         Pools& all()
-        size_t cached()
         size_t limit()
         size_t hits()
         size_t misses()
-        void set_limit(size_t bytes)
+    size_t cached_bytes()
+    void limit_pool(size_t bytes)
+    bint keep_array(PyObject* array) noexcept
     struct PyDataMem_Handler:
         pass
     PyDataMem_Handler pool_handler

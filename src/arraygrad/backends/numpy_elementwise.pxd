@@ -1,5 +1,5 @@
 # May cimport: engine.node, op, backends.numpy_loops.
-from arraygrad.backends.numpy_loops cimport ArrayView
+from arraygrad.backends.numpy_loops cimport ArrayView, LoopSet
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.op cimport rule_ptr
 
@@ -8,6 +8,8 @@ cdef object kept(Node node, int k)
 cdef object find(Node node, int kind, int pos)
 cdef int real_view(object a, ArrayView* v) noexcept
 cdef int set_out(Frame f, int i, object out, bint owned) except -1
+cdef int by_product(Node node, Frame f, object factor, int kernel) except -1
+cdef int by_chain(Node node, Frame f, const LoopSet* function, int product) except -1
 cdef object over_nonzero(object a, object b)
 cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1
 cdef int attach_complex(rule_ptr rule) except -1

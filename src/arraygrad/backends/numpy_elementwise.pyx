@@ -87,8 +87,6 @@ cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* NEGATIVE = loop_set("negative")
 cdef LoopSet* POWER = loop_set("power")
-cdef LoopSet* SIN = loop_set("sin")
-cdef LoopSet* COS = loop_set("cos")
 cdef LoopSet* SINH = loop_set("sinh")
 cdef LoopSet* COSH = loop_set("cosh")
 
@@ -159,12 +157,21 @@ cdef inline int declined(Frame f) except -1:
 
 cdef int by_kernel(Node node, Frame f, int kernel) except -1:
     """One pass over the gradient and the only value that was kept."""
-    cdef ArrayView g, y, r
-    cdef int sg, slot, errors
-    cdef object saved, out
+    return over(f, kept(node, 0), kernel) if wants(node, f, 0) else 1
+
+
+cdef int by_product(Node node, Frame f, object factor, int kernel) except -1:
+    """One pass over the gradient and what the forward left; declined if the value that was kept was overwritten."""
     if not wants(node, f, 0):
         return 1
-    saved = kept(node, 0)
+    return 0 if kept(node, 0) is None else over(f, factor, kernel)
+
+
+cdef int over(Frame f, object saved, int kernel) except -1:
+    """The gradient by a kernel of itself and `saved`."""
+    cdef ArrayView g, y, r
+    cdef int sg, slot, errors
+    cdef object out
     slot = real_view(saved, &y)
     if slot < 0 or real_view(f.grad, &g) != slot or not (y.c_order or y.f_order):
         return 0
@@ -249,9 +256,6 @@ cdef int rule_atan(Node node, Frame f) except -1:
 cdef int rule_atanh(Node node, Frame f) except -1:
     return by_kernel(node, f, K_ATANH)
 
-cdef int rule_cos(Node node, Frame f) except -1:
-    return by_chain(node, f, SIN, K_MINUS_TIMES)
-
 cdef int rule_cosh(Node node, Frame f) except -1:
     return by_chain(node, f, SINH, K_TIMES)
 
@@ -275,9 +279,6 @@ cdef int rule_log10(Node node, Frame f) except -1:
 
 cdef int rule_reciprocal(Node node, Frame f) except -1:
     return by_kernel(node, f, K_RECIPROCAL)
-
-cdef int rule_sin(Node node, Frame f) except -1:
-    return by_chain(node, f, COS, K_TIMES)
 
 cdef int rule_sinh(Node node, Frame f) except -1:
     return by_chain(node, f, COSH, K_TIMES)
@@ -695,7 +696,6 @@ cdef int attach_elementwise(dict ops, list done) except -1:
     attach(ops, "asinh", rule_asinh, ("x",), done)
     attach(ops, "atan", rule_atan, ("x",), done)
     attach(ops, "atanh", rule_atanh, ("x",), done)
-    attach(ops, "cos", rule_cos, ("x",), done)
     attach(ops, "cosh", rule_cosh, ("x",), done)
     attach(ops, "exp", rule_exp, ("ans",), done)
     attach(ops, "expm1", rule_expm1, ("ans",), done)
@@ -704,7 +704,6 @@ cdef int attach_elementwise(dict ops, list done) except -1:
     attach(ops, "log2", rule_log2, ("x",), done)
     attach(ops, "log10", rule_log10, ("x",), done)
     attach(ops, "reciprocal", rule_reciprocal, ("ans",), done)
-    attach(ops, "sin", rule_sin, ("x",), done)
     attach(ops, "sinh", rule_sinh, ("x",), done)
     attach(ops, "sqrt", rule_sqrt, ("ans",), done)
     attach(ops, "square", rule_square, ("x",), done)

@@ -1,4 +1,5 @@
 # May cimport: engine.arrayops, engine.sharing, op. Not numpy: what it exports is for modules that know no NumPy.
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.sharing cimport Team
@@ -70,6 +71,7 @@ cdef enum:
     KIND_POWER = 3          # LoopSet of numpy.power; squares have their own
     KIND_CALL = 4           # forward_ptr
     KIND_COMPLEX = 5        # not at all; but its rule serves complex results
+    KIND_SINES = 6          # LoopSet of one operand; where it is recorded sines_of
 
 # A compiled forward: gets the operation's parameters in order; None: declined.
 ctypedef object (*forward_ptr)(object args)
@@ -77,6 +79,7 @@ ctypedef object (*forward_ptr)(object args)
 
 cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
 cdef bint fast_enabled() noexcept
+cdef bint kept(PyObject* array) noexcept
 cdef int report(const char* name, int errors) except -1
 cdef bint bools_of(object array, ArrayView* view) noexcept
 cdef int view_of(object array, ArrayView* view) noexcept

@@ -44,10 +44,10 @@ import numpy as np
 
 from arraygrad.backends.numpy_c cimport (
     Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
-    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray,
-    slot_of_type, type_of_slot, plain_slot, dense_slot, is_run,
-    same_dims, aligned_runs, is_dense, same_strides, is_repeated, size_of, row_pattern, memory_bounds,
-    fingerprint, Pools, pool_handler, new_array, PyDataMem_SetHandler,
+    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
+    slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs, is_dense, same_strides,
+    size_of, is_repeated, row_pattern, memory_bounds, fingerprint, cached_bytes, limit_pool, keep_array, pool_handler,
+    new_array, PyDataMem_SetHandler,
 )
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
@@ -100,20 +100,17 @@ def set_fast_paths(bint mode):
 
 
 def set_memory_pool(Py_ssize_t limit):
-    """Keep at most `limit` bytes of freed array memory for reuse (0: none); returns the limit before.
-
-    On free-threaded Python each thread has a pool of its own, which keeps at most so much.
-    """
+    """Keep at most `limit` bytes of freed memory (each thread if free-threaded), 0: none; returns the limit before."""
     cdef size_t previous = Pools.all().limit()
     if limit < 0:
         raise ValueError(f"set_memory_pool: expected a number of bytes, but got {limit}")
-    Pools.all().set_limit(<size_t>limit)
+    limit_pool(<size_t>limit)
     return previous
 
 
 def pooled_bytes():
     """Bytes of freed array memory that are kept for reuse at the moment."""
-    return Pools.all().cached()
+    return cached_bytes()
 
 
 def pool_limit():
@@ -122,10 +119,7 @@ def pool_limit():
 
 
 def pool_counts():
-    """(requests served by memory that was kept, requests that the C library served), since the process began.
-
-    On free-threaded Python those of threads that live.
-    """
+    """(requests served by memory that was kept, by the C library) of threads that live, since the process began."""
     return Pools.all().hits(), Pools.all().misses()
 
 
@@ -136,6 +130,11 @@ def swap_memory_handler(handler=None):
 
 cdef bint fast_enabled() noexcept:
     return _fast
+
+
+cdef bint kept(PyObject* array) noexcept:
+    """Whether a dead array is kept to be handed out again: the one reference to it is taken over (kept_arrays.hpp)."""
+    return keep_array(array)
 
 
 cdef int view_of(object array, ArrayView* view) noexcept:

@@ -11,10 +11,12 @@ import numbers
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
-    KIND_CALL, KIND_COMPLEX, KIND_POWER, SLOT_C64, SLOT_C128, SLOT_F64, ArrayView, LoopSet, any_nan,
+    KIND_CALL, KIND_COMPLEX, KIND_POWER, KIND_SINES, SLOT_C64, SLOT_C128, SLOT_F64, ArrayView, LoopSet, any_nan,
     binary_loop, bounds_overlap, cloned, content_of, fast_enabled, fits, forward_ptr, held_once, is_scalar, item_size,
-    laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
+    kept, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of, wrapped,
+    zeros_for,
 )
+from arraygrad.backends.numpy_sines cimport sines_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST
@@ -80,6 +82,9 @@ cdef GradMeta test_meta(NumpyOps ops, object array, GradMeta like):
 
 cdef class NumpyOps(Backend):
     """NumPy arrays, for the engine and for forward operations."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.recycle = kept
 
     # What the engine asks
 
@@ -157,11 +162,19 @@ cdef class NumpyOps(Backend):
     # What forward operations ask
 
     cdef object unary(self, Op op, object x, uint32_t* flags):
-        """The result of a one-operand operation by direct loop, or None: declined."""
+        """The result of a one-operand operation by direct loop, or None: declined.
+
+        With NODE_ASIDE in the flags before and after: (the result, what the node keeps for its compiled rule).
+        """
+        cdef bint asked = flags[0] & NODE_ASIDE
+        flags[0] = NODE_FAST if op.fast_rule != NULL and op.loops != NULL and fast_enabled() else 0
         if op.loops == NULL or not fast_enabled():
             return None
-        if op.fast_rule != NULL:
-            flags[0] |= NODE_FAST
+        if asked and op.fast_kind == KIND_SINES:
+            both = sines_of(op.loops, x)
+            if both is not None:
+                flags[0] |= NODE_ASIDE
+                return both
         if op.fast_kind == KIND_CALL:
             return (<forward_ptr>op.loops)((x,))
         return unary_loop(<LoopSet*>op.loops, x, None)

@@ -1,4 +1,5 @@
 # May cimport: nothing of arraygrad. The only door between the engine and arrays.
+from cpython.object cimport PyObject
 
 cdef class GradMeta:
     """Shape, dtype and device of a node's input: what a gradient for it must look like."""
@@ -32,6 +33,8 @@ cdef class ArrayOps:
     """What the engine asks of arrays. One instance per backend."""
     cdef readonly str name
     cdef readonly DeviceRuntime runtime
+    # May keep an array to which there is one reference, which it takes over then, to hand it out again. NULL: frees it.
+    cdef bint (*recycle)(PyObject* array) noexcept
 
     cpdef GradMeta meta(self, object array)
     cpdef bint matches(self, GradMeta meta, object grad) except -1

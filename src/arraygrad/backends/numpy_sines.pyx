@@ -1,0 +1,70 @@
+# Sine and cosine of float64 arrays: where they are recorded both are computed at once, and the rule finds the other.
+# May import: engine.node, op, backends.numpy_loops, backends.numpy_elementwise.
+from arraygrad.backends.numpy_elementwise cimport by_chain, by_product, real_view
+from arraygrad.backends.numpy_loops cimport (
+    KIND_SINES, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, empty_dense, loop_set, report, view_of,
+)
+from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
+from arraygrad.op cimport Op
+
+cdef extern from "numpy_rules.hpp" namespace "arraygrad" nogil:
+    enum:
+        K_MINUS_TIMES
+        K_TIMES
+
+cdef extern from "sines.hpp" namespace "arraygrad" nogil:
+    int run_sines(const char* x, char* sine, char* cosine, Py_ssize_t n) noexcept
+    bint same_sines(const LoopSet* sine, const LoopSet* cosine) except +
+
+cdef LoopSet* SIN = loop_set("sin")
+cdef LoopSet* COS = loop_set("cos")
+cdef int _usable = -1       # -1: not known yet
+
+
+cdef tuple sines_of(const void* loops, object x):
+    """(sin(x), cos(x)), or the other way round, by `loops`: those of the one that is the result. None: declined."""
+    global _usable
+    cdef ArrayView v, s, c
+    cdef object sine, cosine
+    cdef int errors
+    if real_view(x, &v) != SLOT_F64 or v.size >= NOGIL_SIZE or not (v.c_order or v.f_order):
+        return None
+    if _usable < 0:
+        _usable = same_sines(SIN, COS)
+    if not _usable:
+        return None
+    sine = empty_dense(x)
+    cosine = empty_dense(x)
+    view_of(sine, &s)
+    view_of(cosine, &c)
+    errors = run_sines(v.data, s.data, c.data, v.size)
+    if errors:
+        report((<const LoopSet*>loops).name, errors)
+    return (sine, cosine) if loops == <const void*>SIN else (cosine, sine)
+
+
+def sines_are_used():
+    """Whether sincos of the C library gives the bits of NumPy's loops; None before it was tried."""
+    return None if _usable < 0 else bool(_usable)
+
+
+cdef int rule_sin(Node node, Frame f) except -1:
+    return by_product(node, f, node.args, K_TIMES) if node.flags & NODE_ASIDE else by_chain(node, f, COS, K_TIMES)
+
+
+cdef int rule_cos(Node node, Frame f) except -1:
+    if node.flags & NODE_ASIDE:
+        return by_product(node, f, node.args, K_MINUS_TIMES)
+    return by_chain(node, f, SIN, K_MINUS_TIMES)
+
+
+cdef int attach_sines(dict ops) except -1:
+    """Have recorded calls of both leave to their rules what those need. The rules are attached already."""
+    cdef Op op
+    for name in ("sin", "cos"):
+        if name in ops:
+            op = ops[name]
+            if op.fast_rule != NULL and op.loops != NULL:
+                op.fast_kind = KIND_SINES
+                op.leaves = True
+    return 0

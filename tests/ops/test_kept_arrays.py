@@ -1,0 +1,215 @@
+"""Dead arrays that are handed out again: only those that nobody can tell from new ones, and never two at a time."""
+
+import sys
+import sysconfig
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+from arraygrad import memory
+from arraygrad.engine.node import is_debug_build
+
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+keeps = pytest.mark.skipif(
+    FREE_THREADED or is_debug_build(), reason="arrays are kept on builds with the GIL, and not in debug builds"
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_pool():
+    """Each test begins with nothing kept."""
+    previous = memory.set_limit(0)
+    memory.set_limit(8 << 20)
+    yield
+    memory.set_limit(0)
+    memory.set_limit(previous)
+
+
+def made(shape=(7,), dtype=np.float64):
+    """A Tensor over an array of the pool's."""
+    x = ag.asarray(np.ones(shape, dtype))
+    return x + x
+
+
+def test_an_array_that_only_a_tensor_held_is_handed_out_again():
+    t = made()
+    before = id(t.array) if not (FREE_THREADED or is_debug_build()) else None
+    del t
+    other = made()
+    np.testing.assert_array_equal(other.array, np.full(7, 2.0))
+    assert before is None or id(other.array) == before
+
+
+@keeps
+@pytest.mark.parametrize("shape", [(), (1,), (64,), (3, 5), (2, 3, 4)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_what_is_kept_has_its_dtype_and_shape(shape, dtype):
+    t = made(shape, dtype)
+    kept = id(t.array)
+    del t
+    different = made((11,), dtype), made(shape, np.float32 if dtype is not np.float32 else np.float64)
+    assert kept not in [id(d.array) for d in different]
+    again = made(shape, dtype)
+    assert id(again.array) == kept
+    assert again.array.shape == shape
+    assert again.array.dtype == dtype
+    np.testing.assert_array_equal(again.array, np.full(shape, 2, dtype))
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda a: a,
+        lambda a: a[1:],
+        lambda a: a.T,
+        lambda a: memoryview(a),
+        lambda a: weakref.ref(a),
+        lambda a: a.view(np.int64),
+        lambda a: np.lib.stride_tricks.as_strided(a, (2,), (8,)),
+    ],
+    ids=["itself", "view", "transposed", "memoryview", "weakref", "other-dtype", "strided"],
+)
+def test_what_somebody_holds_is_not_handed_out(hold):
+    t = made()
+    held = hold(t.array)
+    where = t.array.__array_interface__["data"][0]
+    del t
+    others = [made() for _ in range(80)]
+    if isinstance(held, weakref.ref):
+        assert held() is None
+    else:
+        assert where not in [o.array.__array_interface__["data"][0] for o in others]
+
+
+def _shape(a):
+    a.shape = (1, 7)
+
+
+def _strides(a):
+    a.strides = (0,)
+
+
+def _dtype(a):
+    a.dtype = np.int64
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda a: a.setflags(write=False), _shape, _strides, _dtype, lambda a: a.resize(20, refcheck=False)],
+    ids=["read-only", "shape", "strides", "dtype", "resized"],
+)
+@pytest.mark.filterwarnings("ignore:Setting the (shape|strides|dtype):DeprecationWarning")
+def test_what_was_changed_in_place_is_not_taken_for_new(change):
+    t = made()
+    change(t.array)
+    del t
+    for _ in range(3):
+        new = made()
+        assert new.array.shape == (7,)
+        assert new.array.strides == (8,)
+        assert new.array.dtype == np.float64
+        assert new.array.flags.writeable
+        assert new.array.flags.owndata
+        np.testing.assert_array_equal(new.array, np.full(7, 2.0))
+
+
+def test_an_array_of_the_users_is_never_handed_out():
+    a = np.ones(7)
+    where = a.__array_interface__["data"][0]
+    t = ag.asarray(a)
+    del a
+    del t
+    assert where not in [made().array.__array_interface__["data"][0] for _ in range(3)]
+
+
+def test_live_results_never_share_memory():
+    rng = np.random.default_rng(0)
+    live = {}
+    for i in range(3000):
+        n = int(rng.integers(1, 6))
+        live[i] = (made((n,)) * float(i), n)
+        if rng.random() < 0.8:
+            del live[int(rng.choice(list(live)))]
+    places = [t.array.__array_interface__["data"][0] for t, _ in live.values()]
+    assert len(set(places)) == len(places) > 100
+    for i, (t, n) in live.items():
+        np.testing.assert_array_equal(t.array, np.full(n, 2.0 * i))
+
+
+@keeps
+def test_they_count_as_memory_of_the_pool_and_leave_with_it():
+    t = made((100,))
+    hits = memory.statistics()["hits"]
+    del t
+    assert memory.statistics()["cached"] >= 800
+    t = made((100,))
+    assert memory.statistics()["hits"] > hits
+    del t
+    memory.empty_cache()
+    assert memory.statistics()["cached"] == 0
+
+
+def test_a_limit_of_zero_keeps_none():
+    memory.set_limit(0)
+    t = made()
+    del t
+    assert memory.statistics()["cached"] == 0
+
+
+@keeps
+def test_shapes_that_are_not_asked_for_any_more_leave():
+    for n in range(1, 500):
+        live = [made((n,)) for _ in range(5)]
+        del live
+    for _ in range(80):  # those of the slot's former shape go one by one
+        t = made((7,))
+        kept = id(t.array)
+        del t
+    assert id(made((7,)).array) == kept
+
+
+@keeps
+def test_tracemalloc_counts_live_results_and_not_what_is_kept():
+    made((500,))
+    tracemalloc.start()
+    try:
+        live = [made((500,)) for _ in range(10)]
+        during = tracemalloc.get_traced_memory()[0]
+        assert during >= 10 * 4000
+        del live
+        assert tracemalloc.get_traced_memory()[0] < during - 9 * 4000
+    finally:
+        tracemalloc.stop()
+
+
+def test_gradients_are_the_same_with_and_without_them():
+    x = ag.tensor(np.linspace(-1, 1, 50), requires_grad=True)
+
+    def gradient():
+        x.grad = None
+        y = x
+        for _ in range(5):
+            y = ag.tanh(ag.exp(ag.sin(y * 1.5)) * x)
+        y.sum().backward()
+        return x.grad.numpy().copy()
+
+    first = [gradient() for _ in range(3)]
+    memory.set_limit(0)
+    without = gradient()
+    for g in first:
+        np.testing.assert_array_equal(g, without)
+
+
+def test_an_exception_on_its_way_survives_the_end_of_a_tensor():
+    def fails():
+        t = made()
+        u = t * 2.0
+        raise ValueError(f"of {u.shape}")
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="of"):
+            fails()
+    assert sys.exc_info() == (None, None, None)
