@@ -1,5 +1,6 @@
 """Dead arrays that are handed out again: only those that nobody can tell from new ones, and never two at a time."""
 
+import gc
 import sys
 import sysconfig
 import tracemalloc
@@ -20,7 +21,8 @@ keeps = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def _own_pool():
-    """Each test begins with nothing kept."""
+    """Each test begins with nothing kept, and nothing of other tests is freed meanwhile."""
+    gc.collect()
     previous = memory.set_limit(0)
     memory.set_limit(8 << 20)
     yield
