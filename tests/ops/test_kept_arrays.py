@@ -154,10 +154,16 @@ def test_they_count_as_memory_of_the_pool_and_leave_with_it():
     assert memory.statistics()["cached"] == 0
 
 
-def test_a_limit_of_zero_keeps_none():
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(), (5,)])
+def test_a_limit_of_zero_keeps_none(shape, dtype):
+    t = made(shape, dtype)
+    u = t > 1.0
+    del t, u
     memory.set_limit(0)
-    t = made()
-    del t
+    t = made(shape, dtype)
+    u = t > 1.0
+    del t, u
     assert memory.statistics()["cached"] == 0
 
 

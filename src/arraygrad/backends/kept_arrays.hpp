@@ -56,10 +56,10 @@ public:
             }
             slot.typenum = typenum;
             slot.nd = nd;
-            slot.size = size;
             for (int i = 0; i < nd; i++) slot.dims[i] = f->dimensions[i];
         }
         if (slot.count == DEPTH) return false;
+        slot.size = size;
         slot.arrays[slot.count++] = array;
         bytes += size;
         return true;
