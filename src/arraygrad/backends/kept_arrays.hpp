@@ -24,12 +24,12 @@ class KeptArrays {
 public:
     std::size_t bytes = 0;      // of all that are kept
 
-    // One of this dtype and shape, NULL if there is none.
-    PyObject* take(int nd, const npy_intp* dims, int typenum, std::size_t size) {
-        if (nd > DIMS || size > MOST) return nullptr;
+    // One of this dtype and shape, NULL if there is none. `size` becomes its bytes.
+    PyObject* take(int nd, const npy_intp* dims, int typenum, std::size_t* size) {
+        if (nd > DIMS) return nullptr;
         Slot& slot = slot_of(nd, dims, typenum);
         if (!slot.count || !slot.holds(nd, dims, typenum)) return nullptr;
-        bytes -= size;
+        bytes -= *size = slot.size;
         return slot.arrays[--slot.count];
     }
 
@@ -71,13 +71,12 @@ public:
         }
     }
 
-    // A new reference to NumPy's one descriptor of the dtype.
-    PyArray_Descr* descriptor(int typenum) {
-        if (typenum < 0 || typenum >= TYPES) return PyArray_DescrFromType(typenum);
-        PyArray_Descr*& known = builtin_[typenum];
-        if (!known) known = PyArray_DescrFromType(typenum);     // for ever
-        Py_XINCREF(known);
-        return known;
+    // `descr` is NumPy's one descriptor of the dtype.
+    void note(PyArray_Descr* descr) {
+        const int typenum = descr->type_num;
+        if (typenum < 0 || typenum >= TYPES || builtin_[typenum]) return;
+        Py_INCREF(descr);       // for ever
+        builtin_[typenum] = descr;
     }
 
 private:
@@ -112,10 +111,7 @@ private:
     }
 };
 
-static inline KeptArrays& kept_arrays() {
-    static KeptArrays* kept = new KeptArrays;       // never destroyed: nor is the pool
-    return *kept;
-}
+static KeptArrays kept_arrays;      // without a destructor: the pool has none either
 #endif
 
 // Memory of the pool that is free, kept arrays included.
@@ -123,13 +119,13 @@ static inline std::size_t cached_bytes() {
 #ifdef Py_GIL_DISABLED
     return Pools::all().cached();
 #else
-    return Pools::all().cached() + kept_arrays().bytes;
+    return Pools::all().cached() + kept_arrays.bytes;
 #endif
 }
 
 static inline void limit_pool(std::size_t bytes) {
 #ifndef Py_GIL_DISABLED
-    kept_arrays().clear();
+    kept_arrays.clear();
 #endif
     Pools::all().set_limit(bytes);
 }

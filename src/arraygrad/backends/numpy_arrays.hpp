@@ -275,7 +275,7 @@ static bool keep_array(PyObject* array) noexcept {
     return false;
 #else
     MemoryPool& its_pool = pool();
-    if (!kept_arrays().keep(array, handler_of_kept, its_pool.limit - its_pool.cached)) return false;
+    if (!kept_arrays.keep(array, handler_of_kept, its_pool.limit - its_pool.cached)) return false;
     untrack(PyArray_DATA((PyArrayObject*)array));
     return true;
 #endif
@@ -285,22 +285,21 @@ static bool keep_array(PyObject* array) noexcept {
 // capsule of pool_handler. Asking for the memory here instead of through NumPy saves the look-up of the context's
 // handler, a fifth of what an empty array costs.
 static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dims, int typenum, int column_major) {
-#ifdef Py_GIL_DISABLED
-    PyArray_Descr* descr = PyArray_DescrFromType(typenum);
-#else
-    PyArray_Descr* descr = kept_arrays().descriptor(typenum);
-#endif
-    size_t bytes = (size_t)PyDataType_ELSIZE(descr);
-    for (int i = 0; i < nd; i++) bytes *= (size_t)dims[i];
+    size_t bytes;
 #ifndef Py_GIL_DISABLED
     if (!column_major) {
-        if (PyObject* kept = kept_arrays().take(nd, dims, typenum, bytes)) {
-            Py_DECREF(descr);
+        if (PyObject* kept = kept_arrays.take(nd, dims, typenum, &bytes)) {
             pool().hits++;
             track(PyArray_DATA((PyArrayObject*)kept), bytes);
             return kept;
         }
     }
+#endif
+    PyArray_Descr* descr = PyArray_DescrFromType(typenum);
+    bytes = (size_t)PyDataType_ELSIZE(descr);
+    for (int i = 0; i < nd; i++) bytes *= (size_t)dims[i];
+#ifndef Py_GIL_DISABLED
+    kept_arrays.note(descr);
     handler_of_kept = handler;
 #endif
     if (bytes == 0) bytes = 1;

@@ -16,6 +16,9 @@ cdef extern from "sines.hpp" namespace "arraygrad" nogil:
     int run_sines(const char* x, char* sine, char* cosine, Py_ssize_t n) noexcept
     bint same_sines(const LoopSet* sine, const LoopSet* cosine) except +
 
+cdef enum:
+    FEW = 16                # elements; of fewer the second array costs more than the second pass
+
 cdef LoopSet* SIN = loop_set("sin")
 cdef LoopSet* COS = loop_set("cos")
 cdef int _usable = -1       # -1: not known yet
@@ -27,7 +30,7 @@ cdef tuple sines_of(const void* loops, object x):
     cdef ArrayView v, s, c
     cdef object sine, cosine
     cdef int errors
-    if real_view(x, &v) != SLOT_F64 or v.size >= NOGIL_SIZE or not (v.c_order or v.f_order):
+    if real_view(x, &v) != SLOT_F64 or not FEW <= v.size < NOGIL_SIZE or not (v.c_order or v.f_order):
         return None
     if _usable < 0:
         _usable = same_sines(SIN, COS)

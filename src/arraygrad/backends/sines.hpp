@@ -7,7 +7,8 @@
 // So where a sine of float64 is recorded its cosine is computed with it and left to the rule, and the other way round.
 // (1) Values are NumPy's. NumPy takes float64 sines from the C library too, in most builds; that sincos gives the same
 //     bits is proved on `SAMPLES` numbers when it is first asked for. Where one differs none of this is used.
-// (2) What is left costs memory, so large arrays keep to NumPy's loop in forward and again in backward.
+// (2) What is left costs memory and an array, so large arrays, and those of a few elements, keep to NumPy's loop in
+//     forward and again in backward.
 // Guarded by tests/ops/test_fast_sines.py.
 #pragma once
 #include <cmath>
