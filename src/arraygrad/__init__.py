@@ -10,6 +10,11 @@ import sys as _sys
 from arraygrad import _interpreter  # first: refuses a subinterpreter before anything compiled is loaded
 
 # isort: split
+from arraygrad import _compiled  # next: where the compiled modules are
+
+_compiled.install()
+
+# isort: split
 # What an import makes stays: the collector would look through all of it again and again, a tenth of the time.
 _collecting = _gc.isenabled()
 _gc.disable()

@@ -39,6 +39,7 @@ ENGINE = {
 MAY_IMPORT = {
     "_version": set(),
     "_interpreter": set(),
+    "_compiled": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -80,7 +81,7 @@ MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
 # The public interfaces, in plain Python: anything below, and each other without a cycle.
-MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_interpreter", "_version"}
+MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_compiled", "_interpreter", "_version"}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 
