@@ -8,6 +8,7 @@ arrays have real parameters instead of `*args`, so that a call costs one Python 
 """
 
 import inspect
+import math
 
 import numpy
 
@@ -15,9 +16,28 @@ from arraygrad.engine.node import keep_for_ever
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, apply_op, asarray, backend_of, install_operators, wrap_raw
 
-__all__ = ["array_positions", "contains_tensor", "function_for", "make_functions", "to_tensor"]
+__all__ = ["CONSTANTS", "DTYPES", "array_positions", "contains_tensor", "function_for", "make_functions", "to_tensor"]
 
 install_operators(OPS)
+
+# What every namespace has besides functions.
+CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
+
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 
 # Parameters of the standard's functions that are arrays. Everything else is static (axes, shapes, dtypes, flags).
 ARRAY_PARAMETERS = frozenset(("x", "x1", "x2", "x3", "condition", "indices", "values", "arrays", "operands"))

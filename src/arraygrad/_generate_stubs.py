@@ -22,7 +22,7 @@ from pathlib import Path
 
 from arraygrad import _compiled
 from arraygrad import _generate_types as types_of
-from arraygrad._info import CONSTANTS, DTYPES
+from arraygrad._bind import CONSTANTS, DTYPES
 from arraygrad.ops import OPS
 
 __all__ = ["stubs"]

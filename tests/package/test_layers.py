@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "_version": set(),
     "_interpreter": set(),
     "_compiled": set(),
+    "_later": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -57,7 +58,7 @@ MAY_IMPORT = {
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
     "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
-    "ops": {"op", "ops"},
+    "ops": {"_later", "op", "ops"},
     # The tensor's own modules, each on the ones before it.
     "value": ENGINE | {"op"},
     "saved": ENGINE | {"op", "value"},
@@ -76,7 +77,15 @@ MAY_IMPORT = {
     "tensor": ENGINE
     | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols", "roots"},
 }
-MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "constants", "function"}
+MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {
+    "_later",
+    "ops",
+    "tensor",
+    "backends",
+    "saved",
+    "constants",
+    "function",
+}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
