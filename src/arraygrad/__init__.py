@@ -15,15 +15,14 @@ from arraygrad import _compiled  # next: where the compiled modules are
 _compiled.install()
 
 # isort: split
-# What an import makes stays: the collector would look through all of it again and again, a tenth of the time.
+# What an import makes stays: the collector would look through all of it again and again, a fifth of the time.
 _collecting = _gc.isenabled()
 _gc.disable()
 try:
-    from arraygrad import _cupy_protocol, _dispatch, _methods, _namespace, _protocols, autograd
+    from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
     from arraygrad._namespace import namespace
-    from arraygrad._version import __version__
     from arraygrad.constants import set_constant_check
-    from arraygrad.engine.node import keep_for_ever as _keep_for_ever
+    from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
     from arraygrad.grad_mode import (
         enable_grad,
         inference_mode,
@@ -34,15 +33,19 @@ try:
         zero_annihilates,
     )
     from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
+
+    _namespace.install()
+    _methods.install()
+    _protocols.install()
+    _keep_for_ever(__name__)
 finally:
     if _collecting:
+        # All objects move to the oldest generation, as those do that collections find in use, but without a look at
+        # them. (Free-threaded Python has no generations, and would look at every object to freeze it.)
+        if getattr(_sys, "_is_gil_enabled", lambda: True)() and _gc.get_freeze_count() == 0:
+            _gc.freeze()
+            _gc.unfreeze()
         _gc.enable()
-
-_namespace.install()
-_methods.install()
-_protocols.install()
-_cupy_protocol.install()
-_keep_for_ever(*[vars(module) for name, module in list(_sys.modules.items()) if name.partition(".")[0] == __name__])
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
 _SUBMODULES = (
@@ -51,6 +54,7 @@ _SUBMODULES = (
     "torch",
 )  # fmt: skip
 _ELSEWHERE = {
+    "_version": ("__version__",),
     "checkpointing": ("checkpoint",),
     "transforms": (
         "elementwise_grad",
@@ -73,7 +77,7 @@ _ELSEWHERE = {
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
 __all__ = [
-    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "implicit", "inference_mode",
+    "Tensor", "asarray", "autograd", "enable_grad", "fft", "implicit", "inference_mode",
     "is_grad_enabled", "is_inference_mode_enabled", "linalg", "namespace", "no_grad", "set_constant_check",
     "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip

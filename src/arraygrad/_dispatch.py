@@ -7,7 +7,7 @@ from arraygrad import backends
 from arraygrad._bind import CONSTANTS, DTYPES, function_for, make_functions
 from arraygrad._later import later
 from arraygrad.backends.numpy import BACKEND
-from arraygrad.ops import OPS
+from arraygrad.ops import OPS, TABLE
 from arraygrad.tensor import Tensor, backend_of
 
 __all__ = ["NAMES", "fill", "top_level"]
@@ -43,7 +43,7 @@ def _choose(*args):
 
 # What stands at top level besides what the package itself imports: functions, constants, and NumPy's dtypes.
 NAMES = frozenset((
-    *[op.name for op in OPS.values() if not op.entry.extension and not op.name.startswith("_")], *CONSTANTS, *DTYPES,
+    *[name for name, entry in TABLE.items() if not entry.extension and not name.startswith("_")], *CONSTANTS, *DTYPES,
 )) - {"asarray"}  # fmt: skip
 
 

@@ -33,8 +33,7 @@ _HARMLESS = {
 _ufuncs: dict = {}
 _scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
 _functions: dict = {}
-_plain: dict = {}  # numpy ufunc -> Op, filled by install()
-_free: dict = {}  # numpy function -> what runs it on arrays, filled by install(), and for numpy.fft by its first call
+_plain: dict = {}  # numpy ufunc -> Op, filled by _served()
 
 # Modules that fill FUNCTIONS of _numpy_functions when they are imported.
 FUNCTION_MODULES = (
@@ -178,8 +177,7 @@ def numpy_name(module, name):
 
 def install():
     """Hand the handlers to the core."""
-    _plain.update(_plain_ufuncs())
-    set_protocol_handlers(Tensor, array_ufunc, array_function, ufuncs, _plain, _served(), numpy.ndarray, numpy.generic)
+    set_protocol_handlers(Tensor, array_ufunc, array_function, ufuncs, _served, numpy.ndarray, numpy.generic)
 
 
 # Reductions whose method of Tensor has the same axis, ddof and keepdims. Those of the first line are faster than
@@ -254,7 +252,10 @@ def _serve_fft():
 
 
 def _served():
-    """dict numpy function -> what the compiled paths know of it (protocols.set_protocol_handlers)."""
+    """What the compiled paths serve (protocols.set_protocol_handlers): dict numpy ufunc -> Op, and dict numpy function
+    -> what is known of it."""
+    if not _plain:
+        _plain.update(_plain_ufuncs())
     found = {}
 
     def note(name, key, value):
@@ -280,7 +281,7 @@ def _served():
         note(name, "shape", name)
     for name, count in _READS.items():
         note(name, "reads", count)
-    return found
+    return _plain, found
 
 
 def _plain_ufuncs():

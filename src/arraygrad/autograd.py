@@ -5,8 +5,6 @@ changes: a call that raises here has left every `.grad` and every graph as it wa
 input that was not used, an error in a rule) is raised after it.
 """
 
-from __future__ import annotations
-
 import importlib
 import operator
 import sys

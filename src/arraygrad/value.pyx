@@ -1,6 +1,6 @@
 # One array library (Backend), one array at one moment (Value), memory that several share (Storage).
 # May import: engine.*, op.
-import threading
+from _thread import RLock
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
@@ -21,7 +21,7 @@ ctypedef object (*newfunc)(PyTypeObject*, PyObject*, PyObject*)
 
 cdef dict _backends = {}                # array type -> Backend
 cdef object _backend_finder = None      # called for a type that is not there yet
-cdef object _finder_lock = threading.RLock()    # held meanwhile: one Backend per type
+cdef object _finder_lock = RLock()    # held meanwhile: one Backend per type
 cdef bint _copy_saved = True            # set_saved_mutation("copy")
 cdef PyTypeObject* _tensor_type = NULL  # Tensor, registered by the module that defines it
 cdef newfunc _new_tensor = NULL         # what makes one

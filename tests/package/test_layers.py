@@ -56,7 +56,7 @@ MAY_IMPORT = {
     "engine.pool": set(),
     "engine.sharing": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
-    "engine.engine": ENGINE - {"engine.engine"},
+    "engine.engine": (ENGINE | {"_later"}) - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
     "ops": {"_later", "op", "ops"},
     # The tensor's own modules, each on the ones before it.
@@ -107,7 +107,7 @@ def room_of(module: str) -> str:
         return ".".join(parts[:2])
     if first in MAY_IMPORT:
         return first
-    if first in ("_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
+    if first in ("_cupy_protocol", "_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
         return "_bind"
     if first in ("_creation", "_dispatch", "_info", "special"):
         return "_namespace"
