@@ -19,7 +19,11 @@ _compiled.install()
 _collecting = _gc.isenabled()
 _gc.disable()
 try:
-    from arraygrad import _dispatch, _methods, _namespace, _protocols, autograd
+    import numpy as _numpy
+
+    from arraygrad import _methods, _namespace
+    from arraygrad._bind import NAMES as _NAMES
+    from arraygrad._later import later as _later
     from arraygrad._namespace import namespace
     from arraygrad.constants import set_constant_check
     from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
@@ -32,11 +36,16 @@ try:
         set_grad_enabled,
         zero_annihilates,
     )
+    from arraygrad.protocols import set_protocol_handlers as _set_protocol_handlers
     from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
+    from arraygrad.tensor import set_autograd as _set_autograd
 
     _namespace.install()
     _methods.install()
-    _protocols.install()
+    # Most programs need these, but a plain `backward()` is served without them.
+    _protocols, _autograd = _later("arraygrad._protocols"), _later("arraygrad.autograd")
+    _set_protocol_handlers(Tensor, lambda: _protocols.handlers(), _numpy.ndarray, _numpy.generic)
+    _set_autograd(_autograd)
     _keep_for_ever(__name__)
 finally:
     if _collecting:
@@ -82,13 +91,13 @@ __all__ = [
     "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)
-__all__.extend(sorted(_dispatch.NAMES))
+__all__.extend(sorted(_NAMES))
 
 
 def __getattr__(name):
-    if name in _dispatch.NAMES:
+    if name in _NAMES:
         # All at once, on the first use of one: importing arraygrad should cost little.
-        globals().update(_dispatch.top_level())
+        globals().update(_importlib.import_module("arraygrad._dispatch").top_level())
         return globals()[name]
     if name in _LAZY:
         value = getattr(_importlib.import_module(f"arraygrad.{_LAZY[name]}"), name)

@@ -7,10 +7,10 @@ from arraygrad import backends
 from arraygrad._bind import CONSTANTS, DTYPES, function_for, make_functions
 from arraygrad._later import later
 from arraygrad.backends.numpy import BACKEND
-from arraygrad.ops import OPS, TABLE
+from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, backend_of
 
-__all__ = ["NAMES", "fill", "top_level"]
+__all__ = ["fill", "top_level"]
 
 _creation = later("arraygrad._creation")
 _info = later("arraygrad._info")
@@ -41,14 +41,8 @@ def _choose(*args):
     return BACKEND.xp
 
 
-# What stands at top level besides what the package itself imports: functions, constants, and NumPy's dtypes.
-NAMES = frozenset((
-    *[name for name, entry in TABLE.items() if not entry.extension and not name.startswith("_")], *CONSTANTS, *DTYPES,
-)) - {"asarray"}  # fmt: skip
-
-
 def top_level():
-    """dict name -> value of every one of NAMES."""
+    """dict name -> value of every one of `_bind.NAMES`."""
     contents = make_functions("", "arraygrad", _numpy)
     contents.update(_info.make_info(BACKEND.xp, "arraygrad", _choose))
     contents.update(_creation.make_creation(BACKEND.xp, "arraygrad", _numpy))

@@ -20,7 +20,7 @@ import keyword
 import re
 from pathlib import Path
 
-from arraygrad import _compiled
+from arraygrad import _bind, _compiled
 from arraygrad import _generate_types as types_of
 from arraygrad._bind import CONSTANTS, DTYPES
 from arraygrad.ops import OPS
@@ -89,7 +89,7 @@ def _face():
     imports = {("arraygrad", name, name) for name in arraygrad._SUBMODULES}
     imports |= {(f"arraygrad.{module}", name, name) for name, module in arraygrad._LAZY.items()}
     imports |= {(f"arraygrad.{module}", name, name) for module, names in types_of.FACE.items() for name in names}
-    own = [name for name in arraygrad.__all__ if name in arraygrad._dispatch.NAMES]
+    own = [name for name in arraygrad.__all__ if name in _bind.NAMES]
     return _stub(imports, f"__all__ = {_listing(arraygrad.__all__)}\n\n" + _contents(arraygrad, own, "Tensor"))
 
 

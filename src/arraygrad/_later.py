@@ -12,13 +12,11 @@ import os
 from _thread import RLock
 from importlib import import_module
 
-__all__ = ["later"]
+__all__ = ["importing", "later"]
 
-_importing = RLock()
+importing = RLock()  # held while something is imported late, here and for the first array of a library
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
-    )
+    os.register_at_fork(before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release)
 
 
 class _Later:
@@ -31,7 +29,7 @@ class _Later:
 
     def __getattr__(self, attribute):
         # Reached for what is not in __dict__: everything at first, later what the module does not have either.
-        with _importing:
+        with importing:
             module = import_module(self.__later__)
         self.__dict__ = module.__dict__
         return getattr(module, attribute)

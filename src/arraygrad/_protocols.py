@@ -14,10 +14,10 @@ import numpy
 from arraygrad._bind import function_for, to_tensor
 from arraygrad.backends import numpy_calls
 from arraygrad.ops import OPS
-from arraygrad.protocols import add_protocol_functions, is_served, set_protocol_handlers
+from arraygrad.protocols import add_protocol_functions, is_served
 from arraygrad.tensor import Tensor, apply_op, backend_of, tensor
 
-__all__ = ["array_function", "array_ufunc", "functions", "install", "numpy_name", "ufuncs"]
+__all__ = ["array_function", "array_ufunc", "functions", "handlers", "numpy_name", "ufuncs"]
 
 # What a ufunc call may say without changing what is computed.
 _HARMLESS = {
@@ -175,9 +175,9 @@ def numpy_name(module, name):
     return ours
 
 
-def install():
-    """Hand the handlers to the core."""
-    set_protocol_handlers(Tensor, array_ufunc, array_function, ufuncs, _served, numpy.ndarray, numpy.generic)
+def handlers():
+    """What the core asks for when NumPy first calls a Tensor's protocol (protocols.set_protocol_handlers)."""
+    return array_ufunc, array_function, ufuncs, *_served()
 
 
 # Reductions whose method of Tensor has the same axis, ddof and keepdims. Those of the first line are faster than

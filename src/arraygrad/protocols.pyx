@@ -72,8 +72,8 @@ cdef dict _ufunc_ops = {}
 cdef dict _functions = {}
 cdef dict _ufuncs = None                # ufuncs that the table has; asked for when one is called that is no operation
 cdef object _known_ufuncs = None
-cdef object _served = None
-cdef bint _filled = False               # _ufunc_ops and _functions hold what _served() returns
+cdef object _handlers = None
+cdef bint _filled = False               # everything above is what _handlers() returns
 cdef object _ndarray = None
 cdef PyTypeObject* _generic = NULL
 cdef PyTypeObject* _tensor = NULL
@@ -106,21 +106,18 @@ def set_compiled_protocols(bint mode):
     return previous
 
 
-def set_protocol_handlers(type tensor, array_ufunc, array_function, known_ufuncs, served, ndarray, generic):
+def set_protocol_handlers(type tensor, handlers, ndarray, generic):
     """Serve NumPy's protocols.
 
     Parameters
     ----------
     tensor : type
         Tensor, whose protocol methods become compiled ones.
-    array_ufunc, array_function : callable
-        array_ufunc(ufunc, method, inputs, kwargs), array_function(func, types, args, kwargs).
-    known_ufuncs : callable
-        Returns a container of all ufuncs that the table has.
-    served : callable
-        Returns two dicts; called when NumPy first asks, as importing arraygrad has no need of them. The first is
-        ufunc -> Op, for ufuncs whose plain calls are an operation on one or two arrays. The second is
-        NumPy function -> dict of what is known of it:
+    handlers : callable
+        Called when NumPy first asks, as importing arraygrad has no need of what it returns:
+        array_ufunc(ufunc, method, inputs, kwargs) and array_function(func, types, args, kwargs); a function that
+        returns a container of all ufuncs that the table has; a dict ufunc -> Op, for ufuncs whose plain calls are an
+        operation on one or two arrays; a dict NumPy function -> dict of what is known of it:
         free, fresh, constant (its implementation on arrays): run where nothing is recorded, for functions whose
         results share no memory with their arguments, or may share it; `constant` always, as their results have no
         derivative. method: as `free`, a method of the array that is given first. reduction, slower, direct: method of
@@ -131,12 +128,9 @@ def set_protocol_handlers(type tensor, array_ufunc, array_function, known_ufuncs
     ndarray, generic : type
         NumPy's classes of arrays and scalars.
     """
-    global _ufunc_handler, _function_handler, _known_ufuncs, _served, _ndarray, _generic, _tensor
+    global _handlers, _ndarray, _generic, _tensor
     cdef dict namespace
-    _ufunc_handler = array_ufunc
-    _function_handler = array_function
-    _known_ufuncs = known_ufuncs
-    _served = served
+    _handlers = handlers
     _ndarray = ndarray
     _generic = <PyTypeObject*>generic
     _tensor = <PyTypeObject*>tensor
@@ -148,9 +142,11 @@ def set_protocol_handlers(type tensor, array_ufunc, array_function, known_ufuncs
 
 
 cdef int fill() except -1:
-    """Fill the tables. A lost race does so twice, without replacing anything: others may hold what is there."""
-    global _filled
-    ufunc_ops, functions = _served()
+    """Take the handlers. A lost race does so twice, without replacing anything: others may hold what is there."""
+    global _filled, _ufunc_handler, _function_handler, _known_ufuncs
+    cdef dict ufunc_ops, functions
+    _ufunc_handler, _function_handler, _known_ufuncs, ufunc_ops, functions = _handlers()
+    keep_for_ever(_ufunc_handler, _function_handler, _known_ufuncs)
     for ufunc, op in ufunc_ops.items():
         _ufunc_ops.setdefault(ufunc, op)
     add_protocol_functions(functions)

@@ -1,7 +1,5 @@
 # One array library (Backend), one array at one moment (Value), memory that several share (Storage).
-# May import: engine.*, op.
-from _thread import RLock
-
+# May import: _later, engine.*, op.
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
@@ -12,6 +10,7 @@ from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread
 from arraygrad.engine.free_threading cimport Section, can_be_taken, take
 from arraygrad.op cimport Op
 
+from arraygrad._later import importing
 from arraygrad.engine.node import keep_for_ever
 
 cdef extern from "Python.h":
@@ -21,7 +20,7 @@ ctypedef object (*newfunc)(PyTypeObject*, PyObject*, PyObject*)
 
 cdef dict _backends = {}                # array type -> Backend
 cdef object _backend_finder = None      # called for a type that is not there yet
-cdef object _finder_lock = RLock()    # held meanwhile: one Backend per type
+cdef object _finder_lock = importing    # held meanwhile: one Backend per type
 cdef bint _copy_saved = True            # set_saved_mutation("copy")
 cdef PyTypeObject* _tensor_type = NULL  # Tensor, registered by the module that defines it
 cdef newfunc _new_tensor = NULL         # what makes one

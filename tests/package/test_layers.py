@@ -60,7 +60,7 @@ MAY_IMPORT = {
     "op": {"engine.arrayops", "engine.node"},
     "ops": {"_later", "op", "ops"},
     # The tensor's own modules, each on the ones before it.
-    "value": ENGINE | {"op"},
+    "value": ENGINE | {"_later", "op"},
     "saved": ENGINE | {"op", "value"},
     "constants": ENGINE | {"op", "value"},
     "nodes": ENGINE | {"op", "value", "saved", "constants"},

@@ -19,9 +19,10 @@ from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 
+from arraygrad.backends.numpy_forward cimport at_first_use
 from arraygrad.backends.numpy_loops cimport (
-    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number, report,
-    same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
+    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number,
+    report, same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.graph_task cimport GraphTask
@@ -86,11 +87,12 @@ cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* NEGATIVE = loop_set("negative")
-cdef LoopSet* POWER = loop_set("power")
-cdef LoopSet* SIN = loop_set("sin")
-cdef LoopSet* COS = loop_set("cos")
-cdef LoopSet* SINH = loop_set("sinh")
-cdef LoopSet* COSH = loop_set("cosh")
+# at_first_use
+cdef LoopSet* POWER = NULL
+cdef LoopSet* SIN = NULL
+cdef LoopSet* COS = NULL
+cdef LoopSet* SINH = NULL
+cdef LoopSet* COSH = NULL
 
 
 # What the engine wants and what the node kept
@@ -250,10 +252,10 @@ cdef int rule_atanh(Node node, Frame f) except -1:
     return by_kernel(node, f, K_ATANH)
 
 cdef int rule_cos(Node node, Frame f) except -1:
-    return by_chain(node, f, SIN, K_MINUS_TIMES)
+    return by_chain(node, f, at_first_use(&SIN, "sin"), K_MINUS_TIMES)
 
 cdef int rule_cosh(Node node, Frame f) except -1:
-    return by_chain(node, f, SINH, K_TIMES)
+    return by_chain(node, f, at_first_use(&SINH, "sinh"), K_TIMES)
 
 cdef int rule_exp(Node node, Frame f) except -1:
     return by_kernel(node, f, K_TIMES)
@@ -277,10 +279,10 @@ cdef int rule_reciprocal(Node node, Frame f) except -1:
     return by_kernel(node, f, K_RECIPROCAL)
 
 cdef int rule_sin(Node node, Frame f) except -1:
-    return by_chain(node, f, COS, K_TIMES)
+    return by_chain(node, f, at_first_use(&COS, "cos"), K_TIMES)
 
 cdef int rule_sinh(Node node, Frame f) except -1:
-    return by_chain(node, f, COSH, K_TIMES)
+    return by_chain(node, f, at_first_use(&COSH, "cosh"), K_TIMES)
 
 cdef int rule_sqrt(Node node, Frame f) except -1:
     return by_kernel(node, f, K_SQRT)
@@ -632,7 +634,7 @@ cdef int rule_pow(Node node, Frame f) except -1:
     number = find(node, SAVE_INPUT, 1)
     slot = real_view(saved, &x)
     if not is_number(number) or slot < 0 or real_view(f.grad, &g) != slot or not (x.c_order or x.f_order) \
-            or POWER.fn[slot] == NULL:
+            or at_first_use(&POWER, "power").fn[slot] == NULL:
         return 0
     p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
     sg = steps(&g, &x)

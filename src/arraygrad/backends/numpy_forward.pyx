@@ -33,8 +33,9 @@ cdef extern from "moments.hpp" namespace "arraygrad" nogil:
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* DIVIDE = loop_set("divide")
-cdef LoopSet* SQRT = loop_set("sqrt")
-cdef LoopSet* SQUARE = loop_set("square")
+# at_first_use
+cdef LoopSet* SQRT = NULL
+cdef LoopSet* SQUARE = NULL
 
 cdef object _all = slice(None)
 cdef object _backwards = slice(None, None, -1)
@@ -90,7 +91,7 @@ cdef object product(const LoopSet* loops, object a, object b, object out):
 
 cdef object squared(object dev):
     """dev * dev in its own memory, in the name of the ufunc that NumPy's var calls."""
-    cdef object result = unary_loop(SQUARE, dev, dev)
+    cdef object result = unary_loop(at_first_use(&SQUARE, "square"), dev, dev)
     return wrapped((<object>SQUARE.ufunc)(dev, dev)) if result is None else result
 
 
@@ -139,7 +140,7 @@ cdef object squares(object x, object mean, object axis, bint keepdims):
 
 cdef object forward_std(object args):
     cdef object out = forward_var(args)
-    return None if out is None else unary_loop(SQRT, out, out)
+    return None if out is None else unary_loop(at_first_use(&SQRT, "sqrt"), out, out)
 
 
 cdef object extremum(object reduce, object args):
@@ -337,13 +338,11 @@ def install(dict ops):
     """
     cdef Op op
     cdef list done = []
-    for table, kind in ((UNARY_LOOPS, KIND_UNARY), (BINARY_LOOPS, KIND_BINARY), ({"pow": "power"}, KIND_POWER)):
-        for name, ufunc in table.items():
+    for table, kind in ((UNARY_LOOPS, KIND_UNARY), (BINARY_LOOPS, KIND_BINARY), (("pow",), KIND_POWER)):
+        for name in table:
             if name in ops:
                 op = ops[name]
-                # Where the table repairs NumPy's values, it does so for complex arrays.
-                op.loops = loop_set(ufunc, op.entry.forward is not None)
-                op.fast_kind = kind
+                op.fast_kind = kind     # the loops follow at the first call: use_loops
                 done.append(name)
     offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), done)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), done)
@@ -377,6 +376,22 @@ def install(dict ops):
     offer(ops, "_getitem", forward_getitem, ("x", "key"), done)
     offer(ops, "take", forward_take, ("x", "indices", "axis"), done)
     return done
+
+
+cdef LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL:
+    """`where[0]`, which begins as NULL: what few programs need is not found and checked (20 us) at the import."""
+    if where[0] == NULL:
+        where[0] = loop_set(ufunc)
+    return where[0]
+
+
+cdef int use_loops(Op op) except -1:
+    """Find the loops of an operation whose `fast_kind` says that it has some."""
+    name = "power" if op.fast_kind == KIND_POWER else (UNARY_LOOPS if op.fast_kind == KIND_UNARY
+                                                       else BINARY_LOOPS)[op.name]
+    # Where the table repairs NumPy's values, it does so for complex arrays.
+    op.loops = loop_set(name, op.entry.forward is not None)
+    return 0
 
 
 cdef int offer(dict ops, str name, forward_ptr forward, tuple params, list done) except -1:
