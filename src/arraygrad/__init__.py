@@ -4,7 +4,6 @@ Names only: each stands where it is defined. Namespaces and interfaces are impor
 """
 
 import gc as _gc
-import importlib as _importlib
 import sys as _sys
 
 from arraygrad import _interpreter  # first: refuses a subinterpreter before anything compiled is loaded
@@ -21,9 +20,8 @@ _gc.disable()
 try:
     import numpy as _numpy
 
-    from arraygrad import _methods, _namespace
+    from arraygrad import _later, _methods, _namespace
     from arraygrad._bind import NAMES as _NAMES
-    from arraygrad._later import later as _later
     from arraygrad._namespace import namespace
     from arraygrad.constants import set_constant_check
     from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
@@ -43,7 +41,7 @@ try:
     _namespace.install()
     _methods.install()
     # Most programs need these, but a plain `backward()` is served without them.
-    _protocols, _autograd = _later("arraygrad._protocols"), _later("arraygrad.autograd")
+    _protocols, _autograd = _later.later("arraygrad._protocols"), _later.later("arraygrad.autograd")
     _set_protocol_handlers(Tensor, lambda: _protocols.handlers(), _numpy.ndarray, _numpy.generic)
     _set_autograd(_autograd)
     _keep_for_ever(__name__)
@@ -97,14 +95,15 @@ __all__.extend(sorted(_NAMES))
 def __getattr__(name):
     if name in _NAMES:
         # All at once, on the first use of one: importing arraygrad should cost little.
-        globals().update(_importlib.import_module("arraygrad._dispatch").top_level())
+        with _later.Importing():
+            globals().update(_later.import_module("arraygrad._dispatch").top_level())
         return globals()[name]
     if name in _LAZY:
-        value = getattr(_importlib.import_module(f"arraygrad.{_LAZY[name]}"), name)
+        value = getattr(_later.import_module(f"arraygrad.{_LAZY[name]}"), name)
         globals()[name] = value
         return value
     if name in _SUBMODULES:
-        return _importlib.import_module(f"arraygrad.{name}")
+        return _later.import_module(f"arraygrad.{name}")
     raise AttributeError(f"module 'arraygrad' has no attribute {name!r}")
 
 

@@ -4,19 +4,53 @@ May import: nothing of arraygrad. What only some operations need, such as the ru
 otherwise be read and kept by every program that imports arraygrad: 0.1 ms a module.
 
 From any thread: Python's own lock of the module makes one import it and the others wait. What that import raises, an
-interruption too, is raised to whoever asked, nothing is kept of it, and the next one to ask tries again. A fork waits
-for imports made here: in the child nobody would finish them, and whoever asked there would wait for ever.
+interruption too, is raised to whoever asked, nothing is kept of it, and the next one to ask tries again.
+
+A fork waits for imports made here: in the child nobody would finish them, and whoever asked there would wait for ever.
+It waits without a lock, and not for ever itself: an import may need a lock that the fork has taken already, such as
+that of logging.
 """
 
+import importlib
 import os
-from _thread import RLock
-from importlib import import_module
+import time
+import weakref
+from _thread import get_ident
 
-__all__ = ["importing", "later"]
+__all__ = ["Importing", "import_module", "later"]
 
-importing = RLock()  # held while something is imported late, here and for the first array of a library
+FORK_SECONDS = 10.0
+
+_imports = weakref.WeakSet()  # those at work; weak, because Ctrl-C may come where no `with` is there to end one
+
+
+class Importing:
+    """A block of code that imports something while the program runs: forks in other threads wait for its end."""
+
+    __slots__ = ("__weakref__", "thread")
+
+    def __enter__(self):
+        self.thread = get_ident()
+        _imports.add(self)
+
+    def __exit__(self, *exc):
+        _imports.discard(self)
+
+
+def _before_fork():
+    deadline = time.monotonic() + FORK_SECONDS
+    while any(one.thread != get_ident() for one in list(_imports)) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release)
+    os.register_at_fork(before=_before_fork)
+
+
+def import_module(name):
+    """importlib.import_module, for which forks in other threads wait."""
+    with Importing():
+        return importlib.import_module(name)
 
 
 class _Later:
@@ -29,8 +63,7 @@ class _Later:
 
     def __getattr__(self, attribute):
         # Reached for what is not in __dict__: everything at first, later what the module does not have either.
-        with importing:
-            module = import_module(self.__later__)
+        module = import_module(self.__later__)
         self.__dict__ = module.__dict__
         return getattr(module, attribute)
 

@@ -1,17 +1,17 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, tensor, backends.numpy_calls, _bind, _numpy_functions, numpy.
+May import: ops, tensor, backends.numpy_calls, _bind, _later, _numpy_functions,
+numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `_numpy_functions` and its neighbours. The work is done on the tensor's own
 backend. Anything else raises TypeError with the way out: nothing is ever detached silently.
 """
 
-import importlib
-
 import numpy
 
 from arraygrad._bind import function_for, to_tensor
+from arraygrad._later import import_module
 from arraygrad.backends import numpy_calls
 from arraygrad.ops import OPS
 from arraygrad.protocols import add_protocol_functions, is_served
@@ -51,7 +51,7 @@ def ufuncs():
                 ufunc = getattr(numpy, name, None)
                 if isinstance(ufunc, numpy.ufunc):
                     found.setdefault(ufunc, function_for(op, "arraygrad"))
-        for name, function in importlib.import_module("arraygrad._numpy_ufuncs").UFUNCS.items():
+        for name, function in import_module("arraygrad._numpy_ufuncs").UFUNCS.items():
             if hasattr(numpy, name):
                 found.setdefault(getattr(numpy, name), function)
         _ufuncs.update(found)
@@ -63,7 +63,7 @@ def _ufunc(ufunc):
     function = ufuncs().get(ufunc)
     if function is None:
         if not _scipy_ufuncs:
-            _scipy_ufuncs.update(importlib.import_module("arraygrad._numpy_beyond").scipy_ufuncs())
+            _scipy_ufuncs.update(import_module("arraygrad._numpy_beyond").scipy_ufuncs())
         function = _scipy_ufuncs.get(ufunc)
     return function
 
@@ -72,8 +72,8 @@ def functions():
     """dict numpy function -> function of Tensors with numpy's signature."""
     if not _functions:
         for name in FUNCTION_MODULES:
-            importlib.import_module(f"arraygrad.{name}")
-        _functions.update(importlib.import_module("arraygrad._numpy_functions").FUNCTIONS)
+            import_module(f"arraygrad.{name}")
+        _functions.update(import_module("arraygrad._numpy_functions").FUNCTIONS)
     return _functions
 
 
@@ -97,7 +97,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     out = _outs(name, kwargs.pop("out", None))
     if function is None:
         raise _unsupported(name)
-    shared = importlib.import_module("arraygrad._numpy_ufuncs")
+    shared = import_module("arraygrad._numpy_ufuncs")
     if method == "__call__":
         dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
         _check_keywords(name, kwargs)

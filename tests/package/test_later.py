@@ -89,48 +89,87 @@ def test_threads_that_ask_at_once_get_one_module(write):
     assert found == [module.MADE] * 8
 
 
+PRELUDE = """
+import importlib.machinery, os, sys, threading, warnings
+from arraygrad import _later
+
+warnings.simplefilter("ignore", DeprecationWarning)  # Python's own, of forks beside threads
+begun, forking = threading.Event(), threading.Event()
+
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, Slow) if name == "later_slow" else None
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        begun.set()
+        forking.wait()
+        work()
+        module.VALUE = 1
+
+sys.meta_path.insert(0, Slow)
+module = _later.later("later_slow")
+thread = threading.Thread(target=lambda: module.VALUE)
+"""
+
+
+def run_forking(code):
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_waits_for_an_import_that_another_thread_is_in():
-    code = """
-        import os, sys, threading, types, warnings
-        from arraygrad._later import later
+    run_forking(
+        """
+        def work():
+            sum(range(3_000_000))  # what a fork that does not wait would come before
 
-        warnings.simplefilter("ignore", DeprecationWarning)  # Python's own, of forks beside threads
-        begun, forking = threading.Event(), threading.Event()
-
-        class Slow:
-            @staticmethod
-            def find_spec(name, path=None, target=None):
-                import importlib.machinery
-                return importlib.machinery.ModuleSpec(name, Slow) if name == "later_slow" else None
-
-            @staticmethod
-            def create_module(spec):
-                return None
-
-            @staticmethod
-            def exec_module(module):
-                begun.set()
-                forking.wait()
-                sum(range(3_000_000))  # what a fork that does not wait would come before
-                module.VALUE = 1
-
-        sys.meta_path.insert(0, Slow)
         os.register_at_fork(before=forking.set)  # runs before those that were registered earlier
-        module = later("later_slow")
-        thread = threading.Thread(target=lambda: module.VALUE)
         thread.start()
         begun.wait()
         child = os.fork()
         if child == 0:
-            os._exit(0 if later("later_slow").VALUE == 1 else 1)
+            os._exit(0 if _later.later("later_slow").VALUE == 1 else 1)
         assert os.waitpid(child, 0)[1] == 0
         thread.join()
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
+        """
     )
-    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_goes_on_where_the_import_waits_for_the_fork():
+    run_forking(
+        """
+        taken = threading.RLock()
+
+        def work():
+            with taken:
+                pass
+
+        # Runs before those that were registered earlier, so that the import waits for the fork, and the fork for it.
+        os.register_at_fork(before=taken.acquire, after_in_parent=taken.release, after_in_child=taken.release)
+        _later.FORK_SECONDS = 0.01
+        taken.acquire()
+        thread.start()
+        begun.wait()
+        forking.set()
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        taken.release()
+        thread.join()
+        assert module.VALUE == 1
+        """
+    )
 
 
 def test_import_and_a_first_gradient_load_no_module_of_rules():

@@ -19,9 +19,8 @@ from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 
-from arraygrad.backends.numpy_forward cimport at_first_use
 from arraygrad.backends.numpy_loops cimport (
-    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number,
+    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, binary_loop, empty_dense, loop_set, read_number,
     report, same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta

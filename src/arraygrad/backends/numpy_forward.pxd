@@ -2,7 +2,6 @@
 from arraygrad.backends.numpy_loops cimport LoopSet, forward_ptr
 from arraygrad.op cimport Op
 
-cdef LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL
 cdef int use_loops(Op op) except -1
 cdef object means(object x, object axis, Py_ssize_t* count)
 cdef object product(const LoopSet* loops, object a, object b, object out)

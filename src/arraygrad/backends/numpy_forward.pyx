@@ -14,7 +14,7 @@ from cpython.tuple cimport PyTuple_CheckExact
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
-    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, axis_mask,
+    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, axis_mask,
     binary_loop, dot, empty_c, forward_ptr, loop_set, reduce_by, reshaped, set_forward, split_axes, strided,
     transposed, unary_loop, view_of, wrapped,
 )
@@ -376,13 +376,6 @@ def install(dict ops):
     offer(ops, "_getitem", forward_getitem, ("x", "key"), done)
     offer(ops, "take", forward_take, ("x", "indices", "axis"), done)
     return done
-
-
-cdef LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL:
-    """`where[0]`, which begins as NULL: what few programs need is not found and checked (20 us) at the import."""
-    if where[0] == NULL:
-        where[0] = loop_set(ufunc)
-    return where[0]
 
 
 cdef int use_loops(Op op) except -1:

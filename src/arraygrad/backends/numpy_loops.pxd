@@ -76,6 +76,13 @@ ctypedef object (*forward_ptr)(object args)
 
 
 cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
+
+# `where[0]`, which begins as NULL: what few programs need is not found and checked (20 us) at the import.
+cdef inline LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL:
+    if where[0] == NULL:
+        where[0] = loop_set(ufunc)
+    return where[0]
+
 cdef bint fast_enabled() noexcept
 cdef int report(const char* name, int errors) except -1
 cdef bint bools_of(object array, ArrayView* view) noexcept
