@@ -1,5 +1,8 @@
 """Builds the compiled modules: every .pyx under src/, as C++17. Metadata and tool settings stand in pyproject.toml.
 
+Each .pyx is compiled by itself, and all are linked into one library, `arraygrad._compiled`, whose module of that name
+tells `import` what else is in it (src/arraygrad/_compiled.pyx says why).
+
 Environment variables choose the kind of build (each kind is built in a folder of its own under build/):
 
 ARRAYGRAD_DEBUG=1                            asserts on, live-object counters, index and None checks, -O0 -g
@@ -14,14 +17,17 @@ import os
 import re
 import sys
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.modified import newer_group
 
 SOURCE = Path("src")
+LIBRARY = "arraygrad._compiled"
 MSVC = sys.platform == "win32"
 
 # What is compiled against NumPy's headers (tests/package/test_layers.py holds all others to do without).
@@ -100,15 +106,48 @@ def linker_flags() -> list[str]:
     return ["-pthread"] + [f"-fsanitize={SANITIZE}"] * bool(SANITIZE)
 
 
+class Library(Extension):
+    """The library of all modules: what it is linked with."""
+
+    def __init__(self, modules: list[Extension]) -> None:
+        sources = [source for module in modules for source in module.sources]
+        super().__init__(LIBRARY, sources, language="c++", extra_link_args=linker_flags(), depends=headers())
+        self.modules = modules
+
+
+def headers() -> list[str]:
+    """The headers that C++ of any module may include, as far as they are written by hand."""
+    return sorted(str(path) for path in SOURCE.rglob("*.hpp"))
+
+
+def write_names(names: list[str]) -> Path:
+    """Writes the header that tells the library what is in it, if it says anything new. Raises SystemExit where two
+    modules have one name: a library has one PyInit_<last part>."""
+    for name in names:
+        same = [other for other in names if other.rpartition(".")[2] == name.rpartition(".")[2]]
+        if same != [name]:
+            raise SystemExit(f"the last parts of compiled modules' names must differ: rename one of {', '.join(same)}")
+    path = BUILD / "include" / "modules.hpp"
+    text = f'// Written by setup.py.\n#define ARRAYGRAD_MODULES "{" ".join(names)}"\n'
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return path
+
+
 def extensions() -> list[Extension]:
-    """One extension per .pyx under src/, and the headers each may include."""
-    headers = sorted(str(path) for path in SOURCE.rglob("*.hpp"))
+    """One per .pyx under src/, and the headers each may include."""
     made = []
-    for path in sorted(SOURCE.rglob("*.pyx")):
-        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    paths = {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.pyx"))}
+    written = write_names([name for name in paths if name != LIBRARY])
+    for name, path in paths.items():
         # node.pxd includes the engine's headers, a module its own folder's (the C++ is written under build/).
         include = [str(SOURCE / "arraygrad" / "engine"), str(path.parent)]
         extra = []
+        depends = headers()
+        if name == LIBRARY:
+            include.append(str(written.parent))
+            depends.append(str(written))
         if name.startswith(NUMPY_MODULES):
             import numpy
 
@@ -122,8 +161,7 @@ def extensions() -> list[Extension]:
                 include_dirs=include,
                 define_macros=macros() + extra,
                 extra_compile_args=compiler_flags(),
-                extra_link_args=linker_flags(),
-                depends=headers,
+                depends=depends,
             )
         )
     return made
@@ -143,12 +181,58 @@ class BuildPy(build_py):
 
 
 class BuildExt(build_ext):
-    """The usual command, which may also replace the modules of another kind of build beside the sources."""
+    """The usual command, for one library out of many modules; it may also replace another kind of build's in place."""
+
+    def build_extension(self, library: Library) -> None:
+        """Compiles the modules that changed, several at a time, and links all."""
+        with ThreadPoolExecutor(self.parallel or 1) as executor:
+            objects = sorted(path for paths in executor.map(self.compiled, library.modules) for path in paths)
+        path = self.get_ext_fullpath(library.name)
+        if self.force or newer_group(objects, path):
+            self.compiler.link_shared_object(
+                objects,
+                path,
+                libraries=self.get_libraries(library),
+                extra_postargs=library.extra_link_args,
+                export_symbols=self.get_export_symbols(library),
+                debug=self.debug,
+                build_temp=self.build_temp,
+                target_lang=library.language,
+            )
+        # A wheel takes all that is in the folder.
+        remove_others(Path(self.build_lib), Path(path))
+
+    def compiled(self, module: Extension) -> list[str]:
+        """The object files of one module, made anew if anything that it is made of is newer."""
+        objects = self.compiler.object_filenames(module.sources, output_dir=self.build_temp)
+        if self.force or any(newer_group(module.sources + module.depends, path) for path in objects):
+            self.compiler.compile(
+                module.sources,
+                output_dir=self.build_temp,
+                macros=module.define_macros,
+                include_dirs=module.include_dirs,
+                debug=self.debug,
+                extra_postargs=module.extra_compile_args,
+            )
+        return objects
+
+    def get_export_symbols(self, library: Library) -> list[str]:
+        """What Windows' linker is told to show: the functions that `import` calls."""
+        return [f"PyInit_{module.name.rpartition('.')[2]}" for module in library.modules]
 
     def copy_extensions_to_source(self) -> None:
         # Without force a file there that is newer stays, though it is of the other kind.
         self.force = True
         super().copy_extensions_to_source()
+        remove_others(SOURCE, SOURCE / self.get_ext_filename(LIBRARY))
+
+
+def remove_others(folder: Path, library: Path) -> None:
+    """Removes compiled modules of this Python that are not the library: older builds had a file for each module."""
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    for path in folder.rglob(f"*{suffix}"):
+        if path != library:
+            path.unlink()
 
 
 # What Cython 3.3 writes for [f(x) for x in y]: the helper takes the item over, and gives it up where the list cannot
@@ -182,7 +266,7 @@ if __name__ == "__main__":
         build_dir=None if TRACE else str(BUILD / "cython"),
     )
     setup(
-        ext_modules=mended(modules),
+        ext_modules=[Library(mended(modules))],
         cmdclass={"build_py": BuildPy, "build_ext": BuildExt},
         options={"build": {"build_base": str(BUILD)}, "build_ext": {"parallel": jobs}},
     )

@@ -56,12 +56,12 @@ def run(kernel: str, side: str, runs: int) -> None:
             return g * (1 - y * y) * e * np.cos(u) * a
 
         import arraygrad  # noqa: F401 - both processes import the same
-    for _ in range(runs):
+    for _ in range(1 + runs):  # the first makes what later ones find
         once()
 
 
 def count(kernel: str, side: str, runs: int) -> int:
-    """Instructions of a process with so many runs.
+    """Instructions of a process with so many runs after a first one.
 
     Raises
     ------
@@ -86,9 +86,8 @@ def count(kernel: str, side: str, runs: int) -> int:
 def ratios(kernels=tuple(KERNELS)) -> dict[str, float]:
     """kernel -> instructions of arraygrad's run over those of hand's."""
     found = {}
-    nothing = count(kernels[0], SIDES[0], 0)
     for kernel in kernels:
-        spent = [count(kernel, side, RUNS) - nothing for side in SIDES]
+        spent = [count(kernel, side, RUNS) - count(kernel, side, 0) for side in SIDES]
         found[kernel] = spent[0] / spent[1]
     return found
 

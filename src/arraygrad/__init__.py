@@ -4,21 +4,27 @@ Names only: each stands where it is defined. Namespaces and interfaces are impor
 """
 
 import gc as _gc
-import importlib as _importlib
 import sys as _sys
 
 from arraygrad import _interpreter  # first: refuses a subinterpreter before anything compiled is loaded
 
 # isort: split
-# What an import makes stays: the collector would look through all of it again and again, a tenth of the time.
+from arraygrad import _compiled  # next: where the compiled modules are
+
+_compiled.install()
+
+# isort: split
+# What an import makes stays: the collector would look through all of it again and again, a fifth of the time.
 _collecting = _gc.isenabled()
 _gc.disable()
 try:
-    from arraygrad import _cupy_protocol, _dispatch, _methods, _namespace, _protocols, autograd
+    import numpy as _numpy
+
+    from arraygrad import _later, _methods, _namespace
+    from arraygrad._bind import NAMES as _NAMES
     from arraygrad._namespace import namespace
-    from arraygrad._version import __version__
     from arraygrad.constants import set_constant_check
-    from arraygrad.engine.node import keep_for_ever as _keep_for_ever
+    from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
     from arraygrad.grad_mode import (
         enable_grad,
         inference_mode,
@@ -28,16 +34,25 @@ try:
         set_grad_enabled,
         zero_annihilates,
     )
+    from arraygrad.protocols import set_protocol_handlers as _set_protocol_handlers
     from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
+    from arraygrad.tensor import set_autograd as _set_autograd
+
+    _namespace.install()
+    _methods.install()
+    # Most programs need these, but a plain `backward()` is served without them.
+    _protocols, _autograd = _later.later("arraygrad._protocols"), _later.later("arraygrad.autograd")
+    _set_protocol_handlers(Tensor, lambda: _protocols.handlers(), _numpy.ndarray, _numpy.generic)
+    _set_autograd(_autograd)
+    _keep_for_ever(__name__)
 finally:
     if _collecting:
+        # All objects move to the oldest generation, as those do that collections find in use, but without a look at
+        # them. (Free-threaded Python has no generations, and would look at every object to freeze it.)
+        if getattr(_sys, "_is_gil_enabled", lambda: True)() and _gc.get_freeze_count() == 0:
+            _gc.freeze()
+            _gc.unfreeze()
         _gc.enable()
-
-_namespace.install()
-_methods.install()
-_protocols.install()
-_cupy_protocol.install()
-_keep_for_ever(*[vars(module) for name, module in list(_sys.modules.items()) if name.partition(".")[0] == __name__])
 
 # Submodules that stand in the package's face, and names out of others: all imported on first use.
 _SUBMODULES = (
@@ -46,6 +61,7 @@ _SUBMODULES = (
     "torch",
 )  # fmt: skip
 _ELSEWHERE = {
+    "_version": ("__version__",),
     "checkpointing": ("checkpoint",),
     "transforms": (
         "elementwise_grad",
@@ -68,25 +84,26 @@ _ELSEWHERE = {
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
 __all__ = [
-    "Tensor", "__version__", "asarray", "autograd", "enable_grad", "fft", "implicit", "inference_mode",
+    "Tensor", "asarray", "autograd", "enable_grad", "fft", "implicit", "inference_mode",
     "is_grad_enabled", "is_inference_mode_enabled", "linalg", "namespace", "no_grad", "set_constant_check",
     "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)
-__all__.extend(sorted(_dispatch.NAMES))
+__all__.extend(sorted(_NAMES))
 
 
 def __getattr__(name):
-    if name in _dispatch.NAMES:
+    if name in _NAMES:
         # All at once, on the first use of one: importing arraygrad should cost little.
-        globals().update(_dispatch.top_level())
+        with _later.Importing():
+            globals().update(_later.import_module("arraygrad._dispatch").top_level())
         return globals()[name]
     if name in _LAZY:
-        value = getattr(_importlib.import_module(f"arraygrad.{_LAZY[name]}"), name)
+        value = getattr(_later.import_module(f"arraygrad.{_LAZY[name]}"), name)
         globals()[name] = value
         return value
     if name in _SUBMODULES:
-        return _importlib.import_module(f"arraygrad.{name}")
+        return _later.import_module(f"arraygrad.{name}")
     raise AttributeError(f"module 'arraygrad' has no attribute {name!r}")
 
 

@@ -9,17 +9,51 @@ compiled (`calls`).
 """
 
 import inspect
+import math
 
 import numpy
 
 from arraygrad.calls import unary_function
 from arraygrad.engine.node import keep_for_ever
-from arraygrad.ops import OPS
+from arraygrad.ops import OPS, TABLE
 from arraygrad.tensor import Tensor, apply_op, asarray, backend_of, install_operators, wrap_raw
 
-__all__ = ["array_positions", "contains_tensor", "function_for", "make_functions", "to_tensor"]
+__all__ = [
+    "CONSTANTS",
+    "DTYPES",
+    "NAMES",
+    "array_positions",
+    "contains_tensor",
+    "function_for",
+    "make_functions",
+    "to_tensor",
+]
 
 install_operators(OPS)
+
+# What every namespace has besides functions.
+CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
+
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+
+# What stands at top level besides what the package itself imports: functions, constants, and NumPy's dtypes.
+NAMES = frozenset((
+    *[name for name, entry in TABLE.items() if not entry.extension and not name.startswith("_")], *CONSTANTS, *DTYPES,
+)) - {"asarray"}  # fmt: skip
 
 # Parameters of the standard's functions that are arrays. Everything else is static (axes, shapes, dtypes, flags).
 ARRAY_PARAMETERS = frozenset(("x", "x1", "x2", "x3", "condition", "indices", "values", "arrays", "operands"))

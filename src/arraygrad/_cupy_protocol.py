@@ -11,9 +11,9 @@ import numpy
 
 from arraygrad._protocols import array_ufunc
 from arraygrad.ops import OPS
-from arraygrad.tensor import apply_op, install_methods
+from arraygrad.tensor import apply_op
 
-__all__ = ["install"]
+__all__ = ["interface", "override"]
 
 _SPECIAL = "cupyx_scipy_special_"
 
@@ -21,14 +21,8 @@ _SPECIAL = "cupyx_scipy_special_"
 _OURS = {"where": "where", "clip": "clip"}
 
 
-def override(self, kernel, *args, **kwargs):
-    """Run a ufunc of CuPy's on Tensors (CuPy's protocol).
-
-    Raises
-    ------
-    TypeError
-        If `kernel` is a user's own, or one that arraygrad knows no derivative of.
-    """
+def override(kernel, args, kwargs):
+    """Tensor.__cupy_override_elementwise_kernel__."""
     full = getattr(kernel, "name", type(kernel).__name__)
     name = full.removeprefix("cupy_")
     ufunc = getattr(numpy, name, None) if full.startswith("cupy_") else None
@@ -55,25 +49,11 @@ def override(self, kernel, *args, **kwargs):
     return apply_op(op, op.bind(args, {}))
 
 
-override.__name__ = "__cupy_override_elementwise_kernel__"
-override.__qualname__ = "Tensor.__cupy_override_elementwise_kernel__"
-
-
-def interface(self):
-    """The CUDA array interface of a Tensor over CuPy or PyTorch that does not require grad: zero-copy, read by others.
-
-    Raises AttributeError for a Tensor that requires grad (its gradient would be lost: give t.detach()), or on the host.
-    """
-    if self.requires_grad:
+def interface(t):
+    """Tensor.__cuda_array_interface__."""
+    if t.requires_grad:
         raise AttributeError(
             "a Tensor that requires grad has no __cuda_array_interface__, through which its gradient would be lost: "
             "give t.detach() or t.array"
         )
-    return self.array.__cuda_array_interface__
-
-
-def install():
-    """Give Tensor what CuPy asks for."""
-    interface.__name__ = "__cuda_array_interface__"
-    interface.__qualname__ = "Tensor.__cuda_array_interface__"
-    install_methods({override.__name__: override, "__cuda_array_interface__": property(interface)})
+    return t.array.__cuda_array_interface__

@@ -1,17 +1,19 @@
 """The standard's functions at top level: the backend comes from their arguments, NumPy where there are none.
 
-May import: backends, tensor, _bind, _creation, _info.
+May import: backends, tensor, _bind, _later, _creation, _info.
 """
 
 from arraygrad import backends
-from arraygrad._bind import function_for, make_functions
-from arraygrad._creation import make_creation
-from arraygrad._info import CONSTANTS, DTYPES, make_info
+from arraygrad._bind import CONSTANTS, DTYPES, function_for, make_functions
+from arraygrad._later import later
 from arraygrad.backends.numpy import BACKEND
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, backend_of
 
-__all__ = ["NAMES", "fill", "top_level"]
+__all__ = ["fill", "top_level"]
+
+_creation = later("arraygrad._creation")
+_info = later("arraygrad._info")
 
 # Names of the main namespace that an extension shows too.
 _SHARED = {
@@ -39,17 +41,11 @@ def _choose(*args):
     return BACKEND.xp
 
 
-# What stands at top level besides what the package itself imports: functions, constants, and NumPy's dtypes.
-NAMES = frozenset((
-    *[op.name for op in OPS.values() if not op.entry.extension and not op.name.startswith("_")], *CONSTANTS, *DTYPES,
-)) - {"asarray"}  # fmt: skip
-
-
 def top_level():
-    """dict name -> value of every one of NAMES."""
+    """dict name -> value of every one of `_bind.NAMES`."""
     contents = make_functions("", "arraygrad", _numpy)
-    contents.update(make_info(BACKEND.xp, "arraygrad", _choose))
-    contents.update(make_creation(BACKEND.xp, "arraygrad", _numpy))
+    contents.update(_info.make_info(BACKEND.xp, "arraygrad", _choose))
+    contents.update(_creation.make_creation(BACKEND.xp, "arraygrad", _numpy))
     contents.update(CONSTANTS)
     contents.update({name: getattr(BACKEND.xp, name) for name in DTYPES})
     del contents["asarray"]
@@ -62,7 +58,7 @@ def fill(module_globals, extension):
     contents = make_functions(extension, name, _numpy)
     for shared in _SHARED.get(extension, ()):
         contents[shared] = function_for(OPS[shared], name, _numpy)
-    contents.update(make_creation(BACKEND.xp, name, _numpy, extension))
+    contents.update(_creation.make_creation(BACKEND.xp, name, _numpy, extension))
     module_globals.update(contents)
     module_globals["__all__"] = sorted(contents)
     module_globals["__dir__"] = lambda: module_globals["__all__"]

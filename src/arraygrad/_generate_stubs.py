@@ -18,11 +18,11 @@ import importlib
 import inspect
 import keyword
 import re
-import sysconfig
 from pathlib import Path
 
+from arraygrad import _bind, _compiled
 from arraygrad import _generate_types as types_of
-from arraygrad._info import CONSTANTS, DTYPES
+from arraygrad._bind import CONSTANTS, DTYPES
 from arraygrad.ops import OPS
 
 __all__ = ["stubs"]
@@ -45,14 +45,10 @@ def stubs():
             found[f"{folder.name}/__init__.pyi"] = _library(folder.name)
             found[f"{folder.name}/linalg.pyi"] = _extension("linalg", folder.name)
             found[f"{folder.name}/fft.pyi"] = _extension("fft", folder.name)
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    for path in sorted([*PACKAGE.rglob(f"*{suffix}"), *PACKAGE.glob("*.py")]):
-        stem = path.name.removesuffix(suffix).removesuffix(".py")
-        if stem.startswith("_") or (path.suffix == ".py" and stem in _NOT_STUBBED):
-            continue
-        relative = path.with_name(stem).relative_to(PACKAGE)
-        module = importlib.import_module(".".join(("arraygrad", *relative.parts)))
-        found[f"{relative}.pyi"] = _module(module)
+    interfaces = {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("_")} - _NOT_STUBBED
+    for name in sorted({*_compiled.NAMES, _compiled.__name__, *[f"arraygrad.{stem}" for stem in interfaces]}):
+        path = name.partition(".")[2].replace(".", "/")
+        found[f"{path}.pyi"] = _module(importlib.import_module(name))
     return found
 
 
@@ -93,7 +89,7 @@ def _face():
     imports = {("arraygrad", name, name) for name in arraygrad._SUBMODULES}
     imports |= {(f"arraygrad.{module}", name, name) for name, module in arraygrad._LAZY.items()}
     imports |= {(f"arraygrad.{module}", name, name) for module, names in types_of.FACE.items() for name in names}
-    own = [name for name in arraygrad.__all__ if name in arraygrad._dispatch.NAMES]
+    own = [name for name in arraygrad.__all__ if name in _bind.NAMES]
     return _stub(imports, f"__all__ = {_listing(arraygrad.__all__)}\n\n" + _contents(arraygrad, own, "Tensor"))
 
 

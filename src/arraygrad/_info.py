@@ -1,32 +1,13 @@
-"""What a namespace says about dtypes and about itself: isdtype, can_cast, result_type, finfo, iinfo, constants.
+"""What a namespace says about dtypes and about itself: isdtype, can_cast, result_type, finfo, iinfo.
 
-May import: ops, tensor.
+May import: ops, tensor, _bind.
 """
 
-import math
-
+from arraygrad._bind import DTYPES
 from arraygrad.ops._dtypes import FInfo, IInfo
 from arraygrad.tensor import Tensor
 
-__all__ = ["CONSTANTS", "DTYPES", "FInfo", "IInfo", "NamespaceInfo", "broadcast", "make_info", "unwrap"]
-
-CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
-
-DTYPES = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
+__all__ = ["FInfo", "IInfo", "NamespaceInfo", "broadcast", "make_info", "unwrap"]
 
 
 class NamespaceInfo:

@@ -4,6 +4,7 @@ May import: ops, tensor, _bind, _methods_more, numpy. Operators, indexing and at
 (`tensor`).
 """
 
+import functools
 import math
 import operator
 
@@ -238,7 +239,7 @@ def swapaxes(self, axis1, axis2):
 
 def repeat(self, repeats, axis=None):
     """Each element `repeats` times along `axis` (None: of the flattened tensor)."""
-    return OPERATIONS["repeat"](self, repeats, axis=axis)
+    return _function("repeat")(self, repeats, axis=axis)
 
 
 def diagonal(self, offset=0, axis1=0, axis2=1):
@@ -270,12 +271,12 @@ def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
     if order is not None:
         raise TypeError("argsort(): order= is for structured dtypes, which have no derivative: leave it out")
     source = ravel(self) if axis is None else self
-    return OPERATIONS["argsort"](source, axis=-1 if axis is None else axis)
+    return _function("argsort")(source, axis=-1 if axis is None else axis)
 
 
 def nonzero(self):
     """Tuple of index tensors of the elements that are not zero, one per axis."""
-    return tuple(OPERATIONS["nonzero"](self))
+    return tuple(_function("nonzero")(self))
 
 
 def dot(self, other):
@@ -289,7 +290,7 @@ def dot(self, other):
         return self * other
     if other.ndim <= 2:
         return self @ other
-    return OPERATIONS["tensordot"](self, other, axes=((self.ndim - 1,), (other.ndim - 2,)))
+    return _function("tensordot")(self, other, axes=((self.ndim - 1,), (other.ndim - 2,)))
 
 
 def fill(self, value):
@@ -363,8 +364,11 @@ def _matrices(name, t, axis1, axis2):
     return t if axes == tuple(range(t.ndim)) else apply_op(_PERMUTE_DIMS, (t, axes))
 
 
-# Operations that methods here call with keywords.
-OPERATIONS = {name: function_for(OPS[name], __name__) for name in ("repeat", "argsort", "nonzero", "tensordot")}
+@functools.cache
+def _function(name):
+    """The public function of an operation that a method calls with keywords, made when it is first called."""
+    return function_for(OPS[name], __name__)
+
 
 METHODS = {
     f.__name__: f

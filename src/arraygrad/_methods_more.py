@@ -1,13 +1,17 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, tensor, numpy. Those that work through NumPy's functions call them, so that each is defined once.
+May import: ops, tensor, _later, _cupy_protocol, numpy. Those that work through NumPy's functions call them, so that
+each is defined once.
 """
 
 import numpy
 
+from arraygrad._later import later
 from arraygrad.tensor import Tensor
 
 __all__ = ["MORE"]
+
+_cupy_protocol = later("arraygrad._cupy_protocol")
 
 
 def ptp(self, axis=None, keepdims=False):
@@ -124,11 +128,33 @@ def _base(t):
     return getattr(t.array, "base", None)
 
 
+def cupy_override(self, kernel, *args, **kwargs):
+    """Run a ufunc of CuPy's on Tensors (CuPy's protocol).
+
+    Raises
+    ------
+    TypeError
+        If `kernel` is a user's own, or one that arraygrad knows no derivative of.
+    """
+    return _cupy_protocol.override(kernel, args, kwargs)
+
+
+def cuda_interface(self):
+    """The CUDA array interface of a Tensor over CuPy or PyTorch that does not require grad: zero-copy, read by others.
+
+    Raises AttributeError for a Tensor that requires grad (its gradient would be lost: give t.detach()), or on the host.
+    """
+    return _cupy_protocol.interface(self)
+
+
+cupy_override.__name__ = "__cupy_override_elementwise_kernel__"
+
 _METHODS = (
     ptp, sort, partition, argpartition, searchsorted, compress, choose, put, resize, itemset, byteswap, view, tobytes,
-    setflags,
+    setflags, cupy_override,
 )  # fmt: skip
 
 MORE: dict = {function.__name__: function for function in _METHODS}
+MORE["__cuda_array_interface__"] = property(cuda_interface)
 MORE["flat"] = property(Flat, _set_flat, doc="The elements in row-major order, as ndarray.flat.")
 MORE["base"] = property(_base, doc="The array that owns the memory of the raw array, None if that is itself.")

@@ -1,6 +1,6 @@
 """Differentiable Array-API namespaces over raw ones.
 
-May import: backends, ops, tensor, _bind, _creation. Nothing here is imported by them.
+May import: backends, ops, tensor, _bind, _creation, _info, _later. Nothing here is imported by them.
 
 Three views of one table:
 
@@ -15,9 +15,8 @@ import sys
 import types
 
 from arraygrad import backends
-from arraygrad._bind import function_for, make_functions
-from arraygrad._creation import make_creation
-from arraygrad._info import CONSTANTS, DTYPES, NamespaceInfo, make_info
+from arraygrad._bind import CONSTANTS, DTYPES, function_for, make_functions
+from arraygrad._later import later
 from arraygrad.ops import OPS
 from arraygrad.tensor import backend_of, install_methods, set_backend_namespaces
 
@@ -32,6 +31,9 @@ __all__ = [
     "make_rule_namespace",
     "namespace",
 ]
+
+_creation = later("arraygrad._creation")
+_info = later("arraygrad._info")
 
 API_VERSION = "2025.12"
 
@@ -105,12 +107,12 @@ def build(module_globals, library):
     raw = _raw_or_absent(library)
     default = _default_backend(raw)
     contents = make_functions("", name, default)
-    contents.update(make_info(raw, name))
-    contents.update(make_creation(raw, name, default))
+    contents.update(_info.make_info(raw, name))
+    contents.update(_creation.make_creation(raw, name, default))
     contents.update(CONSTANTS)
     contents.update({dtype: getattr(raw, dtype) for dtype in DTYPES if hasattr(raw, dtype)})
     _finish(module_globals, contents)
-    info = NamespaceInfo(raw)
+    info = _info.NamespaceInfo(raw)
 
     def __array_namespace_info__():
         return info
@@ -150,7 +152,7 @@ def build_extension(module_globals, library, extension):
         for shared in _ALSO_IN_LINALG:
             if shared in OPS:
                 contents[shared] = function_for(OPS[shared], name, default)
-    contents.update(make_creation(raw, name, default, extension))
+    contents.update(_creation.make_creation(raw, name, default, extension))
     _finish(module_globals, contents)
     module_globals["__all__"] = sorted(contents)
 

@@ -1,23 +1,23 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, tensor, backends.numpy_calls, _bind, _numpy_functions, numpy.
+May import: ops, tensor, backends.numpy_calls, _bind, _later, _numpy_functions,
+numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `_numpy_functions` and its neighbours. The work is done on the tensor's own
 backend. Anything else raises TypeError with the way out: nothing is ever detached silently.
 """
 
-import importlib
-
 import numpy
 
 from arraygrad._bind import function_for, to_tensor
+from arraygrad._later import import_module
 from arraygrad.backends import numpy_calls
 from arraygrad.ops import OPS
-from arraygrad.protocols import add_protocol_functions, is_served, set_protocol_handlers
+from arraygrad.protocols import add_protocol_functions, is_served
 from arraygrad.tensor import Tensor, apply_op, backend_of, tensor
 
-__all__ = ["array_function", "array_ufunc", "functions", "install", "numpy_name", "ufuncs"]
+__all__ = ["array_function", "array_ufunc", "functions", "handlers", "numpy_name", "ufuncs"]
 
 # What a ufunc call may say without changing what is computed.
 _HARMLESS = {
@@ -33,8 +33,7 @@ _HARMLESS = {
 _ufuncs: dict = {}
 _scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
 _functions: dict = {}
-_plain: dict = {}  # numpy ufunc -> Op, filled by install()
-_free: dict = {}  # numpy function -> what runs it on arrays, filled by install(), and for numpy.fft by its first call
+_plain: dict = {}  # numpy ufunc -> Op, filled by _served()
 
 # Modules that fill FUNCTIONS of _numpy_functions when they are imported.
 FUNCTION_MODULES = (
@@ -52,7 +51,7 @@ def ufuncs():
                 ufunc = getattr(numpy, name, None)
                 if isinstance(ufunc, numpy.ufunc):
                     found.setdefault(ufunc, function_for(op, "arraygrad"))
-        for name, function in importlib.import_module("arraygrad._numpy_ufuncs").UFUNCS.items():
+        for name, function in import_module("arraygrad._numpy_ufuncs").UFUNCS.items():
             if hasattr(numpy, name):
                 found.setdefault(getattr(numpy, name), function)
         _ufuncs.update(found)
@@ -64,7 +63,7 @@ def _ufunc(ufunc):
     function = ufuncs().get(ufunc)
     if function is None:
         if not _scipy_ufuncs:
-            _scipy_ufuncs.update(importlib.import_module("arraygrad._numpy_beyond").scipy_ufuncs())
+            _scipy_ufuncs.update(import_module("arraygrad._numpy_beyond").scipy_ufuncs())
         function = _scipy_ufuncs.get(ufunc)
     return function
 
@@ -73,8 +72,8 @@ def functions():
     """dict numpy function -> function of Tensors with numpy's signature."""
     if not _functions:
         for name in FUNCTION_MODULES:
-            importlib.import_module(f"arraygrad.{name}")
-        _functions.update(importlib.import_module("arraygrad._numpy_functions").FUNCTIONS)
+            import_module(f"arraygrad.{name}")
+        _functions.update(import_module("arraygrad._numpy_functions").FUNCTIONS)
     return _functions
 
 
@@ -98,7 +97,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     out = _outs(name, kwargs.pop("out", None))
     if function is None:
         raise _unsupported(name)
-    shared = importlib.import_module("arraygrad._numpy_ufuncs")
+    shared = import_module("arraygrad._numpy_ufuncs")
     if method == "__call__":
         dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
         _check_keywords(name, kwargs)
@@ -176,10 +175,9 @@ def numpy_name(module, name):
     return ours
 
 
-def install():
-    """Hand the handlers to the core."""
-    _plain.update(_plain_ufuncs())
-    set_protocol_handlers(Tensor, array_ufunc, array_function, ufuncs, _plain, _served(), numpy.ndarray, numpy.generic)
+def handlers():
+    """What the core asks for when NumPy first calls a Tensor's protocol (protocols.set_protocol_handlers)."""
+    return array_ufunc, array_function, ufuncs, *_served()
 
 
 # Reductions whose method of Tensor has the same axis, ddof and keepdims. Those of the first line are faster than
@@ -254,7 +252,10 @@ def _serve_fft():
 
 
 def _served():
-    """dict numpy function -> what the compiled paths know of it (protocols.set_protocol_handlers)."""
+    """What the compiled paths serve (protocols.set_protocol_handlers): dict numpy ufunc -> Op, and dict numpy function
+    -> what is known of it."""
+    if not _plain:
+        _plain.update(_plain_ufuncs())
     found = {}
 
     def note(name, key, value):
@@ -280,7 +281,7 @@ def _served():
         note(name, "shape", name)
     for name, count in _READS.items():
         note(name, "reads", count)
-    return found
+    return _plain, found
 
 
 def _plain_ufuncs():

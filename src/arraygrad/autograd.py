@@ -5,8 +5,6 @@ changes: a call that raises here has left every `.grad` and every graph as it wa
 input that was not used, an error in a rule) is raised after it.
 """
 
-from __future__ import annotations
-
 import importlib
 import operator
 import sys
@@ -22,7 +20,7 @@ from arraygrad.engine.node import Edge
 from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.graph import GradientEdge
 from arraygrad.roots import plain_inputs, plain_roots, try_plain_backward
-from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, set_backward, wrap_raw
+from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
 
 __all__ = [
     "GradientEdge",
@@ -545,6 +543,3 @@ def _warn_create_graph():
             UserWarning,
             stacklevel=3,
         )
-
-
-set_backward(backward)

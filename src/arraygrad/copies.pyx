@@ -1,6 +1,5 @@
 # Copies of Tensors: recorded ones, and those of the copy module.
 # May import: engine.*, op, value, apply.
-import copy as copy_module
 
 from arraygrad.apply cimport observed_call, record
 from arraygrad.engine.node cimport thread_state
@@ -26,5 +25,7 @@ cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
     out.tracked = t.tracked
     memo[id(t)] = out
     if deep and t.grad_ is not None:
-        out.grad_ = copy_module.deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo)
+        from copy import deepcopy
+
+        out.grad_ = deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo)
     return out

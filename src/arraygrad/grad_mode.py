@@ -5,8 +5,6 @@ May import: engine, tensor. Each mode is one integer of the thread's state in th
 backward run hands its own mode to the engine's threads.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import warnings

@@ -4,10 +4,8 @@ May import: engine, tensor, graph_hooks, saved_hooks. Walks over the graph are i
 ordinary.
 """
 
-from __future__ import annotations
-
 import importlib
-from typing import NamedTuple
+from collections import namedtuple
 
 from arraygrad.engine.context import carry_context
 from arraygrad.engine.engine import current_graph_task_id, current_node, queue_callback, will_execute
@@ -57,15 +55,12 @@ def __dir__():
     return sorted({*globals(), *_LATER})
 
 
-class GradientEdge(NamedTuple):
-    """The place in the graph where a tensor's gradient arrives: input `output_nr` of `node`.
+GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"), module=__name__)
+GradientEdge.__doc__ = """The place in the graph where a tensor's gradient arrives: input `output_nr` of `node`.
 
-    It stands for the tensor in `autograd.grad` and `autograd.backward`, as an output and as an input, keeps the graph
-    alive but not the tensor's array, and goes on meaning the old value after the tensor was changed in place.
-    """
-
-    node: Node
-    output_nr: int
+It stands for the tensor in `autograd.grad` and `autograd.backward`, as an output and as an input, keeps the graph alive
+but not the tensor's array, and goes on meaning the old value after the tensor was changed in place.
+"""
 
 
 def get_gradient_edge(t):

@@ -1,8 +1,8 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
 # May import: engine.*, op, value, saved, constants.
 import os
-import threading
 import weakref
+from _thread import RLock
 
 cimport cython
 from cpython.object cimport PyObject
@@ -740,7 +740,7 @@ cdef object leaf_lock(TensorBase leaf):
     lock = e.lock
     section.end()
     if lock is None:
-        made = threading.RLock()        # a finaliser that runs backward may come back here
+        made = RLock()        # a finaliser that runs backward may come back here
         _leaf_locks.add(made)
         # Making it runs Python code, which may have let another thread in: the first lock counts, for everybody.
         with cython.critical_section(e):

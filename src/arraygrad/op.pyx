@@ -1,11 +1,16 @@
 # A table entry compiled to slots: how arguments bind, what a node keeps, which rule serves which input.
 # May import: engine.node, engine.arrayops.
+cimport cython
+
 import ast
 import inspect
 
 from arraygrad.engine.node import keep_for_ever
 
 cdef object EMPTY = inspect.Parameter.empty
+
+_KINDS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL,
+          inspect.Parameter.KEYWORD_ONLY)
 
 _METADATA = {"shape": PLAN_SHAPE, "dtype": PLAN_DTYPE, "device": PLAN_DEVICE}
 
@@ -15,34 +20,33 @@ cdef dict _signatures = {}              # text -> Signature: many operations sha
 
 def parse_signature(str text):
     """inspect.Signature of a parameter list written as text, e.g. "x, /, *, axis=None". Defaults are literals."""
-    if text in _signatures:
-        return _signatures[text]
-    a = ast.parse(f"def f({text}): pass").body[0].args
-    P = inspect.Parameter
-    parameters = []
-    positional = a.posonlyargs + a.args
-    missing = len(positional) - len(a.defaults)
-    for i, arg in enumerate(positional):
-        kind = P.POSITIONAL_ONLY if i < len(a.posonlyargs) else P.POSITIONAL_OR_KEYWORD
-        default = EMPTY if i < missing else ast.literal_eval(a.defaults[i - missing])
-        parameters.append(P(arg.arg, kind, default=default))
-    if a.vararg is not None:
-        parameters.append(P(a.vararg.arg, P.VAR_POSITIONAL))
-    for arg, default in zip(a.kwonlyargs, a.kw_defaults):
-        parameters.append(P(arg.arg, P.KEYWORD_ONLY, default=EMPTY if default is None else ast.literal_eval(default)))
-    _signatures[text] = inspect.Signature(parameters)
-    return _signatures[text]
+    found = _signatures.get(text)
+    if found is None:
+        made = [inspect.Parameter(name, _KINDS[kind], default=EMPTY if kind == 2 else default)
+                for name, kind, default in parameters_of(text)]
+        found = _signatures.setdefault(text, inspect.Signature(made))
+    return found
 
 
-# What defaults are written with in the table; anything else goes through ast.
-cdef dict _LITERALS = {"None": None, "True": True, "False": False, "()": (), "0": 0, "1": 1, "-1": -1, "0.0": 0.0}
+# What most defaults are in the table: the others go through ast, which takes fifty times as long.
+cdef dict _LITERALS = {"None": None, "True": True, "False": False, "()": (), "-1": -1, "0.0": 0.0, "1.0": 1.0}
 
 
-cdef tuple parameters_of(str text):
+cdef object literal(str text):
+    """The value of a default as it is written."""
+    if text in _LITERALS:
+        return _LITERALS[text]
+    if text.isdecimal():
+        return int(text)
+    if len(text) > 1 and text[0] == "'" and text.find("'", 1) == len(text) - 1 and "\\" not in text:
+        return text[1:-1]
+    return ast.literal_eval(text)
+
+
+cdef list parameters_of(str text):
     """(name, kind, default) of each parameter of a signature's text; () is the default of *args.
 
-    Kinds are those of inspect.Parameter: 0 positional-only, 1 either, 2 *args, 3 keyword-only. Every import takes this
-    way 250 times: making inspect.Signature objects is left to those who ask for one.
+    Kinds are places in _KINDS: 0 positional-only, 1 either, 2 *args, 3 keyword-only.
     """
     cdef list found = []
     cdef int kind = 1
@@ -62,13 +66,121 @@ cdef tuple parameters_of(str text):
         elif name:
             value = EMPTY
             if equals:
-                value = _LITERALS[default] if default in _LITERALS else ast.literal_eval(default)
+                value = literal(default)
             found.append((name, kind, value))
-    return tuple(found)
+    return found
+
+
+@cython.final
+@cython.internal
+cdef class Layout:
+    """What follows from the text of a signature and from what the rules ask for.
+
+    Made once for all operations that agree in these: of 250, which every import makes, a hundred differ.
+    """
+    cdef tuple params, defaults, inputs, others, plans, saves, static_positions
+    cdef dict positions
+    cdef int n_posonly, n_positional, var_positional, n_arrays
+    cdef int save_kind[MAX_SAVES]
+    cdef int save_pos[MAX_SAVES]
+    cdef uint64_t save_for[MAX_SAVES]
+
+    cdef int read(self, str name, str signature, dict rules) except -1:
+        """Fill it for an operation; `name` is for errors."""
+        cdef list parameters = parameters_of(signature)
+        cdef list saves = [], plans = [], plan
+        cdef int i, k, kind
+        self.params = tuple([param for param, _, _ in parameters])
+        self.defaults = tuple([default for _, _, default in parameters])
+        self.positions = {param: i for i, param in enumerate(self.params)}
+        self.var_positional = -1
+        for i, (_, kind, _) in enumerate(parameters):
+            self.n_posonly += kind == 0
+            self.n_positional += kind <= 1
+            if kind == 2:
+                self.var_positional = i
+        # The hot paths: elementwise-like functions of exactly one or two arrays, named as the standard names them.
+        self.n_arrays = 1 if self.params == ("x",) else 2 if self.params == ("x1", "x2") else 0
+        self.inputs = tuple([i for i, param in enumerate(self.params) if param in rules])
+        self.others = tuple([i for i, param in enumerate(self.params) if param not in rules])
+        unknown = set(rules) - set(self.params)
+        if unknown:
+            raise TypeError(f"{name}: rules for {sorted(unknown)}, which are no parameters of ({signature})")
+        for k, i in enumerate(self.inputs):
+            plan = [self.plan(name, asked, k, saves) for asked in asked_by(rules[self.params[i]])]
+            plans.append(tuple(plan))
+        if len(saves) > MAX_SAVES:
+            raise TypeError(f"{name}: rules ask to keep {len(saves)} values, at most {MAX_SAVES} can be kept")
+        self.plans = tuple(plans)
+        self.saves = tuple([kept[0] for kept in saves])
+        for k, (_, kind, i, mask) in enumerate(saves):
+            self.save_kind[k] = kind
+            self.save_pos[k] = i
+            self.save_for[k] = mask
+        statics = {index for rule_plan in plans for what, index in rule_plan if what == PLAN_STATIC}
+        self.static_positions = tuple(sorted(statics))
+        keep_for_ever(self, self.params, self.defaults, self.positions, self.inputs, self.others, self.plans,
+                      self.saves, self.static_positions)
+        return 0
+
+    cdef tuple plan(self, str name, str asked, int k, list saves):
+        """(what, index) for one parameter of the rule of inputs[k]; notes in `saves` what has to be kept for it."""
+        if asked == "g":
+            return (PLAN_G, 0)
+        if asked == "xp":
+            return (PLAN_XP, 0)
+        if asked == "ans":
+            return (PLAN_SAVED, keep("ans", SAVE_ANS, -1, k, saves))
+        if asked in self.positions:
+            position = self.positions[asked]
+            if position in self.inputs:
+                return (PLAN_SAVED, keep(asked, SAVE_INPUT, position, k, saves))
+            return (PLAN_STATIC, position)
+        stem, _, what = asked.rpartition("_")
+        if what in _METADATA and stem in self.positions:
+            return (_METADATA[what], keep(stem + "_meta", SAVE_META, self.positions[stem], k, saves))
+        if what in _METADATA and stem == "ans":
+            return (_METADATA[what], keep("ans_meta", SAVE_META, -1, k, saves))
+        allowed = ["g", "xp", "ans", "ans_shape", *self.params, *[p + "_shape" for p in self.params]]
+        raise TypeError(f"{name}: a rule's parameter {asked!r} is none of {', '.join(allowed)} "
+                        f"(_dtype and _device as _shape)")
+
+
+cdef int keep(str name, int kind, int position, int k, list saves) except -1:
+    """The slot of a value that the rule of inputs[k] asks for, a new one where no other rule does."""
+    for slot, kept in enumerate(saves):
+        if kept[0] == name:
+            kept[3] |= 1 << k
+            return slot
+    saves.append([name, kind, position, 1 << k])
+    return len(saves) - 1
+
+
+cdef tuple asked_by(object rule):
+    """The names of a rule's parameters."""
+    code = rule.__code__
+    return code.co_varnames[:code.co_argcount]
+
+
+cdef dict _layouts = {}                 # (signature, parameter, what its rule asks for, parameter, ...) -> Layout
+
+
+cdef Layout layout_of(str name, str signature, dict rules):
+    cdef list key = [signature]
+    for param, rule in rules.items():
+        key.append(param)
+        key.append(asked_by(rule))
+    cdef tuple known = tuple(key)
+    cdef Layout found = <Layout>_layouts.get(known)
+    if found is None:
+        found = Layout.__new__(Layout)
+        found.read(name, signature, rules)
+        _layouts[known] = found
+    return found
 
 
 def _camel(str name):
-    return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
+    return "".join([part[:1].upper() + part[1:] for part in name.strip("_").split("_")])
 
 
 cdef class Op:
@@ -80,31 +192,36 @@ cdef class Op:
 
     def __init__(self, entry, int index):
         cdef int i
+        cdef dict rules = entry.rules
+        cdef Layout layout
         self.entry = entry
         self.name = entry.name
         self.index = index
         self.kind = entry.kind
         self.node_name = (entry.node or _camel(entry.name)) + "Backward"
-        parameters = parameters_of(entry.signature)
-        self.params = tuple([name for name, _, _ in parameters])
-        self.defaults = tuple([default for _, _, default in parameters])
-        self.positions = {name: i for i, name in enumerate(self.params)}
-        self.n_posonly = self.n_positional = 0
-        self.var_positional = -1
-        for i, (_, kind, _) in enumerate(parameters):
-            self.n_posonly += kind == 0
-            self.n_positional += kind <= 1
-            if kind == 2:
-                self.var_positional = i
+        layout = layout_of(self.name, entry.signature, rules)
+        self.params = layout.params
+        self.defaults = layout.defaults
+        self.positions = layout.positions
+        self.n_posonly = layout.n_posonly
+        self.n_positional = layout.n_positional
+        self.var_positional = layout.var_positional
+        self.inputs = layout.inputs
+        self.others = layout.others
+        self.plans = layout.plans
+        self.saves = layout.saves
+        self.n_saves = len(layout.saves)
+        self.saves_in_list = self.n_saves > 3
+        for i in range(self.n_saves):
+            self.save_kind[i] = layout.save_kind[i]
+            self.save_pos[i] = layout.save_pos[i]
+            self.save_for[i] = layout.save_for[i]
+        self.static_positions = layout.static_positions
+        self.keeps_args = len(layout.static_positions) > 0
         self.sequence = -1 if entry.sequence is None else self.positions[entry.sequence]
-        self.inputs = tuple([i for i, name in enumerate(self.params) if name in entry.rules])
-        self.others = tuple([i for i in range(len(self.params)) if i not in self.inputs])
-        unknown = set(entry.rules) - set(self.params)
-        if unknown:
-            raise TypeError(f"{self.name}: rules for {sorted(unknown)}, which are no parameters of ({entry.signature})")
         if self.sequence >= 0 and self.inputs and self.inputs != (self.sequence,):
             raise TypeError(f"{self.name}: an operation on a sequence of arrays has a rule for that alone")
-        self.rules = tuple([entry.rules[self.params[i]] for i in self.inputs])
+        self.rules = tuple([rules[self.params[i]] for i in self.inputs])
         self.zero = self.kind == "zero"
         self.differentiable = len(self.inputs) > 0
         self.elementwise = self.kind == "elementwise" or self.name == "multiply"
@@ -113,15 +230,15 @@ cdef class Op:
         self.transfers = self.name == "_to_backend"
         self.multi = entry.results is not None
         self.named = self.multi and tuple(entry.results) != ("*",)
-        # The hot paths: elementwise-like functions of exactly one or two arrays, named as the standard names them.
-        self.n_arrays = {("x",): 1, ("x1", "x2"): 2}.get(self.params, 0)
+        self.n_arrays = layout.n_arrays
         if (self.n_posonly != len(self.params) or self.sequence >= 0 or self.multi
                 or self.inputs and self.inputs != tuple(range(self.n_arrays))):
             self.n_arrays = 0
         self.single = (self.n_arrays == 0 and len(self.params) > 1 and self.sequence < 0 and not self.multi
                        and not self.transfers and self.inputs in ((0,), ()))
         self.checks_others = len(self.others) > 0 and self.kind not in ("zero", "nondifferentiable")
-        self._compile_rules()
+        self.bare = (self.n_saves == 0 and not self.keeps_args and len(self.inputs) <= 2 and self.sequence < 0
+                     and not self.multi)
 
     @property
     def signature(self):
@@ -132,63 +249,6 @@ cdef class Op:
     def result_type(self):
         """The named tuple class of the results, or None. Made on first use, under a name of this module: pickle."""
         return result_type_of(self) if self.named else None
-
-    def _compile_rules(self):
-        saves = []
-        plans = []
-        for k, rule in enumerate(self.rules):
-            plan = []
-            for name in rule.__code__.co_varnames[:rule.__code__.co_argcount]:
-                plan.append(self._plan(name, k, saves))
-            plans.append(tuple(plan))
-        if len(saves) > MAX_SAVES:
-            raise TypeError(f"{self.name}: rules ask to keep {len(saves)} values, at most {MAX_SAVES} can be kept")
-        self.plans = tuple(plans)
-        self.n_saves = len(saves)
-        self.saves_in_list = len(saves) > 3
-        self.saves = tuple([kept[0] for kept in saves])
-        for k, (name, kind, position, mask) in enumerate(saves):
-            self.save_kind[k] = kind
-            self.save_pos[k] = position
-            self.save_for[k] = mask
-        statics = set()
-        for plan in plans:
-            for what, index in plan:
-                if what == PLAN_STATIC:
-                    statics.add(index)
-        self.keeps_args = len(statics) > 0
-        self.static_positions = tuple(sorted(statics))
-        self.bare = (not saves and not statics and len(self.inputs) <= 2 and self.sequence < 0 and not self.multi)
-
-    def _plan(self, str name, int k, list saves):
-        """(what, index) for one parameter of the rule of inputs[k]; notes in `saves` what has to be kept for it."""
-        if name == "g":
-            return (PLAN_G, 0)
-        if name == "xp":
-            return (PLAN_XP, 0)
-        if name == "ans":
-            return (PLAN_SAVED, self._keep("ans", SAVE_ANS, -1, k, saves))
-        if name in self.positions:
-            position = self.positions[name]
-            if position in self.inputs:
-                return (PLAN_SAVED, self._keep(name, SAVE_INPUT, position, k, saves))
-            return (PLAN_STATIC, position)
-        stem, _, what = name.rpartition("_")
-        if what in _METADATA and stem in self.positions:
-            return (_METADATA[what], self._keep(stem + "_meta", SAVE_META, self.positions[stem], k, saves))
-        if what in _METADATA and stem == "ans":
-            return (_METADATA[what], self._keep("ans_meta", SAVE_META, -1, k, saves))
-        allowed = ["g", "xp", "ans", "ans_shape", *self.params, *[p + "_shape" for p in self.params]]
-        raise TypeError(f"{self.name}: a rule's parameter {name!r} is none of {', '.join(allowed)} "
-                        f"(_dtype and _device as _shape)")
-
-    def _keep(self, str name, int kind, int position, int k, list saves):
-        for slot, (other, *_) in enumerate(saves):
-            if other == name:
-                saves[slot][3] |= 1 << k
-                return slot
-        saves.append([name, kind, position, 1 << k])
-        return len(saves) - 1
 
     cpdef tuple bind(self, tuple args, dict kwargs):
         """All parameters in order, as Python would bind them.
@@ -271,9 +331,9 @@ cdef Op named_op(str name):
 
 def compile_table(table):
     """dict name -> Op from a table of entries (dict name -> Entry)."""
+    cdef Op op
     for entry in table.values():
         if entry.name not in _ops:
             op = _ops[entry.name] = Op(entry, len(_ops))
-            keep_for_ever(op, op.name, op.params, op.defaults, op.inputs, op.others, op.rules, op.plans,
-                          op.static_positions, op.positions)
+            keep_for_ever(op, op.name, op.rules)
     return _ops

@@ -25,6 +25,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.apply cimport binary, refresh, unary
 from arraygrad.op cimport Op
@@ -72,6 +73,8 @@ cdef dict _ufunc_ops = {}
 cdef dict _functions = {}
 cdef dict _ufuncs = None                # ufuncs that the table has; asked for when one is called that is no operation
 cdef object _known_ufuncs = None
+cdef object _handlers = None
+cdef bint _filled = False               # everything above is what _handlers() returns
 cdef object _ndarray = None
 cdef PyTypeObject* _generic = NULL
 cdef PyTypeObject* _tensor = NULL
@@ -104,22 +107,18 @@ def set_compiled_protocols(bint mode):
     return previous
 
 
-def set_protocol_handlers(type tensor, array_ufunc, array_function, known_ufuncs, dict ufunc_ops, dict functions,
-                          ndarray, generic):
+def set_protocol_handlers(type tensor, handlers, ndarray, generic):
     """Serve NumPy's protocols.
 
     Parameters
     ----------
     tensor : type
         Tensor, whose protocol methods become compiled ones.
-    array_ufunc, array_function : callable
-        array_ufunc(ufunc, method, inputs, kwargs), array_function(func, types, args, kwargs).
-    known_ufuncs : callable
-        Returns a container of all ufuncs that the table has.
-    ufunc_ops : dict
-        ufunc -> Op, for ufuncs whose plain calls are an operation on one or two arrays.
-    functions : dict
-        NumPy function -> dict of what is known of it:
+    handlers : callable
+        Called when NumPy first asks, as importing arraygrad has no need of what it returns:
+        array_ufunc(ufunc, method, inputs, kwargs) and array_function(func, types, args, kwargs); a function that
+        returns a container of all ufuncs that the table has; a dict ufunc -> Op, for ufuncs whose plain calls are an
+        operation on one or two arrays; a dict NumPy function -> dict of what is known of it:
         free, fresh, constant (its implementation on arrays): run where nothing is recorded, for functions whose
         results share no memory with their arguments, or may share it; `constant` always, as their results have no
         derivative. method: as `free`, a method of the array that is given first. reduction, slower, direct: method of
@@ -130,21 +129,32 @@ def set_protocol_handlers(type tensor, array_ufunc, array_function, known_ufuncs
     ndarray, generic : type
         NumPy's classes of arrays and scalars.
     """
-    global _ufunc_handler, _function_handler, _known_ufuncs, _ufunc_ops, _ndarray, _generic, _tensor
+    global _handlers, _ndarray, _generic, _tensor
     cdef dict namespace
-    add_protocol_functions(functions)
-    _ufunc_handler = array_ufunc
-    _function_handler = array_function
-    _known_ufuncs = known_ufuncs
-    _ufunc_ops = ufunc_ops
+    _handlers = handlers
     _ndarray = ndarray
     _generic = <PyTypeObject*>generic
     _tensor = <PyTypeObject*>tensor
+    if FREE_THREADED:           # where many threads may be the first to ask
+        fill()
     keep_for_ever(generic)
     namespace = <dict>(<TypeObject*>_tensor).tp_dict
     namespace["__array_ufunc__"] = PyDescr_NewMethod(_tensor, &_ufunc_method)                   # (5)
     namespace["__array_function__"] = PyDescr_NewMethod(_tensor, &_function_method)
     PyType_Modified(_tensor)
+
+
+cdef int fill() except -1:
+    """Take the handlers. A lost race does so twice, without replacing anything: others may hold what is there."""
+    global _filled, _ufunc_handler, _function_handler, _known_ufuncs
+    cdef dict ufunc_ops, functions
+    _ufunc_handler, _function_handler, _known_ufuncs, ufunc_ops, functions = _handlers()
+    keep_for_ever(_ufunc_handler, _function_handler, _known_ufuncs)
+    for ufunc, op in ufunc_ops.items():
+        _ufunc_ops.setdefault(ufunc, op)
+    add_protocol_functions(functions)
+    _filled = True
+    return 0
 
 
 def add_protocol_functions(dict functions):
@@ -162,7 +172,7 @@ def add_protocol_functions(dict functions):
         s.op = known.get("op")
         s.shape = shape_function(known.get("shape"))
         s.reads = known.get("reads", 2)
-        _functions[function] = s
+        _functions.setdefault(function, s)
         keep_for_ever(s, s.implementation, s.method, s.tensor_method)
 
 
@@ -181,6 +191,8 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
     if n < 2:
         raise TypeError(f"Tensor.__array_ufunc__() takes a ufunc and the name of its method, but {n} positional "
                         f"arguments were given")
+    if not _filled:
+        fill()
     if names == NULL and _compiled and is_call(<object>args[1]):
         found = PyDict_GetItemWithError(_ufunc_ops, <object>args[0])
         if found is not NULL:                                               # (1)
@@ -273,6 +285,8 @@ cdef object array_function(object func, object types, object args, object kwargs
     cdef PyObject* found
     cdef Served s
     cdef object result, first
+    if not _filled:
+        fill()
     if not _compiled or type(args) is not tuple or not (<tuple>args):
         return _function_handler(func, types, args, kwargs)
     found = PyDict_GetItemWithError(_functions, func)

@@ -290,7 +290,7 @@ cdef class Tensor(TensorBase):
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Compute gradients of this tensor and add them to the leaves' `.grad`; see arraygrad.autograd.backward."""
         if create_graph or inputs is not None or not plain_backward(self, gradient, retain_graph):
-            _backward(self, gradient, retain_graph, create_graph, inputs)
+            _autograd.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def retain_grad(self):
         """Keep this non-leaf's gradient in `.grad` when backward passes it (nothing to do on a leaf)."""
@@ -612,13 +612,14 @@ cdef class Tensor(TensorBase):
 share_deallocation(Tensor)
 set_tensor_type(Tensor)
 
-cdef object _backward = None
+cdef object _autograd = None
 
 
-def set_backward(function):
-    """Serve Tensor.backward by function(tensor, gradient, retain_graph, create_graph, inputs)."""
-    global _backward
-    _backward = function
+def set_autograd(module):
+    """Serve Tensor.backward by module.backward(tensor, gradient, retain_graph, create_graph, inputs)."""
+    global _autograd
+    _autograd = module
+    keep_for_ever(module)
 
 
 cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:

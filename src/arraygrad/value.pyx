@@ -1,6 +1,6 @@
 # One array library (Backend), one array at one moment (Value), memory that several share (Storage).
-# May import: engine.*, op.
-import threading
+# May import: _later, engine.*, op.
+from _thread import RLock
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
@@ -12,6 +12,7 @@ from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread
 from arraygrad.engine.free_threading cimport Section, can_be_taken, take
 from arraygrad.op cimport Op
 
+from arraygrad._later import Importing
 from arraygrad.engine.node import keep_for_ever
 
 cdef extern from "Python.h":
@@ -28,7 +29,7 @@ ctypedef object (*newfunc)(PyTypeObject*, PyObject*, PyObject*)
 
 cdef dict _backends = {}                # array type -> Backend
 cdef object _backend_finder = None      # called for a type that is not there yet
-cdef object _finder_lock = threading.RLock()    # held meanwhile: one Backend per type
+cdef object _finder_lock = RLock()      # held meanwhile: one Backend per type
 cdef bint _copy_saved = True            # set_saved_mutation("copy")
 cdef PyTypeObject* _tensor_type = NULL  # Tensor, registered by the module that defines it
 cdef newfunc _new_tensor = NULL         # what makes one
@@ -237,7 +238,7 @@ cdef Backend find_backend(object raw):
     if backend is None:
         if _backend_finder is None:
             raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
-        with _finder_lock:
+        with Importing(), _finder_lock:         # forks wait until the lock is free, too
             backend = _backends.get(type(raw))
             if backend is None:
                 backend = _backend_finder(raw)

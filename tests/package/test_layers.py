@@ -39,6 +39,8 @@ ENGINE = {
 MAY_IMPORT = {
     "_version": set(),
     "_interpreter": set(),
+    "_compiled": set(),
+    "_later": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -54,11 +56,11 @@ MAY_IMPORT = {
     "engine.pool": set(),
     "engine.sharing": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
-    "engine.engine": ENGINE - {"engine.engine"},
+    "engine.engine": (ENGINE | {"_later"}) - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
-    "ops": {"op", "ops"},
+    "ops": {"_later", "op", "ops"},
     # The tensor's own modules, each on the ones before it.
-    "value": ENGINE | {"op"},
+    "value": ENGINE | {"_later", "op"},
     "saved": ENGINE | {"op", "value"},
     "constants": ENGINE | {"op", "value"},
     "nodes": ENGINE | {"op", "value", "saved", "constants"},
@@ -76,12 +78,20 @@ MAY_IMPORT = {
     "tensor": ENGINE
     | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols", "roots"},
 }
-MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {"ops", "tensor", "backends", "saved", "constants", "function"}
+MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {
+    "_later",
+    "ops",
+    "tensor",
+    "backends",
+    "saved",
+    "constants",
+    "function",
+}
 MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind", "calls"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
 # The public interfaces, in plain Python: anything below, and each other without a cycle.
-MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_interpreter", "_version"}
+MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_compiled", "_interpreter", "_version"}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 
@@ -98,7 +108,7 @@ def room_of(module: str) -> str:
         return ".".join(parts[:2])
     if first in MAY_IMPORT:
         return first
-    if first in ("_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
+    if first in ("_cupy_protocol", "_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
         return "_bind"
     if first in ("_creation", "_dispatch", "_info", "special"):
         return "_namespace"

@@ -2,9 +2,11 @@
 
 import importlib
 import importlib.metadata
+import importlib.util
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from sources import PACKAGE, ROOT, module_name, source_files, tree_files
 
 import arraygrad
+from arraygrad import _compiled
 from arraygrad.engine.node import is_debug_build, live_counts
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -44,6 +47,59 @@ def test_type_marker_is_shipped():
 def test_compiled_module_imports(name):
     module = importlib.import_module(name)
     assert Path(module.__file__).suffix in (".so", ".pyd")
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_modules_say_that_they_are_in_the_library(name):
+    spec = importlib.util.find_spec(name)
+    assert (spec.name, spec.origin, spec.has_location) == (name, _compiled.__file__, True)
+    module = importlib.import_module(name)
+    assert (module.__name__, module.__file__, module.__spec__.origin) == (name, spec.origin, spec.origin)
+    assert module.__package__ == name.rpartition(".")[0]
+
+
+def test_the_library_names_every_other_compiled_module():
+    assert sorted(_compiled.NAMES) == [name for name in sorted(COMPILED) if name != _compiled.__name__]
+
+
+def test_the_library_is_the_only_compiled_file():
+    found = [path for path in Path(arraygrad.__file__).parent.rglob("*") if path.suffix in (".so", ".pyd")]
+    of_this_python = [path for path in found if path.name.endswith(sysconfig.get_config_var("EXT_SUFFIX"))]
+    assert of_this_python == [Path(_compiled.__file__)]
+
+
+def test_the_finder_stands_before_all_others_once():
+    before = list(sys.meta_path)
+    _compiled.install()
+    assert sys.meta_path == before
+    assert before.count(_compiled.Finder) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["arraygrad", "arraygrad.testing", "arraygrad._compiled", "apply", "arraygrad.no_such"]
+)
+def test_the_finder_leaves_every_other_name_to_others(name):
+    assert _compiled.Finder.find_spec(name) is None
+
+
+def test_a_file_that_an_older_build_left_is_not_imported(tmp_path):
+    package = Path(arraygrad.__file__).parent
+    for path in package.iterdir():
+        (tmp_path / "arraygrad").mkdir(exist_ok=True)
+        (tmp_path / "arraygrad" / path.name).symlink_to(path)
+    left = tmp_path / "arraygrad" / ("apply" + sysconfig.get_config_var("EXT_SUFFIX"))
+    left.write_bytes(b"no library")
+    code = "import arraygrad, sys; print(arraygrad.__file__, sys.modules['arraygrad.apply'].__file__)"
+    # -c puts the working folder first.
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    face, apply = done.stdout.split()
+    assert Path(face).parent == Path(apply).parent == tmp_path / "arraygrad"
+    assert apply != str(left)
+
+
+def test_a_library_has_no_second_module_of_a_name():
+    last_parts = [name.rpartition(".")[2] for name in COMPILED]
+    assert len(set(last_parts)) == len(last_parts)
 
 
 def test_every_package_folder_has_an_init():

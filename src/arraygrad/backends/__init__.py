@@ -1,6 +1,6 @@
 """Which backend serves which array: the lazy registry behind `arraygrad.tensor.backend_of`.
 
-May import: tensor, and the modules of this package when an array of their library is first seen.
+May import: engine.node, tensor, and the modules of this package when an array of their library is first seen.
 
 The core keeps a dict from array type to Backend. For a type it does not know it calls `backend_for` once; what that
 returns is registered, so an array library is imported by whoever makes its arrays and never by arraygrad. A module
@@ -10,6 +10,7 @@ speak the Array API is served by `generic`.
 
 import importlib
 
+from arraygrad.engine.node import keep_package_for_ever
 from arraygrad.tensor import register_backend, set_backend_finder
 
 __all__ = ["backend_for", "library_of", "raw_namespace", "set_namespace_hook"]
@@ -76,6 +77,7 @@ def backend_for(obj):
 def attach(backend, library, array_type):
     """Register `backend` for `array_type` and give it its namespaces. For the modules of this package."""
     register_backend(array_type, backend)
+    keep_package_for_ever("arraygrad")
     _attached.append((backend, library))
     if _namespace_hook is not None:
         _namespace_hook(backend, library)
@@ -126,9 +128,14 @@ def raw_namespace(library):
 def _module_for(library):
     """The module of this package that knows `library`, or None."""
     name = f"{__name__}.{_MODULES.get(library, library)}"
-    if not library.isidentifier() or not importable(name):
+    if not library.isidentifier():
         return None
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return None
     return module if hasattr(module, "register") else None
 
 

@@ -1,5 +1,6 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
-# May import: engine.arrayops, engine.graph_task, engine.node, engine.sharing, op, value, backends.numpy_loops.
+# May import: engine.arrayops, engine.free_threading, engine.graph_task, engine.node, engine.sharing, op, value,
+# backends.numpy_loops.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -20,10 +21,11 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 
 from arraygrad.backends.numpy_loops cimport (
-    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, empty_dense, loop_set, read_number, report,
-    same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
+    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, binary_loop, empty_dense, loop_set, read_number,
+    report, same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.engine.node cimport Frame, Node, ThreadState, thread_state
 from arraygrad.engine.sharing cimport Team, team
@@ -86,9 +88,14 @@ cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* NEGATIVE = loop_set("negative")
-cdef LoopSet* POWER = loop_set("power")
-cdef LoopSet* SINH = loop_set("sinh")
-cdef LoopSet* COSH = loop_set("cosh")
+# at_first_use
+cdef LoopSet* POWER = NULL
+cdef LoopSet* SINH = NULL
+cdef LoopSet* COSH = NULL
+if FREE_THREADED:
+    at_first_use(&POWER, "power")
+    at_first_use(&SINH, "sinh")
+    at_first_use(&COSH, "cosh")
 
 
 # What the engine wants and what the node kept
@@ -257,7 +264,7 @@ cdef int rule_atanh(Node node, Frame f) except -1:
     return by_kernel(node, f, K_ATANH)
 
 cdef int rule_cosh(Node node, Frame f) except -1:
-    return by_chain(node, f, SINH, K_TIMES)
+    return by_chain(node, f, at_first_use(&SINH, "sinh"), K_TIMES)
 
 cdef int rule_exp(Node node, Frame f) except -1:
     return by_kernel(node, f, K_TIMES)
@@ -281,7 +288,7 @@ cdef int rule_reciprocal(Node node, Frame f) except -1:
     return by_kernel(node, f, K_RECIPROCAL)
 
 cdef int rule_sinh(Node node, Frame f) except -1:
-    return by_chain(node, f, COSH, K_TIMES)
+    return by_chain(node, f, at_first_use(&COSH, "cosh"), K_TIMES)
 
 cdef int rule_sqrt(Node node, Frame f) except -1:
     return by_kernel(node, f, K_SQRT)
@@ -633,7 +640,7 @@ cdef int rule_pow(Node node, Frame f) except -1:
     number = find(node, SAVE_INPUT, 1)
     slot = real_view(saved, &x)
     if not is_number(number) or slot < 0 or real_view(f.grad, &g) != slot or not (x.c_order or x.f_order) \
-            or POWER.fn[slot] == NULL:
+            or at_first_use(&POWER, "power").fn[slot] == NULL:
         return 0
     p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
     sg = steps(&g, &x)

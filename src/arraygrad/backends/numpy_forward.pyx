@@ -1,7 +1,7 @@
 # Which operation has which direct loop, and compiled forwards of operations that are not elementwise: sums, means,
 # variances, extrema, matrix products, shapes, indexing.
-# May import: numpy (Python only), op, backends.numpy_compare, backends.numpy_joins, backends.numpy_loops,
-# backends.numpy_places.
+# May import: numpy (Python only), engine.free_threading, op, backends.numpy_compare, backends.numpy_joins,
+# backends.numpy_loops, backends.numpy_places.
 #
 # Each forward gets the operation's parameters in order and answers for exact ndarrays of float32 or float64 and the
 # usual static parameters; None: declined, NumPy's own function runs. Results are NumPy's bit by bit: sums use the loop
@@ -14,7 +14,7 @@ from cpython.tuple cimport PyTuple_CheckExact
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
-    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, axis_mask,
+    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, axis_mask,
     binary_loop, dot, empty_c, forward_ptr, loop_set, reduce_by, reshaped, set_forward, split_axes, strided,
     transposed, unary_loop, view_of, wrapped,
 )
@@ -24,6 +24,7 @@ from arraygrad.backends.numpy_compare cimport (
 )
 from arraygrad.backends.numpy_joins cimport forward_concat, forward_stack, forward_where
 from arraygrad.backends.numpy_places cimport rows_at
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.op cimport Op
 
 cdef extern from "moments.hpp" namespace "arraygrad" nogil:
@@ -33,8 +34,12 @@ cdef extern from "moments.hpp" namespace "arraygrad" nogil:
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* DIVIDE = loop_set("divide")
-cdef LoopSet* SQRT = loop_set("sqrt")
-cdef LoopSet* SQUARE = loop_set("square")
+# at_first_use
+cdef LoopSet* SQRT = NULL
+cdef LoopSet* SQUARE = NULL
+if FREE_THREADED:
+    at_first_use(&SQRT, "sqrt")
+    at_first_use(&SQUARE, "square")
 
 cdef object _all = slice(None)
 cdef object _backwards = slice(None, None, -1)
@@ -90,7 +95,7 @@ cdef object product(const LoopSet* loops, object a, object b, object out):
 
 cdef object squared(object dev):
     """dev * dev in its own memory, in the name of the ufunc that NumPy's var calls."""
-    cdef object result = unary_loop(SQUARE, dev, dev)
+    cdef object result = unary_loop(at_first_use(&SQUARE, "square"), dev, dev)
     return wrapped((<object>SQUARE.ufunc)(dev, dev)) if result is None else result
 
 
@@ -139,7 +144,7 @@ cdef object squares(object x, object mean, object axis, bint keepdims):
 
 cdef object forward_std(object args):
     cdef object out = forward_var(args)
-    return None if out is None else unary_loop(SQRT, out, out)
+    return None if out is None else unary_loop(at_first_use(&SQRT, "sqrt"), out, out)
 
 
 cdef object extremum(object reduce, object args):
@@ -337,13 +342,13 @@ def install(dict ops):
     """
     cdef Op op
     cdef list done = []
-    for table, kind in ((UNARY_LOOPS, KIND_UNARY), (BINARY_LOOPS, KIND_BINARY), ({"pow": "power"}, KIND_POWER)):
-        for name, ufunc in table.items():
+    for table, kind in ((UNARY_LOOPS, KIND_UNARY), (BINARY_LOOPS, KIND_BINARY), (("pow",), KIND_POWER)):
+        for name in table:
             if name in ops:
                 op = ops[name]
-                # Where the table repairs NumPy's values, it does so for complex arrays.
-                op.loops = loop_set(ufunc, op.entry.forward is not None)
-                op.fast_kind = kind
+                op.fast_kind = kind     # the loops follow at the first call: use_loops
+                if FREE_THREADED:       # where many threads may be the first
+                    use_loops(op)
                 done.append(name)
     offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), done)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), done)
@@ -377,6 +382,15 @@ def install(dict ops):
     offer(ops, "_getitem", forward_getitem, ("x", "key"), done)
     offer(ops, "take", forward_take, ("x", "indices", "axis"), done)
     return done
+
+
+cdef int use_loops(Op op) except -1:
+    """Find the loops of an operation whose `fast_kind` says that it has some."""
+    name = "power" if op.fast_kind == KIND_POWER else (BINARY_LOOPS if op.fast_kind == KIND_BINARY
+                                                       else UNARY_LOOPS)[op.name]
+    # Where the table repairs NumPy's values, it does so for complex arrays.
+    op.loops = loop_set(name, op.entry.forward is not None)
+    return 0
 
 
 cdef int offer(dict ops, str name, forward_ptr forward, tuple params, list done) except -1:

@@ -71,13 +71,22 @@ cdef enum:
     KIND_POWER = 3          # LoopSet of numpy.power; squares have their own
     KIND_CALL = 4           # forward_ptr
     KIND_COMPLEX = 5        # not at all; but its rule serves complex results
-    KIND_SINES = 6          # LoopSet of one operand; where it is recorded sines_of
+    KIND_SINE = 6           # LoopSet of one operand; where it is recorded sines_of
+    KIND_COSINE = 7         # the same
 
 # A compiled forward: gets the operation's parameters in order; None: declined.
 ctypedef object (*forward_ptr)(object args)
 
 
 cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
+
+# `where[0]`, which begins as NULL: what few programs need is not found and checked (20 us) at the import. Without the
+# GIL, where several threads could be the first, whoever owns it asks at the import all the same.
+cdef inline LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL:
+    if where[0] == NULL:
+        where[0] = loop_set(ufunc)
+    return where[0]
+
 cdef bint fast_enabled() noexcept
 cdef bint kept(PyObject* array) noexcept
 cdef int report(const char* name, int errors) except -1

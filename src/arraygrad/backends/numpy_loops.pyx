@@ -15,7 +15,7 @@
 #     or is constant in, each row of the other.
 # (2) Floating-point errors: status bits are cleared before and read after the loop, as NumPy does, and handed to
 #     NumPy's own PyUFunc_GiveFloatingpointErrors, so np.errstate decides and the texts are NumPy's.
-# (3) Trust: each loop found is run against its ufunc once, at import; one that differs is never used.
+# (3) Trust: each loop is run against its ufunc once, when it is first asked for; one that differs is never used.
 # (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it; much longer ones may be shared by
 #     several threads (Note [Shared kernels]).
 # (5) Results live in the memory pool (memory_pool.hpp).
@@ -29,6 +29,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
+cimport cython
 cimport numpy as cnp
 from numpy cimport (
     NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER, NPY_KEEPORDER, PyArray_BASE,
@@ -63,9 +64,6 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
 cnp.import_array()
 cnp.import_ufunc()
 
-cdef enum:
-    MAX_SETS = 96
-
 cdef long long MAX_EXACT_INT = 1LL << 53    # up to here integers are exact as float64; larger ones are left to NumPy
 
 cdef object _handler = PyCapsule_New(&pool_handler, "mem_handler", NULL)
@@ -78,11 +76,8 @@ del _number, _dtype
 
 cdef bint _fast = True
 cdef object _float64 = np.float64
-cdef LoopSet _sets[MAX_SETS]
-cdef int _n_sets = 0
 cdef LoopSet _matmul
 find_products(<cnp.ufunc?>np.matmul, &_matmul)
-cdef dict _set_index = {}
 # What NumPy begins a sum with: the sum of -0.0 alone is 0.0 or -0.0.
 cdef double SUM_START = np.add.reduce(np.array([-0.0]))
 cdef object _sum_start = SUM_START
@@ -733,32 +728,37 @@ cdef object dot(object a, object b):
 
 # Finding the loops
 
+@cython.internal
+cdef class FoundLoops:
+    cdef LoopSet loops
+    cdef object ufunc                   # which `loops` borrows
+
+cdef dict _found = {}                   # (name of the ufunc, real) -> FoundLoops; what is there stays
+
+
 cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:
     """The loops of a ufunc by its NumPy name, found and checked at the first call. `real`: none for complex dtypes."""
-    global _n_sets
-    cdef LoopSet* loops
-    cdef object u
+    cdef tuple key = (ufunc, real)
+    cdef FoundLoops found = <FoundLoops>_found.get(key)
     cdef int slot
-    key = (ufunc, real)
-    if key in _set_index:
-        return &_sets[<int>_set_index[key]]
-    if _n_sets == MAX_SETS:
-        raise RuntimeError(f"loop_set: no room for the loops of {ufunc}; raise MAX_SETS")
-    u = <cnp.ufunc?>getattr(np, ufunc)
-    Py_INCREF(u)                # for the life of the process
-    loops = &_sets[_n_sets]
-    find_loops(<cnp.ufunc>u, loops)
+    cdef list differing = []
+    if found is not None:
+        return &found.loops
+    found = FoundLoops.__new__(FoundLoops)
+    found.ufunc = <cnp.ufunc?>getattr(np, ufunc)
+    find_loops(<cnp.ufunc>found.ufunc, &found.loops)
     if real:
-        loops.fn[<int>SLOT_C64] = loops.fn[<int>SLOT_C128] = NULL
-    _set_index[key] = _n_sets
-    _n_sets += 1
+        found.loops.fn[<int>SLOT_C64] = found.loops.fn[<int>SLOT_C128] = NULL
     with np.errstate(all="ignore"):
         for slot in range(N_SLOTS):
-            if loops.fn[slot] != NULL and not _agrees(loops, slot, u):
-                loops.fn[slot] = NULL
-                warnings.warn(f"the inner loop of numpy.{ufunc} for {np.dtype("fdFD"[slot])} differs from the ufunc; "
-                              f"ordinary calls are used instead", RuntimeWarning)
-    return loops
+            if found.loops.fn[slot] != NULL and not _agrees(&found.loops, slot, found.ufunc):
+                found.loops.fn[slot] = NULL
+                differing.append(np.dtype("fdFD"[slot]))
+    found = <FoundLoops>_found.setdefault(key, found)       # of several threads here the first counts, for everybody
+    for dtype in differing:
+        warnings.warn(f"the inner loop of numpy.{ufunc} for {dtype} differs from the ufunc; ordinary calls are used "
+                      f"instead", RuntimeWarning)
+    return &found.loops
 
 
 cdef bint _agrees(const LoopSet* loops, int slot, object u) except -1:

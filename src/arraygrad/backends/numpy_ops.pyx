@@ -1,5 +1,6 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
-# May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_loops, backends.memory.
+# May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_forward,
+# backends.numpy_loops, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
@@ -10,10 +11,11 @@ import numbers
 
 import numpy as np
 
+from arraygrad.backends.numpy_forward cimport use_loops
 from arraygrad.backends.numpy_loops cimport (
-    KIND_CALL, KIND_COMPLEX, KIND_POWER, KIND_SINES, SLOT_C64, SLOT_C128, SLOT_F64, ArrayView, LoopSet, any_nan,
-    binary_loop, bounds_overlap, cloned, content_of, fast_enabled, fits, forward_ptr, held_once, is_scalar, item_size,
-    kept, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of, wrapped,
+    KIND_CALL, KIND_COMPLEX, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet,
+    any_nan, binary_loop, bounds_overlap, cloned, content_of, fast_enabled, fits, forward_ptr, held_once, is_scalar,
+    item_size, kept, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of, wrapped,
     zeros_for,
 )
 from arraygrad.backends.numpy_sines cimport sines_of
@@ -47,6 +49,14 @@ cdef bint in_pool(object array) noexcept:
     cdef ArrayView v
     cdef int slot = view_of(array, &v)
     return slot >= 0 and v.size * item_size(slot) >= POOLED_BYTES
+
+
+cdef bint has_loops(Op op) except -1:
+    """Whether an operation has direct loops; finds them."""
+    if not KIND_UNARY <= op.fast_kind <= KIND_POWER and op.fast_kind < KIND_SINE:
+        return False
+    use_loops(op)
+    return True
 
 
 cdef object called(Op op, object a, object b, uint32_t* flags):
@@ -167,11 +177,13 @@ cdef class NumpyOps(Backend):
         With NODE_ASIDE in the flags before and after: (the result, what the node keeps for its compiled rule).
         """
         cdef bint asked = flags[0] & NODE_ASIDE
-        flags[0] = NODE_FAST if op.fast_rule != NULL and op.loops != NULL and fast_enabled() else 0
-        if op.loops == NULL or not fast_enabled():
+        flags[0] = 0
+        if not fast_enabled() or op.loops == NULL and not has_loops(op):
             return None
-        if asked and op.fast_kind == KIND_SINES:
-            both = sines_of(op.loops, x)
+        if op.fast_rule != NULL:
+            flags[0] = NODE_FAST
+        if asked and op.fast_kind >= KIND_SINE:
+            both = sines_of(op, x)
             if both is not None:
                 flags[0] |= NODE_ASIDE
                 return both
@@ -188,7 +200,7 @@ cdef class NumpyOps(Backend):
             return None
         if op.fast_rule != NULL:
             flags[0] |= NODE_FAST
-        if op.loops == NULL:
+        if op.loops == NULL and not has_loops(op):
             return None
         if op.fast_kind == KIND_POWER and _is_two(b):
             # NumPy's loop for powers gives x * x as well, at a fifth of the speed.

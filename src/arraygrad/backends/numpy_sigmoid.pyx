@@ -1,11 +1,12 @@
 # The logistic function, softmax, log_softmax and relu, forward and backward in one pass each, for plain float32 and
 # float64 arrays.
-# May import: engine.node, engine.sharing, op, backends.numpy_loops, backends.numpy_elementwise.
+# May import: engine.free_threading, engine.node, engine.sharing, op, backends.numpy_loops, backends.numpy_elementwise.
 from arraygrad.backends.numpy_elementwise cimport find, real_view, set_out, wants
 from arraygrad.backends.numpy_loops cimport (
     FPE_UNDER, NOGIL_SIZE, SUM_START, ArrayView, LoopSet, axis_mask, copy_into, empty_c, empty_dense, loop_set, report,
     same_shape, split_axes, steps, view_of,
 )
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport SAVE_ANS, SAVE_INPUT
@@ -33,11 +34,22 @@ cdef extern from "softmax.hpp" namespace "arraygrad" nogil:
     void run_relu(int slot, const char* x, char* out, Py_ssize_t n) noexcept
     void run_relu_rule(int slot, const char* g, const char* x, char* out, Py_ssize_t n) noexcept
 
-cdef LoopSet* EXP = loop_set("exp")
+cdef LoopSet* EXP = NULL
 cdef RowLoops ROWS
-ROWS.exp = EXP
-ROWS.log = loop_set("log")
-ROWS.add = loop_set("add")
+
+
+cdef int find_loops() except -1:
+    """Find EXP and ROWS: asked by whoever needs them first."""
+    global EXP
+    ROWS.exp = loop_set("exp")
+    ROWS.log = loop_set("log")
+    ROWS.add = loop_set("add")
+    EXP = loop_set("exp")
+    return 0
+
+
+if FREE_THREADED:       # see at_first_use
+    find_loops()
 
 
 cdef bint row_major_with_gaps(const ArrayView* x) noexcept:
@@ -66,6 +78,8 @@ cdef object forward_sigmoid(object args):
     cdef ArrayView x, r
     cdef int slot = real_view(args[0], &x), first = 0, second = 0
     cdef object out, dense
+    if EXP == NULL:
+        find_loops()
     if slot < 0 or EXP.fn[slot] == NULL:
         return None
     dense = without_gaps(args[0], &x)
@@ -93,6 +107,8 @@ cdef int rule_sigmoid(Node node, Frame f) except -1:
         return 1
     saved = find(node, SAVE_INPUT, 0)
     slot = real_view(saved, &x)
+    if EXP == NULL:
+        find_loops()
     if slot < 0 or EXP.fn[slot] == NULL:
         return 0
     dense = without_gaps(saved, &x)
@@ -125,6 +141,8 @@ cdef bint rows_of(object x, const ArrayView* v, object axis, Py_ssize_t* outer, 
     """Whether a row-major array is normalised within rows: over its last axes, or over all."""
     cdef unsigned long long mask = 0
     cdef bint leading = False
+    if EXP == NULL:
+        find_loops()
     return (v.c_order and 0 < v.ndim <= 8 and v.size > 0 and axis_mask(axis, v.ndim, &mask)
             and split_axes(x, mask, outer, inner, &leading) and not leading
             and EXP.fn[v.slot] != NULL and ROWS.log.fn[v.slot] != NULL and ROWS.add.fn[v.slot] != NULL)

@@ -1,9 +1,11 @@
 # Sine and cosine of float64 arrays: where they are recorded both are computed at once, and the rule finds the other.
-# May import: engine.node, op, backends.numpy_loops, backends.numpy_elementwise.
+# May import: engine.free_threading, engine.node, op, backends.numpy_loops, backends.numpy_elementwise.
 from arraygrad.backends.numpy_elementwise cimport by_chain, by_product, real_view
 from arraygrad.backends.numpy_loops cimport (
-    KIND_SINES, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, empty_dense, loop_set, report, view_of,
+    KIND_COSINE, KIND_SINE, KIND_UNARY, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, at_first_use, empty_dense, report,
+    view_of,
 )
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
 from arraygrad.op cimport Op
 
@@ -19,13 +21,16 @@ cdef extern from "sines.hpp" namespace "arraygrad" nogil:
 cdef enum:
     FEW = 16                # elements; of fewer the second array costs more than the second pass
 
-cdef LoopSet* SIN = loop_set("sin")
-cdef LoopSet* COS = loop_set("cos")
+# at_first_use
+cdef LoopSet* SIN = NULL
+cdef LoopSet* COS = NULL
 cdef int _usable = -1       # -1: not known yet
+if FREE_THREADED:
+    _usable = same_sines(at_first_use(&SIN, "sin"), at_first_use(&COS, "cos"))
 
 
-cdef tuple sines_of(const void* loops, object x):
-    """(sin(x), cos(x)), or the other way round, by `loops`: those of the one that is the result. None: declined."""
+cdef tuple sines_of(Op op, object x):
+    """The result of `op` and the other of the two, (sin(x), cos(x)) or (cos(x), sin(x)). None: declined."""
     global _usable
     cdef ArrayView v, s, c
     cdef object sine, cosine
@@ -33,7 +38,7 @@ cdef tuple sines_of(const void* loops, object x):
     if real_view(x, &v) != SLOT_F64 or not FEW <= v.size < NOGIL_SIZE or not (v.c_order or v.f_order):
         return None
     if _usable < 0:
-        _usable = same_sines(SIN, COS)
+        _usable = same_sines(at_first_use(&SIN, "sin"), at_first_use(&COS, "cos"))
     if not _usable:
         return None
     sine = empty_dense(x)
@@ -42,8 +47,8 @@ cdef tuple sines_of(const void* loops, object x):
     view_of(cosine, &c)
     errors = run_sines(v.data, s.data, c.data, v.size)
     if errors:
-        report((<const LoopSet*>loops).name, errors)
-    return (sine, cosine) if loops == <const void*>SIN else (cosine, sine)
+        report((<const LoopSet*>op.loops).name, errors)
+    return (sine, cosine) if op.fast_kind == KIND_SINE else (cosine, sine)
 
 
 def sines_are_used():
@@ -52,22 +57,24 @@ def sines_are_used():
 
 
 cdef int rule_sin(Node node, Frame f) except -1:
-    return by_product(node, f, node.args, K_TIMES) if node.flags & NODE_ASIDE else by_chain(node, f, COS, K_TIMES)
+    if node.flags & NODE_ASIDE:
+        return by_product(node, f, node.args, K_TIMES)
+    return by_chain(node, f, at_first_use(&COS, "cos"), K_TIMES)
 
 
 cdef int rule_cos(Node node, Frame f) except -1:
     if node.flags & NODE_ASIDE:
         return by_product(node, f, node.args, K_MINUS_TIMES)
-    return by_chain(node, f, SIN, K_MINUS_TIMES)
+    return by_chain(node, f, at_first_use(&SIN, "sin"), K_MINUS_TIMES)
 
 
 cdef int attach_sines(dict ops) except -1:
     """Have recorded calls of both leave to their rules what those need. The rules are attached already."""
     cdef Op op
-    for name in ("sin", "cos"):
+    for name, kind in (("sin", KIND_SINE), ("cos", KIND_COSINE)):
         if name in ops:
             op = ops[name]
-            if op.fast_rule != NULL and op.loops != NULL:
-                op.fast_kind = KIND_SINES
+            if op.fast_rule != NULL and op.fast_kind == KIND_UNARY:
+                op.fast_kind = kind
                 op.leaves = True
     return 0

@@ -1,7 +1,6 @@
 # One execution of the graph: ready queues, graph tasks, the loop that drives them, device threads.
-# May import: every other room of engine. Knows no array and no operation.
+# May import: _later, every other room of engine. Knows no array and no operation.
 import sys
-import threading
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
@@ -27,8 +26,8 @@ from arraygrad.engine.sharing cimport team
 from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, survey
 
 import arraygrad.engine.graph_task as _graph_task
+from arraygrad._later import later
 from arraygrad.engine.lifecycle import devices, devices_lock, on_fork, thread_name
-from arraygrad.engine.pool import Job, Pool
 from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
     ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
     is_checkpoint_valid, is_multithreading_enabled, set_multithreading, will_execute,  # no-cython-lint
@@ -46,8 +45,7 @@ cdef enum:
     NESTED_RUNS = 60
     NESTED_BYTES = 512 * 1024
 
-cdef object _pool = Pool("arraygrad_nested")
-cdef object _worker_pool = Pool("arraygrad_worker")
+cdef object _lent = later("arraygrad.engine.pool")     # few programs need a thread of it, or Python's threading
 cdef int _cpu_workers = 0              # set_cpu_workers
 cdef bint _deterministic = True        # set_deterministic
 cdef object _tracer = None             # set_tracer
@@ -580,8 +578,8 @@ cdef int _drive_elsewhere(GraphTask task) except -1:
     """Let a thread of the pool drive the run while this one sleeps."""
     job = None
     try:
-        job = Job(_driver(task, True))
-        _pool.submit(job)
+        job = _lent.Job(_driver(task, True))
+        _lent.NESTED.submit(job)
     except BaseException as error:
         fail(task, error)
         if job is None or job.cancel():         # no thread has it, and none will: its tasks leave the queue here
@@ -609,14 +607,14 @@ def _engage(GraphTask task):
     """One more worker for a run that has several large nodes ready. Not to get one costs time only."""
     task.workers -= 1
     try:
-        _worker_pool.submit(Job(_driver(task, False)))
+        _lent.WORKERS.submit(_lent.Job(_driver(task, False)))
     except RuntimeError:
         task.workers = 0
 
 
 def helper_threads():
     """Threads lent to nested runs and to shared host work at the moment: a list of threading.Thread."""
-    return _pool.threads() + _worker_pool.threads()
+    return _lent.NESTED.threads() + _lent.WORKERS.threads()
 
 
 # Device threads
@@ -628,6 +626,8 @@ cdef class DeviceThread(DeviceQueue):
     cdef bint serves
 
     def __init__(self, key):
+        import threading
+
         self.key = key
         self.queue = make_shared[CReadyQueue]()
         self.queue.get().share()

@@ -7,6 +7,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t, int64_t, UINT64_MAX
 from libcpp.atomic cimport atomic
 cimport cython
 
+import sys
 from types import CellType, FunctionType
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
@@ -217,6 +218,13 @@ def keep_for_ever(*objects):
                 stack.append(one.cell_contents)
             except ValueError:          # still empty
                 pass
+
+
+def keep_package_for_ever(str package):
+    """`keep_for_ever` for what the modules of a package hold that are imported now."""
+    if FREE_THREADED:
+        keep_for_ever(*[vars(module) for name, module in list(sys.modules.items())
+                        if name.partition(".")[0] == package])
 
 
 @cython.freelist(8)

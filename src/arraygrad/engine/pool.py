@@ -11,7 +11,7 @@ import os
 import threading
 import weakref
 
-__all__ = ["Job", "Pool"]
+__all__ = ["NESTED", "WORKERS", "Job", "Pool"]
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()  # to be made anew in a forked child, where their threads do not exist
 
@@ -131,6 +131,10 @@ class Pool:
         """The threads that are alive: a list of threading.Thread."""
         with self._lock:
             return list(self._threads)
+
+
+NESTED = Pool("arraygrad_nested")
+WORKERS = Pool("arraygrad_worker")
 
 
 def _after_fork():

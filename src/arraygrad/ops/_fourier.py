@@ -9,25 +9,24 @@ from arraygrad.ops._helpers import at_axis, check_axes, device_of, normalize_axe
 MIRRORED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def forward(name, signature):
-    """The library's transform of that name. Its axes are checked first: IndexError names the operation and the axis."""
-    if "norm" not in signature:
+def shift(xp, name, x, axes):
+    """The library's shift of that name. Its axes are checked first: IndexError names the operation and the axis."""
+    check_axes(name, axes, x.ndim)
+    return getattr(xp.fft, name)(x, axes=axes)
 
-        def shift(xp, x, axes):
-            check_axes(name, axes, x.ndim)
-            return getattr(xp.fft, name)(x, axes=axes)
 
-        return shift
+def transform(xp, name, x, n, axis, norm):
+    """The library's transform of that name along one axis, which is checked first, as in `shift`."""
+    check_axes(name, axis, x.ndim)
+    return getattr(xp.fft, name)(x, n=n, axis=axis, norm=norm)
 
-    lengths, along = ("s", "axes") if "axes" in signature else ("n", "axis")
 
-    def transform(xp, x, length, axis, norm):
-        check_axes(name, axis, x.ndim)
-        if lengths == "s" and length is not None and axis is None:  # the standard wants axes beside lengths
-            axis = tuple(range(x.ndim - len(length), x.ndim))
-        return getattr(xp.fft, name)(x, **{lengths: length, along: axis, "norm": norm})
-
-    return transform
+def transform_n(xp, name, x, s, axes, norm):
+    """The library's transform of that name over several axes, which are checked first, as in `shift`."""
+    check_axes(name, axes, x.ndim)
+    if s is not None and axes is None:  # the standard wants axes beside lengths
+        axes = tuple(range(x.ndim - len(s), x.ndim))
+    return getattr(xp.fft, name)(x, s=s, axes=axes, norm=norm)
 
 
 def complex_adjoint(xp, opposite, g, shape, axis, norm):

@@ -38,24 +38,16 @@ _COMPLEX = frozenset(
 )
 
 
-def forward(name):
-    """forward(xp, *arrays) of the special function `name` of one or more arrays or Python scalars."""
-
-    def compute(xp, *args):
-        args, dtype = _operands(xp, name, args)
-        return _cast(xp, _function(_root(args), name)(xp, *args), dtype)
-
-    return compute
+def compute(xp, name, *args):
+    """The special function `name` of one or more arrays or Python scalars."""
+    args, dtype = _operands(xp, name, args)
+    return _cast(xp, _function(_root(args), name)(xp, *args), dtype)
 
 
-def forward_of_order(name):
-    """forward(xp, n, x) of a function whose first parameter, an order, reaches the library as it is."""
-
-    def compute(xp, n, x):
-        (x,), dtype = _operands(xp, name, (x,))
-        return _cast(xp, _function(_root((x,)), name)(xp, n, x), dtype)
-
-    return compute
+def compute_of_order(xp, name, n, x):
+    """A function whose first parameter, an order, reaches the library as it is."""
+    (x,), dtype = _operands(xp, name, (x,))
+    return _cast(xp, _function(_root((x,)), name)(xp, n, x), dtype)
 
 
 def _operands(xp, name, args):

@@ -1,14 +1,18 @@
 """Beyond the standard: functions that users of NumPy expect next to it, each computed without overflow.
 
-May import: ops.kinds, ops._einsum, ops._helpers, ops._norms, ops._padding. Rules and forward functions use only the
-standard; einsum uses the library's own where there is one.
+May import: _later, ops.kinds, ops._einsum, ops._helpers, ops._norms, ops._padding. Rules and forward functions use
+only the standard; einsum uses the library's own where there is one.
 """
 
 import math
 
-from arraygrad.ops import _einsum, _norms, _padding
+from arraygrad._later import later
 from arraygrad.ops._helpers import expand_reduced, keepdims_shape, normalize_axes
 from arraygrad.ops.kinds import general, linear, reduction, unary
+
+_einsum = later("arraygrad.ops._einsum")
+_norms = later("arraygrad.ops._norms")
+_padding = later("arraygrad.ops._padding")
 
 
 def _finite_max(xp, x, axis):
@@ -123,8 +127,8 @@ _EINSUM = (
 general(
     "einsum",
     "subscripts, /, *operands, optimize=True",
-    forward=_einsum.forward,
-    operands=_einsum.rule,
+    forward=lambda xp, subscripts, operands, optimize: _einsum.forward(xp, subscripts, operands, optimize),
+    operands=lambda xp, g, subscripts, operands, optimize: _einsum.rule(xp, g, subscripts, operands, optimize),
     sequence="operands",
     may_view=True,  # of a transpose or a diagonal of one operand: see note_views
     numpy=("einsum",),
@@ -133,8 +137,8 @@ general(
 general(
     "_einsum",
     "subscripts, /, *operands, optimize=True",
-    forward=_einsum.forward,
-    operands=_einsum.rule,
+    forward=lambda xp, subscripts, operands, optimize: _einsum.forward(xp, subscripts, operands, optimize),
+    operands=lambda xp, g, subscripts, operands, optimize: _einsum.rule(xp, g, subscripts, operands, optimize),
     sequence="operands",
     node="Einsum",
     doc="`einsum`, for rules: some libraries' own function of that name has other parameters.",
@@ -200,8 +204,8 @@ general(
 general(
     "pad",
     "x, /, pad_width, mode='constant', *, constant_values=None",
-    forward=_padding.forward,
-    x=_padding.gradient_of_x,
+    forward=lambda xp, x, pad_width, mode, constant_values: _padding.forward(xp, x, pad_width, mode, constant_values),
+    x=lambda xp, g, x_shape, pad_width, mode: _padding.gradient_of_x(xp, g, x_shape, pad_width, mode),
     constant_values=lambda xp, g, x_shape, pad_width: _padding.gradient_of_values(xp, g, x_shape, pad_width),
     numpy=("pad",),
     doc="x with elements added at the ends of its axes, as numpy.pad: `pad_width` is an int, (before, after), a list "

@@ -1,11 +1,13 @@
 """Fourier transforms.
 
-May import: ops.kinds, ops._fourier. Rules use only the standard. The transforms are linear over the complex numbers
-(hfft and ihfft over the reals), their rules are the adjoints: no conjugation by the engine.
+May import: _later, ops.kinds, ops._fourier. Rules use only the standard. The transforms are linear over the complex
+numbers (hfft and ihfft over the reals), their rules are the adjoints: no conjugation by the engine.
 """
 
-from arraygrad.ops import _fourier
+from arraygrad._later import later
 from arraygrad.ops.kinds import linear, nondifferentiable
+
+_fourier = later("arraygrad.ops._fourier")
 
 ONE = "x, /, *, n=None, axis=-1, norm='backward'"
 MANY = "x, /, *, s=None, axes=None, norm='backward'"
@@ -14,9 +16,17 @@ _SIZES = "`s` cuts or fills the axes with zeros first; `axes` None: all, or the 
 _NORM = "`norm` puts the factor 1/n on the 'backward' or 'forward' transform, or its root on both ('ortho')."
 
 
+def _forward(name, signature):
+    if signature is ONE:
+        return lambda xp, x, n, axis, norm: _fourier.transform(xp, name, x, n, axis, norm)
+    if signature is MANY:
+        return lambda xp, x, s, axes, norm: _fourier.transform_n(xp, name, x, s, axes, norm)
+    return lambda xp, x, axes: _fourier.shift(xp, name, x, axes)
+
+
 def _transform(name, signature, rule, doc):
     options = {"x": rule, "extension": "fft", "numpy": (f"fft.{name}",), "doc": doc}
-    linear(name, signature, forward=_fourier.forward(name, signature), **options)
+    linear(name, signature, forward=_forward(name, signature), **options)
 
 
 _transform(

@@ -1,11 +1,16 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer. Their names begin with "_"; rules
-call them as `xp._name(...)`.
+May import: _later, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer. Their names begin with
+"_"; rules call them as `xp._name(...)`.
 """
 
-from arraygrad.ops import _cofactor, _convolution, _scatter, _transfer
+from arraygrad._later import later
 from arraygrad.ops.kinds import bilinear, general, linear, unary
+
+_cofactor = later("arraygrad.ops._cofactor")
+_convolution = later("arraygrad.ops._convolution")
+_scatter = later("arraygrad.ops._scatter")
+_transfer = later("arraygrad.ops._transfer")
 
 linear(
     "_getitem",
@@ -19,14 +24,14 @@ linear(
 linear(
     "_getitem_adjoint",
     "x, shape, key, /",
-    forward=_scatter.getitem_adjoint,
+    forward=lambda xp, x, shape, key: _scatter.getitem_adjoint(xp, x, shape, key),
     x=lambda g, key: g[key],
     doc="Zeros of `shape` and x's dtype with x added at `key`, once for every time it is named.",
 )
 linear(
     "_setitem",
     "x, key, value, /",
-    forward=_scatter.setitem,
+    forward=lambda xp, x, key, value: _scatter.setitem(xp, x, key, value),
     x=lambda xp, g, key: xp._setitem(g, key, 0.0),
     value=lambda xp, g, key: _scatter.written_gradient(xp, g, key),
     doc="A copy of x with `value` (an array that broadcasts, or a Python scalar) at `key`. x gets the gradient with "
@@ -35,14 +40,14 @@ linear(
 linear(
     "_take_adjoint",
     "x, indices, shape, axis, /",
-    forward=_scatter.take_adjoint,
+    forward=lambda xp, x, indices, shape, axis: _scatter.take_adjoint(xp, x, indices, shape, axis),
     x=lambda xp, g, indices, axis: xp.take(g, indices) if axis is None else xp.take(g, indices, axis=axis),
     doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take`.",
 )
 linear(
     "_take_along_axis_adjoint",
     "x, indices, shape, axis, /",
-    forward=_scatter.take_along_axis_adjoint,
+    forward=lambda xp, x, indices, shape, axis: _scatter.take_along_axis_adjoint(xp, x, indices, shape, axis),
     x=lambda xp, g, indices, axis: xp.take_along_axis(g, indices, axis=axis),
     doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take_along_axis`.",
 )
@@ -101,14 +106,14 @@ linear(
 general(
     "_cofactor",
     "x, /",
-    forward=_cofactor.cofactor,
-    x=_cofactor.cofactor_rule,
+    forward=lambda xp, x: _cofactor.cofactor(xp, x),
+    x=lambda xp, g, x: _cofactor.cofactor_rule(xp, g, x),
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
 )
 bilinear(
     "_convolve",
     "x1, x2, /",
-    forward=_convolution.forward,
+    forward=lambda xp, x1, x2: _convolution.forward(xp, x1, x2),
     x1=lambda xp, g, x2, x1_shape: _convolution.rule(xp, g, x2, x1_shape[0]),
     x2=lambda xp, g, x1, x2_shape: _convolution.rule(xp, g, x1, x2_shape[0]),
     doc="The full convolution of two vectors of one floating-point dtype, n + m - 1 elements.",

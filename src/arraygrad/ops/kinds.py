@@ -66,9 +66,9 @@ class Entry:
     doc: str = ""
 
     def __init__(self, name, signature, kind, rules, **options):
-        unknown = options.keys() - _FIELDS
-        if unknown:
-            raise TypeError(f"operation {name!r}: unknown options {', '.join(sorted(unknown))}")
+        if not options.keys() <= _FIELDS:
+            unknown = ", ".join(sorted(options.keys() - _FIELDS))
+            raise TypeError(f"operation {name!r}: unknown options {unknown}")
         self.__dict__.update(options, name=name, signature=signature, kind=kind, rules=rules)
 
     def __setattr__(self, name, value):
@@ -83,16 +83,20 @@ _FIELDS = frozenset(Entry.__annotations__)
 
 TABLE: dict[str, Entry] = {}
 
-_parsed: dict[str, tuple[str, ...]] = {}  # signature -> its parameters: many operations share one
+_parsed: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}  # many operations share a signature
 
 
-def _parameters(signature: str) -> tuple[str, ...]:
-    """Names of the parameters in a signature's text, in order. Defaults are literals without commas."""
+def _parameters(signature: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Names of the parameters in a signature's text, in order, and all that a rule may ask for.
+
+    Defaults are literals without commas.
+    """
     found = _parsed.get(signature)
-    if found is not None:
-        return found
-    names = (part.partition("=")[0].strip().lstrip("*") for part in signature.split(","))
-    found = _parsed[signature] = tuple([name for name in names if name not in ("", "/")])
+    if found is None:
+        names = [part.partition("=")[0].strip().lstrip("*") for part in signature.split(",")]
+        names = tuple([name for name in names if name not in ("", "/")])
+        asked = frozenset(["g", "ans", "xp", *names, *[f"{name}_{what}" for name in names for what in METADATA]])
+        found = _parsed[signature] = names, asked
     return found
 
 
@@ -138,7 +142,7 @@ def general(name: str, signature: str, **options) -> Entry:
 
 def zero(name: str, signature: str, **options) -> Entry:
     """A piecewise constant function: every positional-only parameter gets a gradient of zeros."""
-    arrays = _parameters(signature.partition("/")[0])
+    arrays, _ = _parameters(signature.partition("/")[0])
     return _define(name, signature, "zero", dict.fromkeys(arrays, zero_rule), **options)
 
 
@@ -170,9 +174,9 @@ def _define(name: str, signature: str, kind: str, rules: dict[str, Callable], **
         raise ValueError(f"operation {name!r} is already in the table (chapter {TABLE[name].chapter!r}): rename it")
     if kind not in KINDS:
         raise ValueError(f"operation {name!r}: unknown kind {kind!r}, expected one of {', '.join(KINDS)}")
-    params = _parameters(signature)
+    params, known = _parameters(signature)
     for param, rule in rules.items():
-        _check_rule(name, params, param, rule)
+        _check_rule(name, params, known, param, rule)
     sequence = options.get("sequence")
     if sequence is not None and sequence not in params:
         raise ValueError(f"operation {name!r}: sequence={sequence!r} is no parameter, expected one of {params}")
@@ -181,23 +185,20 @@ def _define(name: str, signature: str, kind: str, rules: dict[str, Callable], **
     return entry
 
 
-def _check_rule(name: str, params: tuple[str, ...], param: str, rule: Callable) -> None:
+def _check_rule(name: str, params: tuple[str, ...], known: frozenset[str], param: str, rule: Callable) -> None:
     if param not in params:
         raise ValueError(f"operation {name!r}: rule for {param!r}, which is no parameter, expected one of {params}")
     code = rule.__code__
     asked = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    unknown = [a for a in asked if a not in ("g", "ans", "xp") and a not in params and not _is_metadata(a, params)]
-    if unknown or rule.__defaults__ or code.co_kwonlyargcount or code.co_flags & 0x0C:  # 0x0C: *args or **kwargs
-        what = f"asks for {', '.join(unknown)}" if unknown else "has defaults, keyword-only or variable parameters"
-        raise ValueError(
-            f"operation {name!r}: the rule of {param!r} {what}; a rule's parameters are plain names out of: "
-            + ", ".join(("g", "ans", "xp", *params, *(f"{p}_{what}" for p in params for what in METADATA)))
-        )
-
-
-def _is_metadata(asked: str, params: tuple[str, ...]) -> bool:
-    stem, _, what = asked.rpartition("_")
-    return what in METADATA and stem in params
+    plain = not (rule.__defaults__ or code.co_kwonlyargcount or code.co_flags & 0x0C)  # 0x0C: *args or **kwargs
+    if plain and known.issuperset(asked):
+        return
+    unknown = [a for a in asked if a not in known]
+    what = f"asks for {', '.join(unknown)}" if unknown else "has defaults, keyword-only or variable parameters"
+    raise ValueError(
+        f"operation {name!r}: the rule of {param!r} {what}; a rule's parameters are plain names out of: "
+        + ", ".join(("g", "ans", "xp", *params, *(f"{p}_{what}" for p in params for what in METADATA)))
+    )
 
 
 def _calling_chapter() -> str:

@@ -1,11 +1,18 @@
 """Linear algebra extension.
 
-May import: ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._products, ops._solvers. Rules use only the
-standard and the table's internal operations. matmul, matrix_transpose, tensordot and vecdot are in ops.linear_algebra.
+May import: _later, ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._products, ops._solvers. Rules use
+only the standard and the table's internal operations. matmul, matrix_transpose, tensordot and vecdot are in
+ops.linear_algebra.
 """
 
-from arraygrad.ops import _diagonals, _factorizations, _norms, _products, _solvers
+from arraygrad._later import later
 from arraygrad.ops.kinds import bilinear, general, linear, nondifferentiable, reduction
+
+_diagonals = later("arraygrad.ops._diagonals")
+_factorizations = later("arraygrad.ops._factorizations")
+_norms = later("arraygrad.ops._norms")
+_products = later("arraygrad.ops._products")
+_solvers = later("arraygrad.ops._solvers")
 
 # -- products ---------------------------------------------------------------------------------------------------------
 
@@ -21,7 +28,7 @@ bilinear(
 bilinear(
     "cross",
     "x1, x2, /, *, axis=-1",
-    forward=_products.cross,
+    forward=lambda xp, x1, x2, axis: _products.cross(xp, x1, x2, axis),
     x1=lambda xp, g, x2, axis: xp.linalg.cross(x2, g, axis=axis),
     x2=lambda xp, g, x1, axis: xp.linalg.cross(g, x1, axis=axis),
     extension="linalg",
@@ -31,7 +38,7 @@ bilinear(
 general(
     "matrix_power",
     "x, n, /",
-    x=_solvers.matrix_power,
+    x=lambda xp, g, x, n: _solvers.matrix_power(xp, g, x, n),
     may_view=True,  # the first power is x itself
     extension="linalg",
     numpy=("linalg.matrix_power",),
@@ -43,7 +50,7 @@ general(
 linear(
     "diagonal",
     "x, /, *, offset=0",
-    x=_diagonals.diagonal,
+    x=lambda xp, g, x_shape, offset: _diagonals.diagonal(xp, g, x_shape, offset),
     extension="linalg",
     may_view=True,
     numpy=("linalg.diagonal",),
@@ -52,7 +59,7 @@ linear(
 linear(
     "trace",
     "x, /, *, offset=0, dtype=None",
-    x=_diagonals.trace,
+    x=lambda xp, g, x_shape, offset: _diagonals.trace(xp, g, x_shape, offset),
     extension="linalg",
     numpy=("linalg.trace",),
     doc="Sums of the diagonals of the matrices (..., m, n), `offset` above the main one, computed in `dtype` if given.",
@@ -63,7 +70,7 @@ linear(
 general(
     "inv",
     "x, /",
-    x=_solvers.inv,
+    x=lambda xp, g, ans: _solvers.inv(xp, g, ans),
     extension="linalg",
     numpy=("linalg.inv",),
     doc="Inverses of square matrices (..., n, n), floating-point dtypes; an error for an exactly singular one.",
@@ -71,8 +78,8 @@ general(
 general(
     "solve",
     "x1, x2, /",
-    x1=_solvers.solve_x1,
-    x2=_solvers.solve_x2,
+    x1=lambda xp, g, ans, x1, x2_shape: _solvers.solve_x1(xp, g, ans, x1, x2_shape),
+    x2=lambda xp, g, x1, x2_shape: _solvers.solve_x2(xp, g, x1, x2_shape),
     extension="linalg",
     numpy=("linalg.solve",),
     doc="x with x1 @ x = x2, for square x1 (..., n, n) and x2 (..., n, k), or (n,) if one-dimensional; floating-point "
@@ -90,7 +97,7 @@ general(
 general(
     "slogdet",
     "x, /",
-    x=_solvers.slogdet,
+    x=lambda xp, g, ans, x: _solvers.slogdet(xp, g, ans, x),
     extension="linalg",
     results=("sign", "logabsdet"),
     holomorphic=False,
@@ -102,7 +109,7 @@ general(
 general(
     "pinv",
     "x, /, *, rtol=None",
-    x=_solvers.pinv,
+    x=lambda xp, g, ans, x: _solvers.pinv(xp, g, ans, x),
     rtol=lambda xp, rtol_shape, rtol_dtype, rtol_device: xp.zeros(rtol_shape, dtype=rtol_dtype, device=rtol_device),
     extension="linalg",
     holomorphic=False,
@@ -123,7 +130,7 @@ nondifferentiable(
 general(
     "cholesky",
     "x, /, *, upper=False",
-    x=_factorizations.cholesky,
+    x=lambda xp, g, ans, upper: _factorizations.cholesky(xp, g, ans, upper),
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.cholesky",),
@@ -133,8 +140,8 @@ general(
 general(
     "qr",
     "x, /, *, mode='reduced'",
-    forward=_factorizations.qr_forward,
-    x=_factorizations.qr,
+    forward=lambda xp, x, mode: _factorizations.qr_forward(xp, x, mode),
+    x=lambda xp, g, ans, x_shape, mode: _factorizations.qr(xp, g, ans, x_shape, mode),
     extension="linalg",
     results=("Q", "R"),
     holomorphic=False,
@@ -146,7 +153,7 @@ general(
 general(
     "svd",
     "x, /, *, full_matrices=True",
-    x=_factorizations.svd,
+    x=lambda xp, g, ans, x_shape, full_matrices: _factorizations.svd(xp, g, ans, x_shape, full_matrices),
     extension="linalg",
     results=("U", "S", "Vh"),
     holomorphic=False,
@@ -158,7 +165,7 @@ general(
 general(
     "svdvals",
     "x, /",
-    x=_factorizations.svdvals,
+    x=lambda xp, g, x: _factorizations.svdvals(xp, g, x),
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.svdvals",),
@@ -167,7 +174,7 @@ general(
 general(
     "eigh",
     "x, /",
-    x=_factorizations.eigh,
+    x=lambda xp, g, ans: _factorizations.eigh(xp, g, ans),
     extension="linalg",
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,
@@ -178,7 +185,7 @@ general(
 general(
     "eigvalsh",
     "x, /",
-    x=_factorizations.eigvalsh,
+    x=lambda xp, g, x: _factorizations.eigvalsh(xp, g, x),
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.eigvalsh",),
@@ -187,8 +194,8 @@ general(
 general(
     "eig",
     "x, /",
-    forward=_factorizations.eig_forward,
-    x=_factorizations.eig,
+    forward=lambda xp, x: _factorizations.eig_forward(xp, x),
+    x=lambda xp, g, ans: _factorizations.eig(xp, g, ans),
     extension="linalg",
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,
@@ -199,8 +206,8 @@ general(
 general(
     "eigvals",
     "x, /",
-    forward=_factorizations.eigvals_forward,
-    x=_factorizations.eigvals,
+    forward=lambda xp, x: _factorizations.eigvals_forward(xp, x),
+    x=lambda xp, g, x: _factorizations.eigvals(xp, g, x),
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.eigvals",),
@@ -212,7 +219,7 @@ general(
 general(
     "matrix_norm",
     "x, /, *, keepdims=False, ord='fro'",
-    x=_norms.matrix_norm,
+    x=lambda xp, g, x, ans, keepdims, ord: _norms.matrix_norm(xp, g, x, ans, keepdims, ord),
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.matrix_norm",),
@@ -222,7 +229,7 @@ general(
 )
 reduction(
     "vector_norm",
-    _norms.vector_norm,
+    lambda xp, g, x, ans, axis, keepdims, ord: _norms.vector_norm(xp, g, x, ans, axis, keepdims, ord),
     signature="x, /, *, axis=None, keepdims=False, ord=2",
     extension="linalg",
     numpy=("linalg.vector_norm",),

@@ -1,7 +1,7 @@
 """Special functions: the smooth ones of SciPy, under SciPy's names and with SciPy's parameters, as `arraygrad.special`.
 
-May import: ops.kinds, ops._special, ops._special_rules. Values come from the array's own library (`_special`); the
-rules are written in terms of other entries, so that derivatives of any order follow.
+May import: _later, ops.kinds, ops._special, ops._special_rules. Values come from the array's own library
+(`_special`); the rules are written in terms of other entries, so that derivatives of any order follow.
 
 Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation number. Dtypes are real floating-point,
 and complex where an entry says so and the library has the function; float32 stays float32. Parameters without a rule
@@ -11,12 +11,19 @@ and complex where an entry says so and the library has the function; float32 sta
 import math
 import operator
 
-from arraygrad.ops import _special_rules as rules
-from arraygrad.ops._special import forward, forward_of_order
+from arraygrad._later import later
 from arraygrad.ops.kinds import binary, elementwise, unary, zero
+
+rules = later("arraygrad.ops._special_rules")
+values = later("arraygrad.ops._special")
 
 SPECIAL = "special"
 _SQRT_PI = math.sqrt(math.pi)
+
+
+def forward(name):
+    """forward(xp, *arrays) of the special function `name` of one or more arrays or Python scalars."""
+    return lambda xp, *args: values.compute(xp, name, *args)
 
 
 def _unary(name, rule, doc, **options):
@@ -55,7 +62,7 @@ _unary(
 )
 _unary(
     "rgamma",
-    rules.rgamma,
+    lambda xp, g, x, ans: rules.rgamma(xp, g, x, ans),
     "1 / gamma(x), zero at the poles of gamma. Derivative -digamma(x) / gamma(x), below 1/2 by reflection "
     "(DLMF 5.5.3): (-1)^n n! at x = -n.",
 )
@@ -77,13 +84,11 @@ def _order(name, n, least=0):
     return order
 
 
-_polygamma = forward_of_order("polygamma")
-
 _with_parameters(
     "polygamma",
     "n, x, /",
     "The n-th derivative of digamma; n is an int, 0 or more. Derivative polygamma(n + 1, x) (DLMF 5.15).",
-    forward=lambda xp, n, x: _polygamma(xp, _order("polygamma", n), x),
+    forward=lambda xp, n, x: values.compute_of_order(xp, "polygamma", _order("polygamma", n), x),
     x=lambda xp, g, n, x: g * xp.special.polygamma(operator.index(n) + 1, x),
 )
 
@@ -190,7 +195,7 @@ _unary(
 )
 _unary(
     "erfcx",
-    rules.erfcx,
+    lambda xp, g, x, ans: rules.erfcx(xp, g, x, ans),
     "exp(x^2) erfc(x), which neither overflows nor underflows for positive x (DLMF 7.2.7). Derivative "
     "2 x erfcx(x) - 2 / sqrt(pi) (DLMF 7.10.1), with all digits for large x.",
 )
@@ -211,7 +216,7 @@ _unary(
 )
 _unary(
     "dawsn",
-    rules.dawsn,
+    lambda xp, g, x, ans: rules.dawsn(xp, g, x, ans),
     "Dawson's integral exp(-x^2) sqrt(pi) / 2 erfi(x) (DLMF 7.2.5). Derivative 1 - 2 x dawsn(x), with all digits for "
     "large x.",
 )
@@ -222,7 +227,7 @@ _unary(
 )
 _unary(
     "log_ndtr",
-    rules.log_ndtr,
+    lambda xp, g, x: rules.log_ndtr(xp, g, x),
     "log(ndtr(x)), finite where ndtr underflows. The derivative is density over distribution function, which grows as "
     "-x for negative x.",
 )
@@ -416,7 +421,7 @@ _with_parameters(
 )
 _unary(
     "sinc",
-    rules.sinc,
+    lambda xp, g, x: rules.sinc(xp, g, x),
     "sin(pi x) / (pi x), 1 at 0, as numpy.sinc. The derivative comes from a power series around 0.",
     numpy=("sinc",),
 )

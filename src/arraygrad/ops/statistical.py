@@ -1,11 +1,13 @@
 """Statistical functions: reductions and scans.
 
-May import: ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
+May import: _later, ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
 """
 
+from arraygrad._later import later
 from arraygrad.ops._helpers import at_axis, count, expand_reduced, normalize_axes
-from arraygrad.ops._scans import exclusive_products, reversed_recurrence
 from arraygrad.ops.kinds import linear, reduction
+
+_scans = later("arraygrad.ops._scans")
 
 WITH_DTYPE = "x, /, *, axis=None, dtype=None, keepdims=False"
 WITH_CORRECTION = "x, /, *, axis=None, correction=0.0, keepdims=False"
@@ -47,7 +49,7 @@ def _prod(xp, g, x, axis, keepdims):
     order = kept + axes
     moved = xp.permute_dims(x, order)
     rows = xp.reshape(moved, tuple(x.shape[i] for i in kept) + (count(x.shape, axis),))
-    others = xp.reshape(exclusive_products(xp, rows), moved.shape)
+    others = xp.reshape(_scans.exclusive_products(xp, rows), moved.shape)
     others = xp.permute_dims(others, tuple(order.index(i) for i in range(x.ndim)))
     return expand_reduced(xp, g, x.shape, axis, keepdims) * others
 
@@ -131,7 +133,7 @@ def _cumulative_prod(xp, g, x, axis, include_initial):
     g = xp.moveaxis(_without_initial(g, axis, include_initial), axis, -1)
     x = xp.moveaxis(x, axis, -1)
     before = xp.cumulative_prod(x, axis=-1, include_initial=True)[..., :-1]
-    return xp.moveaxis(before * reversed_recurrence(xp, x, g), -1, axis)
+    return xp.moveaxis(before * _scans.reversed_recurrence(xp, x, g), -1, axis)
 
 
 linear(

@@ -1,0 +1,113 @@
+"""What `import arraygrad` does, and what it leaves to the first use, each in a process of its own."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+def run(code):
+    """The words that a script prints; it must end well."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "arraygrad._protocols", "arraygrad._dispatch", "arraygrad._creation", "arraygrad._info", "arraygrad.autograd",
+        "arraygrad.backends.numpy", "arraygrad.engine.pool", "arraygrad.graph", "arraygrad.transforms", "copy",
+        "threading",
+    ],
+)  # fmt: skip
+def test_import_leaves_to_its_first_use(name):
+    found = run(
+        f"import sys, numpy; before = {name!r} in sys.modules; import arraygrad; print({name!r} in sys.modules)"
+    )
+    if found == ["True"]:
+        assert run(f"import sys, numpy; print({name!r} in sys.modules)") == ["True"]  # NumPy's doing
+
+
+def test_what_is_left_to_its_first_use_is_there():
+    code = """
+        import arraygrad as ag, numpy as np
+        t = ag.tensor([1.0, 2.0], requires_grad=True)
+        assert ag.autograd.graph.GradientEdge._fields == ("node", "output_nr")
+        np.add(np.sin(t), 1.0).sum().backward(inputs=[t])
+        print(ag.__version__, t.grad is not None, *sorted({"sin", "autograd", "grad", "__version__"} - set(dir(ag))))
+    """
+    version, graded = run(code)
+    assert version[0].isdigit()
+    assert graded == "True"
+
+
+def test_import_of_a_module_behind_autograd_works_at_once():
+    assert run("from arraygrad.autograd.graph import Node; print(Node.__name__)") == ["Node"]
+
+
+@pytest.mark.parametrize("before", ["True", "False"])
+def test_import_leaves_the_collector_as_it_was(before):
+    code = f"""
+        import gc
+        (gc.enable if {before} else gc.disable)()
+        import arraygrad
+        print(gc.isenabled(), gc.get_freeze_count())
+    """
+    assert run(code) == [before, "0"]
+
+
+def test_import_leaves_frozen_objects_frozen():
+    code = """
+        import gc, numpy
+        gc.freeze()
+        before = gc.get_freeze_count()
+        import arraygrad
+        print(gc.get_freeze_count() >= before > 0)
+    """
+    assert run(code) == ["True"]
+
+
+def test_garbage_made_before_the_import_is_still_collected():
+    code = """
+        import gc, weakref
+        class Node: pass
+        gc.disable()
+        node = Node()
+        node.own = node
+        gone = weakref.ref(node)
+        gc.enable()
+        import arraygrad
+        del node
+        gc.collect()
+        print(gone() is None)
+    """
+    assert run(code) == ["True"]
+
+
+def test_threads_that_use_it_first_at_once_agree():
+    code = """
+        import threading
+        import numpy as np
+        import arraygrad as ag
+
+        together = threading.Barrier(8)
+        results = []
+
+        def work():
+            together.wait()
+            x = ag.tensor([0.5, 1.5, 2.5], requires_grad=True)
+            y = np.sin(x) * ag.exp(x) + x ** 3.0 + ag.softmax(x) + np.linalg.norm(x) + ag.tanh(x) / ag.sqrt(x)
+            (grad,) = ag.autograd.grad(y.sum() + y.std() + ag.special.gamma(x).sum(), x)
+            results.append(grad.numpy().tolist())
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(len(results), all(result == results[0] for result in results))
+    """
+    pytest.importorskip("scipy", reason="the gamma function of NumPy arrays is SciPy's")
+    assert run(code) == ["8", "True"]
