@@ -290,6 +290,8 @@ cdef bint has_tensor(object items) except -1:
 
 
 cdef bint wants_grad(object arg) except -1:
+    """Whether an argument requires grad. All of a list are asked: a view whose memory was written learns it here."""
+    cdef bint wanted = False
     if isinstance(arg, TensorBase):
         if (<TensorBase>arg).extra is not None:
             refresh(<TensorBase>arg)
@@ -297,8 +299,8 @@ cdef bint wants_grad(object arg) except -1:
     if type(arg) is tuple or type(arg) is list:
         for item in arg:
             if nested(wants_grad, item):
-                return True
-    return False
+                wanted = True
+    return wanted
 
 
 cdef bint nested(bint (*question)(object) except -1, object item) except -1:

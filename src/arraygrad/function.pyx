@@ -593,7 +593,8 @@ cdef tuple through(Node node, object args, tuple tensors):
     for item in tensors:
         if item is not None and not isinstance(item, TensorBase):
             raise TypeError(f"{node.name()}: expected Tensors or None, but got {type(item).__name__}")
-        recorded = recorded or thread_state().grad_mode and wants_grad(item)
+        if thread_state().grad_mode and wants_grad(item):   # asked of each: a written view learns it here
+            recorded = True
     node.args = args
     if type(node) is ErrorNode:
         node.seq = UINT64_MAX

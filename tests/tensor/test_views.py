@@ -540,3 +540,46 @@ def test_VC5_mark_dirty_bumps_the_version_of_all_that_share_the_memory():
     d = b.detach()
     Touch.apply(b)
     assert b.version == d.version == 1
+
+
+class Joined(ag.autograd.Function):
+    """The sum of three tensors."""
+
+    @staticmethod
+    def forward(ctx, a, b, c):
+        return a + b + c
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g, g
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        lambda *ts: ag.stack(ts),
+        lambda *ts: ag.concat(ts),
+        lambda *ts: np.stack(ts),
+        lambda *ts: np.concatenate(ts),
+        lambda *ts: np.vstack(ts),
+        lambda *ts: ag.einsum("i,i,i->i", *ts),
+        lambda *ts: ag.stack(ag.broadcast_arrays(*ts)),
+        lambda *ts: ag.checkpoint(lambda a, b, c: a + b * c)(*ts),
+        lambda *ts: Joined.apply(*ts),
+    ],
+    ids=["stack", "concat", "np.stack", "np.concatenate", "np.vstack", "einsum", "broadcast", "checkpoint", "Function"],
+)
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (1, 2, 0)])
+def test_every_view_in_a_list_has_the_history_of_a_write_through_another(joined, order):
+    def program(x):
+        base = ag.asarray([1.0, 2.0, 3.0]) * 1.0
+        whole, other, third = base[...], base[...], base[...]
+        third *= x
+        views = base, whole, other
+        return joined(*[views[i] for i in order]).sum()
+
+    x = ag.tensor(1.5, requires_grad=True)
+    program(x).backward()
+    step = 1e-6
+    difference = (program(ag.asarray(1.5 + step)).item() - program(ag.asarray(1.5 - step)).item()) / (2 * step)
+    assert x.grad.item() == pytest.approx(difference, rel=1e-8)
