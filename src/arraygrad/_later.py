@@ -21,7 +21,9 @@ __all__ = ["Importing", "import_module", "later"]
 
 FORK_SECONDS = 10.0
 
-_imports = weakref.WeakSet()  # those at work; weak, because Ctrl-C may come where no `with` is there to end one
+_imports: weakref.WeakSet = (
+    weakref.WeakSet()
+)  # those at work; weak, because Ctrl-C may come where no `with` is there to end one
 
 
 class Importing:

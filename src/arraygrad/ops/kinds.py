@@ -93,8 +93,8 @@ def _parameters(signature: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """
     found = _parsed.get(signature)
     if found is None:
-        names = [part.partition("=")[0].strip().lstrip("*") for part in signature.split(",")]
-        names = tuple([name for name in names if name not in ("", "/")])
+        texts = [part.partition("=")[0].strip().lstrip("*") for part in signature.split(",")]
+        names = tuple([text for text in texts if text not in ("", "/")])
         asked = frozenset(["g", "ans", "xp", *names, *[f"{name}_{what}" for name in names for what in METADATA]])
         found = _parsed[signature] = names, asked
     return found
