@@ -21,7 +21,8 @@ __all__ = ["Importing", "import_module", "later"]
 
 FORK_SECONDS = 10.0
 
-_imports = weakref.WeakSet()  # those at work; weak, because Ctrl-C may come where no `with` is there to end one
+# Those at work. Weak, because Ctrl-C may come where no `with` is there to end one.
+_imports: weakref.WeakSet = weakref.WeakSet()
 
 
 class Importing:

@@ -65,11 +65,11 @@ class Entry:
     chapter: str = ""
     doc: str = ""
 
-    def __init__(self, name, signature, kind, rules, **options):
-        if not options.keys() <= _FIELDS:
-            unknown = ", ".join(sorted(options.keys() - _FIELDS))
-            raise TypeError(f"operation {name!r}: unknown options {unknown}")
-        self.__dict__.update(options, name=name, signature=signature, kind=kind, rules=rules)
+    def __init__(self, fields):
+        if not _FIELDS.issuperset(fields):
+            unknown = ", ".join(sorted(fields.keys() - _FIELDS))
+            raise TypeError(f"operation {fields['name']!r}: unknown options {unknown}")
+        self.__dict__.update(fields)
 
     def __setattr__(self, name, value):
         raise AttributeError(f"the entry of {self.name!r} can't be changed: no {name!r} can be set")
@@ -93,23 +93,23 @@ def _parameters(signature: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """
     found = _parsed.get(signature)
     if found is None:
-        names = [part.partition("=")[0].strip().lstrip("*") for part in signature.split(",")]
-        names = tuple([name for name in names if name not in ("", "/")])
+        texts = [part.partition("=")[0].strip().lstrip("*") for part in signature.split(",")]
+        names = tuple([text for text in texts if text not in ("", "/")])
         asked = frozenset(["g", "ans", "xp", *names, *[f"{name}_{what}" for name in names for what in METADATA]])
         found = _parsed[signature] = names, asked
     return found
 
 
-def unary(name: str, rule: Callable, *, holomorphic: bool = True, **options) -> Entry:
+def unary(name: str, rule: Callable, **options) -> Entry:
     """An elementwise function of one array, `name(x, /)`."""
-    return _define(name, "x, /", "elementwise", {"x": rule}, holomorphic=holomorphic, **options)
+    options.setdefault("holomorphic", True)
+    return _define(name, "x, /", "elementwise", {"x": rule}, options)
 
 
-def binary(
-    name: str, *, x1: Callable, x2: Callable, kind: str = "elementwise", holomorphic: bool = True, **options
-) -> Entry:
+def binary(name: str, *, x1: Callable, x2: Callable, kind: str = "elementwise", **options) -> Entry:
     """An elementwise function of two arrays or an array and a Python scalar, `name(x1, x2, /)`."""
-    return _define(name, "x1, x2, /", kind, {"x1": x1, "x2": x2}, holomorphic=holomorphic, **options)
+    options.setdefault("holomorphic", True)
+    return _define(name, "x1, x2, /", kind, {"x1": x1, "x2": x2}, options)
 
 
 def elementwise(name: str, signature: str, **options) -> Entry:
@@ -131,7 +131,7 @@ def linear(name: str, signature: str, **options) -> Entry:
 
 def reduction(name: str, rule: Callable, *, signature: str = "x, /, *, axis=None, keepdims=False", **options) -> Entry:
     """A function of one array that reduces some of its axes."""
-    return _define(name, signature, "reduction", {"x": rule}, **options)
+    return _define(name, signature, "reduction", {"x": rule}, options)
 
 
 def general(name: str, signature: str, **options) -> Entry:
@@ -143,12 +143,12 @@ def general(name: str, signature: str, **options) -> Entry:
 def zero(name: str, signature: str, **options) -> Entry:
     """A piecewise constant function: every positional-only parameter gets a gradient of zeros."""
     arrays, _ = _parameters(signature.partition("/")[0])
-    return _define(name, signature, "zero", dict.fromkeys(arrays, zero_rule), **options)
+    return _define(name, signature, "zero", dict.fromkeys(arrays, zero_rule), options)
 
 
 def nondifferentiable(name: str, signature: str, **options) -> Entry:
     """A function without a derivative: boolean, integer or no array results, or new arrays from no arrays."""
-    return _define(name, signature, "nondifferentiable", {}, **options)
+    return _define(name, signature, "nondifferentiable", {}, options)
 
 
 def zero_rule(xp, g):
@@ -161,11 +161,11 @@ _OPTIONS = _FIELDS - {"name", "signature", "kind", "rules", "chapter"}
 
 def _with_rules(name: str, signature: str, kind: str, options: dict) -> Entry:
     rules = {key: options.pop(key) for key in list(options) if key not in _OPTIONS}
-    return _define(name, signature, kind, rules, **options)
+    return _define(name, signature, kind, rules, options)
 
 
-def _define(name: str, signature: str, kind: str, rules: dict[str, Callable], **options) -> Entry:
-    """Checks an entry and puts it into the table.
+def _define(name: str, signature: str, kind: str, rules: dict[str, Callable], options: dict) -> Entry:
+    """Checks an entry and puts it into the table; `options` becomes its fields.
 
     Raises ValueError for a name already in the table, an unknown kind, a rule for something that is no parameter, and
     a rule that asks for something an operation does not have.
@@ -180,8 +180,8 @@ def _define(name: str, signature: str, kind: str, rules: dict[str, Callable], **
     sequence = options.get("sequence")
     if sequence is not None and sequence not in params:
         raise ValueError(f"operation {name!r}: sequence={sequence!r} is no parameter, expected one of {params}")
-    entry = Entry(name, signature, kind, rules, chapter=_calling_chapter(), **options)
-    TABLE[name] = entry
+    options.update(name=name, signature=signature, kind=kind, rules=rules, chapter=_calling_chapter())
+    entry = TABLE[name] = Entry(options)
     return entry
 
 
@@ -203,7 +203,7 @@ def _check_rule(name: str, params: tuple[str, ...], known: frozenset[str], param
 
 def _calling_chapter() -> str:
     """The chapter file from which a helper of this module was called."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"] == __name__:
+    frame, own = sys._getframe(1), globals()
+    while frame.f_back is not None and frame.f_globals is own:
         frame = frame.f_back
     return frame.f_globals["__name__"].rpartition(".")[2]
