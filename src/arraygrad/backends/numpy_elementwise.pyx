@@ -347,7 +347,7 @@ cdef int rule_subtract(Node node, Frame f) except -1:
     if meta is not None:
         out = sum_to(f.grad, meta)
         if out is not None:
-            unary_loop(NEGATIVE, out, out)
+            out = negated(out)
     if out is None:
         out = unary_loop(NEGATIVE, f.grad, None) if first else minus(f)
     if out is None:
@@ -388,6 +388,20 @@ cdef object combined(const LoopSet* loops, object g, object other, bint overwrit
         # No common run through memory, or a number that does not fit: NumPy's own call.
         out = wrapped((<object>loops.ufunc)(g, other))
     return out
+
+
+# What is computed further is in a layout of NumPy's choice, which a direct loop may decline: NumPy's own call then.
+
+cdef object into(const LoopSet* loops, object a, object other):
+    """loops(a, other) in the memory of `a`, a plain array that nobody else holds."""
+    cdef object out = binary_loop(loops, a, other, a)
+    return (<object>loops.ufunc)(a, other, a) if out is None else out
+
+
+cdef object negated(object a):
+    """-a in the memory of `a`, a plain array that nobody else holds."""
+    cdef object out = unary_loop(NEGATIVE, a, a)
+    return (<object>NEGATIVE.ufunc)(a, a) if out is None else out
 
 
 cdef object narrow_product(Node node, Frame f, int i, object other):
@@ -452,7 +466,7 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
     out = combined(MULTIPLY, f.grad, x, f.owned)
     if out is None:
         return 0
-    return 1 + set_out(f, 0, binary_loop(ADD, out, out, out), True)
+    return 1 + set_out(f, 0, into(ADD, out, out), True)
 
 
 cdef int rule_divide(Node node, Frame f) except -1:
@@ -517,9 +531,8 @@ cdef bint both_quotients(Node node, Frame f, object ans, object divisor) except 
             errors = run_quotients(ADD, slot, g.data, y.data, z.data, r.data, s.data, outer, inner, leading, SUM_START)
     if errors:
         report("divide", errors)
-    binary_loop(DIVIDE, total, divisor, total)
     set_out(f, 0, out, True)
-    return 1 + set_out(f, 1, unary_loop(NEGATIVE, total, total), True)
+    return 1 + set_out(f, 1, negated(into(DIVIDE, total, divisor)), True)
 
 
 cdef object narrow_quotient(Node node, Frame f, object ans, object divisor):
@@ -529,8 +542,7 @@ cdef object narrow_quotient(Node node, Frame f, object ans, object divisor):
     if out is None or view_of(out, &r) < 0 or real_view(divisor, &d) != r.slot or not same_shape(&d, &r) \
             or not d.c_order:
         return None
-    binary_loop(DIVIDE, out, divisor, out)
-    return unary_loop(NEGATIVE, out, out)
+    return negated(into(DIVIDE, out, divisor))
 
 
 cdef object quotient_by_parts(Frame f, object ans, object divisor):
@@ -543,8 +555,7 @@ cdef object quotient_by_parts(Frame f, object ans, object divisor):
     out = combined(MULTIPLY, f.grad, ans, f.owned)
     if out is None:
         return None
-    out = combined(DIVIDE, out, divisor, True)
-    return unary_loop(NEGATIVE, out, out)
+    return negated(combined(DIVIDE, out, divisor, True))
 
 
 cdef int operand_view(object x, int slot, ArrayView* v, double* storage) except -2:
