@@ -193,7 +193,7 @@ class NumpyMachine:
         if not self.replay:
             self.tape.append(np.array(value))
         self.position += 1
-        return self.tape[self.position - 1].copy()
+        return self.tape[self.position - 1].copy(order="K")  # laid out as the value was: views follow from that
 
     def detach(self, x):
         return self.base(x)
