@@ -474,6 +474,8 @@ cdef object finished(Op op, tuple args, object raw, Backend backend):
         result = wrap(raw, backend)
         if op.may_view and op.sequence >= 0 and backend.mutable:
             note_views((result,), op, args, backend)
+    if op.makes_arrays:
+        (<TensorBase>result).array0d = True
     record(op, args, result, backend)
     return result
 

@@ -15,6 +15,7 @@ cdef TensorBase copied(TensorBase t):
         return <TensorBase>observed_call("_copy", (t,), lambda: copied(t))
     raw = backend.clone(t.value.raw, t.value.raw)
     out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
+    out.array0d = t.array0d
     record(named_op("_copy"), (t,), out, backend)
     return out
 
@@ -23,6 +24,7 @@ cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef TensorBase out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
     out.tracked = t.tracked
+    out.array0d = t.array0d
     memo[id(t)] = out
     if deep and t.grad_ is not None:
         from copy import deepcopy

@@ -156,17 +156,45 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     return 0
 
 
+# Note [Scalars]
+# ~~~~~~~~~~~~~~
+# `b = a; b += 1` changes `a` where `a` is an array of NumPy's, and leaves it where `a` is a scalar, as numpy.sum(x),
+# x[0] and every computed number without axes are. Here both are 0-d Tensors. Programs keep an old value that way
+# (`last = total; total += step`), so the operator must give the name a new Tensor where NumPy would, and write in place
+# where NumPy would:
+# (1) Backend.scalars is true for NumPy, whose 0-d results are scalars; other libraries give arrays.
+# (2) TensorBase.array0d is set where a 0-d Tensor is made as an array: by asarray, tensor and creation functions, and by
+#     the operations that give arrays in NumPy too (Op.makes_arrays). Casts and copies hand it on, and so does detach.
+#     A Python float or NumPy scalar that a transform hands to a function is a scalar.
+# (3) A 0-d view shows memory of an array (x[0, ...], a.reshape(())), so it is an array. x[0] is none.
+# (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
+# Guarded by tests/tensor/test_scalars.py.
+cdef bint rebinds(TensorBase t, Backend backend):
+    """Whether `t op= other` gives a new Tensor and leaves `t` as it is."""
+    if not backend.mutable:
+        return True                                     # (4)
+    return (backend.scalars and t.value.meta.ndim == 0 and not t.array0d
+            and (t.extra is None or t.extra.parent is None))
+
+
+def as_scalar(TensorBase t, bint scalar=True):
+    """Have a 0-d Tensor be like a scalar of NumPy's, or like an array (Note [Scalars]). Returns the Tensor."""
+    t.array0d = not scalar
+    return t
+
+
+def is_scalar(TensorBase t):
+    """Whether an in-place operator gives a new Tensor and leaves this one as it is (Note [Scalars])."""
+    return bool(rebinds(t, <Backend>t.value.meta.ops))
+
+
 cdef object inplace(TensorBase t, Op op, object other):
     """t op= other."""
     cdef TensorBase out
     cdef object result
-    cdef bint recorded
-    recorded = wants_grad(other)
-    if t.extra is not None and not (<Backend>t.value.meta.ops).mutable:
-        t.extra.view_args = None
-        t.extra.parent = None           # the operator gives the Tensor an array of its own (5)
-        t.extra.view_op = None
-    check_inplace(t, recorded, op.name)
+    if rebinds(t, <Backend>t.value.meta.ops):
+        return binary(op, t, other)
+    check_inplace(t, wants_grad(other), op.name)
     result = binary(op, t, other)
     if result is NotImplemented:
         return NotImplemented

@@ -15,7 +15,8 @@ from arraygrad.apply cimport (
 )
 from arraygrad.copies cimport copied, deepcopied
 from arraygrad.convert cimport (
-    item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
+    before_pickling, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
+    to_numpy, warn_of_hooks,
 )
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
@@ -170,13 +171,13 @@ cdef class Tensor(TensorBase):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
         return left(self, "numpy")
 
-    def item(self):
-        """The value of a one-element tensor as a Python scalar."""
-        return item_of(self)
+    def item(self, *index):
+        """One element, the only one or that at `index`: a Python scalar, in a transform that follows it a Tensor."""
+        return taken(self, index)
 
     def tolist(self):
-        """The values as nested Python lists."""
-        return self.numpy().tolist()
+        """The values as nested lists of Python scalars, in a transform that follows the tensor of 0-d Tensors."""
+        return listed(self)
 
     # Public API: the graph
 
@@ -276,6 +277,7 @@ cdef class Tensor(TensorBase):
         cdef long history
         join_base(t.value, self, &history)
         t.value.inference = self.value.inference
+        t.array0d = self.array0d
         return t
 
     def detach_(self):
@@ -366,9 +368,7 @@ cdef class Tensor(TensorBase):
         return array_function(func, types, args, kwargs)
 
     def __float__(self):
-        if self.tracked or self.extra is not None:
-            refuse_store(self)
-        return float(one_element(self, "float"))
+        return number(self, "float")
 
     def __int__(self):
         if self.tracked or self.extra is not None:
@@ -376,9 +376,7 @@ cdef class Tensor(TensorBase):
         return int(one_element(self, "int"))
 
     def __complex__(self):
-        if self.tracked or self.extra is not None:
-            refuse_store(self)
-        return complex(one_element(self, "complex"))
+        return number(self, "complex")
 
     def __bool__(self):
         if self.value.meta.size != 1:
@@ -421,12 +419,16 @@ cdef class Tensor(TensorBase):
         return <Py_ssize_t>(<void*>self) >> 4
 
     def __copy__(self):
-        if self.grad_fn is None:
-            return deepcopied(self, {}, False)
-        return self.copy()
+        copy = recorded_copy(self)
+        if copy is None:
+            copy = deepcopied(self, {}, False) if self.grad_fn is None else self.copy()
+        return copy
 
     def __deepcopy__(self, memo):
-        if self.grad_fn is not None:
+        if id(self) not in memo and (copy := recorded_copy(self)) is not None:
+            memo[id(self)] = copy
+            return copy
+        if self.grad_fn is not None and id(self) not in memo:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                                "protocol at the moment. Use t.detach().copy() for a copy of the values.")
         if id(self) in memo:
@@ -434,6 +436,7 @@ cdef class Tensor(TensorBase):
         return deepcopied(self, memo, True)
 
     def __reduce__(self):
+        before_pickling(self)
         warn_of_hooks(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)))
 
@@ -444,7 +447,9 @@ cdef class Tensor(TensorBase):
     def astype(self, dtype, *, copy=True):
         """Cast to `dtype`, recorded between floating dtypes."""
         cdef Op op = named_op("astype")
-        return apply_op(op, op.bind((self, dtype), {"copy": copy}))
+        cdef TensorBase result = apply_op(op, op.bind((self, dtype), {"copy": copy}))
+        result.array0d = self.array0d
+        return result
 
     def to_device(self, device, /, *, stream=None):
         """Move to a device of the same backend, recorded: the gradient moves back."""
@@ -515,11 +520,17 @@ cdef class Tensor(TensorBase):
     def __imod__(self, other):
         return inplace(self, MOD, other)
 
+    def __divmod__(self, other):
+        return binary(FLOORDIV, self, other), binary(MOD, self, other)
+
+    def __rdivmod__(self, other):
+        return binary(FLOORDIV, other, self), binary(MOD, other, self)
+
     def __pow__(self, other, mod):
-        return binary(POW, self, other)
+        return binary(POW, self, other) if mod is None else NotImplemented
 
     def __rpow__(self, other, mod):
-        return binary(POW, other, self)
+        return binary(POW, other, self) if mod is None else NotImplemented
 
     def __ipow__(self, other):
         return inplace(self, POW, other)
@@ -647,6 +658,7 @@ def unpickle(raw, bint requires_grad):
 def wrap_raw(raw, bint requires_grad=False):
     """A Tensor over a raw array, zero-copy."""
     cdef Tensor t = wrap(raw, find_backend(raw))
+    t.array0d = True
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
     return t
@@ -739,6 +751,7 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
             raw = backend.clone(raw, raw)
     backend.check(raw)
     t = wrap(raw, backend)
+    t.array0d = True
     t.value.foreign = not copy and not isinstance(obj, (list, tuple, int, float, complex))
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")

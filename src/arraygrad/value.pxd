@@ -41,6 +41,7 @@ cdef class Backend(ArrayOps):
     cdef readonly object namespace      # the public differentiable namespace module
     cdef readonly object array_type
     cdef readonly bint mutable          # arrays can be written in place and slices are views
+    cdef readonly bint scalars          # 0-d results are scalars, which no operator writes: Note [Scalars]
     cdef public bint fuses              # `fused` has kernels: ask it before the rules run
     cdef list functions                 # per Op.index: the raw callable, or None until first use
 
@@ -86,6 +87,7 @@ cdef class TensorBase:
     cdef object grad_
     cdef int output_nr_
     cdef bint tracked               # requires grad
+    cdef bint array0d               # made as an array without axes, not computed: Note [Scalars]
     cdef void* accumulator          # this leaf's AccumulateGrad (borrowed, cleared when that dies), or NULL
     cdef Extra extra                # None for most
     cdef object __weakref__

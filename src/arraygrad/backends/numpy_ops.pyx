@@ -95,6 +95,7 @@ cdef class NumpyOps(Backend):
 
     def __cinit__(self, *args, **kwargs):
         self.recycle = kept
+        self.scalars = True
 
     # What the engine asks
 
