@@ -46,13 +46,13 @@ _PACKAGE = str(Path(__file__).parent)
 _STANDARD_LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
 
 
-class Depth(threading.local):
+class _Depth(threading.local):
     """How many function transforms are calling their functions on this thread."""
 
     running = 0
 
 
-depth = Depth()
+depth = _Depth()
 
 _policy = "default"  # the whole process; a str is replaced in one step
 _here: contextvars.ContextVar[str | None] = contextvars.ContextVar("arraygrad.number_policy", default=None)

@@ -1,4 +1,4 @@
-"""Values that leave the graph as Python numbers: refused in transforms, warned of outside, kept where they have a slope.
+"""Values that leave the graph as Python numbers: refused in transforms, warned of outside, or kept.
 
 Imports the public names of arraygrad. docs/reliability.md has the whole table (tests/reliability/test_idioms.py).
 """
@@ -46,7 +46,7 @@ LEAVING = {
     "cmath.exp": cmath.exp,
     "statistics.mean": lambda v: statistics.mean([v, v]),
     "statistics.fmean": lambda v: statistics.fmean([v, v]),
-    "text by %": lambda v: "%f" % v,
+    "text by %": lambda v: "%f" % v,  # noqa: UP031
     "array.array": lambda v: array.array("d", [v]),
     "numpy.fromiter": lambda v: np.fromiter([v], float),
     "ndarray.fill": fill,
@@ -103,7 +103,7 @@ def test_a_refusal_that_numpy_wraps_comes_out_itself():
         a[:2] = [x[0], x[1]]
         return a.sum()
 
-    with pytest.raises(TypeError, match="plain array|becomes a Python number"):
+    with pytest.raises(TypeError, match=r"plain array|becomes a Python number"):
         ag.grad(f)(X)
 
 
@@ -247,7 +247,7 @@ def test_policy_of_a_block_ends_with_it():
             assert float(t) == 2.0
         with pytest.raises(TypeError):
             float(t)
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="becomes a Python number"):
         float(t)
 
 
