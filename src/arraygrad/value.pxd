@@ -121,3 +121,4 @@ cdef int bump(TensorBase t) except -1
 cdef int mark_overwritten(TensorBase t) except -1
 cdef int check_saved(Value v) except -1
 cdef int leave_inference(TensorBase t) except -1
+cdef object forbidden_view(TensorBase t, str what)
