@@ -5,14 +5,15 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, binary, check_operand, connect, has_tensor, keep_retaining, mixed, observed_call,
+    apply_op, basic_key, binary, check_operand, connect, has_tensor, keep_retaining, mixed, observed_call,
     refresh, to_raw, view_node, wants_grad,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
 from arraygrad.saving cimport keep_args, save
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, replaced, set_history,
+    Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, new_tensor,
+    refuses_overwriting, replaced, set_history,
 )
 
 cdef object _asarray = None
@@ -223,12 +224,59 @@ cdef object inplace(TensorBase t, Op op, object other):
         t.extra.parent = None           # the operator gives the Tensor an array of its own (5)
         t.extra.view_op = None
     check_inplace(t, recorded, op.name)
-    result = binary(op, t, other)
+    if op.n_saves and refuses_overwriting():
+        result = binary(op, apart(t), read_apart(other, (t,)))
+    else:
+        result = binary(op, t, other)
     if result is NotImplemented:
         return NotImplemented
     out = <TensorBase>result
     assign(t, out, op)
     return t
+
+
+cdef TensorBase apart(TensorBase t):
+    """What an operation that writes its result into `t` reads in its place under set_saved_mutation("error").
+
+    A copy that stands where `t` does in the graph. So what the operation itself saves of `t` is not overwritten, while
+    what others saved of it is.
+    """
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef TensorBase out
+    if t.extra is not None:
+        refresh(t)
+    if not thread_state().grad_mode or t.tracked and t.grad_fn_ is None:    # unrecorded, or a leaf: refused anyway
+        return t
+    out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
+    out.grad_fn_ = t.grad_fn_
+    out.output_nr_ = t.output_nr_
+    out.tracked = t.tracked
+    return out
+
+
+def read_apart(arguments, outs):
+    """What an operation that writes its results into the Tensors `outs` (None: elsewhere) is given to read.
+
+    The arguments as they are; under set_saved_mutation("error") with copies of Tensors whose memory is written (apart).
+    """
+    if not refuses_overwriting():
+        return arguments
+    if isinstance(arguments, TensorBase):
+        for out in outs:
+            if isinstance(out, TensorBase) and is_written(<TensorBase>arguments, <TensorBase>out):
+                return apart(<TensorBase>arguments)
+    elif (type(arguments) is list or type(arguments) is tuple) and has_tensor(arguments):
+        return type(arguments)([read_apart(item, outs) for item in arguments])
+    return arguments
+
+
+cdef bint is_written(TensorBase t, TensorBase out) except -1:
+    """Whether `t` shows memory that a write into `out` changes."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    if t is out:
+        return True
+    return (t.value.storage is not None and t.value.storage is out.value.storage
+            and backend.shares_memory(t.value.raw, out.value.raw))
 
 
 cdef int assign(TensorBase t, TensorBase out, Op op) except -1:
@@ -286,6 +334,8 @@ cdef int store(TensorBase t, object key, object value) except -1:
     elif (type(value) is list or type(value) is tuple) and has_tensor(value):
         value = _asarray(value)
         return setitem(t, key, value)
+    if tv is not None and backend.mutable and is_region(tv, t, key):
+        return 0                        # the second half of t[key] op= x
     check_operand(op, value, backend)
     raw_value = to_raw(value)
     if wants_grad(key):
@@ -314,3 +364,11 @@ cdef int store(TensorBase t, object key, object value) except -1:
     if not backend.mutable:
         write_back(t)
     return 0
+
+
+cdef bint is_region(TensorBase v, TensorBase t, object key) except -1:
+    """Whether `v` is the view t[key], with the history that it has now: to write it there changes nothing."""
+    cdef Extra e = v.extra
+    if e is None or e.parent is not t or e.view_op is None or e.forbidden is not None or not basic_key(key):
+        return False
+    return e.view_op is named_op("_getitem") and e.view_args[1] == key and v.tracked == t.tracked

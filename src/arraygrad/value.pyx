@@ -533,6 +533,11 @@ cdef int protect_all(TensorBase t, bint copy) except -1:
     return 0
 
 
+cdef bint refuses_overwriting() noexcept:
+    """Whether set_saved_mutation("error") is in force."""
+    return not _copy_saved
+
+
 cdef int mark_overwritten(TensorBase t) except -1:
     """The memory was written already, unseen: what nodes saved of it is gone, so unpacking it must raise."""
     return protect_all(t, False)
