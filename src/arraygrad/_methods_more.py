@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, tensor, _later, _cupy_protocol, numpy. Those that work through NumPy's functions call them, so that
-each is defined once.
+May import: ops, tensor, inplace, _later, _cupy_protocol, numpy. Those that work through NumPy's functions call them, so
+that each is defined once.
 """
 
 import math
@@ -9,6 +9,7 @@ import math
 import numpy
 
 from arraygrad._later import later
+from arraygrad.inplace import read_apart
 from arraygrad.tensor import Tensor
 
 __all__ = ["MORE"]
@@ -23,12 +24,12 @@ def ptp(self, axis=None, keepdims=False):
 
 def sort(self, axis=-1, kind=None, order=None):
     """Sort in place along `axis`, ascending. Recorded."""
-    self[...] = numpy.sort(self, axis=axis, kind=kind, order=order)
+    self[...] = numpy.sort(read_apart(self, (self,)), axis=axis, kind=kind, order=order)
 
 
 def partition(self, kth, axis=-1, kind="introselect", order=None):
     """Rearrange in place so that the element at `kth` is where sorting would put it. Recorded."""
-    self[...] = numpy.partition(self, kth, axis=axis, kind=kind, order=order)
+    self[...] = numpy.partition(read_apart(self, (self,)), kth, axis=axis, kind=kind, order=order)
 
 
 def argpartition(self, kth, axis=-1, kind="introselect", order=None):

@@ -13,7 +13,7 @@ import numpy
 from arraygrad._bind import function_for, to_tensor
 from arraygrad._later import import_module
 from arraygrad.backends import numpy_calls
-from arraygrad.inplace import as_scalar, is_scalar
+from arraygrad.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.ops import OPS
 from arraygrad.protocols import add_protocol_functions, is_served
 from arraygrad.tensor import Tensor, apply_op, backend_of, tensor
@@ -91,13 +91,15 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
         (out,) = kwargs["out"]
         if isinstance(out, Tensor) and any(type(x) is Tensor for x in inputs):
-            out[...] = apply_op(op, inputs)
+            out[...] = apply_op(op, read_apart(inputs, (out,)))
             return out
     function = _ufunc(ufunc)
     name = _name(ufunc)
     out = _outs(name, kwargs.pop("out", None))
     if function is None:
         raise _unsupported(name)
+    if out is not None:
+        inputs = read_apart(inputs, out)
     shared = import_module("arraygrad._numpy_ufuncs")
     if method == "__call__":
         dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
@@ -148,7 +150,8 @@ def array_function(function, types, args, kwargs):
     if ours is None:
         raise _unsupported(name)
     (out,) = _outs(name, kwargs["out"])
-    out[...] = ours(*args, **{key: value for key, value in kwargs.items() if key != "out"})
+    kwargs = {key: read_apart(value, (out,)) for key, value in kwargs.items() if key != "out"}
+    out[...] = ours(*read_apart(args, (out,)), **kwargs)
     return out
 
 

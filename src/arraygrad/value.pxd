@@ -121,5 +121,7 @@ cdef long version_of(Value v)
 cdef int before_write(TensorBase t) except -1
 cdef int bump(TensorBase t) except -1
 cdef int mark_overwritten(TensorBase t) except -1
+cdef bint refuses_overwriting() noexcept
 cdef int check_saved(Value v) except -1
 cdef int leave_inference(TensorBase t) except -1
+cdef object forbidden_view(TensorBase t, str what)
