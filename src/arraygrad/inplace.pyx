@@ -1,25 +1,17 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
-# May import: engine.*, op, value, nodes, saving, apply.
+# May import: engine.*, op, value, operands, nodes, saving, apply.
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, binary, check_operand, connect, forbidden_view, has_tensor, keep_retaining, mixed, observed_call,
-    refresh, to_raw, wants_grad,
+    apply_op, binary, connect, forbidden_view, keep_retaining, observed_call, refresh, to_raw, wants_grad,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
+from arraygrad.operands cimport check_operand, has_tensor, listed, mixed
 from arraygrad.saving cimport keep_args, save
 from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced, set_history
-
-cdef object _asarray = None
-
-
-def set_asarray(function):
-    """Register the function that makes a Tensor of a list of Tensors."""
-    global _asarray
-    _asarray = function
 
 
 cdef class ViewWrite(Node):
@@ -161,6 +153,8 @@ cdef object inplace(TensorBase t, Op op, object other):
     cdef TensorBase out
     cdef object result
     cdef bint recorded
+    if type(other) is not list and type(other) is not tuple and isinstance(other, (list, tuple)):
+        other = list(other)
     recorded = wants_grad(other)
     if t.extra is not None and not (<Backend>t.value.meta.ops).mutable:
         t.extra.view_args = None
@@ -169,6 +163,9 @@ cdef object inplace(TensorBase t, Op op, object other):
     check_inplace(t, recorded, op.name)
     result = binary(op, t, other)
     if result is NotImplemented:
+        if hasattr(type(other), "__array_ufunc__"):         # Python would bind the name to a new object instead
+            raise TypeError(f"{op.name}: {type(other).__name__} can't be written into a Tensor in place; write "
+                            f"t = t op other")
         return NotImplemented
     out = <TensorBase>result
     assign(t, out, op)
@@ -243,7 +240,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
         if recorded and tv.value.meta.is_complex and not t.value.meta.is_complex:
             raise TypeError(f"setitem: a complex value can't be written into a tensor of dtype {t.value.meta.dtype}")
     elif (type(value) is list or type(value) is tuple) and has_tensor(value):
-        value = _asarray(value)
+        value = listed(value)
         return setitem(t, key, value)
     check_operand(op, value, backend)
     raw_value = to_raw(value)

@@ -1,6 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, copies, inplace, protocols, roots. (ops, backends and namespaces
-# register themselves here.)
+# May import: engine.*, op, value, operands, nodes, apply, copies, inplace, protocols, roots. (ops, backends and
+# namespaces register themselves here.)
 import numbers
 import weakref
 
@@ -10,8 +10,7 @@ from cpython.object cimport PyObject
 from arraygrad.convert cimport left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
-    apply_op, backend_in, binary, has_tensor, is_numpy_scalar, permute, refresh,
-    reversed_axes, unary,
+    apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
 from arraygrad.copies cimport copied, deepcopied
 from arraygrad.convert cimport (
@@ -20,6 +19,7 @@ from arraygrad.convert cimport (
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
+from arraygrad.operands cimport has_tensor, is_numpy_scalar
 from arraygrad.protocols cimport array_function, array_ufunc
 from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
@@ -29,7 +29,7 @@ from arraygrad.value cimport (
 
 from arraygrad.engine.node import keep_for_ever
 from arraygrad.graph_ops import RetainGrad
-from arraygrad.inplace import set_asarray
+from arraygrad.operands import set_asarray
 from arraygrad.value import set_tensor_type
 
 import arraygrad.apply as _apply
@@ -404,7 +404,8 @@ cdef class Tensor(TensorBase):
         return iter([self[i] for i in range(len(self))])
 
     def __contains__(self, item):
-        return bool((self.detach() == item).value.raw.any())
+        found = self.detach() == item
+        return bool((<Tensor>found).value.raw.any() if isinstance(found, Tensor) else found)
 
     def __repr__(self):
         return representation(self)
@@ -670,7 +671,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     Raises
     ------
     TypeError
-        For what is no array, for object arrays and ragged lists.
+        For what is no array, and for object arrays.
+    ValueError
+        For ragged lists.
     RuntimeError
         If `requires_grad` is asked for integers or booleans.
     """
@@ -759,8 +762,8 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
             parts.append(wrap(backend.asarray(item, None, None), backend))
     shapes = {t.shape for t in parts}
     if len(shapes) != 1:
-        raise TypeError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
-                        f"{sorted(shapes)}")
+        raise ValueError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
+                         f"{sorted(shapes)}")
     if len({str(t.dtype) for t in parts}) > 1:
         common = backend.xp.result_type(*[t.array for t in parts])
         parts = [t.astype(common) for t in parts]
