@@ -220,6 +220,18 @@ cdef int setitem(TensorBase t, object key, object value) except -1:
     return store(t, key, value)
 
 
+cdef TensorBase without_leading_axes(TensorBase value, object region):
+    """A value without the axes of length 1 that it has before those of the region it is written to.
+
+    NumPy leaves them out; a gradient of the region's shape would not fit the value.
+    """
+    cdef Py_ssize_t more = value.value.meta.ndim - getattr(region, "ndim", 0)
+    cdef tuple shape = value.value.meta.shape_tuple()
+    if more <= 0 or shape[:more] != (1,) * more:
+        return value                            # the library says what is wrong
+    return <TensorBase>apply_op(named_op("reshape"), (value, shape[more:], None))
+
+
 cdef int store(TensorBase t, object key, object value) except -1:
     cdef Op op = named_op("_setitem")
     cdef Backend backend = <Backend>t.value.meta.ops
@@ -243,6 +255,8 @@ cdef int store(TensorBase t, object key, object value) except -1:
         value = listed(value)
         return setitem(t, key, value)
     check_operand(op, value, backend)
+    if recorded and tv is not None and tv.value.meta.ndim and tv.value.meta.shape_tuple()[0] == 1:
+        value = tv = without_leading_axes(tv, t.value.raw[raw_key])
     raw_value = to_raw(value)
     if wants_grad(key):
         raise TypeError("setitem: the key requires grad, but an index has no derivative; use key.detach()")

@@ -12,7 +12,7 @@ from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
     apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
-from arraygrad.copies cimport copied, deepcopied
+from arraygrad.copies cimport copied, copied_raw, deepcopied
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
 )
@@ -424,7 +424,7 @@ cdef class Tensor(TensorBase):
     def __copy__(self):
         if self.grad_fn is None:
             return deepcopied(self, {}, False)
-        return self.copy()
+        return copied(self)
 
     def __deepcopy__(self, memo):
         if self.grad_fn is not None:
@@ -438,9 +438,13 @@ cdef class Tensor(TensorBase):
         warn_of_hooks(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)))
 
-    def copy(self):
-        """A recorded copy of the values."""
-        return copied(self)
+    def copy(self, str order="C"):
+        """A recorded copy of the values, laid out in memory row by row ("C"), as ndarray.copy() does; "F", "A" and "K"
+        as there. Libraries whose arrays have no layout keep theirs.
+        """
+        if order not in ("C", "F", "A", "K"):
+            raise ValueError(f"copy: order must be one of 'C', 'F', 'A', or 'K', but got {order!r}")
+        return copied(self, order)
 
     def astype(self, dtype, *, copy=True):
         """Cast to `dtype`, recorded between floating dtypes."""
@@ -730,11 +734,11 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
     cdef object raw
     cdef Tensor t
     if type(obj) is backend.array_type and dtype is None and device is None:
-        raw = backend.clone(obj, obj) if copy else obj
+        raw = copied_raw(obj, "K", backend) if copy else obj
     else:
         raw = backend.asarray(obj, dtype, device)
         if raw is obj:
-            raw = backend.clone(obj, obj) if copy else obj
+            raw = copied_raw(obj, "K", backend) if copy else obj
         elif copy is False:
             raise ValueError(f"asarray: {type(obj).__name__} to an array of {backend.name} needs a copy, but "
                              "copy=False was asked for")
