@@ -91,7 +91,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
         (out,) = kwargs["out"]
         if isinstance(out, Tensor) and any(type(x) is Tensor for x in inputs):
-            out[...] = apply_op(op, read_apart(inputs, (out,)))
+            _write(_name(ufunc), out, apply_op(op, read_apart(inputs, (out,))))
             return out
     function = _ufunc(ufunc)
     name = _name(ufunc)
@@ -127,7 +127,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     results = result if isinstance(result, tuple) else (result,)
     for target, value in zip(out, results, strict=True):
         if target is not None:
-            target[...] = value
+            _write(name, target, value)
     written = tuple([value if target is None else target for target, value in zip(out, results, strict=True)])
     return written if isinstance(result, tuple) else written[0]
 
@@ -345,6 +345,13 @@ def _outs(name, out):
                 "gradient: write x = x + t instead of x += t, or make x a Tensor first, x = arraygrad.asarray(x)"
             )
     return outs
+
+
+def _write(name, out, result):
+    """out[...] = result, of which an assignment would leave out axes of length 1 that a ufunc does not."""
+    if getattr(result, "ndim", 0) > out.ndim:
+        raise ValueError(f"{name}: a result of shape {result.shape} does not fit into out= of shape {out.shape}")
+    out[...] = result
 
 
 def _check_keywords(name, kwargs):

@@ -17,11 +17,7 @@ cdef int keep_retaining(TensorBase t, Node node, int nr) except -1
 cdef OpNode view_node(TensorBase t, Extra e)
 cdef object to_raw(object arg)
 cdef bint basic_key(object key) except -1
-cdef bint has_tensor(object items) except -1
 cdef bint wants_grad(object arg) except -1
 cdef Backend backend_in(object args, Op op)
-cdef object mixed(Op op, Backend a, Backend b)
 cdef object permute(TensorBase t, tuple axes)
 cdef tuple reversed_axes(int ndim)
-cdef int check_operand(Op op, object arg, Backend backend) except -1
-cdef bint is_numpy_scalar(object obj) except -1

@@ -1,7 +1,5 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, op, value, saved, nodes, saving.
-import numbers
-
+# May import: engine.*, op, value, saved, operands, nodes, saving.
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -16,6 +14,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op, result_type_of
+from arraygrad.operands cimport check_operand, has_tensor, mixed, nested, other_operand, strange_operand
 from arraygrad.saving cimport keep_args, keep_aside, save, save_plain
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
@@ -115,27 +114,6 @@ cdef object unary(Op op, object x):
     return out
 
 
-cdef object other_operand(Op op, object x, Backend backend):
-    """The raw form of an operand that is no Tensor: scalar or array of the same backend. NotImplemented if neither."""
-    if type(x) is backend.array_type:
-        return x
-    if type(x) in (int, bool, complex, float):
-        return x
-    if isinstance(x, numbers.Number) or hasattr(type(x), "item") and getattr(x, "ndim", None) == 0:
-        return backend.scalar(x)
-    if hasattr(type(x), "__array_namespace__") or hasattr(type(x), "__array__") or hasattr(type(x), "__dlpack__"):
-        other = find_backend(x)
-        if other is backend:
-            return x
-        raise mixed(op, backend, other)
-    return NotImplemented
-
-
-cdef object mixed(Op op, Backend a, Backend b):
-    return TypeError(f"{op.name}: operands on two backends, {a.name} and {b.name}; convert one of them explicitly, "
-                     f"e.g. arraygrad.to_backend(x, {a.name!r}), which is recorded")
-
-
 cdef object binary(Op op, object a, object b):
     cdef TensorBase ta = None
     cdef TensorBase tb = None
@@ -165,7 +143,7 @@ cdef object binary(Op op, object a, object b):
         else:
             rb = other_operand(op, b, backend)
             if rb is NotImplemented:
-                return NotImplemented
+                return strange(op, a, b, ta, False)
     elif isinstance(b, TensorBase):
         tb = <TensorBase>b
         mb = tb.value.meta
@@ -176,7 +154,7 @@ cdef object binary(Op op, object a, object b):
         else:
             ra = other_operand(op, a, backend)
             if ra is NotImplemented:
-                return NotImplemented
+                return strange(op, a, b, tb, True)
     else:
         return binary_raw(op, a, b)
     r = backend.binary(op, ra, rb, &flags)
@@ -204,6 +182,15 @@ cdef object binary(Op op, object a, object b):
         out.grad_fn_ = node
         out.tracked = True
     return out
+
+
+cdef object strange(Op op, object a, object b, TensorBase t, bint on_left):
+    """Two operands, the Tensor `t` and something that is neither a number nor an array of its backend."""
+    cdef bint done
+    cdef object other = strange_operand(op, a if on_left else b, t, on_left, &done)
+    if done:
+        return other
+    return binary(op, other, b) if on_left else binary(op, a, other)
 
 
 cdef TensorBase with_aside(Op op, object a, object b, tuple results, Backend backend):
@@ -278,17 +265,6 @@ cdef object to_raw(object arg):
     return arg
 
 
-cdef bint has_tensor(object items) except -1:
-    for item in items:
-        if isinstance(item, TensorBase):
-            return True
-        if (type(item) is tuple or type(item) is list) and nested(has_tensor, item):
-            return True
-        if type(item) is slice and (isinstance(item.start, TensorBase) or isinstance(item.stop, TensorBase)):
-            return True
-    return False
-
-
 cdef bint wants_grad(object arg) except -1:
     """Whether an argument requires grad. All of a list are asked: a view whose memory was written learns it here."""
     cdef bint wanted = False
@@ -301,17 +277,6 @@ cdef bint wants_grad(object arg) except -1:
             if nested(wants_grad, item):
                 wanted = True
     return wanted
-
-
-cdef bint nested(bint (*question)(object) except -1, object item) except -1:
-    """question(item), for the questions that ask what lists hold: one that holds itself is an error, not a crash."""
-    cdef bint answer
-    Py_EnterRecursiveCall(b" in lists that hold lists")
-    try:
-        answer = question(item)
-    finally:
-        Py_LeaveRecursiveCall()
-    return answer
 
 
 cpdef object apply_op(Op op, tuple args, Backend backend=None):
@@ -354,32 +319,6 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
     elif backend is not None and found is not backend:
         raise mixed(op, <Backend>found, backend)
     return run(op, args, <Backend>found)
-
-
-cdef int check_operand(Op op, object arg, Backend backend) except -1:
-    """Refuse what is handled as an array and is none of the backend's: masked arrays, quantities, other libraries'.
-
-    The library's own function would drop what makes them special, or answer with something that no gradient reaches.
-    """
-    cdef type cls = type(arg)
-    if isinstance(arg, TensorBase) or cls is backend.array_type or arg is None or cls in (int, bool, float, complex):
-        return 0
-    if cls is list or cls is tuple:
-        for item in arg:
-            check_operand(op, item, backend)
-        return 0
-    if isinstance(arg, numbers.Number) or is_numpy_scalar(arg):
-        return 0
-    if hasattr(cls, "__array_namespace__") or hasattr(cls, "__array_function__") or isinstance(arg, backend.array_type):
-        other = find_backend(arg)
-        if other is not backend:
-            raise mixed(op, backend, other)
-    return 0
-
-
-cdef bint is_numpy_scalar(object obj) except -1:
-    """Whether an object is a scalar of NumPy's; numpy.bool is no numbers.Number, as the others are."""
-    return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
 
 
 cdef inline bint is_static(object arg) noexcept:

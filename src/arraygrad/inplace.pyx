@@ -1,28 +1,20 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
-# May import: engine.*, op, value, nodes, saving, apply.
+# May import: engine.*, op, value, operands, nodes, saving, apply.
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, basic_key, binary, check_operand, connect, has_tensor, keep_retaining, mixed, observed_call,
-    refresh, to_raw, view_node, wants_grad,
+    apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, to_raw, view_node, wants_grad,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
+from arraygrad.operands cimport check_operand, has_tensor, listed, mixed
 from arraygrad.saving cimport keep_args, save
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, new_tensor,
     refuses_overwriting, replaced, set_history,
 )
-
-cdef object _asarray = None
-
-
-def set_asarray(function):
-    """Register the function that makes a Tensor of a list of Tensors."""
-    global _asarray
-    _asarray = function
 
 
 cdef class ViewWrite(Node):
@@ -249,6 +241,8 @@ cdef object inplace(TensorBase t, Op op, object other):
     """t op= other."""
     cdef TensorBase out
     cdef object result
+    if type(other) is not list and type(other) is not tuple and isinstance(other, (list, tuple)):
+        other = list(other)
     if rebinds(t, <Backend>t.value.meta.ops):
         return binary(op, t, other)
     check_inplace(t, wants_grad(other), op.name)
@@ -257,6 +251,9 @@ cdef object inplace(TensorBase t, Op op, object other):
     else:
         result = binary(op, t, other)
     if result is NotImplemented:
+        if hasattr(type(other), "__array_ufunc__"):         # Python would bind the name to a new object instead
+            raise TypeError(f"{op.name}: {type(other).__name__} can't be written into a Tensor in place; write "
+                            f"t = t op other")
         return NotImplemented
     out = <TensorBase>result
     assign(t, out, op)
@@ -340,6 +337,18 @@ cdef int setitem(TensorBase t, object key, object value) except -1:
     return store(t, key, value)
 
 
+cdef TensorBase without_leading_axes(TensorBase value, object region):
+    """A value without the axes of length 1 that it has before those of the region it is written to.
+
+    NumPy leaves them out; a gradient of the region's shape would not fit the value.
+    """
+    cdef Py_ssize_t more = value.value.meta.ndim - getattr(region, "ndim", 0)
+    cdef tuple shape = value.value.meta.shape_tuple()
+    if more <= 0 or shape[:more] != (1,) * more:
+        return value                            # the library says what is wrong
+    return <TensorBase>apply_op(named_op("reshape"), (value, shape[more:], None))
+
+
 cdef int store(TensorBase t, object key, object value) except -1:
     cdef Op op = named_op("_setitem")
     cdef Backend backend = <Backend>t.value.meta.ops
@@ -360,11 +369,13 @@ cdef int store(TensorBase t, object key, object value) except -1:
         if recorded and tv.value.meta.is_complex and not t.value.meta.is_complex:
             raise TypeError(f"setitem: a complex value can't be written into a tensor of dtype {t.value.meta.dtype}")
     elif (type(value) is list or type(value) is tuple) and has_tensor(value):
-        value = _asarray(value)
+        value = listed(value)
         return setitem(t, key, value)
     if tv is not None and backend.mutable and is_region(tv, t, key):
         return 0                        # the second half of t[key] op= x
     check_operand(op, value, backend)
+    if recorded and tv is not None and tv.value.meta.ndim and tv.value.meta.shape_tuple()[0] == 1:
+        value = tv = without_leading_axes(tv, t.value.raw[raw_key])
     raw_value = to_raw(value)
     if wants_grad(key):
         raise TypeError("setitem: the key requires grad, but an index has no derivative; use key.detach()")

@@ -1,6 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, copies, inplace, protocols, roots. (ops, backends and namespaces
-# register themselves here.)
+# May import: engine.*, op, value, operands, nodes, apply, copies, inplace, protocols, roots. (ops, backends and
+# namespaces register themselves here.)
 import numbers
 import weakref
 
@@ -10,10 +10,9 @@ from cpython.object cimport PyObject
 from arraygrad.convert cimport left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
-    apply_op, backend_in, binary, has_tensor, is_numpy_scalar, permute, refresh,
-    reversed_axes, unary,
+    apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
-from arraygrad.copies cimport copied, deepcopied
+from arraygrad.copies cimport copied, copied_raw, deepcopied
 from arraygrad.convert cimport (
     before_pickling, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
     to_numpy, warn_of_hooks,
@@ -21,6 +20,7 @@ from arraygrad.convert cimport (
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
+from arraygrad.operands cimport has_tensor, is_numpy_scalar
 from arraygrad.protocols cimport array_function, array_ufunc
 from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
@@ -30,7 +30,7 @@ from arraygrad.value cimport (
 
 from arraygrad.engine.node import keep_for_ever
 from arraygrad.graph_ops import RetainGrad
-from arraygrad.inplace import set_asarray
+from arraygrad.operands import set_asarray
 from arraygrad.value import set_tensor_type
 
 import arraygrad.apply as _apply
@@ -402,7 +402,8 @@ cdef class Tensor(TensorBase):
         return iter([self[i] for i in range(len(self))])
 
     def __contains__(self, item):
-        return bool((self.detach() == item).value.raw.any())
+        found = self.detach() == item
+        return bool((<Tensor>found).value.raw.any() if isinstance(found, Tensor) else found)
 
     def __repr__(self):
         return representation(self)
@@ -421,7 +422,7 @@ cdef class Tensor(TensorBase):
     def __copy__(self):
         copy = recorded_copy(self)
         if copy is None:
-            copy = deepcopied(self, {}, False) if self.grad_fn is None else self.copy()
+            copy = deepcopied(self, {}, False) if self.grad_fn is None else copied(self)
         return copy
 
     def __deepcopy__(self, memo):
@@ -440,9 +441,13 @@ cdef class Tensor(TensorBase):
         warn_of_hooks(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)))
 
-    def copy(self):
-        """A recorded copy of the values."""
-        return copied(self)
+    def copy(self, str order="C"):
+        """A recorded copy of the values, laid out in memory row by row ("C"), as ndarray.copy() does; "F", "A" and "K"
+        as there. Libraries whose arrays have no layout keep theirs.
+        """
+        if order not in ("C", "F", "A", "K"):
+            raise ValueError(f"copy: order must be one of 'C', 'F', 'A', or 'K', but got {order!r}")
+        return copied(self, order)
 
     def astype(self, dtype, *, copy=True):
         """Cast to `dtype`, recorded between floating dtypes."""
@@ -682,7 +687,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     Raises
     ------
     TypeError
-        For what is no array, for object arrays and ragged lists.
+        For what is no array, and for object arrays.
+    ValueError
+        For ragged lists.
     RuntimeError
         If `requires_grad` is asked for integers or booleans.
     """
@@ -739,11 +746,11 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
     cdef object raw
     cdef Tensor t
     if type(obj) is backend.array_type and dtype is None and device is None:
-        raw = backend.clone(obj, obj) if copy else obj
+        raw = copied_raw(obj, "K", backend) if copy else obj
     else:
         raw = backend.asarray(obj, dtype, device)
         if raw is obj:
-            raw = backend.clone(obj, obj) if copy else obj
+            raw = copied_raw(obj, "K", backend) if copy else obj
         elif copy is False:
             raise ValueError(f"asarray: {type(obj).__name__} to an array of {backend.name} needs a copy, but "
                              "copy=False was asked for")
@@ -772,8 +779,8 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
             parts.append(wrap(backend.asarray(item, None, None), backend))
     shapes = {t.shape for t in parts}
     if len(shapes) != 1:
-        raise TypeError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
-                        f"{sorted(shapes)}")
+        raise ValueError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
+                         f"{sorted(shapes)}")
     if len({str(t.dtype) for t in parts}) > 1:
         common = backend.xp.result_type(*[t.array for t in parts])
         parts = [t.astype(common) for t in parts]

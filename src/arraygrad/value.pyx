@@ -164,6 +164,10 @@ cdef class Backend(ArrayOps):
         """A NumPy scalar, fraction or 0-d object as an operand: a Python scalar, which takes the arrays' dtype."""
         return x.item() if hasattr(x, "item") else float(x)
 
+    def takes_lists(self):
+        """Whether the library takes lists and other sequences beside an array in an operator, as NumPy does."""
+        return False
+
     cpdef bint plain(self, object raw, Op op=None) except -1:
         """Whether compiled rules may be used for a result of an ordinary call."""
         return False

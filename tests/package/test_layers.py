@@ -65,8 +65,9 @@ MAY_IMPORT = {
     "constants": ENGINE | {"op", "value"},
     "nodes": ENGINE | {"op", "value", "saved", "constants"},
     "saving": ENGINE | {"op", "value", "saved", "constants", "nodes"},
-    "apply": ENGINE | {"op", "value", "saved", "nodes", "saving"},
-    "inplace": ENGINE | {"op", "value", "nodes", "saving", "apply"},
+    "operands": {"op", "value"},
+    "apply": ENGINE | {"op", "value", "saved", "operands", "nodes", "saving"},
+    "inplace": ENGINE | {"op", "value", "operands", "nodes", "saving", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
@@ -76,7 +77,8 @@ MAY_IMPORT = {
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply", "copies"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE
-    | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols", "roots"},
+    | {"op", "value", "operands", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols"}
+    | {"roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {
     "_later",

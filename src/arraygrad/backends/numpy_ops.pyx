@@ -295,6 +295,10 @@ cdef class NumpyOps(Backend):
     cdef uint64_t fingerprint(self, object raw, bint full) except? 0:
         return content_of(raw, full)
 
+    def takes_lists(self):
+        """True: lists beside an array become arrays."""
+        return True
+
     cpdef object scalar(self, object x):
         """A NumPy scalar as a 0-d array, which keeps its dtype; any other number as a Python float or complex."""
         if isinstance(x, (np.generic, _ndarray)):
