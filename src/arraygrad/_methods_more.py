@@ -1,12 +1,13 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, tensor, _later, _cupy_protocol, numpy. Those that work through NumPy's functions call them, so that
-each is defined once.
+May import: ops, attributes, tensor, _later, _cupy_protocol, numpy. Those that work through NumPy's functions call them,
+so that each is defined once.
 """
 
 import numpy
 
 from arraygrad._later import later
+from arraygrad.attributes import METHODS as ATTRIBUTES
 from arraygrad.tensor import Tensor
 
 __all__ = ["MORE"]
@@ -123,11 +124,6 @@ def _set_flat(t, value):
     Flat(t)[:] = value
 
 
-def _base(t):
-    """The array that owns the memory of the raw array, None if that is itself."""
-    return getattr(t.array, "base", None)
-
-
 def cupy_override(self, kernel, *args, **kwargs):
     """Run a ufunc of CuPy's on Tensors (CuPy's protocol).
 
@@ -157,4 +153,4 @@ _METHODS = (
 MORE: dict = {function.__name__: function for function in _METHODS}
 MORE["__cuda_array_interface__"] = property(cuda_interface)
 MORE["flat"] = property(Flat, _set_flat, doc="The elements in row-major order, as ndarray.flat.")
-MORE["base"] = property(_base, doc="The array that owns the memory of the raw array, None if that is itself.")
+MORE.update(ATTRIBUTES)

@@ -18,6 +18,7 @@ cdef class Packed:
 
 
 cdef bint packing() noexcept
+cdef Packed packed_by(Value v, object pack, object unpack)
 cdef object pack_slot(object slot, Backend backend)
 cdef object packed_array(Packed p)
 cdef Value packed_value(Packed p)

@@ -1,6 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, copies, inplace, protocols, roots. (ops, backends and namespaces
-# register themselves here.)
+# May import: engine.*, op, value, nodes, apply, attributes, copies, inplace, protocols, roots. (ops, backends and
+# namespaces register themselves here.)
 import numbers
 import weakref
 
@@ -13,7 +13,8 @@ from arraygrad.apply cimport (
     apply_op, backend_in, binary, has_tensor, is_numpy_scalar, permute, refresh,
     reversed_axes, unary,
 )
-from arraygrad.copies cimport copied, deepcopied
+from arraygrad.attributes cimport own_attributes
+from arraygrad.copies cimport copied, deepcopied, shallow
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
 )
@@ -421,9 +422,7 @@ cdef class Tensor(TensorBase):
         return <Py_ssize_t>(<void*>self) >> 4
 
     def __copy__(self):
-        if self.grad_fn is None:
-            return deepcopied(self, {}, False)
-        return self.copy()
+        return shallow(self)
 
     def __deepcopy__(self, memo):
         if self.grad_fn is not None:
@@ -435,7 +434,7 @@ cdef class Tensor(TensorBase):
 
     def __reduce__(self):
         warn_of_hooks(self)
-        return (unpickle, (self.value.raw, bool(self.requires_grad)))
+        return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
 
     def copy(self):
         """A recorded copy of the values."""

@@ -77,6 +77,7 @@ cdef class Extra:
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
     cdef str forbidden              # why an in-place write is refused: multi, no_grad, function; None: it is not
+    cdef dict attributes            # the user's own, None: there are none (attributes.pyx)
     cdef object lock                # held while a gradient is added to the leaf's .grad
 
 
