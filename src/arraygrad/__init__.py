@@ -35,6 +35,7 @@ try:
         set_grad_enabled,
         zero_annihilates,
     )
+    from arraygrad.nodes import set_handles as _set_handles
     from arraygrad.protocols import set_protocol_handlers as _set_protocol_handlers
     from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
     from arraygrad.tensor import set_autograd as _set_autograd
@@ -46,6 +47,7 @@ try:
     _set_protocol_handlers(Tensor, lambda: _protocols.handlers(), _numpy.ndarray, _numpy.generic)
     _set_autograd(_autograd)
     _set_number_guard(_later.later("arraygrad.python_numbers"))
+    _set_handles(_later.later("arraygrad.saved_handles"))
     _keep_for_ever(__name__)
 finally:
     if _collecting:

@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, tensor, inplace, _later, _cupy_protocol, numpy. Those that work through NumPy's functions call them, so
-that each is defined once.
+May import: ops, attributes, tensor, inplace, _later, _cupy_protocol, numpy. Those that work through NumPy's functions
+call them, so that each is defined once.
 """
 
 import math
@@ -9,6 +9,7 @@ import math
 import numpy
 
 from arraygrad._later import later
+from arraygrad.attributes import METHODS as ATTRIBUTES
 from arraygrad.inplace import read_apart
 from arraygrad.tensor import Tensor
 
@@ -158,11 +159,6 @@ def _set_flat(t, value):
     Flat(t)[:] = value
 
 
-def _base(t):
-    """The array that owns the memory of the raw array, None if that is itself."""
-    return getattr(t.array, "base", None)
-
-
 def cupy_override(self, kernel, *args, **kwargs):
     """Run a ufunc of CuPy's on Tensors (CuPy's protocol).
 
@@ -196,4 +192,4 @@ MORE["__floor__"] = floor_
 MORE["__ceil__"] = ceil_
 MORE["__trunc__"] = trunc_
 MORE["flat"] = property(Flat, _set_flat, doc="The elements in row-major order, as ndarray.flat.")
-MORE["base"] = property(_base, doc="The array that owns the memory of the raw array, None if that is itself.")
+MORE.update(ATTRIBUTES)

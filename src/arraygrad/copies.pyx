@@ -1,7 +1,8 @@
 # Copies of Tensors: recorded ones, and those of the copy module.
-# May import: engine.*, op, value, apply.
+# May import: engine.*, op, value, attributes, apply.
 
 from arraygrad.apply cimport observed_call, record
+from arraygrad.attributes cimport copy_attributes
 from arraygrad.engine.node cimport thread_state
 from arraygrad.op cimport named_op
 from arraygrad.value cimport Backend, TensorBase, new_tensor
@@ -46,4 +47,15 @@ cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
         from copy import deepcopy
 
         out.grad_ = deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo)
+    copy_attributes(t, out, memo if deep else None)
+    return out
+
+
+cdef TensorBase shallow(TensorBase t):
+    """What copy.copy makes: a leaf for a leaf, else a recorded copy; the user's attributes are shared."""
+    cdef TensorBase out
+    if t.grad_fn is None:
+        return deepcopied(t, {}, False)
+    out = copied(t)
+    copy_attributes(t, out, None)
     return out

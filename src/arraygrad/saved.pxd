@@ -22,6 +22,7 @@ ctypedef void (*counter)(int) noexcept
 
 cdef int count_pairs_by(counter count) except -1
 cdef bint packing() noexcept
+cdef Packed packed_by(Value v, object pack, object unpack)
 cdef object pack_slot(object slot, Backend backend)
 cdef object packed_array(Packed p)
 cdef Value packed_value(Packed p)

@@ -119,8 +119,13 @@ cdef object pack_slot(object slot, Backend backend):
 
 cdef Packed pack_value(Value v):
     """What the thread's hooks make of one saved value."""
+    cdef HookPair pair = <HookPair>thread_state().saved_hooks
+    return packed_by(v, pair.pack, pair.unpack)
+
+
+cdef Packed packed_by(Value v, object pack, object unpack):
+    """What one pair of hooks makes of a saved value."""
     cdef ThreadState* ts = thread_state()
-    cdef HookPair pair = <HookPair>ts.saved_hooks
     cdef Packed p = Packed.__new__(Packed)
     cdef TensorBase t = new_tensor(v.raw, v.meta)
     cdef long version
@@ -130,13 +135,13 @@ cdef Packed pack_value(Value v):
     version = version_of(v)
     ts.grad_mode = 0
     try:
-        data = pair.pack(t)
+        data = pack(t)
     finally:
         ts.grad_mode = grad_mode
     if version_of(t.value) != version:
         raise RuntimeError("A saved tensor pack hook is modifying its input in place. The tensor that a pack hook is "
                            "given shares memory with the program's own; work on a copy of it.")
-    p.unpack = pair.unpack
+    p.unpack = unpack
     p.backend = <Backend>v.meta.ops
     p.data = t.value if data is t else data         # (4)
     return p

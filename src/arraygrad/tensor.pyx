@@ -1,5 +1,5 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, operands, nodes, apply, copies, inplace, protocols, roots. (ops, backends and
+# May import: engine.*, op, value, operands, nodes, apply, attributes, copies, inplace, protocols, roots. (ops, backends and
 # namespaces register themselves here.)
 import numbers
 import weakref
@@ -12,7 +12,8 @@ from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
     apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
-from arraygrad.copies cimport copied, copied_raw, deepcopied
+from arraygrad.attributes cimport own_attributes
+from arraygrad.copies cimport copied, copied_raw, deepcopied, shallow
 from arraygrad.convert cimport (
     before_pickling, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
     to_numpy, warn_of_hooks,
@@ -24,7 +25,7 @@ from arraygrad.operands cimport has_tensor, is_numpy_scalar
 from arraygrad.protocols cimport array_function, array_ufunc
 from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
+    Backend, TensorBase, assign_grad, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
     registered, set_grad, version_of, wrap,
 )
 
@@ -242,30 +243,7 @@ cdef class Tensor(TensorBase):
 
     @grad.setter
     def grad(self, value):
-        cdef Tensor g
-        if value is None:
-            set_grad(self, None)
-            return
-        if not isinstance(value, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type "
-                            f"{type(value).__name__}")
-        g = <Tensor>value
-        if g is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if g.value.meta.ops is not self.value.meta.ops:
-            raise RuntimeError(f"assigned grad is a Tensor over {g.value.meta.ops.name}, but expected one over "
-                               f"{self.value.meta.ops.name}")
-        if g.value.meta.dtype != self.value.meta.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.value.meta.dtype}' to a tensor with "
-                               f"dtype '{self.value.meta.dtype}'. Cast it with astype first")
-        if g.value.meta.device_key != self.value.meta.device_key:
-            raise RuntimeError(f"attempting to assign a gradient with device '{g.device}' to a tensor with device "
-                               f"'{self.device}'. Please ensure that the gradient and the tensor are on the same "
-                               f"device")
-        if g.value.meta.shape_tuple() != self.value.meta.shape_tuple():
-            raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size "
-                               f"'{self.shape}'. Please ensure that the gradient and the tensor are the same size")
-        set_grad(self, g)
+        assign_grad(self, value)
 
     @grad.deleter
     def grad(self):
@@ -421,9 +399,7 @@ cdef class Tensor(TensorBase):
 
     def __copy__(self):
         copy = recorded_copy(self)
-        if copy is None:
-            copy = deepcopied(self, {}, False) if self.grad_fn is None else copied(self)
-        return copy
+        return shallow(self) if copy is None else copy
 
     def __deepcopy__(self, memo):
         if id(self) not in memo and (copy := recorded_copy(self)) is not None:
@@ -439,7 +415,7 @@ cdef class Tensor(TensorBase):
     def __reduce__(self):
         before_pickling(self)
         warn_of_hooks(self)
-        return (unpickle, (self.value.raw, bool(self.requires_grad)))
+        return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
 
     def copy(self, str order="C"):
         """A recorded copy of the values, laid out in memory row by row ("C"), as ndarray.copy() does; "F", "A" and "K"

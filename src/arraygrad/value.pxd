@@ -78,6 +78,7 @@ cdef class Extra:
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
     cdef str forbidden              # why an in-place write is refused: multi, no_grad, function; None: it is not
+    cdef dict attributes            # the user's own, None: there are none (attributes.pyx)
     cdef object lock                # held while a gradient is added to the leaf's .grad
 
 
@@ -109,6 +110,7 @@ cdef object grad_of(TensorBase t)
 cdef Node grad_fn_now(TensorBase t, int* nr)
 cdef int set_history(TensorBase t, Node node, int nr) except -1
 cdef int set_grad(TensorBase t, object grad) except -1
+cdef int assign_grad(TensorBase t, object value) except -1
 cdef TensorBase wrap(object raw, Backend backend)
 cdef Extra need_extra(TensorBase t)
 cdef Value replaced(TensorBase t, object raw)

@@ -700,6 +700,31 @@ cdef int set_grad(TensorBase t, object grad) except -1:
     return 0
 
 
+cdef int assign_grad(TensorBase t, object value) except -1:
+    """`t.grad = value`, checked: a gradient looks like its Tensor."""
+    cdef GradMeta own = t.value.meta
+    cdef GradMeta meta
+    if value is None:
+        return set_grad(t, None)
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    meta = (<TensorBase>value).value.meta
+    if meta.ops is not own.ops:
+        raise RuntimeError(f"assigned grad is a Tensor over {meta.ops.name}, but expected one over {own.ops.name}")
+    if meta.dtype != own.dtype:
+        raise RuntimeError(f"attempting to assign a gradient with dtype '{meta.dtype}' to a tensor with dtype "
+                           f"'{own.dtype}'. Cast it with astype first")
+    if meta.device_key != own.device_key:
+        raise RuntimeError(f"attempting to assign a gradient with device '{value.device}' to a tensor with device "
+                           f"'{t.device}'. Please ensure that the gradient and the tensor are on the same device")
+    if meta.shape_tuple() != own.shape_tuple():
+        raise RuntimeError(f"attempting to assign a gradient of size '{meta.shape_tuple()}' to a tensor of size "
+                           f"'{own.shape_tuple()}'. Please ensure that the gradient and the tensor are the same size")
+    return set_grad(t, value)
+
+
 cdef Extra need_extra(TensorBase t):
     cdef Extra e
     if not has_extra(t):

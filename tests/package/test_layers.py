@@ -61,6 +61,7 @@ MAY_IMPORT = {
     "ops": {"_later", "op", "ops"},
     # The tensor's own modules, each on the ones before it.
     "value": ENGINE | {"_later", "op"},
+    "attributes": {"value"},
     "saved": ENGINE | {"op", "value"},
     "constants": ENGINE | {"op", "value"},
     "nodes": ENGINE | {"op", "value", "saved", "constants"},
@@ -69,16 +70,17 @@ MAY_IMPORT = {
     "apply": ENGINE | {"op", "value", "saved", "operands", "nodes", "saving"},
     "inplace": ENGINE | {"op", "value", "operands", "nodes", "saving", "apply"},
     "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
+    "saved_handles": ENGINE | {"op", "value", "saved", "constants", "nodes", "function"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
     "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
-    "copies": ENGINE | {"op", "value", "apply"},
+    "copies": ENGINE | {"op", "value", "attributes", "apply"},
     "calls": {"op", "value", "apply"},
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply", "copies"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE
-    | {"op", "value", "operands", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols"}
-    | {"roots"},
+    | {"op", "value", "attributes", "operands", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops"}
+    | {"protocols", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {
     "_later",
@@ -93,7 +95,13 @@ MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind", "calls"}
 MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
 # The public interfaces, in plain Python: anything below, and each other without a cycle.
-MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {"interfaces", "_compiled", "_interpreter", "_version"}
+MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {
+    "interfaces",
+    "_compiled",
+    "_interpreter",
+    "_version",
+    "saved_handles",
+}
 # What stands on the finished package, and the package's face itself.
 MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
 
