@@ -117,10 +117,10 @@ cdef object recorded_copy(TensorBase t):
     return _guard.copied(t) if _running and recorded(t) else None
 
 
-cdef int before_pickling(TensorBase t) except -1:
-    """Refuse to pickle what a transform follows."""
+cpdef int before_bytes(TensorBase t, str how) except -1:
+    """Refuse bytes of what a transform follows, by `how`: "pickling", "tobytes()"."""
     if _running and recorded(t):
-        _guard.pickled(t)
+        _guard.becomes_bytes(t, how)
     return 0
 
 

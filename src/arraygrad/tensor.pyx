@@ -15,7 +15,7 @@ from arraygrad.apply cimport (
 from arraygrad.attributes cimport own_attributes
 from arraygrad.copies cimport copied, copied_raw, deepcopied, shallow
 from arraygrad.convert cimport (
-    before_pickling, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
+    before_bytes, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
     to_numpy, warn_of_hooks,
 )
 from arraygrad.inplace cimport inplace, setitem
@@ -413,7 +413,7 @@ cdef class Tensor(TensorBase):
         return deepcopied(self, memo, True)
 
     def __reduce__(self):
-        before_pickling(self)
+        before_bytes(self, "pickling")
         warn_of_hooks(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
 
