@@ -181,6 +181,8 @@ def test_SV14_hooks_are_two_callables():
         handle.register_hooks(same_value)
     with pytest.raises(TypeError, match="is made by arraygrad"):
         SavedTensor()
+    with pytest.raises(TypeError, match="is made by arraygrad"):
+        SavedTensor.__new__(SavedTensor)
 
 
 def test_SV14_a_pack_hook_that_fails_leaves_the_value_as_it_was():
