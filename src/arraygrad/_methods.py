@@ -264,6 +264,8 @@ def take(self, indices, axis=None):
     picked = apply_op(_TAKE, (source, apply_op(_RESHAPE, (indices, (-1,), None)), axis))
     if indices.ndim == 1:
         return picked
+    if not indices.ndim and picked.ndim == 1:
+        return picked[0]  # a scalar, as NumPy gives
     return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), None))
 
 

@@ -306,7 +306,7 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, 
 
 @implements("copy")
 def _copy(a, order="K", subok=False):
-    return tensor_of(a).copy()
+    return tensor_of(a).copy(order)
 
 
 # -- what is asked of a Tensor -----------------------------------------------------------------------------------------

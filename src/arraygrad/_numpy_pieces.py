@@ -1,8 +1,8 @@
 """NumPy's functions that rearrange elements on Tensors: insert, delete, resize, block, apply_along_axis and others.
 
-May import: _numpy_functions, numpy. Where the result holds elements of the argument and nothing else, NumPy's function
-is run on the elements' positions, on the host, and what it says is taken out of the Tensor: NumPy's own semantics, and
-a gather is recorded.
+May import: ops, tensor, _numpy_functions, numpy. Where the result holds elements of the argument and nothing else,
+NumPy's function is run on the elements' positions, on the host, and what it says is taken out of the Tensor: NumPy's
+own semantics, and a gather is recorded.
 """
 
 import functools
@@ -12,7 +12,8 @@ import numpy
 
 from arraygrad._numpy_functions import F, axes_of, backend_among, host, implements, pick, tensor_of, tensors
 from arraygrad._numpy_shapes import _diag
-from arraygrad.tensor import Tensor
+from arraygrad.ops import OPS
+from arraygrad.tensor import Tensor, apply_op
 
 __all__ = ["Vectorize"]
 
@@ -52,9 +53,18 @@ def _resize(a, new_shape):
 
 @implements("lib.stride_tricks.sliding_window_view")
 def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
-    """As numpy.lib.stride_tricks.sliding_window_view, but a copy: a write into a window is none into its neighbours."""
+    """As numpy.lib.stride_tricks.sliding_window_view: a read-only view of NumPy's arrays, else a copy."""
     x = tensor_of(x)
-    return _rearranged(numpy.lib.stride_tricks.sliding_window_view, x, window_shape, axis)
+    if writeable:
+        raise TypeError(
+            "sliding_window_view: writeable=True is not recorded, as an element of the array lies in several windows: "
+            "write into the array itself, whose windows see it"
+        )
+    lengths = tuple(window_shape) if numpy.iterable(window_shape) else (window_shape,)
+    axes = range(x.ndim) if axis is None else axis if numpy.iterable(axis) else (axis,)
+    # What is wrong with them is said by NumPy, for other libraries too.
+    numpy.lib.stride_tricks.sliding_window_view(numpy.broadcast_to(0, x.shape), lengths, tuple(axes))
+    return apply_op(OPS["_windows"], (x, tuple(map(int, lengths)), tuple(map(operator.index, axes))))
 
 
 @implements("rollaxis")

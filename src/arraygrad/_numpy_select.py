@@ -121,8 +121,9 @@ def _extract(condition, arr):
 @implements("put")
 def _put(a, ind, v, mode="raise"):
     a = _target("put", a)
-    positions = numpy.arange(a.size).take(host(ind), mode=mode).ravel()
-    _write(a, positions, tensors(v, a)[0])
+    ind, v = host(ind), tensors(v, a)[0]
+    if ind.size and v.size:  # with nothing to write, or nowhere, NumPy does nothing
+        _write(a, numpy.arange(a.size).take(ind, mode=mode).ravel(), v)
 
 
 def _write(a, positions, values):
@@ -132,11 +133,10 @@ def _write(a, positions, values):
     values = values.ravel()
     turn = numpy.arange(len(positions)) % max(values.size, 1)
     last = len(positions) - 1 - numpy.unique(positions[::-1], return_index=True)[1]
-    key = tuple([beside(i, a) for i in numpy.unravel_index(positions[last], a.shape)])
     picked = pick(values, turn[last])
     picked = picked if picked.dtype == a.dtype else picked.astype(a.dtype)
     if a.ndim:
-        a[key] = picked
+        a[tuple([beside(i, a) for i in numpy.unravel_index(positions[last], a.shape)])] = picked
     else:
         a[...] = picked.reshape(())
 

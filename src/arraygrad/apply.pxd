@@ -3,7 +3,7 @@ from libc.stdint cimport uint64_t
 from arraygrad.engine.node cimport Node
 from arraygrad.nodes cimport OpNode
 from arraygrad.op cimport Op
-from arraygrad.value cimport Backend, TensorBase
+from arraygrad.value cimport Backend, Extra, TensorBase
 
 cpdef object apply_op(Op op, tuple args, Backend backend=*)
 cdef object unary(Op op, object x)
@@ -14,13 +14,10 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1
 cdef int connect(OpNode node, TensorBase t) except -1
 cdef int refresh(TensorBase t) except -1
 cdef int keep_retaining(TensorBase t, Node node, int nr) except -1
-cdef object forbidden_view(TensorBase t, str what)
+cdef OpNode view_node(TensorBase t, Extra e)
 cdef object to_raw(object arg)
-cdef bint has_tensor(object items) except -1
+cdef bint basic_key(object key) except -1
 cdef bint wants_grad(object arg) except -1
 cdef Backend backend_in(object args, Op op)
-cdef object mixed(Op op, Backend a, Backend b)
 cdef object permute(TensorBase t, tuple axes)
 cdef tuple reversed_axes(int ndim)
-cdef int check_operand(Op op, object arg, Backend backend) except -1
-cdef bint is_numpy_scalar(object obj) except -1

@@ -1,7 +1,5 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, op, value, saved, nodes, saving.
-import numbers
-
+# May import: engine.*, op, value, saved, operands, nodes, saving.
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -16,9 +14,10 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op, result_type_of
+from arraygrad.operands cimport check_operand, has_tensor, mixed, nested, other_operand, strange_operand
 from arraygrad.saving cimport keep_args, keep_aside, save, save_plain
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, find_backend, grad_fn_now, has_extra, join_base,
+    Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
     need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
 )
 
@@ -115,27 +114,6 @@ cdef object unary(Op op, object x):
     return out
 
 
-cdef object other_operand(Op op, object x, Backend backend):
-    """The raw form of an operand that is no Tensor: scalar or array of the same backend. NotImplemented if neither."""
-    if type(x) is backend.array_type:
-        return x
-    if type(x) in (int, bool, complex, float):
-        return x
-    if isinstance(x, numbers.Number) or hasattr(type(x), "item") and getattr(x, "ndim", None) == 0:
-        return backend.scalar(x)
-    if hasattr(type(x), "__array_namespace__") or hasattr(type(x), "__array__") or hasattr(type(x), "__dlpack__"):
-        other = find_backend(x)
-        if other is backend:
-            return x
-        raise mixed(op, backend, other)
-    return NotImplemented
-
-
-cdef object mixed(Op op, Backend a, Backend b):
-    return TypeError(f"{op.name}: operands on two backends, {a.name} and {b.name}; convert one of them explicitly, "
-                     f"e.g. arraygrad.to_backend(x, {a.name!r}), which is recorded")
-
-
 cdef object binary(Op op, object a, object b):
     cdef TensorBase ta = None
     cdef TensorBase tb = None
@@ -165,7 +143,7 @@ cdef object binary(Op op, object a, object b):
         else:
             rb = other_operand(op, b, backend)
             if rb is NotImplemented:
-                return NotImplemented
+                return strange(op, a, b, ta, False)
     elif isinstance(b, TensorBase):
         tb = <TensorBase>b
         mb = tb.value.meta
@@ -176,7 +154,7 @@ cdef object binary(Op op, object a, object b):
         else:
             ra = other_operand(op, a, backend)
             if ra is NotImplemented:
-                return NotImplemented
+                return strange(op, a, b, tb, True)
     else:
         return binary_raw(op, a, b)
     r = backend.binary(op, ra, rb, &flags)
@@ -204,6 +182,15 @@ cdef object binary(Op op, object a, object b):
         out.grad_fn_ = node
         out.tracked = True
     return out
+
+
+cdef object strange(Op op, object a, object b, TensorBase t, bint on_left):
+    """Two operands, the Tensor `t` and something that is neither a number nor an array of its backend."""
+    cdef bint done
+    cdef object other = strange_operand(op, a if on_left else b, t, on_left, &done)
+    if done:
+        return other
+    return binary(op, other, b) if on_left else binary(op, a, other)
 
 
 cdef TensorBase with_aside(Op op, object a, object b, tuple results, Backend backend):
@@ -278,17 +265,6 @@ cdef object to_raw(object arg):
     return arg
 
 
-cdef bint has_tensor(object items) except -1:
-    for item in items:
-        if isinstance(item, TensorBase):
-            return True
-        if (type(item) is tuple or type(item) is list) and nested(has_tensor, item):
-            return True
-        if type(item) is slice and (isinstance(item.start, TensorBase) or isinstance(item.stop, TensorBase)):
-            return True
-    return False
-
-
 cdef bint wants_grad(object arg) except -1:
     """Whether an argument requires grad. All of a list are asked: a view whose memory was written learns it here."""
     cdef bint wanted = False
@@ -301,17 +277,6 @@ cdef bint wants_grad(object arg) except -1:
             if nested(wants_grad, item):
                 wanted = True
     return wanted
-
-
-cdef bint nested(bint (*question)(object) except -1, object item) except -1:
-    """question(item), for the questions that ask what lists hold: one that holds itself is an error, not a crash."""
-    cdef bint answer
-    Py_EnterRecursiveCall(b" in lists that hold lists")
-    try:
-        answer = question(item)
-    finally:
-        Py_LeaveRecursiveCall()
-    return answer
 
 
 cpdef object apply_op(Op op, tuple args, Backend backend=None):
@@ -354,32 +319,6 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
     elif backend is not None and found is not backend:
         raise mixed(op, <Backend>found, backend)
     return run(op, args, <Backend>found)
-
-
-cdef int check_operand(Op op, object arg, Backend backend) except -1:
-    """Refuse what is handled as an array and is none of the backend's: masked arrays, quantities, other libraries'.
-
-    The library's own function would drop what makes them special, or answer with something that no gradient reaches.
-    """
-    cdef type cls = type(arg)
-    if isinstance(arg, TensorBase) or cls is backend.array_type or arg is None or cls in (int, bool, float, complex):
-        return 0
-    if cls is list or cls is tuple:
-        for item in arg:
-            check_operand(op, item, backend)
-        return 0
-    if isinstance(arg, numbers.Number) or is_numpy_scalar(arg):
-        return 0
-    if hasattr(cls, "__array_namespace__") or hasattr(cls, "__array_function__") or isinstance(arg, backend.array_type):
-        other = find_backend(arg)
-        if other is not backend:
-            raise mixed(op, backend, other)
-    return 0
-
-
-cdef bint is_numpy_scalar(object obj) except -1:
-    """Whether an object is a scalar of NumPy's; numpy.bool is no numbers.Number, as the others are."""
-    return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
 
 
 cdef inline bint is_static(object arg) noexcept:
@@ -474,6 +413,8 @@ cdef object finished(Op op, tuple args, object raw, Backend backend):
         result = wrap(raw, backend)
         if op.may_view and op.sequence >= 0 and backend.mutable:
             note_views((result,), op, args, backend)
+    if op.makes_arrays:
+        (<TensorBase>result).array0d = True
     record(op, args, result, backend)
     return result
 
@@ -663,6 +604,11 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
         e.view_args = args
         if not thread_state().grad_mode:
             e.forbidden = "inference" if thread_state().inference else "no_grad"
+    if thread_state().inference and not out.value.inference and out.value.meta.is_floating:
+        if has_extra(base):
+            refresh(base)
+        out.tracked = base.tracked
+        e.seen = -1                     # (7)
     return 0
 
 
@@ -693,11 +639,11 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
 # Note [Views and in-place writes]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # A view remembers the Tensor it was made from and the operation. A recorded write through it
-# (1) gives the view the history of what was written, then
-# (2) gives its parent a new history, ViewWriteBackward: "the old parent with this region replaced by the view", and so
-#     on up to the Tensor that is no view. Other views of it are now behind:
-# (3) Storage.history counts such writes, and a view whose `seen` is older applies its view operation to its parent's
-#     new history before it is used (`refresh`).
+# (1) gives its parent a new history, ViewWriteBackward: "the old parent with this region replaced by what was written".
+#     A parent that is a view itself passes that on to its own, up to the Tensor that is no view: the base.
+# (2) So everything that is read from this memory afterwards, through the written view too, depends on the base.
+# (3) All views of the base are now behind: Storage.history counts such writes, and a view whose `seen` is older applies
+#     its view operation to its parent's new history before it is used (`refresh`).
 # (4) Some views have no view operation that could be applied anew without changing what they mean: one of several views
 #     that one operation returned, a view made under no_grad, a view that a custom Function returned (its history is the
 #     Function, and must not become the view operation). Extra.forbidden says which; writing them is refused, and so is
@@ -706,6 +652,10 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
 #     items set in it (t[0][1:] = v) are set in the parent too, as a recorded assignment (`write_back` in inplace.pyx).
 #     An in-place operator gives the part an array of its own, as in those libraries, and other parts taken before see
 #     neither: they are values of their own.
+# (6) retain_grad() belongs to a Tensor and moves on with its history. A tensor hook belongs to the history that it was
+#     put on: one on a view is not run for a later write through that view, which goes to the base past it.
+# (7) A view made in inference mode of an ordinary tensor is an ordinary one. In the mode nothing is recorded, so its
+#     history is derived where it is first used outside (`seen` is -1 until then).
 # Guarded by test_VW1_* to test_VW6_*, and (5) by tests/backends/test_immutable_writes.py.
 cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
@@ -719,11 +669,11 @@ cdef int refresh(TensorBase t) except -1:
         return 0
     s.writing.lock()                            # another thread may be writing another view of this memory
     try:
-        if e.seen == s.history:
+        if e.seen == s.history or e.seen < 0 and thread_state().inference:
             return 0
         if has_extra(e.parent):
             refresh(e.parent)
-        if e.forbidden is not None:
+        if e.forbidden is not None and e.forbidden != "inference":
             if not thread_state().grad_mode:
                 return 0                        # nothing is recorded: the values are good
             if e.parent.tracked or t.tracked:
@@ -741,7 +691,7 @@ cdef int refresh(TensorBase t) except -1:
 
 
 cdef int keep_retaining(TensorBase t, Node node, int nr) except -1:
-    """retain_grad() belongs to the Tensor: it moves on to its new history, while tensor hooks stay with the old one."""
+    """Let what retain_grad() asked for move on to the new history of a Tensor (6)."""
     cdef Node old = t.grad_fn_
     cdef NodeHooks hooks
     if old is None or old.hooks is None or not old.hooks.retains or t.output_nr_ not in old.hooks.retains:
@@ -753,32 +703,13 @@ cdef int keep_retaining(TensorBase t, Node node, int nr) except -1:
     return 0
 
 
-cdef object forbidden_view(TensorBase t, str what):
-    """The error for a write that concerns a view of which `what` is said ("is being", ...)."""
-    cdef str kind = t.extra.forbidden
-    cdef str name = "a recorded operation" if t.grad_fn_ is None else t.grad_fn_.name()
-    if kind == "no_grad":
-        return RuntimeError(f"A view was created in no_grad mode {what} modified inplace with grad mode enabled. "
-                            "Whether the write is to be recorded is not clear: make the view and write with grad mode "
-                            "on, or do both under no_grad().")
-    if kind == "inference":
-        return RuntimeError(f"A view was created in inference mode {what} modified inplace in normal mode. Make the "
-                            "view and write into it both inside inference_mode, or both outside.")
-    if kind == "multi":
-        return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view is the "
-                            "output of a function that returns multiple views. Such functions do not allow the output "
-                            "views to be modified inplace. Replace the in-place operation by an out-of-place one.")
-    return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view was created "
-                        "inside a custom Function (or because an input was returned as-is): its gradient is the "
-                        "Function's own backward, which the in-place write would bypass. Copy the Function's output "
-                        "first.")
-
-
 cdef OpNode view_node(TensorBase t, Extra e):
     cdef OpNode node = new_op_node(<Op>e.view_op)
     cdef tuple args = e.view_args
     cdef Backend backend = <Backend>t.value.meta.ops
     node.meta = t.value.meta
+    if backend.plain(t.value.raw, e.view_op):
+        node.flags |= NODE_FAST
     for i in e.view_op.inputs:
         connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
     save(node, e.view_op, args, t, 1, backend)

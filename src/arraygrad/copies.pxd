@@ -1,6 +1,7 @@
 # May cimport: value.
-from arraygrad.value cimport TensorBase
+from arraygrad.value cimport Backend, TensorBase
 
-cdef TensorBase copied(TensorBase t)
+cdef TensorBase copied(TensorBase t, str order=*)
+cdef object copied_raw(object raw, str order, Backend backend)
 cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep)
 cdef TensorBase shallow(TensorBase t)

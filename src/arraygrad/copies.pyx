@@ -8,22 +8,40 @@ from arraygrad.op cimport named_op
 from arraygrad.value cimport Backend, TensorBase, new_tensor
 
 
-cdef TensorBase copied(TensorBase t):
+cdef TensorBase copied(TensorBase t, str order="K"):
+    """A recorded copy, with the axes in memory as `order` says: "K" as they are."""
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef TensorBase out
     cdef object raw
     if thread_state().op_hooks != NULL:
-        return <TensorBase>observed_call("_copy", (t,), lambda: copied(t))
-    raw = backend.clone(t.value.raw, t.value.raw)
+        return <TensorBase>observed_call("_copy", (t,), lambda: copied(t, order))
+    raw = copied_raw(t.value.raw, order, backend)
     out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
+    out.array0d = t.array0d
     record(named_op("_copy"), (t,), out, backend)
     return out
 
 
+cdef object copied_raw(object raw, str order, Backend backend):
+    """A copy of a raw array, with its axes in memory as `order` says where its library knows of that."""
+    cdef object flags = getattr(raw, "flags", None)
+    cdef bint c, f
+    if flags is None or not hasattr(flags, "c_contiguous"):
+        return backend.clone(raw, raw)
+    c, f = flags.c_contiguous, flags.f_contiguous
+    if order == "A":
+        order = "F" if f and not c else "C"
+    # `clone` keeps the order of memory without gaps, faster than the library
+    if c if order == "C" else f if order == "F" else c or f:
+        return backend.clone(raw, raw)
+    return raw.copy(order=order)
+
+
 cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
     cdef Backend backend = <Backend>t.value.meta.ops
-    cdef TensorBase out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
+    cdef TensorBase out = new_tensor(copied_raw(t.value.raw, "K", backend), t.value.meta)
     out.tracked = t.tracked
+    out.array0d = t.array0d
     memo[id(t)] = out
     if deep and t.grad_ is not None:
         from copy import deepcopy

@@ -403,7 +403,7 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
             outs[i] = take_output(node, t, <int>i, among(t, args), among(t, dirty),
                                   recorded and t.value.meta.is_floating and not among(t, fixed), differentiable)
     if recorded and differentiable and node.s1:
-        save_tensors(node, args)
+        save_tensors(node, args, dirty, outs)
     node.fixed = None if node.materialize_fixed else {i for i in range(len(outs)) if not output_of(outs[i], node)}
     node.s1 = node.dirty = None
     if not many:
@@ -436,6 +436,15 @@ cdef bint among(object t, object items) except -1:
         if item is t:
             return True
     return False
+
+
+cdef int place_of(object t, list items) except -1:
+    """Where `t` itself stands in a list that holds it; the last place, if there are several."""
+    cdef Py_ssize_t i
+    for i in range(len(items) - 1, -1, -1):
+        if items[i] is t:
+            return <int>i
+    raise ValueError("expected a list that holds the tensor")
 
 
 cdef bint holds_tensor(object items) except -1:
@@ -507,7 +516,7 @@ cdef TensorBase alias(TensorBase t):
     return out
 
 
-cdef int save_tensors(CustomNode node, tuple args) except -1:
+cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) except -1:
     """Fill the saved slots (6)."""
     cdef list slots = []
     cdef SavedSlot slot
@@ -523,6 +532,8 @@ cdef int save_tensors(CustomNode node, tuple args) except -1:
         slot.output = -1
         if t.grad_fn_ is node:
             slot.output = slot.nr = t.output_nr_
+        elif among(t, dirty):           # a view: its history leads to this node through its base
+            slot.output = slot.nr = place_of(t, outs)
         elif t.tracked:
             edge = 0
             for i in range(len(args)):

@@ -531,6 +531,7 @@ cdef class AccumulateGrad(Node):
 
     cdef int apply(self, Frame f) except -1:
         cdef TensorBase leaf = <TensorBase>self.s0
+        cdef object grad
         if f.grad is not None:
             if leaf.grad_fn_ is not None:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
@@ -542,8 +543,13 @@ cdef class AccumulateGrad(Node):
                 return 0
             if f.create_graph:
                 accumulate_recorded(leaf, <TensorBase>f.grad)
+            elif f.owned:
+                accumulate_raw(self, leaf, f.grad, True)
             else:
-                accumulate_raw(self, leaf, f.grad, f.owned)
+                grad = f.grad
+                f.grad = None
+                # What a hook or a custom Function returned and nobody holds any more is as good as a rule's own.
+                accumulate_raw(self, leaf, grad, (<Backend>leaf.value.meta.ops).exclusive(grad))
         return run_post_accumulate(self, leaf)
 
 
@@ -612,12 +618,17 @@ def update_order(update):
 cdef int store_sum(TensorBase old, object result) except -1:
     """Put a sum into a `.grad` that exists: into its memory where that can be written."""
     cdef Backend backend = <Backend>old.value.meta.ops
-    if backend.mutable and backend.matches(old.value.meta, result):
+    if backend.mutable and backend.matches(old.value.meta, result) and not is_read_only(old.value.raw):
         old.value.raw[...] = result
     else:
         old.value = replaced(old, result)
     bump(old)
     return 0
+
+
+cdef bint is_read_only(object raw):
+    """Whether an array refuses writes, as NumPy's say in their flags."""
+    return not getattr(getattr(raw, "flags", None), "writeable", True)
 
 
 # Note [Accumulators]

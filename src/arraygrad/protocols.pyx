@@ -199,10 +199,10 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
             op = <Op>found
             if n == 3 and op.n_arrays == 1:
                 return unary(op, <object>args[2])
-            if n == 4 and op.n_arrays == 2:
+            if n == 4 and op.n_arrays == 2 and not (is_listed(args[2]) or is_listed(args[3])):
                 result = binary(op, <object>args[2], <object>args[3])
-                if result is not NotImplemented:
-                    return result
+                if result is not NotImplemented or has_ufunc(args[2]) and has_ufunc(args[3]):
+                    return result                                           # the other class decides
     kwargs = {}
     if names != NULL:
         for i in range(len(<tuple>names)):
@@ -239,6 +239,14 @@ _ufunc_method.ml_flags = _function_method.ml_flags = METH_FASTCALL | METH_KEYWOR
 cdef inline bint is_call(object method) noexcept:
     """Whether the name of a ufunc's method, a text that NumPy makes anew for each call, is "__call__"."""
     return type(method) is str and PyUnicode_GET_LENGTH(method) == 8 and PyUnicode_READ_CHAR(method, 0) == c"_"
+
+
+cdef inline bint is_listed(PyObject* x) noexcept:
+    return type(<object>x) is list or type(<object>x) is tuple
+
+
+cdef bint has_ufunc(PyObject* x) except -1:
+    return hasattr(type(<object>x), "__array_ufunc__")
 
 
 cdef inline bint is_tensor(object x) noexcept:
@@ -475,14 +483,20 @@ cdef object raw_of(object arg, bint recording, void** like):
 cdef object wrapped(object result, void* like):
     """Arrays and NumPy's scalars as Tensors, also in tuples and lists; anything else as it is."""
     cdef Backend backend
+    cdef TensorBase t
     if type(result) is _ndarray:
         if like is NULL:
             backend = registered(_ndarray)
-            return new_tensor(result, backend.meta(result))
-        backend = <Backend>(<GradMeta>like).ops
-        return new_tensor(result, backend.meta_like(result, <GradMeta>like, None))
+            t = new_tensor(result, backend.meta(result))
+        else:
+            backend = <Backend>(<GradMeta>like).ops
+            t = new_tensor(result, backend.meta_like(result, <GradMeta>like, None))
+        t.array0d = True                    # Note [Scalars]: what NumPy gives says it
+        return t
     if PyType_IsSubtype(Py_TYPE(result), _generic):
-        return wrapped(registered(_ndarray).wrap_raw(result), like)
+        t = <TensorBase>wrapped(registered(_ndarray).wrap_raw(result), like)
+        t.array0d = False
+        return t
     if type(result) is tuple:
         return tuple([wrapped(item, like) for item in result])
     if type(result) is list:

@@ -1,5 +1,5 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, attributes, copies, inplace, protocols, roots. (ops, backends and
+# May import: engine.*, op, value, operands, nodes, apply, attributes, copies, inplace, protocols, roots. (ops, backends and
 # namespaces register themselves here.)
 import numbers
 import weakref
@@ -10,27 +10,28 @@ from cpython.object cimport PyObject
 from arraygrad.convert cimport left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
-    apply_op, backend_in, binary, has_tensor, is_numpy_scalar, permute, refresh,
-    reversed_axes, unary,
+    apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
 from arraygrad.attributes cimport own_attributes
-from arraygrad.copies cimport copied, deepcopied, shallow
+from arraygrad.copies cimport copied, copied_raw, deepcopied, shallow
 from arraygrad.convert cimport (
-    item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
+    before_pickling, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
+    to_numpy, warn_of_hooks,
 )
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
+from arraygrad.operands cimport has_tensor, is_numpy_scalar
 from arraygrad.protocols cimport array_function, array_ufunc
 from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
+    Backend, TensorBase, assign_grad, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
     registered, set_grad, version_of, wrap,
 )
 
 from arraygrad.engine.node import keep_for_ever
 from arraygrad.graph_ops import RetainGrad
-from arraygrad.inplace import set_asarray
+from arraygrad.operands import set_asarray
 from arraygrad.value import set_tensor_type
 
 import arraygrad.apply as _apply
@@ -171,13 +172,13 @@ cdef class Tensor(TensorBase):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
         return left(self, "numpy")
 
-    def item(self):
-        """The value of a one-element tensor as a Python scalar."""
-        return item_of(self)
+    def item(self, *index):
+        """One element, the only one or that at `index`: a Python scalar, in a transform that follows it a Tensor."""
+        return taken(self, index)
 
     def tolist(self):
-        """The values as nested Python lists."""
-        return self.numpy().tolist()
+        """The values as nested lists of Python scalars, in a transform that follows the tensor of 0-d Tensors."""
+        return listed(self)
 
     # Public API: the graph
 
@@ -242,30 +243,7 @@ cdef class Tensor(TensorBase):
 
     @grad.setter
     def grad(self, value):
-        cdef Tensor g
-        if value is None:
-            set_grad(self, None)
-            return
-        if not isinstance(value, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type "
-                            f"{type(value).__name__}")
-        g = <Tensor>value
-        if g is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if g.value.meta.ops is not self.value.meta.ops:
-            raise RuntimeError(f"assigned grad is a Tensor over {g.value.meta.ops.name}, but expected one over "
-                               f"{self.value.meta.ops.name}")
-        if g.value.meta.dtype != self.value.meta.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.value.meta.dtype}' to a tensor with "
-                               f"dtype '{self.value.meta.dtype}'. Cast it with astype first")
-        if g.value.meta.device_key != self.value.meta.device_key:
-            raise RuntimeError(f"attempting to assign a gradient with device '{g.device}' to a tensor with device "
-                               f"'{self.device}'. Please ensure that the gradient and the tensor are on the same "
-                               f"device")
-        if g.value.meta.shape_tuple() != self.value.meta.shape_tuple():
-            raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size "
-                               f"'{self.shape}'. Please ensure that the gradient and the tensor are the same size")
-        set_grad(self, g)
+        assign_grad(self, value)
 
     @grad.deleter
     def grad(self):
@@ -277,6 +255,7 @@ cdef class Tensor(TensorBase):
         cdef long history
         join_base(t.value, self, &history)
         t.value.inference = self.value.inference
+        t.array0d = self.array0d
         return t
 
     def detach_(self):
@@ -367,9 +346,7 @@ cdef class Tensor(TensorBase):
         return array_function(func, types, args, kwargs)
 
     def __float__(self):
-        if self.tracked or self.extra is not None:
-            refuse_store(self)
-        return float(one_element(self, "float"))
+        return number(self, "float")
 
     def __int__(self):
         if self.tracked or self.extra is not None:
@@ -377,9 +354,7 @@ cdef class Tensor(TensorBase):
         return int(one_element(self, "int"))
 
     def __complex__(self):
-        if self.tracked or self.extra is not None:
-            refuse_store(self)
-        return complex(one_element(self, "complex"))
+        return number(self, "complex")
 
     def __bool__(self):
         if self.value.meta.size != 1:
@@ -405,7 +380,8 @@ cdef class Tensor(TensorBase):
         return iter([self[i] for i in range(len(self))])
 
     def __contains__(self, item):
-        return bool((self.detach() == item).value.raw.any())
+        found = self.detach() == item
+        return bool((<Tensor>found).value.raw.any() if isinstance(found, Tensor) else found)
 
     def __repr__(self):
         return representation(self)
@@ -422,10 +398,14 @@ cdef class Tensor(TensorBase):
         return <Py_ssize_t>(<void*>self) >> 4
 
     def __copy__(self):
-        return shallow(self)
+        copy = recorded_copy(self)
+        return shallow(self) if copy is None else copy
 
     def __deepcopy__(self, memo):
-        if self.grad_fn is not None:
+        if id(self) not in memo and (copy := recorded_copy(self)) is not None:
+            memo[id(self)] = copy
+            return copy
+        if self.grad_fn is not None and id(self) not in memo:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                                "protocol at the moment. Use t.detach().copy() for a copy of the values.")
         if id(self) in memo:
@@ -433,17 +413,24 @@ cdef class Tensor(TensorBase):
         return deepcopied(self, memo, True)
 
     def __reduce__(self):
+        before_pickling(self)
         warn_of_hooks(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
 
-    def copy(self):
-        """A recorded copy of the values."""
-        return copied(self)
+    def copy(self, str order="C"):
+        """A recorded copy of the values, laid out in memory row by row ("C"), as ndarray.copy() does; "F", "A" and "K"
+        as there. Libraries whose arrays have no layout keep theirs.
+        """
+        if order not in ("C", "F", "A", "K"):
+            raise ValueError(f"copy: order must be one of 'C', 'F', 'A', or 'K', but got {order!r}")
+        return copied(self, order)
 
     def astype(self, dtype, *, copy=True):
         """Cast to `dtype`, recorded between floating dtypes."""
         cdef Op op = named_op("astype")
-        return apply_op(op, op.bind((self, dtype), {"copy": copy}))
+        cdef TensorBase result = apply_op(op, op.bind((self, dtype), {"copy": copy}))
+        result.array0d = self.array0d
+        return result
 
     def to_device(self, device, /, *, stream=None):
         """Move to a device of the same backend, recorded: the gradient moves back."""
@@ -514,11 +501,17 @@ cdef class Tensor(TensorBase):
     def __imod__(self, other):
         return inplace(self, MOD, other)
 
+    def __divmod__(self, other):
+        return binary(FLOORDIV, self, other), binary(MOD, self, other)
+
+    def __rdivmod__(self, other):
+        return binary(FLOORDIV, other, self), binary(MOD, other, self)
+
     def __pow__(self, other, mod):
-        return binary(POW, self, other)
+        return binary(POW, self, other) if mod is None else NotImplemented
 
     def __rpow__(self, other, mod):
-        return binary(POW, other, self)
+        return binary(POW, other, self) if mod is None else NotImplemented
 
     def __ipow__(self, other):
         return inplace(self, POW, other)
@@ -646,6 +639,7 @@ def unpickle(raw, bint requires_grad):
 def wrap_raw(raw, bint requires_grad=False):
     """A Tensor over a raw array, zero-copy."""
     cdef Tensor t = wrap(raw, find_backend(raw))
+    t.array0d = True
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
     return t
@@ -669,7 +663,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     Raises
     ------
     TypeError
-        For what is no array, for object arrays and ragged lists.
+        For what is no array, and for object arrays.
+    ValueError
+        For ragged lists.
     RuntimeError
         If `requires_grad` is asked for integers or booleans.
     """
@@ -726,11 +722,11 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
     cdef object raw
     cdef Tensor t
     if type(obj) is backend.array_type and dtype is None and device is None:
-        raw = backend.clone(obj, obj) if copy else obj
+        raw = copied_raw(obj, "K", backend) if copy else obj
     else:
         raw = backend.asarray(obj, dtype, device)
         if raw is obj:
-            raw = backend.clone(obj, obj) if copy else obj
+            raw = copied_raw(obj, "K", backend) if copy else obj
         elif copy is False:
             raise ValueError(f"asarray: {type(obj).__name__} to an array of {backend.name} needs a copy, but "
                              "copy=False was asked for")
@@ -738,6 +734,7 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
             raw = backend.clone(raw, raw)
     backend.check(raw)
     t = wrap(raw, backend)
+    t.array0d = True
     t.value.foreign = not copy and not isinstance(obj, (list, tuple, int, float, complex))
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
@@ -758,8 +755,8 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
             parts.append(wrap(backend.asarray(item, None, None), backend))
     shapes = {t.shape for t in parts}
     if len(shapes) != 1:
-        raise TypeError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
-                        f"{sorted(shapes)}")
+        raise ValueError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
+                         f"{sorted(shapes)}")
     if len({str(t.dtype) for t in parts}) > 1:
         common = backend.xp.result_type(*[t.array for t in parts])
         parts = [t.astype(common) for t in parts]

@@ -31,6 +31,10 @@ class DaskBackend(GenericBackend):
         """None: chunks lie where the scheduler puts them."""
         return None
 
+    def takes_lists(self):
+        """True: lists beside an array become arrays."""
+        return True
+
     def clone(self, array, like):
         """The array itself: `write` never changes one."""
         return array

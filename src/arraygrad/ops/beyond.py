@@ -17,8 +17,15 @@ _padding = later("arraygrad.ops._padding")
 
 def _finite_max(xp, x, axis):
     """The maximum along `axis`, kept, with zero in the place of an infinity (which would give inf - inf)."""
+    if _none_to_reduce(x, axis):
+        return xp.zeros_like(xp.sum(x, axis=axis, dtype=x.dtype, keepdims=True))
     top = xp.max(x, axis=axis, keepdims=True)
     return xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+
+
+def _none_to_reduce(x, axis):
+    """Whether an axis to reduce has no elements: the sum is then 0, where NumPy knows no maximum."""
+    return 0 in x.shape and 0 in [x.shape[i] for i in normalize_axes(axis, x.ndim) if 0 <= i < x.ndim]
 
 
 def _real(xp, name, x):
@@ -29,6 +36,8 @@ def _real(xp, name, x):
 
 def _logsumexp(xp, x, axis, keepdims):
     _real(xp, "logsumexp", x)
+    if _none_to_reduce(x, axis):
+        return xp.full_like(xp.sum(x, axis=axis, dtype=x.dtype, keepdims=keepdims), -math.inf)
     top = _finite_max(xp, x, axis)
     result = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
     return result if keepdims else xp.reshape(result, xp.max(x, axis=axis).shape)
@@ -58,6 +67,8 @@ def _softmax(xp, x, axis):
 def _log_softmax(xp, x, axis):
     _real(xp, "log_softmax", x)
     shifted = x - _finite_max(xp, x, axis)
+    if _none_to_reduce(x, axis):
+        return shifted
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
 
 
@@ -84,8 +95,8 @@ reduction(
     _logsumexp_rule,
     forward=_logsumexp,
     doc="log(sum(exp(x))) over `axis` (None, an int or a tuple), real floating-point dtypes, without overflow: the "
-    "maximum is taken out first. The gradient is softmax(x); it is zero where every element is -inf, and shared evenly "
-    "by elements that are inf.",
+    "maximum is taken out first; -inf over no elements. The gradient is softmax(x); it is zero where every element is "
+    "-inf, and shared evenly by elements that are inf.",
 )
 general(
     "softmax",

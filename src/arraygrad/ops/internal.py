@@ -1,7 +1,7 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: _later, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer. Their names begin with
-"_"; rules call them as `xp._name(...)`.
+May import: _later, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer, ops._windows. Their names
+begin with "_"; rules call them as `xp._name(...)`.
 """
 
 from arraygrad._later import later
@@ -11,6 +11,7 @@ _cofactor = later("arraygrad.ops._cofactor")
 _convolution = later("arraygrad.ops._convolution")
 _scatter = later("arraygrad.ops._scatter")
 _transfer = later("arraygrad.ops._transfer")
+_windows = later("arraygrad.ops._windows")
 
 linear(
     "_getitem",
@@ -50,6 +51,15 @@ linear(
     forward=lambda xp, x, indices, shape, axis: _scatter.take_along_axis_adjoint(xp, x, indices, shape, axis),
     x=lambda xp, g, indices, axis: xp.take_along_axis(g, indices, axis=axis),
     doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take_along_axis`.",
+)
+linear(
+    "_windows",
+    "x, lengths, axes, /",
+    forward=lambda xp, x, lengths, axes: _windows.windows(xp, x, lengths, axes),
+    x=lambda xp, g, x_shape, lengths, axes: _windows.summed(xp, g, x_shape, lengths, axes),
+    may_view=True,
+    doc="Windows of `lengths` that slide along `axes`, as the last axes; a read-only view of NumPy's arrays. The "
+    "gradient of an element is summed over the windows that it lies in.",
 )
 linear(
     "_identity",

@@ -115,8 +115,10 @@ nondifferentiable(
 
 
 def _repeat(xp, g, x_shape, repeats, axis):
-    shape = (math.prod(x_shape),) if axis is None else x_shape
-    axis = 0 if axis is None else normalize_axes(axis, len(shape))[0]
+    if axis is None or not x_shape:  # NumPy repeats an array of no dimension as one of one
+        axis, shape = 0, (math.prod(x_shape),)
+    else:
+        axis, shape = normalize_axes(axis, len(x_shape))[0], x_shape
     n = shape[axis]
     if hasattr(repeats, "__index__") and not hasattr(repeats, "ndim"):
         repeats = int(repeats)

@@ -144,6 +144,13 @@ SAMPLES = {
         ),
     ],
     "_copy": [case("real", lambda xp, x: xp._copy(x), real(2, 3))],
+    "_windows": [
+        case("one axis", lambda xp, x: xp._windows(x, (3,), (0,)), real(5)),
+        case("two axes", lambda xp, x: xp._windows(x, (2, 2), (0, 1)), real(3, 4)),
+        case("the last of two axes", lambda xp, x: xp._windows(x, (3,), (-1,)), real(2, 4)),
+        case("an axis twice", lambda xp, x: xp._windows(x, (2, 3), (0, 0)), real(5)),
+        case("complex", lambda xp, x: xp._windows(x, (2,), (1,)), cplx(2, 3)),
+    ],
     "_identity": [
         case("real", lambda xp, x: xp._identity(x), real(2, 3)),
         case("complex", lambda xp, x: xp._identity(x), cplx(3)),
