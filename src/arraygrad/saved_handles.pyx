@@ -13,7 +13,7 @@ from arraygrad.nodes cimport (
 )
 from arraygrad.op cimport Op, SAVE_INPUT, SAVE_META
 from arraygrad.saved cimport Packed, packed_by
-from arraygrad.value cimport Backend, Value, value_over, wrap
+from arraygrad.value cimport Backend, Value, registered, value_over, wrap
 
 _FREED = (
     "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
@@ -139,8 +139,8 @@ cdef class SavedTensor:
             raw_of(v, <OpNode>node)                         # has the error for what was overwritten
             backend = <Backend>v.meta.ops
         else:
-            backend = <Backend>node.meta_at(0).ops
-            if type(held) is not backend.array_type:
+            backend = registered(type(held))
+            if backend is None:
                 raise RuntimeError(f"Calling register_hooks on a saved tensor with value {held!r} is forbidden: "
                                    f"{self.name} is a Python number, which no hook is called for")
             v = wrap(held, backend).value

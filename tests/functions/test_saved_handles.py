@@ -252,6 +252,15 @@ def test_SV14_what_was_written_before_the_hooks_came_is_still_refused():
         node._raw_saved_x2.register_hooks(same_value, same_value)
 
 
+def test_SV14_hooks_of_values_over_pytorch():
+    torch = pytest.importorskip("torch")
+    x = ag.asarray(torch.tensor([1.0, 2.0], dtype=torch.float64), requires_grad=True)
+    y = x * torch.tensor([3.0, 4.0], dtype=torch.float64)
+    y.grad_fn._raw_saved_x2.register_hooks(lambda t: t.numpy().copy(), torch.from_numpy)
+    y.sum().backward()
+    same(x.grad, [3.0, 4.0])
+
+
 def test_SV14_arrays_without_hooks_are_compared_as_before():
     p, q = np.array([2.0, 3.0]), np.array([5.0, 7.0])
     a, b = ag.asarray(p, requires_grad=True), ag.asarray(q, requires_grad=True)
