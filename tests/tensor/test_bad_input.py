@@ -192,6 +192,8 @@ def test_unknown_attributes_that_are_read_and_unknown_arguments_are_refused():
     x = leaf([1.0])
     with pytest.raises(AttributeError):
         _ = x.no_such_thing
+    with pytest.raises(AttributeError):
+        x.shape = (1, 1)
     with pytest.raises(TypeError):
         ag.exp(x, x)
     with pytest.raises(TypeError):
