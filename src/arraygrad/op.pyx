@@ -341,4 +341,7 @@ def compile_table(table):
         if entry.name not in _ops:
             op = _ops[entry.name] = Op(entry, len(_ops))
             keep_for_ever(op, op.name, op.rules)
+            if entry.operator == "pow":     # with a number NumPy's operator is another ufunc than numpy.power
+                op.by_operator = Op(entry, op.index)
+                keep_for_ever(op.by_operator)
     return _ops

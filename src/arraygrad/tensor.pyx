@@ -62,7 +62,7 @@ def install_operators(dict ops):
     global AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE, GETITEM
     by = {op.entry.operator: op for op in ops.values() if op.entry.operator}
     ADD, SUB, MUL, TRUEDIV = by["add"], by["sub"], by["mul"], by["truediv"]
-    FLOORDIV, MOD, POW, MATMUL = by["floordiv"], by["mod"], by["pow"], by["matmul"]
+    FLOORDIV, MOD, POW, MATMUL = by["floordiv"], by["mod"], (<Op>by["pow"]).by_operator, by["matmul"]
     NEG, POS, ABS, INVERT = by["neg"], by["pos"], by["abs"], by["invert"]
     AND, OR, XOR = by["and"], by["or"], by["xor"]
     LSHIFT, RSHIFT = by["lshift"], by["rshift"]

@@ -1,11 +1,12 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: _later, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer, ops._windows. Their names
-begin with "_"; rules call them as `xp._name(...)`.
+May import: _later, ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer,
+ops._windows. Their names begin with "_"; rules call them as `xp._name(...)`.
 """
 
 from arraygrad._later import later
-from arraygrad.ops.kinds import bilinear, general, linear, unary
+from arraygrad.ops.elementwise import pow_x1, pow_x2
+from arraygrad.ops.kinds import bilinear, binary, general, linear, unary
 
 _cofactor = later("arraygrad.ops._cofactor")
 _convolution = later("arraygrad.ops._convolution")
@@ -141,4 +142,18 @@ unary(
     forward=_cube_root,
     numpy=("cbrt",),
     doc="The real cube root, real floating-point dtypes; its derivative is infinite at zero.",
+)
+
+
+def _float_power(xp, x1, x2):
+    own = getattr(xp, "float_power", None)  # NumPy's has a loop of its own, which rounds otherwise than that of power
+    return own(x1, x2) if own is not None else xp.pow(x1, x2)
+
+
+binary(
+    "_float_power",
+    x1=pow_x1,
+    x2=pow_x2,
+    forward=_float_power,
+    doc="x1 ** x2 as numpy.float_power computes it, at least double precision. Derivatives are those of `pow`.",
 )

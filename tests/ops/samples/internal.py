@@ -160,6 +160,11 @@ SAMPLES = {
         case("both signs", lambda xp, x: xp._cbrt(x), real(2, 3) + 0.7),
         case("negative", lambda xp, x: xp._cbrt(x), -1.5 - real(3) ** 2),
     ],
+    "_float_power": [
+        case("real", lambda xp, x, y: xp._float_power(x, y), real(3, low=0.4), real(3, seed=5), single=False),
+        case("complex", lambda xp, x, y: xp._float_power(x, y), cplx(2, 2), cplx(2, seed=3), single=False),
+        kink("at zero", lambda xp, x, y: xp._float_power(x, y), [[0.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]),
+    ],
     "_convolve": [
         case("longer first", lambda xp, x, y: xp._convolve(x, y), real(5), real(3, seed=1)),
         case("longer second", lambda xp, x, y: xp._convolve(x, y), real(2), real(4, seed=1)),
