@@ -135,7 +135,7 @@ cdef object substituted(Node node, object g):
 
 
 cdef object gradient_by_lapack(object factor, object g, bint upper):
-    """The gradient of cholesky's argument. None: declined."""
+    """The gradient of the triangle of cholesky's argument that was read. None: declined."""
     cdef ArrayView l, w
     cdef object work
     cdef bint done
@@ -153,7 +153,9 @@ cdef object gradient_by_lapack(object factor, object g, bint upper):
     view_of(work, &w)
     with nogil:
         done = run_factor_gradient(_lapack, l.slot, l.data, w.data, l.dims[0])
-    return work if done else None
+    if not done:
+        return None
+    return rows_of(work) if upper else work
 
 
 cdef int rule_cholesky(Node node, Frame f) except -1:
