@@ -90,7 +90,7 @@ CASES = {
         ("xp.linalg.det(x)", ([[1.0, 2.0], [2.0, 4.0]],), "singular: the cofactors"),
         ("xp.linalg.det(x)", ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],), "singular but for rounding"),
         ("xp.linalg.slogdet(x)[1]", ([[1.0, 2.0], [2.0, 4.0]],), "singular"),
-        ("xp.linalg.inv(x)", ([[1.0, 1.0], [1.0, 1.0001]],), "near singular; ours is that of the lower triangle"),
+        ("xp.linalg.inv(x)", ([[1.0, 1.0], [1.0, 1.0001]],), "near singular"),
         (
             "xp.linalg.cholesky(x)",
             ([[1.0, 1.0], [1.0, 1.0 + 1e-8]],),
