@@ -64,6 +64,8 @@ class _Later:
 
     def __getattr__(self, attribute):
         # Reached for what is not in __dict__: everything at first, later what the module does not have either.
+        if attribute[:2] == attribute[-2:] == "__":  # what looks at objects asks for it, such as inspect.unwrap
+            raise AttributeError(f"{self!r} has no attribute {attribute!r}", name=attribute, obj=self)
         module = import_module(self.__later__)
         self.__dict__ = module.__dict__
         return getattr(module, attribute)
