@@ -35,6 +35,11 @@ def _operations():
 F = _operations()
 
 
+def internal(name):
+    """An internal operation of the table (`_name`) as a function."""
+    return function_for(OPS[name], __name__)
+
+
 def implements(*names):
     """Decorator: serve the numpy functions of these dotted names ("sum", "linalg.norm"), where numpy has them.
 
@@ -159,10 +164,17 @@ def _imag(val):
     return tensor_of(val).imag
 
 
+_angle_of_real = internal("_angle_of_real")
+
+
 @implements("angle")
 def _angle(z, deg=False):
     z = tensor_of(z)
-    angle = F["atan2"](z.imag, z.real)
+    xp = backend_of(z).xp
+    if xp.isdtype(z.dtype, "complex floating"):
+        angle = F["atan2"](z.imag, z.real)
+    else:
+        angle = _angle_of_real(z if xp.isdtype(z.dtype, "real floating") else z.astype(xp.float64))
     return angle * (180 / math.pi) if deg else angle
 
 

@@ -1,17 +1,17 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: engine, tensor, graph, custom_function. Everything about the arguments is checked before anything runs or
-changes: a call that raises here has left every `.grad` and every graph as it was. What only the run itself can show (an
-input that was not used, an error in a rule) is raised after it.
+May import: _later, engine, tensor, graph, custom_function. Everything about the arguments is checked before anything
+runs or changes: a call that raises here has left every `.grad` and every graph as it was. What only the run itself
+can show (an input that was not used, an error in a rule) is raised after it.
 """
 
-import importlib
 import operator
 import sys
 import warnings
 from collections.abc import Mapping
 
 from arraygrad import graph
+from arraygrad._later import import_module
 from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
@@ -53,7 +53,7 @@ __all__.sort()
 def __getattr__(name):
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.{_LATER[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"arraygrad.{_LATER[name]}"), name)
     return value
 
 

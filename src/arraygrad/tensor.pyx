@@ -165,8 +165,8 @@ cdef class Tensor(TensorBase):
 
     @property
     def imag(self):
-        """The imaginary part."""
-        return apply_op(named_op("imag"), (self,)) if self.value.meta.is_complex else self * 0
+        """The imaginary part: zeros for a real Tensor."""
+        return apply_op(named_op("imag" if self.value.meta.is_complex else "_imag_of_real"), (self,))
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""

@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: containers, engine, ops, tensor, _trace, _jacobians, numpy. A transform takes a function and gives a function (or,
-for `vjp`, `jvp` and `linearize`, results at one point). What they have in common:
+May import: _later, containers, engine, ops, tensor, _trace, _jacobians, numpy. A transform takes a function and gives a
+function (or, for `vjp`, `jvp` and `linearize`, results at one point). What they have in common:
 
 - Arguments may be arrays, Python or NumPy floats, Tensors, or nested dicts, lists, tuples, named tuples and dataclasses
   of them. What is raw comes back raw, of the same library, dtype and device; a Python float comes back as a Python
@@ -20,11 +20,11 @@ for `vjp`, `jvp` and `linearize`, results at one point). What they have in commo
 from __future__ import annotations
 
 import functools
-import importlib
 
 import numpy
 
 from arraygrad._jacobians import forward_blocks, reverse_blocks
+from arraygrad._later import import_module
 from arraygrad._trace import RAW, Trace, function_name, give_back, meta_of, normalize_tree, recorded, run
 from arraygrad.containers import LEAF, unflatten
 from arraygrad.tensor import Tensor, edge_of, wrap_raw
@@ -482,7 +482,7 @@ def _checked(name, f, argnums, adopt):
     _check(name, f, argnums)
     if not adopt:
         return f
-    return importlib.import_module("arraygrad.adoption").adopted(f)
+    return import_module("arraygrad.adoption").adopted(f)
 
 
 def _check(name, f, argnums):
