@@ -1,6 +1,6 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
-May import: containers, engine, ops, tensor. The transforms themselves are in `transforms`.
+May import: containers, engine, given, ops, tensor. The transforms themselves are in `transforms`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy
 from arraygrad.containers import LEAF, align, flatten, leaf_names, unflatten
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.given import note_holder, raw_array
 from arraygrad.ops import OPS
 from arraygrad.tensor import (
     AccumulateGrad,
@@ -264,6 +265,8 @@ class Trace:
             # A place in the graph of its own, over the caller's memory: unlike a leaf it may be written in place, and
             # then the caller's array changes as it does in a plain call.
             handed = apply_op(_IDENTITY, (handed,))
+        if kind == RAW:
+            note_holder(handed)
         self._note(kind, meta, handed)
         return handed
 
@@ -289,7 +292,7 @@ class Trace:
         dtypes = []
         like = None
         for leaf in flatten(self._args)[0]:
-            raw = leaf.array if isinstance(leaf, Tensor) else leaf
+            raw = raw_array(leaf) if isinstance(leaf, Tensor) else leaf
             if isinstance(raw, (float, complex, int, *_STATIC_TYPES)) and not isinstance(raw, numpy.generic):
                 continue
             try:
@@ -366,7 +369,7 @@ def run(roots, cotangents, edges, *, create_graph, keep_graph):
     if create_graph:
         given = [c if isinstance(c, Tensor) else wrap_raw(c) for c in cotangents]
     else:
-        given = [c.array if isinstance(c, Tensor) else c for c in cotangents]
+        given = [raw_array(c) if isinstance(c, Tensor) else c for c in cotangents]
     return execute(roots, given, keep_graph=keep_graph, create_graph=create_graph, accumulate_grad=False, inputs=edges)
 
 

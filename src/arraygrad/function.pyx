@@ -17,7 +17,8 @@ from arraygrad.inplace cimport adopt, check_inplace
 from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, keep_values, overwritten_error
 from arraygrad.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, bump, join_base, mark_overwritten, need_extra, new_tensor, registered, wrap,
+    Backend, Extra, TensorBase, Value, bump, is_lost, join_base, mark_overwritten, need_extra, new_tensor, registered,
+    wrap,
 )
 
 cdef tuple _nothing = ()
@@ -242,7 +243,7 @@ cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
         v = packed_value(<Packed>slot.value)
     else:
         v = <Value>slot.value
-        if v.overwritten:
+        if v.overwritten and is_lost(v):
             raise overwritten_error(v, node)
     if slot.output >= 0:
         source = node

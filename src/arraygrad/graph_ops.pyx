@@ -8,7 +8,8 @@ from arraygrad.nodes cimport accumulator_of
 from arraygrad.op cimport Op, named_op
 from arraygrad.nodes cimport leaf_lock
 from arraygrad.value cimport (
-    Backend, TensorBase, Value, check_saved, grad_of, make_tensor, registered, set_grad, wrap,
+    Backend, TensorBase, Value, check_saved, grad_of, is_lost, make_tensor, registered, set_grad,
+    wrap,
 )
 
 from arraygrad.engine.arrayops import InvalidGradient
@@ -159,7 +160,7 @@ cdef class Kept:
 
     def array(self):
         """The raw array; RuntimeError if it was overwritten and set_saved_mutation("error") is in force."""
-        if self.value.overwritten:
+        if self.value.overwritten and is_lost(self.value):
             raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
                                "operation; set_saved_mutation('copy') keeps a copy of what is overwritten")
         return self.value.raw

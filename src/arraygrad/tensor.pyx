@@ -1,5 +1,5 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, nodes, apply, copies, inplace, protocols, roots. (ops, backends and namespaces
+# May import: engine.*, op, value, given, nodes, apply, copies, inplace, protocols, roots. (ops, backends and namespaces
 # register themselves here.)
 import numbers
 import weakref
@@ -17,6 +17,7 @@ from arraygrad.copies cimport copied, deepcopied
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
 )
+from arraygrad.given cimport enter, give
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
@@ -96,7 +97,9 @@ cdef class Tensor(TensorBase):
 
     @property
     def array(self):
-        """The raw array, zero-copy. Writing into it is not recorded."""
+        """The raw array, zero-copy. Writing into it is not recorded; backward refuses what it needs of it then."""
+        if not self.value.foreign:
+            give(self)
         return self.value.raw
 
     @property
@@ -168,6 +171,7 @@ cdef class Tensor(TensorBase):
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
+        give(self)
         return left(self, "numpy")
 
     def item(self):
@@ -176,7 +180,7 @@ cdef class Tensor(TensorBase):
 
     def tolist(self):
         """The values as nested Python lists."""
-        return self.numpy().tolist()
+        return left(self, "tolist").tolist()
 
     # Public API: the graph
 
@@ -341,7 +345,10 @@ cdef class Tensor(TensorBase):
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype, but copy=False was asked for")
             return array.astype(dtype)
-        return array.copy() if copy else array
+        if copy:
+            return array.copy()
+        give(self)
+        return array
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         refuse_conversion(self, "from_dlpack")
@@ -354,6 +361,8 @@ cdef class Tensor(TensorBase):
             kwargs["dl_device"] = dl_device
         if copy is not None:
             kwargs["copy"] = copy
+        if not copy:
+            give(self)
         return self.value.raw.__dlpack__(**kwargs)
 
     def __dlpack_device__(self):
@@ -435,6 +444,7 @@ cdef class Tensor(TensorBase):
 
     def __reduce__(self):
         warn_of_hooks(self)
+        give(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)))
 
     def copy(self):
@@ -739,7 +749,9 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
             raw = backend.clone(raw, raw)
     backend.check(raw)
     t = wrap(raw, backend)
-    t.value.foreign = not copy and not isinstance(obj, (list, tuple, int, float, complex))
+    if not copy and not isinstance(obj, (list, tuple, int, float, complex)):
+        t.value.foreign = True
+        enter(t.value)
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
     return t

@@ -65,6 +65,7 @@ MAY_IMPORT = {
     "value": ENGINE | {"_later", "op"},
     "saved": ENGINE | {"op", "value"},
     "constants": ENGINE | {"op", "value"},
+    "given": ENGINE | {"op", "value", "constants"},
     "nodes": ENGINE | {"op", "value", "saved", "constants"},
     "saving": ENGINE | {"op", "value", "saved", "constants", "nodes"},
     "apply": ENGINE | {"op", "value", "saved", "nodes", "saving"},
@@ -78,7 +79,8 @@ MAY_IMPORT = {
     "graph_ops": ENGINE | {"op", "value", "nodes", "apply", "copies"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE
-    | {"op", "value", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols", "roots"},
+    | {"op", "value", "given", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols"}
+    | {"roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {
     "_later",
