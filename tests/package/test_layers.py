@@ -70,13 +70,13 @@ MAY_IMPORT = {
     "saving": ENGINE | {"op", "value", "saved", "constants", "nodes"},
     "apply": ENGINE | {"op", "value", "saved", "nodes", "saving"},
     "inplace": ENGINE | {"op", "value", "nodes", "saving", "apply"},
-    "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
+    "function": ENGINE | {"op", "value", "saved", "constants", "nodes", "apply", "inplace"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
     "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
     "copies": ENGINE | {"op", "value", "apply"},
     "calls": {"op", "value", "apply"},
-    "graph_ops": ENGINE | {"op", "value", "nodes", "apply", "copies"},
+    "graph_ops": ENGINE | {"op", "value", "constants", "nodes", "apply", "copies"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE
     | {"op", "value", "given", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops", "protocols"}
