@@ -1,6 +1,6 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
-May import: containers, engine, ops, tensor. The transforms themselves are in `transforms`.
+May import: containers, engine, given, ops, tensor. The transforms themselves are in `transforms`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from arraygrad.containers import LEAF, align, flatten, leaf_names, unflatten
 from arraygrad.convert import RUNNING
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.given import note_holder, raw_array
 from arraygrad.inplace import as_scalar, is_scalar
 from arraygrad.ops import OPS
 from arraygrad.python_numbers import Place, depth, warn_at
@@ -333,6 +334,8 @@ class Trace:
             handed = as_scalar(apply_op(_IDENTITY, (handed,)), False)
         elif kind != RAW:
             as_scalar(handed)
+        if kind == RAW:
+            note_holder(handed)
         self._note(kind, meta, handed)
         return handed
 
@@ -361,7 +364,7 @@ class Trace:
         dtypes = []
         like = None
         for leaf in flatten(self._args)[0]:
-            raw = leaf.array if isinstance(leaf, Tensor) else leaf
+            raw = raw_array(leaf) if isinstance(leaf, Tensor) else leaf
             if isinstance(raw, (float, complex, int, *_STATIC_TYPES)) and not isinstance(raw, numpy.generic):
                 continue
             try:
@@ -438,7 +441,7 @@ def run(roots, cotangents, edges, *, create_graph, keep_graph):
     if create_graph:
         given = [c if isinstance(c, Tensor) else wrap_raw(c) for c in cotangents]
     else:
-        given = [c.array if isinstance(c, Tensor) else c for c in cotangents]
+        given = [raw_array(c) if isinstance(c, Tensor) else c for c in cotangents]
     return execute(roots, given, keep_graph=keep_graph, create_graph=create_graph, accumulate_grad=False, inputs=edges)
 
 

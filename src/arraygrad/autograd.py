@@ -1,8 +1,8 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: _later, engine, tensor, graph, custom_function. Everything about the arguments is checked before anything
-runs or changes: a call that raises here has left every `.grad` and every graph as it was. What only the run itself
-can show (an input that was not used, an error in a rule) is raised after it.
+May import: _later, engine, given, tensor, graph, custom_function. Everything about the arguments is checked before
+anything runs or changes: a call that raises here has left every `.grad` and every graph as it was. What only the run
+itself can show (an input that was not used, an error in a rule) is raised after it.
 """
 
 import operator
@@ -17,6 +17,7 @@ from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithread
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic
 from arraygrad.engine.node import Edge
+from arraygrad.given import raw_array
 from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.graph import GradientEdge
 from arraygrad.roots import plain_inputs, plain_roots, try_plain_backward
@@ -403,7 +404,7 @@ def _output_meta(output, i):
 
 
 def _raw(gradient):
-    return gradient.array if isinstance(gradient, Tensor) else gradient
+    return raw_array(gradient) if isinstance(gradient, Tensor) else gradient
 
 
 def _is_array(value):

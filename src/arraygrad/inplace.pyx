@@ -191,6 +191,8 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
         return 0
     if t.extra is not None:
         refresh(t)
+    if recorded or t.tracked:
+        check_overlaps(t, what)
     if t.tracked and t.grad_fn_ is None and (t.extra is None or t.extra.parent is None):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation. "
                            f"({what}: write into a copy, or under arraygrad.no_grad())")
@@ -215,6 +217,18 @@ def as_scalar(TensorBase t, bint scalar=True):
 def is_scalar(TensorBase t):
     """Whether an in-place operator gives a new Tensor and leaves this one as it is (Note [Scalars])."""
     return bool(rebinds(t))
+
+
+cdef int check_overlaps(TensorBase t, object what) except -1:
+    """Refuse a recorded write where elements share memory: one element's gradient would belong to several."""
+    while True:
+        if (<Backend>t.value.meta.ops).overlaps_itself(t.value.raw):
+            raise RuntimeError(f"{what}: unsupported operation: more than one element of the written-to tensor of "
+                               f"shape {t.value.meta.shape_tuple()} refers to a single memory location, as in what "
+                               "as_strided and broadcast_to make. Write into a copy (t.copy()).")
+        if t.extra is None or t.extra.parent is None:
+            return 0
+        t = t.extra.parent
 
 
 cdef object inplace(TensorBase t, Op op, object other):

@@ -1,6 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, operands, nodes, apply, attributes, copies, inplace, protocols, roots. (ops, backends and
-# namespaces register themselves here.)
+# May import: engine.*, op, value, given, operands, nodes, apply, attributes, copies, inplace, protocols, roots. (ops,
+# backends and namespaces register themselves here.)
 import numbers
 import weakref
 
@@ -18,6 +18,7 @@ from arraygrad.convert cimport (
     before_bytes, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
     to_numpy, warn_of_hooks,
 )
+from arraygrad.given cimport enter, give
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
@@ -98,7 +99,9 @@ cdef class Tensor(TensorBase):
 
     @property
     def array(self):
-        """The raw array, zero-copy. Writing into it is not recorded."""
+        """The raw array, zero-copy. Writing into it is not recorded; backward refuses what it needs of it then."""
+        if not self.value.foreign:
+            give(self)
         return self.value.raw
 
     @property
@@ -170,6 +173,7 @@ cdef class Tensor(TensorBase):
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
+        give(self)
         return left(self, "numpy")
 
     def item(self, *index):
@@ -321,7 +325,10 @@ cdef class Tensor(TensorBase):
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype, but copy=False was asked for")
             return array.astype(dtype)
-        return array.copy() if copy else array
+        if copy:
+            return array.copy()
+        give(self)
+        return array
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         refuse_conversion(self, "from_dlpack")
@@ -334,6 +341,8 @@ cdef class Tensor(TensorBase):
             kwargs["dl_device"] = dl_device
         if copy is not None:
             kwargs["copy"] = copy
+        if not copy:
+            give(self)
         return self.value.raw.__dlpack__(**kwargs)
 
     def __dlpack_device__(self):
@@ -415,6 +424,7 @@ cdef class Tensor(TensorBase):
     def __reduce__(self):
         before_bytes(self, "pickling")
         warn_of_hooks(self)
+        give(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
 
     def copy(self, str order="C"):
@@ -735,7 +745,9 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
     backend.check(raw)
     t = wrap(raw, backend)
     t.array0d = True
-    t.value.foreign = not copy and not isinstance(obj, (list, tuple, int, float, complex))
+    if not copy and not isinstance(obj, (list, tuple, int, float, complex)):
+        t.value.foreign = True
+        enter(t.value)
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
     return t

@@ -1,7 +1,7 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
-# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It knows NumPy's C API, with numpy_contents;
-# the others (numpy_ops, numpy_forward, numpy_elementwise, numpy_rules) use what it exports.
+# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It and numpy_contents know NumPy's C
+# API; the others (numpy_ops, numpy_forward, numpy_elementwise, numpy_rules) use what they export.
 # May import: numpy (as C and Python), engine.arrayops, engine.sharing, op.
 #
 # Note [Direct loops]

@@ -9,7 +9,7 @@ import numbers
 
 import numpy as np
 
-from arraygrad.backends.numpy_contents cimport content_of
+from arraygrad.backends.numpy_contents cimport content_of, has_overlaps, owner_address
 from arraygrad.backends.numpy_forward cimport use_loops
 from arraygrad.backends.numpy_loops cimport (
     KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64,
@@ -304,6 +304,14 @@ cdef class NumpyOps(Backend):
     def takes_lists(self):
         """True: lists beside an array become arrays."""
         return True
+
+    cpdef unsigned long long owner(self, object raw) except? 0:
+        """The address of what the memory of an ndarray belongs to."""
+        return owner_address(raw)
+
+    cpdef bint overlaps_itself(self, object raw) except -1:
+        """Whether elements of an ndarray share memory, as in what as_strided and broadcast_to make."""
+        return has_overlaps(raw)
 
     cpdef object scalar(self, object x):
         """A NumPy scalar as a 0-d array, which keeps its dtype; any other number as a Python float or complex."""
