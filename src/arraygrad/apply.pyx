@@ -641,8 +641,7 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
     if thread_state().inference and not out.value.inference and out.value.meta.is_floating:
         if has_extra(base):
             refresh(base)
-        out.tracked = base.tracked
-        e.seen = -1                     # (7)
+        out.tracked = e.deferred = base.tracked     # (7)
     return 0
 
 
@@ -689,7 +688,7 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
 # (6) retain_grad() belongs to a Tensor and moves on with its history. A tensor hook belongs to the history that it was
 #     put on: one on a view is not run for a later write through that view, which goes to the base past it.
 # (7) A view made in inference mode of an ordinary tensor is an ordinary one. In the mode nothing is recorded, so its
-#     history is derived where it is first used outside (`seen` is -1 until then).
+#     history is derived where it is first used outside (Extra.deferred).
 # Guarded by test_VW1_* to test_VW6_*, and (5) by tests/backends/test_immutable_writes.py.
 cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
@@ -703,16 +702,17 @@ cdef int refresh(TensorBase t) except -1:
         return 0
     s.writing.lock()                            # another thread may be writing another view of this memory
     try:
-        if e.seen == s.history or e.seen < 0 and thread_state().inference:
+        if e.seen == s.history and (not e.deferred or thread_state().inference):
             return 0
         if has_extra(e.parent):
             refresh(e.parent)
-        if e.forbidden is not None and e.forbidden != "inference":
+        if e.forbidden is not None and (e.seen != s.history or e.view_op is None):
             if not thread_state().grad_mode:
                 return 0                        # nothing is recorded: the values are good
             if e.parent.tracked or t.tracked:
                 raise forbidden_view(t, "and its base or another view of its base has been")      # (4)
         e.seen = s.history
+        e.deferred = False
         if not e.parent.tracked or not t.value.meta.is_floating:
             set_history(t, None, 0)
             return 0

@@ -31,8 +31,8 @@ __all__ = ["checkpoint"]
 # pack hook that takes down the values to be saved: the n-th belongs to the n-th place holder. So the graph is the
 # original one: closures, several results, hooks and create_graph need no care, and there is no backward in backward.
 # (1) A value is dropped when its node has it; if it is asked for again (retain_graph) f is called again.
-# (2) The second call ends, by an exception of its own, as soon as the last value is there. With early_stop=False it runs
-#     to its end, and one that saves more values than the first is found out, too.
+# (2) The second call ends, by an exception of its own, as soon as the last value is there. With early_stop=False it
+#     runs to its end, and one that saves more values than the first is found out, too.
 # (3) The arguments of a checkpoint inside of f are saved by the outer pack hook (SavedInput), so they are recomputed
 #     too and nothing of f's inside stays in memory.
 # (4) f may itself run backward passes. Its nodes then ask for values before f is finished: the second call runs up to

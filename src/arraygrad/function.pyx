@@ -514,6 +514,8 @@ cdef int check_dirty(CustomNode node, TensorBase t, tuple args, bint recorded, P
 
 cdef TensorBase take_output(CustomNode node, TensorBase t, int nr, bint is_input, bint is_dirty, bint differentiable,
                             Py_ssize_t n_differentiable):
+    if t.extra is not None and t.extra.forbidden is None:
+        refresh(t)                      # one from outside of forward may have been written through another
     if not differentiable:
         if is_dirty or not t.tracked and not is_input:
             return t
@@ -561,6 +563,8 @@ cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) excep
             slots.append(None)
             continue
         t = <TensorBase>item
+        if t.extra is not None and t.extra.forbidden is None:
+            refresh(t)
         slot = SavedSlot.__new__(SavedSlot)
         slot.output = -1
         if t.grad_fn_ is node:

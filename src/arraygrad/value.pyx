@@ -768,10 +768,10 @@ cdef object forbidden_view(TensorBase t, str what):
     """The error for a write that concerns a view of which `what` is said ("is being", ...)."""
     cdef str kind = t.extra.forbidden
     cdef str name = "a recorded operation" if t.grad_fn_ is None else t.grad_fn_.name()
-    if t.extra.seen < 0:
-        return RuntimeError("One of several views of a tensor that requires grad was made in inference mode and is used "
-                            "outside of it, where its gradient would be lost. Make the views outside of the mode, or "
-                            "use detach() where constants are meant.")
+    if t.extra.deferred and kind == "multi":
+        return RuntimeError("One of several views of a tensor that requires grad was made in inference mode and is "
+                            "used outside of it, where its gradient would be lost. Make the views outside of the "
+                            "mode, or use detach() where constants are meant.")
     if kind == "no_grad":
         return RuntimeError(f"A view was created in no_grad mode {what} modified inplace with grad mode enabled. "
                             "Whether the write is to be recorded is not clear: make the view and write with grad mode "
