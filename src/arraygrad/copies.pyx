@@ -1,7 +1,8 @@
 # Copies of Tensors: recorded ones, and those of the copy module.
 # May import: engine.*, op, value, apply.
+import warnings
 
-from arraygrad.apply cimport observed_call, record
+from arraygrad.apply cimport observed_call, record, wants_grad
 from arraygrad.engine.node cimport thread_state
 from arraygrad.op cimport named_op
 from arraygrad.value cimport Backend, TensorBase, new_tensor
@@ -45,3 +46,12 @@ cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
 
         out.grad_ = deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo)
     return out
+
+
+cdef int warn_of_end(object data) except -1:
+    """Say that the gradient of Tensors ends in the leaf that is made of them."""
+    if wants_grad(data) and thread_state().grad_mode:
+        warnings.warn("arraygrad.tensor(data) makes a new leaf, whose gradient does not reach the Tensors that it was "
+                      "made of. Write t.detach().copy() if that is meant, or arraygrad.asarray(t, copy=True) to stay "
+                      "in the graph.", UserWarning, stacklevel=1)
+    return 0

@@ -12,7 +12,7 @@ from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
     apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
-from arraygrad.copies cimport copied, copied_raw, deepcopied
+from arraygrad.copies cimport copied, copied_raw, deepcopied, warn_of_end
 from arraygrad.convert cimport (
     item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
 )
@@ -703,6 +703,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
             set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
         return t
     if (type(obj) is list or type(obj) is tuple) and has_tensor(obj):
+        if copy is False:
+            raise ValueError("asarray: a list becomes an array by a copy, but copy=False was asked for")
         return stacked(obj, dtype, device, requires_grad)
     backend = registered(type(obj))
     if backend is not None:
@@ -717,10 +719,16 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
 
 
 def tensor(data, *, dtype=None, device=None, copy=True, bint requires_grad=False):
-    """A new leaf with a copy of the data. Parameters as for `asarray`; a Tensor is detached first."""
+    """A new leaf with a copy of the data. Parameters as for `asarray`; a Tensor is detached first.
+
+    Warns (UserWarning) where the data are a Tensor that requires grad, or lists that hold one, and grad mode is on:
+    their gradient ends here.
+    """
     if isinstance(data, Tensor):
+        warn_of_end(data)
         data = (<Tensor>data).value.raw
     elif (type(data) is list or type(data) is tuple) and has_tensor(data):
+        warn_of_end(data)
         data = asarray(data).detach().array
     return asarray(data, dtype=dtype, device=device, copy=True, requires_grad=requires_grad)
 
