@@ -24,6 +24,7 @@ try:
     from arraygrad._bind import NAMES as _NAMES
     from arraygrad._namespace import namespace
     from arraygrad.constants import set_constant_check
+    from arraygrad.convert import set_number_guard as _set_number_guard
     from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
     from arraygrad.grad_mode import (
         enable_grad,
@@ -34,6 +35,7 @@ try:
         set_grad_enabled,
         zero_annihilates,
     )
+    from arraygrad.nodes import set_handles as _set_handles
     from arraygrad.protocols import set_protocol_handlers as _set_protocol_handlers
     from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
     from arraygrad.tensor import set_autograd as _set_autograd
@@ -44,6 +46,8 @@ try:
     _protocols, _autograd = _later.later("arraygrad._protocols"), _later.later("arraygrad.autograd")
     _set_protocol_handlers(Tensor, lambda: _protocols.handlers(), _numpy.ndarray, _numpy.generic)
     _set_autograd(_autograd)
+    _set_number_guard(_later.later("arraygrad.python_numbers"))
+    _set_handles(_later.later("arraygrad.saved_handles"))
     _keep_for_ever(__name__)
 finally:
     if _collecting:
@@ -77,6 +81,7 @@ _ELSEWHERE = {
         "vjp",
     ),
     "primitive": ("defvjp", "primitive"),
+    "python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),
     "testing": ("gradcheck", "gradgradcheck"),
     "threads": ("get_num_threads", "set_num_threads"),
     "transfer": ("to_backend",),

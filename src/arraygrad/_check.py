@@ -24,6 +24,7 @@ from arraygrad._check_inputs import CannotCheck, differentiated, load, make_inpu
 from arraygrad._check_lines import Lines, Own, nodes_behind, own_line, shown
 from arraygrad._trace import STATIC, Trace, meta_of, parameter_name
 from arraygrad.containers import flatten, leaf_names, unflatten
+from arraygrad.python_numbers import number_policy
 from arraygrad.tensor import Tensor, edge_of
 
 __all__ = ["CannotCheck", "Report", "examine", "run"]
@@ -190,8 +191,9 @@ class _Examination:
                 for name in leaf_names(child, parameter_name(self.function, i))
             ]
             self.names = [names[k] for k in self.followed]
-            with lines:
-                trace.call(copy.deepcopy(self.kwargs))
+            # Numbers may leave: the report names the lines and goes on.
+            with lines, number_policy("off"):
+                trace.call(copy.deepcopy(self.kwargs), check=False)
         except Exception as error:  # an unsupported call raises TypeError, the user's code whatever it likes
             self._failed("recording stops at a call that is not supported", error)
             return False
@@ -375,18 +377,21 @@ class _Examination:
             )
         for (filename, line, how), count in self.lines.conversions.items():
             times = f" ({count} times)" if count > 1 else ""
-            tell(
-                f"{how}() takes a value out of the graph{times}, and with it its gradient, at\n"
-                f"{shown((filename, line))}"
-            )
+            if how in ("float", "complex"):
+                tell = self._problem
+                what = "makes a Python number of a value, which transforms such as grad refuse: its gradient is lost"
+            else:
+                tell = self._note if right else self._problem
+                what = "takes a value out of the graph, and with it its gradient"
+            tell(f"{how}() {what}{times}, at\n{shown((filename, line))}")
 
     def _time(self):
         def gradient():
             trace = Trace("check", self.function, copy.deepcopy(self.args), self.argnums)
-            trace.call(copy.deepcopy(self.kwargs))
+            trace.call(copy.deepcopy(self.kwargs), check=False)
             trace.pull(self.indices, self.cotangents, create_graph=False, keep_graph=False)
 
-        with numpy.errstate(all="ignore"):
+        with numpy.errstate(all="ignore"), number_policy("off"):
             plain, both = _median(self._call), _median(gradient)
         self._fact(
             "time", f"{1e3 * plain:.3g} ms a call, {1e3 * both:.3g} ms with the gradient: ratio {both / plain:.2f}"

@@ -37,7 +37,7 @@ def minimize_scipy(fun, x0):
 
     def value_and_gradient(x):
         value, gradient = value_and_grad(fun)(x.reshape(x0.shape))
-        return float(value), _flat(gradient)
+        return float(raw(value)), _flat(gradient)
 
     found = optimize.minimize(value_and_gradient, x0.ravel(), jac=True, options={"gtol": 1e-8})
     if not found.success and found.status != 2:  # 2: no further progress is possible in this precision

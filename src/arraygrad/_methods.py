@@ -1,7 +1,7 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: ops, tensor, _bind, _methods_more, numpy. Operators, indexing and attributes are written in the core
-(`tensor`).
+May import: ops, attributes, tensor, _bind, _methods_more, numpy. Operators, indexing and attributes are written in the
+core (`tensor`).
 """
 
 import functools
@@ -12,6 +12,7 @@ import numpy
 
 from arraygrad._bind import function_for, to_tensor
 from arraygrad._methods_more import MORE
+from arraygrad.attributes import allow_attributes
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, apply_op, backend_of, install_methods
 from arraygrad.value import is_inference as _is_inference
@@ -263,6 +264,8 @@ def take(self, indices, axis=None):
     picked = apply_op(_TAKE, (source, apply_op(_RESHAPE, (indices, (-1,), None)), axis))
     if indices.ndim == 1:
         return picked
+    if not indices.ndim and picked.ndim == 1:
+        return picked[0]  # a scalar, as NumPy gives
     return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), None))
 
 
@@ -423,3 +426,4 @@ def install():
             function.__qualname__ = f"Tensor.{name}"
             function.__module__ = Tensor.__module__
     install_methods({**from_table, **METHODS})
+    allow_attributes(Tensor)

@@ -1,12 +1,16 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, tensor, _later, _cupy_protocol, numpy. Those that work through NumPy's functions call them, so that
-each is defined once.
+May import: ops, attributes, tensor, inplace, _later, _cupy_protocol, numpy. Those that work through NumPy's functions
+call them, so that each is defined once.
 """
+
+import math
 
 import numpy
 
 from arraygrad._later import later
+from arraygrad.attributes import METHODS as ATTRIBUTES
+from arraygrad.inplace import read_apart
 from arraygrad.tensor import Tensor
 
 __all__ = ["MORE"]
@@ -21,12 +25,12 @@ def ptp(self, axis=None, keepdims=False):
 
 def sort(self, axis=-1, kind=None, order=None):
     """Sort in place along `axis`, ascending. Recorded."""
-    self[...] = numpy.sort(self, axis=axis, kind=kind, order=order)
+    self[...] = numpy.sort(read_apart(self, (self,)), axis=axis, kind=kind, order=order)
 
 
 def partition(self, kth, axis=-1, kind="introselect", order=None):
     """Rearrange in place so that the element at `kth` is where sorting would put it. Recorded."""
-    self[...] = numpy.partition(self, kth, axis=axis, kind=kind, order=order)
+    self[...] = numpy.partition(read_apart(self, (self,)), kth, axis=axis, kind=kind, order=order)
 
 
 def argpartition(self, kth, axis=-1, kind="introselect", order=None):
@@ -86,6 +90,38 @@ def tobytes(self, order="C"):
     return self.numpy().tobytes(order)
 
 
+def round_(self, ndigits=None):
+    """round(t): an int, or with `ndigits` a Tensor rounded to so many digits, as of a float. The slope is zero."""
+    if self.ndim:
+        raise TypeError(f"round() of a Tensor of shape {self.shape}: use numpy.round or t.round(decimals)")
+    return round(self.detach().item()) if ndigits is None else numpy.round(self, ndigits)
+
+
+def floor_(self):
+    """math.floor(t): an int."""
+    return math.floor(self.detach().item())
+
+
+def ceil_(self):
+    """math.ceil(t): an int."""
+    return math.ceil(self.detach().item())
+
+
+def trunc_(self):
+    """math.trunc(t): an int."""
+    return math.trunc(self.detach().item())
+
+
+def is_integer(self):
+    """Whether the one element has no fraction, as float.is_integer."""
+    return float(self.detach()).is_integer()
+
+
+def as_integer_ratio(self):
+    """The one element as a pair of ints, as float.as_integer_ratio; refused or warned of where float(t) is."""
+    return float(self).as_integer_ratio()
+
+
 def setflags(self, write=None, align=None, uic=None):
     """Refused for a tensor that is to be written: the memory is the raw array's."""
     raise TypeError("Tensor.setflags: set the flags of the raw array, t.array.setflags(...)")
@@ -123,11 +159,6 @@ def _set_flat(t, value):
     Flat(t)[:] = value
 
 
-def _base(t):
-    """The array that owns the memory of the raw array, None if that is itself."""
-    return getattr(t.array, "base", None)
-
-
 def cupy_override(self, kernel, *args, **kwargs):
     """Run a ufunc of CuPy's on Tensors (CuPy's protocol).
 
@@ -151,10 +182,14 @@ cupy_override.__name__ = "__cupy_override_elementwise_kernel__"
 
 _METHODS = (
     ptp, sort, partition, argpartition, searchsorted, compress, choose, put, resize, itemset, byteswap, view, tobytes,
-    setflags, cupy_override,
+    setflags, cupy_override, is_integer, as_integer_ratio,
 )  # fmt: skip
 
 MORE: dict = {function.__name__: function for function in _METHODS}
 MORE["__cuda_array_interface__"] = property(cuda_interface)
+MORE["__round__"] = round_
+MORE["__floor__"] = floor_
+MORE["__ceil__"] = ceil_
+MORE["__trunc__"] = trunc_
 MORE["flat"] = property(Flat, _set_flat, doc="The elements in row-major order, as ndarray.flat.")
-MORE["base"] = property(_base, doc="The array that owns the memory of the raw array, None if that is itself.")
+MORE.update(ATTRIBUTES)

@@ -197,7 +197,7 @@ def _histogram_bin_edges(a, bins=10, range=None, weights=None):
         # The outer edges are elements of a, and the others lie between them.
         parts = numpy.linspace(0.0, 1.0, len(edges))
         low, high = a.min(), a.max()
-        if float(low) != float(high):
+        if low != high:
             moving = low * beside(1 - parts, a) + high * beside(parts, a)
             return moving + (beside(edges, a) - moving.detach())
     return beside(edges, like)

@@ -1,6 +1,6 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, tensor, backends.numpy_calls, _bind, _later, _numpy_functions,
+May import: ops, tensor, inplace, backends.numpy_calls, _bind, _later, _numpy_functions,
 numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
@@ -13,6 +13,7 @@ import numpy
 from arraygrad._bind import function_for, to_tensor
 from arraygrad._later import import_module
 from arraygrad.backends import numpy_calls
+from arraygrad.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.ops import OPS
 from arraygrad.protocols import add_protocol_functions, is_served
 from arraygrad.tensor import Tensor, apply_op, backend_of
@@ -95,13 +96,15 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
         (out,) = kwargs["out"]
         if isinstance(out, Tensor) and any(type(x) is Tensor for x in inputs):
-            _write(_name(ufunc), out, apply_op(op, inputs))
+            _write(_name(ufunc), out, apply_op(op, read_apart(inputs, (out,))))
             return out
     function = _ufunc(ufunc)
     name = _name(ufunc)
     out = _outs(name, kwargs.pop("out", None))
     if function is None:
         raise _unsupported(name)
+    if out is not None:
+        inputs = read_apart(inputs, out)
     shared = import_module("arraygrad._numpy_ufuncs")
     if method == "__call__":
         dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
@@ -125,7 +128,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
                 raise
             raise TypeError(f"{name}.{method}: {error} for Tensors: leave it out") from None
     if out is None:
-        return result
+        return _settled(None, result, inputs)
     results = result if isinstance(result, tuple) else (result,)
     for target, value in zip(out, results, strict=True):
         if target is not None:
@@ -146,14 +149,38 @@ def array_function(function, types, args, kwargs):
     if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
         _serve_fft()
     if ours is not None and (not kwargs or kwargs.get("out") is None):
-        return ours(*args, **kwargs)
+        return _settled(function, ours(*args, **kwargs), args)
     module = getattr(function, "__module__", None) or "numpy"
     name = f"{module}.{getattr(function, '__name__', function)}"
     if ours is None:
         raise _unsupported(name)
     (out,) = _outs(name, kwargs["out"])
-    out[...] = ours(*args, **{key: value for key, value in kwargs.items() if key != "out"})
+    kwargs = {key: read_apart(value, (out,)) for key, value in kwargs.items() if key != "out"}
+    out[...] = ours(*read_apart(args, (out,)), **kwargs)
     return out
+
+
+# Functions whose results without axes are arrays in NumPy: the first give scalars here, the others arrays or views.
+_MADE_ARRAYS = frozenset("where select piecewise tensordot copy i0 cov apply_along_axis".split())
+_ARRAYS = _MADE_ARRAYS.union(
+    "full_like zeros_like ones_like empty_like squeeze reshape broadcast_to moveaxis transpose swapaxes rollaxis "
+    "flip expand_dims diagonal real imag".split()
+)
+
+
+def _settled(function, result, args):
+    """The result of a handler: a Tensor without axes is a scalar where NumPy gives one (Note [Scalars])."""
+    if type(result) is tuple:
+        return tuple([_settled(function, item, args) for item in result])
+    if type(result) is not Tensor or result.shape:
+        return result
+    name = getattr(function, "__name__", None)
+    if name in _ARRAYS:
+        return as_scalar(result, False) if name in _MADE_ARRAYS and is_scalar(result) else result
+    if is_scalar(result) or any(result is arg for arg in args):
+        return result
+    as_scalar(result)
+    return result if is_scalar(result) else as_scalar(result.copy())  # a view of what the handler made
 
 
 def numpy_name(module, name):

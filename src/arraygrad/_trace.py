@@ -6,14 +6,17 @@ May import: containers, engine, ops, tensor. The transforms themselves are in `t
 from __future__ import annotations
 
 import inspect
-import threading
+import sys
 
 import numpy
 
 from arraygrad.containers import LEAF, align, flatten, leaf_names, unflatten
+from arraygrad.convert import RUNNING
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.inplace import as_scalar, is_scalar
 from arraygrad.ops import OPS
+from arraygrad.python_numbers import Place, depth, warn_at
 from arraygrad.tensor import (
     AccumulateGrad,
     Tensor,
@@ -35,13 +38,6 @@ TENSOR, RAW, SCALAR, NUMBER, STATIC = range(5)
 _STATIC_TYPES = (type(None), bool, str, bytes, type)
 
 _IDENTITY = OPS.get("_identity")
-
-
-class _Depth(threading.local):
-    running = 0
-
-
-_depth = _Depth()  # how many transforms are calling their functions on this thread
 
 
 def function_name(function):
@@ -92,11 +88,15 @@ class Trace:
         Leaves of what the function returned; `out_structure` is its structure and `aux` the auxiliary part.
     record : bool
         Results are Tensors and part of an outer graph.
+    left : str or None
+        Where a value that depends on the arguments left the graph last, by a call that was let go.
+    refused : TypeError or None
+        The last refusal of such a call, which the function may have caught.
     """
 
     __slots__ = (
         "_alias", "_args", "_before", "_handed", "_nested", "_single", "_static", "argnums", "aux", "edges", "function",
-        "kinds", "metas", "name", "out_structure", "outputs", "plain", "record", "structure",
+        "kinds", "left", "metas", "name", "out_structure", "outputs", "plain", "record", "refused", "structure",
     )  # fmt: skip
 
     def __init__(self, name, function, args, argnums):
@@ -111,7 +111,8 @@ class Trace:
         self.metas = []
         self.edges = []
         self._alias = False
-        self._nested = _depth.running > 0
+        self.left = self.refused = None
+        self._nested = depth.running > 0
         self._before = set_grad_mode(True)
         try:
             self._handed = [self._follow(i, leaf) for i, leaf in enumerate(leaves)]
@@ -122,8 +123,10 @@ class Trace:
 
     # Calling the function
 
-    def call(self, kwargs=None, has_aux=False):
+    def call(self, kwargs=None, has_aux=False, check=True):
         """Call the function with recording on and look at what it returned; returns self.
+
+        `check=False` leaves `check_result` out.
 
         Raises
         ------
@@ -139,16 +142,21 @@ class Trace:
             args[i] = value
         self._args = self._handed = None  # the graph keeps what it needs of them
         set_grad_mode(True)
-        _depth.running += 1
+        depth.running += 1
+        RUNNING[id(self)] = self
         try:
             result = self.function(*args, **(kwargs or {}))
-        except ValueError as error:
-            # NumPy wraps what an element's conversion raises: the advice is in the cause.
-            if isinstance(error.__cause__, TypeError) and "a plain array" in str(error.__cause__):
-                raise error.__cause__ from None
+        except Exception as error:
+            # NumPy wraps what an element's conversion raises: the advice is in the cause. Others replace it.
+            cause = error.__cause__
+            if hasattr(cause, "lost_gradient") or (isinstance(cause, TypeError) and "a plain array" in str(cause)):
+                raise cause from None
+            if self.refused is not None and error is not self.refused:
+                error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
             raise
         finally:
-            _depth.running -= 1
+            depth.running -= 1
+            del RUNNING[id(self)]
             set_grad_mode(self._before)
         self.aux = None
         if has_aux:
@@ -160,12 +168,43 @@ class Trace:
             result, self.aux = result
         if type(result) is Tensor:
             self.outputs, self.out_structure = [result], LEAF
+            if self.refused is not None and not result.requires_grad:
+                raise self.refused
         else:
             self.outputs, self.out_structure = flatten(result)
+            if check:
+                self.check_result()
         self.record = self._before and (
             self._alias or ((self._nested or not self.plain) and self._reaches_others(self.outputs))
         )
         return self
+
+    def check_result(self):
+        """Look at a result that is no single Tensor: one without any Tensor has no gradient.
+
+        Raises
+        ------
+        TypeError
+            If it is so because a value left the graph: Note [Numbers that leave], 5.
+        """
+        tensors = [leaf for leaf in self.outputs if isinstance(leaf, Tensor)]
+        if self.refused is not None and not any(leaf.requires_grad for leaf in tensors):
+            raise self.refused
+        if tensors or not self.edges:
+            return
+        name = function_name(self.function)
+        if self.left is not None:
+            raise TypeError(
+                f"{self.name}: '{name}' returned no Tensor, and its gradient would be zero, because a value left the "
+                f"graph: {self.left}. Compute the result from the Tensor, or leave that argument out of argnums"
+            )
+        if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in self.outputs):
+            place = Place(sys._getframe(1))
+            warn_at(
+                place,
+                f"{self.name}: the result of '{name}' does not depend on the arguments: its derivative is zero. If it "
+                "should depend on them, its values were computed where arraygrad could not follow",
+            )
 
     def value(self):
         """What the function returned, raw where its arguments were."""
@@ -263,7 +302,9 @@ class Trace:
         if kind == RAW and _IDENTITY is not None:
             # A place in the graph of its own, over the caller's memory: unlike a leaf it may be written in place, and
             # then the caller's array changes as it does in a plain call.
-            handed = apply_op(_IDENTITY, (handed,))
+            handed = as_scalar(apply_op(_IDENTITY, (handed,)), False)
+        elif kind != RAW:
+            as_scalar(handed)
         self._note(kind, meta, handed)
         return handed
 
@@ -272,7 +313,10 @@ class Trace:
         if not meta.is_floating:
             raise self._integer(i, f"of dtype {meta.dtype}")
         if tensor.requires_grad and self._before:
-            handed = apply_op(OPS["reshape"], OPS["reshape"].bind((tensor, tensor.shape), {}))  # (1)
+            if is_scalar(tensor) and tensor.ndim == 0:
+                handed = tensor.copy()
+            else:
+                handed = apply_op(OPS["reshape"], OPS["reshape"].bind((tensor, tensor.shape), {}))  # (1)
             self._alias = True
         else:
             handed = tensor.detach().requires_grad_()

@@ -3,7 +3,7 @@ from libc.stdint cimport uint64_t
 from arraygrad.engine.node cimport Node
 from arraygrad.nodes cimport OpNode
 from arraygrad.op cimport Op
-from arraygrad.value cimport Backend, TensorBase
+from arraygrad.value cimport Backend, Extra, TensorBase
 
 cpdef object apply_op(Op op, tuple args, Backend backend=*)
 cdef object unary(Op op, object x)
@@ -14,8 +14,9 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1
 cdef int connect(OpNode node, TensorBase t) except -1
 cdef int refresh(TensorBase t) except -1
 cdef int keep_retaining(TensorBase t, Node node, int nr) except -1
-cdef object forbidden_view(TensorBase t, str what)
+cdef OpNode view_node(TensorBase t, Extra e)
 cdef object to_raw(object arg)
+cdef bint basic_key(object key) except -1
 cdef bint wants_grad(object arg) except -1
 cdef Backend backend_in(object args, Op op)
 cdef object permute(TensorBase t, tuple axes)

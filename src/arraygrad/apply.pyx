@@ -17,7 +17,7 @@ from arraygrad.op cimport Op, named_op, result_type_of
 from arraygrad.operands cimport check_operand, has_tensor, mixed, nested, other_operand, strange_operand
 from arraygrad.saving cimport keep_args, keep_aside, save, save_plain
 from arraygrad.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, find_backend, grad_fn_now, has_extra, join_base,
+    Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
     need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
 )
 
@@ -413,6 +413,8 @@ cdef object finished(Op op, tuple args, object raw, Backend backend):
         result = wrap(raw, backend)
         if op.may_view and op.sequence >= 0 and backend.mutable:
             note_views((result,), op, args, backend)
+    if op.makes_arrays:
+        (<TensorBase>result).array0d = True
     record(op, args, result, backend)
     return result
 
@@ -602,6 +604,11 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
         e.view_args = args
         if not thread_state().grad_mode:
             e.forbidden = "inference" if thread_state().inference else "no_grad"
+    if thread_state().inference and not out.value.inference and out.value.meta.is_floating:
+        if has_extra(base):
+            refresh(base)
+        out.tracked = base.tracked
+        e.seen = -1                     # (7)
     return 0
 
 
@@ -632,11 +639,11 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
 # Note [Views and in-place writes]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # A view remembers the Tensor it was made from and the operation. A recorded write through it
-# (1) gives the view the history of what was written, then
-# (2) gives its parent a new history, ViewWriteBackward: "the old parent with this region replaced by the view", and so
-#     on up to the Tensor that is no view. Other views of it are now behind:
-# (3) Storage.history counts such writes, and a view whose `seen` is older applies its view operation to its parent's
-#     new history before it is used (`refresh`).
+# (1) gives its parent a new history, ViewWriteBackward: "the old parent with this region replaced by what was written".
+#     A parent that is a view itself passes that on to its own, up to the Tensor that is no view: the base.
+# (2) So everything that is read from this memory afterwards, through the written view too, depends on the base.
+# (3) All views of the base are now behind: Storage.history counts such writes, and a view whose `seen` is older applies
+#     its view operation to its parent's new history before it is used (`refresh`).
 # (4) Some views have no view operation that could be applied anew without changing what they mean: one of several views
 #     that one operation returned, a view made under no_grad, a view that a custom Function returned (its history is the
 #     Function, and must not become the view operation). Extra.forbidden says which; writing them is refused, and so is
@@ -645,6 +652,10 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
 #     items set in it (t[0][1:] = v) are set in the parent too, as a recorded assignment (`write_back` in inplace.pyx).
 #     An in-place operator gives the part an array of its own, as in those libraries, and other parts taken before see
 #     neither: they are values of their own.
+# (6) retain_grad() belongs to a Tensor and moves on with its history. A tensor hook belongs to the history that it was
+#     put on: one on a view is not run for a later write through that view, which goes to the base past it.
+# (7) A view made in inference mode of an ordinary tensor is an ordinary one. In the mode nothing is recorded, so its
+#     history is derived where it is first used outside (`seen` is -1 until then).
 # Guarded by test_VW1_* to test_VW6_*, and (5) by tests/backends/test_immutable_writes.py.
 cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
@@ -658,11 +669,11 @@ cdef int refresh(TensorBase t) except -1:
         return 0
     s.writing.lock()                            # another thread may be writing another view of this memory
     try:
-        if e.seen == s.history:
+        if e.seen == s.history or e.seen < 0 and thread_state().inference:
             return 0
         if has_extra(e.parent):
             refresh(e.parent)
-        if e.forbidden is not None:
+        if e.forbidden is not None and e.forbidden != "inference":
             if not thread_state().grad_mode:
                 return 0                        # nothing is recorded: the values are good
             if e.parent.tracked or t.tracked:
@@ -680,7 +691,7 @@ cdef int refresh(TensorBase t) except -1:
 
 
 cdef int keep_retaining(TensorBase t, Node node, int nr) except -1:
-    """retain_grad() belongs to the Tensor: it moves on to its new history, while tensor hooks stay with the old one."""
+    """Let what retain_grad() asked for move on to the new history of a Tensor (6)."""
     cdef Node old = t.grad_fn_
     cdef NodeHooks hooks
     if old is None or old.hooks is None or not old.hooks.retains or t.output_nr_ not in old.hooks.retains:
@@ -692,32 +703,13 @@ cdef int keep_retaining(TensorBase t, Node node, int nr) except -1:
     return 0
 
 
-cdef object forbidden_view(TensorBase t, str what):
-    """The error for a write that concerns a view of which `what` is said ("is being", ...)."""
-    cdef str kind = t.extra.forbidden
-    cdef str name = "a recorded operation" if t.grad_fn_ is None else t.grad_fn_.name()
-    if kind == "no_grad":
-        return RuntimeError(f"A view was created in no_grad mode {what} modified inplace with grad mode enabled. "
-                            "Whether the write is to be recorded is not clear: make the view and write with grad mode "
-                            "on, or do both under no_grad().")
-    if kind == "inference":
-        return RuntimeError(f"A view was created in inference mode {what} modified inplace in normal mode. Make the "
-                            "view and write into it both inside inference_mode, or both outside.")
-    if kind == "multi":
-        return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view is the "
-                            "output of a function that returns multiple views. Such functions do not allow the output "
-                            "views to be modified inplace. Replace the in-place operation by an out-of-place one.")
-    return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view was created "
-                        "inside a custom Function (or because an input was returned as-is): its gradient is the "
-                        "Function's own backward, which the in-place write would bypass. Copy the Function's output "
-                        "first.")
-
-
 cdef OpNode view_node(TensorBase t, Extra e):
     cdef OpNode node = new_op_node(<Op>e.view_op)
     cdef tuple args = e.view_args
     cdef Backend backend = <Backend>t.value.meta.ops
     node.meta = t.value.meta
+    if backend.plain(t.value.raw, e.view_op):
+        node.flags |= NODE_FAST
     for i in e.view_op.inputs:
         connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
     save(node, e.view_op, args, t, 1, backend)

@@ -28,7 +28,8 @@ __all__ = ["checkpoint"]
 # pack hook that takes down the values to be saved: the n-th belongs to the n-th place holder. So the graph is the
 # original one: closures, several results, hooks and create_graph need no care, and there is no backward in backward.
 # (1) A value is dropped when its node has it; if it is asked for again (retain_graph) f is called again.
-# (2) The second call ends, by an exception of its own, as soon as the last value is there.
+# (2) The second call ends, by an exception of its own, as soon as the last value is there. With early_stop=False it runs
+#     to its end, and one that saves more values than the first is found out, too.
 # (3) The arguments of a checkpoint inside of f are saved by the outer pack hook (SavedInput), so they are recomputed
 #     too and nothing of f's inside stays in memory.
 # (4) f may itself run backward passes. Its nodes then ask for values before f is finished: the second call runs up to
@@ -56,6 +57,7 @@ class _Checkpoint:
     def __init__(self, function, args, kwargs, early_stop):
         self.function = function
         self.early_stop = early_stop
+        self.finished = False  # whether the first call has returned, so that `places` is complete
         self.places = []  # weak references to the place holders, in order
         self.metas = []  # (shape, dtype) of the value of each
         self.runs = {}  # backward run -> {number: value}
@@ -120,7 +122,7 @@ class _Checkpoint:
         finally:
             set_grad_mode(before)
             numpy.random.set_state(state)
-        if count < total:
+        if count < total or (count > total and self.finished):
             raise RuntimeError(
                 f"checkpoint: '{_name(self.function)}' is not the same when it is called again: it saved {total} "
                 f"values the first time and {count} now"
@@ -167,7 +169,8 @@ def checkpoint(f, *, early_stop=True):
         Takes and returns anything: arrays, Tensors, nested containers. It must do the same when it is called again.
         NumPy's global random state, and `numpy.random.Generator` arguments, are set back for the second call.
     early_stop : bool
-        End the second call as soon as everything that is needed is there; False lets it run to its end.
+        End the second call as soon as everything that is needed is there; False lets it run to its end, where more
+        values than the first time are an error, too.
 
     Returns
     -------
@@ -199,6 +202,8 @@ def checkpoint(f, *, early_stop=True):
             return f(*args, **kwargs)
         call = _Checkpoint(f, args, kwargs, early_stop)
         with saved_tensors_hooks(call.pack, _Checkpoint.unpack):
-            return f(*args, **kwargs)
+            result = f(*args, **kwargs)
+        call.finished = True
+        return result
 
     return checkpointed

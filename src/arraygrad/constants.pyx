@@ -18,8 +18,9 @@ def set_constant_check(str mode):
     Tensors are always known: `set_saved_mutation`.)
 
     "sample" (the default): backward through that node raises RuntimeError if the content is not what it was. Of
-    arrays of up to 128 bytes all of it is compared, of larger ones 16 words of 8 bytes spread over the array, besides
-    shape and dtype: an array that is refilled is found, a write to a few elements of a large one may not be.
+    arrays of up to 32 KB every byte is compared, of larger ones both ends and pieces spread over the array, besides
+    shape and dtype: an array that is refilled, or filled row by row, is found; a write to a few elements in the middle
+    of a large one may not be.
     "full": every element is compared. "copy": nodes keep a copy, so the gradient is that of the program as it ran.
     "off": nothing is done. Returns the previous mode.
 
@@ -43,9 +44,9 @@ def set_constant_check(str mode):
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # What Tensors write, their Values know (Note [Saved values]). But a raw array in `t * a`, or one that asarray wrapped,
 # is also the caller's, who may write into it before backward without anyone seeing it. To copy each would cost as much
-# as the operation. So the node keeps the array itself and a number made of its shape, dtype and content: up to 128
-# bytes all of them, else 16 words spread over the array. Backward makes the number anew before the rule runs, and
-# raises where it differs (run_rule in nodes.pyx). Value.foreign says whose memory may be the caller's; aliases inherit
+# as the operation. So the node keeps the array itself and a number made of its shape, dtype and content (Note
+# [Fingerprints] in backends/fingerprint.hpp). Backward makes the number anew before the rule runs, and raises where it
+# differs (run_rule in nodes.pyx). Value.foreign says whose memory may be the caller's; aliases inherit
 # it. The number does not depend on strides: a Tensor that is written leaves its saved Value a copy in another layout.
 # set_constant_check chooses; docs/reliability.md says what is not seen. Guarded by
 # tests/reliability/test_changed_arrays.py.

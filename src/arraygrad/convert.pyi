@@ -2,5 +2,7 @@
 import builtins
 from typing import Any
 
+RUNNING: Any
 def set_conversion_notice(notice: Any) -> Any: ...
+def set_number_guard(module: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

@@ -9,6 +9,22 @@ from arraygrad.apply cimport refresh
 from arraygrad.engine.node cimport NodeHooks, thread_state
 from arraygrad.value cimport Backend, TensorBase
 
+from arraygrad.engine.node import keep_for_ever
+
+
+# The function transforms that are calling their functions: id -> Trace. `_trace` puts them in and takes them out.
+RUNNING = {}
+cdef dict _running = RUNNING
+
+cdef object _guard = None               # see set_number_guard
+
+
+def set_number_guard(module):
+    """Have `module` decide what is done when values of recorded Tensors leave (arraygrad.python_numbers)."""
+    global _guard
+    _guard = module
+    keep_for_ever(module)
+
 
 cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
 
@@ -36,7 +52,16 @@ cdef int leaving(TensorBase t, str how) except -1:
 cdef object left(TensorBase t, str how):
     """The values of a tensor as a numpy.ndarray, noticed as leaving it."""
     leaving(t, how)
+    if _running and recorded(t):
+        _guard.leaves(t, how)
     return to_numpy(t.value.raw)
+
+
+cdef bint recorded(TensorBase t) except -1:
+    """Whether operations on `t` are recorded now."""
+    if t.extra is not None:
+        refresh(t)
+    return t.tracked and thread_state().grad_mode
 
 
 cdef object item_of(TensorBase t, str how="item"):
@@ -44,6 +69,59 @@ cdef object item_of(TensorBase t, str how="item"):
     leaving(t, how)
     cdef object raw = t.value.raw
     return raw.item() if hasattr(raw, "item") else to_numpy(raw).item()
+
+
+cdef object taken(TensorBase t, tuple index):
+    """`t.item(*index)`: a Python scalar, or in a transform that follows `t` a 0-d Tensor."""
+    if index:
+        return item_at(t, index)
+    if _running and recorded(t) and _guard.stays(t):
+        return _guard.element(t)
+    return item_of(t)
+
+
+cdef object item_at(object t, tuple index):
+    """`t.item(i)` with a flat index, `t.item(i, j)` and `t.item((i, j))` with one per axis."""
+    import numpy
+    if len(index) == 1 and isinstance(index[0], tuple):
+        index = index[0]
+    if len(index) == 1 and t.ndim != 1:
+        if not -t.size <= index[0] < t.size:
+            raise IndexError(f"item(): index {index[0]} is out of bounds for size {t.size}")
+        index = tuple([int(i) for i in numpy.unravel_index(index[0] % t.size, t.shape)])
+    if len(index) != t.ndim:
+        raise ValueError(f"item(): expected a flat index or {t.ndim} indices, but got {len(index)}")
+    return t[index].item()
+
+
+cdef object listed(TensorBase t):
+    """`t.tolist()`: nested lists of Python scalars, or in a transform that follows `t` of 0-d Tensors."""
+    if _running and recorded(t) and _guard.stays(t):
+        return _guard.elements(t)
+    return left(t, "tolist").tolist()
+
+
+cdef object number(TensorBase t, str how):
+    """The value for `float(t)` and `complex(t)`, of which no gradient leads back: the guard may refuse."""
+    if t.tracked or t.extra is not None:
+        refuse_store(t)
+    cdef object value = one_element(t, how)
+    value = float(value) if how == "float" else complex(value)
+    if t.tracked and thread_state().grad_mode:
+        _guard.becomes_number(t, how)
+    return value
+
+
+cdef object recorded_copy(TensorBase t):
+    """For the copy module: a recorded copy in a transform that follows `t`, otherwise None."""
+    return _guard.copied(t) if _running and recorded(t) else None
+
+
+cdef int before_pickling(TensorBase t) except -1:
+    """Refuse to pickle what a transform follows."""
+    if _running and recorded(t):
+        _guard.pickled(t)
+    return 0
 
 
 cdef object one_element(TensorBase t, str what):
@@ -97,7 +175,7 @@ cdef int refuse_store(TensorBase t) except -1:
     if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
         raise TypeError("a Tensor that requires grad can't be written into a plain array, whose memory holds no "
                         "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's creation "
-                        "functions make recordable arrays with arraygrad.grad(f, adopt=True); write t.item() if the "
+                        "functions make recordable arrays with arraygrad.grad(f, adopt=True); write t.detach() if the "
                         "bare value is meant")
     return 0
 

@@ -1,8 +1,9 @@
 # Copies of Tensors: recorded ones, and those of the copy module.
-# May import: engine.*, op, value, apply.
+# May import: engine.*, op, value, attributes, apply.
 import warnings
 
 from arraygrad.apply cimport observed_call, record, wants_grad
+from arraygrad.attributes cimport copy_attributes
 from arraygrad.engine.node cimport thread_state
 from arraygrad.op cimport named_op
 from arraygrad.value cimport Backend, TensorBase, new_tensor
@@ -17,6 +18,7 @@ cdef TensorBase copied(TensorBase t, str order="K"):
         return <TensorBase>observed_call("_copy", (t,), lambda: copied(t, order))
     raw = copied_raw(t.value.raw, order, backend)
     out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
+    out.array0d = t.array0d
     record(named_op("_copy"), (t,), out, backend)
     return out
 
@@ -40,11 +42,23 @@ cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef TensorBase out = new_tensor(copied_raw(t.value.raw, "K", backend), t.value.meta)
     out.tracked = t.tracked
+    out.array0d = t.array0d
     memo[id(t)] = out
     if deep and t.grad_ is not None:
         from copy import deepcopy
 
         out.grad_ = deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo)
+    copy_attributes(t, out, memo if deep else None)
+    return out
+
+
+cdef TensorBase shallow(TensorBase t):
+    """What copy.copy makes: a leaf for a leaf, else a recorded copy; the user's attributes are shared."""
+    cdef TensorBase out
+    if t.grad_fn is None:
+        return deepcopied(t, {}, False)
+    out = copied(t)
+    copy_attributes(t, out, None)
     return out
 
 

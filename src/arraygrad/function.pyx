@@ -14,7 +14,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.apply cimport observed_call, refresh, wants_grad
 from arraygrad.inplace cimport adopt, check_inplace
-from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, keep_values, overwritten_error
+from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values, overwritten_error
 from arraygrad.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, Value, bump, join_base, mark_overwritten, need_extra, new_tensor, registered, wrap,
@@ -47,23 +47,13 @@ def set_function(cls):
 
 cdef class SavedSlot:
     """One tensor of save_for_backward: its value (packed or not) and where it stands in the graph (6)."""
-    cdef object value           # Value or Packed
-    cdef Node source            # None: this node (output >= 0), or nowhere
-    cdef int nr
-    cdef int output             # which output it is, -1: none
 
 
 cdef class CustomNode(Node):
     """The ctx of a custom Function: made by `Function.apply`, passed to forward and backward, and the node itself."""
 
-    cdef object dirty           # of mark_dirty, mark_non_differentiable; only until forward is done
-    cdef object fixed
-    cdef bint materialize
-    # Node's payload: op is the Function class, s0 a list of SavedSlot or None, s1 what save_for_backward was given
-    # (until forward is done), s2 what needs_input_grad was in forward, args which arguments of forward are tensors.
-
     def __cinit__(self):
-        self.materialize = True
+        self.materialize = self.materialize_fixed = True
         self.flags |= NODE_PYTHON
 
     # Public API
@@ -95,6 +85,36 @@ cdef class CustomNode(Node):
     def set_materialize_grads(self, bint value):
         """Whether backward gets zeros (True, as at first) or None for outputs that no gradient arrived for."""
         self.materialize = value
+
+    def set_materialize_non_diff_grads(self, bint value):
+        """Whether the zeros of set_materialize_grads are made for outputs without a derivative, too (True at first).
+
+        Those are integers and what mark_non_differentiable was given: no gradient ever arrives there.
+        """
+        self.materialize_fixed = value
+
+    @property
+    def materialize_grads(self):
+        """What set_materialize_grads sets; assigning does the same."""
+        return bool(self.materialize)
+
+    @materialize_grads.setter
+    def materialize_grads(self, bint value):
+        self.materialize = value
+
+    @property
+    def _materialize_non_diff_grads(self):
+        """PyTorch's name of what set_materialize_non_diff_grads sets."""
+        return bool(self.materialize_fixed)
+
+    @_materialize_non_diff_grads.setter
+    def _materialize_non_diff_grads(self, bint value):
+        self.materialize_fixed = value
+
+    @property
+    def _raw_saved_tensors(self):
+        """Tuple of SavedTensor, the handles of what save_for_backward kept."""
+        return handles().of_function(self)
 
     @property
     def saved_tensors(self):
@@ -164,7 +184,7 @@ cdef class CustomNode(Node):
             meta = self.meta_at(i)
             g = f.input(i) if meta is not None else None
             if g is None:
-                if meta is not None and self.materialize:
+                if meta is not None and self.materialize and (self.fixed is None or i not in <set>self.fixed):
                     g = wrap(meta.ops.zeros(meta), <Backend>meta.ops)
             elif not f.create_graph:
                 g = meta.ops.to_user(g)
@@ -383,13 +403,19 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
             outs[i] = take_output(node, t, <int>i, among(t, args), among(t, dirty),
                                   recorded and t.value.meta.is_floating and not among(t, fixed), differentiable)
     if recorded and differentiable and node.s1:
-        save_tensors(node, args)
-    node.s1 = node.dirty = node.fixed = None
+        save_tensors(node, args, dirty, outs)
+    node.fixed = None if node.materialize_fixed else {i for i in range(len(outs)) if not output_of(outs[i], node)}
+    node.s1 = node.dirty = None
     if not many:
         return outs[0]
     if type(result) is not tuple and hasattr(type(result), "_make"):
         return type(result)._make(outs)
     return tuple(outs)
+
+
+cdef bint output_of(object out, CustomNode node) except -1:
+    """Whether gradients of `out` arrive at `node`."""
+    return isinstance(out, TensorBase) and (<TensorBase>out).grad_fn_ is node
 
 
 cdef Backend first_backend(tuple args):
@@ -410,6 +436,15 @@ cdef bint among(object t, object items) except -1:
         if item is t:
             return True
     return False
+
+
+cdef int place_of(object t, list items) except -1:
+    """Where `t` itself stands in a list that holds it; the last place, if there are several."""
+    cdef Py_ssize_t i
+    for i in range(len(items) - 1, -1, -1):
+        if items[i] is t:
+            return <int>i
+    raise ValueError("expected a list that holds the tensor")
 
 
 cdef bint holds_tensor(object items) except -1:
@@ -481,7 +516,7 @@ cdef TensorBase alias(TensorBase t):
     return out
 
 
-cdef int save_tensors(CustomNode node, tuple args) except -1:
+cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) except -1:
     """Fill the saved slots (6)."""
     cdef list slots = []
     cdef SavedSlot slot
@@ -497,6 +532,8 @@ cdef int save_tensors(CustomNode node, tuple args) except -1:
         slot.output = -1
         if t.grad_fn_ is node:
             slot.output = slot.nr = t.output_nr_
+        elif among(t, dirty):           # a view: its history leads to this node through its base
+            slot.output = slot.nr = place_of(t, outs)
         elif t.tracked:
             edge = 0
             for i in range(len(args)):

@@ -207,7 +207,8 @@ class inference_mode(_GradMode):
     - Inside, `enable_grad` records nothing. A tensor that is asked to require grad is an ordinary one, not marked.
     - Outside, an inference tensor takes part in operations as a constant. Saving it for backward, writing into it
       in place and `requires_grad_()` raise RuntimeError; `t.copy()` makes an ordinary tensor of it.
-    - A view is marked if what it is a view of is.
+    - A view is marked if what it is a view of is. A view of an ordinary tensor is an ordinary one: used outside, it has
+      the gradient of any other view. It can't be written outside, as in PyTorch.
     - A backward called inside gives the leaves ordinary gradients.
 
     Parameters
@@ -222,7 +223,8 @@ class inference_mode(_GradMode):
     Notes
     -----
     Semantics of `torch.inference_mode`, except that there a leaf made inside with `requires_grad=True` silently gets no
-    gradient, and a backward called inside leaves gradients that the next backward can't be added to.
+    gradient, no gradient passes from a view made inside to its base, and a backward called inside leaves gradients that
+    the next backward can't be added to.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from collections import namedtuple
 
 from arraygrad.engine.context import carry_context
 from arraygrad.engine.engine import current_graph_task_id, current_node, queue_callback, will_execute
+from arraygrad.engine.graph_task import current_graph_task_execution_order, current_graph_task_keep_graph
 from arraygrad.engine.node import Node
 from arraygrad.tensor import AccumulateGrad, Tensor, backend_of, gradient_edge
 from arraygrad.tensor import increment_version as _increment_version
@@ -18,7 +19,9 @@ __all__ = [
     "GradientEdge",
     "Node",
     "carry_context",
+    "current_graph_task_execution_order",
     "current_graph_task_id",
+    "current_graph_task_keep_graph",
     "current_node",
     "draw",
     "get_gradient_edge",
@@ -32,6 +35,7 @@ __all__ = [
 # Found where they are defined, on first use: importing arraygrad should cost little.
 _LATER = {
     "NodeEvent": "_run_trace",
+    "SavedTensor": "saved_handles",
     "disable_saved_tensors_hooks": "saved_hooks",
     "op_hooks": "graph_hooks",
     "register_multi_grad_hook": "graph_hooks",

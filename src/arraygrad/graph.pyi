@@ -5,19 +5,22 @@ from typing import Any, NamedTuple
 from arraygrad._run_trace import NodeEvent as NodeEvent
 from arraygrad._run_trace import trace as trace
 from arraygrad.engine.context import carry_context as carry_context
+from arraygrad.engine.graph_task import current_graph_task_execution_order as current_graph_task_execution_order
 from arraygrad.engine.graph_task import current_graph_task_id as current_graph_task_id
+from arraygrad.engine.graph_task import current_graph_task_keep_graph as current_graph_task_keep_graph
 from arraygrad.engine.graph_task import current_node as current_node
 from arraygrad.engine.graph_task import queue_callback as queue_callback
 from arraygrad.engine.graph_task import will_execute as will_execute
 from arraygrad.engine.node import Node as Node
 from arraygrad.graph_hooks import op_hooks as op_hooks
 from arraygrad.graph_hooks import register_multi_grad_hook as register_multi_grad_hook
+from arraygrad.saved_handles import SavedTensor as SavedTensor
 from arraygrad.saved_hooks import disable_saved_tensors_hooks as disable_saved_tensors_hooks
 from arraygrad.saved_hooks import save_on_cpu as save_on_cpu
 from arraygrad.saved_hooks import save_on_disk as save_on_disk
 from arraygrad.saved_hooks import saved_tensors_hooks as saved_tensors_hooks
 
-__all__ = ["Drawing", "GradientEdge", "Node", "NodeEvent", "carry_context", "current_graph_task_id", "current_node", "disable_saved_tensors_hooks", "draw", "get_gradient_edge", "increment_version", "op_hooks", "queue_callback", "register_multi_grad_hook", "save_on_cpu", "save_on_disk", "saved_tensors_hooks", "summary", "trace", "will_execute"]
+__all__ = ["Drawing", "GradientEdge", "Node", "NodeEvent", "SavedTensor", "carry_context", "current_graph_task_execution_order", "current_graph_task_id", "current_graph_task_keep_graph", "current_node", "disable_saved_tensors_hooks", "draw", "get_gradient_edge", "increment_version", "op_hooks", "queue_callback", "register_multi_grad_hook", "save_on_cpu", "save_on_disk", "saved_tensors_hooks", "summary", "trace", "will_execute"]
 
 class Drawing:
     def __init__(self, source: Any) -> None: ...

@@ -3,15 +3,18 @@
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
-from arraygrad.engine.node cimport Frame, Node, share_deallocation, thread_state, NODE_HAS_PARENT
+from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, binary, connect, forbidden_view, keep_retaining, observed_call, refresh, to_raw, wants_grad,
+    apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, to_raw, view_node, wants_grad,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
 from arraygrad.operands cimport check_operand, has_tensor, listed, mixed
 from arraygrad.saving cimport keep_args, save
-from arraygrad.value cimport Backend, Extra, TensorBase, before_write, bump, find_backend, replaced, set_history
+from arraygrad.value cimport (
+    Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, new_tensor,
+    refuses_overwriting, replaced, set_history,
+)
 
 
 cdef class ViewWrite(Node):
@@ -37,10 +40,12 @@ cdef class ViewWrite(Node):
         if self.e1 is not None and f.needs & 2:
             region = backend.call(op, (f.grad, *to_raw(self.args)))
             f.out1 = find_backend(region).clone(region, region if op.transfers else f.grad)
+            f.out_owned |= 2
         # A transfer shows all of its parent: of the parent's old value nothing is left.
         if self.e0 is not None and f.needs & 1 and not op.transfers:
             f.out0 = f.grad if f.owned else backend.clone(f.grad, f.grad)
             backend.call(op, (f.out0, *to_raw(self.args)))[...] = 0
+            f.out_owned |= 1
         return 0
 
 
@@ -57,7 +62,10 @@ cdef int fill_region(TensorBase t, Op op, tuple args, Backend backend) except -1
 
 
 cdef int adopt(TensorBase t, Node node, int nr) except -1:
-    """Give `t` a new history after a recorded in-place write, and its parents theirs (2)."""
+    """Make output `nr` of `node` (None: constants) what `t` shows after a write, and rewrite what `t` is a view of.
+
+    See Note [Views and in-place writes] in apply.pyx.
+    """
     if t.value.storage is None:
         return adopt_locked(t, node, nr)
     t.value.storage.writing.lock()      # another thread may be writing another view: both become part of the history
@@ -69,38 +77,87 @@ cdef int adopt(TensorBase t, Node node, int nr) except -1:
 
 
 cdef int adopt_locked(TensorBase t, Node node, int nr) except -1:
-    keep_retaining(t, node, nr)
-    set_history(t, node, nr)
-    set_bit(&node.flags, NODE_HAS_PARENT)
-    return rewrite_parents(t)
-
-
-cdef int rewrite_parents(TensorBase t) except -1:
-    """The history of `t` is another one: note that, and give the Tensors it is a view of theirs (2)."""
-    cdef Extra e = t.extra
-    cdef ViewWrite write
-    cdef TensorBase parent
+    if node is not None:
+        set_bit(&node.flags, NODE_HAS_PARENT)
+    if has_parent(t) and (<Backend>t.value.meta.ops).mutable:
+        return rewrite_base(t, node, nr)
     if t.value.storage is not None:
         t.value.storage.history += 1
-    if not (<Backend>t.value.meta.ops).mutable:
-        return 0                        # write_back does the parents
-    while e is not None and e.parent is not None:
-        e.seen = t.value.storage.history
-        parent = e.parent
+    if node is not None:
+        keep_retaining(t, node, nr)
+    set_history(t, node, nr)            # write_back does the parents of immutable arrays
+    return 0
+
+
+cdef inline bint has_parent(TensorBase t):
+    return t.extra is not None and t.extra.parent is not None
+
+
+cdef int rewrite_base(TensorBase t, Node node, int nr) except -1:
+    """Give the Tensor that `t` is a view of the history of a write through `t` (1), (6)."""
+    cdef TensorBase view = t
+    cdef TensorBase parent
+    cdef ViewWrite write
+    cdef bint hooked
+    if has_parent(view.extra.parent):
+        refresh(view.extra.parent)              # another thread may have written other parts of it since
+    hooked = has_hooked_views(t)
+    if hooked and node is not None and node.e0 is not None and node.e0 is t.grad_fn_ and node.n0 == t.output_nr_:
+        node.e0 = unhooked(t)
+        node.n0 = 0
+    while True:
+        parent = view.extra.parent
         write = ViewWrite.__new__(ViewWrite)
-        write.op = e.view_op
-        write.args = e.view_args[1:]
+        write.op = view.extra.view_op
+        write.args = view.extra.view_args[1:]
         write.meta = parent.value.meta
-        if covers(t.value.meta, parent.value.meta):
+        if covers(view.value.meta, parent.value.meta):
             write.add_edge(None, 0)             # nothing of the old parent is left
+        elif hooked and has_parent(parent):
+            write.add_edge(unhooked(parent), 0)
         else:
             write.add_edge(parent_node(parent), parent.output_nr_)
-        write.add_edge(t.grad_fn_, t.output_nr_)
-        keep_retaining(parent, write, 0)
-        set_history(parent, write, 0)
-        t = parent
-        e = t.extra
+        write.add_edge(node, nr)
+        if not has_parent(parent):
+            break
+        set_bit(&write.flags, NODE_HAS_PARENT)
+        node = write
+        nr = 0
+        view = parent
+    t.value.storage.history += 1
+    keep_retaining(parent, write, 0)
+    set_history(parent, write, 0)
+    if hooked:
+        refresh(t)                              # what retain_grad() asked for moves on now (6)
     return 0
+
+
+cdef bint has_hooked_views(TensorBase t):
+    """Whether `t`, or a view that it is a view of, has hooks on the node of its history."""
+    cdef NodeHooks hooks
+    while has_parent(t):
+        if t.grad_fn_ is not None and t.grad_fn_.hooks is not None:
+            hooks = t.grad_fn_.hooks
+            if hooks.tensor_pre or hooks.retains or hooks.pre or hooks.post:
+                return True
+        t = t.extra.parent
+    return False
+
+
+cdef Node unhooked(TensorBase t):
+    """The history of a view before a write, without the hooks on its nodes; None: it had none."""
+    cdef Node node, above
+    cdef TensorBase parent = t.extra.parent
+    if not t.tracked:
+        return None
+    node = view_node(t, t.extra)
+    if has_parent(parent) and node.e0 is parent.grad_fn_ and node.e0 is not None:
+        above = unhooked(parent)
+        node.e0 = above
+        node.n0 = 0
+        set_bit(&above.flags, NODE_HAS_PARENT)
+    set_bit(&node.flags, NODE_HAS_PARENT)
+    return node
 
 
 cdef int write_back(TensorBase t) except -1:
@@ -148,20 +205,51 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     return 0
 
 
+# Note [Scalars]
+# ~~~~~~~~~~~~~~
+# `b = a; b += 1` changes `a` where `a` is an array of NumPy's, and leaves it where `a` is a scalar, as numpy.sum(x),
+# x[0] and every computed number without axes are. Here both are 0-d Tensors. Programs keep an old value that way
+# (`last = total; total += step`), so the operator must give the name a new Tensor where NumPy would, and write in place
+# where NumPy would:
+# (1) Backend.scalars is true for NumPy, whose 0-d results are scalars; other libraries give arrays.
+# (2) TensorBase.array0d is set where a 0-d Tensor is made as an array: by asarray, tensor and creation functions, and
+#     by the operations that give arrays in NumPy too (Op.makes_arrays). Casts, copies and detach hand it on.
+#     A Python float or NumPy scalar that a transform hands to a function is a scalar.
+# (3) A 0-d view shows memory of an array (x[0, ...], a.reshape(())), so it is an array. x[0] is none.
+# (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
+# Guarded by tests/tensor/test_scalars.py.
+cdef bint rebinds(TensorBase t, Backend backend):
+    """Whether `t op= other` gives a new Tensor and leaves `t` as it is."""
+    if not backend.mutable:
+        return True                                     # (4)
+    return (backend.scalars and t.value.meta.ndim == 0 and not t.array0d
+            and (t.extra is None or t.extra.parent is None))
+
+
+def as_scalar(TensorBase t, bint scalar=True):
+    """Have a 0-d Tensor be like a scalar of NumPy's, or like an array (Note [Scalars]). Returns the Tensor."""
+    t.array0d = not scalar
+    return t
+
+
+def is_scalar(TensorBase t):
+    """Whether an in-place operator gives a new Tensor and leaves this one as it is (Note [Scalars])."""
+    return bool(rebinds(t, <Backend>t.value.meta.ops))
+
+
 cdef object inplace(TensorBase t, Op op, object other):
     """t op= other."""
     cdef TensorBase out
     cdef object result
-    cdef bint recorded
     if type(other) is not list and type(other) is not tuple and isinstance(other, (list, tuple)):
         other = list(other)
-    recorded = wants_grad(other)
-    if t.extra is not None and not (<Backend>t.value.meta.ops).mutable:
-        t.extra.view_args = None
-        t.extra.parent = None           # the operator gives the Tensor an array of its own (5)
-        t.extra.view_op = None
-    check_inplace(t, recorded, op.name)
-    result = binary(op, t, other)
+    if rebinds(t, <Backend>t.value.meta.ops):
+        return binary(op, t, other)
+    check_inplace(t, wants_grad(other), op.name)
+    if op.n_saves and refuses_overwriting():
+        result = binary(op, apart(t), read_apart(other, (t,)))
+    else:
+        result = binary(op, t, other)
     if result is NotImplemented:
         if hasattr(type(other), "__array_ufunc__"):         # Python would bind the name to a new object instead
             raise TypeError(f"{op.name}: {type(other).__name__} can't be written into a Tensor in place; write "
@@ -170,6 +258,50 @@ cdef object inplace(TensorBase t, Op op, object other):
     out = <TensorBase>result
     assign(t, out, op)
     return t
+
+
+cdef TensorBase apart(TensorBase t):
+    """What an operation that writes its result into `t` reads in its place under set_saved_mutation("error").
+
+    A copy that stands where `t` does in the graph. So what the operation itself saves of `t` is not overwritten, while
+    what others saved of it is.
+    """
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef TensorBase out
+    if t.extra is not None:
+        refresh(t)
+    if not thread_state().grad_mode or t.tracked and t.grad_fn_ is None:    # unrecorded, or a leaf: refused anyway
+        return t
+    out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
+    out.grad_fn_ = t.grad_fn_
+    out.output_nr_ = t.output_nr_
+    out.tracked = t.tracked
+    return out
+
+
+def read_apart(arguments, outs):
+    """What an operation that writes its results into the Tensors `outs` (None: elsewhere) is given to read.
+
+    The arguments as they are; under set_saved_mutation("error") with copies of Tensors whose memory is written (apart).
+    """
+    if not refuses_overwriting():
+        return arguments
+    if isinstance(arguments, TensorBase):
+        for out in outs:
+            if isinstance(out, TensorBase) and is_written(<TensorBase>arguments, <TensorBase>out):
+                return apart(<TensorBase>arguments)
+    elif (type(arguments) is list or type(arguments) is tuple) and has_tensor(arguments):
+        return type(arguments)([read_apart(item, outs) for item in arguments])
+    return arguments
+
+
+cdef bint is_written(TensorBase t, TensorBase out) except -1:
+    """Whether `t` shows memory that a write into `out` changes."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    if t is out:
+        return True
+    return (t.value.storage is not None and t.value.storage is out.value.storage
+            and backend.shares_memory(t.value.raw, out.value.raw))
 
 
 cdef int assign(TensorBase t, TensorBase out, Op op) except -1:
@@ -193,22 +325,7 @@ cdef int assign(TensorBase t, TensorBase out, Op op) except -1:
     if out.tracked:
         adopt(t, out.grad_fn_, out.output_nr_)
     elif t.tracked and t.grad_fn_ is not None and thread_state().grad_mode:
-        detach_history(t)
-    return 0
-
-
-cdef int detach_history(TensorBase t) except -1:
-    """Everything in `t` was overwritten by constants: it does not depend on its inputs any more."""
-    t.grad_fn_ = None
-    t.output_nr_ = 0
-    t.tracked = False
-    if t.value.storage is None:
-        return rewrite_parents(t)
-    t.value.storage.writing.lock()
-    try:
-        rewrite_parents(t)
-    finally:
-        t.value.storage.writing.unlock()
+        adopt(t, None, 0)               # all of it was overwritten by constants
     return 0
 
 
@@ -254,6 +371,8 @@ cdef int store(TensorBase t, object key, object value) except -1:
     elif (type(value) is list or type(value) is tuple) and has_tensor(value):
         value = listed(value)
         return setitem(t, key, value)
+    if tv is not None and backend.mutable and is_region(tv, t, key):
+        return 0                        # the second half of t[key] op= x
     check_operand(op, value, backend)
     if recorded and tv is not None and tv.value.meta.ndim and tv.value.meta.shape_tuple()[0] == 1:
         value = tv = without_leading_axes(tv, t.value.raw[raw_key])
@@ -284,3 +403,11 @@ cdef int store(TensorBase t, object key, object value) except -1:
     if not backend.mutable:
         write_back(t)
     return 0
+
+
+cdef bint is_region(TensorBase v, TensorBase t, object key) except -1:
+    """Whether `v` is the view t[key], with the history that it has now: to write it there changes nothing."""
+    cdef Extra e = v.extra
+    if e is None or e.parent is not t or e.view_op is None or e.forbidden is not None or not basic_key(key):
+        return False
+    return e.view_op is named_op("_getitem") and e.view_args[1] == key and v.tracked == t.tracked

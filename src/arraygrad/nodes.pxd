@@ -14,7 +14,12 @@ cdef class AccumulateGrad(Node):
 
 cdef str BACKWARD_TWICE
 cdef OpNode new_op_node(Op op)
+cdef object handles()
+cdef object raw_of(object saved, OpNode node)
 cdef object saved_slot(OpNode node, Py_ssize_t k)
+cdef object shown_slot(OpNode node, Op op, Py_ssize_t k)
+cdef int check_constants(OpNode node, Op op) except -1
+cdef int drop_saved(OpNode node) except -1
 cdef TensorBase attached(Value v, Node source, int nr)
 cdef object overwritten_error(Value v, Node node)
 cdef AccumulateGrad accumulator_of(TensorBase t)

@@ -48,6 +48,19 @@ def set_recorded_ops(ArrayOps ops):
     _recorded = ops
 
 
+cdef object _handles = None             # saved_handles, a module that few programs need
+
+
+def set_handles(module):
+    """Serve what users ask for by `_saved_<name>` and `_raw_saved_<name>` by `module`."""
+    global _handles
+    _handles = module
+
+
+cdef object handles():
+    return _handles
+
+
 # Nodes
 
 cdef object raw_of(object saved, OpNode node):
@@ -106,6 +119,17 @@ cdef object saved_tensor(OpNode node, object saved, Py_ssize_t edge, bint is_ans
         source = node.edge_node(edge)
         nr = node.edge_nr(edge)
     return attached(v, source, nr)
+
+
+cdef object shown_slot(OpNode node, Op op, Py_ssize_t k):
+    """What slot `k` holds as users see it."""
+    cdef object slot = saved_slot(node, k)
+    if op.save_kind[k] == SAVE_ANS and op.multi:
+        return None if slot is None else tuple([saved_tensor(node, v, i, True) for i, v in enumerate(slot)])
+    if op.save_kind[k] == SAVE_META:
+        return slot
+    return saved_tensor(node, slot, op.inputs.index(op.save_pos[k]) if op.save_kind[k] == SAVE_INPUT else 0,
+                        op.save_kind[k] == SAVE_ANS)
 
 
 cdef TensorBase attached(Value v, Node source, int nr):
@@ -194,16 +218,18 @@ cdef class OpNode(Node):
         if gate_closed(&self.gate):
             raise RuntimeError(BACKWARD_TWICE)
         for k in range(op.n_saves):
-            slot = saved_slot(self, k)
-            if op.save_kind[k] == SAVE_ANS and op.multi:
-                slot = None if slot is None else tuple([saved_tensor(self, v, i, True) for i, v in enumerate(slot)])
-            elif op.save_kind[k] != SAVE_META:
-                slot = saved_tensor(self, slot, op.inputs.index(op.save_pos[k]) if op.save_kind[k] == SAVE_INPUT
-                                    else 0, op.save_kind[k] == SAVE_ANS)
-            found[op.saves[k]] = slot
+            found[op.saves[k]] = shown_slot(self, op, k)
         if self.args is not None:
             for i in op.static_positions:
                 found[op.params[i]] = raw_of(self.args[i], self)
+
+    def __getattr__(self, name):
+        if name.startswith(("_saved_", "_raw_saved_")):
+            return _handles.of_node(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self):
+        return [*object.__dir__(self), *_handles.names_of(self)]
 
     cdef Py_ssize_t saved_bytes(self) except -1:
         cdef Py_ssize_t total = 0
@@ -505,6 +531,7 @@ cdef class AccumulateGrad(Node):
 
     cdef int apply(self, Frame f) except -1:
         cdef TensorBase leaf = <TensorBase>self.s0
+        cdef object grad
         if f.grad is not None:
             if leaf.grad_fn_ is not None:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
@@ -516,8 +543,13 @@ cdef class AccumulateGrad(Node):
                 return 0
             if f.create_graph:
                 accumulate_recorded(leaf, <TensorBase>f.grad)
+            elif f.owned:
+                accumulate_raw(self, leaf, f.grad, True)
             else:
-                accumulate_raw(self, leaf, f.grad, f.owned)
+                grad = f.grad
+                f.grad = None
+                # What a hook or a custom Function returned and nobody holds any more is as good as a rule's own.
+                accumulate_raw(self, leaf, grad, (<Backend>leaf.value.meta.ops).exclusive(grad))
         return run_post_accumulate(self, leaf)
 
 
@@ -586,12 +618,17 @@ def update_order(update):
 cdef int store_sum(TensorBase old, object result) except -1:
     """Put a sum into a `.grad` that exists: into its memory where that can be written."""
     cdef Backend backend = <Backend>old.value.meta.ops
-    if backend.mutable and backend.matches(old.value.meta, result):
+    if backend.mutable and backend.matches(old.value.meta, result) and not is_read_only(old.value.raw):
         old.value.raw[...] = result
     else:
         old.value = replaced(old, result)
     bump(old)
     return 0
+
+
+cdef bint is_read_only(object raw):
+    """Whether an array refuses writes, as NumPy's say in their flags."""
+    return not getattr(getattr(raw, "flags", None), "writeable", True)
 
 
 # Note [Accumulators]

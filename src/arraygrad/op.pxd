@@ -53,6 +53,7 @@ cdef class Op:
     cdef readonly bint single               # one result, of one array that is the first of several parameters
     cdef readonly bint checks_others        # a parameter without a rule may stand where a gradient would be dropped
     cdef readonly bint named                # the results come in a named tuple: result_type_of
+    cdef readonly bint makes_arrays         # its 0-d results are arrays in NumPy, where others are scalars
     cdef bint bare                          # its nodes keep nothing: bare nodes (engine/node_memory.hpp)
     cdef int n_arrays                       # 1 or 2: parameters are exactly that many arrays; 0: other
     cdef int n_saves

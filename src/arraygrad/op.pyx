@@ -179,6 +179,10 @@ cdef Layout layout_of(str name, str signature, dict rules):
     return found
 
 
+# numpy.where and the creation functions give a 0-d array where a sum gives a scalar. See Note [Scalars] in inplace.pyx.
+_MAKES_ARRAYS = frozenset(("where", "full", "full_like", "zeros_like", "ones_like", "empty_like", "_to_backend"))
+
+
 def _camel(str name):
     return "".join([part[:1].upper() + part[1:] for part in name.strip("_").split("_")])
 
@@ -228,6 +232,7 @@ cdef class Op:
         self.holomorphic = bool(entry.holomorphic)
         self.may_view = bool(entry.may_view)
         self.transfers = self.name == "_to_backend"
+        self.makes_arrays = self.name in _MAKES_ARRAYS
         self.multi = entry.results is not None
         self.named = self.multi and tuple(entry.results) != ("*",)
         self.n_arrays = layout.n_arrays

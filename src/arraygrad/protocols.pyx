@@ -483,14 +483,20 @@ cdef object raw_of(object arg, bint recording, void** like):
 cdef object wrapped(object result, void* like):
     """Arrays and NumPy's scalars as Tensors, also in tuples and lists; anything else as it is."""
     cdef Backend backend
+    cdef TensorBase t
     if type(result) is _ndarray:
         if like is NULL:
             backend = registered(_ndarray)
-            return new_tensor(result, backend.meta(result))
-        backend = <Backend>(<GradMeta>like).ops
-        return new_tensor(result, backend.meta_like(result, <GradMeta>like, None))
+            t = new_tensor(result, backend.meta(result))
+        else:
+            backend = <Backend>(<GradMeta>like).ops
+            t = new_tensor(result, backend.meta_like(result, <GradMeta>like, None))
+        t.array0d = True                    # Note [Scalars]: what NumPy gives says it
+        return t
     if PyType_IsSubtype(Py_TYPE(result), _generic):
-        return wrapped(registered(_ndarray).wrap_raw(result), like)
+        t = <TensorBase>wrapped(registered(_ndarray).wrap_raw(result), like)
+        t.array0d = False
+        return t
     if type(result) is tuple:
         return tuple([wrapped(item, like) for item in result])
     if type(result) is list:

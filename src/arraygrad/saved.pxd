@@ -8,6 +8,7 @@ cdef class HookPair:
     cdef object unpack
     cdef str message            # not None: hooks are disabled, with this text
     cdef HookPair below
+    cdef bint counted           # a pair of hooks counts as long as it lives (5)
 
 
 cdef class Packed:
@@ -17,7 +18,11 @@ cdef class Packed:
     cdef Backend backend
 
 
+ctypedef void (*counter)(int) noexcept
+
+cdef int count_pairs_by(counter count) except -1
 cdef bint packing() noexcept
+cdef Packed packed_by(Value v, object pack, object unpack)
 cdef object pack_slot(object slot, Backend backend)
 cdef object packed_array(Packed p)
 cdef Value packed_value(Packed p)

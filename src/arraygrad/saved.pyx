@@ -14,11 +14,26 @@ from arraygrad.value cimport Backend, TensorBase, Value, find_backend, join, new
 #     in backward (create_graph) are treated as those around the call.
 # (4) A pack hook that returns the tensor it was given is common (hooks that choose by size). Then the Packed keeps that
 #     tensor's Value, so a later in-place write leaves it alone as if there were no hooks (Note [Saved values]).
-# (5) Operations ask a static count (apply.pyx) before they look at the thread at all, so hooks cost nothing when none
+# (5) Operations ask a static count (saving.pyx) before they look at the thread at all, so hooks cost nothing when none
 #     is active anywhere.
+# (6) Leaving a block takes the top off the stack of the thread that leaves it, whoever put it there. A run gives its
+#     thread the stack back that it found, so hooks that an unpack hook enters, or leaves, matter to the run alone, and
+#     a block may be left after the run took its hooks away.
 # Guarded by test_SV9_* to test_SV15_*.
+cdef counter _count = NULL
+
+
+cdef int count_pairs_by(counter count) except -1:
+    """Call `count` with 1 for a pair of hooks that is made, with -1 for one that goes (5)."""
+    global _count
+    _count = count
+    return 0
+
+
 cdef class HookPair:
-    pass
+    def __dealloc__(self):
+        if self.counted:
+            _count(-1)
 
 
 cdef class Packed:
@@ -36,7 +51,7 @@ cdef bint packing() noexcept:
 
 
 def push_hooks(pack, unpack):
-    """Make (pack, unpack) the thread's saved-tensor hooks; returns what `restore_hooks` needs.
+    """Make (pack, unpack) the thread's saved-tensor hooks, until `pop_hooks`.
 
     Raises
     ------
@@ -52,12 +67,14 @@ def push_hooks(pack, unpack):
     pair.pack = pack
     pair.unpack = unpack
     pair.below = below
+    if _count != NULL:
+        pair.counted = True
+        _count(1)
     set_saved_hooks(ts, pair)
-    return below
 
 
 def disable_hooks(str message):
-    """Refuse saved-tensor hooks on this thread with `message`; returns what `restore_hooks` needs.
+    """Refuse saved-tensor hooks on this thread with `message`, until `pop_hooks`.
 
     Raises
     ------
@@ -73,12 +90,14 @@ def disable_hooks(str message):
     pair.message = message
     pair.below = below
     set_saved_hooks(ts, pair)
-    return below
 
 
-def restore_hooks(HookPair below):
-    """Make `below`, what push_hooks or disable_hooks returned, the thread's hooks again."""
-    set_saved_hooks(thread_state(), below)
+def pop_hooks():
+    """Take the top off this thread's stack of saved-tensor hooks; nothing to do where it is empty (6)."""
+    cdef ThreadState* ts = thread_state()
+    cdef HookPair pair = top(ts)
+    if pair is not None:
+        set_saved_hooks(ts, pair.below)
 
 
 # Packing
@@ -100,8 +119,13 @@ cdef object pack_slot(object slot, Backend backend):
 
 cdef Packed pack_value(Value v):
     """What the thread's hooks make of one saved value."""
+    cdef HookPair pair = <HookPair>thread_state().saved_hooks
+    return packed_by(v, pair.pack, pair.unpack)
+
+
+cdef Packed packed_by(Value v, object pack, object unpack):
+    """What one pair of hooks makes of a saved value."""
     cdef ThreadState* ts = thread_state()
-    cdef HookPair pair = <HookPair>ts.saved_hooks
     cdef Packed p = Packed.__new__(Packed)
     cdef TensorBase t = new_tensor(v.raw, v.meta)
     cdef long version
@@ -111,13 +135,13 @@ cdef Packed pack_value(Value v):
     version = version_of(v)
     ts.grad_mode = 0
     try:
-        data = pair.pack(t)
+        data = pack(t)
     finally:
         ts.grad_mode = grad_mode
     if version_of(t.value) != version:
         raise RuntimeError("A saved tensor pack hook is modifying its input in place. The tensor that a pack hook is "
                            "given shares memory with the program's own; work on a copy of it.")
-    p.unpack = pair.unpack
+    p.unpack = unpack
     p.backend = <Backend>v.meta.ops
     p.data = t.value if data is t else data         # (4)
     return p

@@ -1,6 +1,6 @@
 """What is done to values that nodes save: `saved_tensors_hooks` and the hooks made with it.
 
-May import: engine, tensor, saved, saving. The stack of hooks itself belongs to a thread and is in the compiled core
+May import: engine, tensor, saved. The stack of hooks itself belongs to a thread and is in the compiled core
 (`saved`, Note [Saved-tensor hooks]).
 """
 
@@ -12,8 +12,7 @@ import weakref
 
 import numpy
 
-from arraygrad.saved import disable_hooks, push_hooks, restore_hooks
-from arraygrad.saving import count_packers
+from arraygrad.saved import disable_hooks, pop_hooks, push_hooks
 from arraygrad.tensor import metadata_of, wrap_raw
 
 __all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "save_on_disk", "saved_tensors_hooks"]
@@ -63,16 +62,13 @@ class saved_tensors_hooks:
                 raise TypeError(f"saved_tensors_hooks: {name} must be callable, got {type(hook).__name__}")
         self._pack = pack
         self._unpack = unpack
-        self._below = []
 
     def __enter__(self):
-        self._below.append(push_hooks(self._pack, self._unpack))
-        count_packers(1)
+        push_hooks(self._pack, self._unpack)
         return self
 
     def __exit__(self, *exc):
-        count_packers(-1)
-        restore_hooks(self._below.pop())
+        pop_hooks()
 
 
 class disable_saved_tensors_hooks:
@@ -84,14 +80,13 @@ class disable_saved_tensors_hooks:
 
     def __init__(self, error_message):
         self._message = str(error_message)
-        self._below = []
 
     def __enter__(self):
-        self._below.append(disable_hooks(self._message))
+        disable_hooks(self._message)
         return self
 
     def __exit__(self, *exc):
-        restore_hooks(self._below.pop())
+        pop_hooks()
 
 
 class save_on_cpu(saved_tensors_hooks):

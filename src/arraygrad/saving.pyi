@@ -2,5 +2,4 @@
 import builtins
 from typing import Any
 
-def count_packers(change: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

@@ -9,7 +9,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.nodes cimport OpNode
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT
-from arraygrad.saved cimport pack_slot, packing
+from arraygrad.saved cimport count_pairs_by, pack_slot, packing
 from arraygrad.value cimport Backend, TensorBase, Value, check_saved
 
 # How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
@@ -17,9 +17,12 @@ from arraygrad.value cimport Backend, TensorBase, Value, check_saved
 cdef atomic[int] _packers
 
 
-def count_packers(int change):
+cdef void count_packers(int change) noexcept:
     """Count saved-tensor hooks that were entered or left."""
     _packers.fetch_add(change)
+
+
+count_pairs_by(count_packers)
 
 
 cdef inline object slot_of(object arg):

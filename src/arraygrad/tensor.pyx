@@ -1,6 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, operands, nodes, apply, copies, inplace, protocols, roots. (ops, backends and
-# namespaces register themselves here.)
+# May import: engine.*, op, value, operands, nodes, apply, attributes, copies, inplace, protocols, roots. (ops,
+# backends and namespaces register themselves here.)
 import numbers
 import weakref
 
@@ -12,9 +12,11 @@ from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.apply cimport (
     apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
-from arraygrad.copies cimport copied, copied_raw, deepcopied, warn_of_end
+from arraygrad.attributes cimport own_attributes
+from arraygrad.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.convert cimport (
-    item_of, one_element, refuse_conversion, refuse_store, representation, to_numpy, warn_of_hooks,
+    before_pickling, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
+    to_numpy, warn_of_hooks,
 )
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
@@ -23,8 +25,8 @@ from arraygrad.operands cimport has_tensor, is_numpy_scalar
 from arraygrad.protocols cimport array_function, array_ufunc
 from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
-    Backend, TensorBase, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
-    registered, set_grad, version_of, wrap,
+    Backend, TensorBase, assign_grad, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten,
+    new_tensor, raw_now, registered, set_grad, version_of, wrap,
 )
 
 from arraygrad.engine.node import keep_for_ever
@@ -170,13 +172,13 @@ cdef class Tensor(TensorBase):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
         return left(self, "numpy")
 
-    def item(self):
-        """The value of a one-element tensor as a Python scalar."""
-        return item_of(self)
+    def item(self, *index):
+        """One element, the only one or that at `index`: a Python scalar, in a transform that follows it a Tensor."""
+        return taken(self, index)
 
     def tolist(self):
-        """The values as nested Python lists."""
-        return self.numpy().tolist()
+        """The values as nested lists of Python scalars, in a transform that follows the tensor of 0-d Tensors."""
+        return listed(self)
 
     # Public API: the graph
 
@@ -241,30 +243,7 @@ cdef class Tensor(TensorBase):
 
     @grad.setter
     def grad(self, value):
-        cdef Tensor g
-        if value is None:
-            set_grad(self, None)
-            return
-        if not isinstance(value, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type "
-                            f"{type(value).__name__}")
-        g = <Tensor>value
-        if g is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if g.value.meta.ops is not self.value.meta.ops:
-            raise RuntimeError(f"assigned grad is a Tensor over {g.value.meta.ops.name}, but expected one over "
-                               f"{self.value.meta.ops.name}")
-        if g.value.meta.dtype != self.value.meta.dtype:
-            raise RuntimeError(f"attempting to assign a gradient with dtype '{g.value.meta.dtype}' to a tensor with "
-                               f"dtype '{self.value.meta.dtype}'. Cast it with astype first")
-        if g.value.meta.device_key != self.value.meta.device_key:
-            raise RuntimeError(f"attempting to assign a gradient with device '{g.device}' to a tensor with device "
-                               f"'{self.device}'. Please ensure that the gradient and the tensor are on the same "
-                               f"device")
-        if g.value.meta.shape_tuple() != self.value.meta.shape_tuple():
-            raise RuntimeError(f"attempting to assign a gradient of size '{g.shape}' to a tensor of size "
-                               f"'{self.shape}'. Please ensure that the gradient and the tensor are the same size")
-        set_grad(self, g)
+        assign_grad(self, value)
 
     @grad.deleter
     def grad(self):
@@ -276,6 +255,7 @@ cdef class Tensor(TensorBase):
         cdef long history
         join_base(t.value, self, &history)
         t.value.inference = self.value.inference
+        t.array0d = self.array0d
         return t
 
     def detach_(self):
@@ -366,9 +346,7 @@ cdef class Tensor(TensorBase):
         return array_function(func, types, args, kwargs)
 
     def __float__(self):
-        if self.tracked or self.extra is not None:
-            refuse_store(self)
-        return float(one_element(self, "float"))
+        return number(self, "float")
 
     def __int__(self):
         if self.tracked or self.extra is not None:
@@ -376,9 +354,7 @@ cdef class Tensor(TensorBase):
         return int(one_element(self, "int"))
 
     def __complex__(self):
-        if self.tracked or self.extra is not None:
-            refuse_store(self)
-        return complex(one_element(self, "complex"))
+        return number(self, "complex")
 
     def __bool__(self):
         if self.value.meta.size != 1:
@@ -422,12 +398,14 @@ cdef class Tensor(TensorBase):
         return <Py_ssize_t>(<void*>self) >> 4
 
     def __copy__(self):
-        if self.grad_fn is None:
-            return deepcopied(self, {}, False)
-        return copied(self)
+        copy = recorded_copy(self)
+        return shallow(self) if copy is None else copy
 
     def __deepcopy__(self, memo):
-        if self.grad_fn is not None:
+        if id(self) not in memo and (copy := recorded_copy(self)) is not None:
+            memo[id(self)] = copy
+            return copy
+        if self.grad_fn is not None and id(self) not in memo:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                                "protocol at the moment. Use t.detach().copy() for a copy of the values.")
         if id(self) in memo:
@@ -435,8 +413,9 @@ cdef class Tensor(TensorBase):
         return deepcopied(self, memo, True)
 
     def __reduce__(self):
+        before_pickling(self)
         warn_of_hooks(self)
-        return (unpickle, (self.value.raw, bool(self.requires_grad)))
+        return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
 
     def copy(self, str order="C"):
         """A recorded copy of the values, laid out in memory row by row ("C"), as ndarray.copy() does; "F", "A" and "K"
@@ -449,7 +428,9 @@ cdef class Tensor(TensorBase):
     def astype(self, dtype, *, copy=True):
         """Cast to `dtype`, recorded between floating dtypes."""
         cdef Op op = named_op("astype")
-        return apply_op(op, op.bind((self, dtype), {"copy": copy}))
+        cdef TensorBase result = apply_op(op, op.bind((self, dtype), {"copy": copy}))
+        result.array0d = self.array0d
+        return result
 
     def to_device(self, device, /, *, stream=None):
         """Move to a device of the same backend, recorded: the gradient moves back."""
@@ -520,11 +501,17 @@ cdef class Tensor(TensorBase):
     def __imod__(self, other):
         return inplace(self, MOD, other)
 
+    def __divmod__(self, other):
+        return binary(FLOORDIV, self, other), binary(MOD, self, other)
+
+    def __rdivmod__(self, other):
+        return binary(FLOORDIV, other, self), binary(MOD, other, self)
+
     def __pow__(self, other, mod):
-        return binary(POW, self, other)
+        return binary(POW, self, other) if mod is None else NotImplemented
 
     def __rpow__(self, other, mod):
-        return binary(POW, other, self)
+        return binary(POW, other, self) if mod is None else NotImplemented
 
     def __ipow__(self, other):
         return inplace(self, POW, other)
@@ -652,6 +639,7 @@ def unpickle(raw, bint requires_grad):
 def wrap_raw(raw, bint requires_grad=False):
     """A Tensor over a raw array, zero-copy."""
     cdef Tensor t = wrap(raw, find_backend(raw))
+    t.array0d = True
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
     return t
@@ -754,6 +742,7 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
             raw = backend.clone(raw, raw)
     backend.check(raw)
     t = wrap(raw, backend)
+    t.array0d = True
     t.value.foreign = not copy and not isinstance(obj, (list, tuple, int, float, complex))
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")

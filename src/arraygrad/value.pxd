@@ -41,6 +41,7 @@ cdef class Backend(ArrayOps):
     cdef readonly object namespace      # the public differentiable namespace module
     cdef readonly object array_type
     cdef readonly bint mutable          # arrays can be written in place and slices are views
+    cdef readonly bint scalars          # 0-d results are scalars, which no operator writes: Note [Scalars]
     cdef public bint fuses              # `fused` has kernels: ask it before the rules run
     cdef list functions                 # per Op.index: the raw callable, or None until first use
 
@@ -77,6 +78,7 @@ cdef class Extra:
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
     cdef str forbidden              # why an in-place write is refused: multi, no_grad, function; None: it is not
+    cdef dict attributes            # the user's own, None: there are none (attributes.pyx)
     cdef object lock                # held while a gradient is added to the leaf's .grad
 
 
@@ -86,6 +88,7 @@ cdef class TensorBase:
     cdef object grad_
     cdef int output_nr_
     cdef bint tracked               # requires grad
+    cdef bint array0d               # made as an array without axes, not computed: Note [Scalars]
     cdef void* accumulator          # this leaf's AccumulateGrad (borrowed, cleared when that dies), or NULL
     cdef Extra extra                # None for most
     cdef object __weakref__
@@ -107,6 +110,7 @@ cdef object grad_of(TensorBase t)
 cdef Node grad_fn_now(TensorBase t, int* nr)
 cdef int set_history(TensorBase t, Node node, int nr) except -1
 cdef int set_grad(TensorBase t, object grad) except -1
+cdef int assign_grad(TensorBase t, object value) except -1
 cdef TensorBase wrap(object raw, Backend backend)
 cdef Extra need_extra(TensorBase t)
 cdef Value replaced(TensorBase t, object raw)
@@ -119,5 +123,7 @@ cdef long version_of(Value v)
 cdef int before_write(TensorBase t) except -1
 cdef int bump(TensorBase t) except -1
 cdef int mark_overwritten(TensorBase t) except -1
+cdef bint refuses_overwriting() noexcept
 cdef int check_saved(Value v) except -1
 cdef int leave_inference(TensorBase t) except -1
+cdef object forbidden_view(TensorBase t, str what)

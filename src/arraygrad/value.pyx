@@ -537,6 +537,11 @@ cdef int protect_all(TensorBase t, bint copy) except -1:
     return 0
 
 
+cdef bint refuses_overwriting() noexcept:
+    """Whether set_saved_mutation("error") is in force."""
+    return not _copy_saved
+
+
 cdef int mark_overwritten(TensorBase t) except -1:
     """The memory was written already, unseen: what nodes saved of it is gone, so unpacking it must raise."""
     return protect_all(t, False)
@@ -695,6 +700,31 @@ cdef int set_grad(TensorBase t, object grad) except -1:
     return 0
 
 
+cdef int assign_grad(TensorBase t, object value) except -1:
+    """`t.grad = value`, checked: a gradient looks like its Tensor."""
+    cdef GradMeta own = t.value.meta
+    cdef GradMeta meta
+    if value is None:
+        return set_grad(t, None)
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    meta = (<TensorBase>value).value.meta
+    if meta.ops is not own.ops:
+        raise RuntimeError(f"assigned grad is a Tensor over {meta.ops.name}, but expected one over {own.ops.name}")
+    if meta.dtype != own.dtype:
+        raise RuntimeError(f"attempting to assign a gradient with dtype '{meta.dtype}' to a tensor with dtype "
+                           f"'{own.dtype}'. Cast it with astype first")
+    if meta.device_key != own.device_key:
+        raise RuntimeError(f"attempting to assign a gradient with device '{value.device}' to a tensor with device "
+                           f"'{t.device}'. Please ensure that the gradient and the tensor are on the same device")
+    if meta.shape_tuple() != own.shape_tuple():
+        raise RuntimeError(f"attempting to assign a gradient of size '{meta.shape_tuple()}' to a tensor of size "
+                           f"'{own.shape_tuple()}'. Please ensure that the gradient and the tensor are the same size")
+    return set_grad(t, value)
+
+
 cdef Extra need_extra(TensorBase t):
     cdef Extra e
     if not has_extra(t):
@@ -703,6 +733,31 @@ cdef Extra need_extra(TensorBase t):
             if t.extra is None:         # making it may have collected garbage, and so have let another thread in
                 set_extra(t, <PyObject*>e)
     return t.extra
+
+
+cdef object forbidden_view(TensorBase t, str what):
+    """The error for a write that concerns a view of which `what` is said ("is being", ...)."""
+    cdef str kind = t.extra.forbidden
+    cdef str name = "a recorded operation" if t.grad_fn_ is None else t.grad_fn_.name()
+    if t.extra.seen < 0:
+        return RuntimeError("One of several views of a tensor that requires grad was made in inference mode and is used "
+                            "outside of it, where its gradient would be lost. Make the views outside of the mode, or "
+                            "use detach() where constants are meant.")
+    if kind == "no_grad":
+        return RuntimeError(f"A view was created in no_grad mode {what} modified inplace with grad mode enabled. "
+                            "Whether the write is to be recorded is not clear: make the view and write with grad mode "
+                            "on, or do both under no_grad().")
+    if kind == "inference":
+        return RuntimeError(f"A view was created in inference mode {what} modified inplace in normal mode. Make the "
+                            "view and write into it both inside inference_mode, or both outside.")
+    if kind == "multi":
+        return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view is the "
+                            "output of a function that returns multiple views. Such functions do not allow the output "
+                            "views to be modified inplace. Replace the in-place operation by an out-of-place one.")
+    return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view was created "
+                        "inside a custom Function (or because an input was returned as-is): its gradient is the "
+                        "Function's own backward, which the in-place write would bypass. Copy the Function's output "
+                        "first.")
 
 
 cdef Value replaced(TensorBase t, object raw):

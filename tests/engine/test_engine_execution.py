@@ -1,12 +1,16 @@
 """One execution: graph tasks (GT), dependencies (CD), exec info (EI), evaluation (EV), order (SQ2)."""
 
+import gc
+import random
 import time
+import weakref
 
 import pytest
 from engine_fakes import FLOAT, LAST, Box, BoxOps, capture, chain, node, run, sink
 
 from arraygrad.engine import engine
 from arraygrad.engine.engine import current_graph_task, current_graph_task_id, current_node
+from arraygrad.engine.graph_task import current_graph_task_execution_order, current_graph_task_keep_graph
 
 
 def tree(log):
@@ -166,6 +170,128 @@ def test_GT7_will_execute_says_what_this_run_will_run():
 def test_GT7_will_execute_needs_a_running_backward():
     with pytest.raises(RuntimeError, match="should only be called during the backward pass"):
         engine.will_execute(sink())
+
+
+def order_seen(top):
+    """A list that the order predicted while `top` runs is put into, as names."""
+    seen = []
+    top.register_prehook(lambda outputs: seen.extend(n.name() for n in current_graph_task_execution_order()))
+    return seen
+
+
+def random_graph(seed, log):
+    """A root over a random graph of 30 nodes and 5 leaves, and all of them; each logs its name when it runs."""
+    chance = random.Random(seed)
+    nodes = [sink(f"leaf{i}", log=log) for i in range(5)]
+    for i in range(30):
+        nodes.append(node(f"n{i}", chance.sample(nodes[-12:], chance.randint(1, 4)), log=log))
+        if chance.random() < 0.2:
+            nodes[-1]._set_sequence_nr(LAST - chance.randint(0, 3))
+    return nodes[-1], nodes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_GT6_the_predicted_order_is_the_one_that_runs(seed):
+    log = []
+    top, nodes = random_graph(seed, log)
+    seen = order_seen(top)
+    run([top], [1.0], keep_graph=True)
+    assert seen == log
+    assert len(set(log)) == len(log)
+    del seen[:], log[:]
+    run([top], [1.0], keep_graph=True, inputs=[nodes[seed % 5]])
+    assert seen == log
+
+
+def test_GT6_it_is_the_whole_runs_whenever_it_is_asked_for():
+    log = []
+    o, n = tree(log)
+    seen = [order_seen(o), order_seen(n["a"])]
+    run([o], [1.0])
+    assert seen == [log, log] == [["o", "b", "leaf2", "a", "leaf"]] * 2
+
+
+def test_GT6_several_roots():
+    log = []
+    leaf = sink("leaf", log=log)
+    a, b, c = (node(name, [leaf], log=log) for name in "abc")
+    seen = order_seen(c)
+    run([a, c, b], [1.0, 1.0, 1.0])
+    assert seen == log == ["c", "b", "a", "leaf"]
+
+
+def test_GT6_what_is_only_captured_is_there_and_nothing_behind_it():
+    o, n = tree([])
+    seen = order_seen(o)
+    capture([o], [1.0], [n["a"]])
+    assert seen == ["o", "a"]
+
+
+def test_GT6_a_run_inside_of_a_run_has_an_order_of_its_own():
+    log = []
+    inner, _ = tree(log)
+    seen = order_seen(inner)
+    outer = node("outer", [sink("end")], fn=lambda g: (run([inner], [1.0]) and None) or (g,))
+    outside = order_seen(outer)
+    run([outer], [1.0])
+    assert seen == log
+    assert outside == ["outer", "end"]
+
+
+def test_GT6_two_runs_in_one_graph():
+    log = []
+    o, n = tree(log)
+    seen = order_seen(n["leaf"])
+    started = []
+
+    def again(outputs):
+        if not started:
+            started.append(True)
+            run([o], [1.0], keep_graph=True)
+
+    n["b"].register_prehook(again)
+    run([o], [1.0], keep_graph=True)
+    assert seen == ["o", "b", "leaf2", "a", "leaf"] * 2
+
+
+def test_GT6_only_within_a_backward_of_one_thread():
+    with pytest.raises(RuntimeError, match="should only be called during the backward pass"):
+        current_graph_task_execution_order()
+    top = node("top", [sink()])
+    seen = order_seen(top)
+    previous = engine.set_cpu_workers(1)
+    try:
+        with pytest.raises(RuntimeError, match="expects the current backward to be executed with multithreading disab"):
+            run([top], [1.0], keep_graph=True)
+        was = engine.set_multithreading(False)
+        try:
+            run([top], [1.0])
+        finally:
+            engine.set_multithreading(was)
+    finally:
+        engine.set_cpu_workers(previous)
+    assert seen == ["top", "sink"]
+
+
+def test_GT5_a_run_says_whether_it_keeps_its_graph():
+    seen = []
+    top = node("top", [sink()], fn=lambda g: seen.append(current_graph_task_keep_graph()) or (g,))
+    run([top], [1.0], keep_graph=True)
+    run([top], [1.0])
+    assert seen == [True, False]
+    assert current_graph_task_keep_graph() is True
+
+
+def test_GT5_a_task_that_is_over_holds_no_graph():
+    kept = []
+    marker = type("Marker", (), {})()
+    top = node("top", [sink()], fn=lambda g, marker=marker: kept.append(current_graph_task()) or (g,))
+    gone = weakref.ref(marker)
+    run([top], [1.0])
+    del top, marker
+    gc.collect()
+    assert gone() is None
+    assert len(kept) == 1
 
 
 @pytest.mark.parametrize("edges", [1, 2, 3, 70])

@@ -372,6 +372,32 @@ def test_it_decorates_and_keeps_the_name():
     assert named.__doc__ == "Documented."
 
 
+def test_a_second_call_that_saves_more_is_found_out_if_it_runs_to_its_end():
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        y = np.exp(x)
+        return y if len(calls) == 1 else np.tanh(y)
+
+    x = leaf(DATA)
+    y = ag.checkpoint(f, early_stop=False)(x)
+    with pytest.raises(RuntimeError, match="it saved 1 values the first time and 2 now"):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_without_early_stop_a_backward_within_the_function_sees_the_values_so_far():
+    def f(x):
+        y = np.exp(x)
+        (g,) = grad(y.sum(), x, create_graph=True)
+        return g * np.sin(x)
+
+    x = leaf(DATA)
+    ag.checkpoint(f, early_stop=False)(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.exp(DATA) * (np.sin(DATA) + np.cos(DATA)))
+
+
 def test_it_takes_functions_only():
     with pytest.raises(TypeError, match="checkpoint: expected a function, got int"):
         ag.checkpoint(3)

@@ -276,6 +276,65 @@ def test_FN4_or_none_where_grads_are_not_materialized():
     assert seen["b"] is None
 
 
+@pytest.mark.parametrize("way", ["method", "attribute"])
+def test_FN4_none_for_outputs_that_have_no_derivative(way):
+    seen = {}
+
+    def forward(ctx, x):
+        fixed = x * 3.0
+        ctx.mark_non_differentiable(fixed)
+        if way == "method":
+            ctx.set_materialize_non_diff_grads(False)
+        else:
+            ctx._materialize_non_diff_grads = False
+        assert not ctx._materialize_non_diff_grads
+        return x * 2.0, fixed, x.astype(np.int64), x * 5.0
+
+    def backward(ctx, *grads):
+        seen["grads"] = grads
+        return grads[0]
+
+    y = two_outputs(forward=forward, backward=backward).apply(leaf([1.0]))
+    y[0].backward()
+    a, fixed, integers, unused = seen["grads"]
+    assert fixed is None
+    assert integers is None
+    same(a, [1.0])
+    same(unused, [0.0])
+
+
+def test_FN4_outputs_without_a_derivative_get_zeros_at_first():
+    seen = {}
+
+    def forward(ctx, x):
+        fixed = x * 3.0
+        ctx.mark_non_differentiable(fixed)
+        return x * 2.0, fixed
+
+    def backward(ctx, *grads):
+        seen["grads"] = grads
+        return grads[0]
+
+    two_outputs(forward=forward, backward=backward).apply(leaf([1.0]))[0].backward()
+    same(seen["grads"][1], [0.0])
+
+
+def test_FN4_materialize_grads_is_an_attribute_too():
+    seen = {}
+
+    def forward(ctx, x):
+        assert ctx.materialize_grads is True
+        ctx.materialize_grads = False
+        return x * 2.0, x * 3.0
+
+    def backward(ctx, a, b):
+        seen["b"] = b
+        return a
+
+    two_outputs(forward=forward, backward=backward).apply(leaf([1.0]))[0].backward()
+    assert seen["b"] is None
+
+
 # FN5
 
 

@@ -459,6 +459,98 @@ def test_SV15_hooks_entered_in_unpack_and_never_left_end_with_the_run():
     assert counting.packed == []
 
 
+def stack_is_empty():
+    """Hooks can be disabled only where none are active."""
+    with disable_saved_tensors_hooks("hooks are active"):
+        return True
+
+
+def test_SV15_the_same_hooks_entered_again_in_unpack_do_not_stay_on_the_thread():
+    def unpack(t):
+        hooks.__enter__()
+        return t
+
+    hooks = saved_tensors_hooks(identity, unpack)
+    x = leaf([2.0])
+    with hooks:
+        (x * x).backward()
+    same(x.grad, [4.0])
+    assert stack_is_empty()
+
+
+def test_SV15_nor_does_anything_of_them_leak():
+    def scope():
+        def unpack(t):
+            alive().__enter__()
+            return t
+
+        hooks = saved_tensors_hooks(identity, unpack)
+        alive = weakref.ref(hooks)
+        x = leaf([2.0])
+        with hooks:
+            (x * x).backward()
+        return weakref.ref(unpack)
+
+    gc.disable()
+    try:
+        assert scope()() is None
+    finally:
+        gc.enable()
+
+
+def test_SV15_hooks_left_in_unpack_are_there_again_after_the_run():
+    def unpack(t):
+        inner.__exit__()
+        return t
+
+    inner = saved_tensors_hooks(identity, unpack)
+    for _ in range(10):
+        with saved_tensors_hooks(identity, identity):
+            inner.__enter__()
+            x = leaf([2.0])
+            ag.sin(x).backward()
+            np.testing.assert_allclose(x.grad.numpy(), np.cos([2.0]))
+    for _ in range(10):
+        inner.__exit__()
+    assert stack_is_empty()
+
+
+def test_SV15_hooks_left_in_unpack_more_often_than_entered():
+    def unpack(t):
+        for _ in range(3):
+            hooks.__exit__()
+        return t
+
+    hooks = saved_tensors_hooks(identity, unpack)
+    x = leaf([2.0])
+    with hooks:
+        y = x * x
+    y.backward()
+    same(x.grad, [4.0])
+    assert stack_is_empty()
+    counting = Counting()
+    with counting():
+        ag.exp(x)
+    assert len(counting.packed) == 1
+
+
+def test_SV15_hooks_that_were_left_too_often_leave_those_around_them_active():
+    counting = Counting()
+
+    def unpack(t):
+        hooks.__exit__()
+        return t
+
+    hooks = saved_tensors_hooks(identity, unpack)
+    x = leaf([2.0])
+    with hooks:
+        y = x * x
+    with counting():
+        y.backward()
+        ag.exp(x)
+    assert len(counting.packed) == 1
+
+
 def test_SV15_nothing_leaks():
     class Thing:
         pass

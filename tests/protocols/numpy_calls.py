@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
+from arraygrad.inplace import is_scalar
 
 M = np.asarray([[0.31, 0.62, 0.93], [0.24, 0.55, 0.86], [1.17, 0.78, 0.49]])
 V = np.asarray([0.7, 0.15, 0.43])
@@ -62,6 +63,8 @@ def check_values(call, names):
             np.testing.assert_allclose(raw(a), b, rtol=1e-11, atol=1e-12)
         else:
             assert raw(a) == b
+        if isinstance(a, ag.Tensor) and a.ndim == 0:
+            assert is_scalar(a) == isinstance(b, np.generic), "an in-place operator would act on other names, or not"
     return tensors, found
 
 

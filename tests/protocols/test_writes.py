@@ -205,7 +205,8 @@ def test_function_that_writes_into_a_plain_array_is_refused_with_advice(write):
 
 def test_explicit_numbers_may_be_written():
     a = np.zeros(4)
-    a[0] = float(t())
+    with pytest.warns(UserWarning, match="becomes a Python number"):
+        a[0] = float(t())
     a[1] = t().item()
     a[2] = t().detach()
     with ag.no_grad():
@@ -215,5 +216,6 @@ def test_explicit_numbers_may_be_written():
 
 def test_float_of_a_recorded_tensor_in_a_list_or_dict_is_no_write():
     kept = {}
-    kept["loss"] = float(t())
+    with pytest.warns(UserWarning, match="becomes a Python number"):
+        kept["loss"] = float(t())
     assert kept == {"loss": 1.5}

@@ -16,3 +16,11 @@ def refuse_overwriting():
     previous = ag.set_saved_mutation("error")
     yield
     ag.set_saved_mutation(previous)
+
+
+@pytest.fixture(params=["arraygrad", "torch"])
+def lib(request):
+    """The library that a test runs on: what the test expects holds for both."""
+    from peer import Library
+
+    return Library(request.param)

@@ -445,3 +445,134 @@ def test_float32_stays_float32():
         (x * 2.0).sum().backward()
     assert x.grad.dtype == np.float32
     same(x.grad, [4.0, 4.0, 4.0])
+
+
+# What others made
+
+
+class Both(ag.autograd.Function):
+    """A sum whose backward returns one buffer for both terms."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        return a + b
+
+    @staticmethod
+    def backward(ctx, g):
+        Both.address = address(g)
+        return g, g
+
+
+def test_AG5_a_buffer_that_a_function_returns_for_two_leaves_is_copied_for_one_of_them():
+    a, b = leaf(np.ones((5, 6))), leaf(np.ones((5, 6)))
+    (Both.apply(a, b) * 1.0).sum().backward()
+    same(a.grad, np.ones((5, 6)))
+    same(b.grad, np.ones((5, 6)))
+    assert [address(a.grad), address(b.grad)].count(Both.address) == 1
+    a.grad.array[...] = 7.0
+    same(b.grad, np.ones((5, 6)))
+
+
+def test_AG5_one_leaf_that_is_both_terms_has_the_sum():
+    a = leaf(np.ones((5, 6)))
+    (Both.apply(a, a) * 1.0).sum().backward()
+    same(a.grad, np.full((5, 6), 2.0))
+
+
+def with_hook(x, y, hook):
+    x.register_hook(hook)
+
+
+def with_prehook(x, y, hook):
+    y.grad_fn.next_functions[0][0].register_prehook(lambda grads: (hook(grads[0]),))
+
+
+def with_hook_before(x, y, hook):
+    y.register_hook(hook)
+
+
+@pytest.mark.parametrize("register", [with_hook, with_prehook])
+def test_AG5_what_a_hook_returns_and_does_not_keep_is_stolen(register):
+    x, made = leaf(np.ones(50)), []
+
+    def hook(g):
+        result = g * 3.0
+        made.append(address(result))
+        return result
+
+    y = x * 2.0
+    register(x, y, hook)
+    y.sum().backward()
+    same(x.grad, np.full(50, 6.0))
+    assert [address(x.grad)] == made
+
+
+def exported(t):
+    return memoryview(t.array)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [lambda t: t, lambda t: t.array, lambda t: t[:2], lambda t: t.detach(), lambda t: t.array[::2], exported],
+    ids=["tensor", "array", "view", "detached", "array view", "memoryview"],
+)
+@pytest.mark.parametrize("register", [with_hook, with_prehook, with_hook_before])
+def test_AG6_what_a_hook_returns_and_keeps_is_copied(register, keep):
+    x, kept = leaf(np.ones(50)), []
+
+    def hook(g):
+        result = g * 3.0
+        kept.append(keep(result))
+        return result
+
+    y = x + 2.0
+    register(x, y, hook)
+    y.sum().backward()
+    y = x + 2.0
+    before = np.array(kept[0].array if isinstance(kept[0], ag.Tensor) else kept[0])
+    x.grad.array[...] = -1.0
+    same(kept[0].array if isinstance(kept[0], ag.Tensor) else np.asarray(kept[0]), before)
+
+
+@pytest.mark.parametrize("register", [with_hook, with_prehook, with_hook_before])
+def test_AG6_a_gradient_that_a_hook_looks_at_and_keeps_is_copied(register):
+    x, kept = leaf(np.ones(50)), []
+    y = x + 2.0
+    register(x, y, lambda g: kept.append(g) or g)
+    (y * 3.0).sum().backward()
+    x.grad.array[...] = -1.0
+    same(kept[0], np.full(50, 3.0))
+
+
+def test_AG6_a_post_hook_of_the_accumulator_keeps_what_it_is_shown():
+    x, kept = leaf(np.ones(50)), []
+    y = x + 2.0
+    y.grad_fn.next_functions[0][0].register_hook(lambda inputs, outputs: kept.append(outputs[0]))
+    (y * 3.0).sum().backward()
+    x.grad.array[...] = -1.0
+    same(kept[0], np.full(50, 3.0))
+
+
+def read_only(array):
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+@pytest.mark.parametrize(
+    "grad",
+    [np.ones(2), np.broadcast_to(np.array(1.0), (2,)), np.ones(4)[::-2], np.ones(2).astype(">f8").astype("f8")],
+    ids=["array", "broadcast", "strided", "native"],
+)
+def test_AG8_a_read_only_grad_is_replaced_by_the_sum(grad, atomic):
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    x.grad = ag.asarray(read_only(grad))
+    before = x.grad
+    backward((x * x * w).sum(), atomic=atomic)
+    same(x.grad, [7.0, 17.0])
+    same(w.grad, [1.0, 4.0])
+    assert x.grad is before
+    same(grad, [1.0, 1.0])
+    backward((x * w).sum(), atomic=atomic)
+    same(x.grad, [10.0, 21.0])

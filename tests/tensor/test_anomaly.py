@@ -289,6 +289,17 @@ def test_AN3_where_warnings_are_errors_the_first_error_is_raised_with_a_note(ano
     assert caught.value.__notes__[0].startswith("Error detected in SqrtBackward. Traceback of forward call")
 
 
+def test_AN3_the_texts_are_on_stderr_too_where_warnings_are_errors(anomaly, capsys):
+    y = nan_graph()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match=NAN):
+            y.backward()
+    text = capsys.readouterr().err
+    assert "Error detected in SqrtBackward. Traceback of forward call" in text
+    assert "in nan_graph" in text
+
+
 def test_AN3_the_warning_points_at_the_call_of_backward(anomaly):
     y = nan_graph()
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):

@@ -171,6 +171,66 @@ def test_GM6_a_view_made_inside_cannot_carry_a_recorded_write():
         view += 1.0
 
 
+def test_GM6_a_view_made_inside_of_an_ordinary_tensor_is_one():
+    x = leaf([1.0, 2.0, 3.0])
+    b = x * 1.0
+    with ag.inference_mode():
+        v = b[:2]
+        assert (v.requires_grad, v.is_leaf, v.is_inference()) == (True, True, False)
+    assert v.requires_grad
+    (v * v).sum().backward()
+    same(x.grad, [2.0, 4.0, 0.0])
+
+
+def test_GM6_a_view_of_such_a_view_too():
+    x = leaf([1.0, 2.0, 3.0])
+    with ag.inference_mode():
+        v = x[:2][1:]
+    w = v[...]
+    (w * w + v).sum().backward()
+    same(x.grad, [0.0, 5.0, 0.0])
+
+
+def test_GM6_such_a_view_has_the_history_of_later_writes():
+    x = leaf([1.0, 2.0, 3.0])
+    b = x * 1.0
+    with ag.inference_mode():
+        v = b[:2]
+    b *= 5.0
+    (v * v).sum().backward()
+    same(x.grad, [50.0, 100.0, 0.0])
+
+
+def test_GM6_a_gradient_of_a_function_that_makes_a_view_inside():
+    def f(x):
+        with ag.inference_mode():
+            v = x[1:]
+        return (v * v).sum()
+
+    same(ag.grad(f)(np.array([1.0, 2.0, 3.0])), [0.0, 4.0, 6.0])
+
+
+def test_GM6_a_view_of_a_constant_stays_a_constant():
+    n = ag.tensor([1.0, 2.0])
+    with ag.inference_mode():
+        v = n[:1]
+    assert not v.requires_grad
+    assert not (v * v).requires_grad
+
+
+def test_GM6_one_of_several_views_made_inside_is_refused_outside():
+    b = leaf([[1.0], [2.0]]) * 1.0
+    with ag.inference_mode():
+        v, _ = ag.unstack(b)
+        assert v.requires_grad
+        same(v * 2.0, [2.0])
+    with pytest.raises(RuntimeError, match="made in inference mode and is used outside"):
+        v * 2.0
+    with ag.no_grad():
+        same(v * 2.0, [2.0])
+    same(v.detach() * 2.0, [2.0])
+
+
 def test_GM6_requires_grad_outside_is_refused():
     c = made_inside()
     with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor outside InferenceMode"):

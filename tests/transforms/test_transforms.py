@@ -81,8 +81,9 @@ def test_argument_that_is_not_used_has_a_zero_gradient():
 
 
 @pytest.mark.parametrize("result", [1.0, 0, np.float32(2.0), np.ones(())], ids=repr)
-def test_constant_result_has_a_zero_gradient(result):
-    assert ag.grad(lambda x: result)(np.ones(2)).tolist() == [0.0, 0.0]
+def test_constant_result_has_a_zero_gradient_and_a_warning(result):
+    with pytest.warns(UserWarning, match="the result of '<lambda>' does not depend on the arguments"):
+        assert ag.grad(lambda x: result)(np.ones(2)).tolist() == [0.0, 0.0]
 
 
 def test_result_of_one_element_counts_as_scalar():

@@ -1,5 +1,5 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
-// May include: inner_loops.hpp, kept_arrays.hpp, memory_pool.hpp, shared_loops.hpp, NumPy's headers (included before this one by the generated code).
+// May include: inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, NumPy's headers (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -9,6 +9,7 @@
 
 #include "inner_loops.hpp"
 #include "kept_arrays.hpp"
+#include "layouts.hpp"
 #include "memory_pool.hpp"
 #include "shared_loops.hpp"
 
@@ -71,13 +72,6 @@ static inline bool aligned_runs(PyArrayObject* a, PyArrayObject* b) {
     return (PyArray_FLAGS(a) & PyArray_FLAGS(b) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) && same_dims(a, b);
 }
 
-static inline npy_intp size_of(PyArrayObject* a) {
-    npy_intp n = 1;
-    const npy_intp* d = PyArray_DIMS(a);
-    for (int i = PyArray_NDIM(a) - 1; i >= 0; i--) n *= d[i];
-    return n;
-}
-
 static inline int fill_view(PyArrayObject* a, ArrayView* v) {
     int flags = PyArray_FLAGS(a);
     v->slot = plain_slot(a);
@@ -115,109 +109,11 @@ static inline bool row_pattern(PyArrayObject* like, PyArrayObject* other, npy_in
     return total / part >= 4;
 }
 
-// Whether strides run through memory without gaps or overlap, in whatever order of axes. Axes of one element don't count.
-static inline bool is_dense(PyArrayObject* a) {
-    int nd = PyArray_NDIM(a);
-    npy_intp expected = PyArray_ITEMSIZE(a);
-    unsigned long long done = 0;
-    if (size_of(a) == 0) return true;
-    for (;;) {
-        int next = -1;
-        bool left = false;
-        for (int i = 0; i < nd; i++) {
-            if (((done >> i) & 1) || PyArray_DIM(a, i) == 1) continue;
-            left = true;
-            if (PyArray_STRIDE(a, i) == expected) next = i;
-        }
-        if (!left) return true;
-        if (next < 0) return false;
-        done |= 1ull << next;
-        expected *= PyArray_DIM(a, next);
-    }
-}
-
 // Equal strides, but for axes of one element.
 static inline bool same_strides(PyArrayObject* a, PyArrayObject* b) {
     for (int i = 0; i < PyArray_NDIM(a); i++)
         if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i)) return false;
     return true;
-}
-
-// Lowest and highest byte (exclusive) that an array's elements occupy; false where it has none.
-static inline bool memory_bounds(PyArrayObject* a, char** low, char** high) {
-    char *lo = PyArray_BYTES(a), *hi = lo + PyArray_ITEMSIZE(a);
-    for (int i = 0; i < PyArray_NDIM(a); i++) {
-        npy_intp n = PyArray_DIM(a, i), s = PyArray_STRIDE(a, i);
-        if (n == 0) return false;
-        if (s >= 0) hi += (n - 1) * s;
-        else lo += (n - 1) * s;
-    }
-    *low = lo;
-    *high = hi;
-    return true;
-}
-
-// A number made of an array's shape, dtype and elements in row-major order, whatever its strides. The elements count as
-// a row of words of 8 bytes: all of them where they are few (or with `full`), else SAMPLES of them, the last included.
-// Multiplying by different odd numbers makes every change of one word count, and the shift keeps changes of signs or
-// exponents alone from cancelling out. Sixteen words cost about 20 ns.
-enum { SAMPLES = 16 };
-
-struct Fingerprint {
-    std::uint64_t sum = 0, factor = 0x9e3779b97f4a7c15ull;
-    inline void add(std::uint64_t word) {
-        sum += (word ^ (word >> 32)) * factor;
-        factor += 0x3c6ef372fe94f82aull;            // even, so that it stays odd
-    }
-    inline void add_bytes(const char* p, size_t bytes) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, p, bytes);
-        add(word);
-    }
-};
-
-// Copies `count` bytes from byte `from` on of what a row-major copy of the array would hold.
-static inline void copy_bytes(PyArrayObject* a, npy_intp from, npy_intp count, char* to) {
-    const npy_intp item = PyArray_ITEMSIZE(a);
-    while (count > 0) {
-        npy_intp left = from / item, within = from % item, offset = within;
-        for (int i = PyArray_NDIM(a) - 1; i >= 0; i--) {
-            offset += left % PyArray_DIM(a, i) * PyArray_STRIDE(a, i);
-            left /= PyArray_DIM(a, i);
-        }
-        const npy_intp n = item - within < count ? item - within : count;
-        std::memcpy(to, PyArray_BYTES(a) + offset, (size_t)n);
-        to += n;
-        from += n;
-        count -= n;
-    }
-}
-
-static inline std::uint64_t fingerprint(PyArrayObject* a, bool full) {
-    Fingerprint f;
-    const npy_intp bytes = size_of(a) * PyArray_ITEMSIZE(a);
-    f.add((std::uint64_t)PyArray_TYPE(a) + ((std::uint64_t)PyArray_NDIM(a) << 32));
-    for (int i = 0; i < PyArray_NDIM(a); i++) f.add((std::uint64_t)PyArray_DIM(a, i));
-    if (bytes == 0) return f.sum;
-    const bool plain = PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS;
-    const char* data = PyArray_BYTES(a);
-    const npy_intp words = (bytes + 7) / 8;
-    const npy_intp count = full || words <= SAMPLES ? words : (npy_intp)SAMPLES;
-    const npy_intp step = count == words ? 8 : (words - 1) / (SAMPLES - 1) * 8, last = (words - 1) * 8;
-    char buffer[8];
-    if (plain) {
-        const char* p = data;
-        for (npy_intp k = 0; k < count - 1; k++, p += step) f.add_bytes(p, 8);
-        if (bytes - last == 8) f.add_bytes(data + last, 8);         // the usual size, one load
-        else f.add_bytes(data + last, (size_t)(bytes - last));
-        return f.sum;
-    }
-    for (npy_intp k = 0; k < count; k++) {
-        const npy_intp from = k < count - 1 ? k * step : last, n = bytes - from < 8 ? bytes - from : 8;
-        copy_bytes(a, from, n, buffer);
-        f.add_bytes(buffer, (size_t)n);
-    }
-    return f.sum;
 }
 
 // The pool behind arrays made here.

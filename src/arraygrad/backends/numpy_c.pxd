@@ -39,7 +39,6 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     npy_intp size_of(ndarray a) noexcept
     bint row_pattern(ndarray like, ndarray other, npy_intp* outer, npy_intp* inner) noexcept
     bint memory_bounds(ndarray a, char** low, char** high) noexcept
-    uint64_t fingerprint(ndarray a, bint full) noexcept
 
 cdef extern from "numpy_arrays.hpp" namespace "arraygrad":
     cppclass Pools:

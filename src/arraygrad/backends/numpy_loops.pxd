@@ -114,7 +114,6 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
 cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ssize_t* inner, bint* leading) noexcept
 cdef object sum_of_products(object a, object b, GradMeta meta)
 cdef object sum_to(object a, GradMeta meta)
-cdef uint64_t content_of(object array, bint full) noexcept
 cdef GradMeta meta_of(ArrayOps ops, object array)
 cdef bint fits(GradMeta meta, object array) noexcept
 cdef bint held_once(object array) noexcept

@@ -1,6 +1,6 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
-# NumPy's arrays and inner loops for the compiled half of the NumPy backend. The only module that knows NumPy's C API;
+# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It knows NumPy's C API, with numpy_contents;
 # the others (numpy_ops, numpy_forward, numpy_elementwise, numpy_rules) use what it exports.
 # May import: numpy (as C and Python), engine.arrayops, engine.sharing, op.
 #
@@ -47,7 +47,7 @@ from arraygrad.backends.numpy_c cimport (
     Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
     PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
     slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs, is_dense, same_strides,
-    size_of, is_repeated, row_pattern, memory_bounds, fingerprint, cached_bytes, limit_pool, keep_array, pool_handler,
+    size_of, is_repeated, row_pattern, memory_bounds, cached_bytes, limit_pool, keep_array, pool_handler,
     new_array, PyDataMem_SetHandler,
 )
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
@@ -148,11 +148,6 @@ cdef bint bools_of(object array, ArrayView* view) noexcept:
 
 
 # Arrays as the engine sees them
-
-cdef uint64_t content_of(object array, bint full) noexcept:
-    """A number made of an exact ndarray's shape, dtype and content; `full`: of every byte."""
-    return fingerprint(<ndarray>array, full)
-
 
 cdef GradMeta meta_of(ArrayOps ops, object array):
     """GradMeta of an ndarray."""

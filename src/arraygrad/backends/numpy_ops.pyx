@@ -1,6 +1,6 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
-# May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_forward,
-# backends.numpy_loops, backends.memory.
+# May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_contents,
+# backends.numpy_forward, backends.numpy_loops, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
@@ -11,10 +11,11 @@ import numbers
 
 import numpy as np
 
+from arraygrad.backends.numpy_contents cimport content_of
 from arraygrad.backends.numpy_forward cimport use_loops
 from arraygrad.backends.numpy_loops cimport (
     KIND_CALL, KIND_COMPLEX, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet,
-    any_nan, binary_loop, bounds_overlap, cloned, content_of, fast_enabled, fits, forward_ptr, held_once, is_scalar,
+    any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits, forward_ptr, held_once, is_scalar,
     item_size, kept, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of, wrapped,
     zeros_for,
 )
@@ -95,6 +96,7 @@ cdef class NumpyOps(Backend):
 
     def __cinit__(self, *args, **kwargs):
         self.recycle = kept
+        self.scalars = True
 
     # What the engine asks
 

@@ -158,10 +158,16 @@ cdef list describe_failure(Node node):
 
 
 cdef int issue_notes(list notes, object error) except -1:
-    """Warn of them in the caller. Where its filters turn warnings into errors, the run's own error counts."""
+    """Warn of them in the caller.
+
+    Where its filters turn warnings into errors, the run's own error counts: it carries the text as a note, and stderr
+    has it as in PyTorch, for those who catch the error and show its message alone.
+    """
     for text in notes:
         try:
             warnings.warn(text, UserWarning, stacklevel=2)
         except Warning:
             error.add_note(text)
+            if sys.stderr is not None:
+                print(f"UserWarning: {text}", file=sys.stderr)
     return 0

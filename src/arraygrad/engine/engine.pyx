@@ -403,6 +403,7 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
             edge = <Edge?>e
             if edge.node.topo < min_topo:
                 min_topo = edge.node.topo
+    task.root = root
     task.id = begin_run()
     ts.inference = 0                    # gradients are ordinary values
     try:
@@ -452,6 +453,7 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
                 task.completed = True
                 sweep(task, root)
         finally:
+            task.root = None            # who holds the task for longer does not hold the graph
             end_run(task.id)            # last: until then the nodes are this run's alone (Note [Stamps], 3)
     if task.has_error.load():
         error = task.error

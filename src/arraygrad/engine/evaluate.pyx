@@ -296,7 +296,8 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         if node.hooks.post:
             post_before = set(node.hooks.post)
             f.owned = False
-        grad_outputs = tuple([shown_to_user(ops_at(task.graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
+            grad_outputs = tuple([
+                shown_to_user(ops_at(task.graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
     # the node
     node.apply(f)
     f.grad = None

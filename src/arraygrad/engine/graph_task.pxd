@@ -41,6 +41,7 @@ cdef class GraphTask:
     cdef readonly bint keep_graph
     cdef readonly bint create_graph
     cdef readonly int64_t depth
+    cdef Node root                      # where the run begins
     cdef ArrayOps graph_ops             # operations on recorded gradients (create_graph), else None
     cdef bint has_exec_info
     cdef bint shared                    # has nodes on device threads

@@ -2,7 +2,7 @@
 # May import: engine.arrayops, engine.node, engine.input_buffer.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport make_shared
 from libcpp.unordered_map cimport unordered_map
@@ -381,6 +381,88 @@ def queue_callback(callback):
         if task.callbacks is None:
             task.callbacks = []
     task.callbacks.append(callback)
+
+
+def current_graph_task_keep_graph():
+    """Whether the running backward keeps what its nodes saved (`retain_graph`). True outside, as in PyTorch."""
+    cdef ThreadState* ts = thread_state()
+    return True if ts.task == NULL else bool((<GraphTask>ts.task).keep_graph)
+
+
+def current_graph_task_execution_order():
+    """The nodes that the running backward evaluates, in the order in which it comes to them.
+
+    Where the run asks for some inputs only, nodes that lead to none of them are left out; one whose gradient is taken
+    before it would run is there, because the hooks of its tensors run.
+
+    Returns
+    -------
+    list of Node
+        Of the whole run, what has run already included.
+
+    Raises
+    ------
+    RuntimeError
+        Outside of backward, and in a run that several threads drive (device nodes, `set_cpu_workers`): its order is
+        not known beforehand. `autograd.set_multithreading_enabled(False)` makes it one thread's.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    cdef unordered_map[NodePointer, int32_t] left
+    cdef CReadyQueue queue              # the engine's own, so that ties are broken as it breaks them
+    cdef NodeTask t
+    cdef Node node, child
+    cdef Py_ssize_t i
+    cdef list order = []
+    if ts.task == NULL:
+        raise RuntimeError("current_graph_task_execution_order should only be called during the backward pass")
+    task = <GraphTask>ts.task
+    if task.multithreading and (task.shared or task.own_queue):
+        raise RuntimeError("current_graph_task_execution_order expects the current backward to be executed with "
+                           "multithreading disabled, because several threads drive it: call backward() under "
+                           "autograd.set_multithreading_enabled(False)")
+    count_arrivals(task, &left)
+    t.task = NULL
+    t.depth = 0
+    t.node = <PyObject*>task.root
+    t.seq = task.root.seq
+    queue.push(t)
+    while queue.try_pop(&t):
+        node = <Node>t.node
+        if node.n_inputs:               # the root of several outputs is no node of the graph's
+            order.append(node)
+        if task.has_exec_info and not run_flags(task, node) & RUN_NEEDED:
+            continue
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            if child is None or task.has_exec_info and not run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+                continue
+            left[<PyObject*>child] -= 1
+            if left[<PyObject*>child] == 0:
+                t.node = <PyObject*>child
+                t.seq = child.seq
+                queue.push(t)
+    return order
+
+
+cdef int count_arrivals(GraphTask task, unordered_map[NodePointer, int32_t]* left) except -1:
+    """Per node that the run reaches, how many of its edges arrive there."""
+    cdef vector[PyObject*] stack
+    cdef Node node, child
+    cdef Py_ssize_t i
+    stack.push_back(<PyObject*>task.root)
+    while stack.size():
+        node = <Node>stack.back()
+        stack.pop_back()
+        for i in range(node.n_edges):
+            child = node.edge_node(i)
+            # Below the deepest of the requested inputs nothing was stamped, and nothing runs.
+            if child is None or read_stamp(&child.stamp) != <uint64_t>task.id and side_state(task, child) is None:
+                continue
+            if left.count(<PyObject*>child) == 0:
+                stack.push_back(<PyObject*>child)
+            left[0][<PyObject*>child] += 1
+    return 0
 
 
 def will_execute(Node node):

@@ -74,6 +74,7 @@ cdef extern from "Python.h":
         traverseproc tp_traverse
         inquiry tp_clear
         newfunc tp_new
+        void* tp_vectorcall
         const char* tp_name
     PyObject* PyErr_Format(object kind, const char* text, ...)
 
@@ -105,6 +106,7 @@ cdef int refuse_creation(type cls) except -1:
     methods crash.
     """
     (<PyTypeObject*>cls).tp_new = _refused_new
+    (<PyTypeObject*>cls).tp_vectorcall = NULL           # calls of a class without __init__ would not come to tp_new
     return 0
 
 

@@ -241,7 +241,7 @@ def _singular(xp, name, v, x, zeroth, first, sign):
 
 def _order(name, v):
     """An order as an int; TypeError where it is none."""
-    n = int(v) if getattr(v, "ndim", 0) == 0 and float(v) == int(v) else None
+    n = int(v) if getattr(v, "ndim", 0) == 0 and bool(v == int(v)) else None
     if n is None:
         raise TypeError(
             f"arraygrad.special.{name}: this array library has Bessel functions of the orders 0 and 1 only, from which "

@@ -1,0 +1,18 @@
+# May cimport: engine.*.
+from arraygrad.engine.node cimport Node
+
+
+cdef class SavedSlot:
+    cdef object value           # Value or Packed
+    cdef Node source            # None: this node (output >= 0), or nowhere
+    cdef int nr
+    cdef int output             # which output it is, -1: none
+
+
+cdef class CustomNode(Node):
+    cdef object dirty           # of mark_dirty, mark_non_differentiable; only until forward is done,
+    cdef object fixed           # but then `fixed` is the set of outputs that get no zeros either, or None
+    cdef bint materialize
+    cdef bint materialize_fixed
+    # Node's payload: op is the Function class, s0 a list of SavedSlot or None, s1 what save_for_backward was given
+    # (until forward is done), s2 what needs_input_grad was in forward, args which arguments of forward are tensors.

@@ -1,0 +1,130 @@
+"""In-place operators on 0-d Tensors: a new Tensor where NumPy has a scalar, the same one where it has an array.
+
+Imports the public names of arraygrad. The reference is NumPy itself: each program runs on plain arrays too.
+"""
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+X = np.array([1.5, -0.5, 2.0])
+
+
+def kept(value):
+    """The value before and after `+=`, as a program that keeps the old one sees them."""
+    before = value
+    value += 1.0
+    return before * value
+
+
+SCALARS = {
+    "sum": lambda x: np.sum(x),
+    "method": lambda x: x.max(),
+    "mean": lambda x: x.mean(),
+    "element": lambda x: x[1],
+    "element of a matrix": lambda x: np.outer(x, x)[1, 2],
+    "product": lambda x: x @ x,
+    "norm": lambda x: np.linalg.norm(x),
+    "determinant": lambda x: np.linalg.det(np.outer(x, x) + np.eye(3)),
+    "sine of a sum": lambda x: np.sin(x.sum()),
+    "sum of scalars": lambda x: x[0] + x[1],
+    "negative": lambda x: -x[0],
+    "einsum": lambda x: np.einsum("i,i->", x, x),
+    "iteration": lambda x: list(x)[2],
+    "cast": lambda x: x.sum().astype(np.float64),
+    "copy": lambda x: x.sum().copy(),
+    "real part": lambda x: np.real(x[0]),
+    "clip": lambda x: np.clip(x[0], -1.0, 1.0),
+    "dot": lambda x: np.dot(x, x),
+    "trace": lambda x: np.trace(np.outer(x, x)),
+    "cumulative sum's end": lambda x: np.cumsum(x)[-1],
+    "interpolation": lambda x: np.interp(0.3, np.array([0.0, 1.0, 2.0]), x),
+}
+ARRAYS = {
+    "where": lambda x: np.where(x[0] > 0.0, x[0], x[1]),
+    "ellipsis": lambda x: (x * 1.0)[0, ...],
+    "reshape": lambda x: x[:1].copy().reshape(()),
+    "vector": lambda x: x * 2.0,
+}
+
+
+@pytest.mark.parametrize("value", [*SCALARS.values(), *ARRAYS.values()], ids=[*SCALARS, *ARRAYS])
+def test_value_kept_from_before_an_in_place_operator_is_numpys(value):
+    expected = np.sum(kept(value(X.copy())))
+    found, gradient = ag.value_and_grad(lambda x: np.sum(kept(value(x))))(X.copy())
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    h = 1e-6
+    for i in range(3):
+        up, down = (np.sum(kept(value(X + h * s * np.eye(3)[i]))) for s in (1, -1))
+        np.testing.assert_allclose(gradient[i], (up - down) / (2 * h), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("x", [2.0, np.float64(2.0), np.array(2.0)], ids=["float", "NumPy scalar", "0-d array"])
+def test_argument_is_written_in_place_only_where_numpy_writes_it(x):
+    expected = kept(x.copy() if isinstance(x, np.ndarray) else x)
+    value, gradient = ag.value_and_grad(kept)(x.copy() if isinstance(x, np.ndarray) else x)
+    assert value == expected
+    assert gradient == (6.0 if isinstance(x, np.ndarray) else 5.0)  # d (x + 1)^2, d x (x + 1)
+
+
+def test_argument_of_a_nested_transform_is_a_scalar_too():
+    second = ag.grad(ag.grad(lambda x: kept(x * x)))(2.0)
+    assert second == 12.0 * 4.0 + 2.0  # x^2 (x^2 + 1) = x^4 + x^2
+
+
+def test_zero_dimensional_array_made_by_the_program_is_written():
+    total = ag.asarray(np.array(1.0))
+    same = total
+    total += ag.tensor(2.0, requires_grad=True)
+    assert same is total
+    assert same.item() == 3.0
+
+
+def test_leaf_of_a_scalar_type_is_refused_as_every_leaf():
+    x = ag.tensor(2.0, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x += 1.0
+
+
+def test_detached_scalar_is_a_scalar():
+    a = ag.tensor([1.0, 2.0], requires_grad=True).sum().detach()
+    b = a
+    b += 1.0
+    assert (a.item(), b.item()) == (3.0, 4.0)
+
+
+def test_scalar_follows_numpys_promotion():
+    a = ag.tensor(np.ones(2, np.float32), requires_grad=True).sum()
+    a += np.float64(1.0)
+    plain = np.ones(2, np.float32).sum()
+    plain += np.float64(1.0)
+    assert a.dtype == plain.dtype
+
+
+def test_sum_kept_over_a_loop_has_each_value():
+    def f(x):
+        total, seen = x[0], []
+        for value in x[1:]:
+            seen.append(total)
+            total += value
+        return seen[0] * 100.0 + seen[1] * 10.0 + total
+
+    assert ag.grad(f)(X).tolist() == [111.0, 11.0, 1.0]
+
+
+def test_arrays_of_torch_without_axes_are_written_in_place():
+    torch = pytest.importorskip("torch")
+    a = ag.asarray(torch.tensor([1.0, 2.0], dtype=torch.float64)).sum()
+    b = a
+    b += 1.0
+    assert a is b
+
+
+def test_in_place_operator_of_jax_leaves_the_old_array():
+    jax = pytest.importorskip("jax")
+    a = ag.asarray(jax.numpy.asarray([1.0, 2.0])) * 1.0
+    b = a
+    b += 1.0
+    assert a.tolist() == [1.0, 2.0]
+    assert b.tolist() == [2.0, 3.0]

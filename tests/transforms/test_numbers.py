@@ -1,0 +1,312 @@
+"""Values that leave the graph as Python numbers: refused in transforms, warned of outside, or kept.
+
+Imports the public names of arraygrad. docs/reliability.md has the whole table (tests/reliability/test_idioms.py).
+"""
+
+import array
+import cmath
+import copy
+import decimal
+import math
+import os
+import pickle
+import statistics
+import struct
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+X = np.array([0.5, 1.27, -0.75])
+
+
+def fill(value):
+    a = np.zeros(2)
+    a.fill(value)
+    return a.sum()
+
+
+def set_item(value):
+    a = np.zeros(2)
+    a.__setitem__(0, value)
+    return a.sum()
+
+
+LEAVING = {
+    "float": float,
+    "complex": complex,
+    "math.sin": math.sin,
+    "math.fsum": lambda v: math.fsum([v, v]),
+    "math.isnan": math.isnan,
+    "cmath.exp": cmath.exp,
+    "statistics.mean": lambda v: statistics.mean([v, v]),
+    "statistics.fmean": lambda v: statistics.fmean([v, v]),
+    "text by %": lambda v: "%f" % v,  # noqa: UP031
+    "array.array": lambda v: array.array("d", [v]),
+    "numpy.fromiter": lambda v: np.fromiter([v], float),
+    "ndarray.fill": fill,
+    "ndarray.__setitem__": set_item,
+    "map": lambda v: list(map(float, [v])),
+    "as_integer_ratio": lambda v: v.as_integer_ratio(),
+    "numpy.float64": np.float64,
+    "decimal": lambda v: decimal.Decimal(float(v)),
+}
+
+
+@pytest.mark.parametrize("leave", LEAVING.values(), ids=LEAVING)
+def test_number_that_depends_on_an_argument_is_refused_in_a_transform(leave):
+    def f(x):
+        return x[0] * np.asarray(leave(x[1])).ravel()[0] + x[2]
+
+    with pytest.raises(TypeError):
+        ag.grad(f)(X)
+
+
+def test_struct_pack_is_refused_and_says_what_happened():
+    with pytest.raises(struct.error) as caught:
+        ag.grad(lambda x: struct.unpack("d", struct.pack("d", x[0]))[0])(X)
+    assert "arraygrad had refused" in caught.value.__notes__[0]
+
+
+def rotation(angle):
+    return math.sin(angle) * 2.0
+
+
+def test_refusal_names_the_line_the_function_and_the_way_out():
+    with pytest.raises(TypeError) as caught:
+        ag.grad(rotation)(0.5)
+    text = str(caught.value)
+    assert "test_numbers.py:" in text
+    assert "in rotation: math.sin(angle)" in text
+    assert "Use numpy.sin, which is recorded" in text
+    assert "arraygrad.stop_gradient(t)" in text
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(math.acos, "numpy.arccos"), (math.erf, "arraygrad.erf"), (math.lgamma, "arraygrad.special.gammaln")],
+)
+def test_functions_with_another_name_in_numpy_are_named(function, name):
+    called = function
+    with pytest.raises(TypeError, match=f"Use {name}, which is recorded"):
+        ag.grad(lambda x: called(x))(0.5)
+
+
+def test_a_refusal_that_numpy_wraps_comes_out_itself():
+    def f(x):
+        a = np.zeros(3)
+        a[:2] = [x[0], x[1]]
+        return a.sum()
+
+    with pytest.raises(TypeError, match=r"plain array|becomes a Python number"):
+        ag.grad(f)(X)
+
+
+def test_function_that_tries_math_and_then_numpy_is_differentiated():
+    def sine(x):
+        try:
+            return math.sin(x)
+        except TypeError:
+            return np.sin(x)
+
+    assert ag.grad(sine)(0.5) == np.cos(0.5)
+
+
+def test_refusal_that_the_function_swallows_is_raised_where_nothing_else_is_left():
+    def f(x):
+        try:
+            return math.sin(x[0])
+        except TypeError:
+            return 0.0
+
+    with pytest.raises(TypeError, match="becomes a Python number"):
+        ag.grad(f)(X)
+
+
+ITEMS = {
+    "item": lambda x: x.sum().item() ** 2,
+    "item of an index": lambda x: x.item(1) * x.item((0,)),
+    "item of a matrix": lambda x: (x[:, None] * x).item(1, 2) + (x[:, None] * x).item(4),
+    "tolist": lambda x: sum([v * v for v in x.tolist()]),
+    "nested tolist": lambda x: (x[:, None] * x).tolist()[2][1],
+    "min and max": lambda x: min(x) * max(x),
+    "sorted": lambda x: sorted(x)[1] * sorted(x, reverse=True)[0],
+    "sum": lambda x: sum(x) ** 2,
+    "abs": lambda x: abs(x[2]) * x[0],
+    "divmod": lambda x: divmod(x[1], 0.5)[1] * divmod(2.0, x[1])[1],
+    "pow": lambda x: pow(x[1], 3),
+    "round": lambda x: round(x[1], 1) * x[0] + round(x[1]) * x[2],
+    "floor": lambda x: math.floor(x[1]) * x[0] + math.ceil(x[1]) * x[2] + math.trunc(x[1]),
+    "int": lambda x: int(x[1] * 3) * x[0],
+    "copy": lambda x: np.sum(copy.copy(x) * x),
+    "deepcopy": lambda x: np.sum(copy.deepcopy([x])[0] * x),
+}
+
+
+@pytest.mark.parametrize("f", ITEMS.values(), ids=ITEMS)
+def test_elements_and_builtins_stay_in_the_graph(f):
+    value, gradient = ag.value_and_grad(f)(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-14)
+    for i in range(3):
+        h = 1e-6 * np.eye(3)[i]
+        np.testing.assert_allclose(gradient[i], (f(X + h) - f(X - h)) / 2e-6, rtol=1e-7, atol=1e-8)
+
+
+def test_elements_stay_in_the_graph_to_second_order():
+    assert ag.hessian(lambda x: x.item() ** 3)(2.0) == 12.0
+
+
+def test_float_arguments_survive_the_copy_module():
+    assert ag.grad(lambda x: copy.deepcopy(x) * copy.copy(x) * x)(2.0) == 12.0
+
+
+def test_pickling_in_a_transform_is_refused():
+    with pytest.raises(TypeError, match="pickling a Tensor that is being differentiated would lose its gradient"):
+        ag.grad(lambda x: np.sum(pickle.loads(pickle.dumps(x))))(X)
+
+
+def test_text_shows_the_value():
+    seen = []
+    ag.grad(lambda x: seen.append(f"{x[0]:.2f} {x[1]}") or x.sum())(X)
+    assert seen[0].startswith("0.50 Tensor(1.27")
+
+
+def test_step_by_step_float_warns_once_per_place():
+    t = ag.tensor(2.0, requires_grad=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            assert float(t) == 2.0
+        math.sin(t)
+    assert [w.category for w in caught] == [UserWarning] * 2
+    assert caught[0].filename == __file__
+    assert "a Tensor that requires grad becomes a Python number" in str(caught[0].message)
+
+
+def test_step_by_step_item_tolist_and_numpy_are_silent():
+    t = ag.tensor([2.0], requires_grad=True)
+    assert (t.item(), t.tolist(), t.numpy().tolist(), int(t), f"{t:.1f}") == (2.0, [2.0], [2.0], 2, "2.0")
+    assert type(t.item()) is float
+
+
+def test_nothing_is_said_where_nothing_is_recorded():
+    t = ag.tensor(2.0, requires_grad=True)
+    assert float(t.detach()) == 2.0
+    with ag.no_grad():
+        assert float(t) == 2.0
+    assert ag.grad(lambda x: x * float(ag.stop_gradient(x)))(3.0) == 3.0
+
+
+def test_tensor_of_another_graph_only_warns_in_a_transform():
+    w = ag.tensor(2.0, requires_grad=True)
+    with pytest.warns(UserWarning, match="requires grad becomes a Python number"):
+        assert ag.grad(lambda x: x * float(w * w))(3.0) == 4.0
+
+
+def test_element_in_another_thread_is_a_number_while_this_one_runs_a_transform():
+    found = []
+
+    def f(x):
+        other = ag.tensor(2.0, requires_grad=True)
+        thread = threading.Thread(target=lambda: found.append((type(other.item()), type(x.item()))))
+        thread.start()
+        thread.join()
+        return x * x
+
+    ag.grad(f)(3.0)
+    assert found == [(float, ag.Tensor)]
+
+
+@pytest.mark.parametrize("policy", ["raise", "warn", "off"])
+def test_policy_holds_inside_and_outside(policy):
+    before = ag.set_number_policy(policy)
+    try:
+        t = ag.tensor(2.0, requires_grad=True)
+        for use in (lambda: float(t), lambda: ag.grad(lambda x: x * float(x))(3.0)):
+            if policy == "raise":
+                with pytest.raises(TypeError, match="becomes a Python number"):
+                    use()
+            elif policy == "warn":
+                with pytest.warns(UserWarning, match="becomes a Python number"):
+                    use()
+            else:
+                use()
+    finally:
+        assert ag.set_number_policy(before) == policy
+
+
+def test_policy_of_a_block_ends_with_it():
+    t = ag.tensor(2.0, requires_grad=True)
+    with ag.number_policy("raise"):
+        with ag.number_policy("off"):
+            assert float(t) == 2.0
+        with pytest.raises(TypeError):
+            float(t)
+    with pytest.warns(UserWarning, match="becomes a Python number"):
+        float(t)
+
+
+@pytest.mark.parametrize("set_policy", [ag.set_number_policy, lambda p: ag.number_policy(p).__enter__()])
+def test_unknown_policy_is_refused(set_policy):
+    with pytest.raises(ValueError, match="expected 'default', 'raise', 'warn' or 'off', but got 'never'"):
+        set_policy("never")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: float(np.sum(x**2)), lambda x: float(x[0]) * 2.0, lambda x: x.numpy().sum()],
+    ids=["float", "in the middle", "numpy"],
+)
+def test_result_that_is_no_tensor_because_values_left_is_refused_under_every_policy(f):
+    with ag.number_policy("off"), pytest.raises(TypeError, match="returned no Tensor, and its gradient would be zero"):
+        ag.grad(f)(X)
+
+
+def test_constant_result_beside_a_container_of_tensors_is_no_concern():
+    value, pull = ag.vjp(lambda x: {"a": x * 2.0, "n": 3.0}, 1.0)
+    assert value == {"a": 2.0, "n": 3.0}
+    assert pull({"a": 1.0, "n": 0.0})[0] == 2.0
+
+
+def test_stop_gradient_goes_through_containers():
+    t = ag.tensor([1.0, 2.0], requires_grad=True)
+    stopped = ag.stop_gradient({"a": [t * 2.0, 3], "b": "text"})
+    assert not stopped["a"][0].requires_grad
+    assert (stopped["a"][0].tolist(), stopped["a"][1], stopped["b"]) == ([2.0, 4.0], 3, "text")
+    plain = [1.0, np.ones(2)]
+    assert ag.stop_gradient(plain) is plain
+
+
+def test_a_modulus_is_refused():
+    with pytest.raises(TypeError):
+        pow(ag.tensor(2.0), 3, 5)
+
+
+METRICS = """
+import numpy as np, arraygrad as ag, sklearn
+from sklearn import metrics
+sklearn.set_config(array_api_dispatch=True)
+y = np.array([0.5, 1.0, 2.0])
+for name in ("mean_squared_error", "r2_score", "mean_absolute_error"):
+    try:
+        print(name, ag.grad(lambda p: getattr(metrics, name)(y, p))(np.array([0.4, 1.2, 1.9])))
+    except TypeError as error:
+        print(error)
+"""
+
+
+def test_metrics_of_scikit_learn_are_refused_with_their_formula():
+    pytest.importorskip("sklearn")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", METRICS],
+        capture_output=True, text=True, check=True, env={**os.environ, "SCIPY_ARRAY_API": "1"},
+    )  # fmt: skip
+    squared, r2, absolute = done.stdout.splitlines()
+    assert "Write the metric's formula with NumPy: numpy.mean((y - p) ** 2)" in squared
+    assert "formula with NumPy: 1 - numpy.sum((y - p) ** 2) / numpy.sum((y - numpy.mean(y)) ** 2)" in r2
+    assert "formula with NumPy: numpy.mean(numpy.abs(y - p))" in absolute
