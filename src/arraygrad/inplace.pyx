@@ -9,7 +9,7 @@ from arraygrad.apply cimport (
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
-from arraygrad.operands cimport check_operand, has_tensor, listed, mixed
+from arraygrad.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed
 from arraygrad.saving cimport keep_args, save
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, new_tensor,
@@ -222,8 +222,7 @@ cdef bint rebinds(TensorBase t, Backend backend):
     """Whether `t op= other` gives a new Tensor and leaves `t` as it is."""
     if not backend.mutable:
         return True                                     # (4)
-    return (backend.scalars and t.value.meta.ndim == 0 and not t.array0d
-            and (t.extra is None or t.extra.parent is None))
+    return is_like_scalar(t, backend)
 
 
 def as_scalar(TensorBase t, bint scalar=True):

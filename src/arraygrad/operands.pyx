@@ -21,6 +21,9 @@ cdef extern from "Python.h":
 #     that hold Tensors are stacked, recorded. Ragged ones are NumPy's ValueError.
 # (4) `==`, `!=` and the orders with anything else (None, text, any object) are NumPy's own, element by element; they
 #     have no derivative. Any other operator is an error: an array of objects is no Tensor.
+# (5) A computed integer without axes is like a scalar of NumPy's (Note [Scalars] in inplace.pyx): it repeats sequences
+#     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements. So do real numbers, by which
+#     nothing can be repeated.
 # Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a
 # TypeError, in comparisons too, where the library may answer with a single False.
 # Guarded by tests/tensor/test_operands.py and tests/duck_arrays/test_other_classes.py.
@@ -67,17 +70,19 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef bint comparison = op.entry.operator in _MIRRORED
     cdef bint takes_lists = backend.takes_lists()
-    cdef object array
+    cdef object found
     done[0] = True
     if cls is not list and cls is not tuple:
         if not on_left and gives_way(x):
             return NotImplemented                                                               # (1)
         if is_array_like(cls):
-            array = array_like(op, x, on_left, backend)                                         # (2)
-            done[0] = array is NotImplemented
-            return array
+            found = array_like(op, x, on_left, backend)                                         # (2)
+            done[0] = found is NotImplemented
+            return found
         if takes_lists and not comparison and not on_left and answers(op, cls):
             return NotImplemented
+    if op.entry.operator == "mul" and is_sequence(x) and counts(t, backend):
+        return x * int(t.value.raw)                                                             # (5)
     if not takes_lists:
         if isinstance(x, (list, tuple)):
             raise TypeError(f"{op.name}: {backend.name} takes no {cls.__name__} beside an array; make it one first, "
@@ -87,18 +92,36 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     if isinstance(x, (list, tuple)) and has_tensor(x):
         return listed(list(x))                                                                  # (3)
     import numpy
-    array = numpy.array(x)
-    if array.dtype.kind in "biufc":
-        return wrap(backend.asarray(array, None, None), backend)
+    found = numpy.array(x)
+    if found.dtype.kind in "biufc":
+        return wrap(backend.asarray(found, None, None), backend)
     if not comparison:
         raise TypeError(f"{op.name}: expected numbers or booleans beside a Tensor, but got {cls.__name__}, of which "
-                        f"NumPy makes an array of dtype {array.dtype}")
+                        f"NumPy makes an array of dtype {found.dtype}")
     done[0] = True
     if backend.name != "numpy":
         return NotImplemented
-    array = getattr(operator, op.entry.operator)                                                # (4)
-    array = array(x, t.value.raw) if on_left else array(t.value.raw, x)
-    return array if array is NotImplemented else wrap(backend.wrap_raw(array), backend)
+    found = getattr(operator, op.entry.operator)                                                # (4)
+    found = found(x, t.value.raw) if on_left else found(t.value.raw, x)
+    return found if found is NotImplemented else wrap(backend.wrap_raw(found), backend)
+
+
+cdef bint is_sequence(object x) except -1:
+    """Whether Python repeats an object that is multiplied by an int: lists, text, deques, array.array."""
+    return isinstance(x, (list, tuple, str, bytes, bytearray)) or type(x).__module__ in ("array", "collections")
+
+
+cdef bint counts(TensorBase t, Backend backend) except -1:
+    """Whether a sequence times the Tensor `t` is the sequence repeated, as the library has it (5)."""
+    if t.value.meta.ndim or t.value.meta.is_floating or "bool" in str(t.value.meta.dtype):
+        return False
+    return is_like_scalar(t, backend) or backend.name == "torch"
+
+
+cdef bint is_like_scalar(TensorBase t, Backend backend):
+    """Whether a Tensor is a number without axes of which NumPy would make a scalar (Note [Scalars] in inplace.pyx)."""
+    return (backend.scalars and t.value.meta.ndim == 0 and not t.array0d
+            and (t.extra is None or t.extra.parent is None))
 
 
 cdef bint gives_way(object x) except -1:
