@@ -59,6 +59,8 @@ def _made(name, data, dtype, copy, order, ndmin, device, requires_grad):
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"{name}: order must be one of 'C', 'F', 'A', or 'K', but got {order!r}")
     listed = isinstance(data, list | tuple)
+    if listed and type(data) not in (list, tuple):
+        data = list(data)  # a named tuple and the like: what asarray stacks are lists and tuples
     if not holds_tensors(data):
         if not listed and hasattr(type(data), "__array__") and backend_of(_numpy_array(data)).name != "numpy":
             raise TypeError(

@@ -22,8 +22,8 @@ cdef extern from "Python.h":
 # (4) `==`, `!=` and the orders with anything else (None, text, any object) are NumPy's own, element by element; they
 #     have no derivative. Any other operator is an error: an array of objects is no Tensor.
 # (5) A computed integer without axes is like a scalar of NumPy's (Note [Scalars] in inplace.pyx): it repeats sequences
-#     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements. So do real numbers, by which
-#     nothing can be repeated.
+#     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements, and so does a real number,
+#     by which nothing can be repeated.
 # Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a
 # TypeError, in comparisons too, where the library may answer with a single False.
 # Guarded by tests/tensor/test_operands.py and tests/duck_arrays/test_other_classes.py.
@@ -74,11 +74,11 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     done[0] = True
     if cls is not list and cls is not tuple:
         if not on_left and gives_way(x):
-            return NotImplemented                                                               # (1)
+            return its_answer(op, x, t)                                                         # (1)
         if is_array_like(cls):
             found = array_like(op, x, on_left, backend)                                         # (2)
             done[0] = found is NotImplemented
-            return found
+            return its_answer(op, x, t) if done[0] else found
         if takes_lists and not comparison and not on_left and answers(op, cls):
             return NotImplemented
     if op.entry.operator == "mul" and is_sequence(x) and counts(t, backend):
@@ -104,6 +104,23 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     found = getattr(operator, op.entry.operator)                                                # (4)
     found = found(x, t.value.raw) if on_left else found(t.value.raw, x)
     return found if found is NotImplemented else wrap(backend.wrap_raw(found), backend)
+
+
+cdef object its_answer(Op op, object x, TensorBase t):
+    """NotImplemented, for Python to ask the class of `x`.
+
+    An array that does not know Tensors may leave `==` to Python, whose answer is a single False: that is asked for here,
+    and is an error.
+    """
+    cdef object name = op.entry.operator
+    cdef object shape = getattr(x, "shape", ())
+    if name not in ("eq", "ne") or not isinstance(shape, tuple) or not shape:
+        return NotImplemented
+    found = getattr(type(x), _MIRRORED[name])(x, t)
+    if found is NotImplemented or isinstance(found, bool):
+        raise TypeError(f"{op.name}: {type(x).__name__} does not compare itself with a Tensor element by element; "
+                        f"compare it with t.numpy()")
+    return found
 
 
 cdef bint is_sequence(object x) except -1:

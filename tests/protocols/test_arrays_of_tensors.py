@@ -117,6 +117,17 @@ def test_a_copy_that_is_forbidden_and_needed_is_an_error():
         ag.asarray([x[0], x[1]], copy=False)
 
 
+def test_named_tuples_and_subclasses_of_list_are_stacked_as_lists():
+    class Listed(list):
+        pass
+
+    x = ag.tensor([[4.0, 2.0], [2.0, 3.0]], requires_grad=True)
+    for make in (lambda n, x: n.array(n.linalg.qr(x)), lambda n, x: n.array(Listed([x[0], x[1] * 2]))):
+        found = make(anp, x)
+        np.testing.assert_allclose(found.numpy(), make(np, x.numpy()))
+        assert ag.gradcheck(lambda x, make=make: make(anp, x), (x,))
+
+
 def test_data_without_tensors_become_leaves():
     for data in ([1.0, 2.0], (1, 2), 3.0, np.float32(2), X, range(3), [[1, 2], [3, 4]], memoryview(X[0].copy())):
         made = anp.array(data)
