@@ -109,8 +109,8 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
 cdef object its_answer(Op op, object x, TensorBase t):
     """NotImplemented, for Python to ask the class of `x`.
 
-    An array that does not know Tensors may leave `==` to Python, whose answer is a single False: that is asked for here,
-    and is an error.
+    An array that does not know Tensors may leave `==` to Python, whose answer is a single False: so that is asked for
+    here, and is an error.
     """
     cdef object name = op.entry.operator
     cdef object shape = getattr(x, "shape", ())
