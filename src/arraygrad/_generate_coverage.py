@@ -35,6 +35,8 @@ What becomes of a call with a Tensor, for every public function and ufunc of Num
 `out=` takes Tensors, and is refused for plain arrays, whose memory holds no gradient. A list of Tensors is served by
 functions that take several arrays (`concatenate`, `stack`, `block`, ...); of any other function NumPy sees only the
 list, and refuses Tensors in it that require grad: make it one Tensor first, `arraygrad.asarray([...])`.
+`array`, `asarray`, `asanyarray`, `ascontiguousarray` and `asfortranarray` of `arraygrad.numpy` keep the graph, of lists
+that hold Tensors too; so do NumPy's own with a Tensor as `like=`.
 The ufuncs' methods `reduce`, `accumulate`, `reduceat`, `outer` and `at` are recorded for every ufunc of two operands
 with one result; `where=`, `dtype=`, `initial=` and `keepdims=` are served, `casting=` and `signature=` are refused.
 """

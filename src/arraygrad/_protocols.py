@@ -16,7 +16,7 @@ from arraygrad.backends import numpy_calls
 from arraygrad.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.ops import OPS
 from arraygrad.protocols import add_protocol_functions, is_served
-from arraygrad.tensor import Tensor, apply_op, backend_of, tensor
+from arraygrad.tensor import Tensor, apply_op, backend_of
 
 __all__ = ["array_function", "array_ufunc", "functions", "handlers", "numpy_name", "ufuncs"]
 
@@ -76,6 +76,11 @@ def functions():
             import_module(f"arraygrad.{name}")
         _functions.update(import_module("arraygrad._numpy_functions").FUNCTIONS)
     return _functions
+
+
+def _arrays():
+    """dict numpy.array and its like -> functions of Tensors."""
+    return import_module("arraygrad._numpy_arrays").ARRAYS
 
 
 def array_ufunc(ufunc, method, inputs, kwargs):
@@ -140,7 +145,7 @@ def array_function(function, types, args, kwargs):
     TypeError
         If the function has no recorded counterpart, or is called with an argument that has none.
     """
-    ours = (_functions or functions()).get(function)
+    ours = (_functions or functions()).get(function) or _arrays().get(function)
     if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
         _serve_fft()
     if ours is not None and (not kwargs or kwargs.get("out") is None):
@@ -186,14 +191,12 @@ def numpy_name(module, name):
     AttributeError
         If NumPy has no such function, or none that is recorded.
     """
-    if module == "arraygrad.numpy" and name == "array":
-        return tensor
     owner = numpy
     for part in module.split(".")[2:]:
         owner = getattr(owner, part)
     theirs = getattr(owner, name, None) if not name.startswith("_") else None
     try:
-        ours = ufuncs().get(theirs) or functions().get(theirs)
+        ours = ufuncs().get(theirs) or functions().get(theirs) or _arrays().get(theirs)
     except TypeError:  # not hashable, so no function
         ours = None
     if ours is None:

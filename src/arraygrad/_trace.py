@@ -10,7 +10,7 @@ import sys
 
 import numpy
 
-from arraygrad.containers import LEAF, align, flatten, leaf_names, unflatten
+from arraygrad.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.convert import RUNNING
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
@@ -475,7 +475,7 @@ def normalize_tree(name, what, tree, structure, metas):
     name, what : str
         Transform and argument, for messages.
     tree : object
-        Container that must equal `structure`.
+        Container that must equal `structure`; a named tuple may be another class's, or a tuple.
     structure : Structure
     metas : list of GradMeta or None
         What each leaf must look like; where it is None the leaf is left out.
@@ -496,7 +496,7 @@ def normalize_tree(name, what, tree, structure, metas):
         leaves = [tree]
     else:
         leaves, own = flatten(tree)
-        if own != structure:
+        if not stands_for(own, structure):
             raise TypeError(f"{name}: {what} must be nested as {structure!r}, got {own!r}")
         leaves = align(own, leaves, structure)
     names = None

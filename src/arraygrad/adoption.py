@@ -1,6 +1,6 @@
 """`adopt=True`: inside a function that is differentiated, NumPy's creation functions hand out recordable arrays.
 
-May import: tensor, _bind, _numpy_pieces, numpy.
+May import: tensor, _bind, _numpy_arrays, _numpy_pieces, numpy.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, so NumPy has no protocol for
 it, and `out = np.zeros(3); out[0] = x` is refused. `adopted(f)` is a copy of a Python function that runs with another
@@ -31,6 +31,7 @@ import types
 import numpy
 
 from arraygrad._bind import contains_tensor
+from arraygrad._numpy_arrays import ARRAYS, holds_tensors
 from arraygrad._numpy_pieces import Vectorize
 from arraygrad.tensor import Tensor, asarray
 
@@ -198,21 +199,12 @@ def _creating(function):
 
 def _from_data(function):
     """numpy.array and its like: of Tensors and lists of them, recorded; of anything else NumPy's, made recordable."""
-    copies = function is numpy.array
 
     @functools.wraps(function)
-    def create(obj, dtype=None, **kwargs):
-        if not isinstance(obj, Tensor) and not (isinstance(obj, list | tuple) and contains_tensor(obj)):
-            return _recordable(function(obj, dtype, **kwargs))
-        copy = kwargs.pop("copy", copies)
-        ndmin = kwargs.pop("ndmin", 0)
-        unknown = kwargs.keys() - {"order", "subok", "like", "device"}
-        if unknown:
-            raise TypeError(f"numpy.{function.__name__}: {', '.join(sorted(unknown))}= is not supported for Tensors")
-        result = asarray(obj, dtype=None if dtype is None else numpy.dtype(dtype))
-        if copy and result is obj:
-            result = result.copy()
-        return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if result.ndim < ndmin else result
+    def create(obj, *args, **kwargs):
+        if not holds_tensors(obj):
+            return _recordable(function(obj, *args, **kwargs))
+        return ARRAYS[function](obj, *args, **kwargs)
 
     return create
 
@@ -254,9 +246,8 @@ def _creation():
         "logspace", "ones", "ones_like", "tri", "zeros", "zeros_like", "diag", "vander", "meshgrid", "loadtxt", "load",
         "frombuffer", "copy", "tile", "repeat", "bartlett", "blackman", "hamming", "hanning", "kaiser",
     )  # fmt: skip
-    data = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
     found = {getattr(numpy, name): _creating(getattr(numpy, name)) for name in plain}
-    found.update({getattr(numpy, name): _from_data(getattr(numpy, name)) for name in data})
+    found.update({function: _from_data(function) for function in ARRAYS})
     found[numpy.full] = _full
     found[numpy.full_like] = _full_like
     found[numpy.vectorize] = Vectorize

@@ -14,7 +14,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op, result_type_of
-from arraygrad.operands cimport check_operand, has_tensor, mixed, nested, other_operand, strange_operand
+from arraygrad.operands cimport check_operand, has_tensor, mixed, nested, other_operand, rebinds, strange_operand
 from arraygrad.saving cimport keep_args, keep_aside, save, save_plain
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
@@ -586,29 +586,6 @@ cdef bint basic_key(object key) except -1:
                 return False
         return True
     return key is None or key is Ellipsis or type(key) in (int, slice)
-
-
-# Note [Scalars]
-# ~~~~~~~~~~~~~~
-# `b = a; b += 1` changes `a` where `a` is an array of NumPy's, and leaves it where `a` is a scalar, as numpy.sum(x),
-# x[0] and every computed number without axes are. Here both are 0-d Tensors. Programs keep an old value that way
-# (`last = total; total += step`), so the operator must give the name a new Tensor where NumPy would, and write in place
-# where NumPy would:
-# (1) Backend.scalars is true for NumPy, whose 0-d results are scalars; other libraries give arrays.
-# (2) TensorBase.array0d is set where a 0-d Tensor is made as an array: by asarray, tensor and creation functions, and
-#     by the operations that give arrays in NumPy too (Op.makes_arrays). Casts, copies and detach hand it on.
-#     A Python float or NumPy scalar that a transform hands to a function is a scalar.
-# (3) A 0-d view shows memory of an array (x[0, ...], a.reshape(())), so it is an array. x[0] is none. What looks like a
-#     view of a scalar (s.reshape(1), s[None], s[...]) is an array of its own, as in NumPy: see note_view.
-# (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
-# Guarded by tests/tensor/test_scalars.py.
-cdef bint rebinds(TensorBase t):
-    """Whether `t op= other` gives a new Tensor and leaves `t` as it is."""
-    cdef Backend backend = <Backend>t.value.meta.ops
-    if not backend.mutable:
-        return True                                     # (4)
-    return (backend.scalars and t.value.meta.ndim == 0 and not t.array0d
-            and (t.extra is None or t.extra.parent is None))
 
 
 cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:

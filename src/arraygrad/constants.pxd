@@ -1,7 +1,7 @@
 # May cimport: engine.*, op, value.
 from libc.stdint cimport uint64_t
 from arraygrad.engine.node cimport Node
-from arraygrad.value cimport Backend
+from arraygrad.value cimport Backend, Value
 
 # set_constant_check: what is done about raw arrays that nodes save.
 cdef enum ConstantCheck:
@@ -25,3 +25,4 @@ cdef class Contents:
 cdef object constant_slot(Node node, object slot, Backend backend)
 cdef uint64_t content_now(Node node, object slot, uint64_t before, Backend backend) except? 0
 cdef object changed_error(Node node, list names, list slots, Backend backend)
+cdef object overwritten_error(Value v, Node node)

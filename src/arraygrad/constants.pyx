@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 from arraygrad.engine.node cimport Node, NODE_CONSTANT, NODE_CONSTANT_FULL, NODE_PACKED
 from arraygrad.op cimport Op
-from arraygrad.value cimport Backend, TensorBase, Value, registered, value_over
+from arraygrad.value cimport Backend, TensorBase, Value, registered, value_over, version_of, WRITTEN
 
 constant_check = CONSTANT_SAMPLE
 _CHECKS = ("off", "sample", "full", "copy")
@@ -177,3 +177,17 @@ cdef class Contents:
         if found:
             were = "was" if len(found) == 1 else "were"
             raise RuntimeError(WRITTEN_BETWEEN.format(what=f"{', '.join(found)} of {owner} {were}"))
+
+
+cdef object overwritten_error(Value v, Node node):
+    if v.overwritten != WRITTEN:
+        return RuntimeError(
+            f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, was written, and not through a Tensor, "
+            f"after its memory had been taken out of a Tensor (t.array, t.numpy(), DLPack). Write into a copy of it, "
+            f"or through the Tensor under arraygrad.no_grad(); set_constant_check('copy') makes nodes keep copies.")
+    return RuntimeError(
+            f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, is at version {version_of(v)}; "
+            f"expected version {v.version} instead. Hint: set_saved_mutation('copy') keeps a copy of what is "
+            f"overwritten, and anomaly detection finds the operation that failed to compute its gradient.")

@@ -119,8 +119,30 @@ def unflatten(structure, leaves):
     return _unflatten(structure, iter(leaves))
 
 
+def stands_for(structure, wanted):
+    """Whether leaves of `structure` can be taken for those of `wanted`: equal, but for the classes of named tuples.
+
+    Where there is a named tuple, one of another class with the same fields will do (NumPy's EighResult for ours), and a
+    plain tuple; a named tuple will do for a plain one.
+    """
+    kinds = {structure.kind, wanted.kind}
+    if "named tuple" not in kinds or not kinds <= {"tuple", "named tuple"}:
+        if structure.kind != wanted.kind or structure.type is not wanted.type:
+            return False
+        if structure.kind == "dict":
+            theirs = dict(zip(wanted.keys, wanted.children, strict=True))
+            return theirs.keys() == set(structure.keys) and all(
+                stands_for(child, theirs[key]) for key, child in zip(structure.keys, structure.children, strict=True)
+            )
+        if structure.keys != wanted.keys:
+            return False
+    elif len(structure.keys) != len(wanted.keys) or (len(kinds) == 1 and structure.keys != wanted.keys):
+        return False
+    return all(map(stands_for, structure.children, wanted.children))
+
+
 def align(structure, leaves, wanted):
-    """`leaves` of `structure` in the order of the equal structure `wanted` (their dicts may be ordered differently)."""
+    """`leaves` of `structure`, which stands for `wanted`, in the order of `wanted` (that of dicts may differ)."""
     order = []
     _order(structure, wanted, 0, order)
     return [leaves[position] for position in order]
@@ -228,7 +250,8 @@ def _order(structure, wanted, start, order):
         order.append(start)
         return
     at = {}
-    for key, child in zip(structure.keys, structure.children, strict=True):
+    keys = structure.keys if structure.kind == "dict" else wanted.keys  # anything else is in order
+    for key, child in zip(keys, structure.children, strict=True):
         at[key] = (child, start)
         start += child.n_leaves
     for key, child in zip(wanted.keys, wanted.children, strict=True):

@@ -1,7 +1,8 @@
 # Copies of Tensors: recorded ones, and those of the copy module.
 # May import: engine.*, op, value, attributes, apply.
+import warnings
 
-from arraygrad.apply cimport observed_call, record
+from arraygrad.apply cimport observed_call, record, wants_grad
 from arraygrad.attributes cimport copy_attributes
 from arraygrad.engine.node cimport thread_state
 from arraygrad.op cimport named_op
@@ -59,3 +60,12 @@ cdef TensorBase shallow(TensorBase t):
     out = copied(t)
     copy_attributes(t, out, None)
     return out
+
+
+cdef int warn_of_end(object data) except -1:
+    """Say that the gradient of Tensors ends in the leaf that is made of them."""
+    if wants_grad(data) and thread_state().grad_mode:
+        warnings.warn("arraygrad.tensor(data) makes a new leaf, whose gradient does not reach the Tensors that it was "
+                      "made of. Write t.detach().copy() if that is meant, or arraygrad.asarray(t, copy=True) to stay "
+                      "in the graph.", UserWarning, stacklevel=1)
+    return 0

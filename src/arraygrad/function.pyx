@@ -13,9 +13,9 @@ from arraygrad.engine.node cimport (
     NODE_PYTHON, NODE_SAVES, RUN_CAPTURE, RUN_NEEDED,
 )
 from arraygrad.apply cimport observed_call, refresh, wants_grad
-from arraygrad.constants cimport Contents, constant_slot, content_now
+from arraygrad.constants cimport Contents, constant_slot, content_now, overwritten_error
 from arraygrad.inplace cimport adopt, check_inplace
-from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values, overwritten_error
+from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values
 from arraygrad.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, Value, bump, is_lost, join_base, mark_overwritten, need_extra, new_tensor, registered,

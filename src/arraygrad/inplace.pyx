@@ -5,15 +5,14 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, basic_key, binary, connect, keep_retaining, observed_call, rebinds, refresh, to_raw, view_node,
-    wants_grad,
+    apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, to_raw, view_node, wants_grad,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
-from arraygrad.operands cimport check_operand, has_tensor, listed, mixed
+from arraygrad.operands cimport check_operand, has_tensor, listed, mixed, rebinds
 from arraygrad.saving cimport keep_args, save
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, new_tensor,
+    Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, mark_overwritten, new_tensor,
     refuses_overwriting, replaced, set_history,
 )
 
@@ -405,3 +404,9 @@ cdef bint is_region(TensorBase v, TensorBase t, object key) except -1:
     if e is None or e.parent is not t or e.view_op is None or e.forbidden is not None or not basic_key(key):
         return False
     return e.view_op is named_op("_getitem") and e.view_args[1] == key and v.tracked == t.tracked
+
+
+def increment_version(TensorBase t not None):
+    """Note that a Tensor's memory was written by code that arraygrad did not see."""
+    mark_overwritten(t)
+    bump(t)

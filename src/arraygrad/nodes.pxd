@@ -21,7 +21,6 @@ cdef object shown_slot(OpNode node, Op op, Py_ssize_t k)
 cdef int check_constants(OpNode node, Op op) except -1
 cdef int drop_saved(OpNode node) except -1
 cdef TensorBase attached(Value v, Node source, int nr)
-cdef object overwritten_error(Value v, Node node)
 cdef AccumulateGrad accumulator_of(TensorBase t)
 cdef NodeHooks leaf_hooks(TensorBase t)
 cdef object leaf_lock(TensorBase leaf)

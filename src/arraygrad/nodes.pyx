@@ -21,11 +21,11 @@ from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
-from arraygrad.constants cimport changed_error, content_now
+from arraygrad.constants cimport changed_error, content_now, overwritten_error
 from arraygrad.saved cimport Packed, packed_array, packed_value
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, Value, before_write, bump, grad_of, is_lost, is_shown, join, make_tensor, need_extra,
-    new_tensor, replaced, set_grad, shown_by, version_of, wrap, UNTOUCHED, WRITTEN,
+    new_tensor, replaced, set_grad, shown_by, version_of, wrap, UNTOUCHED,
 )
 
 cdef extern from "Python.h":
@@ -76,20 +76,6 @@ cdef object raw_of(object saved, OpNode node):
     if type(saved) is Packed:
         return packed_array(<Packed>saved)
     return saved
-
-
-cdef object overwritten_error(Value v, Node node):
-    if v.overwritten != WRITTEN:
-        return RuntimeError(
-            f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, was written, and not through a Tensor, "
-            f"after its memory had been taken out of a Tensor (t.array, t.numpy(), DLPack). Write into a copy of it, "
-            f"or through the Tensor under arraygrad.no_grad(); set_constant_check('copy') makes nodes keep copies.")
-    return RuntimeError(
-            f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, is at version {version_of(v)}; "
-            f"expected version {v.version} instead. Hint: set_saved_mutation('copy') keeps a copy of what is "
-            f"overwritten, and anomaly detection finds the operation that failed to compute its gradient.")
 
 
 cdef object saved_slot(OpNode node, Py_ssize_t k):

@@ -4,6 +4,8 @@ from arraygrad.value cimport Backend, TensorBase
 
 cdef object other_operand(Op op, object x, Backend backend)
 cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* done)
+cdef bint is_like_scalar(TensorBase t, Backend backend)
+cdef bint rebinds(TensorBase t)
 cdef object mixed(Op op, Backend a, Backend b)
 cdef object listed(object items)
 cdef int check_operand(Op op, object arg, Backend backend) except -1

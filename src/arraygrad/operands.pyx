@@ -21,6 +21,9 @@ cdef extern from "Python.h":
 #     that hold Tensors are stacked, recorded. Ragged ones are NumPy's ValueError.
 # (4) `==`, `!=` and the orders with anything else (None, text, any object) are NumPy's own, element by element; they
 #     have no derivative. Any other operator is an error: an array of objects is no Tensor.
+# (5) A computed integer without axes is like a scalar of NumPy's (Note [Scalars] in inplace.pyx): it repeats sequences
+#     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements, and so does a real number,
+#     by which nothing can be repeated.
 # Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a
 # TypeError, in comparisons too, where the library may answer with a single False.
 # Guarded by tests/tensor/test_operands.py and tests/duck_arrays/test_other_classes.py.
@@ -67,17 +70,19 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef bint comparison = op.entry.operator in _MIRRORED
     cdef bint takes_lists = backend.takes_lists()
-    cdef object array
+    cdef object found
     done[0] = True
     if cls is not list and cls is not tuple:
         if not on_left and gives_way(x):
-            return NotImplemented                                                               # (1)
+            return its_answer(op, x, t)                                                         # (1)
         if is_array_like(cls):
-            array = array_like(op, x, on_left, backend)                                         # (2)
-            done[0] = array is NotImplemented
-            return array
+            found = array_like(op, x, on_left, backend)                                         # (2)
+            done[0] = found is NotImplemented
+            return its_answer(op, x, t) if done[0] else found
         if takes_lists and not comparison and not on_left and answers(op, cls):
             return NotImplemented
+    if op.entry.operator == "mul" and is_sequence(x) and counts(t, backend):
+        return x * int(t.value.raw)                                                             # (5)
     if not takes_lists:
         if isinstance(x, (list, tuple)):
             raise TypeError(f"{op.name}: {backend.name} takes no {cls.__name__} beside an array; make it one first, "
@@ -87,18 +92,73 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     if isinstance(x, (list, tuple)) and has_tensor(x):
         return listed(list(x))                                                                  # (3)
     import numpy
-    array = numpy.array(x)
-    if array.dtype.kind in "biufc":
-        return wrap(backend.asarray(array, None, None), backend)
+    found = numpy.array(x)
+    if found.dtype.kind in "biufc":
+        return wrap(backend.asarray(found, None, None), backend)
     if not comparison:
         raise TypeError(f"{op.name}: expected numbers or booleans beside a Tensor, but got {cls.__name__}, of which "
-                        f"NumPy makes an array of dtype {array.dtype}")
+                        f"NumPy makes an array of dtype {found.dtype}")
     done[0] = True
     if backend.name != "numpy":
         return NotImplemented
-    array = getattr(operator, op.entry.operator)                                                # (4)
-    array = array(x, t.value.raw) if on_left else array(t.value.raw, x)
-    return array if array is NotImplemented else wrap(backend.wrap_raw(array), backend)
+    found = getattr(operator, op.entry.operator)                                                # (4)
+    found = found(x, t.value.raw) if on_left else found(t.value.raw, x)
+    return found if found is NotImplemented else wrap(backend.wrap_raw(found), backend)
+
+
+cdef object its_answer(Op op, object x, TensorBase t):
+    """NotImplemented, for Python to ask the class of `x`.
+
+    An array that does not know Tensors may leave `==` to Python, whose answer is a single False: so that is asked for
+    here, and is an error.
+    """
+    cdef object name = op.entry.operator
+    cdef object shape = getattr(x, "shape", ())
+    if name not in ("eq", "ne") or not isinstance(shape, tuple) or not shape:
+        return NotImplemented
+    found = getattr(type(x), _MIRRORED[name])(x, t)
+    if found is NotImplemented or isinstance(found, bool):
+        raise TypeError(f"{op.name}: {type(x).__name__} does not compare itself with a Tensor element by element; "
+                        f"compare it with t.numpy()")
+    return found
+
+
+cdef bint is_sequence(object x) except -1:
+    """Whether Python repeats an object that is multiplied by an int: lists, text, deques, array.array."""
+    return isinstance(x, (list, tuple, str, bytes, bytearray)) or type(x).__module__ in ("array", "collections")
+
+
+cdef bint counts(TensorBase t, Backend backend) except -1:
+    """Whether a sequence times the Tensor `t` is the sequence repeated, as the library has it (5)."""
+    if t.value.meta.ndim or t.value.meta.is_floating or "bool" in str(t.value.meta.dtype):
+        return False
+    return is_like_scalar(t, backend) or backend.name == "torch"
+
+
+# Note [Scalars]
+# ~~~~~~~~~~~~~~
+# `b = a; b += 1` changes `a` where `a` is an array of NumPy's, and leaves it where `a` is a scalar, as numpy.sum(x),
+# x[0] and every computed number without axes are. Here both are 0-d Tensors. Programs keep an old value that way
+# (`last = total; total += step`), so the operator must give the name a new Tensor where NumPy would, and write in place
+# where NumPy would:
+# (1) Backend.scalars is true for NumPy, whose 0-d results are scalars; other libraries give arrays.
+# (2) TensorBase.array0d is set where a 0-d Tensor is made as an array: by asarray, tensor and creation functions, and
+#     by the operations that give arrays in NumPy too (Op.makes_arrays). Casts, copies and detach hand it on.
+#     A Python float or NumPy scalar that a transform hands to a function is a scalar.
+# (3) A 0-d view shows memory of an array (x[0, ...], a.reshape(())), so it is an array. x[0] is none. What looks like a
+#     view of a scalar (s.reshape(1), s[None], s[...]) is an array of its own, as in NumPy: see note_view.
+# (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
+# Guarded by tests/tensor/test_scalars.py.
+cdef bint is_like_scalar(TensorBase t, Backend backend):
+    """Whether a Tensor is a number without axes of which NumPy would make a scalar (Note [Scalars])."""
+    return (backend.scalars and t.value.meta.ndim == 0 and not t.array0d
+            and (t.extra is None or t.extra.parent is None))
+
+
+cdef bint rebinds(TensorBase t):
+    """Whether `t op= other` gives a new Tensor and leaves `t` as it is."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    return not backend.mutable or is_like_scalar(t, backend)                # (4), or (1) to (3)
 
 
 cdef bint gives_way(object x) except -1:

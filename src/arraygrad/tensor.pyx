@@ -13,7 +13,7 @@ from arraygrad.apply cimport (
     apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
 from arraygrad.attributes cimport own_attributes
-from arraygrad.copies cimport copied, copied_raw, deepcopied, shallow
+from arraygrad.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.convert cimport (
     before_bytes, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
     to_numpy, warn_of_hooks,
@@ -26,7 +26,7 @@ from arraygrad.operands cimport has_tensor, is_numpy_scalar
 from arraygrad.protocols cimport array_function, array_ufunc
 from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
-    Backend, TensorBase, assign_grad, bump, find_backend, grad_of, join_base, leave_inference, mark_overwritten, new_tensor, raw_now,
+    Backend, TensorBase, assign_grad, find_backend, grad_of, join_base, leave_inference, new_tensor, raw_now,
     registered, set_grad, version_of, wrap,
 )
 
@@ -37,6 +37,7 @@ from arraygrad.value import set_tensor_type
 
 import arraygrad.apply as _apply
 import arraygrad.engine.node as _node
+import arraygrad.inplace as _inplace
 import arraygrad.nodes as _nodes
 import arraygrad.roots as _roots
 import arraygrad.value as _value
@@ -44,6 +45,7 @@ import arraygrad.value as _value
 # Python code imports these from here; some are C types and functions to the compiled code above.
 for _module, _names in (
     (_apply, ("apply_op",)),
+    (_inplace, ("increment_version",)),
     (_node, ("is_grad_enabled", "is_inference_mode_enabled", "set_grad_mode", "switch_inference")),
     (_nodes, ("AccumulateGrad", "OpNode")),
     (_roots, ("edge_of", "gradient_edge")),
@@ -701,6 +703,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
             set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
         return t
     if (type(obj) is list or type(obj) is tuple) and has_tensor(obj):
+        if copy is False:
+            raise ValueError("asarray: a list becomes an array by a copy, but copy=False was asked for")
         return stacked(obj, dtype, device, requires_grad)
     backend = registered(type(obj))
     if backend is not None:
@@ -715,10 +719,16 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
 
 
 def tensor(data, *, dtype=None, device=None, copy=True, bint requires_grad=False):
-    """A new leaf with a copy of the data. Parameters as for `asarray`; a Tensor is detached first."""
+    """A new leaf with a copy of the data. Parameters as for `asarray`; a Tensor is detached first.
+
+    Warns (UserWarning) where the data are a Tensor that requires grad, or lists that hold one, and grad mode is on:
+    their gradient ends here.
+    """
     if isinstance(data, Tensor):
+        warn_of_end(data)
         data = (<Tensor>data).value.raw
     elif (type(data) is list or type(data) is tuple) and has_tensor(data):
+        warn_of_end(data)
         data = asarray(data).detach().array
     return asarray(data, dtype=dtype, device=device, copy=True, requires_grad=requires_grad)
 
@@ -779,12 +789,6 @@ set_asarray(asarray)
 
 
 # For the public interfaces
-
-def increment_version(t):
-    """Note that a Tensor's memory was written by code that arraygrad did not see."""
-    mark_overwritten(<Tensor?>t)
-    bump(<Tensor>t)
-
 
 def metadata_of(t):
     """GradMeta of a Tensor."""

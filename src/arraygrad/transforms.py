@@ -183,7 +183,8 @@ def vjp(f, *primals, has_aux=False, adopt=False):
         What `f` returned, raw where the arguments are.
     pull : callable
         `pull(cotangent)`, with a cotangent shaped and nested as `value`, returns a tuple with the gradient of each of
-        `primals`. It may be called any number of times; it keeps what the derivatives need alive.
+        `primals`. For a named tuple, one of another class with the same fields will do, as `f` returns it for plain
+        arrays, and a tuple. It may be called any number of times; it keeps what the derivatives need alive.
     auxiliary data
         With `has_aux`.
 

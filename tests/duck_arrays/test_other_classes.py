@@ -174,6 +174,25 @@ def test_the_ufunc_of_another_class_is_called():
     assert tensor() * Duck() == ("multiply", "__call__", ["Tensor", "Duck"])
 
 
+@pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "coo_array"])
+def test_sparse_matrices_compute_with_constants_and_refuse_what_requires_grad(kind):
+    sparse = pytest.importorskip("scipy.sparse")
+    values = np.array([[1.0, 2.0], [3.0, 4.0]])
+    matrix = getattr(sparse, kind)(np.array([[0.0, 5.0], [6.0, 0.0]]))
+    constant, tracked = ag.asarray(values), ag.tensor(values, requires_grad=True)
+    for operation in (operator.matmul, operator.mul):
+        for arrange in (lambda t: (t, matrix), lambda t: (matrix, t)):
+            found, expected = operation(*arrange(constant)), operation(*arrange(values))
+            found, expected = (a.toarray() if sparse.issparse(a) else a for a in (found, expected))
+            np.testing.assert_array_equal(found, expected)
+            with pytest.raises(TypeError, match="would drop its gradient"):
+                operation(*arrange(tracked))
+    for operation in (operator.add, operator.sub, operator.eq, operator.ne, operator.lt):
+        for t in (constant, tracked):  # SciPy knows no Tensors there: never a single False
+            with pytest.raises(TypeError):
+                operation(t, matrix)
+
+
 # xarray
 
 

@@ -149,6 +149,45 @@ def test_a_list_times_a_tensor_of_no_dimension_is_multiplied_and_not_repeated(sc
         is_same(outcome(operator.mul, text, t), outcome(operator.mul, text, np.array(scalar)))
 
 
+COMPUTED = {
+    "a sum": lambda a: a.sum(),
+    "an element": lambda a: a[1],
+    "argmax": lambda a: a.argmax(),
+    "np.max": np.max,
+    "a count": lambda a: (a > 1).sum(),
+    "a cast": lambda a: a.sum().astype("i2"),
+    "a product": lambda a: a[0] * 3,
+}
+
+
+@pytest.mark.parametrize("compute", COMPUTED.values(), ids=COMPUTED)
+def test_a_computed_integer_repeats_as_numpys_scalar(compute):
+    values = np.array([1, 2, 3])
+    n, expected = compute(ag.asarray(values)), compute(values)
+    sequences = ([0.0], (1, 2), "ab", b"ab", bytearray(b"ab"), [None], [[1], [2, 3]], array.array("d", [1.0]))
+    for sequence in (*sequences, collections.deque([1])):
+        assert type(sequence * n) is type(sequence)
+        assert sequence * n == sequence * expected
+        assert n * sequence == expected * sequence
+    is_same([1, 2] + n, [1, 2] + expected)
+    is_same(range(3) * n, range(3) * expected)
+    x = ag.tensor(1.5, requires_grad=True)
+    repeated = [x] * n
+    assert len(repeated) == expected
+    assert all(item is x for item in repeated)
+
+
+def test_a_computed_real_number_multiplies_the_elements_of_a_list():
+    x = ag.tensor([1.0, 2.0], requires_grad=True)
+    (x.sum() * [1.0, 2.0] + [3.0, 4.0] * x[0]).sum().backward()
+    assert x.grad.tolist() == [10.0, 3.0]
+
+
+def test_an_integer_of_a_library_that_repeats_lists_repeats_them():
+    torch = pytest.importorskip("torch")
+    assert [1, 2] * ag.torch.asarray(2) == [1, 2] * torch.tensor(2) == [1, 2, 1, 2]
+
+
 def test_a_list_that_a_tensor_is_added_to_in_place_becomes_a_tensor_as_with_an_array():
     t, listed = ag.tensor([3.0, 4.0], requires_grad=True), [1, 2]
     listed += t
