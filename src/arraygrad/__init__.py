@@ -108,7 +108,10 @@ def __getattr__(name):
         globals()[name] = value
         return value
     if name in _SUBMODULES:
-        return _later.import_module(f"arraygrad.{name}")
+        try:
+            return _later.import_module(f"arraygrad.{name}")
+        except ImportError as error:  # hasattr, help and inspect take no other error for an answer
+            raise AttributeError(f"module 'arraygrad' has no attribute {name!r}: {error}") from error
     raise AttributeError(f"module 'arraygrad' has no attribute {name!r}")
 
 

@@ -53,10 +53,14 @@ side the value belongs to.
 **Ties.** Equal largest or smallest elements share the gradient evenly (`max`, `min`, `maximum`, `minimum`, norms of
 order inf), over all axes that are reduced. Sorting is stable, so equal elements keep their own gradients; of equal
 elements in `unique_values` the first gets it. Elements taken more than once get the sum; of values written to one
-place only the last counts.
+place only the last counts. Where nan makes `max` or `min` nan, the elements that are nan share, as in PyTorch's `max`
+(its `amax` gives nan to all).
 
 **Kinks.** Where PyTorch has a finite answer it is ours. Elsewhere we take the subgradient of least norm: `abs`,
-`hypot`, `atan2` and norms have gradient zero at the origin, not nan. A value at a bound of `clip` belongs to x.
+`hypot`, `atan2` and norms have gradient zero at the origin, not nan. A value at a bound of `clip` belongs to x. nan
+that a choice hands through takes its gradient with it: `relu` and `clip` at nan have slope one, as in PyTorch, so that
+what made it nan is found at the leaves (JAX's `relu` has slope zero there). `numpy.angle` of real numbers is 0 or pi,
+by the sign bit, and has slope zero.
 
 **Poles.** At a pole or an endpoint of the domain the gradient is infinite (`sqrt` at 0) or nan, as the formula gives
 it. Outside of the domain the value is nan, the gradient what the formula gives. A step function has a gradient of
@@ -78,6 +82,15 @@ gradient is infinite along the cofactors, and zero where all cofactors are.
 Gradients through the vectors divide by the differences of the values: equal values give nan or inf, because the
 vectors are not determined there. Complex vectors are determined up to a phase, and vectors that only complete U, Vh
 or Q to a square matrix not at all: a gradient that depends on either raises RuntimeError.
+
+**Hermitian matrices.** `cholesky`, `eigh` and `eigvalsh` read one triangle: the lower one, or the upper one for
+`upper=True` and NumPy's `UPLO="U"`; of libraries that read more, arraygrad shows them one triangle. The gradient is
+that of the elements that are read: those outside of the diagonal stand for two each, the other triangle gets zeros, as
+in HIPS autograd's `eigh`. So it equals finite differences of the function as it is computed, and is right for a matrix
+that is stored in one triangle (`cholesky(tril(x))`), where PyTorch's, which is Hermitian, would be half of it. For an
+argument that the program makes symmetric, as `x @ x.T` or `(x + x.T) / 2`, both give the same gradient of x. For a
+leaf that is symmetric by itself, `(g + g.mT.conj()) / 2` is PyTorch's; take that one for steps that have to stay
+symmetric.
 
 **Zero and none.** An operation whose result is boolean, integer or no array has no derivative; its result does not
 require grad. A rule that returns nothing means zero.

@@ -1,9 +1,10 @@
 """What a namespace says about dtypes and about itself: isdtype, can_cast, result_type, finfo, iinfo.
 
-May import: ops, tensor, _bind.
+May import: given, ops, tensor, _bind.
 """
 
 from arraygrad._bind import DTYPES
+from arraygrad.given import raw_array
 from arraygrad.ops._dtypes import FInfo, IInfo
 from arraygrad.tensor import Tensor
 
@@ -93,7 +94,7 @@ def make_info(raw, module, choose=None):
 
 def unwrap(value):
     """The raw array of a Tensor; anything else as it is."""
-    return value.array if isinstance(value, Tensor) else value
+    return raw_array(value) if isinstance(value, Tensor) else value
 
 
 def broadcast(shapes):

@@ -9,10 +9,15 @@ interruption too, is raised to whoever asked, nothing is kept of it, and the nex
 A fork waits for imports made here: in the child nobody would finish them, and whoever asked there would wait for ever.
 It waits without a lock, and not for ever itself: an import may need a lock that the fork has taken already, such as
 that of logging.
+
+Signal handlers of the program's wait for an import that the main thread makes here: one that runs a backward would
+find modules of which half is there. Ctrl-C does not wait: the import ends, and the next one to ask tries again.
 """
 
+import _signal
 import importlib
 import os
+import sys
 import time
 import weakref
 from _thread import get_ident
@@ -26,16 +31,75 @@ _imports: weakref.WeakSet = weakref.WeakSet()
 
 
 class Importing:
-    """A block of code that imports something while the program runs: forks in other threads wait for its end."""
+    """A block of code that imports something while the program runs.
 
-    __slots__ = ("__weakref__", "thread")
+    Forks in other threads wait for its end, and so do signal handlers, which run in the main thread: they run then.
+    """
+
+    __slots__ = ("__weakref__", "handlers", "thread")
 
     def __enter__(self):
         self.thread = get_ident()
         _imports.add(self)
+        self.handlers = _Handlers()
+        self.handlers.hold()
 
     def __exit__(self, *exc):
         _imports.discard(self)
+        self.handlers.release()
+
+
+class _Handlers:
+    """Python's signal handlers, all but that of Ctrl-C, with `note` in their place between `hold` and `release`.
+
+    Inside another block of the kind there are none left to hold, and threads other than the main one hold none.
+    """
+
+    def __init__(self):
+        self.held = {}
+        self.came = []
+        self.note = self._note
+
+    def _note(self, number, frame):
+        self.came.append(number)
+
+    def hold(self):
+        try:
+            for number in _signal.valid_signals():
+                handler = _signal.getsignal(number)
+                if callable(handler) and handler is not _signal.default_int_handler and not _is_note(handler):
+                    self.held[number] = handler  # first: Ctrl-C may come in between
+                    _signal.signal(number, self.note)
+        except ValueError:  # not the main thread: handlers don't run here
+            self.held.clear()
+        except BaseException:
+            self._put_back()
+            raise
+
+    def release(self):
+        try:
+            self._put_back()
+        except BaseException:  # Ctrl-C
+            self._put_back()
+            raise
+        finally:
+            self._send_again()
+
+    def _put_back(self):
+        for number, handler in list(self.held.items()):
+            if _signal.getsignal(number) is self.note:  # what was imported may have set one of its own
+                _signal.signal(number, handler)
+
+    def _send_again(self):
+        while self.came:
+            try:
+                _signal.raise_signal(self.came.pop(0))
+            finally:
+                self._send_again()
+
+
+def _is_note(handler):
+    return isinstance(getattr(handler, "__self__", None), _Handlers)
 
 
 def _before_fork():
@@ -49,7 +113,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def import_module(name):
-    """importlib.import_module, for which forks in other threads wait."""
+    """importlib.import_module, for which forks in other threads and signal handlers wait."""
+    found = sys.modules.get(name)
+    if found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False):
+        return found
     with Importing():
         return importlib.import_module(name)
 
@@ -64,6 +131,8 @@ class _Later:
 
     def __getattr__(self, attribute):
         # Reached for what is not in __dict__: everything at first, later what the module does not have either.
+        if attribute[:2] == attribute[-2:] == "__":  # what looks at objects asks for it, such as inspect.unwrap
+            raise AttributeError(f"{self!r} has no attribute {attribute!r}", name=attribute, obj=self)
         module = import_module(self.__later__)
         self.__dict__ = module.__dict__
         return getattr(module, attribute)

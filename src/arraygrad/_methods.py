@@ -1,7 +1,7 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: ops, attributes, tensor, _bind, _methods_more, numpy. Operators, indexing and attributes are written in the
-core (`tensor`).
+May import: given, ops, attributes, tensor, _bind, _methods_more, numpy. Operators, indexing and attributes are written
+in the core (`tensor`).
 """
 
 import functools
@@ -13,6 +13,7 @@ import numpy
 from arraygrad._bind import function_for, to_tensor
 from arraygrad._methods_more import MORE
 from arraygrad.attributes import allow_attributes
+from arraygrad.given import raw_array
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, apply_op, backend_of, install_methods
 from arraygrad.value import is_inference as _is_inference
@@ -51,7 +52,7 @@ def _is_complex(t):
 
 def _xp(t):
     """Raw namespace of the tensor's backend."""
-    return backend_of(t.array).xp
+    return backend_of(t).xp
 
 
 def _cast(t, dtype):
@@ -204,7 +205,7 @@ def reshape(self, *shape, order="C", copy=None):
 def ravel(self, order="C"):
     """The elements in one dimension, row-major or in another `order`. A view where they lie so, as NumPy's."""
     source = self if order == "C" else _as_ordered("ravel", self, order)
-    flags = getattr(source.array, "flags", None)  # NumPy's and CuPy's: gaps and negative strides make it a copy
+    flags = getattr(raw_array(source), "flags", None)  # NumPy's and CuPy's: gaps and negative strides make it a copy
     copy = True if flags is not None and not flags.c_contiguous else None
     return apply_op(_RESHAPE, (source, (-1,), copy))
 
@@ -260,7 +261,7 @@ def take(self, indices, axis=None):
     """Elements at `indices` along `axis` (None: of the flattened tensor); indices may have any number of dimensions."""
     source = ravel(self) if axis is None else self
     axis = 0 if axis is None else _axis("take", self, axis)
-    indices = to_tensor(indices, backend_of(self.array))
+    indices = to_tensor(indices, backend_of(self))
     picked = apply_op(_TAKE, (source, apply_op(_RESHAPE, (indices, (-1,), None)), axis))
     if indices.ndim == 1:
         return picked
@@ -288,7 +289,7 @@ def dot(self, other):
     With a scalar elementwise, of vectors the inner product, of matrices the matrix product; otherwise over the last
     axis of self and the last but one of `other`.
     """
-    other = to_tensor(other, backend_of(self.array)) if not isinstance(other, Tensor) else other
+    other = to_tensor(other, backend_of(self)) if not isinstance(other, Tensor) else other
     if self.ndim == 0 or other.ndim == 0:
         return self * other
     if other.ndim <= 2:
@@ -328,7 +329,7 @@ def _column_major(name, t, order):
         raise ValueError(f"{name}(): order must be 'C', 'F', 'A' or 'K', got {order!r}")
     if order == "K" and name == "reshape":
         raise ValueError("reshape(): order 'K' is not permitted for reshaping")
-    flags = getattr(t.array, "flags", None)
+    flags = getattr(raw_array(t), "flags", None)
     return order == "F" or (order != "C" and bool(getattr(flags, "fnc", False)))
 
 
@@ -336,7 +337,7 @@ def _as_ordered(name, t, order):
     """`t` with its axes in such an order that reading it row by row is reading it in `order`."""
     if _column_major(name, t, order):
         return transpose(t)
-    strides = getattr(t.array, "strides", None)
+    strides = getattr(raw_array(t), "strides", None)
     if order != "K" or strides is None or callable(strides):
         return t
     axes = sorted(range(t.ndim), key=lambda i: -abs(strides[i]))  # as they lie in memory

@@ -1,6 +1,6 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, attributes, tensor, inplace, _later, _cupy_protocol, numpy. Those that work through NumPy's functions
+May import: ops, attributes, convert, tensor, inplace, _later, _cupy_protocol, numpy. Those that work through NumPy's functions
 call them, so that each is defined once.
 """
 
@@ -10,6 +10,7 @@ import numpy
 
 from arraygrad._later import later
 from arraygrad.attributes import METHODS as ATTRIBUTES
+from arraygrad.convert import before_bytes
 from arraygrad.inplace import read_apart
 from arraygrad.tensor import Tensor
 
@@ -87,6 +88,7 @@ def view(self, dtype=None, type=None):
 
 def tobytes(self, order="C"):
     """The bytes of the values."""
+    before_bytes(self, "tobytes()")
     return self.numpy().tobytes(order)
 
 

@@ -10,13 +10,12 @@ Three views of one table:
 """
 
 import functools
-import importlib
 import sys
 import types
 
 from arraygrad import backends
 from arraygrad._bind import CONSTANTS, DTYPES, function_for, make_functions
-from arraygrad._later import later
+from arraygrad._later import import_module, later
 from arraygrad.ops import OPS
 from arraygrad.tensor import backend_of, install_methods, set_backend_namespaces
 
@@ -78,7 +77,7 @@ def namespace(module_or_name):
     if backends.importable(name):
         if library in _READABLE:
             backends.raw_namespace(library)
-        return importlib.import_module(name)
+        return import_module(name)
     raw = backends.raw_namespace(library)
     if not hasattr(raw, "asarray") or not hasattr(raw, "isdtype"):
         raise TypeError(
@@ -138,7 +137,7 @@ def lazy_part(namespace_name, name):
         For every other name.
     """
     if name == "special":
-        return importlib.import_module("arraygrad.special")
+        return import_module("arraygrad.special")
     raise AttributeError(f"module {namespace_name!r} has no attribute {name!r}")
 
 

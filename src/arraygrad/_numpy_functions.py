@@ -1,6 +1,6 @@
 """NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
 
-May import: ops, tensor, _bind, numpy.
+May import: given, ops, tensor, _bind, numpy.
 
 Reductions are in `_numpy_reductions`, functions of shape in `_numpy_shapes`, products, numpy.linalg and numpy.fft in
 `_numpy_linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
@@ -13,6 +13,7 @@ import math
 import numpy
 
 from arraygrad._bind import function_for, to_tensor
+from arraygrad.given import raw_array
 from arraygrad.ops import OPS
 from arraygrad.tensor import Tensor, backend_of, wrap_raw
 
@@ -33,6 +34,11 @@ def _operations():
 
 
 F = _operations()
+
+
+def internal(name):
+    """An internal operation of the table (`_name`) as a function."""
+    return function_for(OPS[name], __name__)
 
 
 def implements(*names):
@@ -86,7 +92,7 @@ def backend_among(args):
 def tensors(*args):
     """Arguments as Tensors of the backend of the one that is a Tensor already."""
     like = _tensor_among(args)
-    if like is None or isinstance(like.array, numpy.ndarray):
+    if like is None or isinstance(raw_array(like), numpy.ndarray):
         backend = None if like is None else backend_of(like)
         return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
     backend, device = backend_of(like), like.device
@@ -98,8 +104,8 @@ def operands(*args):
     strong = tensors(*[arg for arg in args if type(arg) not in _PYTHON_SCALARS])
     if len(strong) == len(args) or not strong:
         return tensors(*args)
-    like = next((t for t in strong if not isinstance(t.array, numpy.ndarray)), strong[0])
-    backend, host_memory = backend_of(like), isinstance(like.array, numpy.ndarray)
+    like = next((t for t in strong if not isinstance(raw_array(t), numpy.ndarray)), strong[0])
+    backend, host_memory = backend_of(like), isinstance(raw_array(like), numpy.ndarray)
     common = F["result_type"](*strong)
     weak = host_memory or backend.xp.isdtype(common, ("real floating", "complex floating"))
     rest = iter(strong)
@@ -159,10 +165,17 @@ def _imag(val):
     return tensor_of(val).imag
 
 
+_angle_of_real = internal("_angle_of_real")
+
+
 @implements("angle")
 def _angle(z, deg=False):
     z = tensor_of(z)
-    angle = F["atan2"](z.imag, z.real)
+    xp = backend_of(z).xp
+    if xp.isdtype(z.dtype, "complex floating"):
+        angle = F["atan2"](z.imag, z.real)
+    else:
+        angle = _angle_of_real(z if xp.isdtype(z.dtype, "real floating") else z.astype(xp.float64))
     return angle * (180 / math.pi) if deg else angle
 
 
@@ -371,7 +384,7 @@ def host(arg):
 def beside(array, like):
     """A constant, made on the host, as a Tensor of the backend and on the device of the Tensor `like`."""
     backend = backend_of(like)
-    device = None if isinstance(like.array, numpy.ndarray) else like.device
+    device = None if isinstance(raw_array(like), numpy.ndarray) else like.device
     return wrap_raw(backend.wrap_raw(backend.asarray(numpy.asarray(array), None, device)))
 
 

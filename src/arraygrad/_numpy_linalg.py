@@ -1,13 +1,14 @@
 """NumPy's products, numpy.linalg and numpy.fft on Tensors, with NumPy's signatures.
 
-May import: _numpy_functions, tensor, numpy.
+May import: _numpy_functions, ops, tensor, numpy.
 """
 
 import math
 
 import numpy
 
-from arraygrad._numpy_functions import OUT, F, host, implements, refuse, tensor_of, tensors
+from arraygrad._numpy_functions import OUT, F, host, implements, internal, refuse, tensor_of, tensors
+from arraygrad.ops import OPS
 from arraygrad.tensor import backend_of
 
 __all__: list[str] = []
@@ -153,9 +154,29 @@ def _qr(a, mode="reduced"):
     return F["qr"](tensor_of(a), mode=mode)
 
 
+def _hermitian(a):
+    """The Hermitian matrix whose lower triangle is that of `a`: what numpy reads where hermitian=True."""
+    below = F["tril"](a, k=-1)
+    return F["tril"](a) + F["matrix_transpose"](below).conj()
+
+
+def _hermitian_svd(a, compute_uv):
+    """As numpy computes it: of the eigenvalues, with their signs in Vh."""
+    if not compute_uv:
+        return F["sort"](F["abs"](F["eigvalsh"](a)), descending=True)
+    values, vectors = F["eigh"](a)
+    signs, sizes = F["sign"](values.detach()), F["abs"](values)
+    order = F["flip"](F["argsort"](sizes.detach()), axis=-1)
+    u = F["take_along_axis"](vectors, order[..., None, :], axis=-1)
+    signs, sizes = (F["take_along_axis"](t, order, axis=-1) for t in (signs, sizes))
+    return OPS["svd"].result_type(u, sizes, F["matrix_transpose"](u * signs[..., None, :]).conj())
+
+
 @implements("linalg.svd")
 def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     a = tensor_of(a)
+    if hermitian:
+        return _hermitian_svd(a, compute_uv)
     return F["svd"](a, full_matrices=full_matrices) if compute_uv else F["svdvals"](a)
 
 
@@ -164,25 +185,24 @@ def _svdvals(x, /):
     return F["svdvals"](tensor_of(x))
 
 
-def _lower(name, a, UPLO):
-    """The Hermitian matrix that numpy reads out of one triangle of `a`, as the standard's functions read it."""
+_OF_UPPER = {name: internal(f"_{name}_upper") for name in ("eigh", "eigvalsh")}
+
+
+def _of_triangle(name, UPLO):
+    """The operation that reads the triangle of that name."""
     if UPLO not in ("L", "l", "U", "u"):
         raise ValueError(f"numpy.linalg.{name}: UPLO must be 'L' or 'U', got {UPLO!r}")
-    a = tensor_of(a)
-    if UPLO in ("L", "l"):
-        return a
-    upper = F["matrix_transpose"](a)
-    return upper.conj()
+    return (F if UPLO in ("L", "l") else _OF_UPPER)[name]
 
 
 @implements("linalg.eigh")
 def _eigh(a, UPLO="L"):
-    return F["eigh"](_lower("eigh", a, UPLO))
+    return _of_triangle("eigh", UPLO)(tensor_of(a))
 
 
 @implements("linalg.eigvalsh")
 def _eigvalsh(a, UPLO="L"):
-    return F["eigvalsh"](_lower("eigvalsh", a, UPLO))
+    return _of_triangle("eigvalsh", UPLO)(tensor_of(a))
 
 
 @implements("linalg.eig")
@@ -197,7 +217,8 @@ def _eigvals(a):
 
 @implements("linalg.pinv")
 def _pinv(a, rcond=None, hermitian=False, *, rtol=None):
-    return F["pinv"](tensor_of(a), rtol=rcond if rtol is None else rtol)
+    a = tensor_of(a)
+    return F["pinv"](_hermitian(a) if hermitian else a, rtol=rcond if rtol is None else rtol)
 
 
 @implements("linalg.matrix_power")
@@ -208,7 +229,8 @@ def _matrix_power(a, n):
 @implements("linalg.matrix_rank")
 def _matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
     refuse("linalg.matrix_rank", tol=(tol, "give rtol="))
-    return F["matrix_rank"](tensor_of(A), rtol=rtol)
+    A = tensor_of(A)
+    return F["matrix_rank"](_hermitian(A) if hermitian else A, rtol=rtol)
 
 
 @implements("linalg.matrix_norm")

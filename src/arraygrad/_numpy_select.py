@@ -1,7 +1,8 @@
 """NumPy's functions that choose elements or write some of them, on Tensors, with NumPy's signatures.
 
-May import: _numpy_functions, tensor, numpy. What writes (put, place, putmask, put_along_axis, fill_diagonal, copyto)
-writes into a Tensor, recorded; a plain array as target of a Tensor's values is refused: its memory holds no gradient.
+May import: _numpy_functions, given, tensor, numpy. What writes (put, place, putmask, put_along_axis, fill_diagonal,
+copyto) writes into a Tensor, recorded; a plain array as target of a Tensor's values is refused: its memory holds no
+gradient.
 """
 
 import numpy
@@ -19,6 +20,7 @@ from arraygrad._numpy_functions import (
     tensor_of,
     tensors,
 )
+from arraygrad.given import raw_array
 from arraygrad.tensor import Tensor, backend_of
 
 __all__: list[str] = []
@@ -43,7 +45,7 @@ def _select(condlist, choicelist, default=0):
     # backwards: the first condition that holds wins
     backend = backend_among((condlist, choicelist, default))
     everything = operands(*choicelist, default)
-    dtype = backend.xp.result_type(*[t.array for t in everything])
+    dtype = backend.xp.result_type(*[raw_array(t) for t in everything])
     *choices, result = [t.astype(dtype) if t.dtype != dtype else t for t in everything]
     conditions = tensors(*condlist, everything[0])[:-1]
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
@@ -92,7 +94,7 @@ def _choose(a, choices, out=None, mode="raise"):
     choices = operands(*pieces) if backend_among(pieces) else tensors(*pieces, a)[:-1]
     numbers = numpy.arange(len(choices))
     positions = numpy.choose(host(a), numbers.reshape((-1,) + (1,) * a.ndim), mode=mode)
-    dtype = backend_among((choices,)).xp.result_type(*[c.array for c in choices])
+    dtype = backend_among((choices,)).xp.result_type(*[raw_array(c) for c in choices])
     *choices, positions = F["broadcast_arrays"](*choices, beside(positions, a))
     result = choices[-1].astype(dtype)
     for i in range(len(choices) - 1):

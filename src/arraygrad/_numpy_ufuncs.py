@@ -15,7 +15,7 @@ import numpy
 from arraygrad._bind import function_for
 from arraygrad._numpy_functions import F, axes_of, beside, host, operands, tensor_of, tensors
 from arraygrad.ops import OPS
-from arraygrad.tensor import Tensor, backend_of
+from arraygrad.tensor import Tensor, apply_op, backend_of
 
 __all__ = ["METHODS", "UFUNCS", "call"]
 
@@ -149,7 +149,7 @@ UFUNCS = {
     "divmod": _divmod,
     "exp2": lambda x: F["pow"](2.0, x),
     "fabs": lambda x: F["abs"](x),
-    "float_power": lambda x1, x2: F["pow"](*[_at_least_double(x) for x in operands(x1, x2)]),
+    "float_power": lambda x1, x2: apply_op(OPS["_float_power"], tuple([_at_least_double(x) for x in operands(x1, x2)])),
     "fmax": _fmax,
     "fmin": _fmin,
     "fmod": _fmod,

@@ -1,6 +1,6 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
-May import: containers, engine, ops, tensor. The transforms themselves are in `transforms`.
+May import: containers, engine, given, ops, tensor. The transforms themselves are in `transforms`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from arraygrad.containers import LEAF, align, flatten, leaf_names, stands_for, u
 from arraygrad.convert import RUNNING
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.given import note_holder, raw_array
 from arraygrad.inplace import as_scalar, is_scalar
 from arraygrad.ops import OPS
 from arraygrad.python_numbers import Place, depth, warn_at
@@ -144,20 +145,24 @@ class Trace:
         set_grad_mode(True)
         depth.running += 1
         RUNNING[id(self)] = self
+        cause = None
         try:
             result = self.function(*args, **(kwargs or {}))
         except Exception as error:
             # NumPy wraps what an element's conversion raises: the advice is in the cause. Others replace it.
             cause = error.__cause__
-            if hasattr(cause, "lost_gradient") or (isinstance(cause, TypeError) and "a plain array" in str(cause)):
-                raise cause from None
-            if self.refused is not None and error is not self.refused:
-                error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
-            raise
+            if not (
+                hasattr(cause, "lost_gradient") or (isinstance(cause, TypeError) and "a plain array" in str(cause))
+            ):
+                if self.refused is not None and error is not self.refused:
+                    error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
+                raise
         finally:
             depth.running -= 1
             del RUNNING[id(self)]
             set_grad_mode(self._before)
+        if cause is not None:
+            raise cause  # here, where it is in no circle with the error that it is the cause of
         self.aux = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
@@ -199,12 +204,36 @@ class Trace:
                 f"graph: {self.left}. Compute the result from the Tensor, or leave that argument out of argnums"
             )
         if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in self.outputs):
-            place = Place(sys._getframe(1))
-            warn_at(
-                place,
-                f"{self.name}: the result of '{name}' does not depend on the arguments: its derivative is zero. If it "
-                "should depend on them, its values were computed where arraygrad could not follow",
-            )
+            self.warn_of_a_constant()
+
+    def is_constant(self):
+        """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""
+        own = {edge.node for edge in self.edges}
+        steps = {op.node_name for op in OPS.values() if op.zero}
+        stack = [gradient_edge(t)[0] for t in self.outputs if isinstance(t, Tensor) and t.requires_grad]
+        seen = set(stack)
+        while stack:
+            node = stack.pop()
+            if node in own:
+                return False
+            if node.name() in steps:
+                continue
+            for child, _ in node.next_functions:
+                if child is not None and child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+        return True
+
+    def warn_of_a_constant(self):
+        """Say that the result does not depend on the arguments; of a derivative that is no surprise."""
+        if hasattr(self.function, "differentiates"):
+            return
+        warn_at(
+            Place(sys._getframe(1)),
+            f"{self.name}: the result of '{function_name(self.function)}' does not depend on the arguments: its "
+            "derivative is zero. If it should depend on them, its values were computed where arraygrad could not "
+            "follow, or by a step function such as round",
+        )
 
     def value(self):
         """What the function returned, raw where its arguments were."""
@@ -305,6 +334,8 @@ class Trace:
             handed = as_scalar(apply_op(_IDENTITY, (handed,)), False)
         elif kind != RAW:
             as_scalar(handed)
+        if kind == RAW:
+            note_holder(handed)
         self._note(kind, meta, handed)
         return handed
 
@@ -333,7 +364,7 @@ class Trace:
         dtypes = []
         like = None
         for leaf in flatten(self._args)[0]:
-            raw = leaf.array if isinstance(leaf, Tensor) else leaf
+            raw = raw_array(leaf) if isinstance(leaf, Tensor) else leaf
             if isinstance(raw, (float, complex, int, *_STATIC_TYPES)) and not isinstance(raw, numpy.generic):
                 continue
             try:
@@ -410,7 +441,7 @@ def run(roots, cotangents, edges, *, create_graph, keep_graph):
     if create_graph:
         given = [c if isinstance(c, Tensor) else wrap_raw(c) for c in cotangents]
     else:
-        given = [c.array if isinstance(c, Tensor) else c for c in cotangents]
+        given = [raw_array(c) if isinstance(c, Tensor) else c for c in cotangents]
     return execute(roots, given, keep_graph=keep_graph, create_graph=create_graph, accumulate_grad=False, inputs=edges)
 
 

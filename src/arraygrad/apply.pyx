@@ -14,7 +14,9 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op, result_type_of
-from arraygrad.operands cimport check_operand, has_tensor, mixed, nested, other_operand, strange_operand
+from arraygrad.operands cimport (
+    check_operand, has_tensor, is_like_scalar, mixed, nested, other_operand, strange_operand,
+)
 from arraygrad.saving cimport keep_args, keep_aside, save, save_plain
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
@@ -82,6 +84,7 @@ cdef object unary(Op op, object x):
         return observed(op, (x,), None)
     if not isinstance(x, TensorBase):
         x = wrap(x, find_backend(x))
+        (<TensorBase>x).value.foreign = True
     t = <TensorBase>x
     v = value_now(t)
     backend = <Backend>v.meta.ops
@@ -393,6 +396,10 @@ cdef object run(Op op, tuple args, Backend backend):
         result = tuple([wrap(backend.wrap_raw(r), backend) for r in raw])
         if op.may_view and backend.mutable and args:
             note_views(result, op, args, backend)
+            for i in range(len(result)):
+                source = args[0] if op.sequence < 0 else args[op.sequence][i]
+                if not isinstance(source, TensorBase):
+                    (<TensorBase>result[i]).value.foreign = True
         record(op, args, result, backend)
         return result_type_of(op)(*result) if op.named else result
     return finished(op, args, backend.wrap_raw(raw), backend)
@@ -411,8 +418,10 @@ cdef object finished(Op op, tuple args, object raw, Backend backend):
         result = result_of(op, args, <TensorBase>args[0], value_now(<TensorBase>args[0]).meta, raw, backend)
     else:
         result = wrap(raw, backend)
-        if op.may_view and op.sequence >= 0 and backend.mutable:
-            note_views((result,), op, args, backend)
+        if op.may_view:
+            (<TensorBase>result).value.foreign = True       # it may show the memory of a raw array of the program's
+            if op.sequence >= 0 and backend.mutable:
+                note_views((result,), op, args, backend)
     if op.makes_arrays:
         (<TensorBase>result).array0d = True
     record(op, args, result, backend)
@@ -581,12 +590,38 @@ cdef bint basic_key(object key) except -1:
     return key is None or key is Ellipsis or type(key) in (int, slice)
 
 
+# Note [Scalars]
+# ~~~~~~~~~~~~~~
+# `b = a; b += 1` changes `a` where `a` is an array of NumPy's, and leaves it where `a` is a scalar, as numpy.sum(x),
+# x[0] and every computed number without axes are. Here both are 0-d Tensors. Programs keep an old value that way
+# (`last = total; total += step`), so the operator must give the name a new Tensor where NumPy would, and write in place
+# where NumPy would:
+# (1) Backend.scalars is true for NumPy, whose 0-d results are scalars; other libraries give arrays.
+# (2) TensorBase.array0d is set where a 0-d Tensor is made as an array: by asarray, tensor and creation functions, and
+#     by the operations that give arrays in NumPy too (Op.makes_arrays). Casts, copies and detach hand it on.
+#     A Python float or NumPy scalar that a transform hands to a function is a scalar.
+# (3) A 0-d view shows memory of an array (x[0, ...], a.reshape(())), so it is an array. x[0] is none. What looks like a
+#     view of a scalar (s.reshape(1), s[None], s[...]) is an array of its own, as in NumPy: see note_view.
+# (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
+# Guarded by tests/tensor/test_scalars.py.
+cdef bint rebinds(TensorBase t):
+    """Whether `t op= other` gives a new Tensor and leaves `t` as it is."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    if not backend.mutable:
+        return True                                     # (4)
+    return is_like_scalar(t, backend)
+
+
 cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
     """If the result shares its memory with the input, remember how it was made from it."""
     cdef Extra e
     cdef long history
     if backend.mutable:
         if not backend.shares_memory(out.value.raw, raw_now(base)):
+            return 0
+        if base.value.meta.ndim == 0 and out.value.meta.size == 1 and rebinds(base):
+            out.value.raw = backend.clone(out.value.raw, out.value.raw)     # Note [Scalars] (3)
+            out.array0d = True
             return 0
         join_base(out.value, base, &history)
         out.value.inference = value_now(base).inference
@@ -607,8 +642,7 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
     if thread_state().inference and not out.value.inference and out.value.meta.is_floating:
         if has_extra(base):
             refresh(base)
-        out.tracked = base.tracked
-        e.seen = -1                     # (7)
+        out.tracked = e.deferred = base.tracked     # (7)
     return 0
 
 
@@ -655,7 +689,7 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
 # (6) retain_grad() belongs to a Tensor and moves on with its history. A tensor hook belongs to the history that it was
 #     put on: one on a view is not run for a later write through that view, which goes to the base past it.
 # (7) A view made in inference mode of an ordinary tensor is an ordinary one. In the mode nothing is recorded, so its
-#     history is derived where it is first used outside (`seen` is -1 until then).
+#     history is derived where it is first used outside (Extra.deferred).
 # Guarded by test_VW1_* to test_VW6_*, and (5) by tests/backends/test_immutable_writes.py.
 cdef int refresh(TensorBase t) except -1:
     """Derive a view's history anew if its memory was written through another Tensor (3)."""
@@ -669,16 +703,17 @@ cdef int refresh(TensorBase t) except -1:
         return 0
     s.writing.lock()                            # another thread may be writing another view of this memory
     try:
-        if e.seen == s.history or e.seen < 0 and thread_state().inference:
+        if e.seen == s.history and (not e.deferred or thread_state().inference):
             return 0
         if has_extra(e.parent):
             refresh(e.parent)
-        if e.forbidden is not None and e.forbidden != "inference":
+        if e.forbidden is not None and (e.seen != s.history or e.view_op is None):
             if not thread_state().grad_mode:
                 return 0                        # nothing is recorded: the values are good
             if e.parent.tracked or t.tracked:
                 raise forbidden_view(t, "and its base or another view of its base has been")      # (4)
         e.seen = s.history
+        e.deferred = False
         if not e.parent.tracked or not t.value.meta.is_floating:
             set_history(t, None, 0)
             return 0

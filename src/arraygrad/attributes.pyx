@@ -28,6 +28,7 @@ _MEANT_OTHERWISE = {
 # The class that `allow_attributes` was called for, and whether its attributes are looked for in Tensors already.
 cdef PyTypeObject* _cls = NULL
 cdef bint _looking = False
+cdef set _free = set()                  # names that were found to be no property of the class
 
 
 # Note [Attributes of the user's own]
@@ -67,9 +68,14 @@ cdef int set_attribute(object t, object name, PyObject* value) except -1:
 
 cdef bint is_property(object cls, object name) except -1:
     """Whether `name` is something in the class that takes part when an attribute is set."""
+    if name in _free:
+        return False
     for base in cls.__mro__:
         if name in base.__dict__:
-            return hasattr(type(base.__dict__[name]), "__set__")
+            if hasattr(type(base.__dict__[name]), "__set__"):
+                return True
+            break
+    _free.add(name)
     return False
 
 

@@ -1,22 +1,23 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: engine, tensor, graph, custom_function. Everything about the arguments is checked before anything runs or
-changes: a call that raises here has left every `.grad` and every graph as it was. What only the run itself can show (an
-input that was not used, an error in a rule) is raised after it.
+May import: _later, engine, given, tensor, graph, custom_function. Everything about the arguments is checked before
+anything runs or changes: a call that raises here has left every `.grad` and every graph as it was. What only the run
+itself can show (an input that was not used, an error in a rule) is raised after it.
 """
 
-import importlib
 import operator
 import sys
 import warnings
 from collections.abc import Mapping
 
 from arraygrad import graph
+from arraygrad._later import import_module
 from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic
 from arraygrad.engine.node import Edge
+from arraygrad.given import raw_array
 from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.graph import GradientEdge
 from arraygrad.roots import plain_inputs, plain_roots, try_plain_backward
@@ -53,7 +54,7 @@ __all__.sort()
 def __getattr__(name):
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.{_LATER[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"arraygrad.{_LATER[name]}"), name)
     return value
 
 
@@ -403,7 +404,7 @@ def _output_meta(output, i):
 
 
 def _raw(gradient):
-    return gradient.array if isinstance(gradient, Tensor) else gradient
+    return raw_array(gradient) if isinstance(gradient, Tensor) else gradient
 
 
 def _is_array(value):

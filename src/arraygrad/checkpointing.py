@@ -1,16 +1,19 @@
 """Memory for time: `checkpoint(f)` keeps the arguments of `f` instead of what its operations save.
 
-May import: containers, engine, tensor, saved, apply, saved_hooks.
+May import: constants, containers, engine, tensor, saved, apply, saved_hooks.
 """
 
 from __future__ import annotations
 
 import copy
+import dis
 import functools
+import types
 import weakref
 
 import numpy
 
+from arraygrad.constants import Contents
 from arraygrad.containers import flatten, unflatten
 from arraygrad.engine.graph_task import current_graph_task_id, queue_callback
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
@@ -28,12 +31,15 @@ __all__ = ["checkpoint"]
 # pack hook that takes down the values to be saved: the n-th belongs to the n-th place holder. So the graph is the
 # original one: closures, several results, hooks and create_graph need no care, and there is no backward in backward.
 # (1) A value is dropped when its node has it; if it is asked for again (retain_graph) f is called again.
-# (2) The second call ends, by an exception of its own, as soon as the last value is there. With early_stop=False it runs
-#     to its end, and one that saves more values than the first is found out, too.
+# (2) The second call ends, by an exception of its own, as soon as the last value is there. With early_stop=False it
+#     runs to its end, and one that saves more values than the first is found out, too.
 # (3) The arguments of a checkpoint inside of f are saved by the outer pack hook (SavedInput), so they are recomputed
 #     too and nothing of f's inside stays in memory.
 # (4) f may itself run backward passes. Its nodes then ask for values before f is finished: the second call runs up to
 #     the last value that was asked for so far. Values of the second call are unpacked as they are.
+# (5) Arrays that f finds elsewhere than in Tensors among its arguments must contain the same when it is called again:
+#     raw arguments, and what its closure, its defaults and the globals that it names hold. They are told by their
+#     content, as constants are (Note [Constants that change]). What f itself writes (running means, buffers) is not.
 # Guarded by tests/functions/test_checkpoint.py.
 
 
@@ -63,6 +69,8 @@ class _Checkpoint:
         self.runs = {}  # backward run -> {number: value}
         leaves, self.structure = flatten((args, kwargs))
         self.inputs = [_input(leaf) for leaf in leaves]
+        arrays = {f"argument leaf {i}": leaf for i, leaf in enumerate(leaves) if not isinstance(leaf, Tensor)}
+        self.contents = Contents(arrays | _held(function), tensors=True)  # (5)
         self.random_state = numpy.random.get_state()
 
     def pack(self, t):
@@ -109,6 +117,7 @@ class _Checkpoint:
                 raise _Enough
             return t
 
+        self.contents.check(f"the checkpoint of '{_name(self.function)}'")
         args, kwargs = unflatten(self.structure, [_again(kept) for kept in self.inputs])
         state = numpy.random.get_state()
         before = is_grad_enabled()
@@ -136,6 +145,57 @@ def _same(t):
 
 def _name(function):
     return getattr(function, "__name__", None) or type(function).__name__
+
+
+def _held(function, found=None, seen=None):
+    """{name: object} of what a function finds in its closure, its defaults and the globals and attributes it names."""
+    found = {} if found is None else found
+    seen = set() if seen is None else seen
+    if id(function) in seen or len(seen) > 100:
+        return found
+    seen.add(id(function))
+    if isinstance(function, functools.partial):
+        found |= {f"partial argument {i}": a for i, a in enumerate(function.args)}
+        found |= {f"partial argument {name!r}": a for name, a in function.keywords.items()}
+        return _held(function.func, found, seen)
+    owner = getattr(function, "__self__", None)
+    function = getattr(function, "__func__", function)
+    if not isinstance(function, types.FunctionType):
+        owner, function = function, getattr(type(function), "__call__", None)
+        if not isinstance(function, types.FunctionType):
+            return found
+    loaded, attributes = _names(function.__code__)
+    held = {name: function.__globals__[name] for name in loaded if name in function.__globals__}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            held[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    held |= {f"default {i}": value for i, value in enumerate(function.__defaults__ or ())}
+    held |= {f"default {name!r}": value for name, value in (function.__kwdefaults__ or {}).items()}
+    held |= {f"self.{name}": value for name, value in getattr(owner, "__dict__", {}).items() if name in attributes}
+    for name, value in held.items():
+        if isinstance(value, types.FunctionType | types.MethodType | functools.partial):
+            _held(value, found, seen)
+        else:
+            found[f"{function.__name__}: {name}"] = value
+    return found
+
+
+@functools.lru_cache(maxsize=512)
+def _names(code):
+    """Names of the globals, and of the attributes, that code and the functions defined in it load."""
+    loaded, attributes = set(), set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded.add(instruction.argval)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            attributes.add(instruction.argval)
+        elif isinstance(instruction.argval, types.CodeType):
+            inner = _names(instruction.argval)
+            loaded |= inner[0]
+            attributes |= inner[1]
+    return frozenset(loaded), frozenset(attributes)
 
 
 def _input(leaf):
@@ -180,11 +240,14 @@ def checkpoint(f, *, early_stop=True):
     Raises
     ------
     RuntimeError
-        From backward, if `f` saves other values in the second call.
+        From backward, if `f` saves other values in the second call, or if an array that it uses was written since.
 
     Notes
     -----
-    Raw arrays among the arguments are not copied: they must not be overwritten before backward. Tensors may be.
+    Raw arrays among the arguments, and arrays and Tensors that `f` finds in its closure, its defaults and the globals
+    that it names, are not copied: backward compares what they contain, as far as `set_constant_check` says, and raises
+    if they were written after the call. Tensors among the arguments may be written. What `f` itself writes in its call
+    is not compared.
 
     Examples
     --------
@@ -204,6 +267,7 @@ def checkpoint(f, *, early_stop=True):
         with saved_tensors_hooks(call.pack, _Checkpoint.unpack):
             result = f(*args, **kwargs)
         call.finished = True
+        call.contents.forget(call.contents.written())  # (5)
         return result
 
     return checkpointed

@@ -12,6 +12,16 @@ cdef enum ConstantCheck:
 
 cdef int constant_check
 
+
+cdef class Contents:
+    cdef dict arrays                    # name -> array or Tensor
+    cdef dict prints
+    cdef bint full
+    cdef bint tensors
+
+    cdef int add(self, object name, object item, int depth) except -1
+    cdef object print_of(self, object item)
+
 cdef object constant_slot(Node node, object slot, Backend backend)
 cdef uint64_t content_now(Node node, object slot, uint64_t before, Backend backend) except? 0
 cdef object changed_error(Node node, list names, list slots, Backend backend)

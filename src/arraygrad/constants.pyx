@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 from arraygrad.engine.node cimport Node, NODE_CONSTANT, NODE_CONSTANT_FULL, NODE_PACKED
 from arraygrad.op cimport Op
-from arraygrad.value cimport Backend, Value, value_over
+from arraygrad.value cimport Backend, TensorBase, Value, registered, value_over
 
 constant_check = CONSTANT_SAMPLE
 _CHECKS = ("off", "sample", "full", "copy")
@@ -105,3 +105,75 @@ cdef object changed_error(Node node, list names, list slots, Backend backend):
         f"that {node.name()} keeps ({', '.join(found)}) was written, and not through a Tensor, after {operation} had "
         f"used it. Give {operation} a copy (array.copy()) or a new array each time; set_constant_check('copy') makes "
         f"nodes keep copies.")
+
+
+WRITTEN_BETWEEN = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: {what} written, and "
+    "not through a Tensor, after the forward had used it. Give it a copy (array.copy()) or a new array each time; "
+    "set_constant_check('off') compares nothing."
+)
+
+
+cdef class Contents:
+    """Contents(items)
+--
+
+    What the arrays among `items`, a dict of names and objects, contain now. Lists, tuples and dicts are looked into.
+
+    `tensors` says whether Tensors count too. With set_constant_check("off") nothing is remembered.
+    """
+
+    def __init__(self, dict items, bint tensors=False):
+        self.arrays = {}
+        self.prints = {}
+        self.full = constant_check == CONSTANT_FULL
+        self.tensors = tensors
+        if constant_check != CONSTANT_OFF:
+            for name, item in items.items():
+                self.add(name, item, 0)
+
+    def __bool__(self):
+        return bool(self.arrays)
+
+    cdef int add(self, object name, object item, int depth) except -1:
+        cdef Backend backend
+        if isinstance(item, TensorBase):
+            if self.tensors and (<Backend>(<TensorBase>item).value.meta.ops).mutable:
+                self.arrays[name] = item
+                self.prints[name] = self.print_of(item)
+        elif type(item) is list or type(item) is tuple or type(item) is dict:
+            if depth < 4:
+                for key, part in (item.items() if type(item) is dict else enumerate(item)):
+                    self.add(f"{name}[{key!r}]", part, depth + 1)
+        else:
+            backend = registered(type(item))
+            if backend is not None and backend.mutable:
+                self.arrays[name] = item
+                self.prints[name] = self.print_of(item)
+        return 0
+
+    cdef object print_of(self, object item):
+        if isinstance(item, TensorBase):
+            item = (<TensorBase>item).value.raw
+        return registered(type(item)).fingerprint(item, self.full)
+
+    def written(self):
+        """Names of the arrays that contain something else now."""
+        return [name for name, item in self.arrays.items() if self.print_of(item) != self.prints[name]]
+
+    def forget(self, names):
+        """Compare these no more."""
+        for name in names:
+            del self.arrays[name], self.prints[name]
+
+    def renew(self):
+        """What the arrays contain now is what they are to contain."""
+        for name, item in self.arrays.items():
+            self.prints[name] = self.print_of(item)
+
+    def check(self, owner):
+        """Raise RuntimeError if one of the arrays was written; `owner` says whose they are."""
+        found = self.written()
+        if found:
+            were = "was" if len(found) == 1 else "were"
+            raise RuntimeError(WRITTEN_BETWEEN.format(what=f"{', '.join(found)} of {owner} {were}"))

@@ -117,10 +117,10 @@ cdef object recorded_copy(TensorBase t):
     return _guard.copied(t) if _running and recorded(t) else None
 
 
-cdef int before_pickling(TensorBase t) except -1:
-    """Refuse to pickle what a transform follows."""
+cpdef int before_bytes(TensorBase t, str how) except -1:
+    """Refuse bytes of what a transform follows, by `how`: "pickling", "tobytes()"."""
     if _running and recorded(t):
-        _guard.pickled(t)
+        _guard.becomes_bytes(t, how)
     return 0
 
 
@@ -212,8 +212,12 @@ cdef str representation(TensorBase t):
     import numpy
     cdef str text
     cdef list parts
+    cdef bint known = True
     if t.extra is not None:
-        refresh(t)
+        try:
+            refresh(t)
+        except RuntimeError:                # a view that can't be used after its base was written can be shown
+            known = False
     text = (<Backend>t.value.meta.ops).text(t.value.raw)
     if text is None:
         try:
@@ -226,7 +230,9 @@ cdef str representation(TensorBase t):
     plain = not t.value.meta.is_floating or str(t.value.meta.dtype) in ("float64", "complex128")
     if not plain or t.value.meta.size == 0:
         parts.append(f"dtype={t.value.meta.dtype}")
-    if t.grad_fn_ is not None:
+    if not known:
+        parts.append("grad_fn=<Invalid>")
+    elif t.grad_fn_ is not None:
         parts.append(f"grad_fn=<{t.grad_fn_.name()}>")
     elif t.tracked:
         parts.append("requires_grad=True")

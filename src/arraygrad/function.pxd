@@ -15,4 +15,5 @@ cdef class CustomNode(Node):
     cdef bint materialize
     cdef bint materialize_fixed
     # Node's payload: op is the Function class, s0 a list of SavedSlot or None, s1 what save_for_backward was given
-    # (until forward is done), s2 what needs_input_grad was in forward, args which arguments of forward are tensors.
+    # (until forward is done), then Contents of the raw arrays among ctx's attributes, s2 what needs_input_grad was in
+    # forward, args which arguments of forward are tensors.

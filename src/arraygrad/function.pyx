@@ -1,24 +1,28 @@
 # The nodes of custom Functions: what ctx is, how forward is run and recorded, how backward's results are checked.
-# May import: engine.*, op, value, saved, nodes, apply, inplace.
+# May import: engine.*, op, value, saved, constants, nodes, apply, inplace.
 import warnings
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t, UINT64_MAX
+from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
-    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_HAS_PARENT, NODE_PACKED, NODE_PYTHON,
-    NODE_SAVES, RUN_CAPTURE, RUN_NEEDED,
+    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_CONSTANT, NODE_HAS_PARENT, NODE_PACKED,
+    NODE_PYTHON, NODE_SAVES, RUN_CAPTURE, RUN_NEEDED,
 )
 from arraygrad.apply cimport observed_call, refresh, wants_grad
+from arraygrad.constants cimport Contents, constant_slot, content_now
 from arraygrad.inplace cimport adopt, check_inplace
 from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values, overwritten_error
 from arraygrad.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, bump, join_base, mark_overwritten, need_extra, new_tensor, registered, wrap,
+    Backend, Extra, TensorBase, Value, bump, is_lost, join_base, mark_overwritten, need_extra, new_tensor, registered,
+    wrap,
 )
+
+from arraygrad.constants import WRITTEN_BETWEEN
 
 cdef tuple _nothing = ()
 cdef object _function = None        # the Function class
@@ -180,6 +184,8 @@ cdef class CustomNode(Node):
         cdef GradMeta meta
         cdef object g
         cdef Py_ssize_t i
+        if self.s1 is not None or self.flags & NODE_CONSTANT:
+            check_kept(self)
         for i in range(self.n_inputs):
             meta = self.meta_at(i)
             g = f.input(i) if meta is not None else None
@@ -197,7 +203,27 @@ cdef class CustomNode(Node):
             result = backward_of(self)(self, grads)
         else:
             result = backward_of(self)(self, *grads)
+        if self.s1 is not None:
+            self.s1.renew()             # what backward itself writes there is its own affair
         return take_gradients(self, f, result)
+
+
+cdef int check_kept(CustomNode node) except -1:
+    """Refuse to run backward on raw arrays that were written since forward: Note [Constants that change]."""
+    cdef uint64_t now = 0
+    cdef list changed
+    if node.flags & NODE_CONSTANT and node.s0 is not None:
+        for slot in <list>node.s0:
+            if slot is not None and type((<SavedSlot>slot).value) is Value:
+                now = content_now(node, (<SavedSlot>slot).value, now, <Backend>(<Value>(<SavedSlot>slot).value).meta.ops)
+        if now != node.print:
+            for slot in <list>node.s0:
+                if slot is not None and type((<SavedSlot>slot).value) is Value:
+                    unpacked(node, <SavedSlot>slot)         # has an error of its own for what a Tensor has written
+            raise RuntimeError(WRITTEN_BETWEEN.format(what=f"an array that {node.name()} got by save_for_backward was"))
+    if node.s1 is not None:
+        (<Contents>node.s1).check(f"the ctx of {node.op.__name__}")
+    return 0
 
 
 cdef object backward_of(CustomNode node):
@@ -262,7 +288,7 @@ cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
         v = packed_value(<Packed>slot.value)
     else:
         v = <Value>slot.value
-        if v.overwritten:
+        if v.overwritten and is_lost(v):
             raise overwritten_error(v, node)
     if slot.output >= 0:
         source = node
@@ -406,6 +432,10 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
         save_tensors(node, args, dirty, outs)
     node.fixed = None if node.materialize_fixed else {i for i in range(len(outs)) if not output_of(outs[i], node)}
     node.s1 = node.dirty = None
+    if recorded and differentiable and node.__dict__:
+        attributes = Contents(node.__dict__)
+        if attributes:
+            node.s1 = attributes
     if not many:
         return outs[0]
     if type(result) is not tuple and hasattr(type(result), "_make"):
@@ -484,6 +514,8 @@ cdef int check_dirty(CustomNode node, TensorBase t, tuple args, bint recorded, P
 
 cdef TensorBase take_output(CustomNode node, TensorBase t, int nr, bint is_input, bint is_dirty, bint differentiable,
                             Py_ssize_t n_differentiable):
+    if t.extra is not None and t.extra.forbidden is None:
+        refresh(t)                      # one from outside of forward may have been written through another
     if not differentiable:
         if is_dirty or not t.tracked and not is_input:
             return t
@@ -522,12 +554,17 @@ cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) excep
     cdef SavedSlot slot
     cdef TensorBase t
     cdef Py_ssize_t i, edge
+    cdef Backend backend
     cdef bint pack = packing()
+    if pack:
+        node.flags |= NODE_PACKED
     for item in <tuple>node.s1:
         if item is None:
             slots.append(None)
             continue
         t = <TensorBase>item
+        if t.extra is not None and t.extra.forbidden is None:
+            refresh(t)
         slot = SavedSlot.__new__(SavedSlot)
         slot.output = -1
         if t.grad_fn_ is node:
@@ -546,12 +583,13 @@ cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) excep
             else:
                 slot.source = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
                 slot.nr = t.output_nr_
-        slot.value = pack_slot(t.value, <Backend>t.value.meta.ops) if pack else t.value
+        backend = <Backend>t.value.meta.ops
+        slot.value = constant_slot(node, t.value, backend)
+        if pack:
+            slot.value = pack_slot(slot.value, backend)
         slots.append(slot)
     node.s0 = slots
     node.flags |= NODE_SAVES
-    if pack:
-        node.flags |= NODE_PACKED
     return 0
 
 

@@ -1,12 +1,12 @@
 """The recorded graph as users see it (`arraygrad.autograd.graph`): edges, what runs now, pictures and counts.
 
-May import: engine, tensor, graph_hooks, saved_hooks. Walks over the graph are iterative: graphs of a million nodes are
-ordinary.
+May import: _later, engine, tensor, graph_hooks, saved_hooks. Walks over the graph are iterative: graphs of a million
+nodes are ordinary.
 """
 
-import importlib
 from collections import namedtuple
 
+from arraygrad._later import import_module
 from arraygrad.engine.context import carry_context
 from arraygrad.engine.engine import current_graph_task_id, current_node, queue_callback, will_execute
 from arraygrad.engine.graph_task import current_graph_task_execution_order, current_graph_task_keep_graph
@@ -51,7 +51,7 @@ __all__.sort()
 def __getattr__(name):
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.{_LATER[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"arraygrad.{_LATER[name]}"), name)
     return value
 
 

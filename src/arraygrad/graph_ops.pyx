@@ -1,6 +1,7 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
-# May import: engine.*, op, value, nodes, apply, copies.
+# May import: engine.*, op, value, constants, nodes, apply, copies.
 from arraygrad.apply cimport apply_op, binary, refresh
+from arraygrad.constants cimport constant_check, Contents, CONSTANT_COPY
 from arraygrad.copies cimport copied
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport Node
@@ -8,7 +9,8 @@ from arraygrad.nodes cimport accumulator_of
 from arraygrad.op cimport Op, named_op
 from arraygrad.nodes cimport leaf_lock
 from arraygrad.value cimport (
-    Backend, TensorBase, Value, check_saved, grad_of, make_tensor, registered, set_grad, wrap,
+    Backend, TensorBase, Value, check_saved, grad_of, is_lost, make_tensor, registered, set_grad,
+    value_over, wrap,
 )
 
 from arraygrad.engine.arrayops import InvalidGradient
@@ -147,21 +149,29 @@ cdef class Kept:
     cdef Value value
     cdef Node source
     cdef int nr
+    cdef object contents            # Contents of an array that the program holds too
 
     def __init__(self, TensorBase t, bint attached=True):
         if t.extra is not None:
             refresh(t)
         check_saved(t.value)
         self.value = t.value
+        if t.value.foreign:
+            if constant_check == CONSTANT_COPY:
+                self.value = value_over((<Backend>t.value.meta.ops).clone(t.value.raw, t.value.raw), t.value.meta)
+            else:
+                self.contents = Contents({"an array": t.value.raw})
         if attached and t.tracked:
             self.source = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
             self.nr = t.output_nr_
 
     def array(self):
         """The raw array; RuntimeError if it was overwritten and set_saved_mutation("error") is in force."""
-        if self.value.overwritten:
+        if self.value.overwritten and is_lost(self.value):
             raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
                                "operation; set_saved_mutation('copy') keeps a copy of what is overwritten")
+        if self.contents is not None and self.value.raw is (<Contents>self.contents).arrays.get("an array"):
+            self.contents.check("a recorded function")      # not of a copy, which a write through a Tensor left
         return self.value.raw
 
     def tensor(self, Node source=None, int nr=0):

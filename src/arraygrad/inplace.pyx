@@ -5,11 +5,12 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT
 from arraygrad.apply cimport (
-    apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, to_raw, view_node, wants_grad,
+    apply_op, basic_key, binary, connect, keep_retaining, observed_call, rebinds, refresh, to_raw, view_node,
+    wants_grad,
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op
-from arraygrad.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed
+from arraygrad.operands cimport check_operand, has_tensor, listed, mixed
 from arraygrad.saving cimport keep_args, save
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, new_tensor,
@@ -190,6 +191,8 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
         return 0
     if t.extra is not None:
         refresh(t)
+    if recorded or t.tracked:
+        check_overlaps(t, what)
     if t.tracked and t.grad_fn_ is None and (t.extra is None or t.extra.parent is None):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation. "
                            f"({what}: write into a copy, or under arraygrad.no_grad())")
@@ -205,26 +208,6 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     return 0
 
 
-# Note [Scalars]
-# ~~~~~~~~~~~~~~
-# `b = a; b += 1` changes `a` where `a` is an array of NumPy's, and leaves it where `a` is a scalar, as numpy.sum(x),
-# x[0] and every computed number without axes are. Here both are 0-d Tensors. Programs keep an old value that way
-# (`last = total; total += step`), so the operator must give the name a new Tensor where NumPy would, and write in place
-# where NumPy would:
-# (1) Backend.scalars is true for NumPy, whose 0-d results are scalars; other libraries give arrays.
-# (2) TensorBase.array0d is set where a 0-d Tensor is made as an array: by asarray, tensor and creation functions, and
-#     by the operations that give arrays in NumPy too (Op.makes_arrays). Casts, copies and detach hand it on.
-#     A Python float or NumPy scalar that a transform hands to a function is a scalar.
-# (3) A 0-d view shows memory of an array (x[0, ...], a.reshape(())), so it is an array. x[0] is none.
-# (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
-# Guarded by tests/tensor/test_scalars.py.
-cdef bint rebinds(TensorBase t, Backend backend):
-    """Whether `t op= other` gives a new Tensor and leaves `t` as it is."""
-    if not backend.mutable:
-        return True                                     # (4)
-    return is_like_scalar(t, backend)
-
-
 def as_scalar(TensorBase t, bint scalar=True):
     """Have a 0-d Tensor be like a scalar of NumPy's, or like an array (Note [Scalars]). Returns the Tensor."""
     t.array0d = not scalar
@@ -233,7 +216,19 @@ def as_scalar(TensorBase t, bint scalar=True):
 
 def is_scalar(TensorBase t):
     """Whether an in-place operator gives a new Tensor and leaves this one as it is (Note [Scalars])."""
-    return bool(rebinds(t, <Backend>t.value.meta.ops))
+    return bool(rebinds(t))
+
+
+cdef int check_overlaps(TensorBase t, object what) except -1:
+    """Refuse a recorded write where elements share memory: one element's gradient would belong to several."""
+    while True:
+        if (<Backend>t.value.meta.ops).overlaps_itself(t.value.raw):
+            raise RuntimeError(f"{what}: unsupported operation: more than one element of the written-to tensor of "
+                               f"shape {t.value.meta.shape_tuple()} refers to a single memory location, as in what "
+                               "as_strided and broadcast_to make. Write into a copy (t.copy()).")
+        if t.extra is None or t.extra.parent is None:
+            return 0
+        t = t.extra.parent
 
 
 cdef object inplace(TensorBase t, Op op, object other):
@@ -242,7 +237,7 @@ cdef object inplace(TensorBase t, Op op, object other):
     cdef object result
     if type(other) is not list and type(other) is not tuple and isinstance(other, (list, tuple)):
         other = list(other)
-    if rebinds(t, <Backend>t.value.meta.ops):
+    if rebinds(t):
         return binary(op, t, other)
     check_inplace(t, wants_grad(other), op.name)
     if op.n_saves and refuses_overwriting():

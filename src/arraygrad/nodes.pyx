@@ -24,8 +24,8 @@ from arraygrad.op cimport (
 from arraygrad.constants cimport changed_error, content_now
 from arraygrad.saved cimport Packed, packed_array, packed_value
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, before_write, bump, grad_of, is_shown, join, make_tensor, need_extra,
-    new_tensor, replaced, set_grad, shown_by, version_of, wrap,
+    Backend, Extra, TensorBase, Value, before_write, bump, grad_of, is_lost, is_shown, join, make_tensor, need_extra,
+    new_tensor, replaced, set_grad, shown_by, version_of, wrap, UNTOUCHED, WRITTEN,
 )
 
 cdef extern from "Python.h":
@@ -68,7 +68,7 @@ cdef object raw_of(object saved, OpNode node):
     cdef Value v
     if type(saved) is Value:
         v = <Value>saved
-        if v.overwritten:
+        if v.overwritten and is_lost(v):
             raise overwritten_error(v, node)
         return v.raw
     if type(saved) is list:
@@ -79,6 +79,12 @@ cdef object raw_of(object saved, OpNode node):
 
 
 cdef object overwritten_error(Value v, Node node):
+    if v.overwritten != WRITTEN:
+        return RuntimeError(
+            f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, was written, and not through a Tensor, "
+            f"after its memory had been taken out of a Tensor (t.array, t.numpy(), DLPack). Write into a copy of it, "
+            f"or through the Tensor under arraygrad.no_grad(); set_constant_check('copy') makes nodes keep copies.")
     return RuntimeError(
             f"one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, is at version {version_of(v)}; "
@@ -110,7 +116,7 @@ cdef object saved_tensor(OpNode node, object saved, Py_ssize_t edge, bint is_ans
         return saved
     else:
         v = <Value>saved
-        if v.overwritten:
+        if v.overwritten and is_lost(v):
             raise overwritten_error(v, node)
     if is_ans:
         source = node
@@ -300,9 +306,31 @@ cdef int run_rule(OpNode node, Frame f) except -1:
     if node.flags & NODE_CONSTANT:
         check_constants(node, op)
     if node.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
-        if not absorbs(node, op) and op.fast_rule(node, f):
+        if not absorbs(node, op) and (op.fast_rule(node, f) or fast_rule_on_given(node, op, f)):
             return 0
     return apply_rules(node, op, f)
+
+
+cdef bint fast_rule_on_given(OpNode node, Op op, Frame f) except -1:
+    """The compiled rule, which declines saved values whose memory was given away, if nobody has written them."""
+    cdef list given = []
+    cdef list before
+    cdef Value v
+    for slot in (node.s0, node.s1, node.s2) if type(node.s0) is not list else <list>node.s0:
+        if type(slot) is Value and (<Value>slot).overwritten:
+            if FREE_THREADED or is_lost(<Value>slot):
+                return False            # the table's rules raise, or do without
+            given.append(slot)
+    if not given:
+        return False
+    before = [(<Value>slot).overwritten for slot in given]
+    try:
+        for v in given:
+            v.overwritten = UNTOUCHED
+        return op.fast_rule(node, f)
+    finally:
+        for v, state in zip(given, before):
+            v.overwritten = <unsigned char>state
 
 
 cdef int check_constants(OpNode node, Op op) except -1:

@@ -179,8 +179,8 @@ cdef Layout layout_of(str name, str signature, dict rules):
     return found
 
 
-# numpy.where and the creation functions give a 0-d array where a sum gives a scalar. See Note [Scalars] in inplace.pyx.
-_MAKES_ARRAYS = frozenset(("where", "full", "full_like", "zeros_like", "ones_like", "empty_like", "_to_backend"))
+# numpy.where and the creation functions give a 0-d array where a sum gives a scalar. See Note [Scalars] in apply.pyx.
+_MAKES_ARRAYS = frozenset(("where", "tensordot", "full", "full_like", "zeros_like", "ones_like", "empty_like", "_to_backend"))
 
 
 def _camel(str name):
@@ -341,4 +341,7 @@ def compile_table(table):
         if entry.name not in _ops:
             op = _ops[entry.name] = Op(entry, len(_ops))
             keep_for_ever(op, op.name, op.rules)
+            if entry.operator == "pow":     # with a number NumPy's operator is another ufunc than numpy.power
+                op.by_operator = Op(entry, op.index)
+                keep_for_ever(op.by_operator)
     return _ops

@@ -1,6 +1,6 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
-May import: engine, graph_ops, tensor.
+May import: constants, engine, graph_ops, tensor.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import weakref
 
+from arraygrad.constants import Contents
 from arraygrad.engine.node import PyNode, is_grad_enabled
 from arraygrad.graph_ops import Kept, attach_node
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
@@ -159,6 +160,9 @@ class Primitive:
     def _record(self, tracked, args, kwargs, results, several):
         metas = tuple([metadata_of(r) for r in results])
         kept = [Kept(a) if isinstance(a, Tensor) else a for a in args]
+        constants = {f"argument {i}": a for i, a in enumerate(args) if not isinstance(a, Tensor)}
+        constants.update({f"argument {name!r}": a for name, a in kwargs.items()})
+        constants = Contents(constants)
         answers = [Kept(r, False) for r in results]
         state = [kept, answers]
         rules = [self._rules[i] for i in tracked]
@@ -169,6 +173,7 @@ class Primitive:
             if not state:
                 raise RuntimeError(FREED)
             kept, answers = state
+            constants.check(name)
             graph = any(isinstance(g, Tensor) for g in grads)
             grads = [_zeros(meta, graph) if g is None else g for g, meta in zip(grads, metas, strict=True)]
             if graph:

@@ -102,7 +102,7 @@ cdef object reshape(tuple args):
 
 cdef object ravel(tuple args):
     """Only of what lies as it is read: NumPy copies a run with gaps or in reverse, which a reshape would view."""
-    if len(args) != 1 or not args[0].array.flags.c_contiguous:
+    if len(args) != 1 or not args[0].flags.c_contiguous:
         return NotImplemented
     return apply_op(RESHAPE, (args[0], (-1,), None))
 

@@ -215,19 +215,23 @@ def copied(t):
     return t.copy() if stays(t) else None
 
 
-def pickled(t):
-    """Refuse to pickle a Tensor that a transform follows: what is loaded would be a new leaf.
+def becomes_bytes(t, how):
+    """Refuse bytes of a Tensor that a transform follows ("pickling", "tobytes()"): what is made of them is another.
 
     Raises
     ------
     TypeError
     """
-    if followed_by(t):
-        raise refusal(
-            f"{Place(sys._getframe(1))}: pickling a Tensor that is being differentiated would lose its gradient, as "
-            "what is loaded is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where only "
-            "the values are meant."
+    traces = followed_by(t)
+    if traces:
+        error = refusal(
+            f"{Place(sys._getframe(1))}: {how} of a Tensor that is being differentiated would lose its gradient, as "
+            "what is made of bytes is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where "
+            "only the values are meant."
         )
+        for trace in traces:
+            trace.refused = error
+        raise error
 
 
 def refusal(text):

@@ -1,7 +1,9 @@
 # Saved-tensor hooks: what is done to a value when a node saves it, and when its rule asks for it back.
 # May import: engine.*, op, value.
 from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
-from arraygrad.value cimport Backend, TensorBase, Value, find_backend, join, new_tensor, registered, version_of, wrap
+from arraygrad.value cimport (
+    Backend, TensorBase, Value, find_backend, is_lost, join, new_tensor, registered, version_of, wrap,
+)
 
 
 # Note [Saved-tensor hooks]
@@ -215,7 +217,7 @@ cdef class SavedInput:
             v = packed_value(<Packed>self.slot)
         else:
             v = <Value>self.slot
-            if v.overwritten:
+            if v.overwritten and is_lost(v):
                 raise RuntimeError("one of the variables needed for gradient computation has been modified by an "
                                    f"inplace operation: [{v.meta.dtype} {v.meta.shape_tuple()}], an argument of a "
                                    f"checkpoint, is at version {version_of(v)}; expected version {v.version} instead.")

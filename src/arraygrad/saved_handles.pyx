@@ -9,11 +9,11 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.function cimport CustomNode, SavedSlot
 from arraygrad.nodes cimport (
-    BACKWARD_TWICE, OpNode, check_constants, drop_saved, overwritten_error, raw_of, saved_slot, shown_slot,
+    BACKWARD_TWICE, OpNode, check_constants, drop_saved, raw_of, saved_slot, shown_slot,
 )
 from arraygrad.op cimport Op, SAVE_INPUT, SAVE_META
 from arraygrad.saved cimport Packed, packed_by
-from arraygrad.value cimport Backend, Value, value_over, wrap
+from arraygrad.value cimport Backend, Value, registered, value_over, wrap
 
 _FREED = (
     "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
@@ -136,19 +136,18 @@ cdef class SavedTensor:
                                f"({self.name}: no gradient that is wanted needs it)")
         if type(held) is Value:
             v = <Value>held
-            if v.overwritten:
-                raise overwritten_error(v, node)
+            raw_of(v, <OpNode>node)                         # has the error for what was overwritten
             backend = <Backend>v.meta.ops
         else:
-            backend = <Backend>node.meta_at(0).ops
-            if type(held) is not backend.array_type:
+            backend = registered(type(held))
+            if backend is None:
                 raise RuntimeError(f"Calling register_hooks on a saved tensor with value {held!r} is forbidden: "
                                    f"{self.name} is a Python number, which no hook is called for")
             v = wrap(held, backend).value
             v.foreign = True
         if node.flags & NODE_CONSTANT:
-            check_constants(<OpNode>node, <Op>node.op)      # from here on nothing could be compared
-        if v.foreign:                                       # the hook may keep what it is given
+            check_now(node)                                 # from here on this value can't be compared
+        if v.foreign or v.overwritten:                      # the program holds it too; the hook may keep it
             v = value_over(backend.clone(v.raw, v.raw), v.meta)
         packed = packed_by(v, pack, unpack)
         self.hold(packed)
@@ -157,7 +156,7 @@ cdef class SavedTensor:
             node.flags &= ~<uint16_t>NODE_ASIDE
             node.args = None
         if node.flags & NODE_CONSTANT:
-            (<OpNode>node).print = constants_now(<OpNode>node)
+            node.print = constants_now(node)
         return 0
 
 
@@ -181,15 +180,33 @@ cdef int free_saved(Node node) except -1:
     return 0
 
 
-cdef uint64_t constants_now(OpNode node) except? 0:
+cdef uint64_t constants_now(Node node) except? 0:
     """The fingerprint of the arrays that a node still compares, in the order in which they were saved."""
-    cdef Op op = <Op>node.op
+    cdef Op op
     cdef uint64_t now = 0
     cdef Py_ssize_t k
+    if not isinstance(node, OpNode):
+        for slot in <list>node.s0:
+            held = None if slot is None else (<SavedSlot>slot).value
+            if type(held) is Value:
+                now = content_now(node, held, now, <Backend>(<Value>held).meta.ops)
+        return now
+    op = <Op>node.op
     for k in range(op.n_saves):
         if op.save_kind[k] == SAVE_INPUT:
-            now = content_now(node, saved_slot(node, k), now, <Backend>node.meta_at(0).ops)
+            now = content_now(node, saved_slot(<OpNode>node, k), now, <Backend>node.meta_at(0).ops)
     return now
+
+
+cdef int check_now(Node node) except -1:
+    """Refuse hooks on a node whose raw arrays were written since it saved them (Note [Constants that change])."""
+    if isinstance(node, OpNode):
+        return check_constants(<OpNode>node, <Op>node.op)
+    if constants_now(node) != node.print:
+        raise RuntimeError(f"one of the variables needed for gradient computation has been modified by an inplace "
+                           f"operation: an array that {node.name()} got by save_for_backward was written, and not "
+                           "through a Tensor, after the forward had used it")
+    return 0
 
 
 # What nodes ask for

@@ -1,5 +1,5 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, op, value, operands, nodes, apply, attributes, copies, inplace, protocols, roots. (ops,
+# May import: engine.*, op, value, given, operands, nodes, apply, attributes, copies, inplace, protocols, roots. (ops,
 # backends and namespaces register themselves here.)
 import numbers
 import weakref
@@ -15,9 +15,10 @@ from arraygrad.apply cimport (
 from arraygrad.attributes cimport own_attributes
 from arraygrad.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.convert cimport (
-    before_pickling, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
+    before_bytes, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
     to_numpy, warn_of_hooks,
 )
+from arraygrad.given cimport enter, give
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
@@ -62,7 +63,7 @@ def install_operators(dict ops):
     global AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE, GETITEM
     by = {op.entry.operator: op for op in ops.values() if op.entry.operator}
     ADD, SUB, MUL, TRUEDIV = by["add"], by["sub"], by["mul"], by["truediv"]
-    FLOORDIV, MOD, POW, MATMUL = by["floordiv"], by["mod"], by["pow"], by["matmul"]
+    FLOORDIV, MOD, POW, MATMUL = by["floordiv"], by["mod"], (<Op>by["pow"]).by_operator, by["matmul"]
     NEG, POS, ABS, INVERT = by["neg"], by["pos"], by["abs"], by["invert"]
     AND, OR, XOR = by["and"], by["or"], by["xor"]
     LSHIFT, RSHIFT = by["lshift"], by["rshift"]
@@ -98,7 +99,9 @@ cdef class Tensor(TensorBase):
 
     @property
     def array(self):
-        """The raw array, zero-copy. Writing into it is not recorded."""
+        """The raw array, zero-copy. Writing into it is not recorded; backward refuses what it needs of it then."""
+        if not self.value.foreign:
+            give(self)
         return self.value.raw
 
     @property
@@ -165,11 +168,12 @@ cdef class Tensor(TensorBase):
 
     @property
     def imag(self):
-        """The imaginary part."""
-        return apply_op(named_op("imag"), (self,)) if self.value.meta.is_complex else self * 0
+        """The imaginary part: zeros for a real Tensor."""
+        return apply_op(named_op("imag" if self.value.meta.is_complex else "_imag_of_real"), (self,))
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
+        give(self)
         return left(self, "numpy")
 
     def item(self, *index):
@@ -321,7 +325,10 @@ cdef class Tensor(TensorBase):
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype, but copy=False was asked for")
             return array.astype(dtype)
-        return array.copy() if copy else array
+        if copy:
+            return array.copy()
+        give(self)
+        return array
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         refuse_conversion(self, "from_dlpack")
@@ -334,6 +341,8 @@ cdef class Tensor(TensorBase):
             kwargs["dl_device"] = dl_device
         if copy is not None:
             kwargs["copy"] = copy
+        if not copy:
+            give(self)
         return self.value.raw.__dlpack__(**kwargs)
 
     def __dlpack_device__(self):
@@ -413,8 +422,9 @@ cdef class Tensor(TensorBase):
         return deepcopied(self, memo, True)
 
     def __reduce__(self):
-        before_pickling(self)
+        before_bytes(self, "pickling")
         warn_of_hooks(self)
+        give(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
 
     def copy(self, str order="C"):
@@ -743,7 +753,9 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
     backend.check(raw)
     t = wrap(raw, backend)
     t.array0d = True
-    t.value.foreign = not copy and not isinstance(obj, (list, tuple, int, float, complex))
+    if not copy and not isinstance(obj, (list, tuple, int, float, complex)):
+        t.value.foreign = True
+        enter(t.value)
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
     return t

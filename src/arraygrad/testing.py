@@ -1,6 +1,7 @@
 """Checks of gradients against finite differences: `gradcheck`, `gradgradcheck`; `assert_allclose` for results.
 
-May import: autograd, containers, grad_mode, tensor. Comparisons are done in NumPy on the host, whatever the backend.
+May import: autograd, containers, function, grad_mode, tensor. Comparisons are done in NumPy on the host, whatever the
+backend.
 
 Complex numbers are handled as pairs of real ones throughout: a complex element has a real and an imaginary component,
 each perturbed by itself, and the gradient of a real function at x + iy is df/dx + i df/dy, as in PyTorch.
@@ -14,6 +15,7 @@ import numpy
 
 from arraygrad import autograd
 from arraygrad.containers import flatten, leaf_names
+from arraygrad.function import undefined_grad
 from arraygrad.grad_mode import enable_grad
 from arraygrad.tensor import Tensor, backend_of, metadata_of, wrap_raw
 
@@ -24,8 +26,11 @@ __all__ = ["GradcheckError", "assert_allclose", "gradcheck", "gradgradcheck"]
 FLOAT32_TOLERANCE = 1e-3
 
 
-class GradcheckError(AssertionError):
-    """A gradient that differs from finite differences, or breaks another promise that every gradient makes."""
+class GradcheckError(AssertionError, RuntimeError):
+    """A gradient that differs from finite differences, or breaks another promise that every gradient makes.
+
+    A RuntimeError too, as PyTorch's is.
+    """
 
 
 def gradcheck(
@@ -43,9 +48,10 @@ def gradcheck(
 ):
     """Compare the gradients of `f` with central differences.
 
-    Every column of every Jacobian is compared. Besides, gradients must have the dtype and shape of their inputs, the
-    backward run must give the same result twice, and it must not matter whether a result that does not take part has an
-    undefined gradient or one of zeros.
+    Every column of every Jacobian is compared. Besides, results must have the same shapes and dtypes in every
+    evaluation of `f`, gradients must have the dtype and shape of their inputs, the backward run must give the same
+    result twice, undefined gradients of all results must give undefined gradients or zeros, and it must not matter
+    whether a result that does not take part has an undefined gradient or one of zeros.
 
     Parameters
     ----------
@@ -65,7 +71,7 @@ def gradcheck(
     nondet_tol : float
         Largest difference between two backward runs.
     check_undefined_grad : bool
-        Compare undefined gradients with zeros (only if there are several results).
+        Try undefined gradients (None, for a rule that does not materialize them).
     seed : int
         Of the random cotangents for the second order.
 
@@ -120,7 +126,8 @@ def gradgradcheck(
     f, inputs, eps, atol, rtol, raise_exception, nondet_tol
         As in `gradcheck`.
     grad_outputs : sequence of array or Tensor, optional
-        A gradient for each floating-point result; by default random ones.
+        A gradient for each floating-point result; by default random ones. If any is a Tensor, those that require grad
+        are checked as the inputs are, the others are constants; without any Tensor, all are checked.
     seed : int
         Of the random gradients: the same ones in every call.
 
@@ -140,7 +147,8 @@ def gradgradcheck(
         rng = numpy.random.default_rng(seed)
         grad_outputs = [_random_like(rng, out) for out in outputs]
     else:
-        grad_outputs = [_fresh(g, True) for g in grad_outputs]
+        any_tensor = any(isinstance(g, Tensor) for g in grad_outputs)
+        grad_outputs = [_fresh(g, g.requires_grad if isinstance(g, Tensor) else not any_tensor) for g in grad_outputs]
         if len(grad_outputs) != len(outputs):
             raise ValueError(
                 f"gradgradcheck: {len(outputs)} results require grad, but {len(grad_outputs)} grad_outputs were given"
@@ -258,11 +266,16 @@ def _warn_precision(leaves, tolerance):
             )
 
 
-def _outputs(f, leaves):
+def _results(f, leaves):
     """The results of f that depend on the inputs, in order."""
     with enable_grad():
         found = flatten(f(*leaves))[0]
-    outputs = [out for out in found if isinstance(out, Tensor) and out.requires_grad]
+    return [out for out in found if isinstance(out, Tensor) and out.requires_grad]
+
+
+def _outputs(f, leaves):
+    """As _results. ValueError if there are none."""
+    outputs = _results(f, leaves)
     if not outputs:
         raise ValueError(
             "gradcheck: no result of f requires grad, so there is nothing to check: f must return Tensors "
@@ -296,20 +309,35 @@ def _step(host, component, change):
     return moved.reshape(host.shape)
 
 
-def _numeric(f, leaves, index, n_outputs, eps):
+def _same_kind(found, outputs, where):
+    """Raises GradcheckError where results are not as many, of the shapes and dtypes, as those at the inputs given."""
+    if len(found) != len(outputs):
+        raise GradcheckError(
+            f"f gives {len(found)} results that require grad {where}, but {len(outputs)} at the inputs that were "
+            "given: it is not one function of its inputs"
+        )
+    for k, (now, then) in enumerate(zip(found, outputs, strict=True)):
+        for what in ("shape", "dtype"):
+            if getattr(now, what) != getattr(then, what):
+                raise GradcheckError(
+                    f"result {k} has {what} {getattr(now, what)} {where}, but {what} {getattr(then, what)} at the "
+                    "inputs that were given: it is not one function of its inputs"
+                )
+
+
+def _numeric(f, leaves, index, outputs, eps):
     """Per result the matrix (components of the result, components of input `index`) of central differences."""
     host = leaves[index].numpy()
-    columns = [[] for _ in range(n_outputs)]
+    columns = [[] for _ in outputs]
     for component in range(_components(host).size):
         values = []
         for change in (eps, -eps):
             moved = [_fresh(leaf, leaf.requires_grad) for leaf in leaves]
             moved[index] = _like(metadata_of(leaves[index]), _step(host, component, change), True)
+            found = _results(f, moved)
+            _same_kind(found, outputs, f"where component {component} of input {index} is changed by {change:g}")
             values.append(
-                [
-                    _components(out.numpy().astype(complex if out.numpy().dtype.kind == "c" else float))
-                    for out in _outputs(f, moved)
-                ]
+                [_components(out.numpy().astype(complex if out.numpy().dtype.kind == "c" else float)) for out in found]
             )
         for column, plus, minus in zip(columns, *values, strict=True):
             column.append((plus - minus) / (2 * eps))
@@ -343,7 +371,7 @@ def _check_first_order(f, leaves, eps, atol, rtol, nondet_tol, check_undefined_g
     indices = [i for i, leaf in enumerate(leaves) if leaf.requires_grad]
     wanted = [leaves[i] for i in indices]
     # f may write into its inputs' memory only through recorded operations, which refuse leaves: values are as given.
-    numeric = [_numeric(f, leaves, i, len(outputs), eps) for i in indices]
+    numeric = [_numeric(f, leaves, i, outputs, eps) for i in indices]
     for k in range(len(outputs)):
         analytic = _analytic(outputs, k, wanted)
         again = _analytic(outputs, k, wanted)
@@ -358,8 +386,10 @@ def _check_first_order(f, leaves, eps, atol, rtol, nondet_tol, check_undefined_g
                     f"the gradient of result {k} by input {i} is not reproducible: two backward runs "
                     f"differ by {difference:.3g} (nondet_tol={nondet_tol:g})"
                 )
-    if check_undefined_grad and len(outputs) > 1:
-        _check_undefined(outputs, wanted, indices)
+    if check_undefined_grad:
+        if len(outputs) > 1:
+            _check_undefined(outputs, wanted, indices)
+        _check_all_undefined(outputs, wanted, indices)
 
 
 def _largest(a, b):
@@ -385,6 +415,24 @@ def _compare(k, i, analytic, numeric, atol, rtol):
             f"{numeric[row, column]:.6g} (atol={atol:g}, rtol={rtol:g}).\n"
             f"analytic (rows: components of the result):\n{analytic}\nnumeric:\n{numeric}"
         )
+
+
+def _check_all_undefined(outputs, wanted, indices):
+    """Where every result has an undefined gradient, so have the inputs, or zeros."""
+    zeros = [_like(metadata_of(out), numpy.zeros_like(out.numpy()), False) for out in outputs]
+    try:
+        found = autograd.grad(undefined_grad(*outputs), wanted, zeros, retain_graph=True, allow_unused=True)
+    except Exception as error:
+        raise GradcheckError(
+            f"a backward run whose results have undefined gradients (None) raised {type(error).__name__}: {error}\n"
+            "A rule that does not let them be materialized has to take None; or pass check_undefined_grad=False."
+        ) from error
+    for i, g in zip(indices, found, strict=True):
+        if g is not None and g.numpy().any():
+            raise GradcheckError(
+                f"the gradient of input {i} is {g.numpy()} where the results' gradients are undefined (None), but it "
+                "has to be undefined or zeros"
+            )
 
 
 def _check_undefined(outputs, wanted, indices):

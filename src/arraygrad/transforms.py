@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: containers, engine, ops, tensor, _trace, _jacobians. A transform takes a function and gives a function (or,
-for `vjp`, `jvp` and `linearize`, results at one point). What they have in common:
+May import: _later, containers, engine, ops, tensor, _trace, _jacobians, numpy. A transform takes a function and gives a
+function (or, for `vjp`, `jvp` and `linearize`, results at one point). What they have in common:
 
 - Arguments may be arrays, Python or NumPy floats, Tensors, or nested dicts, lists, tuples, named tuples and dataclasses
   of them. What is raw comes back raw, of the same library, dtype and device; a Python float comes back as a Python
@@ -20,9 +20,11 @@ for `vjp`, `jvp` and `linearize`, results at one point). What they have in commo
 from __future__ import annotations
 
 import functools
-import importlib
+
+import numpy
 
 from arraygrad._jacobians import forward_blocks, reverse_blocks
+from arraygrad._later import import_module
 from arraygrad._trace import RAW, Trace, function_name, give_back, meta_of, normalize_tree, recorded, run
 from arraygrad.containers import LEAF, unflatten
 from arraygrad.tensor import Tensor, edge_of, wrap_raw
@@ -86,6 +88,7 @@ def grad(f, argnums=0, has_aux=False, *, adopt=False):
         trace, gradients = evaluate(args, kwargs)
         return (gradients, trace.auxiliary()) if has_aux else gradients
 
+    gradient.differentiates = True
     return gradient
 
 
@@ -156,6 +159,7 @@ def elementwise_grad(f, argnums=0, *, adopt=False):
         _real_array(trace)
         return _pull_ones(trace)
 
+    derivative.differentiates = True
     return derivative
 
 
@@ -344,6 +348,7 @@ def jacobian(f, argnums=0, chunk_size=None, *, adopt=False):
         trace = Trace("jacobian", f, args, argnums).call(kwargs)
         return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in reverse_blocks(trace)])
 
+    rows.differentiates = True
     return rows
 
 
@@ -373,6 +378,7 @@ def jacfwd(f, argnums=0, *, adopt=False):
             trace.out_structure, [trace.nest(blocks) for blocks in forward_blocks(trace, _Pushforward(trace))]
         )
 
+    columns.differentiates = True
     return columns
 
 
@@ -465,6 +471,7 @@ def hvp(f, argnums=0, *, adopt=False):
         )
         return trace.give(products)
 
+    product.differentiates = True
     return product
 
 
@@ -476,7 +483,7 @@ def _checked(name, f, argnums, adopt):
     _check(name, f, argnums)
     if not adopt:
         return f
-    return importlib.import_module("arraygrad.adoption").adopted(f)
+    return import_module("arraygrad.adoption").adopted(f)
 
 
 def _check(name, f, argnums):
@@ -509,7 +516,17 @@ def _ones(trace, indices):
 def _pull_ones(trace):
     indices = trace.roots()
     # The graph is freed as the run goes, unless results are part of an outer graph.
-    return trace.give(trace.pull(indices, _ones(trace, indices), create_graph=trace.record, keep_graph=trace.record))
+    found = trace.pull(indices, _ones(trace, indices), create_graph=trace.record, keep_graph=trace.record)
+    if isinstance(trace.outputs[0], Tensor) and all(_may_be_zero(g) for g in found) and trace.is_constant():
+        trace.warn_of_a_constant()
+    return trace.give(found)
+
+
+def _may_be_zero(gradient):
+    """A look at one number: most gradients are told from zero by it."""
+    return gradient is None or (
+        type(gradient) is numpy.ndarray and (not gradient.size or gradient.item(0) == 0) and not gradient.any()
+    )
 
 
 def _float_meta(leaf):

@@ -9,6 +9,14 @@ from arraygrad.engine.node cimport Node, NodeHooks
 from arraygrad.op cimport Op
 
 
+# What Value.overwritten says. Nobody uses the array of one that is not UNTOUCHED before `is_lost` was asked.
+cdef enum Overwritten:
+    UNTOUCHED = 0
+    WRITTEN = 1                     # set_saved_mutation("error"), or a writer who told afterwards
+    GIVEN = 2                       # its memory was given to the program after a node saved it: compare its content
+    GIVEN_FULL = 3                  # the same, all of its content
+
+
 cdef class Storage:
     """Memory that several Values share (views, detached aliases): one version, and who shares it."""
     cdef long version
@@ -27,9 +35,13 @@ cdef class Value:
     cdef GradMeta meta
     cdef Storage storage            # None until the memory is shared with another Value
     cdef long version               # used while storage is None
-    cdef bint overwritten           # its memory was written after a node saved it ("error" mode)
-    cdef bint foreign               # over memory that the program holds too (asarray): see Note [Constants that change]
-    cdef bint inference             # made in inference mode: never saved, written in that mode only
+    # One byte each, so that a Value takes no more room than it must.
+    cdef unsigned char overwritten  # (Overwritten) of what nodes saved: written afterwards, or perhaps
+    cdef unsigned char foreign      # over memory that the program holds too: see Note [Constants that change]
+    cdef unsigned char inference    # made in inference mode: never saved, written in that mode only
+    cdef uint32_t place             # in storage.members
+    cdef uint64_t print             # GIVEN: the fingerprint that its content had then
+    cdef uint64_t owner             # not 0: entered for this owner (Note [Values over one raw array])
     cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL; shown_by
 
 
@@ -67,6 +79,8 @@ cdef class Backend(ArrayOps):
     cpdef object host_device(self, object raw)
     cpdef int check(self, object raw) except -1
     cdef uint64_t fingerprint(self, object raw, bint full) except? 0
+    cpdef unsigned long long owner(self, object raw) except? 0
+    cpdef bint overlaps_itself(self, object raw) except -1
     cpdef str text(self, object raw)
 
 
@@ -77,7 +91,8 @@ cdef class Extra:
     cdef Op view_op                 # how: view_op with view_args, of which the first is parent
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
-    cdef str forbidden              # why an in-place write is refused: multi, no_grad, function; None: it is not
+    cdef str forbidden              # why writes are refused: multi, no_grad, inference, function; None: they are not
+    cdef bint deferred              # made in inference mode: grad_fn is derived where it is first used outside
     cdef dict attributes            # the user's own, None: there are none (attributes.pyx)
     cdef object lock                # held while a gradient is added to the leaf's .grad
 
@@ -102,6 +117,7 @@ cdef extern from "free_threading.hpp" namespace "arraygrad":
 cdef Backend find_backend(object raw)
 cdef Backend registered(object cls)
 cdef Value value_over(object raw, GradMeta meta)
+cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
 cdef TensorBase shown_by(Value v)
@@ -125,5 +141,6 @@ cdef int bump(TensorBase t) except -1
 cdef int mark_overwritten(TensorBase t) except -1
 cdef bint refuses_overwriting() noexcept
 cdef int check_saved(Value v) except -1
+cdef bint is_lost(Value v) except -1
 cdef int leave_inference(TensorBase t) except -1
 cdef object forbidden_view(TensorBase t, str what)

@@ -5,6 +5,7 @@ from _thread import RLock
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
@@ -22,6 +23,9 @@ cdef extern from "Python.h":
         destructor tp_dealloc
 
 cdef extern from "value_memory.hpp" namespace "arraygrad":
+    void take_out(vector[void*]& members, Value v) noexcept
+    void hand_on(Value v) noexcept
+    void move_entry(Value v, Value fresh) noexcept
     void forget_raw(Value v) noexcept
     void free_deep(PyObject* tensor, destructor own, destructor base) noexcept
 
@@ -195,6 +199,14 @@ cdef class Backend(ArrayOps):
         """A number that changes with the content of `raw`; `full`: with every byte of it, else with a sample."""
         return <uint64_t>(hash(self.content_token(raw)) & 0xFFFFFFFFFFFFFFFF)
 
+    cpdef unsigned long long owner(self, object raw) except? 0:
+        """A number that arrays have in common whose memory comes from one place; 0: not known."""
+        return 0
+
+    cpdef bint overlaps_itself(self, object raw) except -1:
+        """Whether elements of `raw` share memory, so that a write to one changes another."""
+        return False
+
     def content_token(self, raw):
         """Something hashable that changes when `raw` is written in place; 0 where its library does not tell."""
         return 0
@@ -277,7 +289,11 @@ def backend_of(obj):
 #     raises PyTorch's version error.
 # (3) Views and detached aliases have Values of their own over the same memory. They are members of one Storage, which
 #     also holds the version: a write through one protects the saved Values of all.
-# Guarded by test_SV1_*, test_VC1_* and the tests of in-place writes.
+# (4) Memory that is given to the program (t.array, t.numpy(), DLPack) may be written unseen. So a Value that is given
+#     away is foreign from then on: what is saved later is compared (Note [Constants that change]). Those that nodes
+#     have saved before are put aside as in (2), with a fingerprint in place of the copy: GIVEN. Whoever needs their
+#     array asks `is_lost` first.
+# Guarded by tests/reliability/test_given_memory.py, test_SV1_*, test_VC1_* and the tests of in-place writes.
 cdef class Storage:
     def __cinit__(self):
         self.version = 0
@@ -300,6 +316,8 @@ cdef destructor free_value = (<TypeObject*>Value).tp_dealloc
 cdef void end_value(PyObject* v) noexcept:
     """Leave the Storage, and let the backend keep an array that nobody else holds."""
     cdef PyObject* raw = <PyObject*>(<Value>v).raw
+    if (<Value>v).owner:
+        hand_on(<Value>v)
     if (<Value>v).storage is not None:
         remove((<Value>v).storage, <Value>v)
     if (<Value>v).meta is not None and (<Value>v).meta.ops.recycle != NULL and Py_REFCNT(raw) == 1 and \
@@ -334,6 +352,7 @@ cdef Storage storage_of(Value v):
                 made.version = v.version
                 can_be_taken(<PyObject*>v)
                 made.members.push_back(<void*>v)
+                v.place = 0
                 v.storage = made
                 s = made
     return s
@@ -357,6 +376,7 @@ cdef int join(Value v, Value other) except -1:
         can_be_taken(<PyObject*>v)
         v.storage = s
         s.guard.lock()
+        v.place = <uint32_t>s.members.size()
         s.members.push_back(<void*>v)
         s.guard.unlock()
     return 0
@@ -412,14 +432,9 @@ cdef long version_of(Value v):
 
 
 cdef int remove(Storage s, Value v) noexcept:
-    # For __dealloc__ too, so nothing here may add a reference to v.
-    cdef size_t i
+    # For __dealloc__ too, so nothing here may add a reference to v, nor to another that may be going.
     s.guard.lock()
-    for i in range(s.members.size()):
-        if s.members[i] == <void*>v:
-            s.members[i] = s.members.back()
-            s.members.pop_back()
-            break
+    take_out(s.members, v)
     s.guard.unlock()
     return 0
 
@@ -471,10 +486,12 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
     cdef Section section
     if is_shown(v):
         held += 1
-    if Py_REFCNT(<PyObject*>v) <= held or v.overwritten:
+    if Py_REFCNT(<PyObject*>v) <= held or v.overwritten == WRITTEN:
         return 0
     if v.raw is not written and not backend.shares_memory(v.raw, written):
         return 0
+    if v.overwritten:                   # given away, and nobody can write its copy
+        v.overwritten = WRITTEN if is_lost(v) else UNTOUCHED
     raw = backend.clone(v.raw, v.raw) if copy else v.raw
     t = shown_by(v)
     if t is not None:
@@ -484,6 +501,9 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
         fresh.foreign = v.foreign
         if v.storage is not None or not copy:
             join(fresh, v)
+        if v.owner:
+            can_be_taken(<PyObject*>fresh)
+            move_entry(v, fresh)
         section.begin(<PyObject*>t)     # who makes a view of t meanwhile finds its memory, not the copy: raw_now
         fresh.tensor = v.tensor
         v.tensor = NULL
@@ -491,14 +511,23 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
         v.raw, raw = raw, v.raw
         section.end()
     else:
+        if v.owner:
+            hand_on(v)
         v.raw, raw = raw, v.raw
     if copy:
         leave(v)
     else:
         storage_of(v)
         v.version = v.storage.version
-        v.overwritten = True
+        v.overwritten = WRITTEN
     return 0
+
+
+cdef bint is_lost(Value v) except -1:
+    """Whether the content that a node saved in `v`, which is not UNTOUCHED, is gone."""
+    if v.overwritten == WRITTEN:
+        return True
+    return (<Backend>v.meta.ops).fingerprint(v.raw, v.overwritten == GIVEN_FULL) != v.print
 
 
 cdef int before_write(TensorBase t) except -1:
@@ -739,10 +768,10 @@ cdef object forbidden_view(TensorBase t, str what):
     """The error for a write that concerns a view of which `what` is said ("is being", ...)."""
     cdef str kind = t.extra.forbidden
     cdef str name = "a recorded operation" if t.grad_fn_ is None else t.grad_fn_.name()
-    if t.extra.seen < 0:
-        return RuntimeError("One of several views of a tensor that requires grad was made in inference mode and is used "
-                            "outside of it, where its gradient would be lost. Make the views outside of the mode, or "
-                            "use detach() where constants are meant.")
+    if t.extra.deferred and kind == "multi":
+        return RuntimeError("One of several views of a tensor that requires grad was made in inference mode and is "
+                            "used outside of it, where its gradient would be lost. Make the views outside of the "
+                            "mode, or use detach() where constants are meant.")
     if kind == "no_grad":
         return RuntimeError(f"A view was created in no_grad mode {what} modified inplace with grad mode enabled. "
                             "Whether the write is to be recorded is not clear: make the view and write with grad mode "

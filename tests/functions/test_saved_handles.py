@@ -181,6 +181,8 @@ def test_SV14_hooks_are_two_callables():
         handle.register_hooks(same_value)
     with pytest.raises(TypeError, match="is made by arraygrad"):
         SavedTensor()
+    with pytest.raises(TypeError, match="is made by arraygrad"):
+        SavedTensor.__new__(SavedTensor)
 
 
 def test_SV14_a_pack_hook_that_fails_leaves_the_value_as_it_was():
@@ -248,6 +250,15 @@ def test_SV14_what_was_written_before_the_hooks_came_is_still_refused():
     a[:] = 100.0
     with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
         node._raw_saved_x2.register_hooks(same_value, same_value)
+
+
+def test_SV14_hooks_of_values_over_pytorch():
+    torch = pytest.importorskip("torch")
+    x = ag.asarray(torch.tensor([1.0, 2.0], dtype=torch.float64), requires_grad=True)
+    y = x * torch.tensor([3.0, 4.0], dtype=torch.float64)
+    y.grad_fn._raw_saved_x2.register_hooks(lambda t: t.numpy().copy(), torch.from_numpy)
+    y.sum().backward()
+    same(x.grad, [3.0, 4.0])
 
 
 def test_SV14_arrays_without_hooks_are_compared_as_before():

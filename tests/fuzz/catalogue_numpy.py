@@ -83,4 +83,45 @@ def whole_numbers(g):
     return g.step("{} = " + text.format(a=a, o=other), op)
 
 
-ENTRIES = [(elements, 4), (ordered, 2), (whole_numbers, 3)]
+def everyday(g):
+    """Python's own words for it: built-in functions, loops over elements, lists as operands."""
+    a = g.pick(min_ndim=1, test=lambda v: v.size > 0)
+    if a is None:
+        return None
+    value, rng = g.value(a), g.rng
+    flat, n = f"{a}.reshape(-1)", value.shape[-1]
+    numbers = [round(rng.uniform(-2.0, 2.0), 2) for _ in range(n)]
+    options = [
+        (f"sum({a})", "True"), (f"sum([e * 0.5 for e in {a}], 1.0)", "True"), (f"{a} + {numbers}", "True"),
+        (f"{numbers} * {a}", "True"), (f"{tuple(numbers)} - {a}", "True"), (f"{a} @ {numbers}", "True"),
+        (f"np.stack([e * 2 for e in {a}])", "True"), (f"running(xp, {flat}[:4])", f"{a}.size > 1"),
+        (f"abs({a}[-1])", f"far(np.abs({a}), 0)"), (f"pow({a}, 2)", "True"), (f"{a}[0] if True else {a}[-1]", "True"),
+        (f"[*{a}][0] * 2", "True"), (f"dict(enumerate({a}))[0] * 2", "True"),
+        (f"{a} * {a}[{a} != None].size", "True"), (f"({a} == {numbers}) * {a}", f"far({a} - np.array({numbers}), 0)"),
+    ]  # fmt: skip
+    if value.dtype.kind == "f":
+        options += [
+            (f"min({flat})", f"distinct({a}, None)"), (f"max({flat})", f"distinct({a}, None)"),
+            (f"sorted({flat})[{rng.randrange(value.size)}]", f"distinct({a}, None)"),
+            (f"divmod({a}, 0.75)[1]", f"offgrid({a}, 0.75)"),
+            (f"({a} > {numbers}) * {a}", f"far({a} - np.array({numbers}), 0)"),
+            (f"round({flat}[0] * 1) * {a}", f"offgrid({flat}[0] + 0.5, 1.0) and offgrid({flat}[0], 0.5)"),
+        ]  # fmt: skip
+    text, need = rng.choice(options)
+    return g.step(f"{{}} = {text}", "everyday", need=need)
+
+
+def kept(g):
+    """A scalar that one name keeps while an in-place operator moves another on."""
+    a = g.pick(test=lambda v: v.ndim > 0 and v.size > 0)
+    if a is None:
+        return None
+    kinds = "f" if g.value(a).dtype.kind == "f" else "fc"
+    by = g.rng.choice(["0.5", "2", g.pick(kinds=kinds, test=lambda v: v.ndim == 0) or "1.25"])
+    value = g.rng.choice(
+        [f"xp.sum({a})", f"{a}.reshape(-1)[0]", f"np.mean({a})", f"np.dot({a}.reshape(-1), {a}.reshape(-1))"]
+    )
+    return g.step(f"{{}}, {{}} = kept({value}, {by})", "kept")
+
+
+ENTRIES = [(elements, 4), (ordered, 2), (whole_numbers, 3), (everyday, 4), (kept, 2)]

@@ -133,6 +133,8 @@ class Generator:
         code = "\n".join(s.code for s in self.steps)
         # Nor is one whose node has a hook: it scales what leaves the node, not what is caught before.
         once = [n for n in once if f"{n} = Double_" not in code and f"node_hook({n}," not in code]
+        # Of two results of one statement the second is computed from the first, which differences can't move between.
+        once = [n for n in once if not any("kept(" in s.code and n in s.outs for s in self.steps)]
         once = [n for n in once if self.env[n].base is None]
         observed = rng.sample(once, min(len(once), 2))
         return Program(self.leaves, self.constants, tuple(self.steps), weights, tuple(observed), self.seed)

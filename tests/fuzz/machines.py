@@ -54,12 +54,31 @@ BEYOND = {
     "log_softmax": lambda x, axis=-1: np.log(softmax(x, axis)),
     "logsumexp": logsumexp,
     "sigmoid": sigmoid,
-    "relu": lambda x: np.where(x > 0, x, 0),
+    "relu": lambda x: np.where(x > 0, x, 0)[()],
     "einsum": einsum,
     "norm": lambda x: np.sqrt(np.sum(np.abs(x) ** 2)),
     "erf": scipy.special.erf,
     "gammaln": scipy.special.gammaln,
 }
+
+
+# -- as people write it ----------------------------------------------------------------------------------------------
+
+
+def kept(value, by):
+    """A scalar before and after an in-place operator, by a name that keeps the old one."""
+    before = value
+    value += by
+    return before, value
+
+
+def running(xp, vector):
+    """Products of the elements so far: a loop over scalars that are kept while the name moves on."""
+    total, seen = vector[0], []
+    for element in vector[1:]:
+        seen.append(total)
+        total *= element
+    return xp.stack([*seen, total])
 
 
 class KeepsFloat32:
@@ -68,7 +87,7 @@ class KeepsFloat32:
     def __getattr__(self, name):
         def function(*arguments):
             result = np.asarray(getattr(scipy.special, name)(*arguments))
-            return result.astype(np.result_type(*arguments)) if result.dtype.kind == "f" else result
+            return (result.astype(np.result_type(*arguments)) if result.dtype.kind == "f" else result)[()]
 
         return function
 
@@ -153,7 +172,7 @@ class NumpyMachine:
             return program.run(self, env)
 
     def environment(self):
-        named = {f.__name__: f for f in (squash, tame)}
+        named = {f.__name__: f for f in (squash, tame, kept, running)}
         mine = ("detach", "frozen", "hook", "node_hook", "checkpoint", "Cube", "Mix", "Straight", "Double_")
         return {
             "xp": self.space,
@@ -181,9 +200,13 @@ class NumpyMachine:
         return offgrid(value, spacing)
 
     def after(self, name, value):
-        value = np.asarray(value)
+        # What NumPy gives as a scalar stays one: an in-place operator gives the name a new value then.
+        scalar = isinstance(value, np.generic)
+        value = value if scalar else np.asarray(value)
         if self.checked and value.size and not np.max(np.abs(value)) < LIMIT:
             raise Invalid("too large, or not finite")
+        if name in self.moved and scalar:
+            return value + self.moved[name].astype(value.dtype)[()]
         if name in self.moved:
             value[...] = value + self.moved[name].astype(value.dtype)
         return value
@@ -193,7 +216,9 @@ class NumpyMachine:
         if not self.replay:
             self.tape.append(np.array(value))
         self.position += 1
-        return self.tape[self.position - 1].copy(order="K")  # laid out as the value was: views follow from that
+        kept = self.tape[self.position - 1]
+        # Laid out as the value was: views follow from that.
+        return kept[()] if isinstance(value, np.generic) else kept.copy(order="K")
 
     def detach(self, x):
         return self.base(x)
@@ -202,6 +227,8 @@ class NumpyMachine:
         return self.base(function())
 
     def hook(self, x, factor):
+        if isinstance(x, np.generic):
+            raise Invalid("a hook moves a value, which a scalar does not let it")
         base = self.base(x)
         if self.replay:
             x[...] = base + factor * (x - base)
@@ -333,7 +360,8 @@ class ArraygradMachine:
         return ag.round(base) + (x - base)
 
     def environment(self):
-        env = {"xp": ag, "np": np, "squash": squash, "tame": tame, "checkpoint": ag.checkpoint}
+        env = {"xp": ag, "np": np, "squash": squash, "tame": tame, "kept": kept, "running": running}
+        env["checkpoint"] = ag.checkpoint
         env["detach"] = lambda x: self.base(detach(x), True)
         env["frozen"] = lambda function: self.base(frozen(function), True)
         env["hook"] = lambda x, k: (self.base(x, False), hook(x, k))[1]
@@ -360,4 +388,4 @@ class ArraygradMachine:
         return value
 
 
-HELPERS = (squash, tame, detach, frozen, hook, node_hook, Cube, Mix, Straight, Double_)
+HELPERS = (squash, tame, kept, running, detach, frozen, hook, node_hook, Cube, Mix, Straight, Double_)

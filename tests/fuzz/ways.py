@@ -3,6 +3,7 @@
 Imports of arraygrad: the public face, and the switches of fast paths.
 """
 
+import functools
 import tempfile
 import threading
 import warnings
@@ -32,7 +33,14 @@ WAYS = {}
 
 
 def way(function):
-    WAYS[function.__name__] = function
+    @functools.wraps(function)
+    def quietly(program, expected):
+        with warnings.catch_warnings():
+            # Many programs do not use each of their leaves.
+            warnings.filterwarnings("ignore", message=".*does not depend on the arguments")
+            function(program, expected)
+
+    WAYS[function.__name__] = quietly
     return function
 
 
@@ -325,3 +333,54 @@ def threads_backward(program, expected):
             raise result
         arrays = {n: None if g is None else g.numpy() for n, g in zip(leaves, result, strict=True)}
         same("threads on one graph", arrays, expected, program)
+
+
+REWRITES = {
+    "reverse": lambda a, numbers: a[::-1].copy(),
+    "permute": lambda a, numbers: numbers.permutation(a),
+    "complement": lambda a, numbers: a.max() + a.min() - a,
+    "swap": lambda a, numbers: a[[1, 0, *range(2, a.size)]] if a.size > 1 else a + 1,
+    "increment": lambda a, numbers: a + np.eye(1, a.size, numbers.integers(a.size))[0].astype(a.dtype),
+    "alternate": lambda a, numbers: a + (-1.0) ** np.arange(a.size).astype(a.dtype),
+    "negate": lambda a, numbers: -a,
+}
+
+
+@way
+def rewritten_constants(program, expected):
+    """Constants that are raw arrays, and are rewritten after the forward: the old gradient, or an error."""
+    if not program.constants:
+        return
+    numbers = np.random.default_rng(program.seed + 9)
+    machine = RawConstants()
+    leaves = leaves_of(program)
+    try:
+        env = machine.run(program, leaves)
+    except (TypeError, ValueError, AttributeError):
+        return  # a statement of two raw arrays asks for what only Tensors have
+    rewrite = REWRITES[list(REWRITES)[numbers.integers(len(REWRITES))]]
+    for array in machine.constants.values():
+        if array.size and array.flags.writeable:
+            array[...] = rewrite(array.reshape(-1), numbers).reshape(array.shape)
+    # A root that is no Tensor was computed from constants alone.
+    if any(not isinstance(env[name], ag.Tensor) for name in program.weights):
+        return
+    try:
+        found = run_grad(program, env, list(leaves.values()))
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
+        return
+    found = {name: None if g is None else g.numpy() for name, g in zip(leaves, found, strict=True)}
+    same("rewritten constants", found, expected, program)
+
+
+class RawConstants(ArraygradMachine):
+    """Executes with the constants as plain arrays of NumPy's."""
+
+    def run(self, program, leaves):
+        self.constants = {name: value.copy() for name, value in program.constants.items()}
+        self.observed = frozenset()
+        env = {**self.environment(), **self.constants, **leaves}
+        with np.errstate(all="ignore"):
+            return program.run(self, env)

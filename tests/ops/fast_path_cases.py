@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+import arraygrad.backends.numpy  # noqa: F401  its loops and rules are attached when it is loaded
 from arraygrad.backends.numpy_forward import UNARY_LOOPS
 from arraygrad.backends.numpy_loops import set_fast_paths
 from arraygrad.ops import OPS

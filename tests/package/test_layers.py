@@ -66,23 +66,24 @@ MAY_IMPORT = {
     "attributes": {"value"},
     "saved": ENGINE | {"op", "value"},
     "constants": ENGINE | {"op", "value"},
+    "given": ENGINE | {"op", "value", "constants"},
     "nodes": ENGINE | {"op", "value", "saved", "constants"},
     "saving": ENGINE | {"op", "value", "saved", "constants", "nodes"},
     "operands": {"op", "value"},
     "apply": ENGINE | {"op", "value", "saved", "operands", "nodes", "saving"},
     "inplace": ENGINE | {"op", "value", "operands", "nodes", "saving", "apply"},
-    "function": ENGINE | {"op", "value", "saved", "nodes", "apply", "inplace"},
+    "function": ENGINE | {"op", "value", "saved", "constants", "nodes", "apply", "inplace"},
     "saved_handles": ENGINE | {"op", "value", "saved", "constants", "nodes", "function"},
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
     "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
     "copies": ENGINE | {"op", "value", "attributes", "apply"},
     "calls": {"op", "value", "apply"},
-    "graph_ops": ENGINE | {"op", "value", "nodes", "apply", "copies"},
+    "graph_ops": ENGINE | {"op", "value", "constants", "nodes", "apply", "copies"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},
     "tensor": ENGINE
-    | {"op", "value", "attributes", "operands", "nodes", "saving", "apply", "inplace", "convert", "copies", "graph_ops"}
-    | {"protocols", "roots"},
+    | {"op", "value", "attributes", "given", "operands", "nodes", "saving", "apply", "inplace", "convert", "copies"}
+    | {"graph_ops", "protocols", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {
     "_later",

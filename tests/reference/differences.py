@@ -132,7 +132,6 @@ _differ(
     "nan of the infinite element reaches the others in theirs",
     {"+inf": ([[NAN, 1]], [[NAN, NAN]])},
 )
-_differ("torch", "relu", "theirs passes the gradient where x is not below zero", {"nan": ([[0]], [[1]])})
 _differ(
     "torch",
     "xlogy",
@@ -262,6 +261,7 @@ _differ(
     },
 )
 _differ("jax", "clip", "nan comes from x and gets the gradient in ours", {"nan": ([[1]], [[0]])})
+_differ("jax", "relu", "nan comes from x and gets the gradient in ours", {"nan": ([[1]], [[0]])})
 _differ(
     "jax", "var", "inf - inf of one element reaches the others in theirs", {"infinity": ([[NAN, -INF]], [[NAN, NAN]])}
 )
@@ -403,8 +403,38 @@ _differ(
 )
 _differ("jax", "expn", "theirs is nan at some points", dict.fromkeys(["order 0: real", "order 0: real"]))
 
+# -- both --------------------------------------------------------------------------------------------------------------
+
+for _name in ("max", "min"):
+    _shared = ([[0, 1, 0]], [[NAN, NAN, NAN]])
+    _differ("torch", _name, "ours goes to the elements that are nan, as that of torch.max", {"nan": _shared})
+    _differ("jax", _name, "ours goes to the elements that are nan", {"nan": _shared})
+for _library, _name, _point in (
+    (library, name, point)
+    for library in ("torch", "jax")
+    for name, points in (
+        ("cholesky", ("stored below", "stored above", "one triangle", "not symmetric")),
+        ("eigh", ("stored below", "vectors of the identity")),
+        ("eigvalsh", ("stored below",)),
+    )
+    for point in points
+):
+    for _order in (1, 2) if _point.startswith("stored") else (1,):
+        _why = "theirs is Hermitian; ours is that of the triangle that is read, as differences have it"
+        _differ(_library, _name, _why, {_point: None}, order=_order)
+
 # (library, operation, point) -> why the values themselves differ
 VALUES = {
+    **{
+        ("jax", name, point): "theirs takes the mean of both triangles"
+        for name, point in (
+            ("cholesky", "stored below"),
+            ("cholesky", "stored above"),
+            ("cholesky", "one triangle"),
+            ("eigh", "stored below"),
+            ("eigvalsh", "stored below"),
+        )
+    },
     **{
         ("jax", name, "both sides of the cuts"): "theirs ignores the sign of a zero on a branch cut"
         for name in ("asin", "acos", "asinh", "acosh")

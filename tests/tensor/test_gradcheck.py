@@ -13,11 +13,11 @@ def leaf(values):
 
 
 def hooked(change):
-    """Twice its argument, with a hook that changes the gradient."""
+    """Twice its argument, with a hook that changes the gradient, if there is one."""
 
     def f(x):
         y = x * 1.0
-        y.register_hook(change)
+        y.register_hook(lambda g: None if g is None else change(g))
         return y * 2.0
 
     return f
@@ -137,9 +137,8 @@ def test_gradient_that_depends_on_undefined_or_zero_is_found():
 def test_wrong_second_derivative_is_found():
     def f(x):
         y = x * x
-        y.register_hook(lambda g: g * 1.0 if not g.requires_grad else g * (x.detach() * 0.0 + 1.0))
         z = y * x
-        z.register_hook(lambda g: g.detach() if g.requires_grad else g)
+        z.register_hook(lambda g: g.detach() if g is not None and g.requires_grad else g)
         return z
 
     assert gradcheck(f, leaf([1.0, 2.0]))
@@ -220,3 +219,116 @@ def test_single_precision_has_a_wider_default():
 def test_public_names_are_documented():
     for name in testing.__all__:
         assert getattr(testing, name).__doc__
+
+
+# Results that change between evaluations
+
+
+def after_the_first(first, then):
+    """A function that is `first` when it is called first, `then` afterwards."""
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        return (first if len(calls) == 1 else then)(x)
+
+    return f
+
+
+@pytest.mark.parametrize(
+    ("then", "message"),
+    [
+        (lambda x: (x * 2.0)[:1], r"result 0 has shape \(1,\) .* but shape \(2,\)"),
+        (lambda x: ag.reshape(x * 2.0, (2, 1)), r"result 0 has shape \(2, 1\) .* but shape \(2,\)"),
+        (lambda x: ag.astype(x * 2.0, "float32"), r"result 0 has dtype float32 .* but dtype float64"),
+        (lambda x: (x * 2.0, x), r"2 results .* but 1"),
+        (lambda x: ag.asarray(x.numpy()), r"0 results .* but 1"),
+    ],
+    ids=["shape", "axes", "dtype", "more", "none"],
+)
+def test_a_result_that_changes_between_evaluations_fails(then, message):
+    with pytest.raises(GradcheckError, match=message):
+        gradcheck(after_the_first(lambda x: x * 2.0, then), leaf([1.0, 2.0]))
+    assert not gradcheck(after_the_first(lambda x: x * 2.0, then), leaf([1.0, 2.0]), raise_exception=False)
+
+
+# Undefined gradients
+
+
+def function_of(backward):
+    class F(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(x)
+            return x * 2.0
+
+    F.backward = staticmethod(backward)
+    return F.apply
+
+
+def test_a_single_result_whose_undefined_gradient_gives_numbers_fails():
+    f = function_of(lambda ctx, g: ag.ones(2) * 2.0 if g is None else g * 2.0)
+    with pytest.raises(GradcheckError, match=r"input 0 .*undefined"):
+        gradcheck(f, leaf([1.0, 2.0]))
+    assert gradcheck(f, leaf([1.0, 2.0]), check_undefined_grad=False)
+
+
+def test_a_single_result_whose_undefined_gradient_raises_fails():
+    f = function_of(lambda ctx, g: g * 2.0)
+    with pytest.raises(GradcheckError, match="undefined") as caught:
+        gradcheck(f, leaf([1.0, 2.0]))
+    assert isinstance(caught.value.__cause__, TypeError)
+    assert gradcheck(f, leaf([1.0, 2.0]), check_undefined_grad=False)
+
+
+@pytest.mark.parametrize(
+    "backward",
+    [
+        lambda ctx, g: None if g is None else g * 2.0,
+        lambda ctx, g: ag.zeros_like(ctx.saved_tensors[0]) if g is None else g * 2.0,
+    ],
+)
+def test_a_rule_that_makes_nothing_or_zeros_of_an_undefined_gradient_passes(backward):
+    assert gradcheck(function_of(backward), leaf([1.0, 2.0]))
+
+
+def test_several_results_that_are_all_undefined_are_tried_too():
+    f = function_of(lambda ctx, g: ag.ones(2) if g is None else g * 2.0)
+    with pytest.raises(GradcheckError, match="undefined"):
+        gradcheck(lambda x: (f(x), x * 3.0), leaf([1.0, 2.0]))
+
+
+# grad_outputs
+
+
+def test_a_given_gradient_that_requires_none_is_a_constant():
+    class Wrong(ag.autograd.Function):
+        """Its second derivative by the gradient of its result is wrong, that by its argument is right."""
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2.0 * ctx.saved_tensors[0] * g.detach()
+
+    x = leaf([1.0, 2.0])
+    assert gradgradcheck(Wrong.apply, x, [ag.tensor([3.0, 4.0])])
+    for g in (leaf([3.0, 4.0]), np.array([3.0, 4.0])):  # a raw array has no flag: it is checked, as an input would be
+        with pytest.raises(GradcheckError, match="second derivatives"):
+            gradgradcheck(Wrong.apply, x, [g])
+
+
+def test_of_several_given_gradients_those_that_require_grad_are_checked():
+    def f(x):
+        return x * x, x * 3.0
+
+    assert gradgradcheck(f, leaf([1.0, 2.0]), [ag.tensor([3.0, 4.0]), leaf([5.0, 6.0])])
+
+
+def test_error_is_a_runtime_error_too_as_pytorchs_is():
+    with pytest.raises(RuntimeError):
+        gradcheck(hooked(lambda g: g * 1.5), leaf([1.0, 2.0]))

@@ -73,6 +73,33 @@ def test_argument_of_a_nested_transform_is_a_scalar_too():
     assert second == 12.0 * 4.0 + 2.0  # x^2 (x^2 + 1) = x^4 + x^2
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda s: s.reshape(1),
+        lambda s: s[...],
+        lambda s: s[None],
+        lambda s: np.atleast_1d(s),
+        lambda s: np.atleast_2d(s),
+        lambda s: np.ravel(s),
+        lambda s: np.expand_dims(s, 0),
+        lambda s: s.T.reshape(1, 1),
+    ],
+)
+def test_what_is_made_of_a_scalar_has_memory_of_its_own(shown):
+    def f(x):
+        s = x.sum()
+        array = shown(s)
+        array *= 3.0
+        array[...] += 1.0
+        return s * array.sum()
+
+    expected = f(X.copy())
+    value, gradient = ag.value_and_grad(f)(X.copy())
+    np.testing.assert_allclose(value, expected, rtol=1e-14)
+    np.testing.assert_allclose(gradient, np.full(3, 6.0 * X.sum() + 1.0), rtol=1e-14)
+
+
 def test_zero_dimensional_array_made_by_the_program_is_written():
     total = ag.asarray(np.array(1.0))
     same = total

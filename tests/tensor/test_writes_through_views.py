@@ -278,3 +278,74 @@ def test_HK5_a_view_retains_through_a_function_that_writes_it(lib):
     assert Doubled.apply(v) is v
     (v * v).sum().backward()
     assert lib.values([v.grad, x.grad]) == [[4.0, 8.0], [8.0, 16.0, 0.0]]
+
+
+# Those who ask for a history
+
+
+def test_a_view_that_moved_into_the_graph_is_shown_with_its_history():
+    b = ag.tensor([1.0, 2.0])
+    v = b[:1]
+    v *= leaf([3.0])
+    assert repr(v) == "Tensor([3.], grad_fn=<GetitemBackward>)"
+
+
+def test_a_view_whose_history_is_not_known_can_be_shown():
+    b = leaf([1.0, 2.0]) * 1.0
+    with ag.no_grad():
+        v = b[:1]
+    b *= 2.0
+    assert repr(v) == "Tensor([2.], grad_fn=<Invalid>)"
+
+
+class Held(ag.autograd.Function):
+    """A Function of x that keeps, and may return, a tensor that is none of its arguments."""
+
+    held = None
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x, Held.held)
+        return x * Held.held.detach()
+
+    @staticmethod
+    def backward(ctx, g):
+        _, held = ctx.saved_tensors
+        return g * held
+
+
+def test_a_function_saves_a_written_view_from_outside_with_its_history(monkeypatch):
+    y = leaf([3.0])
+    b = ag.tensor([1.0, 2.0])
+    v = b[:1]
+    v *= y
+    monkeypatch.setattr(Held, "held", v)
+    x = leaf([5.0])
+    (g,) = ag.autograd.grad(Held.apply(x), x, create_graph=True)
+    same(g, [3.0])
+    (h,) = ag.autograd.grad(g, y)
+    same(h, [1.0])
+
+
+def test_a_checkpoint_takes_a_written_view_with_its_history(lib):
+    y = lib.leaf([3.0])
+    b = lib.constant([1.0, 2.0])
+    v = b[:1]
+    v *= y
+    if lib.name == "torch":
+        from torch.utils.checkpoint import checkpoint
+
+        z = checkpoint(lambda t: t * t, v, use_reentrant=False)
+    else:
+        z = ag.checkpoint(lambda t: t * t)(v)
+    assert lib.grads(z.sum(), b, v, y) == [[6.0, 0.0], [6.0], [6.0]]
+
+
+def test_a_copy_of_a_written_view_has_its_history():
+    y = leaf([3.0])
+    b = ag.tensor([1.0, 2.0])
+    for copied in (lambda t: t.copy(), lambda t: ag.asarray(t, copy=True), lambda t: ag.stack([t])[0]):
+        v = b.copy()[:1]
+        v *= y
+        (g,) = ag.autograd.grad(copied(v).sum(), y)
+        same(g, [1.0])

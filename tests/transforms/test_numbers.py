@@ -166,8 +166,15 @@ def test_float_arguments_survive_the_copy_module():
 
 
 def test_pickling_in_a_transform_is_refused():
-    with pytest.raises(TypeError, match="pickling a Tensor that is being differentiated would lose its gradient"):
+    with pytest.raises(TypeError, match="pickling of a Tensor that is being differentiated would lose its gradient"):
         ag.grad(lambda x: np.sum(pickle.loads(pickle.dumps(x))))(X)
+
+
+def test_bytes_in_a_transform_are_refused():
+    with pytest.raises(
+        TypeError, match=r"tobytes\(\) of a Tensor that is being differentiated would lose its gradient"
+    ):
+        ag.grad(lambda x: x.sum() + np.frombuffer(x.tobytes()).sum())(X)
 
 
 def test_text_shows_the_value():
@@ -265,6 +272,32 @@ def test_unknown_policy_is_refused(set_policy):
 def test_result_that_is_no_tensor_because_values_left_is_refused_under_every_policy(f):
     with ag.number_policy("off"), pytest.raises(TypeError, match="returned no Tensor, and its gradient would be zero"):
         ag.grad(f)(X)
+
+
+@pytest.mark.parametrize("f", [lambda x: round(x[0] * x[1], 2), lambda x: np.sum(np.floor(x)), lambda x: np.sum(x > 0)])
+def test_result_that_depends_on_the_arguments_by_steps_only_has_a_zero_gradient_and_a_warning(f):
+    with pytest.warns(UserWarning, match="does not depend on the arguments: its derivative is zero"):
+        assert ag.elementwise_grad(lambda x: f(x) * 1.0)(X).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_derivative_that_is_constant_is_no_concern():
+    assert ag.grad(ag.grad(lambda x: 3.0 * x))(2.0) == 0.0
+    assert not ag.hessian(lambda x: np.sum(3.0 * x))(X).any()
+
+
+def test_error_that_comes_out_of_numpy_is_in_no_circle_of_causes():
+    def f(x):
+        a = np.zeros(3)
+        a[0] = x[0]
+        return a.sum()
+
+    with pytest.raises(TypeError) as caught:
+        ag.grad(f)(X)
+    error, seen = caught.value, []
+    while error is not None:
+        assert error not in seen
+        seen.append(error)
+        error = error.__cause__ or error.__context__
 
 
 def test_constant_result_beside_a_container_of_tensors_is_no_concern():

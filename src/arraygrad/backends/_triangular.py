@@ -42,7 +42,9 @@ def _invert(lower, out):
 
 
 def cholesky_gradient(factor, g, upper):
-    """The gradient of x = L L^T for that of L: L^-T sym(P) L^-1, where P is the lower triangle of L^T g, half diagonal.
+    """The gradient of the lower (or upper) triangle of x = L L^T for that of L: L^-T sym(P) L^-1, folded.
+
+    P is the lower triangle of L^T g with half its diagonal.
 
     None where the factor or the gradient is not finite: the table's rule says what comes out then.
     """
@@ -57,12 +59,20 @@ def cholesky_gradient(factor, g, upper):
         diagonal /= 2
         if (diagonal >= 0).all():
             inverse *= numpy.sqrt(diagonal, diagonal)[:, None]
-            return numpy.matmul(inverse.T, inverse)  # half the work: BLAS computes one triangle of a^T a
-        return numpy.matmul(inverse.T, inverse * diagonal[:, None])
+            return _folded(numpy.matmul(inverse.T, inverse), upper)  # half the work: BLAS computes one triangle
+        return _folded(numpy.matmul(inverse.T, inverse * diagonal[:, None]), upper)
     inner = numpy.tril(numpy.matmul(lower.T, g))
     numpy.einsum("ii->i", inner)[...] *= 0.5
     inner = (inner + inner.T) * lower.dtype.type(0.5)
-    return numpy.matmul(inverse.T, numpy.matmul(inner, inverse))
+    return _folded(numpy.matmul(inverse.T, numpy.matmul(inner, inverse)), upper)
+
+
+def _folded(symmetric, upper):
+    """A symmetric gradient as that of one triangle, whose elements stand for two outside of the diagonal."""
+    keep = numpy.triu if upper else numpy.tril
+    out = keep(symmetric)
+    out += keep(symmetric, 1 if upper else -1)
+    return out
 
 
 def solve_gradients(matrix, g, ans, back=None):

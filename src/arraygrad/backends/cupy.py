@@ -17,7 +17,7 @@ from arraygrad.backends import attach
 from arraygrad.backends.fused import ElementwiseKernels
 from arraygrad.backends.generic import GenericBackend
 from arraygrad.backends.offload import Offloading
-from arraygrad.backends.repaired import RepairedNamespace
+from arraygrad.backends.repaired import RepairedNamespace, one_triangle
 from arraygrad.backends.rows import RowKernels
 from arraygrad.backends.streams import CupyRuntime
 
@@ -228,7 +228,10 @@ _raw = RepairedNamespace(
     {
         "_solve_triangular": solve_triangular,
         "_to_device": lambda x, device, stream=None: copied(x, device, _runtime, stream),
+        "_library_eigh_upper": lambda x: cupy.linalg.eigh(x, UPLO="U"),
+        "_library_eigvalsh_upper": lambda x: cupy.linalg.eigvalsh(x, UPLO="U"),
     },
+    linalg=one_triangle(array_api_compat.cupy, mirror=False, functions=("cholesky",)),
 )
 
 

@@ -16,7 +16,7 @@ import numpy
 
 from arraygrad.backends import attach
 from arraygrad.backends.generic import GenericBackend
-from arraygrad.backends.repaired import RepairedNamespace
+from arraygrad.backends.repaired import RepairedNamespace, one_triangle
 
 __all__ = ["DaskBackend", "raw_namespace", "register"]
 
@@ -121,16 +121,19 @@ def _in_stripes(x):
     return x.ndim == 2 and sorted(x.numblocks)[0] == 1 and max(x.numblocks) > 1
 
 
-def _own_if_in_blocks(name, blockwise, **only):
+def _own_if_in_blocks(own, blockwise):
     """dask.array's own function for a matrix in several blocks, `blockwise` for small and stacked matrices."""
-    own = getattr(_xp.linalg, name)
 
     @functools.wraps(own)
-    def function(x, /, *args, **options):
-        fits = all(options.get(key, value) == value for key, value in only.items())
-        return (own if fits and _in_square_blocks(x) else blockwise)(x, *args, **options)
+    def function(x, /):
+        return (own if _in_square_blocks(x) else blockwise)(x)
 
     return function
+
+
+def _lower_factor(x, /):
+    """The lower Cholesky factor of a matrix in blocks; array-api-compat gives the upper one."""
+    return dask.array.linalg.cholesky(x, lower=True)
 
 
 def _svd(x, /, *, full_matrices=True):
@@ -249,8 +252,8 @@ _LINALG = {
     "eigvals": _blockwise("eigvals", "(n,n)->(n)"),
     "eigh": _blockwise("eigh", "(n,n)->(n),(n,n)"),
     "eigvalsh": _blockwise("eigvalsh", "(n,n)->(n)"),
-    "inv": _own_if_in_blocks("inv", _blockwise("inv", "(n,n)->(n,n)")),
-    "cholesky": _own_if_in_blocks("cholesky", _blockwise("cholesky", "(n,n)->(n,n)"), upper=False),
+    "inv": _own_if_in_blocks(_xp.linalg.inv, _blockwise("inv", "(n,n)->(n,n)")),
+    "cholesky": _own_if_in_blocks(_lower_factor, _blockwise("cholesky", "(n,n)->(n,n)")),
     "solve": _solve,
     "svd": _svd,
     "svdvals": _svdvals,
@@ -265,6 +268,8 @@ _FFT = {
     for name in ("fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft")
 }
 
+# dask.array's own cholesky reads the blocks of both triangles.
+_LINALG |= one_triangle(RepairedNamespace(_xp, _OWN, linalg=_LINALG), mirror=True, functions=("cholesky",))
 _raw = RepairedNamespace(_xp, _OWN, linalg=_LINALG, fft=_FFT)
 
 BACKEND = DaskBackend("dask", _raw, dask.array.Array, False)

@@ -30,9 +30,13 @@ template <typename T> static inline void add_few(const T* x, T a, T share, T* ou
         if (x[i] == a) out[i] += share;
 }
 
+// Whether an element gets a part of the gradient: it is the extremum, or one of those that made it nan (NANS).
+template <bool NANS, typename T> static inline bool is_hit(T x, T a) { return NANS ? (x == a) | (x != x) : x == a; }
+
 // max and min over the first axes (`leading`: result of `inner` elements, `ties` holds as many) or the last ones (result
-// of `outer` elements) of a row-major array: g, shared by the elements of x that equal the extremum.
-template <typename T>
+// of `outer` elements) of a row-major array: g, shared by the elements of x that equal the extremum. NANS: some of `ans`
+// are nan, and the elements that are nan share there.
+template <bool NANS, typename T>
 static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T* ties, isize outer, isize inner,
                                 bool leading, bool add) {
     // Counted in integers of T's width, so that the loop vectorises, in pieces that can't overflow them.
@@ -41,13 +45,16 @@ static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T*
     if (leading) {
         for (isize j = 0; j < inner; j++) ties[j] = T(0);
         for (isize i = 0; i < outer; i++)
-            for (isize j = 0; j < inner; j++) ties[j] += T(x[i * inner + j] == ans[j]);
+            for (isize j = 0; j < inner; j++) ties[j] += T(is_hit<NANS>(x[i * inner + j], ans[j]));
         for (isize j = 0; j < inner; j++) ties[j] = g[j] / ties[j];
-        for (isize i = 0; i < outer; i++)
+        for (isize i = 0; i < outer; i++) {
+            const T* row = x + i * inner;
+            T* to = out + i * inner;
             if (add)
-                for (isize j = 0; j < inner; j++) out[i * inner + j] += T(x[i * inner + j] == ans[j]) * ties[j];
+                for (isize j = 0; j < inner; j++) to[j] += T(is_hit<NANS>(row[j], ans[j])) * ties[j];
             else
-                for (isize j = 0; j < inner; j++) out[i * inner + j] = T(x[i * inner + j] == ans[j]) * ties[j];
+                for (isize j = 0; j < inner; j++) to[j] = T(is_hit<NANS>(row[j], ans[j])) * ties[j];
+        }
     } else {
         for (isize i = 0; i < outer; i++) {
             const T* row = x + i * inner;
@@ -56,29 +63,41 @@ static inline void extremum_run(const T* g, const T* x, const T* ans, T* out, T*
             for (isize start = 0; start < inner; start += COUNTED) {
                 isize end = inner - start < COUNTED ? inner : start + COUNTED;
                 count_type m = 0;
-                for (isize j = start; j < end; j++) m += row[j] == a;
+                for (isize j = start; j < end; j++) m += is_hit<NANS>(row[j], a);
                 n += m;
             }
             T share = g[i] / T(n);
             T* to = out + i * inner;
-            if (add && n <= FEW && std::fabs(share) <= std::numeric_limits<T>::max())
+            if (add && !NANS && n <= FEW && std::fabs(share) <= std::numeric_limits<T>::max())
                 add_few(row, a, share, to, inner);
             else if (add)
-                for (isize j = 0; j < inner; j++) to[j] += T(row[j] == a) * share;
+                for (isize j = 0; j < inner; j++) to[j] += T(is_hit<NANS>(row[j], a)) * share;
             else
-                for (isize j = 0; j < inner; j++) to[j] = T(row[j] == a) * share;
+                for (isize j = 0; j < inner; j++) to[j] = T(is_hit<NANS>(row[j], a)) * share;
         }
     }
 }
 
+template <typename T> static inline bool any_is_nan(const T* a, isize n) {
+    bool found = false;
+    for (isize i = 0; i < n; i++) found |= a[i] != a[i];
+    return found;
+}
+
 ARRAYGRAD_CLONES static void extremum_f32(const float* g, const float* x, const float* ans, float* out, float* ties,
                                          isize outer, isize inner, bool leading, bool add) {
-    extremum_run(g, x, ans, out, ties, outer, inner, leading, add);
+    if (any_is_nan(ans, leading ? inner : outer))
+        extremum_run<true>(g, x, ans, out, ties, outer, inner, leading, add);
+    else
+        extremum_run<false>(g, x, ans, out, ties, outer, inner, leading, add);
 }
 
 ARRAYGRAD_CLONES static void extremum_f64(const double* g, const double* x, const double* ans, double* out, double* ties,
                                          isize outer, isize inner, bool leading, bool add) {
-    extremum_run(g, x, ans, out, ties, outer, inner, leading, add);
+    if (any_is_nan(ans, leading ? inner : outer))
+        extremum_run<true>(g, x, ans, out, ties, outer, inner, leading, add);
+    else
+        extremum_run<false>(g, x, ans, out, ties, outer, inner, leading, add);
 }
 
 static inline int run_extremum(int slot, const char* g, const char* x, const char* ans, char* out, char* ties,

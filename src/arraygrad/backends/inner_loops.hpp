@@ -159,9 +159,10 @@ static inline bool overflowed(const T* x, const T* out, std::ptrdiff_t n) {
 enum { FEW_ELEMENTS = 256 };
 
 // Both return the error bits that the loop raised.
-static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t step, std::ptrdiff_t n) {
+static inline int run_unary(const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out, std::ptrdiff_t so,
+                            std::ptrdiff_t n) {
     char* args[2] = {x, out};
-    std::ptrdiff_t steps[2] = {step, step};
+    std::ptrdiff_t steps[2] = {sx, so};
     const bool elsewhere = (s->raises_elsewhere >> slot) & 1, all = elsewhere && (n >= FEW_ELEMENTS || x == out);
     fp_begin(all);
     s->fn[slot](args, &n, steps, s->data[slot]);
@@ -172,6 +173,10 @@ static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std:
         if (over) errors |= FPE_OVER;
     }
     return errors;
+}
+
+static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t step, std::ptrdiff_t n) {
+    return run_unary(s, slot, x, step, out, step, n);
 }
 
 static inline int run_binary(const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b, std::ptrdiff_t sb,

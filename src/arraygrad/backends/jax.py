@@ -1,6 +1,6 @@
 """Backend of jax.Array: immutable arrays, so a write makes a new one.
 
-May import: backends.generic, jax.
+May import: backends.generic, backends.repaired, jax.
 
 Arrays are concrete: inside jax.jit, jax.grad and the like JAX hands out tracers, which have no values. Those are
 refused; `arraygrad.interop.as_jax` is the way to use arraygrad there.
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from arraygrad.backends import attach
 from arraygrad.backends.generic import GenericBackend
+from arraygrad.backends.repaired import RepairedNamespace, one_triangle
 
 __all__ = ["JaxBackend", "raw_namespace", "register"]
 
@@ -61,14 +62,18 @@ class JaxBackend(GenericBackend):
         return raw.at[key].set(jnp.asarray(value).astype(raw.dtype))
 
 
+# JAX's own would take the mean of both triangles.
+_raw = RepairedNamespace(jnp, {}, linalg=one_triangle(jnp, mirror=True))
+
+
 def raw_namespace():
-    """jax.numpy."""
-    return jnp
+    """jax.numpy, with functions of Hermitian matrices that read one triangle as NumPy's do."""
+    return _raw
 
 
 _array_type = type(jnp.zeros(0))
 
-BACKEND = JaxBackend("jax", jnp, _array_type, False)
+BACKEND = JaxBackend("jax", _raw, _array_type, False)
 attach(BACKEND, "jax", _array_type)
 
 

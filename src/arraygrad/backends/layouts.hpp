@@ -85,12 +85,16 @@ static bool overlaps_itself(PyArrayObject* a) {
 // of, or the object that lent it its memory. Views of one buffer that are made elsewhere may have different ones.
 static inline std::uintptr_t owner_of(PyArrayObject* a) {
     PyObject* base = PyArray_BASE(a);
-    while (base && PyArray_Check(base)) {
-        a = (PyArrayObject*)base;
-        base = PyArray_BASE(a);
+    while (base) {
+        if (PyArray_Check(base)) {
+            a = (PyArrayObject*)base;
+            base = PyArray_BASE(a);
+        } else if (PyMemoryView_Check(base) && PyMemoryView_GET_BUFFER(base)->obj) {
+            base = PyMemoryView_GET_BUFFER(base)->obj;
+        } else {
+            break;
+        }
     }
-    if (base && PyMemoryView_Check(base) && PyMemoryView_GET_BUFFER(base)->obj)
-        base = PyMemoryView_GET_BUFFER(base)->obj;
     if (base && PyObject_CheckBuffer(base)) return (std::uintptr_t)base;
     return (std::uintptr_t)PyArray_DATA(a);
 }

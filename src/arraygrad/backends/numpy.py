@@ -66,6 +66,8 @@ class RawNumpy(types.ModuleType):
 
 
 _raw = RawNumpy()
+_raw.__dict__["_library_eigh_upper"] = lambda x: numpy.linalg.eigh(x, UPLO="U")
+_raw.__dict__["_library_eigvalsh_upper"] = lambda x: numpy.linalg.eigvalsh(x, UPLO="U")
 
 
 def raw_namespace():

@@ -72,6 +72,25 @@ static inline bool aligned_runs(PyArrayObject* a, PyArrayObject* b) {
     return (PyArray_FLAGS(a) & PyArray_FLAGS(b) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) && same_dims(a, b);
 }
 
+// The steps with which NumPy's own call gives one element to a loop. Loops may look at them: that of power takes an
+// exponent with step zero for a number and squares for 2, and others take the vector library for steps of an element.
+static inline npy_intp single_step(PyArrayObject* a) {
+    const int nd = PyArray_NDIM(a);
+    return nd == 0 ? 0 : nd == 1 ? PyArray_STRIDE(a, 0) : PyArray_ITEMSIZE(a);
+}
+
+// The same for two operands, of which one may be a number (its step is zero already), and for their result.
+static inline void single_steps(PyObject* a, PyObject* b, npy_intp* sa, npy_intp* sb, npy_intp* so) {
+    PyArrayObject* x = PyArray_CheckExact(a) ? (PyArrayObject*)a : nullptr;
+    PyArrayObject* y = PyArray_CheckExact(b) ? (PyArrayObject*)b : nullptr;
+    if (x && y && PyArray_NDIM(x) && PyArray_NDIM(y) && PyArray_NDIM(x) != PyArray_NDIM(y)) {
+        *sa = *sb = *so = 0;            // by NumPy's iterator
+        return;
+    }
+    if (x) *sa = single_step(x);
+    if (y) *sb = single_step(y);
+}
+
 static inline int fill_view(PyArrayObject* a, ArrayView* v) {
     int flags = PyArray_FLAGS(a);
     v->slot = plain_slot(a);

@@ -37,6 +37,8 @@ cdef extern from "numpy_arrays.hpp" namespace "arraygrad" nogil:
     bint same_strides(ndarray a, ndarray b) noexcept
     bint is_repeated(ndarray a) noexcept
     npy_intp size_of(ndarray a) noexcept
+    npy_intp single_step(ndarray a) noexcept
+    void single_steps(object a, object b, npy_intp* sa, npy_intp* sb, npy_intp* so) noexcept
     bint row_pattern(ndarray like, ndarray other, npy_intp* outer, npy_intp* inner) noexcept
     bint memory_bounds(ndarray a, char** low, char** high) noexcept
 

@@ -4,7 +4,7 @@
 # May import: numpy (as C).
 from libc.stdint cimport uint64_t, uintptr_t
 cimport numpy as cnp
-from numpy cimport ndarray
+from numpy cimport PyArray_ISWRITEABLE, ndarray
 
 cdef extern from "fingerprint.hpp" namespace "arraygrad":
     uint64_t fingerprint(ndarray a, bint full) noexcept
@@ -28,8 +28,8 @@ cdef uintptr_t owner_address(object array) noexcept:
 
 
 cdef bint has_overlaps(object array) except -1:
-    """Whether two elements of an ndarray share memory."""
-    return overlaps_itself(<ndarray>array)
+    """Whether two elements of a writeable ndarray share memory."""
+    return PyArray_ISWRITEABLE(<ndarray>array) and overlaps_itself(<ndarray>array)
 
 
 # For tests and measurements

@@ -17,8 +17,8 @@
 # (5) Floating-point errors are reported as np.errstate says, in the name of the ufunc that the table's rule calls.
 # Guarded by tests/ops/test_fast_rules.py.
 from libc.stdint cimport uint32_t
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
+from cpython.float cimport PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
 
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, binary_loop, empty_dense, loop_set, read_number,
@@ -38,7 +38,6 @@ cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
         K_MINUS_TIMES
         K_OVER
         K_SQUARE
-        K_POWER2
         K_SQRT
         K_RECIPROCAL
         K_EXPM1
@@ -77,8 +76,6 @@ cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
                       Py_ssize_t sy, const char* z, Py_ssize_t sz, char* out, Py_ssize_t n) noexcept
     void share_chain(Team* team, const LoopSet* f, const Kernel2* product, int slot, const char* g, Py_ssize_t sg,
                      const char* x, char* out, Py_ssize_t n, int* first, int* second) noexcept
-    void share_power(Team* team, const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x, double p,
-                     char* out, Py_ssize_t n, int* first, int* second) noexcept
 
 cdef extern from "moments.hpp" namespace "arraygrad" nogil:
     int run_quotients(const LoopSet* add, int slot, const char* g, const char* y, const char* z, char* out, char* sum,
@@ -89,11 +86,9 @@ cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* NEGATIVE = loop_set("negative")
 # at_first_use
-cdef LoopSet* POWER = NULL
 cdef LoopSet* SINH = NULL
 cdef LoopSet* COSH = NULL
 if FREE_THREADED:
-    at_first_use(&POWER, "power")
     at_first_use(&SINH, "sinh")
     at_first_use(&COSH, "cosh")
 
@@ -132,11 +127,11 @@ cdef int real_view(object a, ArrayView* v) noexcept:
     return slot if slot <= SLOT_F64 else -1
 
 
-cdef inline bint is_number(object x) noexcept:
+cdef bint is_number(object x) noexcept:
     return PyFloat_CheckExact(x) or PyLong_CheckExact(x)
 
 
-cdef inline object result_memory(Frame f, const ArrayView* g, int sg, object like):
+cdef object result_memory(Frame f, const ArrayView* g, int sg, object like):
     """Where a rule writes: the gradient's own memory if it may (2), else a new array laid out like `like`."""
     if f.owned and sg == 1 and g.writeable:
         return f.grad
@@ -637,41 +632,6 @@ cdef int rule_minimum(Node node, Frame f) except -1:
     return choice(node, f, K_SMALLER)
 
 
-cdef int rule_pow(Node node, Frame f) except -1:
-    """x ** p for a Python number p other than 0 and 1."""
-    cdef ArrayView g, x, r
-    cdef int sg, slot, first = 0, second = 0
-    cdef object saved, number, out
-    cdef double p
-    if wants(node, f, 1):
-        return 0
-    if not wants(node, f, 0):
-        return 1
-    saved = find(node, SAVE_INPUT, 0)
-    number = find(node, SAVE_INPUT, 1)
-    slot = real_view(saved, &x)
-    if not is_number(number) or slot < 0 or real_view(f.grad, &g) != slot or not (x.c_order or x.f_order) \
-            or at_first_use(&POWER, "power").fn[slot] == NULL:
-        return 0
-    p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
-    sg = steps(&g, &x)
-    if sg < 0 or g.ndim != x.ndim or p == 0.0 or p == 1.0 or not -1e30 < p < 1e30:
-        return 0
-    out = result_memory(f, &g, sg, saved)
-    view_of(out, &r)
-    with nogil:
-        if p == 2.0:
-            second = share_kernel2(team, &kernels2[<int>K_POWER2], slot, g.data, sg, x.data, r.data, x.size)
-        else:
-            share_power(team, POWER, slot, g.data, sg, x.data, p, r.data, x.size, &first, &second)
-    if first:
-        report("power", first)
-    if second:
-        report("multiply", second)
-    set_out(f, 0, out, True)
-    return 1
-
-
 # Into the table
 
 cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1:
@@ -706,7 +666,6 @@ cdef int attach_elementwise(dict ops, list done) except -1:
     attach(ops, "divide", rule_divide, ("x2", "ans"), done)
     attach(ops, "maximum", rule_maximum, ("x1", "x2"), done)
     attach(ops, "minimum", rule_minimum, ("x1", "x2"), done)
-    attach(ops, "pow", rule_pow, ("x1", "x2", "ans"), done)
     attach(ops, "abs", rule_abs, ("x",), done)
     attach(ops, "acos", rule_acos, ("x",), done)
     attach(ops, "acosh", rule_acosh, ("x",), done)

@@ -1,6 +1,6 @@
 # Rules of factorizations and linear equations for one plain matrix: what they may know of its structure.
 # May import: numpy (Python only), engine.node, op, backends.numpy_elementwise, backends.numpy_loops,
-# backends._triangular.
+# backends._triangular, _later.
 #
 # Note [Factors that are kept]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -15,6 +15,8 @@ import os
 
 import numpy as np
 
+from arraygrad._later import later
+
 from arraygrad.backends.numpy_elementwise cimport find, real_view, set_out, wants
 from arraygrad.backends.numpy_loops cimport SLOT_F64, ArrayView, copy_into, empty_c, transposed, view_of
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
@@ -28,6 +30,8 @@ cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
     bint run_substitute(const Lapack* l, int slot, const char* a, const int64_t* pivots, char* b, Py_ssize_t n,
                         Py_ssize_t columns, bint turned) noexcept
     bint run_factor_gradient(const Lapack* l, int slot, const char* factor, char* work, Py_ssize_t n) noexcept
+
+_triangular = later("arraygrad.backends._triangular")
 
 cdef const Lapack* _lapack = NULL
 cdef bint _sought = False
@@ -135,7 +139,7 @@ cdef object substituted(Node node, object g):
 
 
 cdef object gradient_by_lapack(object factor, object g, bint upper):
-    """The gradient of cholesky's argument. None: declined."""
+    """The gradient of the triangle of cholesky's argument that was read. None: declined."""
     cdef ArrayView l, w
     cdef object work
     cdef bint done
@@ -153,7 +157,9 @@ cdef object gradient_by_lapack(object factor, object g, bint upper):
     view_of(work, &w)
     with nogil:
         done = run_factor_gradient(_lapack, l.slot, l.data, w.data, l.dims[0])
-    return work if done else None
+    if not done:
+        return None
+    return rows_of(work) if upper else work
 
 
 cdef int rule_cholesky(Node node, Frame f) except -1:
@@ -171,8 +177,6 @@ cdef int rule_cholesky(Node node, Frame f) except -1:
         return 0
     out = gradient_by_lapack(factor, f.grad, upper)
     if out is None:
-        from arraygrad.backends import _triangular
-
         out = _triangular.cholesky_gradient(factor, f.grad, upper)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
@@ -190,8 +194,6 @@ cdef int rule_solve(Node node, Frame f) except -1:
         return 0
     if first and (real_view(ans, &x) != slot or x.ndim != g.ndim):
         return 0
-    from arraygrad.backends import _triangular
-
     out0, out1 = _triangular.solve_gradients(matrix, f.grad, ans, substituted(node, f.grad))
     if first:
         set_out(f, 0, out0, True)

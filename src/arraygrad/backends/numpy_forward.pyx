@@ -14,9 +14,9 @@ from cpython.tuple cimport PyTuple_CheckExact
 import numpy as np
 
 from arraygrad.backends.numpy_loops cimport (
-    KIND_BINARY, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, axis_mask,
-    binary_loop, dot, empty_c, forward_ptr, loop_set, reduce_by, reshaped, set_forward, split_axes, strided,
-    transposed, unary_loop, view_of, wrapped,
+    KIND_BINARY, KIND_OPERATOR_POWER, KIND_POWER, KIND_UNARY, NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet,
+    at_first_use, axis_mask, binary_loop, dot, empty_c, forward_ptr, loop_set, reduce_by, reshaped, set_forward,
+    split_axes, strided, transposed, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy_compare cimport (
     forward_equal, forward_greater, forward_greater_equal, forward_isfinite, forward_isinf, forward_isnan, forward_less,
@@ -37,15 +37,27 @@ cdef LoopSet* DIVIDE = loop_set("divide")
 # at_first_use
 cdef LoopSet* SQRT = NULL
 cdef LoopSet* SQUARE = NULL
+cdef int _products = -1     # whether numpy.square gives the bits of x * x; -1: not known yet
 if FREE_THREADED:
     at_first_use(&SQRT, "sqrt")
     at_first_use(&SQUARE, "square")
+    squares_are_products()
 
 cdef object _all = slice(None)
 cdef object _backwards = slice(None, None, -1)
 _add_reduce = np.add.reduce
 _maximum_reduce = np.maximum.reduce
 _minimum_reduce = np.minimum.reduce
+
+
+cdef bint squares_are_products() except -1:
+    """Whether a square of one's own has the bits of NumPy's."""
+    global _products
+    if _products < 0:
+        x = np.arange(0.1, 100.1)
+        y = x.astype(np.float32)
+        _products = np.array_equal(np.square(x), x * x) and np.array_equal(np.square(y), y * y)
+    return _products
 
 
 cdef object summed(object x, object axis, bint keepdims, Py_ssize_t* count):
@@ -126,7 +138,8 @@ cdef object squares(object x, object mean, object axis, bint keepdims):
     cdef object out
     view_of(x, &v)
     if not (v.c_order or v.f_order) or ADD.fn[v.slot] == NULL or not axis_mask(axis, v.ndim, &mask) \
-            or not split_axes(x, mask, &outer, &inner, &leading) or view_of(mean, &m) != v.slot or not m.c_order:
+            or not split_axes(x, mask, &outer, &inner, &leading) or view_of(mean, &m) != v.slot or not m.c_order \
+            or not squares_are_products():
         return None
     for d in range(v.ndim):
         if keepdims or not (mask >> d) & 1:
@@ -340,7 +353,7 @@ def install(dict ops):
 
     Operations that are not in the table are passed over. Returns the names of those that are there.
     """
-    cdef Op op
+    cdef Op op, twin
     cdef list done = []
     for table, kind in ((UNARY_LOOPS, KIND_UNARY), (BINARY_LOOPS, KIND_BINARY), (("pow",), KIND_POWER)):
         for name in table:
@@ -349,6 +362,11 @@ def install(dict ops):
                 op.fast_kind = kind     # the loops follow at the first call: use_loops
                 if FREE_THREADED:       # where many threads may be the first
                     use_loops(op)
+                if kind == KIND_POWER:
+                    twin = op.by_operator
+                    twin.fast_kind = KIND_OPERATOR_POWER
+                    if FREE_THREADED:
+                        use_loops(twin)
                 done.append(name)
     offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), done)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), done)
@@ -386,8 +404,7 @@ def install(dict ops):
 
 cdef int use_loops(Op op) except -1:
     """Find the loops of an operation whose `fast_kind` says that it has some."""
-    name = "power" if op.fast_kind == KIND_POWER else (BINARY_LOOPS if op.fast_kind == KIND_BINARY
-                                                       else UNARY_LOOPS)[op.name]
+    name = "power" if op.name == "pow" else (BINARY_LOOPS if op.fast_kind == KIND_BINARY else UNARY_LOOPS)[op.name]
     # Where the table repairs NumPy's values, it does so for complex arrays.
     op.loops = loop_set(name, op.entry.forward is not None)
     return 0

@@ -39,6 +39,7 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
     void fp_begin() noexcept
     int fp_end() noexcept
     int run_unary(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    int run_unary(const LoopSet* s, int slot, char* x, Py_ssize_t sx, char* out, Py_ssize_t so, Py_ssize_t n) noexcept
     int run_binary(const LoopSet* s, int slot, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out,
                    Py_ssize_t so, Py_ssize_t n) noexcept
     int run_rows(const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
@@ -68,11 +69,12 @@ cdef enum:
     KIND_NONE = 0
     KIND_UNARY = 1          # LoopSet of one operand
     KIND_BINARY = 2         # LoopSet of two operands
-    KIND_POWER = 3          # LoopSet of numpy.power; squares have their own
+    KIND_POWER = 3          # LoopSet of numpy.power, by numpy_powers
     KIND_CALL = 4           # forward_ptr
     KIND_COMPLEX = 5        # not at all; but its rule serves complex results
     KIND_SINE = 6           # LoopSet of one operand; where it is recorded sines_of
     KIND_COSINE = 7         # the same
+    KIND_OPERATOR_POWER = 8     # as KIND_POWER, but as the operator ** has it
 
 # A compiled forward: gets the operation's parameters in order; None: declined.
 ctypedef object (*forward_ptr)(object args)

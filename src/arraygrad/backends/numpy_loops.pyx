@@ -1,7 +1,7 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
-# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It knows NumPy's C API, with numpy_contents;
-# the others (numpy_ops, numpy_forward, numpy_elementwise, numpy_rules) use what it exports.
+# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It and numpy_contents know NumPy's C
+# API; the others (numpy_ops, numpy_forward, numpy_elementwise, numpy_rules) use what they export.
 # May import: numpy (as C and Python), engine.arrayops, engine.sharing, op.
 #
 # Note [Direct loops]
@@ -12,7 +12,7 @@
 # (1) Operands: exact ndarrays, aligned, native byte order, one dtype out of float32, float64, complex64, complex128,
 #     of one shape and layout; or one operand is a single element that broadcasts to the other's shape; or it is a
 #     Python number, which adopts the array's dtype (NEP 50) unless it does not fit there; or one operand repeats for,
-#     or is constant in, each row of the other.
+#     or is constant in, each row of the other. (1b) A loop may look at its steps, so they are those of NumPy's call.
 # (2) Floating-point errors: status bits are cleared before and read after the loop, as NumPy does, and handed to
 #     NumPy's own PyUFunc_GiveFloatingpointErrors, so np.errstate decides and the texts are NumPy's.
 # (3) Trust: each loop is run against its ufunc once, when it is first asked for; one that differs is never used.
@@ -47,8 +47,8 @@ from arraygrad.backends.numpy_c cimport (
     Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
     PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
     slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs, is_dense, same_strides,
-    size_of, is_repeated, row_pattern, memory_bounds, cached_bytes, limit_pool, keep_array, pool_handler,
-    new_array, PyDataMem_SetHandler,
+    single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, cached_bytes, limit_pool, keep_array,
+    pool_handler, new_array, PyDataMem_SetHandler,
 )
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
@@ -347,7 +347,8 @@ cdef object unary_loop(const LoopSet* loops, object x, object out):
     po = PyArray_BYTES(result)
     if n < NOGIL_SIZE:
         if n:
-            errors = run_unary(loops, slot, px, po, PyArray_ITEMSIZE(a), n)
+            errors = run_unary(loops, slot, px, PyArray_ITEMSIZE(a) if n > 1 else single_step(a), po,
+                               PyArray_ITEMSIZE(a), n)
     else:
         with nogil:
             errors = share_unary(team, loops, slot, px, po, PyArray_ITEMSIZE(a), n)
@@ -428,10 +429,11 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
             return None
     n = size_of(like)
     po = PyArray_BYTES(result)
-    if n < NOGIL_SIZE:
-        if n:
-            errors = run_binary(loops, slot, pa, sa, pb, sb, po, item, n)
-    else:
+    if n == 1:                          # (1b)
+        single_steps(a, b, &sa, &sb, &item)
+    if 0 < n < NOGIL_SIZE:
+        errors = run_binary(loops, slot, pa, sa, pb, sb, po, item, n)
+    elif n:
         with nogil:
             errors = share_binary(team, loops, slot, pa, sa, pb, sb, po, item, n)
     if errors:

@@ -1,24 +1,23 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, op, value, backends.numpy_contents,
-# backends.numpy_forward, backends.numpy_loops, backends.memory.
+# backends.numpy_forward, backends.numpy_loops, backends.numpy_powers, backends.numpy_sines, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_CheckExact
 
 import numbers
 
 import numpy as np
 
-from arraygrad.backends.numpy_contents cimport content_of
+from arraygrad.backends.numpy_contents cimport content_of, has_overlaps, owner_address
 from arraygrad.backends.numpy_forward cimport use_loops
 from arraygrad.backends.numpy_loops cimport (
-    KIND_CALL, KIND_COMPLEX, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet,
-    any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits, forward_ptr, held_once, is_scalar,
-    item_size, kept, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of, wrapped,
-    zeros_for,
+    KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64,
+    ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits, forward_ptr, held_once,
+    is_scalar, item_size, kept, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of,
+    wrapped, zeros_for,
 )
+from arraygrad.backends.numpy_powers cimport power, power_by_operator
 from arraygrad.backends.numpy_sines cimport sines_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
@@ -30,8 +29,6 @@ from arraygrad.backends.numpy_loops import swap_memory_handler
 from arraygrad.engine.arrayops import InvalidGradient
 
 cdef LoopSet* ADD = loop_set("add")
-cdef LoopSet _square_as_power = loop_set("square", True)[0]     # NumPy squares complex numbers in another way
-_square_as_power.name = "power"
 
 cdef object _ndarray = np.ndarray
 _add = np.add
@@ -66,6 +63,13 @@ cdef object called(Op op, object a, object b, uint32_t* flags):
     if type(out) is tuple:
         flags[0] |= NODE_ASIDE
     return out
+
+
+cdef object ordinary(NumpyOps self, Op op, object args):
+    """The result of NumPy's own call."""
+    if op.fast_kind == KIND_OPERATOR_POWER:
+        return args[0] ** args[1]
+    return Backend.call(self, op, args)
 
 
 cdef GradMeta number_meta(NumpyOps ops, object array):
@@ -204,11 +208,12 @@ cdef class NumpyOps(Backend):
             flags[0] |= NODE_FAST
         if op.loops == NULL and not has_loops(op):
             return None
-        if op.fast_kind == KIND_POWER and _is_two(b):
-            # NumPy's loop for powers gives x * x as well, at a fifth of the speed.
-            return unary_loop(&_square_as_power, a, None)
         if op.fast_kind == KIND_CALL:
             return called(op, a, b, flags)
+        if op.fast_kind == KIND_POWER:
+            return power(a, b)
+        if op.fast_kind == KIND_OPERATOR_POWER:
+            return power_by_operator(a, b)
         return binary_loop(<LoopSet*>op.loops, a, b, None)
 
     cdef object call(self, Op op, object args):
@@ -222,10 +227,10 @@ cdef class NumpyOps(Backend):
             if out is not None:
                 return out
         if not args or not fast_enabled() or not in_pool(args[0]):
-            return Backend.call(self, op, args)
+            return ordinary(self, op, args)
         handler = swap_memory_handler()
         try:
-            return Backend.call(self, op, args)
+            return ordinary(self, op, args)
         finally:
             swap_memory_handler(handler)
 
@@ -300,6 +305,14 @@ cdef class NumpyOps(Backend):
         """True: lists beside an array become arrays."""
         return True
 
+    cpdef unsigned long long owner(self, object raw) except? 0:
+        """The address of what the memory of an ndarray belongs to."""
+        return owner_address(raw)
+
+    cpdef bint overlaps_itself(self, object raw) except -1:
+        """Whether elements of an ndarray share memory, as in what as_strided and broadcast_to make."""
+        return has_overlaps(raw)
+
     cpdef object scalar(self, object x):
         """A NumPy scalar as a 0-d array, which keeps its dtype; any other number as a Python float or complex."""
         if isinstance(x, (np.generic, _ndarray)):
@@ -368,12 +381,6 @@ cdef object _sum_over(object g, list axes):
 
 cdef str _shape_text(tuple have, tuple want):
     return f"got {list(have)} but expected shape compatible with {list(want)}"
-
-
-cdef bint _is_two(object b) except -1:
-    if PyLong_CheckExact(b):
-        return b == 2
-    return PyFloat_CheckExact(b) and PyFloat_AS_DOUBLE(b) == 2.0
 
 
 # For tests

@@ -181,9 +181,10 @@ static inline void run_chain(const LoopSet* f, const Kernel2* product, int slot,
     }
 }
 
-// g * (p * x ** (p - 1)).
-static inline void run_power(const LoopSet* power, int slot, const char* g, isize sg, const char* x, double p, char* out,
-                             isize n, int* first, int* second) {
+// g * (p * x ** (p - 1)), the exponent given to NumPy's loop as NumPy gives it a number. `sx`: the step of x in bytes, for
+// one element; for more it is an element.
+static inline void run_power(const LoopSet* power, int slot, const char* g, isize sg, const char* x, isize sx, double p,
+                             char* out, isize n, int* first, int* second) {
     alignas(64) char part[BLOCK * sizeof(double)];
     const isize item = item_size(slot);
     double p64 = p, less64 = p - 1.0;
@@ -192,7 +193,7 @@ static inline void run_power(const LoopSet* power, int slot, const char* g, isiz
     char* exponent = slot == SLOT_F64 ? (char*)&less64 : (char*)&less32;
     for (isize i = 0; i < n; i += BLOCK) {
         isize m = n - i < BLOCK ? n - i : (isize)BLOCK;
-        *first |= run_binary(power, slot, (char*)x + i * item, item, exponent, 0, part, item, m);
+        *first |= run_binary(power, slot, (char*)x + i * item, n == 1 ? sx : item, exponent, 0, part, item, m);
         *second |= run_kernel3(&kernels3[K_SCALED], slot, g + i * sg * item, sg, factor, 0, part, 1, out + i * item, m);
     }
 }

@@ -1,8 +1,8 @@
 # Compiled backward rules of reductions, matrix products and shapes, for plain float32 and float64 arrays; and
 # the way of all compiled rules into the table. See Note [Compiled rules] in numpy_elementwise.pyx.
 # May import: engine.*, op, backends.numpy_loops, backends.numpy_forward, backends.numpy_elementwise,
-# backends.numpy_places, backends.numpy_sigmoid, backends.numpy_sines, backends.numpy_pieces, backends.numpy_factors,
-# backends.numpy_transforms, numpy (Python only).
+# backends.numpy_places, backends.numpy_powers, backends.numpy_sigmoid, backends.numpy_sines, backends.numpy_pieces,
+# backends.numpy_factors, backends.numpy_transforms, numpy (Python only).
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
@@ -19,6 +19,7 @@ from arraygrad.backends.numpy_factors cimport forward_solve, rule_cholesky, rule
 from arraygrad.backends.numpy_pieces cimport rule_concat
 from arraygrad.backends.numpy_places cimport buffer_for, rule_getitem, rule_take
 from arraygrad.backends.numpy_transforms cimport complex_products, rule_irfftn, rule_rfftn
+from arraygrad.backends.numpy_powers cimport attach_powers
 from arraygrad.backends.numpy_sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy_sigmoid cimport (
     forward_log_softmax, forward_relu, forward_sigmoid, forward_softmax, rule_log_softmax, rule_relu, rule_sigmoid,
@@ -435,6 +436,7 @@ def install(dict ops, backend=None):
     attach(ops, "sin", rule_sin, ("x",), done)
     attach(ops, "cos", rule_cos, ("x",), done)
     attach_sines(ops)
+    attach_powers(ops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)
     attach(ops, "max", rule_extremum, ("x", "ans"), done)

@@ -1,6 +1,6 @@
 # Rules of real Fourier transforms over several axes, and of the complex products that stand between them.
 # May import: engine.arrayops, engine.node, engine.sharing, op, backends.numpy_elementwise,
-# backends.numpy_loops, backends._spectra.
+# backends.numpy_loops, backends._spectra, _later.
 from arraygrad.backends.numpy_elementwise cimport find, kept, set_out, wants
 from arraygrad.backends.numpy_loops cimport (
     NOGIL_SIZE, SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, steps, view_of,
@@ -10,7 +10,10 @@ from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.op cimport SAVE_INPUT
 
+from arraygrad._later import later
 from arraygrad.backends.numpy_loops import swap_memory_handler
+
+_spectra = later("arraygrad.backends._spectra")
 
 cdef extern from "complex_product.hpp" namespace "arraygrad" nogil:
     void run_weigh(int slot, char* x, Py_ssize_t rows, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end,
@@ -71,8 +74,6 @@ cdef int by_spectra(Node node, Frame f, str function) except -1:
     shape = shape_kept(node, f)
     if shape is None:
         return 0
-    from arraygrad.backends import _spectra
-
     return 1 + set_out(f, 0, pooled(getattr(_spectra, function),
                                     (f.grad, shape, args[1], args[2], args[3], weigh_rows)), True)
 

@@ -1,11 +1,14 @@
-"""A library's raw namespace with some functions of our own in place of its own or of missing ones.
+"""A library's raw namespace with some functions of our own in place of its own or of missing ones: `RepairedNamespace`.
+
+Functions for it that several libraries need: `one_triangle`.
 
 May import: the standard library only.
 """
 
+import functools
 import types
 
-__all__ = ["RepairedNamespace"]
+__all__ = ["RepairedNamespace", "one_triangle"]
 
 
 class RepairedNamespace(types.ModuleType):
@@ -29,3 +32,30 @@ class RepairedNamespace(types.ModuleType):
 
     def __dir__(self):
         return sorted({*dir(self._raw), *self.__dict__})
+
+
+def one_triangle(raw, *, mirror, functions=("cholesky", "eigh", "eigvalsh")):
+    """Functions of `raw.linalg` that read of Hermitian matrices what NumPy's read, which the gradients are those of.
+
+    That is the lower triangle, and the upper one for cholesky(x, upper=True). mirror: the library reads more than its
+    lower triangle, and gets one that was mirrored.
+    """
+
+    def adjoint(x):
+        x = raw.matrix_transpose(x)
+        return raw.conj(x) if raw.isdtype(x.dtype, "complex floating") else x
+
+    def read(x):
+        return raw.tril(x) + adjoint(raw.tril(x, k=-1)) if mirror else x
+
+    def cholesky(x, /, *, upper=False):
+        return adjoint(raw.linalg.cholesky(read(adjoint(x)))) if upper else raw.linalg.cholesky(read(x))
+
+    def eigh(x, /):
+        return raw.linalg.eigh(read(x))
+
+    def eigvalsh(x, /):
+        return raw.linalg.eigvalsh(read(x))
+
+    made = {"cholesky": cholesky, "eigh": eigh, "eigvalsh": eigvalsh}
+    return {name: functools.wraps(getattr(raw.linalg, name))(made[name]) for name in functions}

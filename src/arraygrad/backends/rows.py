@@ -187,9 +187,9 @@ KERNELS = {
         """
   const REAL found = live ? ans[row] : REAL(0);
   REAL ties = REAL(0);
-  EACH(k) ties += REAL(x[k] == found);
+  EACH(k) ties += REAL(x[k] == found || x[k] != x[k]);
   ties = ag_row_sum(ties);
-  EACH(k) out[k] = REAL(x[k] == found) * (g[row] / ties);
+  EACH(k) out[k] = REAL(x[k] == found || x[k] != x[k]) * (g[row] / ties);
 """,
     ),
 }

@@ -38,11 +38,11 @@ static inline void share_chain(Team* team, const LoopSet* f, const Kernel2* prod
 }
 
 static inline void share_power(Team* team, const LoopSet* power, int slot, const char* g, isize sg, const char* x,
-                               double p, char* out, isize n, int* first, int* second) {
+                               isize sx, double p, char* out, isize n, int* first, int* second) {
     const isize item = item_size(slot);
     const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](isize i, isize m) {
         int one = 0, two = 0;
-        run_power(power, slot, g + i * sg * item, sg, x + i * item, p, out + i * item, m, &one, &two);
+        run_power(power, slot, g + i * sg * item, sg, x + i * item, sx, p, out + i * item, m, &one, &two);
         return one | two << 8;
     });
     *first |= both & 0xff;

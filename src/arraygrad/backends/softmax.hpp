@@ -78,7 +78,7 @@ template <typename T> static inline T row_sum(const LoopSet* add, int slot, cons
         for (isize j = 0; j < n; j++) out[j] = x[j] > T(0) ? x[j] : (x[j] == x[j] ? T(0) : x[j]);                      \
     }                                                                                                                  \
     ARRAYGRAD_CLONES ARRAYGRAD_QUIET static void relu_back_##SUFFIX(const T* g, const T* x, T* out, isize n) {         \
-        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = x[j] > T(0) ? g[j] : T(0);                        \
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = x[j] <= T(0) ? T(0) : g[j];                       \
     }                                                                                                                  \
     static inline T finite_top(const T* x, isize n) { return finite_top_##SUFFIX(x, n); }                              \
     static inline void less(const T* x, T top, T* out, isize n) { less_##SUFFIX(x, top, out, n); }                     \

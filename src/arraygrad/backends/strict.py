@@ -1,6 +1,6 @@
 """Backend of array_api_strict, the library that allows nothing but the standard: rules that run here run anywhere.
 
-May import: backends.generic, array_api_strict.
+May import: backends.generic, backends.repaired, array_api_strict.
 
 Its devices are pretended ("CPU_DEVICE", "device1", ...), which makes it the test bed for several devices without a
 GPU: CPU_DEVICE is the host, the others have keys ("array_api_strict", "device1") and a worker thread each.
@@ -10,19 +10,25 @@ import array_api_strict
 
 from arraygrad.backends import attach
 from arraygrad.backends.generic import GenericBackend
+from arraygrad.backends.repaired import RepairedNamespace, one_triangle
 
 __all__ = ["StrictBackend", "raw_namespace", "register"]
 
 
+_raw = RepairedNamespace(
+    array_api_strict, {}, linalg=one_triangle(array_api_strict, mirror=False, functions=("cholesky",))
+)
+
+
 def raw_namespace():
-    """The module array_api_strict itself."""
-    return array_api_strict
+    """The module array_api_strict, with a cholesky that reads the triangle that NumPy's reads."""
+    return _raw
 
 
 def register(obj):
     """Make and register the backend of array_api_strict's arrays."""
     array_type = type(obj)
-    return attach(StrictBackend("array_api_strict", array_api_strict, array_type, True), "array_api_strict", array_type)
+    return attach(StrictBackend("array_api_strict", _raw, array_type, True), "array_api_strict", array_type)
 
 
 class StrictBackend(GenericBackend):

@@ -100,7 +100,11 @@ class _Info:
 
 _raw = RepairedNamespace(
     array_api_compat.torch,
-    {"__array_namespace_info__": lambda: _Info(array_api_compat.torch.__array_namespace_info__())},
+    {
+        "__array_namespace_info__": lambda: _Info(array_api_compat.torch.__array_namespace_info__()),
+        "_library_eigh_upper": lambda x: torch.linalg.eigh(x, UPLO="U"),
+        "_library_eigvalsh_upper": lambda x: torch.linalg.eigvalsh(x, UPLO="U"),
+    },
 )
 
 BACKEND = TorchBackend("torch", _raw, torch.Tensor, True, TorchRuntime(torch.cuda))

@@ -12,8 +12,19 @@ from arraygrad.ops._helpers import adjoint, eye_mask, is_complex
 PHASE_TOLERANCE = 1e-2
 
 
+def of_triangle(xp, gradient, upper=False):
+    """The gradient of a Hermitian matrix as that of the elements of one triangle, which is all that is read of it.
+
+    Those outside of the diagonal stand for two elements. The diagonal's imaginary part is not read.
+    """
+    both = gradient + adjoint(xp, gradient)
+    if upper:
+        return (xp.triu(both) + xp.triu(both, k=1)) / 2
+    return (xp.tril(both) + xp.tril(both, k=-1)) / 2
+
+
 def cholesky(xp, g, ans, upper):
-    """L^-H (P + P^H) / 2 L^-1, where P is the lower triangle of L^H g with half its diagonal."""
+    """L^-H (P + P^H) / 2 L^-1 in one triangle, where P is the lower triangle of L^H g with half its diagonal."""
     if upper:
         ans, g = adjoint(xp, ans), adjoint(xp, g)
     lh = adjoint(xp, ans)
@@ -21,7 +32,7 @@ def cholesky(xp, g, ans, upper):
     inner = (xp.tril(inner) + xp.tril(inner, k=-1)) / 2
     inner = (inner + adjoint(xp, inner)) / 2
     half = _solve_upper(xp, lh, inner)
-    return adjoint(xp, _solve_upper(xp, lh, adjoint(xp, half)))
+    return of_triangle(xp, adjoint(xp, _solve_upper(xp, lh, adjoint(xp, half))), upper)
 
 
 def _solve_upper(xp, a, b):
@@ -133,19 +144,19 @@ def _skew(xp, a, own):
 # -- eigenvalues ------------------------------------------------------------------------------------------------------
 
 
-def eigvalsh(xp, g, x):
-    """V diag(g) V^H."""
-    _, v = xp.linalg.eigh(x)
-    return xp.matmul(v * g[..., None, :], adjoint(xp, v))
+def eigvalsh(xp, g, x, upper=False):
+    """V diag(g) V^H in the triangle that was read."""
+    _, v = xp._eigh_upper(x) if upper else xp.linalg.eigh(x)
+    return of_triangle(xp, xp.matmul(v * g[..., None, :], adjoint(xp, v)), upper)
 
 
-def eigh(xp, g, ans):
-    """V (V^H g_v / (l_j - l_i) + diag(g_l)) V^H."""
+def eigh(xp, g, ans, upper=False):
+    """V (V^H g_v / (l_j - l_i) + diag(g_l)) V^H in the triangle that was read."""
     g_l, g_v = g
     values, v = ans
     vh = adjoint(xp, v)
     if g_v is None:
-        return xp.matmul(v * g_l[..., None, :], vh)
+        return of_triangle(xp, xp.matmul(v * g_l[..., None, :], vh), upper)
     own = eye_mask(xp, v.shape[-1], v.shape[-1], 0, v)
     turn = xp.matmul(vh, g_v)
     if is_complex(xp, v.dtype):
@@ -153,7 +164,19 @@ def eigh(xp, g, ans):
     gap = xp.where(own, 1.0, values[..., None, :] - values[..., :, None])
     diagonal = 0.0 if g_l is None else g_l[..., None, :]
     inner = xp.where(own, diagonal, turn / gap)
-    return xp.matmul(xp.matmul(v, inner), vh)
+    return of_triangle(xp, xp.matmul(xp.matmul(v, inner), vh), upper)
+
+
+def eigh_upper_forward(xp, x):
+    """eigh of the matrix whose upper triangle is that of x, by the library's own way of reading it if it has one."""
+    own = getattr(xp, "_library_eigh_upper", None)
+    return xp.linalg.eigh(adjoint(xp, x)) if own is None else own(x)
+
+
+def eigvalsh_upper_forward(xp, x):
+    """As eigh_upper_forward, the eigenvalues alone."""
+    own = getattr(xp, "_library_eigvalsh_upper", None)
+    return xp.linalg.eigvalsh(adjoint(xp, x)) if own is None else own(x)
 
 
 def eigvals(xp, g, x):

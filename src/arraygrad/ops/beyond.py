@@ -122,9 +122,9 @@ unary(
 )
 unary(
     "relu",
-    lambda xp, g, x: xp.where(x > 0, g, xp.zeros_like(g)),
+    lambda xp, g, x: xp.where(x <= 0, xp.zeros_like(g), g),
     forward=_relu,
-    doc="max(x, 0), real dtypes; nan stays nan. The gradient at zero is zero, as in PyTorch.",
+    doc="max(x, 0), real dtypes; nan stays nan. The gradient at zero is zero, at nan it is passed on, as in PyTorch.",
 )
 
 _EINSUM = (

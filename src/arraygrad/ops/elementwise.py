@@ -79,27 +79,35 @@ binary(
 )
 
 
-# Both factors of the rule are made finite at (0, 0) before they are multiplied, not masked afterwards: the rule is
-# differentiated again for second derivatives, where 0 * inf would return. Nothing else is touched, so that the mixed
-# second derivative at x2 == 0, 1 / x1, is right.
-def _pow_x1(xp, g, x1, x2):
-    exponent = xp.where((x1 == 0) & (x2 == 0), 1.0, x2) - 1
-    return g * (x2 * x1**exponent)
+# x2 * x1 ** (x2 - 1), and for x2 == 0, where 1 / x1 may overflow, x2 / x1 * x1 ** x2: zero whatever x1 is, and yet with
+# the mixed second derivative 1 / x1. Quotients are made finite before they are taken, not masked afterwards: the rule
+# is differentiated again, where 0 * inf would return. Why xp.pow and not `**`: Note [Powers] in numpy_powers.pyx.
+def pow_x1(xp, g, x1, x2):
+    constant = x2 == 0
+    edge = constant & ((x1 == 0) | (x1 != x1))
+    factor = xp.where(edge, 0.0, x2) / xp.where(constant, xp.where(edge, 1.0, x1), 1.0)
+    return g * (factor * xp.pow(x1, xp.where(constant, x2, x2 - 1)))
 
 
-def _pow_x2(xp, g, ans, x1, x2):
-    flat = (x1 == 0) & (xp.real(x2) >= 0)
-    return g * (ans * xp.log(xp.where(flat, 1.0, x1)))
+# Where x1 == 0 and x2 >= 0 the result counts as flat in x2, and log(x1) as 0. From x2 == 1 on it counts as 1: the factor
+# ans is zero there, and the mixed second derivative that of the rule above.
+def pow_x2(xp, g, ans, x1, x2):
+    if xp.isdtype(ans.dtype, "complex floating") and not xp.isdtype(x1.dtype, "complex floating"):
+        x1 = xp.astype(x1, ans.dtype)  # a negative number has a complex logarithm
+    origin, power = x1 == 0, xp.real(x2)
+    logs = xp.log(xp.where(origin & (power >= 0), 1.0, x1))
+    return g * (ans * xp.where(origin & (power >= 1), 1.0, logs))
 
 
 binary(
     "pow",
-    x1=_pow_x1,
-    x2=_pow_x2,
+    x1=pow_x1,
+    x2=pow_x2,
     operator="pow",
     numpy=("power", "pow"),
-    doc="Power x1 ** x2. x1 gets x2 * x1 ** (x2 - 1), zero where both are zero; x2 gets ans * log(x1), zero where "
-    "x1 == 0 and x2 >= 0, and nan where a real x1 is negative.",
+    doc="Power x1 ** x2. x1 gets x2 * x1 ** (x2 - 1), zero where x2 == 0; x2 gets ans * log(x1), zero where x1 == 0 "
+    "and x2 >= 0, and nan where x1 is negative and both are real. 0 ** 0 counts as a constant in second derivatives "
+    "too: the mixed one at (0, 1) is 1, in both orders.",
 )
 unary("negative", lambda g: -g, operator="neg", node="Neg", numpy=("negative",), doc="Negation -x, numeric dtypes.")
 unary("positive", lambda g: g, operator="pos", node="Pos", numpy=("positive",), doc="The value +x, numeric dtypes.")
@@ -159,16 +167,28 @@ binary(
 # Of complex x the rules below do not take the square: it overflows to nan + nan j from 1e154 on, long before the
 # derivative is zero. On a branch cut the sign of an imaginary zero says which side x is on: `x - -1` keeps it, where
 # `x + 1` and `1 - x` make -0.0 + 0.0 = 0.0 of it. Both square roots are on the principal branch, as is their product.
+# 1 - x * x of real x is a product, which keeps its digits near the ends of the domain. At the ends one factor is zero,
+# and the gradient that arrives in a second derivative infinite: there the difference stands, with derivative -2 * x.
 def _asin(xp, g, x):
-    if not xp.isdtype(x.dtype, "complex floating"):
-        return g / xp.sqrt((1 - x) * (1 + x))
-    return g / xp.sqrt(-(x - 1)) / xp.sqrt(x - -1)
+    if xp.isdtype(x.dtype, "complex floating"):
+        return g / xp.sqrt(-(x - 1)) / xp.sqrt(x - -1)
+    end = (x == 1) | (x == -1)
+    one = xp.where(end, x, 1.0)
+    return g / xp.sqrt(xp.where(end, 1 - one * one, (1 - x) * (1 + x)))
 
 
 def _acosh(xp, g, x):
-    if not xp.isdtype(x.dtype, "complex floating"):
-        return g / (xp.sqrt(x - 1) * xp.sqrt(x + 1))
-    return g / xp.sqrt(x - 1) / xp.sqrt(x - -1)
+    if xp.isdtype(x.dtype, "complex floating"):
+        return g / xp.sqrt(x - 1) / xp.sqrt(x - -1)
+    end = x == 1
+    one = xp.where(end, x, 1.0)
+    return g / (xp.sqrt(xp.where(end, one * one - 1, x - 1)) * xp.sqrt(xp.where(end, 1.0, x + 1)))
+
+
+def _atanh(xp, g, x):
+    end = (x == 1) | (x == -1)
+    one = xp.where(end, x, 1.0)
+    return g / xp.where(end, 1 - one * one, (1 - x) * (1 + x))
 
 
 def _atan(xp, g, x):
@@ -223,7 +243,7 @@ unary(
 )
 unary(
     "atanh",
-    lambda g, x: g / ((1 - x) * (1 + x)),
+    _atanh,
     numpy=("arctanh", "atanh"),
     doc="Inverse hyperbolic tangent, floating-point dtypes. At -1 and 1 the gradient is inf.",
 )

@@ -1,14 +1,17 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: _later, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._transfer, ops._windows. Their names
-begin with "_"; rules call them as `xp._name(...)`.
+May import: _later, ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._factorizations,
+ops._helpers, ops._transfer, ops._windows. Their names begin with "_"; rules call them as `xp._name(...)`.
 """
 
 from arraygrad._later import later
-from arraygrad.ops.kinds import bilinear, general, linear, unary
+from arraygrad.ops._helpers import is_complex
+from arraygrad.ops.elementwise import pow_x1, pow_x2
+from arraygrad.ops.kinds import bilinear, binary, general, linear, unary, zero
 
 _cofactor = later("arraygrad.ops._cofactor")
 _convolution = later("arraygrad.ops._convolution")
+_factorizations = later("arraygrad.ops._factorizations")
 _scatter = later("arraygrad.ops._scatter")
 _transfer = later("arraygrad.ops._transfer")
 _windows = later("arraygrad.ops._windows")
@@ -120,6 +123,43 @@ general(
     x=lambda xp, g, x: _cofactor.cofactor_rule(xp, g, x),
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
 )
+general(
+    "_eigh_upper",
+    "x, /",
+    forward=lambda xp, x: _factorizations.eigh_upper_forward(xp, x),
+    x=lambda xp, g, ans: _factorizations.eigh(xp, g, ans, True),
+    results=("eigenvalues", "eigenvectors"),
+    holomorphic=False,
+    doc="`eigh` of Hermitian matrices whose upper triangle is read, NumPy's UPLO='U'.",
+)
+general(
+    "_eigvalsh_upper",
+    "x, /",
+    forward=lambda xp, x: _factorizations.eigvalsh_upper_forward(xp, x),
+    x=lambda xp, g, x: _factorizations.eigvalsh(xp, g, x, True),
+    holomorphic=False,
+    doc="`eigvalsh` of Hermitian matrices whose upper triangle is read, NumPy's UPLO='U'.",
+)
+
+
+def _imag_of_real(xp, x):
+    if is_complex(xp, x.dtype):
+        raise TypeError(f"imag: expected an array of a real dtype, found {x.dtype}")
+    return xp.zeros_like(x)
+
+
+zero(
+    "_imag_of_real",
+    "x, /",
+    forward=_imag_of_real,
+    doc="The imaginary part of real numbers: zeros, with a gradient of zeros.",
+)
+zero(
+    "_angle_of_real",
+    "x, /",
+    forward=lambda xp, x: xp.atan2(xp.zeros_like(x), x),
+    doc="The angle of real floating-point numbers: pi where the sign bit is set, else zero. Its gradient is zeros.",
+)
 bilinear(
     "_convolve",
     "x1, x2, /",
@@ -141,4 +181,18 @@ unary(
     forward=_cube_root,
     numpy=("cbrt",),
     doc="The real cube root, real floating-point dtypes; its derivative is infinite at zero.",
+)
+
+
+def _float_power(xp, x1, x2):
+    own = getattr(xp, "float_power", None)  # NumPy's has a loop of its own, which rounds otherwise than that of power
+    return own(x1, x2) if own is not None else xp.pow(x1, x2)
+
+
+binary(
+    "_float_power",
+    x1=pow_x1,
+    x2=pow_x2,
+    forward=_float_power,
+    doc="x1 ** x2 as numpy.float_power computes it, at least double precision. Derivatives are those of `pow`.",
 )

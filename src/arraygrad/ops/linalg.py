@@ -135,7 +135,8 @@ general(
     holomorphic=False,
     numpy=("linalg.cholesky",),
     doc="Lower (or upper) triangular factor L of Hermitian positive definite matrices (..., n, n): x = L @ L^H. An "
-    "error if x is not positive definite. The gradient is Hermitian (Murray 2016).",
+    "error if x is not positive definite. Only the lower (or upper) triangle of x is read, and the gradient is that of "
+    "its elements, with zeros in the other triangle (Murray 2016).",
 )
 general(
     "qr",
@@ -180,7 +181,8 @@ general(
     holomorphic=False,
     numpy=("linalg.eigh",),
     doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices (..., n, n). Equal eigenvalues "
-    "give nan in gradients that come through the vectors; for complex x these must not depend on the vectors' phases.",
+    "give nan in gradients that come through the vectors; for complex x these must not depend on the vectors' phases. "
+    "Only the lower triangle of x is read, and the gradient is that of its elements.",
 )
 general(
     "eigvalsh",
@@ -189,7 +191,8 @@ general(
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.eigvalsh",),
-    doc="Eigenvalues, ascending, of Hermitian matrices (..., n, n). The gradient is finite for equal ones too.",
+    doc="Eigenvalues, ascending, of Hermitian matrices (..., n, n). The gradient is finite for equal ones too. Only "
+    "the lower triangle of x is read, and the gradient is that of its elements.",
 )
 general(
     "eig",

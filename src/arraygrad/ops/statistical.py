@@ -69,14 +69,16 @@ reduction(
 
 def _extremum(xp, g, x, ans, axis, keepdims):
     ans = expand_reduced(xp, ans, x.shape, axis, keepdims)
-    hit = xp.astype(x == ans, g.dtype)
+    # An element that is nan makes the extremum nan: equal to no number, also not to itself.
+    hit = xp.astype((x == ans) | (x != x), g.dtype)
     ties = xp.sum(hit, axis=axis, keepdims=True)
     return hit * (expand_reduced(xp, g, x.shape, axis, keepdims) / ties)
 
 
 _EXTREMUM = (
     "over `axis` (None: all, an int or a tuple); real dtypes; an error if nothing is reduced. "
-    "Ties share the gradient evenly, over all axes reduced, as PyTorch's amax does."
+    "Ties share the gradient evenly, over all axes reduced, as PyTorch's amax does; where the result is nan, the "
+    "elements that are nan, as PyTorch's max does."
 )
 reduction("max", _extremum, method=True, numpy=("max", "amax"), doc=f"Largest element {_EXTREMUM}")
 reduction("min", _extremum, method=True, numpy=("min", "amin"), doc=f"Smallest element {_EXTREMUM}")

@@ -145,6 +145,14 @@ SAMPLES["pow"] = (
         ),
         kink("complex at zero", _two("pow"), [[0j, 0j], [0j, 2 + 0j]], [[0j, 0j], [0j, 0j]]),
         kink("negative base", _two("pow"), [[-2.0], [2.0]], [[-4.0], [math.nan]]),
+        kink(
+            "exponent zero, where 1 / x1 overflows",
+            _two("pow"),
+            [[1e-310, -1e-310, math.inf], [0.0, 0.0, 0.0]],
+            [[0.0, 0.0, 0.0], [math.log(1e-310), math.nan, math.inf]],
+            single=False,
+        ),
+        case("negative real base, complex exponent", _two("pow"), -0.4 - real(3, low=0.1), cplx(3, seed=3)),
     ]
 )
 SAMPLES["remainder"] = [

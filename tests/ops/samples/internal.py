@@ -3,7 +3,7 @@
 import array_api_compat
 import numpy as np
 
-from samples._case import case, cplx, kink, matrices, real
+from samples._case import adjoint, case, cplx, kink, matrices, positive, real
 
 # label -> (shape of the array, key as NumPy takes it)
 KEYS = {
@@ -53,6 +53,11 @@ def native(xp, key):
     if isinstance(key, tuple):
         return tuple(native(xp, part) for part in key)
     return xp.asarray(key.tolist()) if isinstance(key, np.ndarray) else key
+
+
+def _projections_above(xp, x):
+    values, vectors = xp._eigh_upper(x)
+    return values, xp.matmul(vectors * (values**3)[..., None, :], adjoint(xp, vectors)), xp.abs(vectors)
 
 
 def _get(key):
@@ -160,12 +165,28 @@ SAMPLES = {
         case("both signs", lambda xp, x: xp._cbrt(x), real(2, 3) + 0.7),
         case("negative", lambda xp, x: xp._cbrt(x), -1.5 - real(3) ** 2),
     ],
+    "_float_power": [
+        case("real", lambda xp, x, y: xp._float_power(x, y), real(3, low=0.4), real(3, seed=5), single=False),
+        case("complex", lambda xp, x, y: xp._float_power(x, y), cplx(2, 2), cplx(2, seed=3), single=False),
+        kink("at zero", lambda xp, x, y: xp._float_power(x, y), [[0.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]),
+    ],
     "_convolve": [
         case("longer first", lambda xp, x, y: xp._convolve(x, y), real(5), real(3, seed=1)),
         case("longer second", lambda xp, x, y: xp._convolve(x, y), real(2), real(4, seed=1)),
         case("one element", lambda xp, x, y: xp._convolve(x, y), real(1), real(3, seed=1)),
         case("complex", lambda xp, x, y: xp._convolve(x, y), cplx(4), cplx(2, seed=1)),
     ],
+    "_eigh_upper": [
+        case("stored above", _projections_above, positive(np, real(3, 3))),
+        case("complex", _projections_above, positive(np, cplx(2, 2))),
+        case("stack", _projections_above, positive(np, real(2, 2, 2))),
+    ],
+    "_eigvalsh_upper": [
+        case("stored above", lambda xp, x: xp._eigvalsh_upper(x), np.triu(positive(np, real(3, 3)))),
+        case("complex", lambda xp, x: xp._eigvalsh_upper(x), positive(np, cplx(2, 2))),
+    ],
+    "_imag_of_real": [kink("zeros", lambda xp, x: xp._imag_of_real(x), [[-2.0, 3.0]], [[0.0, 0.0]])],
+    "_angle_of_real": [kink("no slope", lambda xp, x: xp._angle_of_real(x), [[-2.0, 0.0, 3.0]], [[0.0, 0.0, 0.0]])],
     "_to_backend": [case("same library", _within_library, real(3)), case("complex", _within_library, cplx(2))],
     "_cofactor": [
         case("regular", lambda xp, x: xp._cofactor(x), matrices(3, 3)),

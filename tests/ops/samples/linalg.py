@@ -103,6 +103,11 @@ SAMPLES = {
         for upper, (label, x) in itertools.product(
             (False, True), (("real", real(3, 3)), ("complex", cplx(2, 2)), ("stack", real(2, 2, 2)))
         )
+    ]
+    + [
+        case("stored below", _f("cholesky"), np.tril(positive(np, real(3, 3)))),
+        case("stored above", _f("cholesky", upper=True), np.triu(positive(np, cplx(2, 2)))),
+        kink("one triangle", _f("cholesky"), [[[4.0, 0.0], [2.0, 10.0]]], [[[1 / 6, 0.0], [1 / 3, 1 / 6]]]),
     ],
 }
 
@@ -175,10 +180,12 @@ SAMPLES["eigh"] = [
     case("both", _eigh(_projections), real(3, 3)),
     case("stack", _eigh(_projections), real(2, 2, 2)),
     case("complex", _eigh(_projections), cplx(3, 3)),
+    case("stored below", lambda xp, x: _projections(xp, *xp.linalg.eigh(x)), np.tril(positive(np, real(3, 3)))),
 ]
 SAMPLES["eigvalsh"] = [
     case("real", lambda xp, x: xp.linalg.eigvalsh(hermitian(xp, x)), real(3, 3)),
     case("complex", lambda xp, x: xp.linalg.eigvalsh(hermitian(xp, x)), cplx(3, 3)),
+    case("stored below", lambda xp, x: xp.linalg.eigvalsh(x), np.tril(positive(np, cplx(3, 3)))),
     kink("equal values", lambda xp, x: xp.linalg.eigvalsh(x), [2.0 * np.eye(2)], [np.eye(2)]),
 ]
 
