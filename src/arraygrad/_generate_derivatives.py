@@ -57,15 +57,16 @@ place only the last counts. Where nan makes `max` or `min` nan, the elements tha
 (its `amax` gives nan to all).
 
 **Kinks.** Where PyTorch has a finite answer it is ours. Elsewhere we take the subgradient of least norm: `abs`,
-`hypot`, `atan2` and norms have gradient zero at the origin, not nan. A value at a bound of `clip` belongs to x. nan
-that a choice hands through takes its gradient with it: `relu` and `clip` at nan have slope one, as in PyTorch, so that
-what made it nan is found at the leaves (JAX's `relu` has slope zero there). `numpy.angle` of real numbers is 0 or pi,
-by the sign bit, and has slope zero.
+`hypot`, `atan2` and norms have gradient zero at the origin, not nan. A value at a bound of `clip` belongs to x. A
+power of 0 by an exponent that is not negative counts as flat in the exponent, also where a derivative is taken again.
+nan that a choice hands through takes its gradient with it: `relu` and `clip` at nan have slope one, as in PyTorch, so
+that what made it nan is found at the leaves (JAX's `relu` has slope zero there). `numpy.angle` of real numbers is 0 or
+pi, by the sign bit, and has slope zero.
 
 **Poles.** At a pole or an endpoint of the domain the gradient is infinite (`sqrt` at 0) or nan, as the formula gives
-it. Outside of the domain the value is nan, the gradient what the formula gives. A step function has a gradient of
-zeros, at its jumps too, and
-stays in the graph.
+it; so is its own gradient, with the sign of the formula (`asin`, `acosh` and `atanh` at their ends). Outside of the
+domain the value is nan, the gradient what the formula gives. A step function has a gradient of zeros, at its jumps
+too, and stays in the graph.
 
 **Hard cases.** [numerics.md](numerics.md) has the answers at overflow, underflow and cancellation, beside PyTorch's
 and JAX's. On a branch cut the sign of a zero says which side a number is on.

@@ -19,7 +19,6 @@ FILES = {
     "loops": ("tests/ops/test_fast_paths.py", "pow or atan2 or square or errors"),
     "rules": ("tests/ops/test_fast_rules.py", "pow or square or atan2"),
     "random calls": ("tests/ops/test_fast_random.py", "pow or atan2 or square or var or std"),
-    "moments": ("tests/ops/test_fast_moments.py", "bit_by_bit"),
     "ufuncs": ("tests/protocols/test_array_ufunc.py", "values and (power or square or arctan2)"),
 }
 

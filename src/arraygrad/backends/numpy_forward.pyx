@@ -31,27 +31,48 @@ cdef extern from "moments.hpp" namespace "arraygrad" nogil:
     int run_squares(const LoopSet* add, int slot, const char* x, const char* mean, char* out, Py_ssize_t outer,
                     Py_ssize_t inner, bint leading, double start) noexcept
 
+cdef enum:
+    BUFFER = 8192           # elements of NumPy's buffers, unless np.setbufsize changes that
+
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* DIVIDE = loop_set("divide")
+_add_reduce = np.add.reduce
 # at_first_use
 cdef LoopSet* SQRT = NULL
 cdef LoopSet* SQUARE = NULL
+cdef int _whole = -1        # whether NumPy adds more than a buffer in one go; -1: not known yet
 cdef int _products = -1     # whether numpy.square gives the bits of x * x; -1: not known yet
 if FREE_THREADED:
     at_first_use(&SQRT, "sqrt")
     at_first_use(&SQUARE, "square")
     squares_are_products()
+    added_whole(BUFFER + 1)
 
 cdef object _all = slice(None)
 cdef object _backwards = slice(None, None, -1)
-_add_reduce = np.add.reduce
 _maximum_reduce = np.maximum.reduce
 _minimum_reduce = np.minimum.reduce
 
 
+cdef bint added_whole(Py_ssize_t n) except -1:
+    """Whether NumPy adds n elements in one go. Before 2.3 it took a buffer at a time, which rounds in another way."""
+    global _whole
+    if n <= BUFFER:
+        return True
+    if _whole < 0:
+        x = np.arange(0.1, 1000.1)
+        size = np.setbufsize(16)
+        try:
+            small = _add_reduce(x)
+        finally:
+            np.setbufsize(size)
+        _whole = small == _add_reduce(x)
+    return _whole
+
+
 cdef bint squares_are_products() except -1:
-    """Whether a square of one's own has the bits of NumPy's."""
+    """Whether numpy.square and numpy.multiply, of which NumPy's var calls one, have the bits of one's own product."""
     global _products
     if _products < 0:
         x = np.arange(0.1, 100.1)
@@ -72,7 +93,7 @@ cdef object summed(object x, object axis, bint keepdims, Py_ssize_t* count):
     for d in range(v.ndim):
         if (mask >> d) & 1:
             count[0] *= v.dims[d]
-    out = reduce_by(ADD, x, mask, keepdims)
+    out = reduce_by(ADD, x, mask, keepdims) if added_whole(v.size) else None
     return wrapped(_add_reduce(x, axis, None, None, keepdims)) if out is None else out
 
 
@@ -116,6 +137,8 @@ cdef object forward_var(object args):
     cdef object mean, dev, out, correction = args[2]
     if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
         return None
+    if not squares_are_products():
+        return None
     mean = means(args[0], args[1], &count)
     if mean is None or not count - correction > 0:
         return None                 # NumPy warns of too few degrees of freedom
@@ -137,9 +160,9 @@ cdef object squares(object x, object mean, object axis, bint keepdims):
     cdef int d, k = 0, errors
     cdef object out
     view_of(x, &v)
-    if not (v.c_order or v.f_order) or ADD.fn[v.slot] == NULL or not axis_mask(axis, v.ndim, &mask) \
-            or not split_axes(x, mask, &outer, &inner, &leading) or view_of(mean, &m) != v.slot or not m.c_order \
-            or not squares_are_products():
+    if not (v.c_order or v.f_order) or not added_whole(v.size) or ADD.fn[v.slot] == NULL \
+            or not axis_mask(axis, v.ndim, &mask) or not split_axes(x, mask, &outer, &inner, &leading) \
+            or view_of(mean, &m) != v.slot or not m.c_order:
         return None
     for d in range(v.ndim):
         if keepdims or not (mask >> d) & 1:

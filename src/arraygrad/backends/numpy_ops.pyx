@@ -10,7 +10,7 @@ import numbers
 import numpy as np
 
 from arraygrad.backends.numpy_contents cimport content_of, has_overlaps, owner_address
-from arraygrad.backends.numpy_forward cimport use_loops
+from arraygrad.backends.numpy_forward cimport added_whole, use_loops
 from arraygrad.backends.numpy_loops cimport (
     KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64,
     ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits, forward_ptr, held_once,
@@ -372,7 +372,7 @@ cdef object _conform(GradMeta meta, object grad, bint realify):
 cdef object _sum_over(object g, list axes):
     cdef unsigned long long mask = 0
     cdef object out = None
-    if type(g) is _ndarray and g.ndim <= 8 and fast_enabled():
+    if type(g) is _ndarray and g.ndim <= 8 and fast_enabled() and added_whole(g.size):
         for axis in axes:
             mask |= 1ULL << <int>axis
         out = reduce_by(ADD, g, mask, True)

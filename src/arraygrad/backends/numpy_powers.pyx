@@ -15,7 +15,7 @@
 # (3) Squares are five times as fast by the loop of square. They are taken so where its bits are those of power.
 # Guarded by tests/ops/test_powers.py, and on any processor by tests/ops/test_replaced_loops.py.
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_AsDouble, PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.long cimport PyLong_AsDouble, PyLong_AsLongAndOverflow, PyLong_CheckExact
 
 import numpy as np
 
@@ -138,15 +138,15 @@ if FREE_THREADED:           # where many threads may be the first to ask
 cdef int special_number(object b, double* value, int* kind) except -2:
     """Which number of SPECIAL an exponent is, and what it is to the operator. -1: none of them."""
     cdef ArrayView v
-    cdef int k
+    cdef int k, overflow = 0
     if PyFloat_CheckExact(b):
         kind[0] = FLOATING
         value[0] = PyFloat_AS_DOUBLE(b)
     elif PyLong_CheckExact(b):
         kind[0] = INTEGER
-        if not -1 <= b <= 2:
+        value[0] = <double>PyLong_AsLongAndOverflow(b, &overflow)
+        if overflow:
             return -1
-        value[0] = <double>PyLong_AsSsize_t(b)
     else:
         if view_of(b, &v) < 0 or v.ndim != 0 or v.slot > SLOT_F64:
             return -1

@@ -80,17 +80,17 @@ binary(
 
 
 # x2 * x1 ** (x2 - 1), and for x2 == 0, where 1 / x1 may overflow, x2 / x1 * x1 ** x2: zero whatever x1 is, and yet with
-# the mixed second derivative 1 / x1. Quotients are made finite before they are taken, not masked afterwards: the rule
+# the mixed second derivative 1 / x1. The divisor is changed before it divides, nothing is masked afterwards: the rule
 # is differentiated again, where 0 * inf would return. Why xp.pow and not `**`: Note [Powers] in numpy_powers.pyx.
 def pow_x1(xp, g, x1, x2):
     constant = x2 == 0
-    edge = constant & ((x1 == 0) | (x1 != x1))
-    factor = xp.where(edge, 0.0, x2) / xp.where(constant, xp.where(edge, 1.0, x1), 1.0)
+    divisor = xp.where((x1 == 0) | (x1 != x1), math.inf, x1)
+    factor = x2 / xp.where(constant, divisor, 1.0)
     return g * (factor * xp.pow(x1, xp.where(constant, x2, x2 - 1)))
 
 
-# Where x1 == 0 and x2 >= 0 the result counts as flat in x2, and log(x1) as 0. From x2 == 1 on it counts as 1: the factor
-# ans is zero there, and the mixed second derivative that of the rule above.
+# Where x1 == 0 and x2 >= 0 the result counts as flat in x2, and log(x1) as 0. From x2 == 1 on it counts as 1: there ans
+# is zero, and the mixed second derivative becomes that of the rule above.
 def pow_x2(xp, g, ans, x1, x2):
     if xp.isdtype(ans.dtype, "complex floating") and not xp.isdtype(x1.dtype, "complex floating"):
         x1 = xp.astype(x1, ans.dtype)  # a negative number has a complex logarithm
