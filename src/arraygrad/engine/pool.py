@@ -64,9 +64,9 @@ class Job:
 
 # Note [Pools and Ctrl-C]
 # ~~~~~~~~~~~~~~~~~~~~~~~
-# (1) From Python 3.14 on, Ctrl-C may come between the call of a lock's __enter__ and the block of its `with` statement,
-#     and the lock is held for ever. So what the main thread calls takes no lock: each step is one operation of a list, a
-#     dict or a lock, whole by itself, and an interrupt between two of them leaves a pool that works.
+# (1) From Python 3.14 on, Ctrl-C may come between the call of a lock's __enter__ and the block of its `with`, and the
+#     lock is held for ever. So what the main thread calls takes no lock: each step is one operation of a list, a dict
+#     or a lock, whole by itself, and an interrupt between two of them leaves a pool that works.
 # (2) Who takes a worker out of `_idle` is the only one to offer it a job. An offer and the end of a worker meet in
 #     `offered`, which is set once: to the job, or to None by a worker that has waited long enough.
 # (3) A worker that was taken and got no job, or was not woken, because who took it was interrupted, wakes up by itself
