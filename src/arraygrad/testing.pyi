@@ -4,7 +4,7 @@ from typing import Any
 
 __all__ = ["GradcheckError", "assert_allclose", "gradcheck", "gradgradcheck"]
 
-class GradcheckError(builtins.AssertionError):
+class GradcheckError(builtins.AssertionError, builtins.RuntimeError):
     ...
 
 FLOAT32_TOLERANCE: Any
