@@ -79,7 +79,8 @@ def _ranked(name, a, axis, keepdims, rank):
         step = F["where"](beside(high == low, rows), 0.0, upper - lower)
         lower = lower + step * beside(weight.astype(values.dtype), rows)
     if lost.any():
-        nan = F["where"](beside(numpy.isnan(values).any(-1), rows), rows.sum(axis=-1), numpy.nan)
+        made_by = rows.max(axis=-1) if rows.shape[-1] else rows.sum(axis=-1)  # elements that are nan share
+        nan = F["where"](beside(numpy.isnan(values).any(-1), rows), made_by, numpy.nan)
         lower = F["where"](beside(lost, rows), nan, lower)
     if keepdims is True:
         front = lower.shape[: lower.ndim - len(kept)]

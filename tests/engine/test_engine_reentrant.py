@@ -137,6 +137,56 @@ def test_RE4_only_so_many_threads_stay_idle():
     assert len(pool.threads()) <= 3
 
 
+def test_RE4_an_interrupt_at_any_instruction_leaves_a_pool_that_works():
+    def interrupted(number, work):
+        """work(), with KeyboardInterrupt before its instruction of that number; whether it came to that."""
+        seen = 0
+
+        def trace(frame, event, arg):
+            nonlocal seen
+            if frame.f_code.co_filename != pool_file:
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                seen += 1
+                if seen == number:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+            return trace
+
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            work()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(previous)
+        return False
+
+    pool_file = Pool.submit.__code__.co_filename
+    for idle in (False, True):
+        number = 0
+        came = True
+        while came:
+            number += 1
+            assert number < 1000
+            pool = Pool("test_pool", idle_seconds=0.01)
+            if idle:
+                pool.submit(Job(lambda: None)).wait()
+            ran = []
+            job = Job(lambda ran=ran: ran.append(1))
+            came = interrupted(number, lambda pool=pool, job=job: pool.submit(job).wait())
+            if not job.cancel():
+                job.wait()
+            assert len(ran) <= 1
+            pool.submit(Job(lambda ran=ran: ran.append(2))).wait()
+            assert ran[-1] == 2
+            for thread in pool.threads():
+                thread.join(LIMIT)
+            assert pool.threads() == []
+
+
 def test_RE4_what_a_pool_is_given_runs_in_the_callers_context():
     import contextvars
 

@@ -139,3 +139,18 @@ def test_the_imaginary_part_of_real_numbers_is_plus_zero_without_slope(dtype):
         if x.dtype.kind == "f":
             with np.errstate(invalid="ignore"):
                 np.testing.assert_array_equal(gradient(part, x, np.inf), np.zeros(len(x)))
+
+
+@pytest.mark.parametrize("name", ["quantile", "percentile"])
+def test_elements_that_are_nan_share_the_gradient_of_a_rank_that_is_nan(name):
+    def f(t):
+        return getattr(np, name)(t, 0.3, axis=1)
+
+    got = gradient(f, np.array([[NAN, NAN, 1.0, 2.0], [NAN, NAN, NAN, NAN]]))
+    np.testing.assert_array_equal(got, [[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25]])
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice:RuntimeWarning")
+def test_elements_share_the_gradient_of_a_nanmedian_of_nothing_else():
+    got = gradient(lambda t: np.nanmedian(t, axis=1), np.array([[NAN, 1.0], [NAN, NAN]]))
+    np.testing.assert_array_equal(got, [[0.0, 1.0], [0.5, 0.5]])

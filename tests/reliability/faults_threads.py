@@ -48,13 +48,10 @@ def no_thread(text):
 def end_idle_threads():
     """Ends the idle threads of the pools, so that the next run has to start one."""
     for each in list(pool._pools):
-        with each._lock:
-            idle, each._idle = each._idle, []
-            for worker in idle:
-                worker.job = None
-        for worker in idle:
+        while each._idle:
+            worker = each._idle.pop()
+            worker.offered["job"] = None
             worker.ready.release()
-        for worker in idle:
             worker.join(WAIT_SECONDS)
             assert not worker.is_alive()
 

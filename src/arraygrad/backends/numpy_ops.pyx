@@ -144,6 +144,9 @@ cdef class NumpyOps(Backend):
         """Whether the caller's variable is the only reference to `grad`, and `grad` owns its (writeable) memory.
 
         For callers in C: one reference, held by the caller's variable. Passing it as an argument adds none.
+        From Python 3.14 on Python's stack borrows references, but only from variables that count theirs, so whatever
+        Python code still holds makes two. (An argument that Python code passed would not: tests/tensor/
+        test_held_gradients.py.)
         """
         return held_once(grad)
 

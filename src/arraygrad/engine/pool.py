@@ -6,7 +6,9 @@ of its caller, and a share in the host work of one run (`set_cpu_workers`).
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
+import itertools
 import os
 import threading
 import weakref
@@ -22,12 +24,13 @@ class Job:
     It runs at most once: whoever claims it first, the thread that runs it or the one that takes it back.
     """
 
-    __slots__ = ("_claim", "_done", "_work", "error")
+    __slots__ = ("_claim", "_done", "_over", "_work", "error")
 
     def __init__(self, work):
         self._work = contextvars.copy_context().run, work
         self._done = threading.Lock()  # held until the job is done: releasing it needs no memory
         self._done.acquire()
+        self._over = False
         self._claim = threading.Lock()
         self.error = None
 
@@ -43,6 +46,7 @@ class Job:
             self.error = error
         finally:
             run = work = None  # nothing of the work outlives it here
+            self._over = True
             self._done.release()
 
     def cancel(self):
@@ -51,26 +55,43 @@ class Job:
 
     def wait(self):
         """Block until the work is done (signals are handled meanwhile) and raise what it raised."""
-        with self._done:
-            pass
+        if not self._over:  # else an interrupted call may hold the lock: Note [Pools and Ctrl-C], 1
+            self._done.acquire()
+            self._done.release()
         if self.error is not None:
             raise self.error
+
+
+# Note [Pools and Ctrl-C]
+# ~~~~~~~~~~~~~~~~~~~~~~~
+# (1) From Python 3.14 on, Ctrl-C may come between the call of a lock's __enter__ and the block of its `with`, and the
+#     lock is held for ever. So what the main thread calls takes no lock: each step is one operation of a list, a dict
+#     or a lock, whole by itself, and an interrupt between two of them leaves a pool that works.
+# (2) Who takes a worker out of `_idle` is the only one to offer it a job. An offer and the end of a worker meet in
+#     `offered`, which is set once: to the job, or to None by a worker that has waited long enough.
+# (3) A worker that was taken and got no job, or was not woken, because who took it was interrupted, wakes up by itself
+#     when it has been idle for long enough. A job that was taken back meanwhile does nothing.
+# Guarded by test_RE4_an_interrupt_at_any_instruction_leaves_a_pool_that_works.
 
 
 class _Worker(threading.Thread):
     def __init__(self, pool, number, job):
         super().__init__(name=f"{pool.name}_{number}", daemon=True)
         self.pool = pool
-        self.job = job
-        self.ready = threading.Semaphore(0)
+        self.offered = {"job": job}
+        self.ready = threading.Lock()  # released to wake the worker up
+        self.ready.acquire()
 
     def run(self):
         self.pool._threads.add(self)
-        job, self.job = self.job, None
-        while job is not None:
-            job.run()
-            job = None
-            job = self.pool._next(self)
+        try:
+            job = self.offered.pop("job")
+            while job is not None:
+                job.run()
+                job = None
+                job = self.pool._next(self)
+        finally:
+            self.pool._threads.discard(self)
 
 
 class Pool:
@@ -87,50 +108,46 @@ class Pool:
         _pools.add(self)
 
     def _reset(self):
-        self._lock = threading.Lock()
         self._idle = []  # the last to become idle is the first to work again
         self._threads = set()
-        self._started = 0
+        self._numbers = itertools.count(1)
 
     def submit(self, job):
         """Hand a Job to a thread, and return it. Raises RuntimeError if none can be started.
 
-        Ctrl-C may end this call at any point: the job may run or not, which `Job.cancel` tells. A worker that was not
-        woken stays among the idle ones.
+        Ctrl-C may end this call at any point: the job may run or not, which `Job.cancel` tells.
         """
-        with self._lock:
-            if self._idle:
-                worker = self._idle[-1]
-                worker.job = job
-                worker.ready.release()
-                self._idle.pop()
-            else:
-                self._started += 1
-                _Worker(self, self._started, job).start()
-        return job
+        while True:
+            try:
+                worker = self._idle.pop()
+            except IndexError:
+                _Worker(self, next(self._numbers), job).start()
+                return job
+            if worker.offered.setdefault("job", job) is job:
+                with contextlib.suppress(RuntimeError):  # it is awake already
+                    worker.ready.release()
+                return job
 
     def _next(self, worker):
-        """The worker's next job; None if it shall end."""
-        with self._lock:
-            if len(self._idle) >= self.keep:
-                self._threads.discard(worker)
-                return None
+        """The worker's next job; None if it shall end. Runs in the worker's thread, which no signal interrupts."""
+        while True:
             self._idle.append(worker)
-        woken = worker.ready.acquire(timeout=self.idle_seconds)
-        with self._lock:
-            if worker in self._idle:  # nobody wanted it, or who did was interrupted
+            crowded = len(self._idle) > self.keep
+            woken = not crowded and worker.ready.acquire(timeout=self.idle_seconds)
+            try:
                 self._idle.remove(worker)
-            job, worker.job = worker.job, None
-            if job is None:
-                self._threads.discard(worker)
-            elif not woken:
-                worker.ready.acquire(blocking=False)  # a job came in the very moment of giving up
-        return job
+            except ValueError:  # somebody took it
+                job = worker.offered.setdefault("job", None)
+                if job is not None:
+                    worker.offered.clear()
+                return job
+            if not woken:
+                return None
+            # woken late, for a job that it had found by itself: once more
 
     def threads(self):
         """The threads that are alive: a list of threading.Thread."""
-        with self._lock:
-            return list(self._threads)
+        return list(self._threads)
 
 
 NESTED = Pool("arraygrad_nested")
