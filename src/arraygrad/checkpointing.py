@@ -161,7 +161,7 @@ def _held(function, found=None, seen=None):
     owner = getattr(function, "__self__", None)
     function = getattr(function, "__func__", function)
     if not isinstance(function, types.FunctionType):
-        owner, function = function, getattr(type(function), "__call__", None)
+        owner, function = function, vars(type(function)).get("__call__")
         if not isinstance(function, types.FunctionType):
             return found
     loaded, attributes = _names(function.__code__)

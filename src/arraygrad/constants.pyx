@@ -108,8 +108,8 @@ cdef object changed_error(Node node, list names, list slots, Backend backend):
 
 
 WRITTEN_BETWEEN = (
-    "one of the variables needed for gradient computation has been modified by an inplace operation: {what} written, and "
-    "not through a Tensor, after the forward had used it. Give it a copy (array.copy()) or a new array each time; "
+    "one of the variables needed for gradient computation has been modified by an inplace operation: {what} written, "
+    "and not through a Tensor, after the forward had used it. Give it a copy (array.copy()) or a new array each time; "
     "set_constant_check('off') compares nothing."
 )
 

@@ -19,7 +19,7 @@ from arraygrad.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, 
 from arraygrad.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.value cimport (
     Backend, Extra, TensorBase, Value, bump, is_lost, join_base, mark_overwritten, need_extra, new_tensor, registered,
-    wrap,
+    version_of, wrap,
 )
 
 from arraygrad.constants import WRITTEN_BETWEEN
@@ -184,6 +184,10 @@ cdef class CustomNode(Node):
         cdef GradMeta meta
         cdef object g
         cdef Py_ssize_t i
+        cdef bint alone = f.create_graph or f.owned and self.n_inputs == 1     # or writes to gradients are recorded
+        cdef bint boxed = getattr(self.op, "boxed_grads_call", False)
+        cdef tuple given
+        cdef object contents = None
         if self.s1 is not None or self.flags & NODE_CONSTANT:
             check_kept(self)
         for i in range(self.n_inputs):
@@ -197,25 +201,49 @@ cdef class CustomNode(Node):
             grads.append(g)
         g = None
         f.owned = False
-        if getattr(self.op, "boxed_grads_call", False):
+        given = () if boxed else tuple(grads)
+        if not alone and in_anomaly_mode():
+            contents = Contents({f"grad_outputs[{i}]": g for i, g in enumerate(given) if f.input(i) is not None}, True)
+        if boxed:
             f.grad = None                               # the list alone holds the gradients: backward may drop them
             f.grads = None
             result = backward_of(self)(self, grads)
         else:
             result = backward_of(self)(self, *grads)
+        if not alone:
+            check_given(self, f, given, contents)
         if self.s1 is not None:
             self.s1.renew()             # what backward itself writes there is its own affair
-        return take_gradients(self, f, result)
+        return take_gradients(self, f, result, given)
+
+
+cdef bint in_anomaly_mode() noexcept:
+    cdef ThreadState* ts = thread_state()
+    return ts.task != NULL and (<GraphTask>ts.task).anomaly != 0
+
+
+cdef int check_given(CustomNode node, Frame f, tuple given, object contents) except -1:
+    """Refuse a backward that wrote into a gradient that it was given and others may hold too."""
+    cdef Py_ssize_t i
+    for i in range(len(given)):
+        if f.input(i) is not None and version_of((<TensorBase>given[i]).value) != 0:
+            break
+    else:
+        if contents is None or not contents.written():
+            return 0
+    raise RuntimeError(f"{node.op.__name__}.backward wrote into the gradient that it was given, which other parts of "
+                       "the graph may hold too; work on a copy of it, grad = grad.copy()")
 
 
 cdef int check_kept(CustomNode node) except -1:
     """Refuse to run backward on raw arrays that were written since forward: Note [Constants that change]."""
     cdef uint64_t now = 0
-    cdef list changed
+    cdef object saved
     if node.flags & NODE_CONSTANT and node.s0 is not None:
         for slot in <list>node.s0:
-            if slot is not None and type((<SavedSlot>slot).value) is Value:
-                now = content_now(node, (<SavedSlot>slot).value, now, <Backend>(<Value>(<SavedSlot>slot).value).meta.ops)
+            saved = None if slot is None else (<SavedSlot>slot).value
+            if type(saved) is Value:
+                now = content_now(node, saved, now, <Backend>(<Value>saved).meta.ops)
         if now != node.print:
             for slot in <list>node.s0:
                 if slot is not None and type((<SavedSlot>slot).value) is Value:
@@ -238,15 +266,20 @@ cdef object backward_of(CustomNode node):
     return vjp
 
 
-cdef int take_gradients(CustomNode node, Frame f, object result) except -1:
-    """Check what backward returned, one value per argument of forward, and put it on the edges."""
+cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen) except -1:
+    """Check what backward returned, one value per argument of forward, and put it on the edges.
+
+    `seen` are the gradients that backward was given.
+    """
     cdef tuple is_tensor = <tuple>node.args
     cdef Py_ssize_t n = len(is_tensor), given, i, edge = 0
     cdef tuple values
     cdef Node child
     cdef GradMeta meta
-    cdef object value
+    cdef object value, raw
+    cdef Py_ssize_t held = 2            # references to a value: `values` and `value`
     if type(result) is not tuple:
+        held = 3
         result = (result,)
     values = <tuple>result
     given = len(values)
@@ -275,10 +308,37 @@ cdef int take_gradients(CustomNode node, Frame f, object result) except -1:
                     if not isinstance(value, TensorBase):
                         value = wrap(value, registered(type(value)))
                 elif meta is not None:
-                    value = meta.ops.from_user(value)
+                    raw = meta.ops.from_user(value)
+                    value = raw if is_settled(value, held, raw, seen) else meta.ops.clone(raw, raw)
+                    raw = None
                 f.set_out(edge, value)
         edge += 1
     return 0
+
+
+cdef bint is_settled(object value, Py_ssize_t held, object raw, tuple seen) except -1:
+    """Whether nobody will write the array `raw` of a gradient that a rule returned as `value`.
+
+    It is one that the rule was given (others may hold that anyway, and nobody may write it), or nobody holds it: not
+    the value, to which the caller has `held` references, not the array, and not what it is a view of.
+    """
+    cdef object base
+    for given in seen:
+        if isinstance(given, TensorBase) and ((<TensorBase>given).value.raw is raw or (
+                <Backend>(<TensorBase>given).value.meta.ops).shares_memory(raw, (<TensorBase>given).value.raw)):
+            return True
+    if value is raw:
+        held += 1
+    elif Py_REFCNT(<PyObject*>raw) > 2:     # its Value's and the caller's
+        return False
+    if Py_REFCNT(<PyObject*>value) > held:
+        return False
+    base = getattr(raw, "base", None)
+    while base is not None:
+        if Py_REFCNT(<PyObject*>base) > 2:  # its view's and ours
+            return False
+        base = getattr(base, "base", None)
+    return True
 
 
 cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
@@ -298,6 +358,7 @@ cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
 # Running forward
 
 cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
     ctypedef struct TypeObject "PyTypeObject":
         object (*tp_new)(TypeObject* t, PyObject* args, PyObject* kwargs)
 

@@ -1,5 +1,7 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
 # May import: engine.*, op, value, constants, nodes, apply, copies.
+from cpython.object cimport PyObject
+
 from arraygrad.apply cimport apply_op, binary, refresh
 from arraygrad.constants cimport constant_check, Contents, CONSTANT_COPY
 from arraygrad.copies cimport copied
@@ -16,6 +18,10 @@ from arraygrad.value cimport (
 from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.engine import set_commit, set_graph_ops
 from arraygrad.nodes import commit, set_recorded_ops
+
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
 
 
 cdef object cast(TensorBase t, object dtype):
@@ -137,6 +143,29 @@ def attach_node(Node node, tuple results):
             t.output_nr_ = <int>i
             t.tracked = True
     return results
+
+
+def settled(value, list given):
+    """What a rule in Python returned, as nobody else will write it: a copy of an array that somebody else holds.
+
+    `given` are the gradients that the rule was given, which may be returned as they are. Call it on the expression that
+    makes the value, which is not to be held by the caller.
+    """
+    cdef Backend backend = registered(type(value))
+    cdef object base
+    if backend is None or not backend.mutable:
+        return value
+    for g in given:
+        if g is value or type(g) is backend.array_type and backend.shares_memory(value, g):
+            return value
+    if Py_REFCNT(<PyObject*>value) > 1:
+        return backend.clone(value, value)
+    base = getattr(value, "base", None)
+    while base is not None:
+        if Py_REFCNT(<PyObject*>base) > 2:          # its view's and ours
+            return backend.clone(value, value)
+        base = getattr(base, "base", None)
+    return value
 
 
 cdef class Kept:

@@ -10,7 +10,7 @@ import weakref
 
 from arraygrad.constants import Contents
 from arraygrad.engine.node import PyNode, is_grad_enabled
-from arraygrad.graph_ops import Kept, attach_node
+from arraygrad.graph_ops import Kept, attach_node, settled
 from arraygrad.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
 
 __all__ = ["defvjp", "primitive"]
@@ -187,7 +187,7 @@ class Primitive:
                 values = [a.array() if isinstance(a, Kept) else a for a in kept]
                 found = [a.array() for a in answers]
             ans, g = (tuple(found), tuple(grads)) if several else (found[0], grads[0])
-            return tuple([_gradient(name, i, r(ans, *values, **kwargs)(g), graph)
+            return tuple([_gradient(name, i, settled(r(ans, *values, **kwargs)(g), grads), graph)
                           for i, r in zip(tracked, rules, strict=True)])  # fmt: skip
 
         node = PyNode(_node_name(name), backward, [edge_of(args[i]) for i in tracked], metas, state.clear)

@@ -250,3 +250,28 @@ def test_nothing_stays_alive_because_its_memory_was_given_away():
     gc.collect()
     assert memory.base is None
     np.testing.assert_array_equal(memory, np.exp(np.linspace(0.5, 1.5, 3)))
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_memory_of_a_torch_tensor_that_numpy_wrote_is_compared(when):
+    torch = pytest.importorskip("torch")
+    x = ag.asarray(torch.tensor([0.5, 1.0, 1.5], dtype=torch.float64), requires_grad=True)
+    w = ag.tensor(torch.tensor([2.0, 3.0, 4.0], dtype=torch.float64))
+    memory = w.numpy() if when == "before" else None
+    y = ag.sum(x * w)
+    memory = w.numpy() if memory is None else memory
+    memory[0] = 9.0
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        y.backward()
+
+
+def test_a_torch_tensor_that_was_written_through_a_tensor_keeps_what_was_saved():
+    torch = pytest.importorskip("torch")
+    x = ag.asarray(torch.tensor([0.5, 1.0, 1.5], dtype=torch.float64), requires_grad=True)
+    raw = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    raw += 1
+    a, b = ag.asarray(raw), ag.asarray(raw)
+    y = ag.sum(x * b)
+    a += 1
+    y.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2.0, 3.0, 4.0])

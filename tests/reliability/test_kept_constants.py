@@ -1,4 +1,4 @@
-"""What custom Functions, primitives and checkpoints keep of the program's arrays is compared before it is used again."""
+"""What Functions, primitives and checkpoints keep of the program's arrays is compared before it is used again."""
 
 import numpy as np
 import pytest

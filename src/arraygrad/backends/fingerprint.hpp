@@ -12,11 +12,11 @@
 // (2) The row is the memory of the array where that has no gaps, whatever the order of its axes, and the elements in
 //     row-major order elsewhere. That is how a saved value's copy is laid out too (`cloned` in numpy_loops.pyx), so a
 //     value and its copy have one fingerprint. Bytes of no meaning in an extended-precision number count as zero.
-// (3) All of the row counts up to ALL_BYTES (and with `full`). Of more, both ends and pieces of 128 bytes count:
-//     PIECES of them, and one more for every PIECE_STEP bytes, spread evenly, each one's place within its step jumping
-//     about, so that no column of a matrix is passed over; and pieces near 1, 1.5, 2, 3, 4, 6, ... KB from either end,
-//     so that a loop that fills an array row by row is seen from its second row on, however long a row is. These limits
-//     keep what is recorded and compared below 3 % of any row of the speed tables (docs/performance.md).
+// (3) All of the row counts up to ALL_BYTES (and with `full`). Of more, both ends and pieces of one line count: PIECES
+//     of them, and one more for every PIECE_STEP bytes, spread evenly, each one's place within its step jumping about,
+//     so that no column of a matrix is passed over; and pieces 0.5, 1, 2, 4, ... KB from either end, so that a loop
+//     that fills an array row by row is seen from its second row on, however long a row is. These limits keep what is
+//     recorded and compared near or below 3 % of any row of the speed tables (docs/performance.md).
 // Guarded by tests/reliability/test_changed_arrays.py and test_rewritten_constants.py.
 #pragma once
 #include <cfloat>
@@ -36,10 +36,10 @@ namespace arraygrad {
 
 enum : npy_intp {
     LINE_BYTES = 64,                // of a cache
-    PIECE_BYTES = 128,              // the second line costs little where the first was fetched
+    PIECE_BYTES = LINE_BYTES,       // an array of this size is rarely in a cache, and lines are what fetching costs
     ALL_BYTES = 1 << 15,
-    END_BYTES = 1 << 10,            // at either end
-    PIECES = 40,                    // of the smallest row of which not all counts
+    END_BYTES = 1 << 9,             // at either end
+    PIECES = 12,                    // of the smallest row of which not all counts
     PIECE_STEP = 1 << 15,           // one piece more for so many bytes
     TURN_BYTES = 128,               // one block for each state
     MOST_AXES = 64,                 // NumPy 2's limit
@@ -359,10 +359,8 @@ static inline void for_pieces(npy_intp bytes, const Piece& piece) {
         start += width * PIECE_BYTES;
     }
     for (npy_intp far = END_BYTES; far < bytes / 2; far *= 2) {
-        for (const npy_intp from : {far, far + far / 2}) {
-            piece(from, (npy_intp)PIECE_BYTES);
-            piece(bytes - from - PIECE_BYTES, (npy_intp)PIECE_BYTES);
-        }
+        piece(far, (npy_intp)PIECE_BYTES);
+        piece(bytes - far - PIECE_BYTES, (npy_intp)PIECE_BYTES);
     }
     piece(start, bytes - start);                                                // less than END_BYTES + PIECE_BYTES
 }
@@ -413,6 +411,10 @@ static std::uint64_t fingerprint(PyArrayObject* a, bool full) {
     if (bytes < LINE_BYTES) return short_row(data, bytes, seed);
     if (full || bytes <= ALL_BYTES) return row_of(data, bytes, seed);
     Pieces pieces(seed);
+#if defined(__GNUC__)
+    // The array is rarely in a cache. Asked for at once, the pieces come in the time of a few.
+    for_pieces(bytes, [&](npy_intp from, npy_intp) { __builtin_prefetch(data + from); });
+#endif
     for_pieces(bytes, [&](npy_intp from, npy_intp n) { std::memcpy(pieces.next(n), data + from, (std::size_t)n); });
     return pieces.result();
 }

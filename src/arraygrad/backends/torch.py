@@ -1,6 +1,6 @@
 """Backend of torch.Tensor: PyTorch's arrays without PyTorch's own graph.
 
-May import: backends.generic, backends.repaired, backends.streams, torch, array-api-compat.
+May import: backends.generic, backends.numpy_contents, backends.repaired, backends.streams, torch, array-api-compat.
 
 PyTorch would record operations on tensors that require grad, and arraygrad records them too: two graphs, neither of
 which knows of the other. So a torch tensor that requires grad is refused, as an array and as an operand. Nothing else
@@ -14,6 +14,7 @@ import torch
 
 from arraygrad.backends import attach
 from arraygrad.backends.generic import GenericBackend
+from arraygrad.backends.numpy_contents import fingerprint_of
 from arraygrad.backends.repaired import RepairedNamespace
 from arraygrad.backends.streams import TorchRuntime
 from arraygrad.engine.arrayops import InvalidGradient
@@ -74,6 +75,23 @@ class TorchBackend(GenericBackend):
         if array.device.type == "meta" or array.layout is not torch.strided:
             return None
         return super().memory(array)
+
+    def content_token(self, raw):
+        """What the elements contain, where NumPy can look at them; elsewhere PyTorch's own count of writes."""
+        if raw.device.type == "cpu" and raw.layout is torch.strided:
+            try:
+                return fingerprint_of(raw.detach().numpy())
+            except (TypeError, RuntimeError):  # a dtype that NumPy lacks, or a view that computes
+                pass
+        return raw._version
+
+    def owner(self, raw):
+        """The address of the storage, 0 where there is none."""
+        return 0 if self.memory(raw) is None else raw.untyped_storage().data_ptr()
+
+    def overlaps_itself(self, raw):
+        """Whether an axis repeats its elements."""
+        return any(n > 1 and step == 0 for n, step in zip(raw.shape, raw.stride(), strict=True))
 
     def asarray(self, obj, dtype, device):
         """A tensor from scalars, lists, a tensor, or what torch itself converts."""

@@ -1,15 +1,24 @@
 # Running the hooks of a node: what they are shown, what they may return.
 # May import: engine.arrayops, engine.node.
+from cpython.object cimport PyObject
+
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.node cimport Frame, Node, NodeHooks
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
 
 
 cdef str _hook_name(object hook):
     return getattr(hook, "__name__", type(hook).__name__)
 
 
-cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object result):
-    """The engine's form of what a hook returned in place of gradient `old`."""
+cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object result, Py_ssize_t held, bint plain):
+    """The engine's form of what a hook returned in place of gradient `old`.
+
+    `held` is how many references to the result the caller and the tuple it comes in have. If there are more, the hook
+    goes on holding it and may write it while the gradient waits: in a plain run it is copied.
+    """
     cdef GradMeta a, b
     if result is None:
         return old
@@ -29,7 +38,33 @@ cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object r
                            f"(was {a.shape_tuple()} got {b.shape_tuple()})")
     if a.dtype != b.dtype:
         raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the type of value (was {a.dtype} got {b.dtype})")
+    if plain and new is not old and not is_left(result, held, new):
+        new = ops.clone(new, new)
     return new
+
+
+cdef bint is_left(object result, Py_ssize_t held, object new) except -1:
+    """Whether nobody but the engine holds `new`, the array of `result`."""
+    if new is result:
+        held += 1
+    elif Py_REFCNT(<PyObject*>new) > 2:         # what shows it, and our caller
+        return False
+    if Py_REFCNT(<PyObject*>result) > held:
+        return False
+    base = getattr(new, "base", None)
+    while base is not None:
+        if Py_REFCNT(<PyObject*>base) > 2:      # its view, and we
+            return False
+        base = getattr(base, "base", None)
+    return True
+
+
+cdef int check_unwritten(object hook, object shown, bint owned) except -1:
+    """Refuse what a hook wrote into a gradient that others may hold."""
+    if not owned and shown is not None and getattr(shown, "version", 0) != 0:
+        raise RuntimeError(f"hook '{_hook_name(hook)}' wrote into the gradient that it was shown, which other parts of "
+                           "the graph may hold too; return a new one, as in: return grad * 2")
+    return 0
 
 
 cdef ArrayOps ops_at(ArrayOps graph_ops, Node node, Py_ssize_t i):
@@ -56,12 +91,16 @@ cdef int run_tensor_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
     """Tensor pre-hooks in order of registration, then retains_grad hooks."""
     cdef NodeHooks hooks = node.hooks
     cdef ArrayOps ops
+    cdef bint owned
     if hooks.tensor_pre:
         for nr, hook in list(hooks.tensor_pre.values()):
             ops = ops_at(graph_ops, node, nr)
             old = f.input(nr)
+            owned = f.owned or graph_ops is not None
             f.owned = False
-            new = _checked_hook_result(ops, hook, old, hook(shown_to_user(ops, old)))
+            shown = shown_to_user(ops, old)
+            new = _checked_hook_result(ops, hook, old, hook(shown), 1, graph_ops is None)
+            check_unwritten(hook, shown, owned)
             if new is not old:
                 _set_input(f, nr, new)
     if hooks.retains:
@@ -75,18 +114,21 @@ cdef int run_tensor_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
 
 cdef int run_pre_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
     cdef Py_ssize_t i
+    cdef bint owned = f.owned or graph_ops is not None
     f.owned = False
     for hook in list(node.hooks.pre.values()):
         shown = tuple([shown_to_user(ops_at(graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
         result = hook(shown)
+        for i in range(node.n_inputs):
+            check_unwritten(hook, shown[i], owned)
         if result is None:
             continue
         _check_tuple(hook, result, node.n_inputs)
         for i in range(node.n_inputs):
             old = f.input(i)
             if result[i] is not shown[i]:
-                _set_input(f, i, _checked_hook_result(ops_at(graph_ops, node, i), hook, old, result[i])
-                           if result[i] is not None else None)
+                _set_input(f, i, None if result[i] is None else _checked_hook_result(
+                    ops_at(graph_ops, node, i), hook, old, result[i], 2, graph_ops is None))
     return 0
 
 
@@ -115,6 +157,8 @@ cdef int run_post_hooks(ArrayOps graph_ops, Node node, Frame f, tuple grad_outpu
     for hook in list(node.hooks.post.values()):
         shown = tuple([shown_to_user(edge_ops(graph_ops, node, i), f.out(i)) for i in range(n)])
         result = hook(shown, grad_outputs)
+        for i in range(n):
+            check_unwritten(hook, shown[i], graph_ops is not None)
         if result is None:
             continue
         _check_tuple(hook, result, n)
@@ -122,5 +166,6 @@ cdef int run_post_hooks(ArrayOps graph_ops, Node node, Frame f, tuple grad_outpu
             if result[i] is None:
                 f.set_out(i, None)
             elif result[i] is not shown[i]:
-                f.set_out(i, _checked_hook_result(edge_ops(graph_ops, node, i), hook, f.out(i), result[i]))
+                f.set_out(i, _checked_hook_result(edge_ops(graph_ops, node, i), hook, f.out(i), result[i], 2,
+                                                  graph_ops is None))
     return 0
