@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, attributes, convert, tensor, inplace, _later, _cupy_protocol, numpy. Those that work through NumPy's functions
-call them, so that each is defined once.
+May import: ops, attributes, convert, tensor, inplace, _later, _cupy_protocol, numpy. Those that work through NumPy's
+functions call them, so that each is defined once.
 """
 
 import math

@@ -24,8 +24,8 @@ from arraygrad.op cimport (
 from arraygrad.constants cimport changed_error, content_now, overwritten_error
 from arraygrad.saved cimport Packed, packed_array, packed_value
 from arraygrad.value cimport (
-    Backend, Extra, TensorBase, Value, before_write, bump, grad_of, is_lost, is_shown, join, make_tensor, need_extra,
-    new_tensor, replaced, set_grad, shown_by, version_of, wrap, UNTOUCHED,
+    Backend, Extra, TensorBase, UNTOUCHED, Value, before_write, bump, grad_of, is_lost, is_shown, join, make_tensor,
+    need_extra, new_tensor, replaced, set_grad, shown_by, wrap,
 )
 
 cdef extern from "Python.h":
@@ -57,8 +57,7 @@ def set_handles(module):
     _handles = module
 
 
-cdef object handles():
-    return _handles
+cdef object handles(): return _handles
 
 
 # Nodes

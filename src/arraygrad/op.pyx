@@ -179,8 +179,10 @@ cdef Layout layout_of(str name, str signature, dict rules):
     return found
 
 
-# numpy.where and the creation functions give a 0-d array where a sum gives a scalar. See Note [Scalars] in operands.pyx.
-_MAKES_ARRAYS = frozenset(("where", "tensordot", "full", "full_like", "zeros_like", "ones_like", "empty_like", "_to_backend"))
+# numpy.where and the creation functions give a 0-d array where a sum gives a scalar: Note [Scalars] in operands.pyx.
+_MAKES_ARRAYS = frozenset(
+    ("where", "tensordot", "full", "full_like", "zeros_like", "ones_like", "empty_like", "_to_backend")
+)
 
 
 def _camel(str name):
