@@ -234,6 +234,12 @@ def becomes_bytes(t, how):
         raise error
 
 
+def refused(t, error):
+    """Let the traces that follow `t` know what was refused, in case that another error takes its place."""
+    for trace in followed_by(t):
+        trace.refused = error
+
+
 def refusal(text):
     """A TypeError about a value that would leave the graph; `Trace.call` knows it where NumPy wraps it in another."""
     error = TypeError(text)

@@ -462,8 +462,11 @@ for _name in VIEWS:
     if callable(getattr(compat, _name, None)) and _name not in ("isdtype", "result_type", "can_cast", "finfo", "iinfo"):
         setattr(raw, _name, wrapped(_name, getattr(compat, _name)))
 raw.add.at = None
-raw.linalg = types.SimpleNamespace(**{n: wrapped(n, getattr(compat.linalg, n)) for n in compat.linalg.__all__})
-raw.fft = types.SimpleNamespace(**{n: wrapped(n, getattr(compat.fft, n)) for n in compat.fft.__all__})
+for chapter in ("linalg", "fft"):
+    functions = types.ModuleType(f"{raw.__name__}.{chapter}")
+    theirs = getattr(compat, chapter)
+    vars(functions).update({n: wrapped(n, getattr(theirs, n)) for n in theirs.__all__})
+    setattr(raw, chapter, functions)
 raw.__array_namespace_info__ = compat.__array_namespace_info__
 
 sys.modules.update(

@@ -28,7 +28,7 @@ def derivatives(function, x, order=2):
     found = [function(x)]
     for _ in range(order):
         found.append(ag.autograd.grad(found[-1], x, create_graph=True)[0])
-    return [float(f) for f in found]
+    return [f.item() for f in found]
 
 
 def gradient(function, x):
@@ -105,7 +105,7 @@ def test_second_derivative_of_a_distribution_function_at_zero():
 def test_mixed_second_derivative_of_xlogy_where_the_factor_is_zero():
     x, y = ag.tensor(0.0, requires_grad=True), ag.tensor(4.0, requires_grad=True)
     (dy,) = ag.autograd.grad(special.xlogy(x, y), y, create_graph=True)
-    assert float(ag.autograd.grad(dy, x)[0]) == 0.25
+    assert ag.autograd.grad(dy, x)[0].item() == 0.25
 
 
 # -- names and signatures ----------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ _LETS_OUT = ("item", "tolist", "copy.", "pickle", "tensor(", "tobytes")
 
 def _compared(gradient, expected, code, outside):
     if not np.allclose(np.ravel(gradient), expected, rtol=1e-5, atol=1e-7):
-        if "stop_gradient" in code or "detach" in code:
+        if any(word in code for word in ("stop_gradient", "detach", "ag.tensor(")):
             return "constant where asked"
         if outside and any(word in code for word in _LETS_OUT):
             return "number"
