@@ -174,9 +174,9 @@ cdef int refuse_store(TensorBase t) except -1:
         return 0
     if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
         error = TypeError("a Tensor that requires grad can't be written into a plain array, whose memory holds no "
-                          "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's creation "
-                          "functions make recordable arrays with arraygrad.grad(f, adopt=True); write t.detach() if the "
-                          "bare value is meant")
+                          "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's "
+                          "creation functions make recordable arrays with arraygrad.grad(f, adopt=True); write "
+                          "t.detach() if the bare value is meant")
         if _running:
             _guard.refused(t, error)
         raise error
