@@ -161,7 +161,7 @@ def array_function(function, types, args, kwargs):
 
 
 # Functions whose results without axes are arrays in NumPy: the first give scalars here, the others arrays or views.
-_MADE_ARRAYS = frozenset("where select piecewise tensordot copy i0 cov apply_along_axis".split())
+_MADE_ARRAYS = frozenset("where select piecewise tensordot copy i0 cov apply_along_axis roll pad isin".split())
 _ARRAYS = _MADE_ARRAYS.union(
     "full_like zeros_like ones_like empty_like squeeze reshape broadcast_to moveaxis transpose swapaxes rollaxis "
     "flip expand_dims diagonal real imag".split()

@@ -14,7 +14,9 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.op cimport Op, named_op, result_type_of
-from arraygrad.operands cimport check_operand, has_tensor, mixed, nested, other_operand, rebinds, strange_operand
+from arraygrad.operands cimport (
+    check_operand, has_tensor, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
+)
 from arraygrad.saving cimport keep_args, keep_aside, save, save_plain
 from arraygrad.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
@@ -375,6 +377,8 @@ cdef inline TensorBase result_of(Op op, tuple args, TensorBase t, GradMeta meta,
     cdef TensorBase out = new_tensor(raw, backend.meta_like(raw, meta, None))
     if op.may_view:
         note_view(out, t, op, args, backend)
+    if op.makes_arrays:
+        out.array0d = op.name != "astype" or not is_like_scalar(t, backend)
     return out
 
 
@@ -420,8 +424,8 @@ cdef object finished(Op op, tuple args, object raw, Backend backend):
             (<TensorBase>result).value.foreign = True       # it may show the memory of a raw array of the program's
             if op.sequence >= 0 and backend.mutable:
                 note_views((result,), op, args, backend)
-    if op.makes_arrays:
-        (<TensorBase>result).array0d = True
+        if op.makes_arrays:
+            (<TensorBase>result).array0d = True
     record(op, args, result, backend)
     return result
 
@@ -597,7 +601,7 @@ cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend b
             return 0
         if base.value.meta.ndim == 0 and out.value.meta.size == 1 and rebinds(base):
             out.value.raw = backend.clone(out.value.raw, out.value.raw)     # Note [Scalars] (3)
-            out.array0d = True
+            out.array0d = op is not None and op.name == "_getitem"
             return 0
         join_base(out.value, base, &history)
         out.value.inference = value_now(base).inference

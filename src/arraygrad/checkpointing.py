@@ -13,10 +13,11 @@ import weakref
 
 import numpy
 
-from arraygrad.constants import Contents
+from arraygrad.constants import Contents, constants_are_compared
 from arraygrad.containers import flatten, unflatten
 from arraygrad.engine.graph_task import current_graph_task_id, queue_callback
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.given import raw_array
 from arraygrad.saved import SavedInput
 from arraygrad.saved_hooks import saved_tensors_hooks
 from arraygrad.tensor import Tensor
@@ -57,6 +58,31 @@ class _Place:
         self.number = number
 
 
+# Elements of a saved value that are compared when it is computed again. Only large differences count: a sum may come
+# out with other last digits.
+SAMPLES = 8
+ALIKE = 1e-3
+
+
+def _sample(t):
+    """A few elements of a Tensor's array, spread over it; None where they would have to be fetched from a device."""
+    array = raw_array(t)
+    if not isinstance(array, numpy.ndarray) or array.dtype.kind not in "biufc" or not array.size:
+        return None
+    return array.flat[:: max(1, array.size // SAMPLES)]
+
+
+def _alike(found, expected):
+    if found is None or expected is None:
+        return True
+    if found.dtype.kind in "biu":
+        return bool((found == expected).all())
+    with numpy.errstate(all="ignore"):
+        largest = numpy.max(numpy.abs(expected), initial=0.0, where=numpy.isfinite(expected))
+        same = (numpy.abs(found - expected) <= ALIKE * largest) | (found == expected)
+    return bool((same | (numpy.isnan(found) & numpy.isnan(expected))).all())
+
+
 class _Checkpoint:
     """One call of a checkpointed function."""
 
@@ -66,6 +92,7 @@ class _Checkpoint:
         self.finished = False  # whether the first call has returned, so that `places` is complete
         self.places = []  # weak references to the place holders, in order
         self.metas = []  # (shape, dtype) of the value of each
+        self.samples = []  # some of its elements
         self.runs = {}  # backward run -> {number: value}
         leaves, self.structure = flatten((args, kwargs))
         self.inputs = [_input(leaf) for leaf in leaves]
@@ -78,6 +105,7 @@ class _Checkpoint:
         place = _Place(self, len(self.places))
         self.places.append(weakref.ref(place))
         self.metas.append((t.shape, t.dtype))
+        self.samples.append(_sample(t) if constants_are_compared() else None)
         return place
 
     @staticmethod
@@ -110,6 +138,12 @@ class _Checkpoint:
                         f"checkpoint: '{_name(self.function)}' is not the same when it is called again: value {number} "
                         f"that it saves had shape {self.metas[number][0]} and dtype {self.metas[number][1]}, and has "
                         f"shape {t.shape} and dtype {t.dtype} now"
+                    )
+                if not _alike(_sample(t), self.samples[number]):
+                    raise RuntimeError(
+                        f"checkpoint: '{_name(self.function)}' is not the same when it is called again: value {number} "
+                        "that it saves contains other numbers now. Something that it reads has changed since: a name "
+                        "in its closure or its module, an entry or an attribute. Pass what changes as an argument"
                     )
                 if self.places[number]() is not None:
                     values[number] = SavedInput(t, hooks=False)  # the function may write its memory afterwards

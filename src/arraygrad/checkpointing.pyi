@@ -4,4 +4,6 @@ from typing import Any
 
 __all__ = ["checkpoint"]
 
+ALIKE: Any
+SAMPLES: Any
 def checkpoint(f: Any, *, early_stop: builtins.bool = True) -> Any: ...

@@ -4,7 +4,9 @@ from libc.stdint cimport uint64_t
 
 from arraygrad.engine.node cimport Node, NODE_CONSTANT, NODE_CONSTANT_FULL, NODE_PACKED
 from arraygrad.op cimport Op
-from arraygrad.value cimport Backend, TensorBase, Value, registered, value_over, version_of, WRITTEN
+from arraygrad.value cimport (
+    Backend, TensorBase, Value, refuses_overwriting, registered, value_over, version_of, WRITTEN,
+)
 
 constant_check = CONSTANT_SAMPLE
 _CHECKS = ("off", "sample", "full", "copy")
@@ -107,10 +109,14 @@ cdef object changed_error(Node node, list names, list slots, Backend backend):
         f"nodes keep copies.")
 
 
+def constants_are_compared():
+    """Whether set_constant_check is at another mode than "off"."""
+    return constant_check != CONSTANT_OFF
+
+
 WRITTEN_BETWEEN = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: {what} written, "
-    "and not through a Tensor, after the forward had used it. Give it a copy (array.copy()) or a new array each time; "
-    "set_constant_check('off') compares nothing."
+    "and not through a Tensor, after the forward had used it. Give it a copy (array.copy()) or a new array each time."
 )
 
 
@@ -189,5 +195,8 @@ cdef object overwritten_error(Value v, Node node):
     return RuntimeError(
             f"one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{v.meta.dtype} {v.meta.shape_tuple()}], saved by {node.name()}, is at version {version_of(v)}; "
-            f"expected version {v.version} instead. Hint: set_saved_mutation('copy') keeps a copy of what is "
-            f"overwritten, and anomaly detection finds the operation that failed to compute its gradient.")
+            f"expected version {v.version} instead. Hint: " + (
+                "set_saved_mutation('copy') keeps a copy of what is overwritten, and anomaly detection finds the "
+                "operation that failed to compute its gradient." if refuses_overwriting() else
+                "it was not written through a Tensor. Write into the Tensor itself (x *= 2, x[...] = y), so that what "
+                "nodes have saved is kept."))

@@ -188,10 +188,14 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
         refresh(t)
     if t.tracked:
         refuse_store(t)
-        raise TypeError(f"{how} of a tensor that requires grad would drop its gradient silently. Use t.numpy() (or "
-                        f"t.detach()) for the bare values, t.array for the raw array, functions of "
-                        f"t.__array_namespace__() to stay differentiable, arraygrad.asarray(x) for an array x that "
-                        f"it is to be written into, and arraygrad.testing.assert_allclose to compare")
+        error = TypeError(f"{_guard.place()}: {how} of a tensor that requires grad would drop its gradient silently. "
+                          "To stay recorded: numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in the place of "
+                          "numpy.array([...]), NumPy's functions on the Tensor itself, arraygrad.grad(f, adopt=True), "
+                          "and arraygrad.asarray(x) for an array x that it is to be written into. Use t.detach() or "
+                          "t.numpy() where only the values are meant, arraygrad.testing.assert_allclose to compare")
+        if _running:
+            _guard.refused(t, error)
+        raise error
     return 0
 
 

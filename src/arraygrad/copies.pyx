@@ -1,11 +1,12 @@
 # Copies of Tensors: recorded ones, and those of the copy module.
-# May import: engine.*, op, value, attributes, apply.
+# May import: engine.*, op, value, attributes, operands, apply.
 import warnings
 
 from arraygrad.apply cimport observed_call, record, wants_grad
 from arraygrad.attributes cimport copy_attributes
 from arraygrad.engine.node cimport thread_state
 from arraygrad.op cimport named_op
+from arraygrad.operands cimport is_like_scalar
 from arraygrad.value cimport Backend, TensorBase, new_tensor
 
 
@@ -18,7 +19,7 @@ cdef TensorBase copied(TensorBase t, str order="K"):
         return <TensorBase>observed_call("_copy", (t,), lambda: copied(t, order))
     raw = copied_raw(t.value.raw, order, backend)
     out = new_tensor(raw, backend.meta_like(raw, t.value.meta, None))
-    out.array0d = t.array0d
+    out.array0d = not is_like_scalar(t, backend)
     record(named_op("_copy"), (t,), out, backend)
     return out
 
@@ -42,7 +43,7 @@ cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
     cdef Backend backend = <Backend>t.value.meta.ops
     cdef TensorBase out = new_tensor(copied_raw(t.value.raw, "K", backend), t.value.meta)
     out.tracked = t.tracked
-    out.array0d = t.array0d
+    out.array0d = not is_like_scalar(t, backend)
     memo[id(t)] = out
     if deep and t.grad_ is not None:
         from copy import deepcopy

@@ -494,7 +494,7 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
     node.fixed = None if node.materialize_fixed else {i for i in range(len(outs)) if not output_of(outs[i], node)}
     node.s1 = node.dirty = None
     if recorded and differentiable and node.__dict__:
-        attributes = Contents(node.__dict__)
+        attributes = Contents(node.__dict__, True)
         if attributes:
             node.s1 = attributes
     if not many:

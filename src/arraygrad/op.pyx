@@ -180,8 +180,9 @@ cdef Layout layout_of(str name, str signature, dict rules):
 
 
 # numpy.where and the creation functions give a 0-d array where a sum gives a scalar: Note [Scalars] in operands.pyx.
+# A cast gives what it is given.
 _MAKES_ARRAYS = frozenset(
-    ("where", "tensordot", "full", "full_like", "zeros_like", "ones_like", "empty_like", "_to_backend")
+    "where tensordot full full_like zeros_like ones_like empty_like roll pad isin astype _to_backend".split()
 )
 
 

@@ -146,7 +146,8 @@ cdef bint counts(TensorBase t, Backend backend) except -1:
 #     by the operations that give arrays in NumPy too (Op.makes_arrays). Casts, copies and detach hand it on.
 #     A Python float or NumPy scalar that a transform hands to a function is a scalar.
 # (3) A 0-d view shows memory of an array (x[0, ...], a.reshape(())), so it is an array. x[0] is none. What looks like a
-#     view of a scalar (s.reshape(1), s[None], s[...]) is an array of its own, as in NumPy: see note_view.
+#     view of a scalar (s.reshape(1), s[None], s[...]) is an array of its own, as in NumPy, and what has no axes, as
+#     s.T, is the scalar again: see note_view.
 # (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
 # Guarded by tests/tensor/test_scalars.py.
 cdef bint is_like_scalar(TensorBase t, Backend backend):

@@ -234,6 +234,11 @@ def becomes_bytes(t, how):
         raise error
 
 
+def place():
+    """Where the running code is, as text."""
+    return str(Place(sys._getframe(1)))
+
+
 def refused(t, error):
     """Let the traces that follow `t` know what was refused, in case that another error takes its place."""
     for trace in followed_by(t):

@@ -10,7 +10,7 @@ from arraygrad.engine.node cimport (
 from arraygrad.nodes cimport OpNode
 from arraygrad.op cimport Op, SAVE_ANS, SAVE_INPUT
 from arraygrad.saved cimport count_pairs_by, pack_slot, packing
-from arraygrad.value cimport Backend, TensorBase, Value, check_saved
+from arraygrad.value cimport Backend, TensorBase, Value, check_saved, new_tensor
 
 # How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
 # there are none; whether they are this thread's is asked only then.
@@ -162,8 +162,12 @@ cdef object frozen(object arg):
 
 
 cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
+    cdef Value v
     if isinstance(arg, TensorBase):
         keeps[0] = True
+        v = (<TensorBase>arg).value
+        if v.foreign and (<Backend>v.meta.ops).mutable:         # as raw arrays are: see `frozen`
+            arg = new_tensor((<Backend>v.meta.ops).clone(v.raw, v.raw), v.meta)
         if _packers.load(relaxed) and packing():
             return pack_slot(slot_of(arg), <Backend>(<TensorBase>arg).value.meta.ops)
         return slot_of(arg)

@@ -22,7 +22,7 @@ from arraygrad.given cimport enter, give
 from arraygrad.inplace cimport inplace, setitem
 from arraygrad.nodes cimport leaf_hooks
 from arraygrad.op cimport Op, named_op
-from arraygrad.operands cimport has_tensor, is_numpy_scalar
+from arraygrad.operands cimport has_tensor, is_like_scalar, is_numpy_scalar
 from arraygrad.protocols cimport array_function, array_ufunc
 from arraygrad.roots cimport plain_backward
 from arraygrad.value cimport (
@@ -261,7 +261,7 @@ cdef class Tensor(TensorBase):
         cdef long history
         join_base(t.value, self, &history)
         t.value.inference = self.value.inference
-        t.array0d = self.array0d
+        t.array0d = not is_like_scalar(self, <Backend>self.value.meta.ops)
         return t
 
     def detach_(self):
@@ -418,7 +418,7 @@ cdef class Tensor(TensorBase):
             return copy
         if self.grad_fn is not None and id(self) not in memo:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                               "protocol at the moment. Use t.detach().copy() for a copy of the values.")
+                               "protocol at the moment. Use t.copy() for a recorded copy, t.detach().copy() for the values.")
         if id(self) in memo:
             return memo[id(self)]
         return deepcopied(self, memo, True)
@@ -440,9 +440,7 @@ cdef class Tensor(TensorBase):
     def astype(self, dtype, *, copy=True):
         """Cast to `dtype`, recorded between floating dtypes."""
         cdef Op op = named_op("astype")
-        cdef TensorBase result = apply_op(op, op.bind((self, dtype), {"copy": copy}))
-        result.array0d = self.array0d
-        return result
+        return apply_op(op, op.bind((self, dtype), {"copy": copy}))
 
     def to_device(self, device, /, *, stream=None):
         """Move to a device of the same backend, recorded: the gradient moves back."""

@@ -113,7 +113,8 @@ class Space:
         return value.astype(self.float64 if value.dtype.kind == "f" else self.complex128)
 
     def real(self, x):
-        return np.real(x)[...]  # a view of its own: of real arrays NumPy returns the argument itself
+        real = np.real(x)  # of real arrays NumPy returns the argument itself: a view of its own
+        return real if isinstance(real, np.generic) else real[...]
 
     def sort(self, x, axis=-1, descending=False):
         result = np.sort(x, axis=axis)

@@ -77,7 +77,7 @@ MAY_IMPORT = {
     "convert": ENGINE | {"op", "value", "nodes", "apply"},
     "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
     "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
-    "copies": ENGINE | {"op", "value", "attributes", "apply"},
+    "copies": ENGINE | {"op", "value", "attributes", "operands", "apply"},
     "calls": {"op", "value", "apply"},
     "graph_ops": ENGINE | {"op", "value", "constants", "nodes", "apply", "copies"},
     "roots": ENGINE | {"op", "value", "nodes", "apply"},

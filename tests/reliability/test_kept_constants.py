@@ -290,3 +290,101 @@ def test_in_mode_off_a_checkpoint_compares_nothing():
     W[:] = 0.0
     y.backward()
     np.testing.assert_array_equal(x.grad.array, np.zeros(3))
+
+
+# -- indices, names and ctx attributes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "pick",
+    [
+        lambda x, m: np.take(x, m),
+        lambda x, m: np.take(x, m, axis=0),
+        lambda x, m: x.take(m),
+        lambda x, m: np.take_along_axis(x, m, axis=0),
+        lambda x, m: ag.take(x, m),
+        lambda x, m: ag.take(x, ag.asarray(m)),
+        lambda x, m: x[m],
+        lambda x, m: x[ag.asarray(m)],
+        lambda x, m: np.compress(m == m, x[m]),
+        lambda x, m: np.choose(m % 2, [x[:2], x[2:]]),
+        lambda x, m: np.repeat(x[:2], m + 1),
+        lambda x, m: np.where(m > 0, x[:2], x[2:]),
+    ],
+)
+@pytest.mark.parametrize("transform", [True, False], ids=["transform", "step by step"])
+def test_index_array_that_is_written_later_gives_the_gradient_of_the_run(pick, transform):
+    def f(x):
+        m = np.array([0, 1])
+        y = pick(x, m)
+        m[0] = 3
+        return np.sum(y**2)
+
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    expected = np.array([(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(4)])
+    if transform:
+        found = ag.grad(f)(x)
+    else:
+        leaf = ag.tensor(x, requires_grad=True)
+        f(leaf).backward()
+        found = leaf.grad.numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
+
+
+class Holder:
+    pass
+
+
+@pytest.mark.parametrize("what", ["closure", "dict", "attribute"])
+def test_checkpoint_of_a_function_that_reads_another_number_the_second_time_is_refused(what):
+    def f(x):
+        k, entries, holder = 2.0, {"k": 2.0}, Holder()
+        holder.k = 2.0
+
+        @ag.checkpoint
+        def g(z):
+            return np.tanh(z * {"closure": k, "dict": entries["k"], "attribute": holder.k}[what])
+
+        y = g(x)
+        if what == "closure":
+            k = 3.0
+        entries["k"] = holder.k = 3.0
+        return np.sum(y * x)
+
+    with pytest.raises(RuntimeError, match="is not the same when it is called again: value . that it saves contains"):
+        ag.grad(f)(np.array([0.1, 0.5]))
+
+
+def test_checkpoint_of_a_function_that_gives_the_same_numbers_is_not_refused():
+    calls = []
+
+    def g(x):
+        calls.append(1)
+        return np.sum(np.exp(x) * np.where(x > 10.0, np.nan, x))
+
+    x = np.linspace(0.0, 1.0, 100)
+    np.testing.assert_allclose(ag.grad(ag.checkpoint(g))(x), np.exp(x) * (1 + x), rtol=1e-12)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_tensor_on_ctx_that_is_written_later_is_refused(nested):
+    class Square(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.kept = {"x": [x]} if nested else x
+            return x**2
+
+        @staticmethod
+        def backward(ctx, g):
+            x = ctx.kept["x"][0] if nested else ctx.kept
+            return 2.0 * g * x
+
+    def f(x):
+        z = x * 1.0
+        y = Square.apply(z)
+        z *= 3.0
+        return (y * z).sum()
+
+    with pytest.raises(RuntimeError, match="ctx of Square was written"):
+        ag.grad(f)(np.array([0.1, 0.5]))

@@ -39,6 +39,9 @@ SCALARS = {
     "dot": lambda x: np.dot(x, x),
     "trace": lambda x: np.trace(np.outer(x, x)),
     "cumulative sum's end": lambda x: np.cumsum(x)[-1],
+    "transpose": lambda x: x.sum().T,
+    "transposed by the function": lambda x: np.transpose(x.sum()),
+    "reshaped to no axes": lambda x: x.sum().reshape(()),
     "interpolation": lambda x: np.interp(0.3, np.array([0.0, 1.0, 2.0]), x),
 }
 ARRAYS = {
@@ -46,6 +49,10 @@ ARRAYS = {
     "ellipsis": lambda x: (x * 1.0)[0, ...],
     "reshape": lambda x: x[:1].copy().reshape(()),
     "vector": lambda x: x * 2.0,
+    "cast of an array": lambda x: (x * 1.0)[0, ...].astype(np.float64),
+    "roll": lambda x: np.roll(x.sum(), 1),
+    "pad": lambda x: np.pad(x.sum(), 1),
+    "all of a scalar": lambda x: x.sum()[...],
 }
 
 

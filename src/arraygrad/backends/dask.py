@@ -122,7 +122,8 @@ def _in_stripes(x):
 
 
 def _own_if_in_blocks(own, blockwise):
-    """dask.array's own function for a matrix in several blocks, `blockwise` for small and stacked matrices."""
+    """`own`, a function of dask.array's or its name, for a matrix in several blocks; `blockwise` for others."""
+    own = getattr(_xp.linalg, own) if isinstance(own, str) else own
 
     @functools.wraps(own)
     def function(x, /):
@@ -252,7 +253,7 @@ _LINALG = {
     "eigvals": _blockwise("eigvals", "(n,n)->(n)"),
     "eigh": _blockwise("eigh", "(n,n)->(n),(n,n)"),
     "eigvalsh": _blockwise("eigvalsh", "(n,n)->(n)"),
-    "inv": _own_if_in_blocks(_xp.linalg.inv, _blockwise("inv", "(n,n)->(n,n)")),
+    "inv": _own_if_in_blocks("inv", _blockwise("inv", "(n,n)->(n,n)")),
     "cholesky": _own_if_in_blocks(_lower_factor, _blockwise("cholesky", "(n,n)->(n,n)")),
     "solve": _solve,
     "svd": _svd,
