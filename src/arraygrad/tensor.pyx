@@ -418,7 +418,8 @@ cdef class Tensor(TensorBase):
             return copy
         if self.grad_fn is not None and id(self) not in memo:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                               "protocol at the moment. Use t.copy() for a recorded copy, t.detach().copy() for the values.")
+                               "protocol at the moment. Use t.copy() for a recorded copy, t.detach().copy() for the "
+                               "values.")
         if id(self) in memo:
             return memo[id(self)]
         return deepcopied(self, memo, True)

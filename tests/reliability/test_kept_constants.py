@@ -351,7 +351,7 @@ def test_checkpoint_of_a_function_that_reads_another_number_the_second_time_is_r
         entries["k"] = holder.k = 3.0
         return np.sum(y * x)
 
-    with pytest.raises(RuntimeError, match="is not the same when it is called again: value . that it saves contains"):
+    with pytest.raises(RuntimeError, match="is not the same when it is called again"):
         ag.grad(f)(np.array([0.1, 0.5]))
 
 
