@@ -292,7 +292,7 @@ def test_in_mode_off_a_checkpoint_compares_nothing():
     np.testing.assert_array_equal(x.grad.array, np.zeros(3))
 
 
-# -- indices, names and ctx attributes -----------------------------------------------------------------------------------
+# -- indices, names and attributes of ctx ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
