@@ -38,7 +38,7 @@ def softmax(x, axis=-1):
 def logsumexp(x, axis=None, keepdims=False):
     top = np.max(x, axis=axis, keepdims=True)
     result = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
-    return result if keepdims else np.squeeze(result, axis=axis)
+    return result if keepdims else np.squeeze(result, axis=axis)[()]
 
 
 def sigmoid(x):
