@@ -21,7 +21,7 @@ cdef extern from "Python.h":
 #     that hold Tensors are stacked, recorded. Ragged ones are NumPy's ValueError.
 # (4) `==`, `!=` and the orders with anything else (None, text, any object) are NumPy's own, element by element; they
 #     have no derivative. Any other operator is an error: an array of objects is no Tensor.
-# (5) A computed integer without axes is like a scalar of NumPy's (Note [Scalars] in apply.pyx): it repeats sequences
+# (5) A computed integer without axes is like a scalar of NumPy's (Note [Scalars]): it repeats sequences
 #     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements, and so does a real number,
 #     by which nothing can be repeated.
 # Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a

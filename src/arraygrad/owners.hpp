@@ -14,7 +14,7 @@
 // (4) What is not found (memory lent to another library in between) is still told by its content: Note [Constants that
 //     change].
 // Open addressing with linear probing; a removal moves what follows back, so there are no tombstones.
-// Guarded by tests/reliability/test_shared_memory.py.
+// Guarded by tests/reliability/test_arrays_under_several_tensors.py.
 #pragma once
 #include <cstddef>
 #include <cstdint>

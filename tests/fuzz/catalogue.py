@@ -408,6 +408,8 @@ def complex_parts(g):
     """To complex numbers and back."""
     a = g.pick(kinds="f")
     b = g.pick(kinds="f", broadcasts_with=a)
+    if g.value(b).ndim == 0 and g.value(b).dtype != g.value(a).dtype:
+        return None  # 1j * numpy.float64(x) is Python's complex in NumPy, which gives way to single precision
     text = g.rng.choice([f"{a} + 1j * {b}", f"xp.exp(1j * squash(xp, {a}, -3, 3))", f"{a} * (0.5 - 0.25j)"])
     return g.step(f"{{}} = {text}", "multiply")
 
