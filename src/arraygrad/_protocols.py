@@ -305,6 +305,8 @@ def _served():
         note(name, "direct", lambda _, name=name: getattr(Tensor, name))
     for name, call in (("dot", numpy_calls.dot), ("copy", numpy_calls.copy), ("linalg.norm", numpy_calls.norm)):
         note(name, "free", lambda _, call=call: call)
+    for name in ("dot", "linalg.norm"):
+        note(name, "scalar", True)
     for name, op in _FORWARD.items():
         note(name, "op", lambda _, op=op: OPS[op])
     for name in _SHAPES.split():

@@ -88,6 +88,7 @@ cdef class Served:
     cdef int kind
     cdef bint reduction             # `tensor_method` is a reduction,
     cdef bint slower                # which is called where something is recorded only
+    cdef bint scalar                # `implementation` gives 0-d arrays where NumPy gives scalars: Note [Scalars]
     cdef Py_ssize_t reads           # so many leading arguments are read, never written
     cdef object implementation      # on raw arrays, None: `method` alone
     cdef object method              # of numpy.ndarray with the same parameters: spares NumPy's Python wrapper
@@ -172,6 +173,7 @@ def add_protocol_functions(dict functions):
         s.op = known.get("op")
         s.shape = shape_function(known.get("shape"))
         s.reads = known.get("reads", 2)
+        s.scalar = known.get("scalar", False)
         _functions.setdefault(function, s)
         keep_for_ever(s, s.implementation, s.method, s.tensor_method)
 
@@ -364,7 +366,10 @@ cdef object raw_function(Served s, tuple args, dict kwargs):
                                              keywords)
             if s.kind == FRESH and shares(result, vector + 1, n):
                 return _refused
-        return wrapped(result, like)
+        result = wrapped(result, like)
+        if s.scalar and isinstance(result, TensorBase):
+            (<TensorBase>result).array0d = False
+        return result
     finally:
         for i in range(done):
             Py_DECREF(<object>vector[i + 1])

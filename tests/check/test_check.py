@@ -142,7 +142,7 @@ def test_right_gradient(check):
 def test_call_that_is_not_supported_has_its_line(check):
     (problem,) = check("unsupported", X).problems
     assert "recording stops at a call that is not supported at\nusers_model.py:18: return np.asarray(x)" in problem
-    assert "TypeError: numpy.asarray" in problem
+    assert "numpy.asarray of a tensor" in problem
 
 
 def test_gradient_lost_in_a_conversion_has_its_line(check):

@@ -121,6 +121,13 @@ def test_leaf_of_a_scalar_type_is_refused_as_every_leaf():
         x += 1.0
 
 
+@pytest.mark.parametrize("f", [lambda v: np.dot(v, v), np.linalg.norm, np.sum, lambda v: v.mean(), lambda v: np.max(v)])
+def test_scalar_that_is_not_recorded_is_a_scalar_too(f):
+    before = now = f(ag.asarray(X))
+    now += 1.0
+    assert before.item() == f(X)
+
+
 def test_detached_scalar_is_a_scalar():
     a = ag.tensor([1.0, 2.0], requires_grad=True).sum().detach()
     b = a
