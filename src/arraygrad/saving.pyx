@@ -165,8 +165,8 @@ cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
     cdef Value v
     if isinstance(arg, TensorBase):
         keeps[0] = True
-        v = (<TensorBase>arg).value
-        if v.foreign and (<Backend>v.meta.ops).mutable:         # as raw arrays are: see `frozen`
+        v = slot_of(arg)
+        if v.foreign and (<Backend>v.meta.ops).mutable:         # copied, as raw arrays are: see `frozen`
             arg = new_tensor((<Backend>v.meta.ops).clone(v.raw, v.raw), v.meta)
         if _packers.load(relaxed) and packing():
             return pack_slot(slot_of(arg), <Backend>(<TensorBase>arg).value.meta.ops)
