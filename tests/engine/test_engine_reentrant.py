@@ -185,6 +185,7 @@ def test_RE4_an_interrupt_at_any_instruction_leaves_a_pool_that_works():
             for thread in pool.threads():
                 thread.join(LIMIT)
             assert pool.threads() == []
+    assert sys.exc_info() == (None, None, None)
 
 
 def test_RE4_what_a_pool_is_given_runs_in_the_callers_context():

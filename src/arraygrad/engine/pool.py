@@ -118,9 +118,10 @@ class Pool:
         Ctrl-C may end this call at any point: the job may run or not, which `Job.cancel` tells.
         """
         while True:
-            try:
+            worker = None
+            with contextlib.suppress(IndexError):  # none is idle
                 worker = self._idle.pop()
-            except IndexError:
+            if worker is None:
                 _Worker(self, next(self._numbers), job).start()
                 return job
             if worker.offered.setdefault("job", job) is job:
