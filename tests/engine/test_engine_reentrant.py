@@ -195,7 +195,7 @@ def test_RE4_an_interrupt_at_any_instruction_leaves_a_pool_that_works():
         except BaseException as error:
             errors.append(error)
 
-    # In a thread of its own: an exception between two instructions may leave the interpreter's handled exception behind.
+    # In a thread of its own: such an exception may leave the one that the interpreter is handling behind.
     thread = threading.Thread(target=note)
     thread.start()
     thread.join(10 * LIMIT)
