@@ -224,9 +224,10 @@ def test_the_count_sees_a_leak_of_one_object_per_run():
     kept = []
     gc.collect()
     objects, *_ = counts()
-    for _ in range(40):
+    for _ in range(10 * REPEATS):
         kept.append([leaf()])
-    assert counts()[0] - objects >= 40
+    # Threads of earlier tests may end meanwhile, with some dozens of objects.
+    assert counts()[0] - objects >= 8 * REPEATS
 
 
 def test_memory_that_tracemalloc_sees_stays_bounded():
