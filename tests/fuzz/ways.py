@@ -245,7 +245,9 @@ def refusing(program, expected):
     try:
         found = gradients_of(program)
     except RuntimeError as error:
-        if "modified by an inplace operation" not in str(error):
+        if not any(
+            text in str(error) for text in ("modified by an inplace operation", "is not the same when it is called")
+        ):
             raise
         return
     finally:
@@ -368,7 +370,9 @@ def rewritten_constants(program, expected):
     try:
         found = run_grad(program, env, list(leaves.values()))
     except RuntimeError as error:
-        if "modified by an inplace operation" not in str(error):
+        if not any(
+            text in str(error) for text in ("modified by an inplace operation", "is not the same when it is called")
+        ):
             raise
         return
     found = {name: None if g is None else g.numpy() for name, g in zip(leaves, found, strict=True)}
