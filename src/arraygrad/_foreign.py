@@ -18,6 +18,7 @@ Guarded by tests/interop/.
 from __future__ import annotations
 
 from arraygrad.containers import flatten, unflatten
+from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import PyNode, is_grad_enabled, set_grad_mode
 from arraygrad.graph_ops import Kept, attach_node
 from arraygrad.primitive import FREED
@@ -89,11 +90,8 @@ def _recorded_gradient(foreign, kept, wanted, metas, grads):
     """Gradients as Tensors with a history of their own (4)."""
     given = [i for i, g in enumerate(grads) if g is not None]
     again = foreign.gradient(len(kept), tuple(wanted), tuple(given))
-    before = set_grad_mode(True)
-    try:
+    with Mode(set_grad_mode, True):
         return tuple(call(again, [k.tensor() for k in kept] + [grads[i] for i in given]))
-    finally:
-        set_grad_mode(before)
 
 
 def is_array(value):

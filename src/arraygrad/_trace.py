@@ -1,6 +1,7 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
-May import: containers, engine, given, ops, tensor. The transforms themselves are in `transforms`.
+May import: containers, convert, engine, given, graph, inplace, ops, python_numbers, tensor. The transforms themselves
+are in `transforms`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import numpy
 from arraygrad.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.convert import RUNNING
 from arraygrad.engine.engine import execute
+from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 from arraygrad.given import note_holder, raw_array
+from arraygrad.graph import walk
 from arraygrad.inplace import as_scalar, is_scalar
 from arraygrad.ops import OPS
 from arraygrad.python_numbers import Place, depth, warn_at
@@ -114,11 +117,9 @@ class Trace:
         self._alias = False
         self.left = self.refused = None
         self._nested = depth.running > 0
-        self._before = set_grad_mode(True)
-        try:
+        self._before = is_grad_enabled()
+        with Mode(set_grad_mode, True):
             self._handed = [self._follow(i, leaf) for i, leaf in enumerate(leaves)]
-        finally:
-            set_grad_mode(self._before)
         self._static = [leaf if kind == STATIC else None for kind, leaf in zip(self.kinds, leaves, strict=True)]
         self.plain = TENSOR not in self.kinds
 
@@ -142,25 +143,25 @@ class Trace:
         for i, value in zip(self.argnums, chosen, strict=True):
             args[i] = value
         self._args = self._handed = None  # the graph keeps what it needs of them
-        set_grad_mode(True)
-        depth.running += 1
-        RUNNING[id(self)] = self
+        kwargs = kwargs or {}
+        key = id(self)
         cause = None
         try:
-            result = self.function(*args, **(kwargs or {}))
+            with Mode(set_grad_mode, True):
+                depth.running += 1  # no call from here to `try` and behind `finally`: Note [Modes and interrupts]
+                RUNNING[key] = self
+                try:
+                    result = self.function(*args, **kwargs)
+                finally:
+                    depth.running -= 1
+                    del RUNNING[key]
         except Exception as error:
             # NumPy wraps what an element's conversion raises: the advice is in the cause. Others replace it.
             cause = error.__cause__
-            if not (
-                hasattr(cause, "lost_gradient") or (isinstance(cause, TypeError) and "a plain array" in str(cause))
-            ):
+            if not hasattr(cause, "lost_gradient"):
                 if self.refused is not None and error is not self.refused:
                     error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
                 raise
-        finally:
-            depth.running -= 1
-            del RUNNING[id(self)]
-            set_grad_mode(self._before)
         if cause is not None:
             raise cause  # here, where it is in no circle with the error that it is the cause of
         self.aux = None
@@ -210,19 +211,7 @@ class Trace:
         """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""
         own = {edge.node for edge in self.edges}
         steps = {op.node_name for op in OPS.values() if op.zero}
-        stack = [gradient_edge(t)[0] for t in self.outputs if isinstance(t, Tensor) and t.requires_grad]
-        seen = set(stack)
-        while stack:
-            node = stack.pop()
-            if node in own:
-                return False
-            if node.name() in steps:
-                continue
-            for child, _ in node.next_functions:
-                if child is not None and child not in seen:
-                    seen.add(child)
-                    stack.append(child)
-        return True
+        return own.isdisjoint(walk(self._nodes(self.outputs), lambda node: node.name() in steps))
 
     def warn_of_a_constant(self):
         """Say that the result does not depend on the arguments; of a derivative that is no surprise."""
@@ -421,19 +410,12 @@ class Trace:
     def _reaches_others(self, outputs):
         """Whether the graph behind any output leads to a leaf that is not one of this trace."""
         own = {edge.node for edge in self.edges}
-        stack = [gradient_edge(t)[0] for t in outputs if isinstance(t, Tensor) and t.requires_grad]
-        seen = set(stack)
-        while stack:
-            node = stack.pop()
-            if node in own:
-                continue
-            if isinstance(node, AccumulateGrad):
-                return True
-            for child, _ in node.next_functions:
-                if child is not None and child not in seen:
-                    seen.add(child)
-                    stack.append(child)
-        return False
+        nodes = walk(self._nodes(outputs), own.__contains__)
+        return any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
+
+    @staticmethod
+    def _nodes(outputs):
+        return [gradient_edge(t)[0] for t in outputs if isinstance(t, Tensor) and t.requires_grad]
 
 
 def run(roots, cotangents, edges, *, create_graph, keep_graph):

@@ -11,13 +11,14 @@ from arraygrad.engine.anomaly import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     restore_anomaly_mode,
-    set_anomaly_mode,
+    switch_anomaly_mode,
 )
+from arraygrad.engine.modes import Mode
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 
 
-class detect_anomaly:
+class detect_anomaly(Mode):
     """detect_anomaly(check_nan=True): in this block, find the operation whose gradient goes wrong.
 
     Each operation remembers where it was recorded. If its backward raises, a warning shows that place before the error
@@ -51,8 +52,7 @@ class detect_anomaly:
     """
 
     def __init__(self, check_nan=True):
-        self._check_nan = bool(check_nan)
-        self._previous = []
+        super().__init__(switch_anomaly_mode, bool(check_nan), restore_anomaly_mode)
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
@@ -60,14 +60,8 @@ class detect_anomaly:
             stacklevel=2,
         )
 
-    def __enter__(self):
-        self._previous.append(set_anomaly_mode(True, self._check_nan))
 
-    def __exit__(self, *exc):
-        restore_anomaly_mode(self._previous.pop())
-
-
-class set_detect_anomaly:
+class set_detect_anomaly(Mode):
     """set_detect_anomaly(mode, check_nan=True): switch anomaly mode on or off in this context, from now on.
 
     It acts at once, as a plain call; as a context manager it restores the mode before the call at the end of the block.
@@ -89,10 +83,4 @@ class set_detect_anomaly:
     def __init__(self, mode, check_nan=True):
         if not isinstance(mode, bool):
             raise TypeError(f"set_detect_anomaly: mode must be True or False, got {type(mode).__name__}")
-        self._previous = set_anomaly_mode(mode, bool(check_nan))
-
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *exc):
-        restore_anomaly_mode(self._previous)
+        super().__init__(switch_anomaly_mode, bool(check_nan) if mode else None, restore_anomaly_mode, now=True)

@@ -4,16 +4,13 @@ from typing import Any
 
 from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from arraygrad.engine.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from arraygrad.engine.modes import Mode as Mode
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 
-class detect_anomaly:
-    def __enter__(self) -> Any: ...
-    def __exit__(self, *exc: Any) -> None: ...
+class detect_anomaly(Mode):
     def __init__(self, check_nan: builtins.bool = True) -> None: ...
 
-class set_detect_anomaly:
-    def __enter__(self) -> Any: ...
-    def __exit__(self, *exc: Any) -> None: ...
+class set_detect_anomaly(Mode):
     def __init__(self, mode: Any, check_nan: builtins.bool = True) -> None: ...
 

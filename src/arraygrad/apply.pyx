@@ -32,9 +32,19 @@ cdef extern from "Python.h":
 cdef atomic[int] _observers
 
 
-def count_op_hooks(int change):
-    """Count op hooks that were entered or left."""
-    _observers.fetch_add(change)
+def push_op_hooks(tuple pair):
+    """Call (before, after) around this thread's operations, within the pairs that are there; returns those."""
+    cdef ThreadState* ts = thread_state()
+    outer = () if ts.op_hooks == NULL else <object>ts.op_hooks
+    _observers.fetch_add(1)
+    set_op_hooks(outer + (pair,))
+    return outer
+
+
+def pop_op_hooks(tuple outer):
+    """Go back to the pairs that `push_op_hooks` returned."""
+    _observers.fetch_add(-1)
+    set_op_hooks(outer or None)
 
 
 cdef int connect(OpNode node, TensorBase t) except -1:
@@ -537,7 +547,7 @@ cdef object undifferentiable(Op op, Py_ssize_t i):
 
 # Hooks around operations
 
-def set_op_hooks(pairs):
+cdef object set_op_hooks(tuple pairs):
     """Call each (before, after) of the tuple `pairs` (None: nothing) around this thread's operations.
 
     Returns the previous tuple, or None.

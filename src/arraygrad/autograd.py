@@ -16,6 +16,7 @@ from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_en
 from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic
+from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import Edge
 from arraygrad.given import raw_array
 from arraygrad.grad_mode import inference_mode, set_multithreading_enabled
@@ -239,22 +240,6 @@ def grad(
     return result
 
 
-class _Restoring:
-    """What a setting was before, to be restored by `with`."""
-
-    __slots__ = ("_previous", "_set")
-
-    def __init__(self, setter, value):
-        self._set = setter
-        self._previous = setter(value)
-
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *exc):
-        self._set(self._previous)
-
-
 def set_cpu_workers(n):
     """Let up to `n` further threads share the host work of each backward run, from now on; 0, the default, none.
 
@@ -278,7 +263,7 @@ def set_cpu_workers(n):
     ValueError
         If `n` is negative.
     """
-    return _Restoring(_set_cpu_workers, operator.index(n))
+    return Mode(_set_cpu_workers, operator.index(n), now=True)
 
 
 def set_deterministic(mode):
@@ -301,7 +286,7 @@ def set_deterministic(mode):
     """
     if not isinstance(mode, bool):
         raise TypeError(f"set_deterministic: mode must be True or False, got {type(mode).__name__}")
-    return _Restoring(_set_deterministic, mode)
+    return Mode(_set_deterministic, mode, now=True)
 
 
 def _one(output):

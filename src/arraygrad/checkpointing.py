@@ -16,6 +16,7 @@ import numpy
 from arraygrad.constants import Contents, constants_are_compared
 from arraygrad.containers import flatten, unflatten
 from arraygrad.engine.graph_task import current_graph_task_id, queue_callback
+from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 from arraygrad.given import raw_array
 from arraygrad.saved import SavedInput
@@ -154,16 +155,13 @@ class _Checkpoint:
         self.contents.check(f"the checkpoint of '{_name(self.function)}'")
         args, kwargs = unflatten(self.structure, [_again(kept) for kept in self.inputs])
         state = numpy.random.get_state()
-        before = is_grad_enabled()
-        numpy.random.set_state(self.random_state)
-        set_grad_mode(True)
         try:
-            with saved_tensors_hooks(note, _same):
+            numpy.random.set_state(self.random_state)
+            with Mode(set_grad_mode, True), saved_tensors_hooks(note, _same):
                 self.function(*args, **kwargs)
         except _Enough:
             pass
         finally:
-            set_grad_mode(before)
             numpy.random.set_state(state)
         if count < total or (count > total and self.finished):
             raise RuntimeError(

@@ -77,18 +77,15 @@ cdef object constant_slot(Node node, object slot, Backend backend):
 
 cdef uint64_t content_now(Node node, object slot, uint64_t before, Backend backend) except? 0:
     """The number that constant_slot would make of a slot now, `before` being that of the slots before it."""
+    if type(slot) is backend.array_type:
+        return 31 * before + backend.fingerprint(slot, node.flags & NODE_CONSTANT_FULL != 0)
     if type(slot) is list:
         for item in slot:
             before = content_now(node, item, before, backend)
-        return before
-    if type(slot) is Value:
-        if not (<Value>slot).foreign:
-            return before
+    elif type(slot) is Value and (<Value>slot).foreign:
         if (<Value>slot).overwritten:
             return before + 1           # differs from what it was, whatever it is now
-        slot = (<Value>slot).raw
-    if type(slot) is backend.array_type:
-        before = 31 * before + backend.fingerprint(slot, node.flags & NODE_CONSTANT_FULL != 0)
+        return content_now(node, (<Value>slot).raw, before, backend)
     return before
 
 

@@ -177,9 +177,7 @@ cdef int refuse_store(TensorBase t) except -1:
                           "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's "
                           "creation functions make recordable arrays with arraygrad.grad(f, adopt=True); write "
                           "t.detach() if the bare value is meant")
-        if _running:
-            _guard.refused(t, error)
-        raise error
+        raise _guard.refused(t, error) if _running else error
     return 0
 
 
@@ -193,9 +191,7 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
                           "numpy.array([...]), NumPy's functions on the Tensor itself, arraygrad.grad(f, adopt=True), "
                           "and arraygrad.asarray(x) for an array x that it is to be written into. Use t.detach() or "
                           "t.numpy() where only the values are meant, arraygrad.testing.assert_allclose to compare")
-        if _running:
-            _guard.refused(t, error)
-        raise error
+        raise _guard.refused(t, error) if _running else error
     return 0
 
 

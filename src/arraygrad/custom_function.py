@@ -9,6 +9,7 @@ import functools
 import inspect
 import warnings
 
+from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 from arraygrad.function import CustomNode, delayed_error, run_function, set_function
 from arraygrad.tensor import Tensor, asarray, metadata_of
@@ -212,11 +213,8 @@ def once_differentiable(backward):
     @functools.wraps(backward)
     def once(ctx, *grads):
         before = is_grad_enabled()
-        set_grad_mode(False)
-        try:
+        with Mode(set_grad_mode, False):
             outputs = backward(ctx, *grads)
-        finally:
-            set_grad_mode(before)
         # Recorded: what it computed depends on forward's arguments too, whether or not the gradients require grad.
         if not before:
             return outputs

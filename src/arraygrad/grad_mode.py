@@ -10,6 +10,7 @@ import inspect
 import warnings
 
 from arraygrad.engine.engine import set_multithreading
+from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import set_zero_annihilates
 from arraygrad.tensor import is_grad_enabled, is_inference_mode_enabled, set_grad_mode, switch_inference
 
@@ -25,31 +26,28 @@ __all__ = [
 ]
 
 
-class _GradMode:
-    """A grad mode for a block of code or for the calls of a function. Subclasses say which.
+class DecoratingMode(Mode):
+    """A mode for a block of code or for the calls of a function.
 
-    One object may be entered several times over, nested too. A decorated function, generator, coroutine or
-    asynchronous generator runs in the mode; whenever it is suspended its caller has the caller's own mode back.
+    A decorated function, generator, coroutine or asynchronous generator runs in the mode; whenever it is suspended its
+    caller has the caller's own mode back.
     """
 
-    __slots__ = ("_mode", "_previous")
-    _switch = staticmethod(set_grad_mode)  # switch(mode) sets it and returns what, given to it, restores the old one
-
-    def __init__(self, mode):
-        self._mode = mode
-        self._previous = None  # linked pairs (mode before, pairs before), one for each time it was entered
-
-    def __enter__(self):
-        self._previous = (self._switch(self._mode), self._previous)
-        return None
-
-    def __exit__(self, *exc):
-        before, self._previous = self._previous
-        self._switch(before)
+    __slots__ = ()
 
     def __call__(self, function):
         """Decorate `function`: every call of it runs in this mode."""
-        return _decorate(function, self._switch, self._mode)
+        return _decorate(function, functools.partial(Mode, self.switch, self.value, self.restore))
+
+
+class _GradMode(DecoratingMode):
+    """A grad mode. Subclasses say which."""
+
+    __slots__ = ()
+    _switch = staticmethod(set_grad_mode)  # switch(mode) sets it and returns what, given to it, restores the old one
+
+    def __init__(self, mode):
+        super().__init__(self._switch, mode)
 
     def __repr__(self):
         return f"{type(self).__name__}()"
@@ -64,7 +62,7 @@ class _FixedGradMode(_GradMode):
     def __new__(cls, function=None):
         if function is None:
             return super().__new__(cls)
-        return _decorate(function, cls._switch, cls._fixed)
+        return _decorate(function, functools.partial(Mode, cls._switch, cls._fixed))
 
     def __init__(self, function=None):
         super().__init__(self._fixed)
@@ -107,10 +105,11 @@ class enable_grad(_FixedGradMode):
     _fixed = True
 
 
-class _ImmediateMode(_GradMode):
+class _ImmediateMode(DecoratingMode):
     """A mode that acts when the object is made; the first `with` block restores what was before."""
 
-    __slots__ = ("_before",)
+    __slots__ = ()
+    _switch = staticmethod(set_grad_mode)
 
     def __init__(self, mode):
         name = type(self).__name__
@@ -119,25 +118,15 @@ class _ImmediateMode(_GradMode):
                 f"{name}: mode must be True or False, got {type(mode).__name__}; "
                 f"to decorate a function write @{name}(True) or @{name}(False)"
             )
-        super().__init__(mode)
-        self._before = self._switch(mode)
-
-    def __enter__(self):
-        # The first block restores what was before the call; the object may be entered again later.
-        current = self._switch(self._mode)
-        before, self._before = self._before, None
-        self._previous = (current if before is None else before, self._previous)
-        return None
+        super().__init__(self._switch, mode, now=True)
 
     def __call__(self, function):
         """Decorate `function`; the mode is set back, since the decorated calls set it themselves."""
-        if self._before is not None:
-            self._switch(self._before)
-            self._before = None
+        self.undo()
         return super().__call__(function)
 
     def __repr__(self):
-        return f"{type(self).__name__}({self._mode})"
+        return f"{type(self).__name__}({self.value})"
 
 
 class set_grad_enabled(_ImmediateMode):
@@ -240,7 +229,7 @@ class inference_mode(_GradMode):
 
     def __new__(cls, mode=True):
         if callable(mode):
-            return _decorate(mode, switch_inference, 1)
+            return _decorate(mode, functools.partial(Mode, switch_inference, 1))
         return super().__new__(cls)
 
     def __init__(self, mode=True):
@@ -249,10 +238,10 @@ class inference_mode(_GradMode):
         super().__init__(int(mode))
 
     def __repr__(self):
-        return f"inference_mode({bool(self._mode)})"
+        return f"inference_mode({bool(self.value)})"
 
 
-def _decorate(function, switch, mode):
+def _decorate(function, block):
     if inspect.isclass(function):
         warnings.warn(
             "Decorating classes is deprecated: only the construction of instances runs in the grad mode, and the name "
@@ -263,52 +252,43 @@ def _decorate(function, switch, mode):
     elif not callable(function):
         raise TypeError(f"a grad mode decorates functions, got {type(function).__name__}")
     elif inspect.isasyncgenfunction(function):
-        return _decorate_async_generator(function, switch, mode)
+        return _decorate_async_generator(function, block)
     elif inspect.iscoroutinefunction(function):
-        return _decorate_coroutine(function, switch, mode)
+        return _decorate_coroutine(function, block)
     elif inspect.isgeneratorfunction(function):
-        return _decorate_generator(function, switch, mode)
+        return _decorate_generator(function, block)
     # A class keeps its name and docstring but not its __dict__: a function can't carry slots and properties.
     updated = () if inspect.isclass(function) else functools.WRAPPER_UPDATES
 
     @functools.wraps(function, updated=updated)
     def in_mode(*args, **kwargs):
-        previous = switch(mode)
-        try:
+        with block():
             return function(*args, **kwargs)
-        finally:
-            switch(previous)
 
     return in_mode
 
 
-def _step(switch, mode, resume, value):
+def _step(block, resume, value):
     """resume(value) in the mode: one stretch of a generator or coroutine between two suspensions."""
-    previous = switch(mode)
-    try:
+    with block():
         return resume(value)
-    finally:
-        switch(previous)
 
 
-def _drive(inner, switch, mode):
+def _drive(inner, block):
     """Yield what `inner` (a generator or a coroutine) yields; it runs in the mode, the caller never does."""
     try:
-        value = _step(switch, mode, inner.send, None)
+        value = _step(block, inner.send, None)
         while True:
             try:
                 sent = yield value
             except GeneratorExit:
-                previous = switch(mode)
-                try:
+                with block():
                     inner.close()
-                finally:
-                    switch(previous)
                 raise
             except BaseException as error:
-                value = _step(switch, mode, inner.throw, error)
+                value = _step(block, inner.throw, error)
             else:
-                value = _step(switch, mode, inner.send, sent)
+                value = _step(block, inner.send, sent)
     except StopIteration as stop:
         return stop.value
 
@@ -316,56 +296,55 @@ def _drive(inner, switch, mode):
 class _Driven:
     """An awaitable that runs another one in a mode."""
 
-    __slots__ = ("inner", "mode", "switch")
+    __slots__ = ("block", "inner")
 
-    def __init__(self, inner, switch, mode):
+    def __init__(self, inner, block):
         self.inner = inner
-        self.switch = switch
-        self.mode = mode
+        self.block = block
 
     def __await__(self):
-        return _drive(self.inner, self.switch, self.mode)
+        return _drive(self.inner, self.block)
 
 
-def _decorate_generator(function, switch, mode):
+def _decorate_generator(function, block):
     @functools.wraps(function)
     def in_mode(*args, **kwargs):
-        return (yield from _drive(function(*args, **kwargs), switch, mode))
+        return (yield from _drive(function(*args, **kwargs), block))
 
     return in_mode
 
 
-def _decorate_coroutine(function, switch, mode):
+def _decorate_coroutine(function, block):
     @functools.wraps(function)
     async def in_mode(*args, **kwargs):
-        return await _Driven(function(*args, **kwargs), switch, mode)
+        return await _Driven(function(*args, **kwargs), block)
 
     return in_mode
 
 
-def _decorate_async_generator(function, switch, mode):
+def _decorate_async_generator(function, block):
     @functools.wraps(function)
     async def in_mode(*args, **kwargs):
         inner = function(*args, **kwargs)
         try:
-            value = await _Driven(inner.asend(None), switch, mode)
+            value = await _Driven(inner.asend(None), block)
             while True:
                 try:
                     sent = yield value
                 except GeneratorExit:
-                    await _Driven(inner.aclose(), switch, mode)
+                    await _Driven(inner.aclose(), block)
                     raise
                 except BaseException as error:
-                    value = await _Driven(inner.athrow(error), switch, mode)
+                    value = await _Driven(inner.athrow(error), block)
                 else:
-                    value = await _Driven(inner.asend(sent), switch, mode)
+                    value = await _Driven(inner.asend(sent), block)
         except StopAsyncIteration:
             return
 
     return in_mode
 
 
-class zero_annihilates:
+class zero_annihilates(Mode):
     """In this block a gradient that is exactly zero stays zero in every elementwise rule, whatever the derivative is.
 
     So masked code differentiates as it stands: in `where(x > 0, log(x), 0)` the untaken branch receives the gradient
@@ -382,10 +361,4 @@ class zero_annihilates:
     """
 
     def __init__(self):
-        self._previous = []
-
-    def __enter__(self):
-        self._previous.append(set_zero_annihilates(True))
-
-    def __exit__(self, *exc):
-        set_zero_annihilates(self._previous.pop())
+        super().__init__(set_zero_annihilates, True)

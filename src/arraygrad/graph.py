@@ -143,13 +143,18 @@ def _roots(t, what):
     return nodes
 
 
-def _walk(roots):
-    """Every node reachable from `roots`, each once, parents before what they were first reached from."""
+def walk(roots, ends=None):
+    """Every node reachable from `roots`, each once, parents before what they were first reached from.
+
+    `ends(node)` says whether the walk goes no further behind a node.
+    """
     seen = set(roots)
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
         yield node
+        if ends is not None and ends(node):
+            continue
         for child, _ in node.next_functions:
             if child is not None and child not in seen:
                 seen.add(child)
@@ -245,7 +250,7 @@ def draw(t):
     roots = _roots(t, "draw")
     names = {}
     lines = ["digraph arraygrad {", '  node [fontname="monospace", fontsize=10];']
-    nodes = list(_walk(roots))
+    nodes = list(walk(roots))
     for number, node in enumerate(nodes):
         names[node] = f"n{number}"
         look = "shape=box, style=filled, fillcolor=lightgrey" if isinstance(node, AccumulateGrad) else "shape=ellipse"
@@ -299,7 +304,7 @@ def summary(t):
     """
     rows = {}
     counted = {}  # id -> the array itself, so that an id is not given to another one meanwhile
-    for node in _walk(_roots(t, "summary")):
+    for node in walk(_roots(t, "summary")):
         row = rows.setdefault(node.name(), [0, 0])
         row[0] += 1
         for value in _saved_values(node):

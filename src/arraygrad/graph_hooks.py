@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 
-from arraygrad.apply import count_op_hooks, set_op_hooks
+from arraygrad.apply import pop_op_hooks, push_op_hooks
 from arraygrad.engine.graph_task import current_graph_task_id, is_running, will_receive
+from arraygrad.engine.modes import Mode
 from arraygrad.tensor import Tensor, gradient_edge
 
 __all__ = ["op_hooks", "register_multi_grad_hook"]
@@ -140,7 +141,7 @@ class _Any(_PerRun):
         return first
 
 
-class op_hooks:
+class op_hooks(Mode):
     """op_hooks(before=None, after=None): in this block, call functions around every operation of this thread.
 
     Parameters
@@ -171,16 +172,4 @@ class op_hooks:
         for name, hook in (("before", before), ("after", after)):
             if hook is not None and not callable(hook):
                 raise TypeError(f"op_hooks: {name} must be callable or None, got {type(hook).__name__}")
-        self._pair = (before, after)
-        self._outer = []
-
-    def __enter__(self):
-        outer = set_op_hooks(None)
-        set_op_hooks((outer or ()) + (self._pair,))
-        self._outer.append(outer)
-        count_op_hooks(1)
-        return self
-
-    def __exit__(self, *exc):
-        count_op_hooks(-1)
-        set_op_hooks(self._outer.pop())
+        super().__init__(push_op_hooks, (before, after), pop_op_hooks)

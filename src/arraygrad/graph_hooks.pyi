@@ -2,11 +2,11 @@
 import builtins
 from typing import Any
 
+from arraygrad.engine.modes import Mode as Mode
+
 __all__ = ["op_hooks", "register_multi_grad_hook"]
 
-class op_hooks:
-    def __enter__(self) -> Any: ...
-    def __exit__(self, *exc: Any) -> None: ...
+class op_hooks(Mode):
     def __init__(self, before: Any = None, after: Any = None) -> None: ...
 
 def register_multi_grad_hook(tensors: Any, fn: Any, mode: builtins.str = 'all') -> Any: ...

@@ -1,6 +1,6 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: containers, convert, inplace, tensor, the standard library. Users import these names from `arraygrad`.
+May import: containers, convert, grad_mode, graph, inplace, tensor, the standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import contextvars
 import linecache
 import sys
@@ -36,6 +35,8 @@ from pathlib import Path
 
 from arraygrad.containers import flatten, unflatten
 from arraygrad.convert import RUNNING
+from arraygrad.grad_mode import DecoratingMode
+from arraygrad.graph import walk
 from arraygrad.inplace import as_scalar, is_scalar
 from arraygrad.tensor import Tensor, gradient_edge
 
@@ -96,8 +97,7 @@ def set_number_policy(policy):
     return before
 
 
-@contextlib.contextmanager
-def number_policy(policy):
+class number_policy(DecoratingMode):
     """Have `policy` (see `set_number_policy`) hold in a block of code, or as a decorator in a function.
 
     It holds in this thread or task, and takes precedence over that of the process.
@@ -115,12 +115,12 @@ def number_policy(policy):
     ...     float(t * 3.0)
     6.0
     """
-    _checked("number_policy", policy)
-    token = _here.set(policy)
-    try:
-        yield
-    finally:
-        _here.reset(token)
+
+    __slots__ = ()
+
+    def __init__(self, policy):
+        _checked("number_policy", policy)
+        super().__init__(_here.set, policy, _here.reset)
 
 
 def stop_gradient(x):
@@ -168,25 +168,22 @@ def becomes_number(t, how):
         policy = "raise" if traces else "warn"
     if policy == "off" and not traces:
         return
-    place = Place(sys._getframe(1))
+    at = Place(sys._getframe(1))
     for trace in traces:
-        trace.left = f"{how}() of a Tensor, at {place}"
+        trace.left = f"{how}() of a Tensor, at {at}"
     if policy == "off":
         return
-    text = f"{place}: {_told(place, how, bool(traces))}"
+    text = f"{at}: {_told(at, how, bool(traces))}"
     if policy == "warn":
-        warn_at(place, f"{text} arraygrad.set_number_policy('off') turns this warning off.")
+        warn_at(at, f"{text} arraygrad.set_number_policy('off') turns this warning off.")
         return
-    error = refusal(text)
-    for trace in traces:
-        trace.refused = error
-    raise error
+    raise _known(traces, TypeError(text))
 
 
 def leaves(t, how):
     """`t`, which requires grad, gives bare values by an explicit call such as `numpy()`: the traces note it."""
     for trace in followed_by(t):
-        trace.left = f"{how}() of a Tensor, at {Place(sys._getframe(1))}"
+        trace.left = f"{how}() of a Tensor, at {place()}"
 
 
 def stays(t):
@@ -224,14 +221,12 @@ def becomes_bytes(t, how):
     """
     traces = followed_by(t)
     if traces:
-        error = refusal(
-            f"{Place(sys._getframe(1))}: {how} of a Tensor that is being differentiated would lose its gradient, as "
-            "what is made of bytes is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where "
-            "only the values are meant."
+        text = (
+            f"{place()}: {how} of a Tensor that is being differentiated would lose its gradient, as what is made of "
+            "bytes is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where only the values "
+            "are meant."
         )
-        for trace in traces:
-            trace.refused = error
-        raise error
+        raise _known(traces, TypeError(text))
 
 
 def place():
@@ -240,15 +235,15 @@ def place():
 
 
 def refused(t, error):
-    """Let the traces that follow `t` know what was refused, in case that another error takes its place."""
-    for trace in followed_by(t):
-        trace.refused = error
+    """`error`, which refuses that a value of `t` leaves, known to the traces that follow `t`."""
+    return _known(followed_by(t), error)
 
 
-def refusal(text):
-    """A TypeError about a value that would leave the graph; `Trace.call` knows it where NumPy wraps it in another."""
-    error = TypeError(text)
+def _known(traces, error):
+    """`error`, known to `traces` in case that another one takes its place: `Trace.call`."""
     error.lost_gradient = True
+    for trace in traces:
+        trace.refused = error
     return error
 
 
@@ -257,18 +252,13 @@ def followed_by(t):
     if not RUNNING:
         return []
     owners = {edge.node: trace for trace in list(RUNNING.values()) for edge in trace.edges}
-    found = {}
-    start = gradient_edge(t)[0]
-    stack, seen = [start], {start}
-    while stack and len(found) < len(RUNNING):
-        node = stack.pop()
+    found = set()
+    for node in walk([gradient_edge(t)[0]]):
         if node in owners:
-            found[id(owners[node])] = owners[node]
-        for child, _ in node.next_functions:
-            if child is not None and child not in seen:
-                seen.add(child)
-                stack.append(child)
-    return list(found.values())
+            found.add(owners[node])
+            if len(found) == len(RUNNING):
+                break
+    return list(found)
 
 
 # -- places and what is said of them -----------------------------------------------------------------------------------

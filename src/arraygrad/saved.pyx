@@ -52,7 +52,7 @@ cdef bint packing() noexcept:
     return ts.saved_hooks != NULL and (<HookPair>ts.saved_hooks).message is None
 
 
-def push_hooks(pack, unpack):
+def push_hooks(tuple hooks):
     """Make (pack, unpack) the thread's saved-tensor hooks, until `pop_hooks`.
 
     Raises
@@ -66,8 +66,7 @@ def push_hooks(pack, unpack):
     if below is not None and below.message is not None:
         raise RuntimeError(below.message)
     pair = HookPair.__new__(HookPair)
-    pair.pack = pack
-    pair.unpack = unpack
+    pair.pack, pair.unpack = hooks
     pair.below = below
     if _count != NULL:
         pair.counted = True
@@ -94,7 +93,7 @@ def disable_hooks(str message):
     set_saved_hooks(ts, pair)
 
 
-def pop_hooks():
+def pop_hooks(_=None):
     """Take the top off this thread's stack of saved-tensor hooks; nothing to do where it is empty (6)."""
     cdef ThreadState* ts = thread_state()
     cdef HookPair pair = top(ts)

@@ -12,13 +12,14 @@ import weakref
 
 import numpy
 
+from arraygrad.engine.modes import Mode
 from arraygrad.saved import disable_hooks, pop_hooks, push_hooks
 from arraygrad.tensor import metadata_of, wrap_raw
 
 __all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "save_on_disk", "saved_tensors_hooks"]
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(Mode):
     """saved_tensors_hooks(pack, unpack): in this block, keep `pack(tensor)` of each value that an operation saves.
 
     When the value is needed, in backward or through `node.saved`, `unpack` of that gives it back. Hooks belong to a
@@ -60,18 +61,10 @@ class saved_tensors_hooks:
         for name, hook in (("pack", pack), ("unpack", unpack)):
             if not callable(hook):
                 raise TypeError(f"saved_tensors_hooks: {name} must be callable, got {type(hook).__name__}")
-        self._pack = pack
-        self._unpack = unpack
-
-    def __enter__(self):
-        push_hooks(self._pack, self._unpack)
-        return self
-
-    def __exit__(self, *exc):
-        pop_hooks()
+        super().__init__(push_hooks, (pack, unpack), pop_hooks, paired=False)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(Mode):
     """disable_saved_tensors_hooks(message): in this block no saved-tensor hooks can be entered on this thread.
 
     For code that is wrong under such hooks: RuntimeError(message) is raised where they are entered, or on entering this
@@ -79,14 +72,7 @@ class disable_saved_tensors_hooks:
     """
 
     def __init__(self, error_message):
-        self._message = str(error_message)
-
-    def __enter__(self):
-        disable_hooks(self._message)
-        return self
-
-    def __exit__(self, *exc):
-        pop_hooks()
+        super().__init__(disable_hooks, str(error_message), pop_hooks, paired=False)
 
 
 class save_on_cpu(saved_tensors_hooks):

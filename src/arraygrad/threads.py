@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import operator
 
-from arraygrad.autograd import _Restoring
 from arraygrad.engine import sharing
+from arraygrad.engine.modes import Mode
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
@@ -50,7 +50,7 @@ def set_num_threads(n):
     ...     ag.get_num_threads()
     2
     """
-    return _Restoring(sharing.set_num_threads, _checked(n))
+    return Mode(sharing.set_num_threads, _checked(n), now=True)
 
 
 def get_num_threads():

@@ -28,6 +28,8 @@ ENGINE = {
         "hooks",
         "anomaly",
         "graph_task",
+        "switch",
+        "modes",
         "context",
         "streams",
         "pool",
@@ -51,6 +53,8 @@ MAY_IMPORT = {
     "engine.hooks": {"engine.arrayops", "engine.node"},
     "engine.anomaly": {"engine.arrayops", "engine.node"},
     "engine.lifecycle": set(),
+    "engine.switch": set(),
+    "engine.modes": {"engine.switch"},
     "engine.context": {"engine.node", "engine.graph_task"},
     "engine.graph_task": {"engine.arrayops", "engine.free_threading", "engine.node", "engine.input_buffer"},
     "engine.streams": ENGINE

@@ -141,16 +141,9 @@ def test_protocol_methods_can_be_called_as_methods():
 
 
 def test_hooks_around_operations_see_functions_that_would_run_on_raw_arrays():
-    from arraygrad.apply import count_op_hooks, set_op_hooks
-
     seen = []
-    count_op_hooks(1)
-    set_op_hooks(((lambda name, args: seen.append(name), None),))
-    try:
+    with ag.autograd.graph.op_hooks(before=lambda name, args: seen.append(name)):
         np.concatenate([ag.asarray(A), A])
-    finally:
-        set_op_hooks(None)
-        count_op_hooks(-1)
     assert seen == ["concat"]
 
 

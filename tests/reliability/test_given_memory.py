@@ -10,11 +10,7 @@ import arraygrad as ag
 MODIFIED = "has been modified by an inplace operation"
 
 
-@pytest.fixture(autouse=True)
-def _default_modes():
-    yield
-    ag.set_constant_check("sample")
-    ag.set_saved_mutation("copy")
+pytestmark = pytest.mark.usefixtures("default_modes")
 
 
 def leaf(n=3):

@@ -393,23 +393,8 @@ static std::uint64_t gathered_fingerprint(PyArrayObject* a, npy_intp bytes, bool
     return pieces.result();
 }
 
-// The fingerprint of an array's shape, dtype and content; `full`: of every byte.
-static std::uint64_t fingerprint(PyArrayObject* a, bool full) {
-    const int nd = PyArray_NDIM(a), typenum = PyArray_TYPE(a);
-    npy_intp bytes = PyArray_ITEMSIZE(a);
-    std::uint64_t seed = SECRETS[0] + ((std::uint64_t)typenum << 8) + (std::uint64_t)nd;
-    for (int i = 0; i < nd; i++) {
-        const npy_intp n = PyArray_DIM(a, i);
-        bytes *= n;
-        seed = folded(seed ^ (std::uint64_t)n, SECRETS[1]);
-    }
-    if (bytes == 0) return seed | 1;
-    const bool padded = is_padded(typenum);
-    if (padded || (!(PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) && !is_dense(a)))
-        return gathered_fingerprint(a, bytes, padded, full, seed);
-    const char* data = PyArray_BYTES(a);
-    if (bytes < LINE_BYTES) return short_row(data, bytes, seed);
-    if (full || bytes <= ALL_BYTES) return row_of(data, bytes, seed);
+// The pieces of a large array without gaps.
+static std::uint64_t sampled_fingerprint(const char* data, npy_intp bytes, std::uint64_t seed) {
     Pieces pieces(seed);
 #if defined(__GNUC__)
     // The array is rarely in a cache. Asked for at once, the pieces come in the time of a few.
@@ -417,6 +402,25 @@ static std::uint64_t fingerprint(PyArrayObject* a, bool full) {
 #endif
     for_pieces(bytes, [&](npy_intp from, npy_intp n) { std::memcpy(pieces.next(n), data + from, (std::size_t)n); });
     return pieces.result();
+}
+
+// The fingerprint of an array's shape, dtype and content; `full`: of every byte.
+static inline std::uint64_t fingerprint(PyArrayObject* a, bool full) {
+    const int nd = PyArray_NDIM(a), typenum = PyArray_TYPE(a);
+    const npy_intp* shape = PyArray_DIMS(a);
+    npy_intp bytes = PyArray_ITEMSIZE(a);
+    std::uint64_t seed = SECRETS[0] + ((std::uint64_t)typenum << 8) + (std::uint64_t)nd;
+    for (int i = 0; i < nd; i++) {
+        bytes *= shape[i];
+        seed = folded(seed ^ (std::uint64_t)shape[i], SECRETS[1]);
+    }
+    if (bytes == 0) return seed | 1;
+    const bool padded = is_padded(typenum);
+    if (padded || (!(PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) && !is_dense(a)))
+        return gathered_fingerprint(a, bytes, padded, full, seed);
+    const char* data = PyArray_BYTES(a);
+    if (bytes < LINE_BYTES) return short_row(data, bytes, seed);
+    return full || bytes <= ALL_BYTES ? row_of(data, bytes, seed) : sampled_fingerprint(data, bytes, seed);
 }
 
 }  // namespace arraygrad

@@ -39,15 +39,15 @@ cdef class AnomalyMode:
 _mode = contextvars.ContextVar("arraygrad_anomaly_mode", default=None)
 
 
-def set_anomaly_mode(bint mode, bint check_nan=True):
-    """Switch anomaly mode in this context; returns the previous setting, for `restore_anomaly_mode`."""
+def switch_anomaly_mode(check_nan):
+    """Anomaly mode with or without `check_nan` in this context, off with None; returns the previous setting."""
     previous = _mode.get()
-    _mode.set(AnomalyMode(check_nan) if mode else None)
+    _mode.set(None if check_nan is None else AnomalyMode(check_nan))
     return previous
 
 
 def restore_anomaly_mode(previous):
-    """Go back to a setting that `set_anomaly_mode` returned."""
+    """Go back to a setting that `switch_anomaly_mode` returned."""
     _mode.set(previous)
 
 
