@@ -193,8 +193,9 @@ class Autograd(Library):
     name, module = "autograd", "autograd"
 
     def __init__(self) -> None:
-        import autograd
         import autograd.numpy
+
+        import autograd
 
         self.autograd = autograd
         self.xp = autograd.numpy

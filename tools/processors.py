@@ -29,8 +29,8 @@ TESTS = (
     "tests/ops/test_rule_limits.py",
     "tests/ops/test_special.py",
     "tests/ops/test_einsum.py",
-    "tests/protocols",
-    "tests/tensor/test_plain_*.py",
+    "tests/numpy_api",
+    "tests/core/test_plain_*.py",
     "tests/threads/test_kernel_threads.py",
 )
 # OPENBLAS_CORETYPE -> what a processor must have to run these kernels

@@ -110,7 +110,7 @@ case $kind in
         runner=(valgrind --quiet --undef-value-errors=no --error-exitcode=66 --num-callers=30
             "--log-file=$logs/valgrind.%p" "--suppressions=$root/tools/valgrind.supp")
         defaults=(tests/engine/test_engine_execution.py tests/engine/test_engine_errors.py
-            tests/engine/test_engine_hooks.py tests/tensor)
+            tests/engine/test_engine_hooks.py tests/core)
         ;;
 esac
 

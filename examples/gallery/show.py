@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.containers import flatten, unflatten
+from arraygrad.core.containers import flatten, unflatten
 
 __all__ = ["NAMES", "Result", "examine", "show"]
 

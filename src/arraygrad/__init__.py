@@ -20,13 +20,8 @@ _gc.disable()
 try:
     import numpy as _numpy
 
-    from arraygrad import _later, _methods, _namespace
-    from arraygrad._bind import NAMES as _NAMES
-    from arraygrad._namespace import namespace
-    from arraygrad.constants import set_constant_check
-    from arraygrad.convert import set_number_guard as _set_number_guard
-    from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
-    from arraygrad.grad_mode import (
+    from arraygrad import _later
+    from arraygrad.autograd.grad_mode import (
         enable_grad,
         inference_mode,
         is_grad_enabled,
@@ -35,19 +30,26 @@ try:
         set_grad_enabled,
         zero_annihilates,
     )
-    from arraygrad.nodes import set_handles as _set_handles
-    from arraygrad.protocols import set_protocol_handlers as _set_protocol_handlers
-    from arraygrad.tensor import Tensor, asarray, set_saved_mutation, tensor
-    from arraygrad.tensor import set_autograd as _set_autograd
+    from arraygrad.core.constants import set_constant_check
+    from arraygrad.core.convert import set_number_guard as _set_number_guard
+    from arraygrad.core.nodes import set_handles as _set_handles
+    from arraygrad.core.protocols import set_protocol_handlers as _set_protocol_handlers
+    from arraygrad.core.tensor import Tensor, asarray, set_saved_mutation, tensor
+    from arraygrad.core.tensor import set_autograd as _set_autograd
+    from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
+    from arraygrad.namespaces import namespace as _namespace
+    from arraygrad.namespaces.bind import NAMES as _NAMES
+    from arraygrad.namespaces.namespace import namespace
+    from arraygrad.numpy_api import methods
 
     _namespace.install()
-    _methods.install()
+    methods.install()
     # Most programs need these, but a plain `backward()` is served without them.
-    _protocols, _autograd = _later.later("arraygrad._protocols"), _later.later("arraygrad.autograd")
+    _protocols, _autograd = _later.later("arraygrad.numpy_api.handlers"), _later.later("arraygrad.autograd")
     _set_protocol_handlers(Tensor, lambda: _protocols.handlers(), _numpy.ndarray, _numpy.generic)
     _set_autograd(_autograd)
-    _set_number_guard(_later.later("arraygrad.python_numbers"))
-    _set_handles(_later.later("arraygrad.saved_handles"))
+    _set_number_guard(_later.later("arraygrad.transforms.python_numbers"))
+    _set_handles(_later.later("arraygrad.core.saved_handles"))
     _keep_for_ever(__name__)
 finally:
     if _collecting:
@@ -101,7 +103,7 @@ def __getattr__(name):
     if name in _NAMES:
         # All at once, on the first use of one: importing arraygrad should cost little.
         with _later.Importing():
-            globals().update(_later.import_module("arraygrad._dispatch").top_level())
+            globals().update(_later.import_module("arraygrad.namespaces.dispatch").top_level())
         return globals()[name]
     if name in _LAZY:
         value = getattr(_later.import_module(f"arraygrad.{_LAZY[name]}"), name)

@@ -1,10 +1,10 @@
 """Differentiable Fourier transforms (the standard's fft extension), on the backend of the arguments.
 
-May import: _dispatch.
+May import: dispatch.
 """
 
-from arraygrad import _dispatch
+from arraygrad.namespaces import dispatch
 
 __all__: list[str] = []
 
-_dispatch.fill(globals(), "fft")
+dispatch.fill(globals(), "fft")

@@ -1,10 +1,10 @@
 """Differentiable linear algebra (the standard's linalg extension), on the backend of the arguments.
 
-May import: _dispatch.
+May import: dispatch.
 """
 
-from arraygrad import _dispatch
+from arraygrad.namespaces import dispatch
 
 __all__: list[str] = []
 
-_dispatch.fill(globals(), "linalg")
+dispatch.fill(globals(), "linalg")

@@ -1,18 +1,18 @@
 """Differentiable special functions under SciPy's names, on the backend of the arguments.
 
-May import: ops, _bind, _dispatch. `from arraygrad import special` in the place of `from scipy import special`: the
-smooth functions of scipy.special, with its parameters in its order, on Tensors and on arrays of every library. Values
-come from the array's own library (SciPy, cupyx.scipy.special, torch.special, jax.scipy.special). scipy.special's own
-ufuncs given a Tensor do the same.
+May import: ops, namespaces.bind, dispatch. `from arraygrad import special` in the place of `from scipy import special`:
+the smooth functions of scipy.special, with its parameters in its order, on Tensors and on arrays of every library.
+Values come from the array's own library (SciPy, cupyx.scipy.special, torch.special, jax.scipy.special). scipy.special's
+own ufuncs given a Tensor do the same.
 """
 
-from arraygrad import _dispatch
-from arraygrad._bind import function_for
+from arraygrad.namespaces import dispatch
+from arraygrad.namespaces.bind import function_for
 from arraygrad.ops import OPS
 
 __all__: list[str] = []
 
-_dispatch.fill(globals(), "special")
+dispatch.fill(globals(), "special")
 
 _softmax = function_for(OPS["softmax"], "arraygrad")
 _log_softmax = function_for(OPS["log_softmax"], "arraygrad")

@@ -8,7 +8,7 @@ import pytest
 from libraries import leaf, numpy_of, require
 
 import arraygrad as ag
-from arraygrad.tensor import backend_of
+from arraygrad.core.tensor import backend_of
 
 torch = require("torch") if __import__("importlib").util.find_spec("torch") else None
 pytestmark = pytest.mark.skipif(torch is None, reason="PyTorch is not installed (pip install torch)")

@@ -11,9 +11,9 @@ import warnings
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.backends.numpy_loops import set_fast_paths, set_memory_pool
-from arraygrad.protocols import set_compiled_protocols
-from arraygrad.roots import set_compiled_backward
+from arraygrad.backends.numpy.loops import set_fast_paths, set_memory_pool
+from arraygrad.core.protocols import set_compiled_protocols
+from arraygrad.core.roots import set_compiled_backward
 
 from .gradients import (
     Mismatch,

@@ -10,9 +10,9 @@ import subprocess
 
 import numpy as np
 
-from arraygrad.backends.fused import statement_types
-from arraygrad.backends.fusion import PREAMBLE
-from arraygrad.backends.rows import source
+from arraygrad.backends.cuda.fused import statement_types
+from arraygrad.backends.cuda.fusion import PREAMBLE
+from arraygrad.backends.cuda.rows import source
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 

@@ -352,8 +352,8 @@ class RawKernel:
 
 
 def _run_rows(name, args):
+    from arraygrad.core.tensor import backend_of
     from arraygrad.ops import OPS
-    from arraygrad.tensor import backend_of
 
     xp = backend_of(np.ones(1)).rule_xp
     *args, rows, n, inner = args

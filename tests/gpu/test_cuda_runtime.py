@@ -5,7 +5,7 @@ Imports backends.streams and engine.arrayops. No GPU is needed; tests/gpu/test_c
 
 import pytest
 
-from arraygrad.backends.streams import CudaRuntime, CupyRuntime, DeviceStream, TorchRuntime
+from arraygrad.backends.cuda.streams import CudaRuntime, CupyRuntime, DeviceStream, TorchRuntime
 
 
 class Stream:

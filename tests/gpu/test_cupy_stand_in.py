@@ -40,7 +40,7 @@ def test_gradient_is_computed_on_the_devices_own_thread():
 
 def test_values_know_their_device_and_stream():
     assert run("""
-        from arraygrad.tensor import metadata_of
+        from arraygrad.core.tensor import metadata_of
         x = ag.asarray(cupy.asarray([1.0]))
         meta = metadata_of(x)
         print(meta.device, meta.device_key, meta.stream.stream.ptr)

@@ -8,10 +8,10 @@ import pytest
 from host_kernels import COMPILER, compile_text, elementwise_text, run_elementwise
 
 import arraygrad as ag
-from arraygrad.backends.fused import Spec, trace_forward, trace_rules
-from arraygrad.backends.fusion import Symbol, Trace, TraceNamespace, Untraceable, c_type
+from arraygrad.backends.cuda.fused import Spec, trace_forward, trace_rules
+from arraygrad.backends.cuda.fusion import Symbol, Trace, TraceNamespace, Untraceable, c_type
+from arraygrad.core.tensor import backend_of
 from arraygrad.ops import OPS
-from arraygrad.tensor import backend_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 

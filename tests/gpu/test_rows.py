@@ -11,9 +11,9 @@ import pytest
 from host_kernels import COMPILER, compile_text, row_text
 
 import arraygrad as ag
-from arraygrad.backends.rows import KERNELS, LONG, layout, reduced_shape
+from arraygrad.backends.cuda.rows import KERNELS, LONG, layout, reduced_shape
+from arraygrad.core.tensor import backend_of
 from arraygrad.ops import OPS
-from arraygrad.tensor import backend_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 

@@ -8,7 +8,7 @@ from test_cupy_stand_in import run
 
 def test_a_result_has_the_stream_that_was_current_though_its_operand_has_another():
     assert run("""
-        from arraygrad.tensor import metadata_of
+        from arraygrad.core.tensor import metadata_of
         x = ag.asarray(cupy.asarray([1.0]), requires_grad=True)
         with Stream(ptr=7):
             y = ag.exp(x)

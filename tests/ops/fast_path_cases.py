@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 
 import arraygrad.backends.numpy  # noqa: F401  its loops and rules are attached when it is loaded
-from arraygrad.backends.numpy_forward import UNARY_LOOPS
-from arraygrad.backends.numpy_loops import set_fast_paths
+from arraygrad.backends.numpy.forward import UNARY_LOOPS
+from arraygrad.backends.numpy.loops import set_fast_paths
+from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
-from arraygrad.tensor import apply_op, wrap_raw
 
 DTYPES = ("float32", "float64")
 UNARY_RULES = sorted(name for name in UNARY_LOOPS if OPS[name].kind == "elementwise" and name != "sign")

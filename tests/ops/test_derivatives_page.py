@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from arraygrad import _generate_derivatives as generate
 from arraygrad.ops import OPS
+from arraygrad.tools import generate_derivatives as generate
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = generate.derivatives_page(ROOT, {})

@@ -13,8 +13,8 @@ from fast_path_cases import plain, unaligned
 from samples import samples
 
 import arraygrad as ag
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.ops import TABLE
-from arraygrad.tensor import Tensor, backend_of
 
 XP = backend_of(np.zeros(1)).graph_xp
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-310, 3e38, 5e-324])

@@ -6,9 +6,9 @@ from fast_path_cases import DTYPES, plain
 
 import arraygrad as ag
 from arraygrad.backends import _triangular
-from arraygrad.backends.numpy_factors import has_lapack, use_lapack
-from arraygrad.backends.numpy_ops import try_call
-from arraygrad.backends.numpy_rules import try_rule
+from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.backends.numpy.factors import has_lapack, use_lapack
+from arraygrad.backends.numpy.rules import try_rule
 from arraygrad.ops import OPS
 from arraygrad.testing import gradcheck, gradgradcheck
 

@@ -8,7 +8,7 @@ import pytest
 from fast_path_cases import DTYPES, SPECIAL, ordinary, outcome, plain, quiet, same, values_of
 
 from arraygrad.backends.numpy import BACKEND
-from arraygrad.backends.numpy_ops import try_call, try_loop
+from arraygrad.backends.numpy.array_ops import try_call, try_loop
 from arraygrad.ops import OPS
 
 SHAPES = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from fast_path_cases import values_of
 
-from arraygrad.backends.numpy_loops import set_fast_paths
-from arraygrad.backends.numpy_ops import try_call
+from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.backends.numpy.loops import set_fast_paths
 from arraygrad.ops import OPS
 
 DTYPES = ("float32", "float64", "complex64", "complex128")

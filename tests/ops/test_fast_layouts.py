@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.backends.numpy_loops import set_fast_paths
+from arraygrad.backends.numpy.loops import set_fast_paths
 
 SHAPE = (2, 4, 3)
 

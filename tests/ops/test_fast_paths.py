@@ -10,11 +10,11 @@ import pytest
 from fast_path_cases import DENSE, DTYPES, OTHER, SPECIAL, ordinary, outcome, plain, quiet, same, values_of
 
 from arraygrad.backends.numpy import BACKEND
-from arraygrad.backends.numpy_forward import BINARY_LOOPS, UNARY_LOOPS
-from arraygrad.backends.numpy_loops import loop_agrees, loop_dtypes, set_fast_paths
-from arraygrad.backends.numpy_ops import try_loop
+from arraygrad.backends.numpy.array_ops import try_loop
+from arraygrad.backends.numpy.forward import BINARY_LOOPS, UNARY_LOOPS
+from arraygrad.backends.numpy.loops import loop_agrees, loop_dtypes, set_fast_paths
+from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
-from arraygrad.tensor import apply_op, wrap_raw
 
 
 @pytest.mark.parametrize("name", sorted({*UNARY_LOOPS.values(), *BINARY_LOOPS.values(), "power"}))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from fast_path_cases import plain, unaligned
 
-from arraygrad.backends.numpy_forward import BINARY_LOOPS, UNARY_LOOPS
+from arraygrad.backends.numpy.forward import BINARY_LOOPS, UNARY_LOOPS
+from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
-from arraygrad.tensor import apply_op, wrap_raw
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-310, 3e38, 5e-324, 2.5, 1e300, 100.0])
 NUMBERS = [2, 2.5, -1, 0, 1e300, float("nan"), 3, 0.5, 2**60, True, -0.0]

@@ -25,9 +25,9 @@ from fast_path_cases import (
     values_of,
 )
 
-from arraygrad.backends.numpy_rules import try_rule
+from arraygrad.backends.numpy.rules import try_rule
+from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
-from arraygrad.tensor import apply_op, wrap_raw
 
 
 def rule(name, operands, g, *, params=(), **how):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.backends.numpy_loops import set_fast_paths
-from arraygrad.backends.numpy_sines import sines_are_used
+from arraygrad.backends.numpy.loops import set_fast_paths
+from arraygrad.backends.numpy.sines import sines_are_used
 
 RNG = np.random.default_rng(7)
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 1.7976931348623157e308, np.pi, 1e22])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from fast_path_cases import DENSE, DTYPES, OTHER, SPECIAL, values_of
 
-from arraygrad.backends.numpy_loops import set_fast_paths
-from arraygrad.backends.numpy_ops import try_call
+from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.backends.numpy.loops import set_fast_paths
 from arraygrad.ops import OPS
 
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")

@@ -11,8 +11,8 @@ import pytest
 from samples import samples
 
 import arraygrad as ag
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.ops import TABLE
-from arraygrad.tensor import Tensor, backend_of
 
 DIFFERENTIABLE = [name for name, entry in TABLE.items() if entry.rules]
 CHECKED = Counter()

@@ -13,8 +13,8 @@ from fast_path_cases import outcome, plain, quiet, same
 
 import arraygrad as ag
 from arraygrad.backends.numpy import BACKEND
-from arraygrad.backends.numpy_ops import try_loop
-from arraygrad.backends.numpy_powers import ufunc_of_operator
+from arraygrad.backends.numpy.array_ops import try_loop
+from arraygrad.backends.numpy.powers import ufunc_of_operator
 from arraygrad.ops import OPS
 from arraygrad.testing import gradcheck, gradgradcheck
 

@@ -19,7 +19,7 @@ FILES = {
     "loops": ("tests/ops/test_fast_paths.py", "pow or atan2 or square or errors"),
     "rules": ("tests/ops/test_fast_rules.py", "pow or square or atan2"),
     "random calls": ("tests/ops/test_fast_random.py", "pow or atan2 or square or var or std"),
-    "ufuncs": ("tests/protocols/test_array_ufunc.py", "values and (power or square or arctan2)"),
+    "ufuncs": ("tests/numpy_api/test_array_ufunc.py", "values and (power or square or arctan2)"),
 }
 
 
@@ -47,7 +47,7 @@ def test_fast_and_plain_agree_with_replaced_loops(what):
 STEPS = """
 import numpy as np, replaced_loops
 from arraygrad.backends.numpy import BACKEND
-from arraygrad.backends.numpy_ops import try_loop
+from arraygrad.backends.numpy.array_ops import try_loop
 from arraygrad.ops import OPS
 
 many = np.arange(1.0, 41.0)

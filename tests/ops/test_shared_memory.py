@@ -8,8 +8,8 @@ import pytest
 from samples import samples
 
 import arraygrad as ag
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.ops import TABLE
-from arraygrad.tensor import Tensor, backend_of
 
 XP = backend_of(np.zeros(1)).graph_xp
 NAMES = [name for name, entry in TABLE.items() if entry.rules and entry.chapter not in ("special", "internal")]

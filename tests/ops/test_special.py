@@ -13,9 +13,9 @@ from special_values import VALUES
 
 import arraygrad as ag
 from arraygrad import special
+from arraygrad.core.tensor import backend_of
 from arraygrad.ops import TABLE, _special
 from arraygrad.ops._special_fallbacks import FALLBACKS
-from arraygrad.tensor import backend_of
 
 scipy_special = pytest.importorskip("scipy.special")
 strict = pytest.importorskip("array_api_strict")
@@ -235,7 +235,7 @@ def test_scipys_function_on_a_tensor_is_recorded(theirs, ours, make):
 
 
 def test_every_ufunc_of_the_chapter_is_served():
-    from arraygrad._numpy_beyond import scipy_ufuncs
+    from arraygrad.numpy_api.beyond import scipy_ufuncs
 
     served = scipy_ufuncs()
     for name in NAMES:

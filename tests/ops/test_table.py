@@ -9,9 +9,9 @@ import pytest
 from samples import samples
 
 import arraygrad as ag
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.ops import OPS, TABLE, kinds
 from arraygrad.ops.linear_algebra import LINALG_NAMES
-from arraygrad.tensor import Tensor, backend_of
 
 # Functions of the standard 2025.12 by namespace, as array_api_strict has them.
 MAIN = sorted(

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import arraygrad
-from arraygrad import __main__ as cli
+from arraygrad.tools import command_line as cli
 
 
 def run(*arguments, code=None):

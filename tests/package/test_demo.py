@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import arraygrad
-from arraygrad import __main__ as cli
-from arraygrad import _demo, _demo_measure, _demo_pictures
+from arraygrad.tools import command_line as cli
+from arraygrad.tools import demo as _demo
+from arraygrad.tools import demo_measure, demo_pictures
 
 pytestmark = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in _demo.EXTRAS),
@@ -51,7 +52,7 @@ def test_hand_written_gradient_agrees_with_central_differences(name):
     packing = _demo.Packing(params)
     value, gradient = model.loss_and_gradient(params, X, y)
     assert value == pytest.approx(model.loss(params, X, y), rel=1e-13)
-    difference = _demo_measure.against_differences(
+    difference = demo_measure.against_differences(
         lambda vector: model.loss(packing.unpack(vector), X, y),
         packing.pack(params),
         packing.pack(gradient),
@@ -209,7 +210,7 @@ def test_named_folder_is_made_and_may_exist(tmp_path):
 
 
 def differences_of(gradient, loss=lambda x: float(np.sum(x**3))):
-    return _demo_measure.against_differences(loss, np.arange(1.0, 6.0), gradient, np.random.default_rng(0), 3, 5)
+    return demo_measure.against_differences(loss, np.arange(1.0, 6.0), gradient, np.random.default_rng(0), 3, 5)
 
 
 def test_exact_gradient_passes_central_differences():
@@ -229,7 +230,7 @@ def test_nan_in_a_gradient_shows_in_central_differences():
 
 def test_times_are_medians_of_both_functions():
     calls = []
-    ours, hand = _demo_measure.time_beside_hand(
+    ours, hand = demo_measure.time_beside_hand(
         lambda x: calls.append(("ours", x)), lambda x: calls.append(("hand", x)), (7,), rounds=5
     )
     assert calls.count(("ours", 7)) == calls.count(("hand", 7)) == 6
@@ -261,7 +262,7 @@ def tangle():
 
 def test_layout_puts_every_node_below_those_that_point_to_it():
     root, leaves = tangle()
-    layout = _demo_pictures.lay_out(root, lambda node: 1.0)
+    layout = demo_pictures.lay_out(root, lambda node: 1.0)
     depth = {point: number for number, layer in enumerate(layout.layers) for point in layer}
     assert depth[root] == 0
     assert set(leaves) <= set(depth)
@@ -272,27 +273,27 @@ def test_layout_puts_every_node_below_those_that_point_to_it():
 
 def test_layout_keeps_boxes_of_a_layer_apart():
     root, _ = tangle()
-    layout = _demo_pictures.lay_out(root, lambda node: 1.5)
+    layout = demo_pictures.lay_out(root, lambda node: 1.5)
     for layer in layout.layers:
         for left, right in pairwise(layer):
             gap = layout.x[right] - layout.x[left] - (layout.width[left] + layout.width[right]) / 2
-            assert gap >= _demo_pictures.GAP - 1e-9
+            assert gap >= demo_pictures.GAP - 1e-9
 
 
 def test_layout_untangles_edges_that_need_not_cross():
     a, b = Fake(), Fake()
     root = Fake(Fake(b), Fake(a), Fake(b))
-    layout = _demo_pictures.lay_out(root, lambda node: 1.0)
+    layout = demo_pictures.lay_out(root, lambda node: 1.0)
     below = {upper: [] for layer in layout.layers for upper in layer}
     for points in layout.paths:
         for upper, lower in pairwise(points):
             below[upper].append(lower)
-    assert _demo_pictures.crossings(layout.layers, below) == 0
+    assert demo_pictures.crossings(layout.layers, below) == 0
 
 
 def test_graph_of_one_node_is_drawn(tmp_path):
     leaf = Fake()
-    path = _demo_pictures.draw_graph(leaf, {leaf: "x"}, "One", tmp_path / "one.png")
+    path = demo_pictures.draw_graph(leaf, {leaf: "x"}, "One", tmp_path / "one.png")
     assert path.read_bytes().startswith(PNG)
 
 
@@ -300,4 +301,4 @@ def test_deep_graph_is_walked_without_recursion():
     node = Fake()
     for _ in range(20_000):
         node = Fake(node)
-    assert len(_demo_pictures.downward(node)) == 20_001
+    assert len(demo_pictures.downward(node)) == 20_001

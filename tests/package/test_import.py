@@ -17,8 +17,8 @@ def run(code):
 @pytest.mark.parametrize(
     "name",
     [
-        "arraygrad._protocols", "arraygrad._dispatch", "arraygrad._creation", "arraygrad._info", "arraygrad.autograd",
-        "arraygrad.backends.numpy", "arraygrad.engine.pool", "arraygrad.graph", "arraygrad.transforms", "copy",
+        "arraygrad.numpy_api.handlers", "arraygrad.namespaces.dispatch", "arraygrad.namespaces.creation", "arraygrad.namespaces.info", "arraygrad.autograd",
+        "arraygrad.backends.numpy", "arraygrad.engine.pool", "arraygrad.autograd.graph", "arraygrad.transforms", "copy",
         "threading",
     ],
 )  # fmt: skip

@@ -124,7 +124,7 @@ def test_handlers_of_several_signals_all_run_though_one_raises():
         signal.signal(signal.SIGUSR1, fail)
         signal.signal(signal.SIGUSR2, handler)
         Hook("arraygrad.backends.numpy", "before", signal.SIGUSR1)
-        Hook("arraygrad.backends.numpy_rules", "find", signal.SIGUSR2)
+        Hook("arraygrad.backends.numpy.rules", "find", signal.SIGUSR2)
         try:
             work()
         except KeyError:

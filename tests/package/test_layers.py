@@ -229,11 +229,11 @@ def test_file_is_short_enough_to_be_one_concept(path):
     ("text", "targets"),
     [
         ("from . import kinds", ["arraygrad.ops.kinds"]),
-        ("from .. import tensor", ["arraygrad.tensor"]),
+        ("from .. import tensor", ["arraygrad.core.tensor"]),
         ("from ..engine.node import (\n    Node,\n    Edge,\n)", ["arraygrad.engine.node"]),
         ("from arraygrad.engine import node, arrayops", ["arraygrad.engine.node", "arraygrad.engine.arrayops"]),
         ("import numpy as np, sys", ["numpy", "sys"]),
-        ("def f():\n    from arraygrad import tensor", ["arraygrad.tensor"]),
+        ("def f():\n    from arraygrad import tensor", ["arraygrad.core.tensor"]),
     ],
 )
 @pytest.mark.parametrize("read", [python_imports, cython_imports])

@@ -89,7 +89,7 @@ def test_a_file_that_an_older_build_left_is_not_imported(tmp_path):
         (tmp_path / "arraygrad" / path.name).symlink_to(path)
     left = tmp_path / "arraygrad" / ("apply" + sysconfig.get_config_var("EXT_SUFFIX"))
     left.write_bytes(b"no library")
-    code = "import arraygrad, sys; print(arraygrad.__file__, sys.modules['arraygrad.apply'].__file__)"
+    code = "import arraygrad, sys; print(arraygrad.__file__, sys.modules['arraygrad.core.apply'].__file__)"
     # -c puts the working folder first.
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     face, apply = done.stdout.split()
@@ -184,7 +184,12 @@ def test_a_failing_import_leaves_the_collector_as_it_was():
 
 
 def test_what_few_programs_use_is_imported_on_first_use():
-    later = {"arraygrad.custom_function", "arraygrad.saved_hooks", "arraygrad.graph_hooks", "arraygrad._run_trace"}
+    later = {
+        "arraygrad.autograd.custom_function",
+        "arraygrad.autograd.saved_hooks",
+        "arraygrad.autograd.graph_hooks",
+        "arraygrad.autograd.run_trace",
+    }
     code = f"import sys, arraygrad; print(sorted({later!r} & set(sys.modules)))"
     assert in_a_new_process(code) == "[]"
 

@@ -9,7 +9,7 @@ both the weights that go in and the gradients that come out are conjugated.
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.tensor import Tensor, backend_of
+from arraygrad.core.tensor import Tensor, backend_of
 
 # What rules see under create_graph: the public functions and the internal operations, recorded.
 XP = backend_of(np.zeros(1)).graph_xp

@@ -21,7 +21,7 @@ from comparison import FUNCTIONS, check_gradients, check_refusals, check_values,
 from differences import LACKING, NOT_SHARED
 from peers import XP, Namespace, jaxs
 
-from arraygrad.tensor import Tensor
+from arraygrad.core.tensor import Tensor
 
 pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"), pytest.mark.timeout(300)]
 

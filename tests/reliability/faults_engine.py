@@ -12,10 +12,10 @@ import numpy as np
 from injector import Injected, Injector, check_whole, kind
 
 import arraygrad as ag
+from arraygrad.core.tensor import backend_of
 from arraygrad.engine import engine
 from arraygrad.engine.arrayops import ArrayOps
 from arraygrad.engine.node import Edge, PyNode
-from arraygrad.tensor import backend_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "engine"))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.nodes import AccumulateGrad, OpNode
+from arraygrad.core.nodes import AccumulateGrad, OpNode
 
 
 class Producer:
@@ -125,7 +125,7 @@ def test_a_pickled_tensor_names_our_constructor_and_numpys_only(protocol):
     data = pickle.dumps(x, protocol)
     ours = {name for name in globals_of(data) if name[0].startswith("arraygrad")}
     others = {name[0].split(".")[0] for name in globals_of(data)} - {"arraygrad"}
-    assert ours == {("arraygrad.tensor", "unpickle")}
+    assert ours == {("arraygrad.core.tensor", "unpickle")}
     assert others <= {"numpy", "_codecs"}
     back = pickle.loads(data)
     np.testing.assert_array_equal(back.array, x.array)
@@ -136,7 +136,7 @@ class Listed(pickle.Unpickler):
     """Unpickles what a careful reader would allow."""
 
     def find_class(self, module, name):
-        if (module, name) != ("arraygrad.tensor", "unpickle") and module.split(".")[0] != "numpy":
+        if (module, name) != ("arraygrad.core.tensor", "unpickle") and module.split(".")[0] != "numpy":
             raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
         return super().find_class(module, name)
 
@@ -154,7 +154,7 @@ def test_a_pickle_cut_anywhere_is_an_error():
 
 
 def unpickle(*args):
-    return sys.modules["arraygrad.tensor"].unpickle(*args)
+    return sys.modules["arraygrad.core.tensor"].unpickle(*args)
 
 
 @pytest.mark.parametrize(

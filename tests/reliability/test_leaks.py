@@ -18,8 +18,8 @@ import pytest
 
 import arraygrad as ag
 from arraygrad.autograd import graph
+from arraygrad.core.tensor import backend_of
 from arraygrad.engine.node import live_counts
-from arraygrad.tensor import backend_of
 
 
 class Square(ag.autograd.Function):

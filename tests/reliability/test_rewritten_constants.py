@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.backends.numpy_contents import fingerprint_of, use_rounds
+from arraygrad.backends.numpy.contents import fingerprint_of, use_rounds
 
 MODIFIED = "has been modified by an inplace operation"
 ALL = 1 << 15  # bytes of which every one is compared in the default mode

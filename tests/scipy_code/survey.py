@@ -24,7 +24,7 @@ import numpy as np
 from samples import NOT_SAMPLED, SAMPLES
 
 import arraygrad as ag
-from arraygrad.containers import flatten
+from arraygrad.core.containers import flatten
 
 # What our refusals say.
 OURS = (

@@ -10,8 +10,8 @@ import pytest
 
 import arraygrad as ag
 from arraygrad.autograd import backward, graph, is_anomaly_enabled, set_detect_anomaly, set_multithreading_enabled
+from arraygrad.core.tensor import backend_of, gradient_edge
 from arraygrad.engine.node import PyNode
-from arraygrad.tensor import backend_of, gradient_edge
 
 strict = pytest.importorskip("array_api_strict")
 

@@ -25,7 +25,7 @@ import arraygrad as ag
 from arraygrad.autograd import GradientEdge, backward, graph
 from arraygrad.engine.engine import device_threads
 from arraygrad.engine.node import PyNode
-from arraygrad.tensor import backend_of, gradient_edge
+from arraygrad.core.tensor import backend_of, gradient_edge
 
 warnings.filterwarnings("ignore", ".*fork.*", DeprecationWarning)
 LIMIT = 30
@@ -220,7 +220,7 @@ def test_FK2_the_locks_of_leaves_are_free_in_the_child():
         x = ag.tensor([1.0, 2.0], requires_grad=True)
         (x * x).sum().backward()
         (x * x).sum().backward()            # now the leaf has its lock
-        from arraygrad import nodes
+        from arraygrad.core import nodes
         (lock,) = nodes._leaf_locks
         held, go = threading.Event(), threading.Event()
         def hold():

@@ -16,7 +16,7 @@ import pytest
 
 import arraygrad as ag
 from arraygrad.autograd import backward, grad
-from arraygrad.backends.numpy_loops import pooled_bytes, set_memory_pool
+from arraygrad.backends.numpy.loops import pooled_bytes, set_memory_pool
 
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 THREADS = 4
@@ -305,7 +305,7 @@ def test_handles_are_removed_once(together):
 @free_threaded_only
 def test_importing_arraygrad_leaves_the_gil_off():
     code = (
-        "import sys, arraygrad, arraygrad.transforms, arraygrad.testing, arraygrad.graph\n"
+        "import sys, arraygrad, arraygrad.transforms, arraygrad.testing, arraygrad.autograd.graph\n"
         "assert not sys._is_gil_enabled()\n"
         "compiled = [m for n, m in sys.modules.items() if n.startswith('arraygrad') and"
         " str(getattr(m, '__file__', '')).endswith(('.so', '.pyd'))]\n"

@@ -5,7 +5,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 
 import pytest
 
-from arraygrad.containers import align, flatten, leaf_names, unflatten
+from arraygrad.core.containers import align, flatten, leaf_names, unflatten
 
 Point = namedtuple("Point", "x y")
 

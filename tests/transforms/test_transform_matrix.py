@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.containers import flatten, unflatten
+from arraygrad.core.containers import flatten, unflatten
 
 W = np.array([[0.5, -1.0, 2.0], [1.5, 0.3, -0.7]])
 B = np.array([0.2, -0.4])

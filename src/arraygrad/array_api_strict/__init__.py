@@ -1,7 +1,7 @@
 """Differentiable Array-API namespace over array_api_strict."""
 
-from arraygrad import _namespace
 from arraygrad.array_api_strict import fft, linalg
+from arraygrad.namespaces import namespace as _namespace
 
 __all__: list[str] = []
 

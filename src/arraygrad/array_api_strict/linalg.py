@@ -1,7 +1,7 @@
 """Differentiable linear algebra over array_api_strict (the standard's linalg extension)."""
 
-from arraygrad import _namespace
+from arraygrad.namespaces import namespace
 
 __all__: list[str] = []
 
-_namespace.build_extension(globals(), "array_api_strict", "linalg")
+namespace.build_extension(globals(), "array_api_strict", "linalg")

@@ -1,6 +1,6 @@
 """Which backend serves which array: the lazy registry behind `arraygrad.tensor.backend_of`.
 
-May import: engine.node, tensor, and the modules of this package when an array of their library is first seen.
+May import: engine.node, core.tensor, and the modules of this package when an array of their library is first seen.
 
 The core keeps a dict from array type to Backend. For a type it does not know it calls `backend_for` once; what that
 returns is registered, so an array library is imported by whoever makes its arrays and never by arraygrad. A module
@@ -10,8 +10,8 @@ speak the Array API is served by `generic`.
 
 import importlib
 
+from arraygrad.core.tensor import register_backend, set_backend_finder
 from arraygrad.engine.node import keep_package_for_ever
-from arraygrad.tensor import register_backend, set_backend_finder
 
 __all__ = ["backend_for", "library_of", "raw_namespace", "set_namespace_hook"]
 

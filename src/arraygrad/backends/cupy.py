@@ -1,11 +1,11 @@
 """Backend of cupy.ndarray: arrays on CUDA devices, with streams and kernels of its own.
 
-May import: backends.fused, backends.generic, backends.offload, backends.repaired, backends.rows, backends.streams,
-cupy, array-api-compat.
+May import: backends.cuda.fused, backends.generic, backends.cuda.offload, backends.repaired, backends.cuda.rows,
+backends.cuda.streams, cupy, array-api-compat.
 
 Gradients come from kernels where there is one for the operation and its dtypes: elementwise rules as one launch for all
-inputs (`backends.fused`), rows that are reduced and used at once (`backends.rows`). Every other rule, and all of them
-under create_graph or after `set_fused(False)`, is the table's on CuPy's own functions.
+inputs (`backends.cuda.fused`), rows that are reduced and used at once (`backends.cuda.rows`). Every other rule, and all
+of them under create_graph or after `set_fused(False)`, is the table's on CuPy's own functions.
 """
 
 import os
@@ -14,12 +14,12 @@ import array_api_compat.cupy
 import cupy
 
 from arraygrad.backends import attach
-from arraygrad.backends.fused import ElementwiseKernels
+from arraygrad.backends.cuda.fused import ElementwiseKernels
+from arraygrad.backends.cuda.offload import Offloading
+from arraygrad.backends.cuda.rows import RowKernels
+from arraygrad.backends.cuda.streams import CupyRuntime
 from arraygrad.backends.generic import GenericBackend
-from arraygrad.backends.offload import Offloading
 from arraygrad.backends.repaired import RepairedNamespace, one_triangle
-from arraygrad.backends.rows import RowKernels
-from arraygrad.backends.streams import CupyRuntime
 
 __all__ = ["CupyBackend", "raw_namespace", "register", "set_fused"]
 

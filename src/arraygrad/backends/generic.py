@@ -1,6 +1,6 @@
 """GenericBackend: any library whose arrays speak the Array API, with the standard's functions only.
 
-May import: engine.arrayops, value, the package's own registry, backends.memory.
+May import: engine.arrayops, core.value, the package's own registry, backends.memory.
 array-api-compat is imported by whoever chose `xp`.
 """
 
@@ -8,8 +8,8 @@ import numpy
 
 from arraygrad.backends import attach
 from arraygrad.backends.memory import extent
+from arraygrad.core.value import Backend
 from arraygrad.engine.arrayops import GradMeta, InvalidGradient
-from arraygrad.value import Backend
 
 __all__ = ["GenericBackend", "register"]
 

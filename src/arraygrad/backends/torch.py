@@ -1,6 +1,7 @@
 """Backend of torch.Tensor: PyTorch's arrays without PyTorch's own graph.
 
-May import: backends.generic, backends.numpy_contents, backends.repaired, backends.streams, torch, array-api-compat.
+May import: backends.generic, backends.numpy.contents, backends.repaired, backends.cuda.streams, torch,
+array-api-compat.
 
 PyTorch would record operations on tensors that require grad, and arraygrad records them too: two graphs, neither of
 which knows of the other. So a torch tensor that requires grad is refused, as an array and as an operand. Nothing else
@@ -13,10 +14,10 @@ import array_api_compat.torch
 import torch
 
 from arraygrad.backends import attach
+from arraygrad.backends.cuda.streams import TorchRuntime
 from arraygrad.backends.generic import GenericBackend
-from arraygrad.backends.numpy_contents import fingerprint_of
+from arraygrad.backends.numpy.contents import fingerprint_of
 from arraygrad.backends.repaired import RepairedNamespace
-from arraygrad.backends.streams import TorchRuntime
 from arraygrad.engine.arrayops import InvalidGradient
 
 __all__ = ["TorchBackend", "raw_namespace", "register"]

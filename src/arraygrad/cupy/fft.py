@@ -1,7 +1,7 @@
 """Differentiable Fourier transforms over CuPy (the standard's fft extension)."""
 
-from arraygrad import _namespace
+from arraygrad.namespaces import namespace
 
 __all__: list[str] = []
 
-_namespace.build_extension(globals(), "cupy", "fft")
+namespace.build_extension(globals(), "cupy", "fft")

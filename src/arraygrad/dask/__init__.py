@@ -1,7 +1,7 @@
 """Differentiable Array-API namespace over Dask arrays."""
 
-from arraygrad import _namespace
 from arraygrad.dask import fft, linalg
+from arraygrad.namespaces import namespace as _namespace
 
 __all__: list[str] = []
 

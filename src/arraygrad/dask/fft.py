@@ -1,7 +1,7 @@
 """Differentiable Fourier transforms over Dask arrays (the standard's fft extension)."""
 
-from arraygrad import _namespace
+from arraygrad.namespaces import namespace
 
 __all__: list[str] = []
 
-_namespace.build_extension(globals(), "dask", "fft")
+namespace.build_extension(globals(), "dask", "fft")

@@ -1,7 +1,7 @@
 """Differentiable linear algebra over Dask arrays (the standard's linalg extension)."""
 
-from arraygrad import _namespace
+from arraygrad.namespaces import namespace
 
 __all__: list[str] = []
 
-_namespace.build_extension(globals(), "dask", "linalg")
+namespace.build_extension(globals(), "dask", "linalg")

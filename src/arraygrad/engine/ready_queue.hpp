@@ -1,5 +1,5 @@
-// Tasks that are ready to run, ordered as PyTorch's ReadyQueue orders them: shutdown tasks, empty (wake-up) tasks, tasks
-// of dead graph tasks, then deeper reentrant depth, then higher sequence number.
+// Tasks that are ready to run, ordered as PyTorch's ReadyQueue orders them: shutdown tasks, empty (wake-up) tasks,
+// tasks of dead graph tasks, then deeper reentrant depth, then higher sequence number.
 #pragma once
 #include <Python.h>
 #include <algorithm>

@@ -20,7 +20,8 @@
 //     later. In a forked child, which has the caller's thread only, everything starts anew (`renew`), and what the parent
 //     left is never touched again. At the end of the interpreter (`stop`) helpers end; one that is still at a piece would
 //     only be cut off by the end of the process.
-// (6) Where all cores are busy, Linux wakes a helper on the core of its caller and leaves it there: kernels of some 100 us
+// (6) Where all cores are busy, Linux wakes a helper on the core of its caller and leaves it there: kernels of some 100
+// us
 //     then take 1.1 times as long as without it, where beside each other they take 0.7. So a helper that finds itself on
 //     its caller's core moves to another one that it may use.
 // Guarded by tests/threads/test_kernel_threads.py.
@@ -59,7 +60,8 @@ public:
     std::atomic<int> threads{1};                        // set_num_threads; 1: nothing below is ever used
     std::atomic<int> elsewhere{0};                      // (4)
 
-    // All elements of [0, n): at least `least` a piece, beginning at multiples of `unit`. Returns the error bits of all.
+    // All elements of [0, n): at least `least` a piece, beginning at multiples of `unit`. Returns the error bits of
+    // all.
     int share(piece_fn piece, const void* work, std::ptrdiff_t n, std::ptrdiff_t least, std::ptrdiff_t unit) noexcept {
         State* s = state_.load(std::memory_order_acquire);
         Job job;

@@ -1,7 +1,7 @@
 """Differentiable Array-API namespace over JAX."""
 
-from arraygrad import _namespace
 from arraygrad.jax import fft, linalg
+from arraygrad.namespaces import namespace as _namespace
 
 __all__: list[str] = []
 

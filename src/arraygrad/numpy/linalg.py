@@ -1,11 +1,12 @@
 """Differentiable linear algebra over NumPy (the standard's linalg extension)."""
 
-from arraygrad import _namespace, _protocols
+from arraygrad.namespaces import namespace
+from arraygrad.numpy_api import handlers
 
 __all__: list[str] = []
 
-_namespace.build_extension(globals(), "numpy", "linalg")
+namespace.build_extension(globals(), "numpy", "linalg")
 
 
 def __getattr__(name):
-    return _protocols.numpy_name(__name__, name)
+    return handlers.numpy_name(__name__, name)

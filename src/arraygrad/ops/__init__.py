@@ -1,7 +1,7 @@
 """THE TABLE: every operation, chapter by chapter as in the Array API standard 2025.12.
 
-May import: its own modules and arraygrad.op, which compiles the entries. `OPS` maps names to compiled operations, in
-the order of the table; `TABLE` maps them to their entries.
+May import: its own modules and arraygrad.core.op, which compiles the entries. `OPS` maps names to compiled operations,
+in the order of the table; `TABLE` maps them to their entries.
 """
 
 # The order of the chapters is the order of the table, and so of `Op.index`.
@@ -24,7 +24,7 @@ from arraygrad.ops import (  # noqa: I001
     internal,
 )
 from arraygrad.ops.kinds import TABLE, Entry
-from arraygrad.op import compile_table
+from arraygrad.core.op import compile_table
 
 CHAPTERS = (
     elementwise,

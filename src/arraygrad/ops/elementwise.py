@@ -81,7 +81,8 @@ binary(
 
 # x2 * x1 ** (x2 - 1), and for x2 == 0, where 1 / x1 may overflow, x2 / x1 * x1 ** x2: zero whatever x1 is, and yet with
 # the mixed second derivative 1 / x1. The divisor is changed before it divides, nothing is masked afterwards: the rule
-# is differentiated again, where 0 * inf would return. Why xp.pow and not `**`: Note [Powers] in numpy_powers.pyx.
+# is differentiated again, where 0 * inf would return. Why xp.pow and not `**`: Note [Powers] in
+# backends/numpy/powers.pyx.
 def pow_x1(xp, g, x1, x2):
     constant = x2 == 0
     divisor = xp.where((x1 == 0) | (x1 != x1), math.inf, x1)

@@ -1,6 +1,6 @@
 """Entries of the table of operations and the helpers that define them.
 
-May import: the standard library only. `arraygrad.op` compiles each `Entry` into an `Op`.
+May import: the standard library only. `arraygrad.core.op` compiles each `Entry` into an `Op`.
 
 What follows from the kind of an operation:
 

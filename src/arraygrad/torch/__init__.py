@@ -1,6 +1,6 @@
 """Differentiable Array-API namespace over PyTorch."""
 
-from arraygrad import _namespace
+from arraygrad.namespaces import namespace as _namespace
 from arraygrad.torch import fft, linalg
 
 __all__: list[str] = []

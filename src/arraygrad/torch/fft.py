@@ -1,7 +1,7 @@
 """Differentiable Fourier transforms over PyTorch (the standard's fft extension)."""
 
-from arraygrad import _namespace
+from arraygrad.namespaces import namespace
 
 __all__: list[str] = []
 
-_namespace.build_extension(globals(), "torch", "fft")
+namespace.build_extension(globals(), "torch", "fft")

@@ -1,7 +1,7 @@
 """Differentiable linear algebra over PyTorch (the standard's linalg extension)."""
 
-from arraygrad import _namespace
+from arraygrad.namespaces import namespace
 
 __all__: list[str] = []
 
-_namespace.build_extension(globals(), "torch", "linalg")
+namespace.build_extension(globals(), "torch", "linalg")

@@ -1,0 +1,305 @@
+"""Memory for time: `checkpoint(f)` keeps the arguments of `f` instead of what its operations save.
+
+May import: core.constants, core.containers, engine, core.tensor, core.saved, core.apply, autograd.saved_hooks.
+"""
+
+from __future__ import annotations
+
+import copy
+import dis
+import functools
+import types
+import weakref
+
+import numpy
+
+from arraygrad.autograd.saved_hooks import saved_tensors_hooks
+from arraygrad.core.constants import Contents, constants_are_compared
+from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.given import raw_array
+from arraygrad.core.saved import SavedInput
+from arraygrad.core.tensor import Tensor
+from arraygrad.engine.graph_task import current_graph_task_id, queue_callback
+from arraygrad.engine.modes import Mode
+from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+
+__all__ = ["checkpoint"]
+
+
+# Note [Checkpoints]
+# ~~~~~~~~~~~~~~~~~~
+# f runs as usual and is recorded as usual, but a pack hook puts a numbered place holder where a node would have saved a
+# value. The first place holder that is unpacked in a backward run calls f again, on the arguments as they were, with a
+# pack hook that takes down the values to be saved: the n-th belongs to the n-th place holder. So the graph is the
+# original one: closures, several results, hooks and create_graph need no care, and there is no backward in backward.
+# (1) A value is dropped when its node has it; if it is asked for again (retain_graph) f is called again.
+# (2) The second call ends, by an exception of its own, as soon as the last value is there. With early_stop=False it
+#     runs to its end, and one that saves more values than the first is found out, too.
+# (3) The arguments of a checkpoint inside of f are saved by the outer pack hook (SavedInput), so they are recomputed
+#     too and nothing of f's inside stays in memory.
+# (4) f may itself run backward passes. Its nodes then ask for values before f is finished: the second call runs up to
+#     the last value that was asked for so far. Values of the second call are unpacked as they are.
+# (5) Arrays that f finds elsewhere than in Tensors among its arguments must contain the same when it is called again:
+#     raw arguments, and what its closure, its defaults and the globals that it names hold. They are told by their
+#     content, as constants are (Note [Constants that change]). What f itself writes (running means, buffers) is not.
+# Guarded by tests/autograd/test_checkpoint.py.
+
+
+class _Enough(BaseException):
+    """Ends the second call (2). No Exception, so that handlers in the user's function let it pass."""
+
+
+class _Place:
+    """Stands in a node for a value that will be computed again."""
+
+    __slots__ = ("__weakref__", "checkpoint", "number")
+
+    def __init__(self, checkpoint, number):
+        self.checkpoint = checkpoint
+        self.number = number
+
+
+# Elements of a saved value that are compared when it is computed again. Only large differences count: a sum may come
+# out with other last digits.
+SAMPLES = 8
+ALIKE = 1e-3
+
+
+def _sample(t):
+    """A few elements of a Tensor's array, spread over it; None where they would have to be fetched from a device."""
+    array = raw_array(t)
+    if not isinstance(array, numpy.ndarray) or array.dtype.kind not in "biufc" or not array.size:
+        return None
+    return array.flat[:: max(1, array.size // SAMPLES)]
+
+
+def _alike(found, expected):
+    if found is None or expected is None:
+        return True
+    if found.dtype.kind in "biu":
+        return bool((found == expected).all())
+    with numpy.errstate(all="ignore"):
+        largest = numpy.max(numpy.abs(expected), initial=0.0, where=numpy.isfinite(expected))
+        same = (numpy.abs(found - expected) <= ALIKE * largest) | (found == expected)
+    return bool((same | (numpy.isnan(found) & numpy.isnan(expected))).all())
+
+
+class _Checkpoint:
+    """One call of a checkpointed function."""
+
+    def __init__(self, function, args, kwargs, early_stop):
+        self.function = function
+        self.early_stop = early_stop
+        self.finished = False  # whether the first call has returned, so that `places` is complete
+        self.places = []  # weak references to the place holders, in order
+        self.metas = []  # (shape, dtype) of the value of each
+        self.samples = []  # some of its elements
+        self.runs = {}  # backward run -> {number: value}
+        leaves, self.structure = flatten((args, kwargs))
+        self.inputs = [_input(leaf) for leaf in leaves]
+        arrays = {f"argument leaf {i}": leaf for i, leaf in enumerate(leaves) if not isinstance(leaf, Tensor)}
+        self.contents = Contents(arrays | _held(function), tensors=True)  # (5)
+        self.random_state = numpy.random.get_state()
+
+    def pack(self, t):
+        """The first call: a place holder for a value."""
+        place = _Place(self, len(self.places))
+        self.places.append(weakref.ref(place))
+        self.metas.append((t.shape, t.dtype))
+        self.samples.append(_sample(t) if constants_are_compared() else None)
+        return place
+
+    @staticmethod
+    def unpack(place):
+        """Backward: the value, out of a second call."""
+        self = place.checkpoint
+        run = current_graph_task_id()
+        values = self.runs.get(run)
+        if values is None or place.number not in values:
+            if run != -1 and run not in self.runs:
+                queue_callback(lambda: self.runs.pop(run, None))
+            values = self.compute()
+            if run != -1:
+                self.runs[run] = values
+        return values.pop(place.number).again()
+
+    def compute(self):
+        """Call the function again; returns {number: value} for all place holders that are alive."""
+        values = {}
+        count = 0
+        total = len(self.places)
+
+        def note(t):
+            nonlocal count
+            number = count
+            count += 1
+            if number < total:
+                if (t.shape, t.dtype) != self.metas[number]:
+                    raise RuntimeError(
+                        f"checkpoint: '{_name(self.function)}' is not the same when it is called again: value {number} "
+                        f"that it saves had shape {self.metas[number][0]} and dtype {self.metas[number][1]}, and has "
+                        f"shape {t.shape} and dtype {t.dtype} now"
+                    )
+                if not _alike(_sample(t), self.samples[number]):
+                    raise RuntimeError(
+                        f"checkpoint: '{_name(self.function)}' is not the same when it is called again: value {number} "
+                        "that it saves contains other numbers now. Something that it reads has changed since: a name "
+                        "in its closure or its module, an entry or an attribute. Pass what changes as an argument"
+                    )
+                if self.places[number]() is not None:
+                    values[number] = SavedInput(t, hooks=False)  # the function may write its memory afterwards
+            if self.early_stop and count == total:
+                raise _Enough
+            return t
+
+        self.contents.check(f"the checkpoint of '{_name(self.function)}'")
+        args, kwargs = unflatten(self.structure, [_again(kept) for kept in self.inputs])
+        state = numpy.random.get_state()
+        try:
+            numpy.random.set_state(self.random_state)
+            with Mode(set_grad_mode, True), saved_tensors_hooks(note, _same):
+                self.function(*args, **kwargs)
+        except _Enough:
+            pass
+        finally:
+            numpy.random.set_state(state)
+        if count < total or (count > total and self.finished):
+            raise RuntimeError(
+                f"checkpoint: '{_name(self.function)}' is not the same when it is called again: it saved {total} "
+                f"values the first time and {count} now"
+            )
+        return values
+
+
+def _same(t):
+    return t
+
+
+def _name(function):
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def _held(function, found=None, seen=None):
+    """{name: object} of what a function finds in its closure, its defaults and the globals and attributes it names."""
+    found = {} if found is None else found
+    seen = set() if seen is None else seen
+    if id(function) in seen or len(seen) > 100:
+        return found
+    seen.add(id(function))
+    if isinstance(function, functools.partial):
+        found |= {f"partial argument {i}": a for i, a in enumerate(function.args)}
+        found |= {f"partial argument {name!r}": a for name, a in function.keywords.items()}
+        return _held(function.func, found, seen)
+    owner = getattr(function, "__self__", None)
+    function = getattr(function, "__func__", function)
+    if not isinstance(function, types.FunctionType):
+        owner, function = function, vars(type(function)).get("__call__")
+        if not isinstance(function, types.FunctionType):
+            return found
+    loaded, attributes = _names(function.__code__)
+    held = {name: function.__globals__[name] for name in loaded if name in function.__globals__}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            held[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    held |= {f"default {i}": value for i, value in enumerate(function.__defaults__ or ())}
+    held |= {f"default {name!r}": value for name, value in (function.__kwdefaults__ or {}).items()}
+    held |= {f"self.{name}": value for name, value in getattr(owner, "__dict__", {}).items() if name in attributes}
+    for name, value in held.items():
+        if isinstance(value, types.FunctionType | types.MethodType | functools.partial):
+            _held(value, found, seen)
+        else:
+            found[f"{function.__name__}: {name}"] = value
+    return found
+
+
+@functools.lru_cache(maxsize=512)
+def _names(code):
+    """Names of the globals, and of the attributes, that code and the functions defined in it load."""
+    loaded, attributes = set(), set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded.add(instruction.argval)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            attributes.add(instruction.argval)
+        elif isinstance(instruction.argval, types.CodeType):
+            inner = _names(instruction.argval)
+            loaded |= inner[0]
+            attributes |= inner[1]
+    return frozenset(loaded), frozenset(attributes)
+
+
+def _input(leaf):
+    """What is kept of an argument: Tensors through the hooks around the checkpoint (3), generators as they are now."""
+    if isinstance(leaf, Tensor):
+        return SavedInput(leaf)
+    if isinstance(leaf, numpy.random.Generator):
+        return copy.deepcopy(leaf)
+    return leaf
+
+
+def _again(kept):
+    """The argument for another call."""
+    if isinstance(kept, SavedInput):
+        return kept.again()
+    if isinstance(kept, numpy.random.Generator):
+        return copy.deepcopy(kept)
+    return kept
+
+
+def checkpoint(f, *, early_stop=True):
+    """A function that computes what `f` does and keeps less memory for backward.
+
+    Of the operations in `f` nothing is kept but the graph itself; in backward `f` is called again, on the same
+    arguments, to get what the rules need. A chain of n operations cut into pieces of about sqrt(n) then keeps some
+    2 sqrt(n) arrays instead of n, for one more evaluation of the function.
+
+    Parameters
+    ----------
+    f : callable
+        Takes and returns anything: arrays, Tensors, nested containers. It must do the same when it is called again.
+        NumPy's global random state, and `numpy.random.Generator` arguments, are set back for the second call.
+    early_stop : bool
+        End the second call as soon as everything that is needed is there; False lets it run to its end, where more
+        values than the first time are an error, too.
+
+    Returns
+    -------
+    callable
+        Called as `f`. Checkpoints nest. Where nothing is recorded it is `f` itself.
+
+    Raises
+    ------
+    RuntimeError
+        From backward, if `f` saves other values in the second call, or if an array that it uses was written since.
+
+    Notes
+    -----
+    Raw arrays among the arguments, and arrays and Tensors that `f` finds in its closure, its defaults and the globals
+    that it names, are not copied: backward compares what they contain, as far as `set_constant_check` says, and raises
+    if they were written after the call. Tensors among the arguments may be written. What `f` itself writes in its call
+    is not compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> layer = ag.checkpoint(lambda x: np.tanh(np.exp(x)))
+    >>> gradient = ag.grad(lambda x: np.sum(layer(layer(x))))(np.array([0.0, 0.5]))
+    """
+    if not callable(f):
+        raise TypeError(f"checkpoint: expected a function, got {type(f).__name__}")
+
+    @functools.wraps(f, updated=())
+    def checkpointed(*args, **kwargs):
+        if not is_grad_enabled():
+            return f(*args, **kwargs)
+        call = _Checkpoint(f, args, kwargs, early_stop)
+        with saved_tensors_hooks(call.pack, _Checkpoint.unpack):
+            result = f(*args, **kwargs)
+        call.finished = True
+        call.contents.forget(call.contents.written())  # (5)
+        return result
+
+    return checkpointed

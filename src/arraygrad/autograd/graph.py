@@ -1,0 +1,328 @@
+"""The recorded graph as users see it (`arraygrad.autograd.graph`): edges, what runs now, pictures and counts.
+
+May import: _later, engine, core.tensor, autograd.graph_hooks, autograd.saved_hooks. Walks over the graph are iterative:
+graphs of a million nodes are ordinary.
+"""
+
+from collections import namedtuple
+
+from arraygrad._later import import_module
+from arraygrad.core.tensor import AccumulateGrad, Tensor, backend_of, gradient_edge
+from arraygrad.core.tensor import increment_version as _increment_version
+from arraygrad.engine.context import carry_context
+from arraygrad.engine.engine import current_graph_task_id, current_node, queue_callback, will_execute
+from arraygrad.engine.graph_task import current_graph_task_execution_order, current_graph_task_keep_graph
+from arraygrad.engine.node import Node
+
+__all__ = [
+    "Drawing",
+    "GradientEdge",
+    "Node",
+    "carry_context",
+    "current_graph_task_execution_order",
+    "current_graph_task_id",
+    "current_graph_task_keep_graph",
+    "current_node",
+    "draw",
+    "get_gradient_edge",
+    "increment_version",
+    "queue_callback",
+    "summary",
+    "will_execute",
+]
+
+
+# Found where they are defined, on first use: importing arraygrad should cost little.
+_LATER = {
+    "NodeEvent": "_run_trace",
+    "SavedTensor": "saved_handles",
+    "disable_saved_tensors_hooks": "saved_hooks",
+    "op_hooks": "graph_hooks",
+    "register_multi_grad_hook": "graph_hooks",
+    "save_on_cpu": "saved_hooks",
+    "save_on_disk": "saved_hooks",
+    "saved_tensors_hooks": "saved_hooks",
+    "trace": "_run_trace",
+}
+__all__.extend(_LATER)
+__all__.sort()
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"arraygrad.{_LATER[name]}"), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})
+
+
+GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"), module=__name__)
+GradientEdge.__doc__ = """The place in the graph where a tensor's gradient arrives: input `output_nr` of `node`.
+
+It stands for the tensor in `autograd.grad` and `autograd.backward`, as an output and as an input, keeps the graph alive
+but not the tensor's array, and goes on meaning the old value after the tensor was changed in place.
+"""
+
+
+def get_gradient_edge(t):
+    """The `GradientEdge` of a tensor.
+
+    Parameters
+    ----------
+    t : Tensor
+        Any tensor that requires grad; for a leaf the edge leads to its gradient accumulator.
+
+    Returns
+    -------
+    GradientEdge
+
+    Raises
+    ------
+    TypeError
+        If `t` is not a Tensor.
+    RuntimeError
+        If `t` does not require grad.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> edge = ag.autograd.graph.get_gradient_edge(ag.exp(x))
+    >>> edge.node.name(), edge.output_nr
+    ('ExpBackward', 0)
+    """
+    if not isinstance(t, Tensor):
+        raise TypeError(f"get_gradient_edge: t must be a Tensor, got {type(t).__name__}")
+    if not t.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a tensor that does not require gradients")
+    node, output_nr = gradient_edge(t)
+    return GradientEdge(node, output_nr)
+
+
+def increment_version(t):
+    """Tell the graph that the memory of a tensor was changed behind its back.
+
+    A node that has saved the old value then sees the change, as after an in-place operation in PyTorch: backward
+    through it raises. Call it when you have written into `t.array` yourself.
+
+    Parameters
+    ----------
+    t : Tensor or iterable of Tensor
+
+    Raises
+    ------
+    TypeError
+        If something else than Tensors is given.
+    """
+    tensors = (t,) if isinstance(t, Tensor) else tuple(t)
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"increment_version: expected Tensors, got {type(tensor).__name__}")
+    for tensor in tensors:
+        _increment_version(tensor)
+
+
+def _roots(t, what):
+    """The nodes that `t` (a Tensor, GradientEdge, Node, or an iterable of them) starts from."""
+    items = (t,) if isinstance(t, (Tensor, GradientEdge, Node)) else tuple(t)
+    nodes = []
+    for item in items:
+        if isinstance(item, Node):
+            nodes.append(item)
+        elif isinstance(item, GradientEdge):
+            nodes.append(item.node)
+        elif isinstance(item, Tensor):
+            if not item.requires_grad:
+                raise RuntimeError(f"{what}: the tensor does not require grad, so there is no graph behind it")
+            nodes.append(gradient_edge(item)[0])
+        else:
+            raise TypeError(f"{what}: expected a Tensor, a GradientEdge or a Node, got {type(item).__name__}")
+    return nodes
+
+
+def walk(roots, ends=None):
+    """Every node reachable from `roots`, each once, parents before what they were first reached from.
+
+    `ends(node)` says whether the walk goes no further behind a node.
+    """
+    seen = set(roots)
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        yield node
+        if ends is not None and ends(node):
+            continue
+        for child, _ in node.next_functions:
+            if child is not None and child not in seen:
+                seen.add(child)
+                stack.append(child)
+
+
+class Drawing:
+    """A graph as DOT text in `source`. Notebooks show it as a picture where the graphviz program is installed."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def __str__(self):
+        return self.source
+
+    def save(self, path):
+        """Write the DOT text to `path`; returns the path."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.source)
+        return path
+
+    def render(self, path, format="svg"):
+        """Draw the graph to the file `path` in `format` ("svg", "png", "pdf", ...); returns the path.
+
+        Raises
+        ------
+        ImportError
+            If the Python package graphviz is not installed.
+        graphviz.ExecutableNotFound
+            If the graphviz program `dot` is not installed.
+        """
+        picture = self._pipe(format)
+        with open(path, "wb") as file:
+            file.write(picture)
+        return path
+
+    def _pipe(self, format):
+        try:
+            import graphviz
+        except ImportError as error:
+            raise ImportError(
+                "drawing a graph needs the Python package graphviz (pip install graphviz) and the "
+                "graphviz program; the DOT text itself is in .source"
+            ) from error
+        return graphviz.Source(self.source).pipe(format=format)
+
+    def _repr_svg_(self):
+        try:
+            return self._pipe("svg").decode("utf-8")
+        except (ImportError, OSError, RuntimeError):  # no package, no program: the notebook shows the text
+            return None
+
+
+def _quote(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _label(node):
+    lines = [node.name()]
+    for meta in node.input_metadata:
+        if meta is not None:
+            lines.append(f"{meta.shape} {meta.dtype}")
+    return "\n".join(lines)
+
+
+def draw(t):
+    """A drawing of the graph behind a tensor.
+
+    Each node is labelled with its name and with the shape and dtype of the values it belongs to; leaves are boxes. An
+    arrow leads from a node to those it hands gradients to, numbered where a node has several inputs.
+
+    Parameters
+    ----------
+    t : Tensor, GradientEdge, Node, or an iterable of them
+
+    Returns
+    -------
+    Drawing
+        `.source` is DOT text; `.render(path)` and notebooks draw it with graphviz where that is installed.
+
+    Raises
+    ------
+    RuntimeError
+        If a tensor does not require grad.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> print(ag.autograd.graph.draw(ag.exp(x)).source.splitlines()[0])
+    digraph arraygrad {
+    """
+    roots = _roots(t, "draw")
+    names = {}
+    lines = ["digraph arraygrad {", '  node [fontname="monospace", fontsize=10];']
+    nodes = list(walk(roots))
+    for number, node in enumerate(nodes):
+        names[node] = f"n{number}"
+        look = "shape=box, style=filled, fillcolor=lightgrey" if isinstance(node, AccumulateGrad) else "shape=ellipse"
+        lines.append(f"  n{number} [label={_quote(_label(node))}, {look}];")
+    for node in nodes:
+        for child, input_nr in node.next_functions:
+            if child is not None:
+                port = f" [label={_quote(str(input_nr))}]" if len(child.input_metadata) > 1 else ""
+                lines.append(f"  {names[node]} -> {names[child]}{port};")
+    lines.append("}")
+    return Drawing("\n".join(lines) + "\n")
+
+
+def _array_bytes(value):
+    """(identity, bytes) of a saved array; None for saved values that are no arrays."""
+    raw = value.array if isinstance(value, Tensor) else value
+    size = getattr(raw, "nbytes", None)
+    if size is None:
+        try:
+            backend = backend_of(raw)
+        except TypeError:
+            return None
+        meta = backend.meta(raw)
+        count = meta.size
+        if count is None or not meta.is_floating:
+            return None
+        bits = backend.xp.finfo(meta.dtype).bits * (2 if meta.is_complex else 1)
+        size = count * bits // 8
+    return id(raw), size
+
+
+def summary(t):
+    """A text table of the graph behind a tensor: how many nodes of each name, and what they keep.
+
+    Bytes are those of the arrays that nodes save for the backward run. An array that several nodes save is counted
+    once, at the first of them. Nodes whose saved values were freed keep nothing.
+
+    Parameters
+    ----------
+    t : Tensor, GradientEdge, Node, or an iterable of them
+
+    Returns
+    -------
+    str
+        One line per node name, most bytes first, and a line of totals.
+
+    Raises
+    ------
+    RuntimeError
+        If a tensor does not require grad.
+    """
+    rows = {}
+    counted = {}  # id -> the array itself, so that an id is not given to another one meanwhile
+    for node in walk(_roots(t, "summary")):
+        row = rows.setdefault(node.name(), [0, 0])
+        row[0] += 1
+        for value in _saved_values(node):
+            known = _array_bytes(value)
+            if known is not None and known[0] not in counted:
+                counted[known[0]] = value.array if isinstance(value, Tensor) else value
+                row[1] += known[1]
+    table = [(name, count, size) for name, (count, size) in rows.items()]
+    table.sort(key=lambda row: (-row[2], -row[1], row[0]))
+    table.append(("total", sum(row[1] for row in table), sum(row[2] for row in table)))
+    width = max(len(row[0]) for row in table)
+    lines = [f"{'node':<{width}} {'count':>9} {'saved bytes':>15}"]
+    lines += [f"{name:<{width}} {count:>9,} {size:>15,}" for name, count, size in table]
+    return "\n".join(lines)
+
+
+def _saved_values(node):
+    try:
+        return tuple(node.saved.values())
+    except RuntimeError:  # already freed
+        return ()

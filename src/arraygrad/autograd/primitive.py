@@ -1,0 +1,221 @@
+"""`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
+
+May import: core.constants, engine, core.graph_ops, core.tensor.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+
+from arraygrad.core.constants import Contents
+from arraygrad.core.graph_ops import Kept, attach_node, settled
+from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
+from arraygrad.engine.node import PyNode, is_grad_enabled
+
+__all__ = ["defvjp", "primitive"]
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time."
+)
+
+_MISSING = object()
+
+
+def primitive(f):
+    """A function on raw arrays that is recorded as one operation; `defvjp` says how its gradient is computed.
+
+    Parameters
+    ----------
+    f : callable
+        Takes raw arrays (of any library) and other values, returns a raw array, a number or a tuple of them. It should
+        not write into its arguments.
+
+    Returns
+    -------
+    callable
+        On raw arrays it is `f` itself. On Tensors its results are Tensors, recorded if an argument requires grad. It
+        has a method `defvjp(*rules, argnums=None)`, see `arraygrad.defvjp`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> @ag.primitive
+    ... def cube(x):
+    ...     return x * x * x
+    >>> cube.defvjp(lambda ans, x: lambda g: 3 * g * x * x)
+    >>> ag.grad(lambda x: cube(x).sum())(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    if not callable(f):
+        raise TypeError(f"primitive: expected a function, got {type(f).__name__}")
+    return Primitive(f)
+
+
+def defvjp(f, *rules, argnums=None):
+    """Give a primitive the rules for its gradient.
+
+    Parameters
+    ----------
+    f : a function made by `primitive`
+    *rules : callable or None
+        One per argument. `rule(ans, *args, **kwargs)` gets the result and the arguments of the call and returns a
+        function of `g`, the gradient of the result (a tuple of them where there are several results, zeros where
+        none arrived), that returns the gradient of its argument. Arrays are raw; in a run with create_graph they are
+        Tensors, so a rule that can be differentiated again is written with operators and functions of the arrays'
+        namespace. None: the gradient of that argument is zero.
+    argnums : sequence of int, optional
+        Positions of the arguments that the rules belong to. Default: 0, 1, 2, ...
+
+    Raises
+    ------
+    TypeError
+        If `f` is no primitive, or a rule is neither callable nor None.
+    ValueError
+        If there are not as many argnums as rules, or one occurs twice or is negative.
+    """
+    if not isinstance(f, Primitive):
+        raise TypeError(f"defvjp: expected a function made by arraygrad.primitive, got {type(f).__name__}")
+    f.defvjp(*rules, argnums=argnums)
+
+
+class Primitive:
+    """What `primitive` returns."""
+
+    def __init__(self, f):
+        functools.update_wrapper(self, f)
+        self._function = f
+        self._rules = {}
+        self._name = getattr(f, "__name__", type(f).__name__)
+
+    def defvjp(self, *rules, argnums=None):
+        """Set the rules of the arguments; see `arraygrad.defvjp`. Rules set before for other arguments stay."""
+        argnums = range(len(rules)) if argnums is None else tuple(argnums)
+        if len(argnums) != len(rules) or len(set(argnums)) != len(rules) or any(i < 0 for i in argnums):
+            raise ValueError(
+                f"defvjp of {self._name}: expected one position for each of {len(rules)} rules, got argnums={argnums}"
+            )
+        for rule in rules:
+            if rule is not None and not callable(rule):
+                raise TypeError(f"defvjp of {self._name}: a rule is a function or None, got {type(rule).__name__}")
+        self._rules.update(zip(argnums, rules, strict=True))
+
+    def __repr__(self):
+        return f"<primitive {self._name}>"
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        if not any(isinstance(a, Tensor) for a in args) and not any(isinstance(a, Tensor) for a in kwargs.values()):
+            return self._function(*args, **kwargs)
+        recording = is_grad_enabled()
+        tracked = [i for i, a in enumerate(args) if recording and isinstance(a, Tensor) and a.requires_grad]
+        self._check(tracked, kwargs if recording else {})
+        raw_args = [_raw(a) for a in args]
+        raw_kwargs = {name: _raw(a) for name, a in kwargs.items()}
+        result = self._function(*raw_args, **raw_kwargs)
+        like = next(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))
+        several = isinstance(result, tuple)
+        results = tuple([self._wrapped(r, like, raw_args) for r in (result if several else (result,))])
+        tracked = [i for i in tracked if self._rules[i] is not None]
+        if tracked and any(metadata_of(r).is_floating for r in results):
+            self._record(tracked, args, raw_kwargs, results, several)
+        if not several:
+            return results[0]
+        return type(result)(*results) if hasattr(result, "_fields") else results
+
+    def _check(self, tracked, kwargs):
+        """Every Tensor whose gradient would be lost is refused, before the function runs."""
+        for i in tracked:
+            if i not in self._rules:
+                raise TypeError(
+                    f"{self._name}: argument {i} requires grad, but {self._name}.defvjp gave no rule for it; give one "
+                    "(None for a zero gradient), or pass the argument's detach()"
+                )
+        for name, value in kwargs.items():
+            if isinstance(value, Tensor) and value.requires_grad:
+                raise TypeError(
+                    f"{self._name}: argument {name!r} requires grad, but only positional arguments have rules; pass it "
+                    "by position, or its detach()"
+                )
+
+    def _wrapped(self, result, like, raw_args):
+        """A result as a Tensor of its own memory."""
+        backend = backend_of(like)
+        if isinstance(result, Tensor):
+            result = result.array
+        try:
+            own = backend_of(result)
+        except TypeError:
+            own, result = backend, backend.asarray(result, None, metadata_of(like).device)
+        if any(own.shares_memory(result, a) for a in raw_args if hasattr(a, "shape")):
+            # A view of an argument would let writes through it pass unseen.
+            result = own.xp.asarray(result, copy=True)
+        return wrap_raw(result)
+
+    def _record(self, tracked, args, kwargs, results, several):
+        metas = tuple([metadata_of(r) for r in results])
+        kept = [Kept(a) if isinstance(a, Tensor) else a for a in args]
+        constants = {f"argument {i}": a for i, a in enumerate(args) if not isinstance(a, Tensor)}
+        constants.update({f"argument {name!r}": a for name, a in kwargs.items()})
+        constants = Contents(constants)
+        answers = [Kept(r, False) for r in results]
+        state = [kept, answers]
+        rules = [self._rules[i] for i in tracked]
+        owner = [None]
+        name = self._name
+
+        def backward(*grads):
+            if not state:
+                raise RuntimeError(FREED)
+            kept, answers = state
+            constants.check(name)
+            graph = any(isinstance(g, Tensor) for g in grads)
+            grads = [_zeros(meta, graph) if g is None else g for g, meta in zip(grads, metas, strict=True)]
+            if graph:
+                values = [a.tensor() if isinstance(a, Kept) else a for a in kept]
+                node = owner[0]()
+                found = [
+                    a.tensor(node, k) if m.is_floating else a.tensor()
+                    for k, (a, m) in enumerate(zip(answers, metas, strict=True))
+                ]
+            else:
+                values = [a.array() if isinstance(a, Kept) else a for a in kept]
+                found = [a.array() for a in answers]
+            ans, g = (tuple(found), tuple(grads)) if several else (found[0], grads[0])
+            return tuple([_gradient(name, i, settled(r(ans, *values, **kwargs)(g), grads), graph)
+                          for i, r in zip(tracked, rules, strict=True)])  # fmt: skip
+
+        node = PyNode(_node_name(name), backward, [edge_of(args[i]) for i in tracked], metas, state.clear)
+        owner[0] = weakref.ref(node)
+        attach_node(node, results)
+
+
+def _raw(value):
+    return value.array if isinstance(value, Tensor) else value
+
+
+def _zeros(meta, graph):
+    zeros = meta.ops.zeros(meta)
+    return wrap_raw(zeros) if graph else zeros
+
+
+def _gradient(name, i, value, graph):
+    """What a rule returned as the engine takes it."""
+    if value is None or isinstance(value, Tensor) == graph:
+        return value
+    if not graph:
+        return value.array
+    raise RuntimeError(
+        f"{name}: in a run with create_graph the rule of argument {i} gets Tensors and has to return one, but returned "
+        f"{type(value).__name__}, whose own derivative is unknown; write the rule with operators and functions of the "
+        "arrays' namespace (arraygrad.asarray(...) for what is constant)"
+    )
+
+
+def _node_name(name):
+    return "".join([part[:1].upper() + part[1:] for part in name.strip("_<>").split("_")]) + "Backward"

@@ -1,0 +1,106 @@
+"""Backend of numpy.ndarray: the raw namespace, and the compiled loops that serve it.
+
+May import: backends.numpy.array_ops, backends.numpy.rules, ops, the package's own registry, numpy; array-api-compat for
+what NumPy lacks.
+"""
+
+import importlib
+import types
+
+import numpy
+
+from arraygrad.backends import attach
+from arraygrad.backends.numpy.array_ops import NumpyOps
+from arraygrad.backends.numpy.rules import install
+from arraygrad.ops import OPS
+
+__all__ = ["BACKEND", "raw_namespace", "register"]
+
+# NumPy's own function differs from the standard here (missing keywords or results), array-api-compat's does not.
+# Everything else is taken from NumPy directly: importing array-api-compat's NumPy module costs more than NumPy itself.
+_COMPAT = {
+    "": frozenset(
+        (
+            "argsort",
+            "sort",
+            "nonzero",
+            "count_nonzero",
+            "unique_all",
+            "unique_counts",
+            "unique_inverse",
+            "unique_values",
+            "finfo",
+            "iinfo",
+            "take_along_axis",
+        )
+    ),
+    "linalg": frozenset(("eig", "eigvals")),
+    "fft": frozenset(("fftfreq", "rfftfreq")),
+}
+
+
+class RawNumpy(types.ModuleType):
+    """NumPy as an Array-API namespace: its own functions, array-api-compat's where they differ from the standard."""
+
+    def __init__(self, extension=""):
+        super().__init__(".".join(filter(None, ("numpy", extension))), "NumPy as raw Array-API namespace.")
+        self.__dict__["_extension"] = extension
+        if not extension:
+            self.__dict__["linalg"] = RawNumpy("linalg")
+            self.__dict__["fft"] = RawNumpy("fft")
+
+    def __getattr__(self, name):
+        extension = self.__dict__["_extension"]
+        # numpy.fft and numpy.linalg are looked up here and not kept: NumPy imports them on first use.
+        owner = getattr(numpy, extension) if extension else numpy
+        if name in _COMPAT[extension] or not hasattr(owner, name):
+            if name.startswith("__") and name not in ("__array_api_version__", "__array_namespace_info__"):
+                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            owner = importlib.import_module(".".join(filter(None, ("array_api_compat.numpy", extension))))
+        value = getattr(owner, name)
+        self.__dict__[name] = value
+        return value
+
+    def __dir__(self):
+        return dir(getattr(numpy, self._extension) if self._extension else numpy)
+
+
+_raw = RawNumpy()
+_raw.__dict__["_library_eigh_upper"] = lambda x: numpy.linalg.eigh(x, UPLO="U")
+_raw.__dict__["_library_eigvalsh_upper"] = lambda x: numpy.linalg.eigvalsh(x, UPLO="U")
+
+
+def raw_namespace():
+    """NumPy's namespace as the table's forwards and rules see it."""
+    return _raw
+
+
+BACKEND = NumpyOps("numpy", _raw, numpy.ndarray, True)
+install(OPS, BACKEND)
+attach(BACKEND, "numpy", numpy.ndarray)
+
+
+def register(obj):
+    """The backend of numpy.ndarray; subclasses of it are refused.
+
+    A masked array or a matrix gives other values than a plain array for the same call, and a subclass may do
+    anything: a recorded derivative would be that of the plain array. Hence TypeError, with the way out.
+    """
+    cls = type(obj)
+    if cls is numpy.ndarray:
+        return BACKEND
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    if isinstance(obj, numpy.ma.MaskedArray):
+        raise TypeError(
+            f"{name} can't be differentiated: operations skip its masked elements, which no derivative of arraygrad "
+            "does; give x.filled(value), or x.data and a mask to arraygrad.where"
+        )
+    if isinstance(obj, numpy.matrix):
+        raise TypeError(
+            f"{name} can't be differentiated: its * is a matrix product; give numpy.asarray(x), which shares its "
+            "memory, and write @ for products"
+        )
+    raise TypeError(
+        f"{name} is a subclass of numpy.ndarray whose operations arraygrad does not know; give numpy.asarray(x), "
+        "which shares its memory"
+    )

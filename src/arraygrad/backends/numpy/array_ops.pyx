@@ -1,0 +1,406 @@
+# NumpyOps: what the engine and forward operations ask of NumPy's arrays.
+# May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
+# backends.numpy.forward, backends.numpy.loops, backends.numpy.powers, backends.numpy.sines, backends.memory.
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+from cpython.object cimport PyObject
+
+import numbers
+
+import numpy as np
+
+from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address
+from arraygrad.backends.numpy.forward cimport added_whole, use_loops
+from arraygrad.backends.numpy.loops cimport (
+    KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64,
+    ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits, forward_ptr, held_once,
+    is_scalar, item_size, kept, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of,
+    wrapped, zeros_for,
+)
+from arraygrad.backends.numpy.powers cimport power, power_by_operator
+from arraygrad.backends.numpy.sines cimport sines_of
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport Section
+from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport Backend
+
+from arraygrad.backends.numpy.loops import swap_memory_handler
+from arraygrad.engine.arrayops import InvalidGradient
+
+cdef LoopSet* ADD = loop_set("add")
+
+cdef object _ndarray = np.ndarray
+_add = np.add
+_add_reduce = np.add.reduce
+
+
+cdef enum:
+    BOOL = 0                            # NPY_BOOL
+    LAST_NUMBER = 16                    # NPY_CLONGDOUBLE: NumPy's types up to here, and half, are numbers and booleans
+    HALF = 23                           # NPY_HALF
+    POOLED_BYTES = 1 << 16              # below, malloc keeps freed memory by itself, and setting the handler costs more
+
+
+cdef bint in_pool(object array) noexcept:
+    """Whether what is computed of an array is large enough for memory of the pool to pay."""
+    cdef ArrayView v
+    cdef int slot = view_of(array, &v)
+    return slot >= 0 and v.size * item_size(slot) >= POOLED_BYTES
+
+
+cdef bint has_loops(Op op) except -1:
+    """Whether an operation has direct loops; finds them."""
+    if not KIND_UNARY <= op.fast_kind <= KIND_POWER and op.fast_kind < KIND_SINE:
+        return False
+    use_loops(op)
+    return True
+
+
+cdef object called(Op op, object a, object b, uint32_t* flags):
+    """The result of a compiled forward of two operands, None: declined. NODE_ASIDE means what it does to `binary`."""
+    cdef object out = (<forward_ptr>op.loops)((a, b))
+    if type(out) is tuple:
+        flags[0] |= NODE_ASIDE
+    return out
+
+
+cdef object ordinary(NumpyOps self, Op op, object args):
+    """The result of NumPy's own call."""
+    if op.fast_kind == KIND_OPERATOR_POWER:
+        return args[0] ** args[1]
+    return Backend.call(self, op, args)
+
+
+cdef GradMeta number_meta(NumpyOps ops, object array):
+    cdef GradMeta m = meta_of(ops, array)
+    if m.typenum > LAST_NUMBER and m.typenum != HALF:
+        ops.check(array)
+    return m
+
+
+cdef GradMeta test_meta(NumpyOps ops, object array, GradMeta like):
+    """Metadata of a result that is not like its operand: what comparisons give is remembered with the operand's."""
+    cdef GradMeta m
+    cdef Section section
+    section.begin(<PyObject*>like)          # another thread may be setting it
+    m = like.bools
+    section.end()
+    if m is not None and fits(m, array):
+        return m
+    m = number_meta(ops, array)
+    if m.typenum == BOOL:
+        with cython.critical_section(like):
+            like.bools = m
+    return m
+
+
+cdef class NumpyOps(Backend):
+    """NumPy arrays, for the engine and for forward operations."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.recycle = kept
+        self.scalars = True
+
+    # What the engine asks
+
+    cpdef GradMeta meta(self, object array):
+        """Metadata of an ndarray. Refuses what holds no numbers, as `check`: no result may be such an array either."""
+        return number_meta(self, array)
+
+    cpdef bint matches(self, GradMeta meta, object grad) except -1:
+        """Whether `grad` is an exact ndarray with the shape and dtype of `meta`, in native byte order."""
+        return fits(meta, grad)
+
+    cpdef object conform(self, GradMeta meta, object grad, bint realify):
+        """`grad` as an ndarray that matches `meta`: summed over broadcast axes, cast.
+
+        Raises
+        ------
+        InvalidGradient
+            If the shape can't be reached by summing, or `grad` is complex, `meta` real and `realify` not set.
+        """
+        return _conform(meta, grad, realify)
+
+    cpdef object add(self, object a, object b):
+        """a + b, a new ndarray."""
+        cdef object out = binary_loop(ADD, a, b, None) if fast_enabled() else None
+        return wrapped(_add(a, b)) if out is None else out
+
+    cpdef object add_into(self, object a, object b):
+        """a + b in a's memory, which nobody else may hold; a new array where b does not fit into it."""
+        cdef ArrayView va, vb
+        cdef object out
+        if not fast_enabled():
+            return wrapped(_add(a, b))
+        out = binary_loop(ADD, a, b, a)
+        if out is not None:
+            return out
+        if view_of(a, &va) >= 0 and view_of(b, &vb) == va.slot and va.writeable and same_shape(&va, &vb):
+            return _add(a, b, a)
+        return wrapped(_add(a, b))
+
+    cpdef bint exclusive(self, object grad) except -1:
+        """Whether the caller's variable is the only reference to `grad`, and `grad` owns its (writeable) memory.
+
+        For callers in C: one reference, held by the caller's variable. Passing it as an argument adds none.
+        From Python 3.14 on Python's stack borrows references, but only from variables that count theirs, so whatever
+        Python code still holds makes two. (An argument that Python code passed would not: tests/core/
+        test_held_gradients.py.)
+        """
+        return held_once(grad)
+
+    cpdef object clone(self, object array, object like):
+        """A copy of `array` with the strides of `like` where that is dense and of the same shape, else row-major."""
+        return cloned(array, like)
+
+    cpdef bint has_nan(self, object grad) except -1:
+        """Whether any element is NaN; False for dtypes that have none."""
+        cdef ArrayView v
+        cdef int slot = view_of(grad, &v)
+        cdef bint found
+        if slot >= 0 and (v.c_order or v.f_order):
+            with nogil:
+                if slot == SLOT_F64 or slot == SLOT_C128:
+                    found = any_nan(<double*>v.data, v.size * (1 + (slot == SLOT_C128)))
+                else:
+                    found = any_nan(<float*>v.data, v.size * (1 + (slot == SLOT_C64)))
+            return found
+        if np.asarray(grad).dtype.kind not in "fc":
+            return False
+        return bool(np.isnan(grad).any())
+
+    cpdef object zeros(self, GradMeta meta):
+        """Zeros that match `meta`."""
+        return zeros_for(meta)
+
+    cpdef object ones(self, GradMeta meta):
+        """Ones that match `meta`."""
+        return ones_for(meta)
+
+    # What forward operations ask
+
+    cdef object unary(self, Op op, object x, uint32_t* flags):
+        """The result of a one-operand operation by direct loop, or None: declined.
+
+        With NODE_ASIDE in the flags before and after: (the result, what the node keeps for its compiled rule).
+        """
+        cdef bint asked = flags[0] & NODE_ASIDE
+        flags[0] = 0
+        if not fast_enabled() or op.loops == NULL and not has_loops(op):
+            return None
+        if op.fast_rule != NULL:
+            flags[0] = NODE_FAST
+        if asked and op.fast_kind >= KIND_SINE:
+            both = sines_of(op, x)
+            if both is not None:
+                flags[0] |= NODE_ASIDE
+                return both
+        if op.fast_kind == KIND_CALL:
+            return (<forward_ptr>op.loops)((x,))
+        return unary_loop(<LoopSet*>op.loops, x, None)
+
+    cdef object binary(self, Op op, object a, object b, uint32_t* flags):
+        """The result of a two-operand operation by direct loop, or None: declined.
+
+        With NODE_ASIDE in the flags: (the result, a list that the node keeps for its compiled rule).
+        """
+        if not fast_enabled():
+            return None
+        if op.fast_rule != NULL:
+            flags[0] |= NODE_FAST
+        if op.loops == NULL and not has_loops(op):
+            return None
+        if op.fast_kind == KIND_CALL:
+            return called(op, a, b, flags)
+        if op.fast_kind == KIND_POWER:
+            return power(a, b)
+        if op.fast_kind == KIND_OPERATOR_POWER:
+            return power_by_operator(a, b)
+        return binary_loop(<LoopSet*>op.loops, a, b, None)
+
+    cdef object call(self, Op op, object args):
+        """Run the raw operation on raw parameters, given in order: compiled where there is one for them.
+
+        What NumPy makes on its way and returns lives in the pool where the first operand is large.
+        """
+        cdef object out
+        if op.fast_kind == KIND_CALL and op.n_arrays == 0 and fast_enabled():
+            out = (<forward_ptr>op.loops)(args)
+            if out is not None:
+                return out
+        if not args or not fast_enabled() or not in_pool(args[0]):
+            return ordinary(self, op, args)
+        handler = swap_memory_handler()
+        try:
+            return ordinary(self, op, args)
+        finally:
+            swap_memory_handler(handler)
+
+    cdef object forward(self, Op op, object raws):
+        """Compiled forward of an operation on its raw parameters in order, None where there is none for them."""
+        cdef object out
+        if op.fast_kind == KIND_CALL and fast_enabled():
+            out = (<forward_ptr>op.loops)(raws)
+            return (<tuple>out)[0] if type(out) is tuple else out
+        return None
+
+    cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
+        """Metadata of `raw`; that of an operand where it is the same."""
+        if a is not None and fits(a, raw):
+            return a
+        if b is not None and fits(b, raw):
+            return b
+        return test_meta(self, raw, a) if a is not None and a.typenum != BOOL else number_meta(self, raw)
+
+    cpdef object wrap_raw(self, object result):
+        """A NumPy function's result with scalars as 0-d arrays, also inside tuples and lists."""
+        if type(result) is _ndarray:
+            return result
+        if is_scalar(result):           # before any isinstance() that fails, which asks an object for its __class__
+            return wrapped(result)
+        if isinstance(result, _ndarray):
+            return result
+        if isinstance(result, tuple):
+            items = [self.wrap_raw(r) for r in result]
+            return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+        if isinstance(result, list):
+            return [self.wrap_raw(r) for r in result]
+        return result
+
+    cpdef bint shares_memory(self, object a, object b) except -1:
+        """Whether the memory bounds of two arrays overlap. May say yes for interleaved arrays, never no wrongly."""
+        if isinstance(a, _ndarray) and isinstance(b, _ndarray):
+            return bounds_overlap(a, b)
+        from arraygrad.backends.memory import overlap       # a transfer may have given its memory to another library
+        return overlap(a, b)
+
+    cpdef bint same_layout(self, object grad, object like) except -1:
+        """Whether `grad` has the strides that `clone(grad, like)` would give it."""
+        return laid_out_as(grad, like)
+
+    cpdef bint plain(self, object raw, Op op=None) except -1:
+        """Whether compiled rules may be tried for a node with the result `raw`: an exact float32 or float64 ndarray.
+
+        A complex one too, if the rule of `op` is made for those.
+        """
+        cdef ArrayView v
+        cdef int slot = view_of(raw, &v)
+        return fast_enabled() and slot >= 0 and (slot <= SLOT_F64 or op is not None and op.fast_kind == KIND_COMPLEX)
+
+    cpdef int check(self, object raw) except -1:
+        """Refuse arrays that hold no numbers.
+
+        Raises
+        ------
+        TypeError
+            For object, string, date and structured dtypes.
+        """
+        if raw.dtype.kind not in "biufc":
+            raise TypeError(f"a Tensor needs an array of numbers or booleans, but got dtype {raw.dtype}; "
+                            f"convert it, e.g. with raw.astype(float)")
+        return 0
+
+    cdef uint64_t fingerprint(self, object raw, bint full) except? 0:
+        return content_of(raw, full)
+
+    def takes_lists(self):
+        """True: lists beside an array become arrays."""
+        return True
+
+    cpdef unsigned long long owner(self, object raw) except? 0:
+        """The address of what the memory of an ndarray belongs to."""
+        return owner_address(raw)
+
+    cpdef bint overlaps_itself(self, object raw) except -1:
+        """Whether elements of an ndarray share memory, as in what as_strided and broadcast_to make."""
+        return has_overlaps(raw)
+
+    cpdef object scalar(self, object x):
+        """A NumPy scalar as a 0-d array, which keeps its dtype; any other number as a Python float or complex."""
+        if isinstance(x, (np.generic, _ndarray)):
+            return np.asarray(x)
+        if hasattr(x, "item"):
+            return x.item()
+        return complex(x) if isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real) else float(x)
+
+    cpdef object asarray(self, object obj, object dtype, object device):
+        """`obj` as an ndarray of `dtype` (None: NumPy's choice), without a copy where it is one already.
+
+        Raises
+        ------
+        ValueError
+            If `device` is neither None nor "cpu".
+        """
+        if device is not None and device != "cpu":
+            raise ValueError(f"asarray: NumPy arrays live on device 'cpu', but got device={device!r}")
+        return np.asarray(obj, dtype=dtype)
+
+
+# Gradients that have to be made to match
+
+cdef object _conform(GradMeta meta, object grad, bint realify):
+    cdef tuple want = meta.shape_tuple(), have
+    cdef Py_ssize_t lead, i
+    if not isinstance(grad, (_ndarray, np.generic, int, float, complex)):
+        raise InvalidGradient(f"expected an array, but got {type(grad).__name__}")
+    g = np.asarray(grad)
+    if g.dtype.kind not in "biufc":
+        raise InvalidGradient(f"got dtype {g.dtype}, but expected one that casts to {meta.dtype}")
+    have = g.shape
+    if have != want:
+        lead = len(have) - len(want)
+        if lead < 0:
+            raise InvalidGradient(_shape_text(have, want))
+        axes = list(range(lead))
+        for i in range(len(want)):
+            if have[lead + i] != want[i]:
+                if want[i] != 1:
+                    raise InvalidGradient(_shape_text(have, want))
+                axes.append(lead + i)
+    if g.dtype.kind == "c" and not meta.is_complex:
+        if not realify:
+            raise InvalidGradient(f"got dtype {g.dtype}, but expected {meta.dtype}: a complex gradient for a real "
+                                  f"value; take its real part where that is meant")
+        g = g.real
+    if have != want:
+        if g.dtype.kind in "biu":
+            g = g.astype(meta.dtype)
+        g = _sum_over(g, axes).reshape(want)
+    if g.dtype != meta.dtype:
+        g = g.astype(meta.dtype)
+    return g
+
+
+cdef object _sum_over(object g, list axes):
+    cdef unsigned long long mask = 0
+    cdef object out = None
+    if type(g) is _ndarray and g.ndim <= 8 and fast_enabled() and added_whole(g.size):
+        for axis in axes:
+            mask |= 1ULL << <int>axis
+        out = reduce_by(ADD, g, mask, True)
+    return wrapped(_add_reduce(g, axis=tuple(axes), keepdims=True)) if out is None else out
+
+
+cdef str _shape_text(tuple have, tuple want):
+    return f"got {list(have)} but expected shape compatible with {list(want)}"
+
+
+# For tests
+
+def try_loop(NumpyOps backend, Op op, *operands):
+    """(result of an operation by direct loop or None: declined, whether its node may use a compiled rule)."""
+    cdef uint32_t flags = 0
+    cdef object out
+    if len(operands) == 1:
+        out = backend.unary(op, operands[0], &flags)
+    else:
+        out = backend.binary(op, operands[0], operands[1], &flags)
+    return out, flags & NODE_FAST != 0
+
+
+def try_call(Op op, tuple args):
+    """The result of an operation by compiled forward for raw parameters in order, or None: declined, or none there."""
+    if op.fast_kind != KIND_CALL or not fast_enabled():
+        return None
+    return (<forward_ptr>op.loops)(args)

@@ -1,0 +1,339 @@
+// What the loops have to know of NumPy's arrays and ufuncs.
+// May include: inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, NumPy's headers
+// (included before this one by the generated code).
+#pragma once
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
+
+#include <complex>
+
+#include "inner_loops.hpp"
+#include "kept_arrays.hpp"
+#include "layouts.hpp"
+#include "memory_pool.hpp"
+#include "shared_loops.hpp"
+
+namespace arraygrad {
+
+static_assert(sizeof(npy_intp) == sizeof(std::ptrdiff_t), "npy_intp and ptrdiff_t have one size in NumPy 2");
+
+static inline int slot_of_type(int typenum) {
+    switch (typenum) {
+        case NPY_FLOAT: return SLOT_F32;
+        case NPY_DOUBLE: return SLOT_F64;
+        case NPY_CFLOAT: return SLOT_C64;
+        case NPY_CDOUBLE: return SLOT_C128;
+        default: return -1;
+    }
+}
+
+static inline int type_of_slot(int slot) {
+    static const int types[N_SLOTS] = {NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+    return types[slot];
+}
+
+// Slot of an array that a loop may read: aligned, native byte order, one of our dtypes. Else -1.
+static inline int plain_slot(PyArrayObject* a) {
+    if (!(PyArray_FLAGS(a) & NPY_ARRAY_ALIGNED)) return -1;
+    PyArray_Descr* d = PyArray_DESCR(a);
+    if (d->byteorder == NPY_OPPBYTE) return -1;
+    return slot_of_type(d->type_num);
+}
+
+// The same, for an array that can be walked as one dense run: C- or F-contiguous.
+static inline int dense_slot(PyArrayObject* a) {
+    if (!(PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS))) return -1;
+    return plain_slot(a);
+}
+
+static inline bool is_run(PyArrayObject* a) {
+    return (PyArray_FLAGS(a) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) != 0;
+}
+
+// One element, or the same one everywhere (a broadcast view).
+static inline bool is_repeated(PyArrayObject* a) {
+    int nd = PyArray_NDIM(a);
+    for (int i = 0; i < nd; i++)
+        if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i) != 0) return false;
+    return true;
+}
+
+static inline bool same_dims(PyArrayObject* a, PyArrayObject* b) {
+    int nd = PyArray_NDIM(a);
+    if (nd != PyArray_NDIM(b)) return false;
+    const npy_intp *x = PyArray_DIMS(a), *y = PyArray_DIMS(b);
+    for (int i = 0; i < nd; i++)
+        if (x[i] != y[i]) return false;
+    return true;
+}
+
+// Whether two dense arrays have one shape and list their elements in the same order.
+static inline bool aligned_runs(PyArrayObject* a, PyArrayObject* b) {
+    return (PyArray_FLAGS(a) & PyArray_FLAGS(b) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) && same_dims(a, b);
+}
+
+// The steps with which NumPy's own call gives one element to a loop. Loops may look at them: that of power takes an
+// exponent with step zero for a number and squares for 2, and others take the vector library for steps of an element.
+static inline npy_intp single_step(PyArrayObject* a) {
+    const int nd = PyArray_NDIM(a);
+    return nd == 0 ? 0 : nd == 1 ? PyArray_STRIDE(a, 0) : PyArray_ITEMSIZE(a);
+}
+
+// The same for two operands, of which one may be a number (its step is zero already), and for their result.
+static inline void single_steps(PyObject* a, PyObject* b, npy_intp* sa, npy_intp* sb, npy_intp* so) {
+    PyArrayObject* x = PyArray_CheckExact(a) ? (PyArrayObject*)a : nullptr;
+    PyArrayObject* y = PyArray_CheckExact(b) ? (PyArrayObject*)b : nullptr;
+    if (x && y && PyArray_NDIM(x) && PyArray_NDIM(y) && PyArray_NDIM(x) != PyArray_NDIM(y)) {
+        *sa = *sb = *so = 0;            // by NumPy's iterator
+        return;
+    }
+    if (x) *sa = single_step(x);
+    if (y) *sb = single_step(y);
+}
+
+static inline int fill_view(PyArrayObject* a, ArrayView* v) {
+    int flags = PyArray_FLAGS(a);
+    v->slot = plain_slot(a);
+    v->data = PyArray_BYTES(a);
+    v->dims = (const std::ptrdiff_t*)PyArray_DIMS(a);
+    v->strides = (const std::ptrdiff_t*)PyArray_STRIDES(a);
+    v->ndim = PyArray_NDIM(a);
+    v->size = size_of(a);
+    v->c_order = (flags & NPY_ARRAY_C_CONTIGUOUS) != 0;
+    v->f_order = (flags & NPY_ARRAY_F_CONTIGUOUS) != 0;
+    v->writeable = (flags & NPY_ARRAY_WRITEABLE) != 0;
+    return v->slot;
+}
+
+// Whether `other` broadcasts to the row-major `like` by repeating for each of `outer` rows of `inner` elements, or by
+// one element for each row (inner < 0). Rows of fewer than four elements are left to NumPy, which may pick another
+// order.
+static inline bool row_pattern(PyArrayObject* like, PyArrayObject* other, npy_intp* outer, npy_intp* inner) {
+    int nd = PyArray_NDIM(like), lead = nd - PyArray_NDIM(other);
+    if (lead < 0 || !(PyArray_FLAGS(like) & PyArray_FLAGS(other) & NPY_ARRAY_C_CONTIGUOUS)) return false;
+    npy_intp total = size_of(like), part = size_of(other), expected = 1;
+    if (total == 0 || part == 0) return false;
+    const npy_intp *x = PyArray_DIMS(like), *y = PyArray_DIMS(other);
+    int k = nd;
+    while (k > lead && y[k - 1 - lead] == x[k - 1]) expected *= x[--k];
+    if (expected == part && k < nd) {                       // what is left of `other` has length one
+        *outer = total / part;
+        *inner = part;
+        return part >= 4;
+    }
+    if (lead) return false;
+    for (k = 0, expected = 1; k < nd && y[k] == x[k]; k++) expected *= x[k];
+    if (expected != part) return false;
+    *outer = part;
+    *inner = -(total / part);
+    return total / part >= 4;
+}
+
+// Equal strides, but for axes of one element.
+static inline bool same_strides(PyArrayObject* a, PyArrayObject* b) {
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i)) return false;
+    return true;
+}
+
+// The pool behind arrays made here.
+static inline MemoryPool& pool() { return Pools::here(); }
+
+static void* pool_malloc(void*, size_t bytes) { return pool().allocate(bytes); }
+
+static void* pool_calloc(void*, size_t count, size_t bytes) {
+    void* memory = pool().allocate(count * bytes);
+    if (memory) std::memset(memory, 0, count * bytes);
+    return memory;
+}
+
+static void* pool_realloc(void*, void* memory, size_t bytes) { return pool().reallocate(memory, bytes); }
+
+static void pool_free(void*, void* memory, size_t bytes) { pool().release(memory, bytes); }
+
+static PyDataMem_Handler pool_handler = {
+    "arraygrad", 1, {nullptr, pool_malloc, pool_calloc, pool_realloc, pool_free}};
+
+// Python's tracemalloc learns of the memory as of any array's (NumPy tells it when the memory is freed). Looked up by
+// name: some versions of Python declare the functions without C linkage.
+enum { NUMPY_TRACE_DOMAIN = 389047 };
+
+static inline void* python_function(const char* name) {
+#if defined(_WIN32)
+    (void)name;
+    return nullptr;
+#else
+    return dlsym(RTLD_DEFAULT, name);
+#endif
+}
+
+static inline void track(void* memory, size_t bytes) {
+    typedef int (*function)(unsigned int, std::uintptr_t, std::size_t);
+    static const function found = (function)python_function("PyTraceMalloc_Track");
+    if (found) found(NUMPY_TRACE_DOMAIN, (std::uintptr_t)memory, bytes);
+}
+
+static inline void untrack(void* memory) {
+    typedef int (*function)(unsigned int, std::uintptr_t);
+    static const function found = (function)python_function("PyTraceMalloc_Untrack");
+    if (found) found(NUMPY_TRACE_DOMAIN, (std::uintptr_t)memory);
+}
+
+#ifndef Py_GIL_DISABLED
+static PyObject* handler_of_kept;
+
+#endif
+
+// Whether the one reference to a dead array is taken over; if not it is still the caller's (Note [Kept arrays]).
+static bool keep_array(PyObject* array) noexcept {
+#ifdef Py_GIL_DISABLED
+    (void)array;
+    return false;
+#else
+    MemoryPool& its_pool = pool();
+    if (!kept_arrays.keep(array, handler_of_kept, its_pool.limit - its_pool.cached)) return false;
+    untrack(PyArray_DATA((PyArrayObject*)array));
+    return true;
+#endif
+}
+
+// An uninitialised array in memory of the pool (NEP 49: it carries the handler that will free it). `handler` is the
+// capsule of pool_handler. Asking for the memory here instead of through NumPy saves the look-up of the context's
+// handler, a fifth of what an empty array costs.
+static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dims, int typenum, int column_major) {
+    size_t bytes;
+#ifndef Py_GIL_DISABLED
+    if (!column_major) {
+        if (PyObject* kept = kept_arrays.take(nd, dims, typenum, &bytes)) {
+            pool().hits++;
+            track(PyArray_DATA((PyArrayObject*)kept), bytes);
+            return kept;
+        }
+    }
+#endif
+    PyArray_Descr* descr = PyArray_DescrFromType(typenum);
+    bytes = (size_t)PyDataType_ELSIZE(descr);
+    for (int i = 0; i < nd; i++) bytes *= (size_t)dims[i];
+#ifndef Py_GIL_DISABLED
+    kept_arrays.note(descr);
+    handler_of_kept = handler;
+#endif
+    if (bytes == 0) bytes = 1;
+    void* memory = pool().allocate(bytes);
+    if (!memory) {
+        Py_DECREF(descr);
+        return PyErr_NoMemory();
+    }
+    PyObject* out = PyArray_NewFromDescr(&PyArray_Type, descr, nd, (npy_intp*)dims, nullptr, memory,
+                                         column_major ? NPY_ARRAY_FARRAY : NPY_ARRAY_CARRAY, nullptr);
+    if (!out) {
+        pool().release(memory, bytes);
+        return nullptr;
+    }
+    track(memory, bytes);
+    PyArrayObject_fields* fields = (PyArrayObject_fields*)out;
+    fields->flags |= NPY_ARRAY_OWNDATA;
+    Py_INCREF(handler);
+    fields->mem_handler = handler;
+    return out;
+}
+
+static const double RELEASED = 1 << 16;         // multiplications; below, giving up the GIL costs more than it may bring
+
+// Products by BLAS, which has threads of its own: no kernel is shared meanwhile. `out` may be NULL.
+static inline PyObject* matrix_product(Team* team, PyObject* a, PyObject* b, PyObject* out) {
+    const bool entered = team->enter();
+    PyObject* result = PyArray_MatrixProduct2(a, b, (PyArrayObject*)out);
+    team->leave(entered);
+    return result;
+}
+
+// Products of dense arrays by numpy.matmul's own loop (`s`), in its name where errors are reported; others are copied.
+// `a` is a matrix, `b` a matrix or a vector, `out` as matmul's result. Returns the error bits, -1 with an exception
+// set.
+static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
+    const int slot = slot_of_type(PyArray_TYPE(out));
+    const npy_intp item = PyArray_ITEMSIZE(out);
+    if (!s->fn[slot]) {
+        PyObject* result = PyArray_MatrixProduct2((PyObject*)a, (PyObject*)b, out);
+        Py_XDECREF(result);
+        return result ? 0 : -1;
+    }
+    PyArrayObject* operands[2] = {a, b};
+    for (PyArrayObject*& x : operands) {
+        if (is_dense(x)) Py_INCREF(x);
+        else x = (PyArrayObject*)PyArray_NewCopy(x, NPY_CORDER);
+    }
+    a = operands[0];
+    b = operands[1];
+    if (!a || !b) {
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        return -1;
+    }
+    const bool vector = PyArray_NDIM(b) == 1;
+    const npy_intp m = PyArray_DIM(a, 0), k = PyArray_DIM(a, 1), n = vector ? 1 : PyArray_DIM(b, 1);
+    const npy_intp dims[4] = {1, m, k, n};
+    const npy_intp steps[9] = {0, 0, 0, PyArray_STRIDE(a, 0), PyArray_STRIDE(a, 1), PyArray_STRIDE(b, 0),
+                               vector ? item : PyArray_STRIDE(b, 1), PyArray_STRIDE(out, 0),
+                               vector ? item : PyArray_STRIDE(out, 1)};
+    char* args[3] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(out)};
+    const bool entered = team->enter();
+    PyThreadState* state = double(m) * double(k) * double(n) < RELEASED ? nullptr : PyEval_SaveThread();
+    fp_begin();
+    s->fn[slot](args, dims, steps, s->data[slot]);
+    const int errors = fp_end();
+    if (state) PyEval_RestoreThread(state);
+    team->leave(entered);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return errors;
+}
+
+// Fill `s` with the loops of a ufunc whose operands and result all have one of our types.
+static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
+    s->name = u->name;
+    s->ufunc = (void*)u;
+    s->cost = cost_of(u->name);
+    s->raises_elsewhere = 0;
+    for (int slot = 0; slot < N_SLOTS; slot++) {
+        s->fn[slot] = nullptr;
+        s->data[slot] = nullptr;
+        for (int k = 0; k < u->ntypes && !s->fn[slot]; k++) {
+            bool uniform = true;
+            for (int i = 0; i < u->nargs; i++) uniform &= u->types[k * u->nargs + i] == (char)type_of_slot(slot);
+            if (!uniform) continue;
+            s->fn[slot] = (loop_fn)u->functions[k];
+            s->data[slot] = u->data ? (void*)u->data[k] : nullptr;
+        }
+    }
+    if (!std::strcmp(u->name, "exp")) {
+        if (s->fn[SLOT_F32] && overflow_is_elsewhere<float>(s->fn[SLOT_F32], s->data[SLOT_F32]))
+            s->raises_elsewhere |= 1 << SLOT_F32;
+        if (s->fn[SLOT_F64] && overflow_is_elsewhere<double>(s->fn[SLOT_F64], s->data[SLOT_F64]))
+            s->raises_elsewhere |= 1 << SLOT_F64;
+    }
+}
+
+// Whether numpy.matmul's loop for a type takes what we hand it: (1 2; 3 4) (5 6; 7 8).
+template <typename T> static inline bool multiplies(const LoopSet* matmul, int slot) {
+    T a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8}, out[4] = {};
+    char* args[3] = {(char*)a, (char*)b, (char*)out};
+    const std::ptrdiff_t item = sizeof(T), dims[4] = {1, 2, 2, 2};
+    const std::ptrdiff_t steps[9] = {0, 0, 0, 2 * item, item, 2 * item, item, 2 * item, item};
+    if (!matmul->fn[slot]) return false;
+    matmul->fn[slot](args, dims, steps, matmul->data[slot]);
+    return out[0] == T(19) && out[1] == T(22) && out[2] == T(43) && out[3] == T(50);
+}
+
+// numpy.matmul's loops, those that take what we hand them.
+static inline void find_products(PyUFuncObject* matmul, LoopSet* s) {
+    find_loops(matmul, s);
+    const bool good[N_SLOTS] = {multiplies<float>(s, SLOT_F32), multiplies<double>(s, SLOT_F64),
+                                multiplies<std::complex<float>>(s, SLOT_C64), multiplies<std::complex<double>>(s, SLOT_C128)};
+    for (int slot = 0; slot < N_SLOTS; slot++)
+        if (!matmul->core_enabled || !good[slot]) s->fn[slot] = nullptr;
+}
+
+}  // namespace arraygrad

@@ -1,0 +1,202 @@
+# Rules of factorizations and linear equations for one plain matrix: what they may know of its structure.
+# May import: numpy (Python only), engine.node, core.op, backends.numpy.elementwise, backends.numpy.loops,
+# backends.numpy.triangular, _later.
+#
+# Note [Factors that are kept]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# NumPy's solve decomposes the matrix, and forgets the factors. Where LAPACK's routines are at hand (lapack.hpp), solve
+# calls the two that NumPy's own does, one after the other, so that values are NumPy's, and the node keeps the factors
+# (NODE_ASIDE): backward then substitutes twice a triangle instead of decomposing the transposed matrix. The factors are
+# freed with what the node saved; nothing is kept of what is not recorded. They belong to the matrix as it was, whatever
+# is written into it later. Guarded by tests/ops/test_fast_factors.py.
+from libc.stdint cimport int64_t
+
+import os
+
+import numpy as np
+
+from arraygrad._later import later
+
+from arraygrad.backends.numpy.elementwise cimport find, real_view, set_out, wants
+from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, copy_into, empty_c, transposed, view_of
+from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
+from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT
+
+cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
+    struct Lapack:
+        pass
+    const Lapack* find_lapack(const char* path) noexcept
+    bint run_decompose(const Lapack* l, int slot, char* a, int64_t* pivots, Py_ssize_t n) noexcept
+    bint run_substitute(const Lapack* l, int slot, const char* a, const int64_t* pivots, char* b, Py_ssize_t n,
+                        Py_ssize_t columns, bint turned) noexcept
+    bint run_factor_gradient(const Lapack* l, int slot, const char* factor, char* work, Py_ssize_t n) noexcept
+
+_triangular = later("arraygrad.backends.numpy.triangular")
+
+cdef const Lapack* _lapack = NULL
+cdef bint _sought = False
+cdef bint _used = True
+
+
+def use_lapack(bint mode):
+    """Whether LAPACK's own routines may be called where they are found; returns the mode before. For tests."""
+    global _used
+    cdef bint previous = _used
+    _used = mode
+    return previous
+
+
+def has_lapack():
+    """Whether LAPACK's own routines were found. The first call looks for them."""
+    return lapack() != NULL
+
+
+cdef const Lapack* lapack() except? NULL:
+    """The routines that NumPy's linear algebra was linked with, or NULL."""
+    global _lapack, _sought
+    if not _sought:
+        import numpy.linalg
+
+        module = getattr(numpy.linalg, "_umath_linalg", None)
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str):
+            _lapack = find_lapack(os.fsencode(path))
+        _sought = True
+    return _lapack if _used else NULL
+
+
+cdef object columns_of(object x):
+    """A copy of a matrix, or of a vector, in column-major order, as LAPACK has it: its transpose, row-major."""
+    cdef ArrayView v
+    cdef Py_ssize_t dims[2]
+    cdef object out
+    view_of(x, &v)
+    dims[0] = v.dims[v.ndim - 1]
+    dims[1] = v.dims[0]
+    out = empty_c(x, v.ndim, dims)
+    copy_into(out if v.ndim == 1 else transposed(out, NULL), x)
+    return out
+
+
+cdef object rows_of(object x):
+    """The transpose of what columns_of made, row-major."""
+    cdef ArrayView v
+    cdef Py_ssize_t dims[2]
+    cdef object out
+    view_of(x, &v)
+    if v.ndim == 1:
+        return x
+    dims[0] = v.dims[1]
+    dims[1] = v.dims[0]
+    out = empty_c(x, 2, dims)
+    copy_into(out, transposed(x, NULL))
+    return out
+
+
+cdef object forward_solve(object args):
+    """(the solution, [None, None, factors, pivots]) for one matrix. None: declined (NumPy's own call, or its error)."""
+    cdef ArrayView a, b, v, p
+    cdef object x1 = args[0], x2 = args[1], factors, out
+    cdef int slot = real_view(x1, &a)
+    cdef Py_ssize_t n, columns
+    cdef bint solved
+    # NumPy decomposes single precision in double: those are left to it.
+    if slot != SLOT_F64 or a.ndim != 2 or a.size == 0 or a.dims[0] != a.dims[1] or real_view(x2, &b) != slot \
+            or not 1 <= b.ndim <= 2 or b.dims[0] != a.dims[0] or b.size == 0 or lapack() == NULL:
+        return None
+    n = a.dims[0]
+    columns = 1 if b.ndim == 1 else b.dims[1]
+    factors = columns_of(x1)
+    out = columns_of(x2)
+    pivots = bytearray(8 * n)
+    view_of(factors, &v)
+    view_of(out, &p)
+    cdef int64_t* at = <int64_t*><char*>pivots
+    with nogil:
+        solved = run_decompose(_lapack, slot, v.data, at, n) and \
+            run_substitute(_lapack, slot, v.data, at, p.data, n, columns, False)
+    return (rows_of(out), [None, None, factors, pivots]) if solved else None
+
+
+cdef object substituted(Node node, object g):
+    """The transposed equation solved by the factors that the node keeps. None: it keeps none, or g is not finite."""
+    cdef ArrayView v, w
+    cdef object factors, pivots, out
+    cdef bint solved
+    if not node.flags & NODE_ASIDE or node.args is None or _lapack == NULL or not np.isfinite(g).all():
+        return None
+    factors = (<list>node.args)[2]
+    pivots = (<list>node.args)[3]
+    if not np.isfinite(factors).all():      # what NumPy makes of infinities is its own
+        return None
+    out = columns_of(g)
+    view_of(factors, &v)
+    view_of(out, &w)
+    cdef int64_t* at = <int64_t*><char*>(<bytearray>pivots)
+    with nogil:
+        solved = run_substitute(_lapack, v.slot, v.data, at, w.data, v.dims[0], w.size // v.dims[0], True)
+    return rows_of(out) if solved else None
+
+
+cdef object gradient_by_lapack(object factor, object g, bint upper):
+    """The gradient of the triangle of cholesky's argument that was read. None: declined."""
+    cdef ArrayView l, w
+    cdef object work
+    cdef bint done
+    if lapack() == NULL or view_of(factor, &l) != SLOT_F64:
+        return None
+    if upper:
+        factor = columns_of(factor)
+        work = columns_of(g)
+    else:
+        work = empty_c(g, 2, l.dims)
+        copy_into(work, g)
+        if not l.c_order:
+            factor = rows_of(columns_of(factor))
+    view_of(factor, &l)
+    view_of(work, &w)
+    with nogil:
+        done = run_factor_gradient(_lapack, l.slot, l.data, w.data, l.dims[0])
+    if not done:
+        return None
+    return rows_of(work) if upper else work
+
+
+cdef int rule_cholesky(Node node, Frame f) except -1:
+    """One inverse of a triangle and products, where the table's rule solves twice as if the factor were any matrix."""
+    cdef ArrayView l, g
+    cdef object factor, upper = (<list>node.args)[1]
+    cdef int slot
+    if not wants(node, f, 0):
+        return 1
+    factor = find(node, SAVE_ANS, -1)
+    slot = real_view(factor, &l)
+    if slot < 0 or l.ndim != 2 or l.size == 0 or real_view(f.grad, &g) != slot or g.ndim != 2:
+        return 0
+    if upper is not True and upper is not False:
+        return 0
+    out = gradient_by_lapack(factor, f.grad, upper)
+    if out is None:
+        out = _triangular.cholesky_gradient(factor, f.grad, upper)
+    return 0 if out is None else 1 + set_out(f, 0, out, True)
+
+
+cdef int rule_solve(Node node, Frame f) except -1:
+    """The transposed equation solved once for both gradients."""
+    cdef ArrayView a, x, g
+    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    cdef object matrix = find(node, SAVE_INPUT, 0), ans = find(node, SAVE_ANS, -1) if first else None
+    cdef object out0 = None, out1
+    cdef int slot = real_view(matrix, &a)
+    if not (first or second):
+        return 1
+    if slot < 0 or a.ndim != 2 or a.size == 0 or real_view(f.grad, &g) != slot or not 1 <= g.ndim <= 2:
+        return 0
+    if first and (real_view(ans, &x) != slot or x.ndim != g.ndim):
+        return 0
+    out0, out1 = _triangular.solve_gradients(matrix, f.grad, ans, substituted(node, f.grad))
+    if first:
+        set_out(f, 0, out0, True)
+    if second:
+        set_out(f, 1, out1, True)
+    return 1

@@ -1,0 +1,272 @@
+// Inner loops over plain memory, and the floating-point error state around them.
+// May include: the C++ library. Knows neither Python objects nor NumPy.
+#pragma once
+#include <cfenv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#if defined(__SSE__) || defined(_M_X64)
+#include <xmmintrin.h>
+#define ARRAYGRAD_SSE 1
+#endif
+
+#if defined(__GNUC__)
+#define ARRAYGRAD_BARRIER() __asm__ volatile("" ::: "memory")
+#else
+#define ARRAYGRAD_BARRIER() ((void)0)
+#endif
+
+// Compiled for AVX2 as well where the loader can choose (GNU toolchains on x86-64 Linux); sanitizers can't run the
+// resolver this needs. AVX2 alone brings no fused multiply-add, so both versions round alike.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define ARRAYGRAD_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define ARRAYGRAD_CLONES
+#endif
+
+namespace arraygrad {
+
+// The error bits that NumPy reports, in NumPy's numbering (NPY_FPE_*).
+enum { FPE_DIVIDE = 1, FPE_OVER = 2, FPE_UNDER = 4, FPE_INVALID = 8 };
+
+#ifdef ARRAYGRAD_SSE
+
+// float32 and float64 arithmetic is SSE here, so its status register is the whole state: reading it takes 2 ns where
+// fetestexcept also asks the x87 unit. Bits: invalid 1, denormal operand 2, divide 4, overflow 8, underflow 16.
+// But: loops that report by the C library's feraiseexcept (exp of float32) raise overflow and underflow in the x87
+// unit, with glibc, at the same bits. Reading that unit takes 35 ns, so only such loops have it read (`all`).
+static const unsigned SSE_REPORTED = 1u | 4u | 8u | 16u;
+
+#if defined(__GNUC__)
+static inline unsigned x87_status() {
+    unsigned short status;
+    __asm__ volatile("fnstsw %0" : "=a"(status));
+    return status & SSE_REPORTED;
+}
+static inline void x87_clear() { __asm__ volatile("fnclex"); }
+#else
+static inline unsigned x87_status() { return 0; }
+static inline void x87_clear() {}
+#endif
+
+static inline void fp_begin(bool all = false) {
+    unsigned csr = _mm_getcsr();
+    if (csr & SSE_REPORTED) _mm_setcsr(csr & ~0x3fu);
+    if (all && x87_status()) x87_clear();
+    ARRAYGRAD_BARRIER();
+}
+
+static inline int fp_end(bool all = false) {
+    ARRAYGRAD_BARRIER();
+    unsigned csr = _mm_getcsr(), other = all ? x87_status() : 0u;
+    if (other) x87_clear();
+    if (!((csr | other) & SSE_REPORTED)) return 0;
+    _mm_setcsr(csr & ~0x3fu);
+    csr |= other;
+    return ((csr & 4u) ? FPE_DIVIDE : 0) | ((csr & 8u) ? FPE_OVER : 0) | ((csr & 16u) ? FPE_UNDER : 0) |
+           ((csr & 1u) ? FPE_INVALID : 0);
+}
+
+#else
+
+static const int FENV_REPORTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID;
+
+static inline void fp_begin(bool = false) {
+    std::feclearexcept(FENV_REPORTED);
+    ARRAYGRAD_BARRIER();
+}
+
+static inline int fp_end(bool = false) {
+    ARRAYGRAD_BARRIER();
+    int set = std::fetestexcept(FENV_REPORTED);
+    if (!set) return 0;
+    std::feclearexcept(FENV_REPORTED);
+    return ((set & FE_DIVBYZERO) ? FPE_DIVIDE : 0) | ((set & FE_OVERFLOW) ? FPE_OVER : 0) |
+           ((set & FE_UNDERFLOW) ? FPE_UNDER : 0) | ((set & FE_INVALID) ? FPE_INVALID : 0);
+}
+
+#endif
+
+// A ufunc's inner loop, as PyUFuncObject.functions holds it.
+typedef void (*loop_fn)(char**, const std::ptrdiff_t*, const std::ptrdiff_t*, void*);
+
+// How long a loop computes beside what its operands take to come (cost_of in shared_loops.hpp).
+enum { COST_MEMORY, COST_SOME, COST_DEAR };
+
+// Loops for float32, float64, complex64, complex128, in this order.
+enum { SLOT_F32 = 0, SLOT_F64 = 1, SLOT_C64 = 2, SLOT_C128 = 3, N_SLOTS = 4 };
+
+struct LoopSet {
+    const char* name;       // the ufunc's, for warnings
+    void* ufunc;            // borrowed from the module that lives for ever
+    loop_fn fn[N_SLOTS];    // NULL: no loop, or it failed its check
+    void* data[N_SLOTS];
+    int cost;               // one of COST_*
+    int raises_elsewhere;   // bits of slots: overflow is raised by feraiseexcept, see fp_begin
+};
+
+// What rules see of an array of one of these dtypes: aligned, native byte order.
+struct ArrayView {
+    char* data;
+    const std::ptrdiff_t* dims;
+    const std::ptrdiff_t* strides;
+    std::ptrdiff_t size;
+    int ndim;
+    int slot;
+    bool c_order, f_order;  // dense, and in which order; both for at most one axis of more than one element
+    bool writeable;
+};
+
+static inline bool same_shape(const ArrayView* a, const ArrayView* b) {
+    if (a->ndim != b->ndim) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->dims[i] != b->dims[i]) return false;
+    return true;
+}
+
+// Step in elements in which `a` goes along with a dense array: 1, 0 (one value everywhere), or -1: neither.
+static inline int steps(const ArrayView* a, const ArrayView* like) {
+    if (!same_shape(a, like)) return a->size == 1 && a->ndim <= like->ndim ? 0 : -1;
+    if ((a->c_order && like->c_order) || (a->f_order && like->f_order)) return 1;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->dims[i] != 1 && a->strides[i] != 0) return -1;
+    return 0;
+}
+
+static inline std::ptrdiff_t item_size(int slot) {
+    static const std::ptrdiff_t sizes[N_SLOTS] = {4, 8, 8, 16};
+    return sizes[slot];
+}
+
+// Whether an infinite result came of something else. These comparisons raise nothing.
+template <typename T>
+static inline bool overflowed(const T* x, const T* out, std::ptrdiff_t n) {
+    typedef typename std::conditional<sizeof(T) == 4, std::int32_t, std::int64_t>::type word;     // so that it vectorises
+    const T inf = std::numeric_limits<T>::infinity();
+    word infinite = 0;
+    for (std::ptrdiff_t i = 0; i < n; i++) infinite |= out[i] == inf ? 1 : 0;
+    if (!infinite) return false;
+    bool over = false;
+    for (std::ptrdiff_t i = 0; i < n; i++) over |= (out[i] == inf) & (x[i] != inf);
+    return over;
+}
+
+// Elements, below which looking at results is faster than at the x87 unit.
+enum { FEW_ELEMENTS = 256 };
+
+// Both return the error bits that the loop raised.
+static inline int run_unary(const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out, std::ptrdiff_t so,
+                            std::ptrdiff_t n) {
+    char* args[2] = {x, out};
+    std::ptrdiff_t steps[2] = {sx, so};
+    const bool elsewhere = (s->raises_elsewhere >> slot) & 1, all = elsewhere && (n >= FEW_ELEMENTS || x == out);
+    fp_begin(all);
+    s->fn[slot](args, &n, steps, s->data[slot]);
+    int errors = fp_end(all);
+    if (elsewhere && !all && !(errors & FPE_OVER)) {
+        bool over = slot == SLOT_F64 ? overflowed((const double*)x, (const double*)out, n)
+                                     : overflowed((const float*)x, (const float*)out, n);
+        if (over) errors |= FPE_OVER;
+    }
+    return errors;
+}
+
+static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t step, std::ptrdiff_t n) {
+    return run_unary(s, slot, x, step, out, step, n);
+}
+
+static inline int run_binary(const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b, std::ptrdiff_t sb,
+                             char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
+    char* args[3] = {a, b, out};
+    std::ptrdiff_t steps[3] = {sa, sb, so};
+    fp_begin();
+    s->fn[slot](args, &n, steps, s->data[slot]);
+    return fp_end();
+}
+
+// A full operand of `outer` rows and one that is the same for each row (inner > 0), or has one element for each
+// (inner < 0; -inner is the length of a row). `first`: a is the full one.
+static inline int run_rows(const LoopSet* s, int slot, char* a, char* b, bool first, char* out, std::ptrdiff_t outer,
+                           std::ptrdiff_t inner) {
+    const std::ptrdiff_t item = item_size(slot), n = inner < 0 ? -inner : inner, row = n * item;
+    const std::ptrdiff_t part = inner < 0 ? item : 0, step = inner < 0 ? 0 : item;
+    std::ptrdiff_t steps[3] = {first ? item : step, first ? step : item, item};
+    fp_begin();
+    for (std::ptrdiff_t i = 0; i < outer; i++) {
+        char* args[3] = {a + i * (first ? row : part), b + i * (first ? part : row), out + i * row};
+        s->fn[slot](args, &n, steps, s->data[slot]);
+    }
+    return fp_end();
+}
+
+// Sums of a dense array of `outer` times `inner` elements by numpy.add's loop, in numpy.add.reduce's order: over the
+// rows (`leading`, result of `inner` elements), or within each row (pairwise, result of `outer` elements). Both begin
+// with `start`, one element.
+static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t outer, std::ptrdiff_t inner,
+                          bool leading, char* start) {
+    const std::ptrdiff_t item = item_size(slot), row = inner * item;
+    fp_begin();
+    if (leading) {
+        std::ptrdiff_t first[3] = {0, item, item}, next[3] = {item, item, item};
+        for (std::ptrdiff_t i = 0; i < outer; i++) {
+            char* args[3] = {i ? out : start, x + i * row, out};
+            s->fn[slot](args, &inner, i ? next : first, s->data[slot]);
+        }
+    } else {
+        std::ptrdiff_t steps[3] = {0, item, 0};
+        for (std::ptrdiff_t i = 0; i < outer; i++) {
+            char* sum = out + i * item;
+            std::memcpy(sum, start, item);
+            char* args[3] = {sum, x + i * row, sum};
+            s->fn[slot](args, &inner, steps, s->data[slot]);
+        }
+    }
+    return fp_end();
+}
+
+// Sums of a * b, in the order of run_sum over the products, which stay in the first cache: `row` has room for `inner`.
+static inline int run_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
+                                  std::ptrdiff_t outer, std::ptrdiff_t inner, bool leading, char* start, char* row) {
+    const std::ptrdiff_t item = item_size(slot), length = inner * item;
+    const std::ptrdiff_t each[3] = {item, item, item}, first[3] = {0, item, item}, within[3] = {0, item, 0};
+    fp_begin();
+    for (std::ptrdiff_t i = 0; i < outer; i++) {
+        char* factors[3] = {a + i * length, b + i * length, row};
+        multiply->fn[slot](factors, &inner, each, multiply->data[slot]);
+        char* sum = leading ? out : out + i * item;
+        if (!leading) std::memcpy(sum, start, item);
+        char* terms[3] = {leading && !i ? start : sum, row, sum};
+        add->fn[slot](terms, &inner, !leading ? within : i ? each : first, add->data[slot]);
+    }
+    return fp_end();
+}
+
+// Whether a unary loop of float32 or float64 that overflows at 10000 raises that where fp_end() doesn't look.
+template <typename T>
+static inline bool overflow_is_elsewhere(loop_fn fn, void* data) {
+    T x = T(10000), out;
+    char* args[2] = {(char*)&x, (char*)&out};
+    const std::ptrdiff_t n = 1, steps[2] = {sizeof(T), sizeof(T)};
+    fp_begin();
+    fn(args, &n, steps, data);
+    const bool seen = (fp_end() & FPE_OVER) != 0;
+    fp_begin(true);
+    return !seen;
+}
+
+template <typename T>
+static inline bool any_nan(const T* x, std::ptrdiff_t n) {
+    for (std::ptrdiff_t i = 0; i < n; i += 1024) {
+        std::ptrdiff_t end = i + 1024 < n ? i + 1024 : n;
+        bool nan = false;
+        for (std::ptrdiff_t j = i; j < end; j++) nan |= !(x[j] == x[j]);
+        if (nan) return true;
+    }
+    return false;
+}
+
+}  // namespace arraygrad

@@ -1,0 +1,127 @@
+# May cimport: engine.arrayops, engine.sharing, core.op. Not numpy: what it exports is for modules that know no NumPy.
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.sharing cimport Team
+from arraygrad.core.op cimport Op
+
+
+cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
+    enum:
+        FPE_DIVIDE
+        FPE_OVER
+        FPE_UNDER
+        FPE_INVALID
+        SLOT_F32
+        SLOT_F64
+        SLOT_C64
+        SLOT_C128
+        N_SLOTS
+    ctypedef void (*loop_fn)(char**, const Py_ssize_t*, const Py_ssize_t*, void*) noexcept
+    struct LoopSet:
+        const char* name
+        void* ufunc
+        loop_fn fn[4]
+        void* data[4]
+    struct ArrayView:
+        char* data
+        const Py_ssize_t* dims
+        const Py_ssize_t* strides
+        Py_ssize_t size
+        int ndim
+        int slot
+        bint c_order
+        bint f_order
+        bint writeable
+    bint same_shape(const ArrayView* a, const ArrayView* b) noexcept
+    int steps(const ArrayView* a, const ArrayView* like) noexcept
+    Py_ssize_t item_size(int slot) noexcept
+    void fp_begin() noexcept
+    int fp_end() noexcept
+    int run_unary(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    int run_unary(const LoopSet* s, int slot, char* x, Py_ssize_t sx, char* out, Py_ssize_t so, Py_ssize_t n) noexcept
+    int run_binary(const LoopSet* s, int slot, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out,
+                   Py_ssize_t so, Py_ssize_t n) noexcept
+    int run_rows(const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
+                 Py_ssize_t inner) noexcept
+    int run_sum(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t outer, Py_ssize_t inner,
+                bint leading, char* start) noexcept
+    int run_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
+                        Py_ssize_t outer, Py_ssize_t inner, bint leading, char* start, char* row) noexcept
+    bint any_nan[T](const T* x, Py_ssize_t n) noexcept
+
+# The same, shared by several threads where that pays.
+cdef extern from "shared_loops.hpp" namespace "arraygrad" nogil:
+    int share_unary(Team* team, const LoopSet* s, int slot, char* x, char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+    int share_binary(Team* team, const LoopSet* s, int slot, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out,
+                     Py_ssize_t so, Py_ssize_t n) noexcept
+    int share_rows(Team* team, const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
+                   Py_ssize_t inner) noexcept
+    int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, Py_ssize_t outer, Py_ssize_t inner,
+                  bint leading, char* start) noexcept
+
+cdef enum:
+    NOGIL_SIZE = 20000      # elements; below, giving up the GIL (28 ns) and the switch it invites cost more than it
+
+
+# How Op.loops is called (Op.fast_kind).
+cdef enum:
+    KIND_NONE = 0
+    KIND_UNARY = 1          # LoopSet of one operand
+    KIND_BINARY = 2         # LoopSet of two operands
+    KIND_POWER = 3          # LoopSet of numpy.power, by backends.numpy.powers
+    KIND_CALL = 4           # forward_ptr
+    KIND_COMPLEX = 5        # not at all; but its rule serves complex results
+    KIND_SINE = 6           # LoopSet of one operand; where it is recorded sines_of
+    KIND_COSINE = 7         # the same
+    KIND_OPERATOR_POWER = 8     # as KIND_POWER, but as the operator ** has it
+
+# A compiled forward: gets the operation's parameters in order; None: declined.
+ctypedef object (*forward_ptr)(object args)
+
+
+cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
+
+# `where[0]`, which begins as NULL: what few programs need is not found and checked (20 us) at the import. Without the
+# GIL, where several threads could be the first, whoever owns it asks at the import all the same.
+cdef inline LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL:
+    if where[0] == NULL:
+        where[0] = loop_set(ufunc)
+    return where[0]
+
+cdef bint fast_enabled() noexcept
+cdef bint kept(PyObject* array) noexcept
+cdef int report(const char* name, int errors) except -1
+cdef bint bools_of(object array, ArrayView* view) noexcept
+cdef int view_of(object array, ArrayView* view) noexcept
+cdef object unary_loop(const LoopSet* loops, object x, object out)
+cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
+cdef object empty_dense(object like)
+cdef double SUM_START           # what NumPy begins a sum with
+cdef object empty_bools(object like)
+cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
+cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)
+cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept
+cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssize_t* strides)
+cdef int copy_into(object out, object source) except -1
+cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)
+cdef object transposed(object a, const Py_ssize_t* axes)
+cdef object product_of(object a, object b)
+cdef object dot(object a, object b)
+cdef bint is_scalar(object x) noexcept
+cdef object wrapped(object result)
+cdef int set_forward(Op op, forward_ptr forward) except -1
+cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1
+cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims)
+cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ssize_t* inner, bint* leading) noexcept
+cdef object sum_of_products(object a, object b, GradMeta meta)
+cdef object sum_to(object a, GradMeta meta)
+cdef GradMeta meta_of(ArrayOps ops, object array)
+cdef bint fits(GradMeta meta, object array) noexcept
+cdef bint held_once(object array) noexcept
+cdef object cloned(object array, object like)
+cdef bint laid_out_as(object array, object like) except -1
+cdef bint bounds_overlap(object a, object b) noexcept
+cdef object zeros_for(GradMeta meta)
+cdef object ones_for(GradMeta meta)
+cdef bint read_number(object number, int slot, char* value) except -1

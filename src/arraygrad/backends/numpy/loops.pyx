@@ -1,0 +1,795 @@
+# distutils: language = c++
+# distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
+# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It and backends.numpy.contents know NumPy's
+# C API; the others (backends.numpy.array_ops, backends.numpy.forward, backends.numpy.elementwise, backends.numpy.rules)
+# use what they export. May import: numpy (as C and Python), engine.arrayops, engine.sharing, core.op.
+#
+# Note [Direct loops]
+# ~~~~~~~~~~~~~~~~~~~
+# On small arrays four fifths of a ufunc call are dispatch: 245 ns for a sum of two numbers, 56 when the ufunc's own
+# inner loop (public in PyUFuncObject) is called on an uninitialised result. So operands that a loop can walk as one
+# dense run take it, and everything else is declined (None) and takes NumPy's ordinary call. Duties that come with it:
+# (1) Operands: exact ndarrays, aligned, native byte order, one dtype out of float32, float64, complex64, complex128,
+#     of one shape and layout; or one operand is a single element that broadcasts to the other's shape; or it is a
+#     Python number, which adopts the array's dtype (NEP 50) unless it does not fit there; or one operand repeats for,
+#     or is constant in, each row of the other. (1b) A loop may look at its steps, so they are those of NumPy's call.
+# (2) Floating-point errors: status bits are cleared before and read after the loop, as NumPy does, and handed to
+#     NumPy's own PyUFunc_GiveFloatingpointErrors, so np.errstate decides and the texts are NumPy's.
+# (3) Trust: each loop is run against its ufunc once, when it is first asked for; one that differs is never used.
+# (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it; much longer ones may be shared by
+#     several threads (Note [Shared kernels]).
+# (5) Results live in the memory pool (memory_pool.hpp).
+# Guarded by tests/ops/test_fast_paths.py.
+from libc.math cimport isinf
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.pycapsule cimport PyCapsule_New
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+cimport cython
+cimport numpy as cnp
+from numpy cimport (
+    NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER, NPY_KEEPORDER, PyArray_BASE,
+    PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA, PyArray_DESCR, PyArray_DIM, PyArray_DIMS,
+    PyArray_FLAGS, PyArray_FROM_O, PyArray_IS_C_CONTIGUOUS, PyArray_ISBEHAVED_RO, PyArray_SIZE, PyArray_ISNOTSWAPPED,
+    PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_Newshape, PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS,
+    ndarray, npy_intp,
+)
+
+import warnings
+
+import numpy as np
+
+from arraygrad.backends.numpy.c_api cimport (
+    Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
+    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
+    slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs, is_dense, same_strides,
+    single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, cached_bytes, limit_pool, keep_array,
+    pool_handler, new_array, PyDataMem_SetHandler,
+)
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport make_immortal
+from arraygrad.engine.sharing cimport Team, team
+from arraygrad.core.op cimport Op
+
+cdef extern from "arrays.hpp" namespace "arraygrad":
+    int fill_view(ndarray a, ArrayView* v) noexcept nogil
+    void find_loops(cnp.ufunc u, LoopSet* s) noexcept
+    void find_products(cnp.ufunc u, LoopSet* s) noexcept
+    int run_matmul(Team* team, const LoopSet* s, ndarray a, ndarray b, ndarray out) except -1
+
+cnp.import_array()
+cnp.import_ufunc()
+
+cdef long long MAX_EXACT_INT = 1LL << 53    # up to here integers are exact as float64; larger ones are left to NumPy
+
+cdef object _handler = PyCapsule_New(&pool_handler, "mem_handler", NULL)
+make_immortal(<PyObject*>_handler)
+for _number in range(cnp.NPY_CLONGDOUBLE + 1):
+    # Every array holds one of these; NumPy keeps them as long as the process lives.
+    _dtype = <object>cnp.PyArray_DescrFromType(_number)
+    make_immortal(<PyObject*>_dtype)
+del _number, _dtype
+
+cdef bint _fast = True
+cdef object _float64 = np.float64
+cdef LoopSet _matmul
+find_products(<cnp.ufunc?>np.matmul, &_matmul)
+# What NumPy begins a sum with: the sum of -0.0 alone is 0.0 or -0.0.
+cdef double SUM_START = np.add.reduce(np.array([-0.0]))
+cdef object _sum_start = SUM_START
+
+
+def set_fast_paths(bint mode):
+    """Turn direct loops and compiled rules on or off for the process; returns the mode before.
+
+    Off, every operation is NumPy's own call and every gradient comes from the table's rule.
+    """
+    global _fast
+    cdef bint previous = _fast
+    _fast = mode
+    return previous
+
+
+def set_memory_pool(Py_ssize_t limit):
+    """Keep at most `limit` bytes of freed memory (each thread if free-threaded), 0: none; returns the limit before."""
+    cdef size_t previous = Pools.all().limit()
+    if limit < 0:
+        raise ValueError(f"set_memory_pool: expected a number of bytes, but got {limit}")
+    limit_pool(<size_t>limit)
+    return previous
+
+
+def pooled_bytes():
+    """Bytes of freed array memory that are kept for reuse at the moment."""
+    return cached_bytes()
+
+
+def pool_limit():
+    """Bytes of freed array memory that are kept at most."""
+    return Pools.all().limit()
+
+
+def pool_counts():
+    """(requests served by memory that was kept, by the C library) of threads that live, since the process began."""
+    return Pools.all().hits(), Pools.all().misses()
+
+
+def swap_memory_handler(handler=None):
+    """Have every array that NumPy makes in this context live in the pool too (NEP 49); returns the handler before."""
+    return PyDataMem_SetHandler(_handler if handler is None else handler)
+
+
+cdef bint fast_enabled() noexcept:
+    return _fast
+
+
+cdef bint kept(PyObject* array) noexcept:
+    """Whether a dead array is kept to be handed out again: the one reference to it is taken over (kept_arrays.hpp)."""
+    return keep_array(array)
+
+
+cdef int view_of(object array, ArrayView* view) noexcept:
+    """Fill `view` from an exact ndarray; returns its slot, or -1 for anything a loop can't read."""
+    if not PyArray_CheckExact(array):
+        return -1
+    return fill_view(<ndarray>array, view)
+
+
+cdef bint bools_of(object array, ArrayView* view) noexcept:
+    """Fill `view` from an exact ndarray of bool; False for anything else."""
+    if not PyArray_CheckExact(array) or PyArray_TYPE(<ndarray>array) != cnp.NPY_BOOL:
+        return False
+    fill_view(<ndarray>array, view)
+    return True
+
+
+# Arrays as the engine sees them
+
+cdef GradMeta meta_of(ArrayOps ops, object array):
+    """GradMeta of an ndarray."""
+    cdef GradMeta m = GradMeta.__new__(GradMeta)
+    cdef ndarray a = <ndarray?>array
+    cdef int i, nd = PyArray_NDIM(a), typenum = PyArray_TYPE(a)
+    m.ops = ops
+    m.ndim = nd
+    m.typenum = typenum
+    m.is_complex = PyTypeNum_ISCOMPLEX(typenum)
+    m.is_floating = PyTypeNum_ISFLOAT(typenum) or m.is_complex
+    m.dtype = <object>PyArray_DESCR(a)
+    if not PyArray_ISNOTSWAPPED(a):
+        m.dtype = m.dtype.newbyteorder("=")
+    if nd <= 8:
+        for i in range(nd):
+            m.dims[i] = PyArray_DIM(a, i)
+    else:
+        m._shape = array.shape
+    return m
+
+
+cdef bint fits(GradMeta meta, object array) noexcept:
+    """Whether `array` is an exact ndarray with the shape and dtype of `meta`, in native byte order."""
+    cdef int i
+    cdef npy_intp* dims
+    cdef ndarray a
+    if not PyArray_CheckExact(array):
+        return False
+    a = <ndarray>array
+    if PyArray_TYPE(a) != meta.typenum or PyArray_NDIM(a) != meta.ndim or not PyArray_ISNOTSWAPPED(a):
+        return False
+    dims = PyArray_DIMS(a)
+    if meta.ndim > 8:
+        return _fits_large(meta, a)
+    for i in range(meta.ndim):
+        if dims[i] != meta.dims[i]:
+            return False
+    return True
+
+
+cdef bint _fits_large(GradMeta meta, ndarray a) noexcept:
+    cdef int i
+    for i in range(meta.ndim):
+        if PyArray_DIM(a, i) != <npy_intp>meta._shape[i]:
+            return False
+    return True
+
+
+cdef bint held_once(object array) noexcept:
+    """Whether the caller's variable is the only reference to an exact ndarray that owns its writeable memory."""
+    return PyArray_CheckExact(array) and Py_REFCNT(array) == 1 and PyArray_BASE(<ndarray>array) == NULL and \
+        (PyArray_FLAGS(<ndarray>array) & (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)) == \
+        (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)
+
+
+cdef object cloned(object array, object like):
+    """A copy of `array` with the strides of `like` where that is dense and of the same shape, else row-major."""
+    cdef ndarray src = <ndarray?>array
+    cdef ndarray pattern
+    cdef object out
+    if isinstance(like, ndarray):
+        pattern = <ndarray>like
+        if not PyArray_FLAGS(pattern) & NPY_ARRAY_C_CONTIGUOUS and same_dims(src, pattern) and is_dense(pattern):
+            Py_INCREF(<object>PyArray_DESCR(src))    # NewLikeArray steals it
+            out = PyArray_NewLikeArray(pattern, NPY_KEEPORDER, <PyArray_Descr*>PyArray_DESCR(src), 0)
+            np.copyto(out, src)
+            return out
+    if PyArray_CheckExact(array) and PyArray_ISNOTSWAPPED(src) and slot_of_type(PyArray_TYPE(src)) >= 0:
+        out = new_array(_handler, PyArray_NDIM(src), PyArray_DIMS(src), PyArray_TYPE(src), False)
+        PyArray_CopyInto(<ndarray>out, src)
+        return out
+    return np.array(array, order="C", subok=False)
+
+
+cdef bint laid_out_as(object array, object like) except -1:
+    """Whether `array` has the strides that cloned(array, like) would have."""
+    cdef ndarray g = <ndarray?>array
+    cdef ndarray a = <ndarray?>like
+    if not same_dims(g, a):
+        return False
+    if PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS or not is_dense(a):
+        return PyArray_FLAGS(g) & NPY_ARRAY_C_CONTIGUOUS != 0
+    return same_strides(g, a)
+
+
+cdef bint bounds_overlap(object a, object b) noexcept:
+    """Whether the memory bounds of two ndarrays overlap."""
+    cdef char* low_a
+    cdef char* high_a
+    cdef char* low_b
+    cdef char* high_b
+    if not isinstance(a, ndarray) or not isinstance(b, ndarray):
+        return False
+    if not memory_bounds(<ndarray>a, &low_a, &high_a) or not memory_bounds(<ndarray>b, &low_b, &high_b):
+        return False
+    return low_a < high_b and low_b < high_a
+
+
+cdef object zeros_for(GradMeta meta):
+    """Zeros that fit `meta`."""
+    if meta.ndim <= 8:
+        return PyArray_ZEROS(meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
+    return np.zeros(meta.shape_tuple(), meta.dtype)
+
+
+cdef object ones_for(GradMeta meta):
+    """Ones that fit `meta`."""
+    cdef object out
+    cdef int d
+    cdef bint one = True
+    if meta.ndim > 8:
+        return np.ones(meta.shape_tuple(), meta.dtype)
+    out = new_array(_handler, meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
+    for d in range(meta.ndim):
+        one = one and meta.dims[d] == 1
+    if one and meta.typenum == cnp.NPY_DOUBLE:
+        (<double*>PyArray_BYTES(<ndarray>out))[0] = 1.0
+    elif one and meta.typenum == cnp.NPY_FLOAT:
+        (<float*>PyArray_BYTES(<ndarray>out))[0] = 1.0
+    else:
+        (<ndarray>out).fill(1)
+    return out
+
+
+# Direct loops
+
+cdef int report(const char* name, int errors) except -1:
+    """Warn or raise for floating-point errors as np.errstate says, in the name of a ufunc."""
+    PyUFunc_GiveFloatingpointErrors(name, errors)
+    return 0
+
+
+cdef bint read_number(object number, int slot, char* value) except -1:
+    """A Python number as one element of the slot's dtype. False: no number, or none that fits there silently."""
+    cdef double re, im = 0.0
+    cdef double* as_double = <double*>value
+    cdef float* as_float = <float*>value
+    cdef long long integer
+    cdef int overflow = 0
+    if PyFloat_CheckExact(number):
+        re = PyFloat_AS_DOUBLE(number)
+    elif PyLong_CheckExact(number):
+        integer = PyLong_AsLongLongAndOverflow(number, &overflow)
+        if overflow or integer > MAX_EXACT_INT or integer < -MAX_EXACT_INT:
+            return False
+        re = <double>integer
+    elif PyComplex_CheckExact(number) and slot >= SLOT_C64:
+        re = PyComplex_RealAsDouble(number)
+        im = PyComplex_ImagAsDouble(number)
+    else:
+        return False
+    if slot == SLOT_F64:
+        as_double[0] = re
+    elif slot == SLOT_C128:
+        as_double[0] = re
+        as_double[1] = im
+    else:
+        as_float[0] = <float>re
+        if slot == SLOT_C64:
+            as_float[1] = <float>im
+            if isinf(as_float[1]) and not isinf(im):
+                return False
+        if isinf(as_float[0]) and not isinf(re):
+            return False
+    return True
+
+
+cdef object unary_loop(const LoopSet* loops, object x, object out):
+    """A unary ufunc of `x` by direct loop, into `out` (an array like x that may be x itself) or a new array.
+
+    None: declined, nothing was done.
+    """
+    cdef ndarray a
+    cdef ndarray result
+    cdef npy_intp n
+    cdef int slot, errors = 0
+    cdef char* px
+    cdef char* po
+    if not PyArray_CheckExact(x):
+        return None
+    a = <ndarray>x
+    slot = dense_slot(a)
+    if slot < 0 or loops.fn[slot] == NULL:
+        return None
+    if out is None:
+        result = <ndarray>new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), type_of_slot(slot),
+                                    not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
+    else:
+        result = <ndarray>out
+        if result is not a and (dense_slot(result) != slot or not aligned_runs(a, result)):
+            return None
+        if not PyArray_FLAGS(result) & NPY_ARRAY_WRITEABLE:
+            return None
+    n = size_of(a)
+    px = PyArray_BYTES(a)
+    po = PyArray_BYTES(result)
+    if n < NOGIL_SIZE:
+        if n:
+            errors = run_unary(loops, slot, px, PyArray_ITEMSIZE(a) if n > 1 else single_step(a), po,
+                               PyArray_ITEMSIZE(a), n)
+    else:
+        with nogil:
+            errors = share_unary(team, loops, slot, px, po, PyArray_ITEMSIZE(a), n)
+    if errors:
+        report(loops.name, errors)
+    return result
+
+
+cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
+    """A binary ufunc of `a` and `b` by direct loop, into `out` (which may be a or b) or a new array.
+
+    None: declined, nothing was done.
+    """
+    cdef double number[2]
+    cdef ndarray like
+    cdef ndarray result
+    cdef npy_intp n, outer, item, sa, sb
+    cdef int slot, errors = 0
+    cdef char* pa
+    cdef char* pb
+    cdef char* po
+    if PyArray_CheckExact(a):
+        slot = plain_slot(<ndarray>a)
+        if slot < 0:
+            return None
+        pa = PyArray_BYTES(<ndarray>a)
+        sa = item = PyArray_ITEMSIZE(<ndarray>a)
+        like = <ndarray>a
+        if PyArray_CheckExact(b):
+            if plain_slot(<ndarray>b) != slot:
+                return None
+            pb = PyArray_BYTES(<ndarray>b)
+            sb = item
+            if not aligned_runs(like, <ndarray>b):
+                if PyArray_NDIM(<ndarray>b) <= PyArray_NDIM(like) and is_repeated(<ndarray>b) and is_run(like) \
+                        and (size_of(<ndarray>b) == 1 or same_dims(<ndarray>b, like)):
+                    sb = 0
+                elif PyArray_NDIM(like) <= PyArray_NDIM(<ndarray>b) and is_repeated(like) and is_run(<ndarray>b) \
+                        and (size_of(like) == 1 or same_dims(<ndarray>b, like)):
+                    sa = 0
+                    like = <ndarray>b
+                elif loops.fn[slot] == NULL:
+                    return None
+                elif row_pattern(like, <ndarray>b, &outer, &n):
+                    return _by_rows(loops, slot, <ndarray>a, <ndarray>b, True, outer, n, out)
+                elif row_pattern(<ndarray>b, like, &outer, &n):
+                    return _by_rows(loops, slot, <ndarray>a, <ndarray>b, False, outer, n, out)
+                else:
+                    return None
+        else:
+            if not is_run(like) or not read_number(b, slot, <char*>number):
+                return None
+            pb = <char*>number
+            sb = 0
+    elif PyArray_CheckExact(b):
+        slot = dense_slot(<ndarray>b)
+        if slot < 0 or not read_number(a, slot, <char*>number):
+            return None
+        like = <ndarray>b
+        item = sb = PyArray_ITEMSIZE(like)
+        pa = <char*>number
+        pb = PyArray_BYTES(like)
+        sa = 0
+    else:
+        return None
+    if loops.fn[slot] == NULL:
+        return None
+    if out is None:
+        result = <ndarray>new_array(_handler, PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot),
+                                    not PyArray_FLAGS(like) & NPY_ARRAY_C_CONTIGUOUS)
+    else:
+        if not PyArray_CheckExact(out):
+            return None
+        result = <ndarray>out
+        if result is not like and (dense_slot(result) != slot or not aligned_runs(like, result)):
+            return None
+        if not PyArray_FLAGS(result) & NPY_ARRAY_WRITEABLE:
+            return None
+    n = size_of(like)
+    po = PyArray_BYTES(result)
+    if n == 1:                          # (1b)
+        single_steps(a, b, &sa, &sb, &item)
+    if 0 < n < NOGIL_SIZE:
+        errors = run_binary(loops, slot, pa, sa, pb, sb, po, item, n)
+    elif n:
+        with nogil:
+            errors = share_binary(team, loops, slot, pa, sa, pb, sb, po, item, n)
+    if errors:
+        report(loops.name, errors)
+    return result
+
+
+cdef object _by_rows(const LoopSet* loops, int slot, ndarray a, ndarray b, bint first, npy_intp outer, npy_intp inner,
+                     object out):
+    # A row-major operand and one that repeats for each of its rows (inner > 0) or is constant in each (inner < 0).
+    # `first`: a is the full one.
+    cdef ndarray like = a if first else b
+    cdef ndarray result
+    cdef int errors
+    cdef char* pa = PyArray_BYTES(a)
+    cdef char* pb = PyArray_BYTES(b)
+    cdef char* po
+    if out is None:
+        result = <ndarray>new_array(_handler, PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot), 0)
+    elif out is like and PyArray_FLAGS(like) & NPY_ARRAY_WRITEABLE:
+        result = like
+    else:
+        return None
+    po = PyArray_BYTES(result)
+    if size_of(like) < NOGIL_SIZE:
+        errors = run_rows(loops, slot, pa, pb, first, po, outer, inner)
+    else:
+        with nogil:
+            errors = share_rows(team, loops, slot, pa, pb, first, po, outer, inner)
+    if errors:
+        report(loops.name, errors)
+    return result
+
+
+cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1:
+    """Bits of the axes that `axis` (None, an int, a tuple of ints) names. False: something else, or no such axes."""
+    cdef Py_ssize_t i
+    cdef unsigned long long bit
+    mask[0] = 0
+    if axis is None:
+        mask[0] = (1ULL << ndim) - 1
+        return True
+    for item in (axis if type(axis) is tuple else (axis,)):
+        if not PyLong_CheckExact(item):
+            return False
+        i = PyLong_AsSsize_t(item)
+        if i < 0:
+            i += ndim
+        if not 0 <= i < ndim:
+            return False
+        bit = 1ULL << i
+        if mask[0] & bit:
+            return False
+        mask[0] |= bit
+    return True
+
+
+cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ssize_t* inner, bint* leading) noexcept:
+    """Split a dense ndarray's axes where those in `mask` end (`leading`) or begin. False: they are in the middle."""
+    cdef ndarray a = <ndarray>x
+    cdef int i, k = 0, nd = PyArray_NDIM(a)
+    cdef unsigned long long first = mask & 1
+    outer[0] = inner[0] = 1
+    if mask == 0 or nd == 0:
+        return False
+    if mask == (1ULL << nd) - 1:
+        leading[0] = False
+        inner[0] = size_of(a)
+        return True
+    if not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS:
+        return False
+    while k < nd and ((mask >> k) & 1) == first:
+        k += 1
+    for i in range(nd):
+        if i < k:
+            outer[0] *= PyArray_DIM(a, i)
+        elif ((mask >> i) & 1) == first:
+            return False
+        else:
+            inner[0] *= PyArray_DIM(a, i)
+    # One column is a row to numpy.add.reduce, which adds it pairwise.
+    leading[0] = first != 0 and inner[0] != 1
+    if first and inner[0] == 1:
+        outer[0], inner[0] = 1, outer[0]
+    return True
+
+
+cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims):
+    """Sum (`loops`: numpy.add's) of an exact ndarray over the axes in `mask`, in numpy.add.reduce's order.
+
+    None: declined. Served are dense arrays reduced over all axes, and row-major ones over their first or last axes.
+    """
+    cdef ndarray a = <ndarray>x
+    cdef ndarray result
+    cdef npy_intp dims[8]
+    cdef Py_ssize_t outer, inner
+    cdef npy_intp n = size_of(a)
+    cdef int slot = dense_slot(a), i, k = 0, errors
+    cdef bint leading
+    cdef double start[2]
+    if slot < 0 or slot > SLOT_F64 or n == 0 or loops.fn[slot] == NULL or PyArray_NDIM(a) > 8 \
+            or not split_axes(a, mask, &outer, &inner, &leading):
+        return None
+    for i in range(PyArray_NDIM(a)):
+        if not (mask >> i) & 1:
+            dims[k] = PyArray_DIM(a, i)
+            k += 1
+        elif keepdims:
+            dims[k] = 1
+            k += 1
+    result = <ndarray>new_array(_handler, k, dims, type_of_slot(slot), 0)
+    read_number(_sum_start, slot, <char*>start)
+    if n < NOGIL_SIZE:
+        errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading, <char*>start)
+    else:
+        with nogil:
+            errors = share_sum(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading,
+                               <char*>start)
+    if errors:
+        report("reduce", errors)
+    return result
+
+
+cdef bint broadcast_mask(ndarray a, GradMeta meta, unsigned long long* mask) noexcept:
+    # Bits of the axes of `a` over which it has to be summed to the shape in `meta`. False: that can't be done so.
+    cdef int i, lead = PyArray_NDIM(a) - meta.ndim
+    if lead < 0 or PyArray_NDIM(a) > 8:
+        return False
+    mask[0] = (1ULL << lead) - 1
+    for i in range(meta.ndim):
+        if meta.dims[i] != PyArray_DIM(a, lead + i):
+            if meta.dims[i] != 1:
+                return False
+            mask[0] |= 1ULL << (lead + i)
+    return mask[0] != 0
+
+
+cdef object sum_to(object x, GradMeta meta):
+    """An exact ndarray summed over its broadcast axes to the shape in `meta`. None: declined."""
+    cdef unsigned long long mask = 0
+    cdef object out
+    if not broadcast_mask(<ndarray>x, meta, &mask):
+        return None
+    out = reduce_by(loop_set("add"), x, mask, True)
+    return None if out is None else reshaped(out, meta.ndim, meta.dims)
+
+
+cdef object sum_of_products(object x, object y, GradMeta meta):
+    """x * y of two plain arrays of one shape, summed over broadcast axes to the shape in `meta`. None: declined."""
+    cdef ndarray a = <ndarray>x, b = <ndarray>y, result, row
+    cdef unsigned long long mask = 0
+    cdef Py_ssize_t outer, inner
+    cdef int slot = dense_slot(a), errors
+    cdef bint leading
+    cdef double start[2]
+    cdef LoopSet* add = loop_set("add")
+    cdef LoopSet* multiply = loop_set("multiply")
+    if slot < 0 or slot > SLOT_F64 or dense_slot(b) != slot or not aligned_runs(a, b) or size_of(a) == 0 \
+            or not broadcast_mask(a, meta, &mask) or not split_axes(a, mask, &outer, &inner, &leading) \
+            or add.fn[slot] == NULL or multiply.fn[slot] == NULL:
+        return None
+    result = <ndarray>new_array(_handler, meta.ndim, <npy_intp*>meta.dims, type_of_slot(slot), 0)
+    row = <ndarray>new_array(_handler, 1, <npy_intp*>&inner, type_of_slot(slot), 0)
+    read_number(_sum_start, slot, <char*>start)
+    with nogil:
+        errors = run_product_sum(add, multiply, slot, PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(result), outer,
+                                 inner, leading, <char*>start, PyArray_BYTES(row))
+    if errors:
+        report("multiply", errors)
+    return result
+
+
+cdef bint is_scalar(object x) noexcept:
+    """Whether `x` is one of NumPy's scalars."""
+    return isinstance(x, cnp.generic)
+
+
+cdef object wrapped(object result):
+    """A NumPy scalar as a 0-d array; an array as it is."""
+    cdef object out
+    if PyArray_CheckExact(result):
+        return result
+    if type(result) is _float64:
+        out = new_array(_handler, 0, NULL, cnp.NPY_DOUBLE, 0)
+        (<double*>PyArray_BYTES(<ndarray>out))[0] = PyFloat_AS_DOUBLE(result)
+        return out
+    return PyArray_FromScalar(result, NULL) if isinstance(result, cnp.generic) else PyArray_FROM_O(result)
+
+
+cdef int set_forward(Op op, forward_ptr forward) except -1:
+    """Let `forward` compute an operation on arrays of this backend."""
+    op.loops = <void*>forward
+    op.fast_kind = KIND_CALL
+    return 0
+
+
+# Arrays for compiled rules, which know no NumPy
+
+cdef object empty_dense(object like):
+    """An uninitialised array with the shape, dtype and order of a dense one."""
+    cdef ndarray a = <ndarray>like
+    return new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a),
+                     not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
+
+
+cdef object empty_bools(object like):
+    """An uninitialised array of bool with the shape and order of a dense one."""
+    cdef ndarray a = <ndarray>like
+    return new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), cnp.NPY_BOOL,
+                     not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
+
+
+cdef object empty_c(object like, int ndim, const Py_ssize_t* dims):
+    """An uninitialised row-major array with the dtype of `like` and a shape of its own."""
+    return new_array(_handler, ndim, <npy_intp*>dims, PyArray_TYPE(<ndarray>like), 0)
+
+
+cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims):
+    """Row-major zeros with the dtype of `like` and a shape of its own."""
+    # Out of the pool: NumPy's zeros of a large array are new pages each time, and faults cost more than writing zeros.
+    cdef object out = empty_c(like, ndim, dims)
+    memset(PyArray_BYTES(<ndarray>out), 0, PyArray_NBYTES(<ndarray>out))
+    return out
+
+
+cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept:
+    """The elements of a row-major ndarray of int64, and their number; NULL for anything else."""
+    if type(a) is not ndarray or not PyArray_IS_C_CONTIGUOUS(<ndarray>a):
+        return NULL
+    if PyArray_TYPE(<ndarray>a) != cnp.NPY_INT64 or not PyArray_ISBEHAVED_RO(<ndarray>a):
+        return NULL
+    n[0] = PyArray_SIZE(<ndarray>a)
+    return <const int64_t*>PyArray_BYTES(<ndarray>a)
+
+
+cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssize_t* strides):
+    """A read-only view of an array's first element with any shape and strides that stay within it."""
+    cdef ndarray a = <ndarray>base
+    cdef object view
+    Py_INCREF(<object>PyArray_DESCR(a))     # NewFromDescr steals it
+    view = PyArray_NewFromDescr(<PyTypeObject*>ndarray, <PyArray_Descr*>PyArray_DESCR(a), ndim, <npy_intp*>dims,
+                                <npy_intp*>strides, PyArray_DATA(a), 0, NULL)
+    cnp.set_array_base(<ndarray>view, a)
+    return view
+
+
+cdef int copy_into(object out, object source) except -1:
+    """out[...] = source, of one shape and dtype."""
+    return PyArray_CopyInto(<ndarray>out, <ndarray>source)
+
+
+cdef object reshaped(object a, int ndim, const Py_ssize_t* dims):
+    """`a` in row-major order with another shape: a view where one can be made."""
+    cdef cnp.PyArray_Dims shape
+    shape.ptr = <npy_intp*>dims
+    shape.len = ndim
+    return PyArray_Newshape(<ndarray>a, &shape, NPY_CORDER)
+
+
+cdef object transposed(object a, const Py_ssize_t* axes):
+    """A view of `a` with permuted axes; NULL: reversed."""
+    cdef cnp.PyArray_Dims order
+    if axes == NULL:
+        return PyArray_Transpose(<ndarray>a, NULL)
+    order.ptr = <npy_intp*>axes
+    order.len = PyArray_NDIM(<ndarray>a)
+    return PyArray_Transpose(<ndarray>a, &order)
+
+
+cdef object product_of(object a, object b):
+    """numpy.dot of two plain arrays of one dtype."""
+    return matrix_product(team, a, b, NULL)
+
+
+cdef object dot(object a, object b):
+    """Matrix product of plain arrays of one dtype by numpy.matmul's loop: a matrix and a matrix or a vector."""
+    cdef ndarray x = <ndarray>a, y = <ndarray>b
+    cdef npy_intp dims[2]
+    cdef int errors, nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2
+    cdef object out
+    dims[0] = PyArray_DIM(x, 0)
+    dims[1] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
+    out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
+    errors = run_matmul(team, &_matmul, x, y, <ndarray>out)
+    if errors:
+        report("matmul", errors)
+    return out
+
+
+# Finding the loops
+
+@cython.internal
+cdef class FoundLoops:
+    cdef LoopSet loops
+    cdef object ufunc                   # which `loops` borrows
+
+cdef dict _found = {}                   # (name of the ufunc, real) -> FoundLoops; what is there stays
+
+
+cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:
+    """The loops of a ufunc by its NumPy name, found and checked at the first call. `real`: none for complex dtypes."""
+    cdef tuple key = (ufunc, real)
+    cdef FoundLoops found = <FoundLoops>_found.get(key)
+    cdef int slot
+    cdef list differing = []
+    if found is not None:
+        return &found.loops
+    found = FoundLoops.__new__(FoundLoops)
+    found.ufunc = <cnp.ufunc?>getattr(np, ufunc)
+    find_loops(<cnp.ufunc>found.ufunc, &found.loops)
+    if real:
+        found.loops.fn[<int>SLOT_C64] = found.loops.fn[<int>SLOT_C128] = NULL
+    with np.errstate(all="ignore"):
+        for slot in range(N_SLOTS):
+            if found.loops.fn[slot] != NULL and not _agrees(&found.loops, slot, found.ufunc):
+                found.loops.fn[slot] = NULL
+                differing.append(np.dtype("fdFD"[slot]))
+    found = <FoundLoops>_found.setdefault(key, found)       # of several threads here the first counts, for everybody
+    for dtype in differing:
+        warnings.warn(f"the inner loop of numpy.{ufunc} for {dtype} differs from the ufunc; ordinary calls are used "
+                      f"instead", RuntimeWarning)
+    return &found.loops
+
+
+cdef bint _agrees(const LoopSet* loops, int slot, object u) except -1:
+    # 19 elements: enough for the vector part and the tail of every SIMD width, some outside the function's domain.
+    x, y, one = _probes(slot)
+    if u.nin == 1:
+        pairs = [(unary_loop(loops, v, None), u(v)) for v in (x, one)]
+    else:
+        pairs = [(binary_loop(loops, v, w, None), u(v, w)) for v, w in ((x, y), (x, one), (one, y), (one, one))]
+    for got, expected in pairs:
+        if got is None or got.tobytes() != expected.tobytes():
+            return False
+    return True
+
+
+cdef dict _probe_arrays = {}            # slot -> what _agrees computes with
+
+
+cdef tuple _probes(int slot):
+    if slot not in _probe_arrays:
+        x = (np.arange(19) * (5.0 / 18.0) - 2.0).astype("fdFD"[slot])
+        _probe_arrays[slot] = (x, x[::-1].copy(), x[11:12])
+    return _probe_arrays[slot]
+
+
+# For tests
+
+def loop_dtypes(str ufunc):
+    """The dtypes (characters out of "fdFD") for which a ufunc has a direct loop."""
+    cdef LoopSet* loops = loop_set(ufunc)
+    return "".join(["fdFD"[slot] for slot in range(N_SLOTS) if loops.fn[slot] != NULL])
+
+
+def loop_agrees(str ufunc, str dtype, reference):
+    """Whether the direct loop of a ufunc for a dtype gives what the ufunc `reference` gives."""
+    cdef LoopSet* loops = loop_set(ufunc)
+    return _agrees(loops, "fdFD".index(dtype), reference)

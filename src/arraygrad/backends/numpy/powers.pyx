@@ -1,0 +1,241 @@
+# Powers: which of its loops NumPy takes for which exponent, and the compiled rule of `pow`.
+# May import: engine.free_threading, engine.node, engine.sharing, core.op, backends.numpy.elementwise,
+# backends.numpy.loops, numpy (Python only).
+#
+# Note [Powers]
+# ~~~~~~~~~~~~~
+# The last bits of NumPy's loops for power, square, sqrt and reciprocal differ between processors and from one another:
+# where power is a vector library's, x ** 2 as a power is not x * x for 2 % of all numbers. So it counts which runs.
+# (1) With some numbers Python's operator is another ufunc than numpy.power: a square for the integer 2, a root for 0.5.
+#     Which ones depends on NumPy's version, on the number's type and on whether x is complex. NumPy is asked once for
+#     each, by an array that notes which ufunc it is given to. The operator is an operation of its own for that
+#     (Op.by_operator): one entry of the table, one rule, one name, two ways to the value.
+# (2) numpy.power by its name is always its own loop, which may choose by the step of the exponent: zero for a number.
+#     It is given the steps that NumPy gives it, also within rules, which therefore ask for xp.pow.
+# (3) Squares are five times as fast by the loop of square. They are taken so where its bits are those of power.
+# Guarded by tests/ops/test_powers.py, and on any processor by tests/ops/test_replaced_loops.py.
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsDouble, PyLong_AsLongAndOverflow, PyLong_CheckExact
+
+import numpy as np
+
+from arraygrad.backends.numpy.elementwise cimport (
+    attach, find, is_number, real_view, result_memory, set_out, wants,
+)
+from arraygrad.backends.numpy.loops cimport (
+    SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, item_size, loop_set, report, steps,
+    unary_loop, view_of,
+)
+from arraygrad.engine.free_threading cimport FREE_THREADED
+from arraygrad.engine.node cimport Frame, Node
+from arraygrad.engine.sharing cimport Team, team
+from arraygrad.core.op cimport Op, SAVE_INPUT
+
+cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
+    enum:
+        K_POWER2
+    struct Kernel2:
+        const char* name
+    const Kernel2* kernels2
+    int share_kernel2(Team* team, const Kernel2* k, int slot, const char* g, Py_ssize_t sg, const char* y, char* out,
+                      Py_ssize_t n) noexcept
+    void share_power(Team* team, const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x,
+                     Py_ssize_t sx, double p, char* out, Py_ssize_t n, int* first, int* second) noexcept
+
+cdef enum:
+    PROBES = 2000           # elements: a loop that rounds one number in a hundred otherwise is found out
+
+# What an exponent can be to the operator (1), and the numbers that it may treat in a way of its own.
+cdef enum Exponent:
+    INTEGER = 0
+    FLOATING = 1
+    ARRAY = 2               # of no axes
+
+cdef enum:
+    N_SPECIAL = 5
+
+cdef double SPECIAL[N_SPECIAL]
+SPECIAL[:] = [2.0, -1.0, 0.5, 1.0, 0.0]
+
+cdef enum Way:
+    UNKNOWN = 0
+    BY_POWER = 1
+    BY_LOOP = 2             # the loop of a ufunc of one operand
+    BY_NUMPY = 3            # another ufunc: NumPy's own call
+
+cdef LoopSet* POWER = NULL                  # at_first_use
+cdef LoopSet _square                        # in the name of power
+cdef bint _squares[2]                       # by slot: a square is a power (3)
+cdef bint _ones[2]                          # by slot: a power of 1 is x itself
+cdef bint _compared = False
+cdef Way _ways[2][3][N_SPECIAL]             # is complex, Exponent, number
+cdef LoopSet* _loops[2][3][N_SPECIAL]
+
+
+class Witness(np.ndarray):
+    """An array that computes nothing, but notes which ufunc it is given to."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        self.ufunc = ufunc
+        return self
+
+
+def ufunc_of_operator(dtype, exponent):
+    """The ufunc that NumPy calls for `x ** exponent` of an array of `dtype`."""
+    witness = np.ones(3, dtype).view(Witness)
+    witness.ufunc = None
+    witness ** exponent
+    return witness.ufunc
+
+
+cdef int ask(bint is_complex, int kind, int number) except -1:
+    """Learn what the operator does with one kind of exponent (1)."""
+    cdef str name
+    dtype = np.complex128 if is_complex else np.float64
+    value = SPECIAL[number]
+    if kind == INTEGER:
+        value = int(value)
+    elif kind == ARRAY:
+        value = np.array(value)
+    ufunc = ufunc_of_operator(dtype, value)
+    name = ufunc.__name__ if isinstance(ufunc, np.ufunc) else ""
+    if name == "power":
+        _ways[is_complex][kind][number] = BY_POWER
+    elif name in ("square", "sqrt", "reciprocal"):
+        _loops[is_complex][kind][number] = loop_set(name)
+        _ways[is_complex][kind][number] = BY_LOOP
+    else:
+        _ways[is_complex][kind][number] = BY_NUMPY
+    return 0
+
+
+cdef int compare() except -1:
+    """Learn what power's own loop gives for the exponents 2 and 1."""
+    global _square, _compared
+    cdef int slot
+    at_first_use(&POWER, "power")
+    _square = loop_set("square")[0]
+    _square.name = "power"
+    for slot in (SLOT_F32, SLOT_F64):
+        x = np.random.RandomState(1).uniform(-3.0, 3.0, PROBES).astype("fd"[slot])
+        one, two = x.dtype.type(1), x.dtype.type(2)
+        _squares[slot] = np.power(x, two).tobytes() == np.square(x).tobytes()
+        _ones[slot] = np.power(x, one).tobytes() == x.tobytes()
+    _compared = True
+    return 0
+
+
+if FREE_THREADED:           # where many threads may be the first to ask
+    compare()
+    for _kind in range(3):
+        for _number in range(N_SPECIAL):
+            ask(False, _kind, _number)
+            ask(True, _kind, _number)
+
+
+# Forward
+
+cdef int special_number(object b, double* value, int* kind) except -2:
+    """Which number of SPECIAL an exponent is, and what it is to the operator. -1: none of them."""
+    cdef ArrayView v
+    cdef int k, overflow = 0
+    if PyFloat_CheckExact(b):
+        kind[0] = FLOATING
+        value[0] = PyFloat_AS_DOUBLE(b)
+    elif PyLong_CheckExact(b):
+        kind[0] = INTEGER
+        value[0] = <double>PyLong_AsLongAndOverflow(b, &overflow)
+        if overflow:
+            return -1
+    else:
+        if view_of(b, &v) < 0 or v.ndim != 0 or v.slot > SLOT_F64:
+            return -1
+        kind[0] = ARRAY
+        value[0] = (<double*>v.data)[0] if v.slot == SLOT_F64 else (<float*>v.data)[0]
+    for k in range(N_SPECIAL):
+        if SPECIAL[k] == value[0]:
+            return k
+    return -1
+
+
+cdef object power(object a, object b):
+    """numpy.power(a, b) by direct loop, None: declined."""
+    cdef ArrayView v
+    cdef double value = 0.0
+    cdef int kind = 0
+    if not _compared:
+        compare()
+    if special_number(b, &value, &kind) == 0 and kind != ARRAY and 0 <= view_of(a, &v) <= SLOT_F64 \
+            and _squares[v.slot]:
+        return unary_loop(&_square, a, None)                                        # (3)
+    return binary_loop(POWER, a, b, None)
+
+
+cdef object power_by_operator(object a, object b):
+    """a ** b by direct loop, None: declined."""
+    cdef ArrayView v
+    cdef double value = 0.0
+    cdef int kind = 0, number = special_number(b, &value, &kind)
+    cdef bint is_complex
+    if number < 0 or view_of(a, &v) < 0:
+        return power(a, b)
+    is_complex = v.slot >= SLOT_C64
+    if _ways[is_complex][kind][number] == UNKNOWN:
+        ask(is_complex, kind, number)
+    if _ways[is_complex][kind][number] == BY_POWER:
+        return power(a, b)
+    if _ways[is_complex][kind][number] == BY_LOOP:
+        return unary_loop(_loops[is_complex][kind][number], a, None)
+    return None
+
+
+# The rule
+
+cdef int rule_pow(Node node, Frame f) except -1:
+    """x ** p for a Python number p other than 0."""
+    cdef ArrayView g, x, r
+    cdef Py_ssize_t sx
+    cdef int sg, slot, first = 0, second = 0
+    cdef object saved, number, out
+    cdef double p
+    if wants(node, f, 1):
+        return 0
+    if not wants(node, f, 0):
+        return 1
+    if not _compared:
+        compare()
+    saved = find(node, SAVE_INPUT, 0)
+    number = find(node, SAVE_INPUT, 1)
+    slot = real_view(saved, &x)
+    if not is_number(number) or slot < 0 or real_view(f.grad, &g) != slot or not (x.c_order or x.f_order) \
+            or POWER.fn[slot] == NULL:
+        return 0
+    p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
+    sg = steps(&g, &x)
+    if sg < 0 or g.ndim != x.ndim or p == 0.0 or not -1e30 < p < 1e30:
+        return 0
+    out = result_memory(f, &g, sg, saved)
+    view_of(out, &r)
+    sx = 0 if x.ndim == 0 else x.strides[0] if x.ndim == 1 else item_size(slot)
+    with nogil:
+        if p == 2.0 and _ones[slot]:
+            second = share_kernel2(team, &kernels2[<int>K_POWER2], slot, g.data, sg, x.data, r.data, x.size)
+        else:
+            share_power(team, POWER, slot, g.data, sg, x.data, sx, p, r.data, x.size, &first, &second)
+    if first:
+        report("power", first)
+    if second:
+        report("multiply", second)
+    set_out(f, 0, out, True)
+    return 1
+
+
+cdef int attach_powers(dict ops, list done) except -1:
+    """Attach the rule of powers, to the operator's too."""
+    cdef Op op
+    attach(ops, "pow", rule_pow, ("x1", "x2", "ans"), done)
+    if "pow" in ops:
+        op = ops["pow"]
+        if op.by_operator is not None:
+            op.by_operator.fast_rule = op.fast_rule
+    return 0

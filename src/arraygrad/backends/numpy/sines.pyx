@@ -1,0 +1,80 @@
+# Sine and cosine of float64 arrays: where they are recorded both are computed at once, and the rule finds the other.
+# May import: engine.free_threading, engine.node, core.op, backends.numpy.loops, backends.numpy.elementwise.
+from arraygrad.backends.numpy.elementwise cimport by_chain, by_product, real_view
+from arraygrad.backends.numpy.loops cimport (
+    KIND_COSINE, KIND_SINE, KIND_UNARY, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, at_first_use, empty_dense, report,
+    view_of,
+)
+from arraygrad.engine.free_threading cimport FREE_THREADED
+from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
+from arraygrad.core.op cimport Op
+
+cdef extern from "rules.hpp" namespace "arraygrad" nogil:
+    enum:
+        K_MINUS_TIMES
+        K_TIMES
+
+cdef extern from "sines.hpp" namespace "arraygrad" nogil:
+    int run_sines(const char* x, char* sine, char* cosine, Py_ssize_t n) noexcept
+    bint same_sines(const LoopSet* sine, const LoopSet* cosine) except +
+
+cdef enum:
+    FEW = 16                # elements; of fewer the second array costs more than the second pass
+
+# at_first_use
+cdef LoopSet* SIN = NULL
+cdef LoopSet* COS = NULL
+cdef int _usable = -1       # -1: not known yet
+if FREE_THREADED:
+    _usable = same_sines(at_first_use(&SIN, "sin"), at_first_use(&COS, "cos"))
+
+
+cdef tuple sines_of(Op op, object x):
+    """The result of `op` and the other of the two, (sin(x), cos(x)) or (cos(x), sin(x)). None: declined."""
+    global _usable
+    cdef ArrayView v, s, c
+    cdef object sine, cosine
+    cdef int errors
+    if real_view(x, &v) != SLOT_F64 or not FEW <= v.size < NOGIL_SIZE or not (v.c_order or v.f_order):
+        return None
+    if _usable < 0:
+        _usable = same_sines(at_first_use(&SIN, "sin"), at_first_use(&COS, "cos"))
+    if not _usable:
+        return None
+    sine = empty_dense(x)
+    cosine = empty_dense(x)
+    view_of(sine, &s)
+    view_of(cosine, &c)
+    errors = run_sines(v.data, s.data, c.data, v.size)
+    if errors:
+        report((<const LoopSet*>op.loops).name, errors)
+    return (sine, cosine) if op.fast_kind == KIND_SINE else (cosine, sine)
+
+
+def sines_are_used():
+    """Whether sincos of the C library gives the bits of NumPy's loops; None before it was tried."""
+    return None if _usable < 0 else bool(_usable)
+
+
+cdef int rule_sin(Node node, Frame f) except -1:
+    if node.flags & NODE_ASIDE:
+        return by_product(node, f, node.args, K_TIMES)
+    return by_chain(node, f, at_first_use(&COS, "cos"), K_TIMES)
+
+
+cdef int rule_cos(Node node, Frame f) except -1:
+    if node.flags & NODE_ASIDE:
+        return by_product(node, f, node.args, K_MINUS_TIMES)
+    return by_chain(node, f, at_first_use(&SIN, "sin"), K_MINUS_TIMES)
+
+
+cdef int attach_sines(dict ops) except -1:
+    """Have recorded calls of both leave to their rules what those need. The rules are attached already."""
+    cdef Op op
+    for name, kind in (("sin", KIND_SINE), ("cos", KIND_COSINE)):
+        if name in ops:
+            op = ops[name]
+            if op.fast_rule != NULL and op.fast_kind == KIND_UNARY:
+                op.fast_kind = kind
+                op.leaves = True
+    return 0

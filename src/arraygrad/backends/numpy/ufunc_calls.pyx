@@ -1,0 +1,49 @@
+# NumPy's functions on plain arrays without NumPy's Python wrappers: what the protocols run where nothing is recorded.
+# May import: numpy (Python only), backends.numpy.loops.
+#
+# Each has the parameters of NumPy's function and gives its values bit by bit (norm's as a 0-d array). What it does not
+# serve goes to NumPy's implementation. Guarded by tests/numpy_api/test_overhead_paths.py.
+from libc.math cimport sqrt
+
+import numpy as np
+
+from arraygrad.backends.numpy.loops cimport (
+    SLOT_F64, ArrayView, cloned, fast_enabled, product_of, reshaped, view_of, wrapped,
+)
+
+_norm = getattr(np.linalg.norm, "_implementation", np.linalg.norm)
+_dot = getattr(np.dot, "_implementation", np.dot)
+_copy = getattr(np.copy, "_implementation", np.copy)
+
+
+def dot(a, b, out=None):
+    """numpy.dot of plain arrays."""
+    cdef ArrayView x, y
+    if out is None and fast_enabled() and view_of(a, &x) >= 0 and view_of(b, &y) == x.slot:
+        return product_of(a, b)
+    return _dot(a, b, out)
+
+
+def copy(a, order="K", subok=False):
+    """numpy.copy of plain arrays."""
+    cdef ArrayView v
+    if order == "K" and fast_enabled() and view_of(a, &v) >= 0 and (v.c_order or v.f_order):
+        return cloned(a, a)
+    return _copy(a, order=order, subok=subok)
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    """numpy.linalg.norm of plain arrays."""
+    cdef ArrayView v
+    cdef Py_ssize_t n
+    cdef object out
+    if ord is None and axis is None and keepdims is False and fast_enabled() and view_of(x, &v) == SLOT_F64 \
+            and v.c_order:
+        n = v.size
+        if v.ndim != 1:
+            x = reshaped(x, 1, &n)
+        out = wrapped(product_of(x, x))
+        if view_of(out, &v) == SLOT_F64 and v.ndim == 0:
+            (<double*>v.data)[0] = sqrt((<double*>v.data)[0])
+            return out
+    return _norm(x, ord, axis, keepdims)

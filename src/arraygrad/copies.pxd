@@ -1,8 +1,0 @@
-# May cimport: value.
-from arraygrad.value cimport Backend, TensorBase
-
-cdef TensorBase copied(TensorBase t, str order=*)
-cdef object copied_raw(object raw, str order, Backend backend)
-cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep)
-cdef int warn_of_end(object data) except -1
-cdef TensorBase shallow(TensorBase t)

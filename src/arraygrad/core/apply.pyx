@@ -1,0 +1,754 @@
+# The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
+# May import: engine.*, core.op, core.value, core.saved, core.operands, core.nodes, core.saving.
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
+
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport has_bit, set_bit
+from arraygrad.engine.node cimport (
+    Node, NodeHooks, ThreadState, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
+    NODE_ZERO_ABSORBS,
+)
+from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
+from arraygrad.core.op cimport Op, named_op, result_type_of
+from arraygrad.core.operands cimport (
+    check_operand, has_tensor, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
+)
+from arraygrad.core.saving cimport keep_args, keep_aside, save, save_plain
+from arraygrad.core.value cimport (
+    Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
+    need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
+)
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char* where) except *       # not zero is an error: 1 or -1
+    void Py_LeaveRecursiveCall()
+
+# How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
+# none; whether they are this thread's is asked only then.
+cdef atomic[int] _observers
+
+
+def push_op_hooks(tuple pair):
+    """Call (before, after) around this thread's operations, within the pairs that are there; returns those."""
+    cdef ThreadState* ts = thread_state()
+    outer = () if ts.op_hooks == NULL else <object>ts.op_hooks
+    _observers.fetch_add(1)
+    set_op_hooks(outer + (pair,))
+    return outer
+
+
+def pop_op_hooks(tuple outer):
+    """Go back to the pairs that `push_op_hooks` returned."""
+    _observers.fetch_add(-1)
+    set_op_hooks(outer or None)
+
+
+cdef int connect(OpNode node, TensorBase t) except -1:
+    """Append the edge to where the Tensor's gradient goes."""
+    cdef Node target = None
+    cdef int nr = 0
+    if t is not None and t.tracked:
+        if has_extra(t):
+            refresh(t)
+        target = grad_fn_now(t, &nr)
+        if target is None:
+            target = accumulator_of(t)
+            nr = 0
+        if not has_bit(&target.flags, NODE_HAS_PARENT):     # threads may share the target: write no more than needed
+            set_bit(&target.flags, NODE_HAS_PARENT)
+        if target.topo >= node.topo:
+            node.topo = target.topo + 1
+        if not t.value.meta.is_complex and node.meta is not None:
+            node.flags |= NODE_REALIFY          # has an effect only where a gradient is complex
+    if node.n_edges == 0:
+        node.e0 = target
+        node.n0 = nr
+    elif node.n_edges == 1:
+        node.e1 = target
+        node.n1 = nr
+    else:
+        return node.add_edge(target, nr)
+    node.n_edges += 1
+    return 0
+
+
+cdef inline uint32_t zero_flag() noexcept:
+    return NODE_ZERO_ABSORBS if thread_state().zero_annihilates else 0
+
+
+# Operations on one and two arrays: the hot path
+
+cdef object unary(Op op, object x):
+    cdef TensorBase t, out
+    cdef Value v
+    cdef Backend backend
+    cdef object raw, r
+    cdef object aside = None
+    cdef uint32_t flags = 0
+    cdef OpNode node
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+        return observed(op, (x,), None)
+    if not isinstance(x, TensorBase):
+        x = wrap(x, find_backend(x))
+        (<TensorBase>x).value.foreign = True
+    t = <TensorBase>x
+    v = value_now(t)
+    backend = <Backend>v.meta.ops
+    raw = raw_now(t) if op.may_view else v.raw
+    if op.leaves and t.tracked and thread_state().grad_mode:
+        flags = NODE_ASIDE
+    r = backend.unary(op, raw, &flags)
+    if r is None:
+        flags &= ~<uint32_t>NODE_ASIDE
+        r = backend.wrap_raw(backend.call(op, (raw,)))
+    elif flags & NODE_ASIDE:
+        r, aside = <tuple>r
+    out = new_tensor(r, backend.meta_like(r, v.meta, None))
+    if op.may_view:
+        note_view(out, t, op, (x,), backend)
+    if t.tracked or has_extra(t):
+        if has_extra(t):
+            refresh(t)
+        if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
+            node = new_op_node(op)
+            node.meta = out.value.meta
+            node.flags |= <uint16_t>(flags | zero_flag())
+            connect(node, t)
+            if op.n_saves:
+                save_plain(node, op, x, None, out, 1, backend)
+            if aside is not None:
+                keep_aside(node, aside)
+            out.grad_fn_ = node
+            out.tracked = True
+    return out
+
+
+cdef object binary(Op op, object a, object b):
+    cdef TensorBase ta = None
+    cdef TensorBase tb = None
+    cdef TensorBase out
+    cdef GradMeta ma = None
+    cdef GradMeta mb = None
+    cdef Backend backend
+    cdef object ra, rb, r
+    cdef uint32_t flags = 0
+    cdef uint64_t needs = 0
+    cdef OpNode node
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+        return observed(op, (a, b), None)
+    if isinstance(a, TensorBase):
+        ta = <TensorBase>a
+        ma = ta.value.meta
+        ra = ta.value.raw
+        backend = <Backend>ma.ops
+        if isinstance(b, TensorBase):
+            tb = <TensorBase>b
+            mb = tb.value.meta
+            rb = tb.value.raw
+            if mb.ops is not backend:
+                raise mixed(op, backend, <Backend>mb.ops)
+        elif type(b) is float or type(b) is backend.array_type:
+            rb = b
+        else:
+            rb = other_operand(op, b, backend)
+            if rb is NotImplemented:
+                return strange(op, a, b, ta, False)
+    elif isinstance(b, TensorBase):
+        tb = <TensorBase>b
+        mb = tb.value.meta
+        rb = tb.value.raw
+        backend = <Backend>mb.ops
+        if type(a) is float or type(a) is backend.array_type:
+            ra = a
+        else:
+            ra = other_operand(op, a, backend)
+            if ra is NotImplemented:
+                return strange(op, a, b, tb, True)
+    else:
+        return binary_raw(op, a, b)
+    r = backend.binary(op, ra, rb, &flags)
+    if r is None:
+        r = backend.wrap_raw(backend.call(op, (ra, rb)))
+    if flags & NODE_ASIDE:
+        return with_aside(op, a, b, <tuple>r, backend)
+    out = new_tensor(r, backend.meta_like(r, ma, mb))
+    if ta is not None and has_extra(ta):
+        refresh(ta)
+    if tb is not None and has_extra(tb):
+        refresh(tb)
+    if ta is not None and ta.tracked:
+        needs = 1
+    if tb is not None and tb.tracked:
+        needs |= 2
+    if needs and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
+        node = new_op_node(op)
+        node.meta = out.value.meta
+        node.flags |= <uint16_t>(flags | zero_flag())
+        connect(node, ta)
+        connect(node, tb)
+        if op.n_saves:
+            save_plain(node, op, a, b, out, needs, backend)
+        out.grad_fn_ = node
+        out.tracked = True
+    return out
+
+
+cdef object strange(Op op, object a, object b, TensorBase t, bint on_left):
+    """Two operands, the Tensor `t` and something that is neither a number nor an array of its backend."""
+    cdef bint done
+    cdef object other = strange_operand(op, a if on_left else b, t, on_left, &done)
+    if done:
+        return other
+    return binary(op, other, b) if on_left else binary(op, a, other)
+
+
+cdef TensorBase with_aside(Op op, object a, object b, tuple results, Backend backend):
+    """The result of an operation whose node, if there is one, keeps what the compiled forward left for the rule."""
+    cdef TensorBase out = new_tensor(results[0], backend.meta(results[0]))
+    record(op, (a, b), out, backend)
+    if out.grad_fn_ is not None:
+        keep_aside(out.grad_fn_, results[1])
+    return out
+
+
+cdef object binary_raw(Op op, object a, object b):
+    """Two operands of which none is a Tensor (namespace functions): the first array is wrapped."""
+    if isinstance(a, (bool, int, float, complex)):
+        if isinstance(b, (bool, int, float, complex)):
+            raise TypeError(f"{op.name}: expected at least one array, but got {type(a).__name__} and "
+                            f"{type(b).__name__}")
+        return binary(op, a, wrap(b, find_backend(b)))
+    return binary(op, wrap(a, find_backend(a)), b)
+
+
+# Any operation
+
+cdef Backend backend_in(object args, Op op):
+    """The backend of the Tensors among the arguments (inside lists and tuples too), None if there are none."""
+    cdef Backend found = None
+    cdef Backend other
+    for arg in args:
+        if isinstance(arg, TensorBase):
+            other = <Backend>value_now(<TensorBase>arg).meta.ops
+        elif type(arg) is tuple or type(arg) is list:
+            Py_EnterRecursiveCall(b" in lists that hold lists")
+            try:
+                other = backend_in(arg, op)
+            finally:
+                Py_LeaveRecursiveCall()
+        else:
+            continue
+        if found is None:
+            found = other
+        elif other is not None and other is not found:
+            raise mixed(op, found, other)
+    return found
+
+
+cdef Backend raw_backend_in(object args):
+    """The backend of the first raw array among the arguments."""
+    cdef Backend found
+    for arg in args:
+        if type(arg) is tuple or type(arg) is list:
+            found = raw_backend_in(arg)
+            if found is not None:
+                return found
+        elif registered(type(arg)) is not None:
+            return registered(type(arg))
+        elif hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
+            return find_backend(arg)
+    return None
+
+
+cdef object to_raw(object arg):
+    """An argument with every Tensor in it replaced by its raw array."""
+    if isinstance(arg, TensorBase):
+        return raw_now(<TensorBase>arg)
+    if type(arg) is tuple:
+        return tuple([to_raw(item) for item in arg]) if has_tensor(arg) else arg
+    if type(arg) is list:
+        return [to_raw(item) for item in arg] if has_tensor(arg) else arg
+    if type(arg) is slice and (isinstance(arg.start, TensorBase) or isinstance(arg.stop, TensorBase)
+                               or isinstance(arg.step, TensorBase)):
+        return slice(*[s.__index__() if isinstance(s, TensorBase) else s for s in (arg.start, arg.stop, arg.step)])
+    return arg
+
+
+cdef bint wants_grad(object arg) except -1:
+    """Whether an argument requires grad. All of a list are asked: a view whose memory was written learns it here."""
+    cdef bint wanted = False
+    if isinstance(arg, TensorBase):
+        if (<TensorBase>arg).extra is not None:
+            refresh(<TensorBase>arg)
+        return (<TensorBase>arg).tracked
+    if type(arg) is tuple or type(arg) is list:
+        for item in arg:
+            if nested(wants_grad, item):
+                wanted = True
+    return wanted
+
+
+cpdef object apply_op(Op op, tuple args, Backend backend=None):
+    """Run an operation on its bound parameters and record it.
+
+    Parameters
+    ----------
+    op : Op
+    args : tuple
+        Every parameter in order (Op.bind): Tensors, raw arrays, scalars, static parameters.
+    backend : Backend, optional
+        Where the arguments hold no array (creation functions); taken from the arguments otherwise.
+
+    Returns
+    -------
+    Tensor, or a (named) tuple of Tensors
+
+    Raises
+    ------
+    TypeError
+        If arrays of two backends meet, or if a Tensor that requires grad stands where the operation has no
+        derivative (nothing is dropped silently).
+    """
+    cdef object result
+    if op.n_arrays == 1 and backend is None:
+        return unary(op, args[0])
+    if op.n_arrays == 2 and backend is None:
+        result = binary(op, args[0], args[1])
+        if result is NotImplemented:
+            raise TypeError(f"{op.name}: expected arrays or scalars, but got {type(args[0]).__name__} and "
+                            f"{type(args[1]).__name__}")
+        return result
+    if op.single and backend is None and isinstance(args[0], TensorBase) and all_static(args):
+        return run_one(op, args, <TensorBase>args[0])
+    found = backend_in(args, op)
+    if found is None:
+        found = backend if backend is not None else raw_backend_in(args)
+        if found is None:
+            raise TypeError(f"{op.name}: expected at least one array among the arguments")
+    elif backend is not None and found is not backend:
+        raise mixed(op, <Backend>found, backend)
+    return run(op, args, <Backend>found)
+
+
+cdef inline bint is_static(object arg) noexcept:
+    """Whether an argument is one of the common ones that are no array: an int, None, a slice of such, ..."""
+    if type(arg) is slice:
+        return is_index(arg.start) and is_index(arg.stop) and is_index(arg.step)
+    return is_index(arg) or arg is True or arg is False or arg is Ellipsis
+
+
+cdef inline bint is_index(object arg) noexcept:
+    return PyLong_CheckExact(arg) or arg is None
+
+
+cdef bint all_static(tuple args) noexcept:
+    """Whether all arguments but the first are no arrays and hold none. May say no where it is so."""
+    cdef Py_ssize_t i
+    for i in range(1, len(args)):
+        arg = args[i]
+        if type(arg) is tuple:
+            for item in <tuple>arg:
+                if not is_static(item):
+                    return False
+        elif not is_static(arg):
+            return False
+    return True
+
+
+cdef object run_one(Op op, tuple args, TensorBase t):
+    """`run` for an operation on one Tensor, the first argument, where the others are static."""
+    cdef Value v
+    cdef Backend backend
+    cdef TensorBase out
+    cdef tuple raws
+    cdef object raw
+    v = value_now(t)
+    backend = <Backend>v.meta.ops
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+        return observed(op, args, backend)
+    raw = raw_now(t)
+    raws = (raw, args[1]) if len(args) == 2 else (raw, args[1], args[2]) if len(args) == 3 else (raw,) + args[1:]
+    raw = backend.call(op, raws)
+    raws = None
+    if type(raw) is not backend.array_type:
+        return finished(op, args, backend.wrap_raw(raw), backend)
+    out = result_of(op, args, t, v.meta, raw, backend)
+    if t.tracked or has_extra(t):
+        record(op, args, out, backend)
+    return out
+
+
+cdef inline TensorBase result_of(Op op, tuple args, TensorBase t, GradMeta meta, object raw, Backend backend):
+    """The result of an operation whose first argument is `t`, of that metadata; noted where it is a view of it."""
+    cdef TensorBase out = new_tensor(raw, backend.meta_like(raw, meta, None))
+    if op.may_view:
+        note_view(out, t, op, args, backend)
+    if op.makes_arrays:
+        out.array0d = op.name != "astype" or not is_like_scalar(t, backend)
+    return out
+
+
+cdef object run(Op op, tuple args, Backend backend):
+    cdef tuple raws
+    cdef object raw, result
+    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+        return observed(op, args, backend)
+    for i in op.inputs:
+        check_operand(op, args[i], backend)
+    raws = tuple([to_raw(arg) for arg in args])
+    raw = backend.call(op, raws)
+    raws = None
+    if op.transfers:
+        return transferred(op, args, raw, backend)
+    if op.multi:
+        result = tuple([wrap(backend.wrap_raw(r), backend) for r in raw])
+        if op.may_view and backend.mutable and args:
+            note_views(result, op, args, backend)
+            for i in range(len(result)):
+                source = args[0] if op.sequence < 0 else args[op.sequence][i]
+                if not isinstance(source, TensorBase):
+                    (<TensorBase>result[i]).value.foreign = True
+        record(op, args, result, backend)
+        return result_type_of(op)(*result) if op.named else result
+    return finished(op, args, backend.wrap_raw(raw), backend)
+
+
+cdef object finished(Op op, tuple args, object raw, Backend backend):
+    """The one result of an operation, recorded."""
+    cdef object result
+    if type(raw) is not backend.array_type and not isinstance(raw, backend.array_type):
+        for i in op.inputs:
+            if wants_grad(args[i]):
+                raise TypeError(f"{op.name}: expected {backend.name} to return an array, but got {type(raw).__name__}, "
+                                f"which no gradient can reach; convert what stands beside the Tensors to numbers")
+        return raw                      # bool, dtype, tuple of ints, ...: no array
+    if args and isinstance(args[0], TensorBase):
+        result = result_of(op, args, <TensorBase>args[0], value_now(<TensorBase>args[0]).meta, raw, backend)
+    else:
+        result = wrap(raw, backend)
+        if op.may_view:
+            (<TensorBase>result).value.foreign = True       # it may show the memory of a raw array of the program's
+            if op.sequence >= 0 and backend.mutable:
+                note_views((result,), op, args, backend)
+        if op.makes_arrays:
+            (<TensorBase>result).array0d = True
+    record(op, args, result, backend)
+    return result
+
+
+cdef object transferred(Op op, tuple args, object raw, Backend source):
+    """The result of an operation whose result belongs to another library than its argument."""
+    cdef Backend backend = find_backend(raw)
+    cdef TensorBase out = wrap(raw, backend)
+    if isinstance(args[0], TensorBase) and source.mutable:
+        note_view(out, <TensorBase>args[0], op, args, backend)
+    record(op, args, out, backend)
+    return out
+
+
+cdef int record(Op op, tuple args, object result, Backend backend) except -1:
+    """Make the node of an operation that ran, if some input with a rule requires grad."""
+    cdef uint64_t needs = 0
+    cdef Py_ssize_t k, i
+    cdef OpNode node
+    cdef TensorBase out
+    cdef list metas
+    cdef bint floating = False
+    if not thread_state().grad_mode:
+        return 0
+    if not op.differentiable:
+        if op.kind == "general" and not op.zero:
+            for i in range(len(args)):
+                if wants_grad(args[i]):
+                    raise undifferentiable(op, i)
+        return 0
+    for k in range(len(op.inputs)):
+        if wants_grad(args[op.inputs[k]]):
+            needs |= <uint64_t>1 << k
+    if op.checks_others:
+        for i in op.others:
+            if wants_grad(args[i]):
+                raise undifferentiable(op, i)
+    if needs == 0:
+        return 0
+    if op.multi:
+        metas = []
+        for out in result:
+            metas.append(out.value.meta)
+            floating = floating or out.value.meta.is_floating
+        if not floating:
+            return 0
+    elif not (<TensorBase>result).value.meta.is_floating:
+        return 0
+    node = new_op_node(op)
+    if op.multi:
+        node.n_inputs = <int>len(metas)
+        node.meta = metas[0] if len(metas) == 1 else tuple(metas)
+    else:
+        node.meta = (<TensorBase>result).value.meta
+        if backend.plain((<TensorBase>result).value.raw, op):
+            node.flags |= NODE_FAST
+        node.flags |= zero_flag()
+    if op.sequence >= 0:
+        connect_all(node, args[op.sequence])
+    else:
+        for i in op.inputs:
+            connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
+    save(node, op, args, result, needs, backend)
+    if op.keeps_args:
+        keep_args(node, op, args)
+    if op.multi:
+        for i in range(len(result)):
+            out = <TensorBase>result[i]
+            if out.value.meta.is_floating:
+                out.grad_fn_ = node
+                out.output_nr_ = <int>i
+                out.tracked = True
+    else:
+        (<TensorBase>result).grad_fn_ = node
+        (<TensorBase>result).tracked = True
+    return 0
+
+
+cdef int connect_all(OpNode node, object items) except -1:
+    """Edges for a list of arrays; the further ones are built as one tuple."""
+    cdef list more = []
+    cdef Py_ssize_t i
+    cdef OpNode probe = new_op_node(<Op>node.op)
+    cdef TensorBase t
+    probe.meta = node.meta
+    for i in range(len(items)):
+        t = <TensorBase>items[i] if isinstance(items[i], TensorBase) else None
+        if i < 2:
+            connect(node, t)
+            continue
+        probe.n_edges = 0
+        probe.e0 = None
+        connect(probe, t)
+        more.append(probe.e0)
+        more.append(probe.n0)
+        node.n_edges += 1
+    if more:
+        node.more = more
+    if probe.topo > node.topo:
+        node.topo = probe.topo
+    node.flags |= probe.flags & NODE_REALIFY
+    return 0
+
+
+cdef object undifferentiable(Op op, Py_ssize_t i):
+    return TypeError(f"{op.name}: argument {op.params[i]!r} requires grad, but {op.name} has no derivative with "
+                     f"respect to it; pass {op.params[i]}.detach() if its gradient is not wanted")
+
+
+# Hooks around operations
+
+cdef object set_op_hooks(tuple pairs):
+    """Call each (before, after) of the tuple `pairs` (None: nothing) around this thread's operations.
+
+    Returns the previous tuple, or None.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef PyObject* old = <PyObject*>ts.op_hooks
+    previous = None if old == NULL else <object>old
+    if pairs is None:
+        ts.op_hooks = NULL
+    else:
+        Py_INCREF(pairs)
+        ts.op_hooks = <void*>pairs
+    Py_XDECREF(old)
+    return previous
+
+
+cdef object observed(Op op, tuple args, Backend backend):
+    """Run an operation with the thread's op hooks around it."""
+    if backend is not None:
+        return observed_call(op.name, args, lambda: run(op, args, backend))
+    if op.n_arrays == 1:
+        return observed_call(op.name, args, lambda: unary(op, args[0]))
+    return observed_call(op.name, args, lambda: binary(op, args[0], args[1]))
+
+
+cdef object observed_call(object name, tuple args, object call):
+    """call(), with the thread's op hooks around it; what they and the operation itself call is not observed."""
+    cdef tuple pairs = set_op_hooks(None)
+    try:
+        for before, _ in pairs:
+            if before is not None:
+                before(name, args)
+        result = call()
+        if result is not NotImplemented:
+            for _, after in reversed(pairs):
+                if after is not None:
+                    after(name, args, result)
+        return result
+    finally:
+        set_op_hooks(pairs)
+
+
+# Views
+
+cdef bint basic_key(object key) except -1:
+    """Whether an index names a region: ints, slices, ... and None only."""
+    if type(key) is tuple:
+        for part in key:
+            if not basic_key(part):
+                return False
+        return True
+    return key is None or key is Ellipsis or type(key) in (int, slice)
+
+
+cdef int note_view(TensorBase out, TensorBase base, Op op, tuple args, Backend backend) except -1:
+    """If the result shares its memory with the input, remember how it was made from it."""
+    cdef Extra e
+    cdef long history
+    if backend.mutable:
+        if not backend.shares_memory(out.value.raw, raw_now(base)):
+            return 0
+        if base.value.meta.ndim == 0 and out.value.meta.size == 1 and rebinds(base):
+            out.value.raw = backend.clone(out.value.raw, out.value.raw)     # Note [Scalars] (3)
+            out.array0d = op is not None and op.name == "_getitem"
+            return 0
+        join_base(out.value, base, &history)
+        out.value.inference = value_now(base).inference
+        e = need_extra(out)
+        e.seen = history                # before the view's node is made: a write meanwhile is one to catch up on
+    elif op is None or op.name != "_getitem" or not basic_key(args[1]):
+        return 0
+    else:
+        e = need_extra(out)             # (5)
+    e.parent = base
+    if op is None:
+        e.forbidden = "multi"
+    else:
+        e.view_op = op
+        e.view_args = args
+        if not thread_state().grad_mode:
+            e.forbidden = "inference" if thread_state().inference else "no_grad"
+    if thread_state().inference and not out.value.inference and out.value.meta.is_floating:
+        if has_extra(base):
+            refresh(base)
+        out.tracked = e.deferred = base.tracked     # (7)
+    return 0
+
+
+cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1:
+    """`note_view` for several results: of one input, or the i-th of the i-th input as it is broadcast; einsum's."""
+    cdef TensorBase out
+    cdef Py_ssize_t i
+    cdef Op broadcast
+    if op.sequence < 0:
+        if isinstance(args[0], TensorBase):
+            for out in results:
+                note_view(out, <TensorBase>args[0], None, None, backend)
+        return 0
+    inputs = args[op.sequence]
+    if not op.multi:                    # einsum: with one operand it may be a transpose or a diagonal
+        if len(inputs) == 1 and isinstance(inputs[0], TensorBase):
+            note_view(<TensorBase>results[0], <TensorBase>inputs[0], named_op("_einsum_view"), (inputs[0], args[0]),
+                      backend)
+        return 0
+    broadcast = named_op("broadcast_to")
+    for i in range(len(results)):
+        if isinstance(inputs[i], TensorBase):
+            out = <TensorBase>results[i]
+            note_view(out, <TensorBase>inputs[i], broadcast, (inputs[i], out.value.meta.shape_tuple()), backend)
+    return 0
+
+
+# Note [Views and in-place writes]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# A view remembers the Tensor it was made from and the operation. A recorded write through it
+# (1) gives its parent a new history, ViewWriteBackward: "the old parent with this region replaced by what was written".
+#     A parent that is a view itself passes that on to its own, up to the Tensor that is no view: the base.
+# (2) So everything that is read from this memory afterwards, through the written view too, depends on the base.
+# (3) All views of the base are now behind: Storage.history counts such writes, and a view whose `seen` is older applies
+#     its view operation to its parent's new history before it is used (`refresh`).
+# (4) Some views have no view operation that could be applied anew without changing what they mean: one of several views
+#     that one operation returned, a view made under no_grad, a view that a custom Function returned (its history is the
+#     Function, and must not become the view operation). Extra.forbidden says which; writing them is refused, and so is
+#     using them after their base was written.
+# (5) Arrays of immutable libraries share nothing. A part taken by a basic index remembers its parent all the same:
+#     items set in it (t[0][1:] = v) are set in the parent too, as a recorded assignment (`write_back` in inplace.pyx).
+#     An in-place operator gives the part an array of its own, as in those libraries, and other parts taken before see
+#     neither: they are values of their own.
+# (6) retain_grad() belongs to a Tensor and moves on with its history. A tensor hook belongs to the history that it was
+#     put on: one on a view is not run for a later write through that view, which goes to the base past it.
+# (7) A view made in inference mode of an ordinary tensor is an ordinary one. In the mode nothing is recorded, so its
+#     history is derived where it is first used outside (Extra.deferred).
+# Guarded by test_VW1_* to test_VW6_*, and (5) by tests/backends/test_immutable_writes.py.
+cdef int refresh(TensorBase t) except -1:
+    """Derive a view's history anew if its memory was written through another Tensor (3)."""
+    cdef Extra e = t.extra
+    cdef Storage s
+    cdef OpNode node
+    if e.parent is None or not (<Backend>t.value.meta.ops).mutable:
+        return 0
+    s = storage_now(value_now(t))
+    if s is None:
+        return 0
+    s.writing.lock()                            # another thread may be writing another view of this memory
+    try:
+        if e.seen == s.history and (not e.deferred or thread_state().inference):
+            return 0
+        if has_extra(e.parent):
+            refresh(e.parent)
+        if e.forbidden is not None and (e.seen != s.history or e.view_op is None):
+            if not thread_state().grad_mode:
+                return 0                        # nothing is recorded: the values are good
+            if e.parent.tracked or t.tracked:
+                raise forbidden_view(t, "and its base or another view of its base has been")      # (4)
+        e.seen = s.history
+        e.deferred = False
+        if not e.parent.tracked or not t.value.meta.is_floating:
+            set_history(t, None, 0)
+            return 0
+        node = view_node(t, e)
+        keep_retaining(t, node, 0)
+        set_history(t, node, 0)
+    finally:
+        s.writing.unlock()
+    return 0
+
+
+cdef int keep_retaining(TensorBase t, Node node, int nr) except -1:
+    """Let what retain_grad() asked for move on to the new history of a Tensor (6)."""
+    cdef Node old = t.grad_fn_
+    cdef NodeHooks hooks
+    if old is None or old.hooks is None or not old.hooks.retains or t.output_nr_ not in old.hooks.retains:
+        return 0
+    hooks = node.need_hooks()
+    if hooks.retains is None:
+        hooks.retains = {}
+    hooks.retains[nr] = old.hooks.retains.pop(t.output_nr_)
+    return 0
+
+
+cdef OpNode view_node(TensorBase t, Extra e):
+    cdef OpNode node = new_op_node(<Op>e.view_op)
+    cdef tuple args = e.view_args
+    cdef Backend backend = <Backend>t.value.meta.ops
+    node.meta = t.value.meta
+    if backend.plain(t.value.raw, e.view_op):
+        node.flags |= NODE_FAST
+    for i in e.view_op.inputs:
+        connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
+    save(node, e.view_op, args, t, 1, backend)
+    if e.view_op.keeps_args:
+        keep_args(node, e.view_op, args)
+    return node
+
+
+cdef object permute(TensorBase t, tuple axes):
+    return run_one(named_op("permute_dims"), (t, axes), t)
+
+
+cdef tuple _reversed_axes = tuple([tuple(range(n - 1, -1, -1)) for n in range(9)])
+
+
+cdef tuple reversed_axes(int ndim):
+    return <tuple>_reversed_axes[ndim] if ndim <= 8 else tuple(range(ndim - 1, -1, -1))

@@ -1,0 +1,192 @@
+# What users put on a Tensor, and which Tensor a view belongs to.
+# May import: core.value.
+cimport cython
+from cpython.object cimport PyObject
+
+from arraygrad.core.value cimport Backend, Extra, TensorBase, need_extra
+
+cdef extern from "Python.h":
+    ctypedef object (*getattrofunc)(object, object)
+    ctypedef int (*setattrofunc)(object, object, PyObject*) except -1
+    ctypedef struct PyTypeObject:
+        getattrofunc tp_getattro
+        setattrofunc tp_setattro
+    object PyObject_GenericGetAttr(object o, object name)
+    int PyObject_GenericSetAttr(object o, object name, PyObject* value) except -1
+    void PyType_Modified(PyTypeObject* t)
+
+# Assigned to in other libraries with an effect on the array: to store the value and do nothing else would be wrong.
+_MEANT_OTHERWISE = {
+    "data": "write into the Tensor under no_grad: t[...] = values",
+    "names": "axes of a Tensor have no names",
+    "grad_dtype": "a gradient has its Tensor's dtype",
+    "_grad": "set t.grad",
+    "_backward_hooks": "call t.register_hook(hook)",
+    "_post_accumulate_grad_hooks": "call t.register_post_accumulate_grad_hook(hook)",
+}
+
+# The class that `allow_attributes` was called for, and whether its attributes are looked for in Tensors already.
+cdef PyTypeObject* _cls = NULL
+cdef bint _looking = False
+cdef set _free = set()                  # names that were found to be no property of the class
+
+
+# Note [Attributes of the user's own]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# `t.main_grad = g` puts any name on a Tensor, as in PyTorch. A `__dict__` would make every Tensor larger, and a look-up
+# of one's own would slow every method call down: CPython caches what it finds only for types that use its own look-up.
+# (1) The attributes are in Extra, which Tensors get when they need it, so the garbage collector sees them.
+# (2) The Tensor class gets its own look-up when the first attribute of a Tensor is set, and keeps it. Programs that set
+#     none never pay. (A thread that finds the old one meanwhile finds what was there before.)
+# (3) As in any object: properties come first, then the attributes, then methods.
+# Guarded by tests/core/test_attributes.py.
+cdef object get_attribute(object t, object name):
+    cdef dict found = own_attributes(<TensorBase>t)
+    if found is not None and name in found and not is_property(type(t), name):          # (3)
+        return found[name]
+    return PyObject_GenericGetAttr(t, name)
+
+
+cdef int set_attribute(object t, object name, PyObject* value) except -1:
+    cdef dict own
+    try:
+        return PyObject_GenericSetAttr(t, name, value)      # a property, or nothing that could be set
+    except AttributeError:
+        if is_property(type(t), name):
+            raise
+    if value == NULL:
+        own = own_attributes(<TensorBase>t)
+        if own is None or name not in own:
+            raise AttributeError(f"'{type(t).__name__}' object has no attribute '{name}'")
+        del own[name]
+        return 0
+    if name in _MEANT_OTHERWISE:
+        raise AttributeError(f"Tensor.{name} can't be set: {_MEANT_OTHERWISE[name]}")
+    attributes_of(<TensorBase>t)[name] = <object>value
+    return 0
+
+
+cdef bint is_property(object cls, object name) except -1:
+    """Whether `name` is something in the class that takes part when an attribute is set."""
+    if name in _free:
+        return False
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            if hasattr(type(base.__dict__[name]), "__set__"):
+                return True
+            break
+    _free.add(name)
+    return False
+
+
+cdef dict attributes_of(TensorBase t):
+    """The dict of a Tensor's own attributes, made on first use."""
+    global _looking
+    cdef Extra e = need_extra(t)
+    cdef dict made
+    if not _looking:
+        _looking = True
+        _cls.tp_getattro = get_attribute                                                # (2)
+        PyType_Modified(_cls)
+    if e.attributes is None:
+        made = {}
+        with cython.critical_section(e):
+            if e.attributes is None:
+                e.attributes = made
+    return e.attributes
+
+
+cdef dict own_attributes(TensorBase t):
+    """The dict of a Tensor's own attributes, None if it has none."""
+    cdef Extra e = t.extra
+    cdef dict own
+    if e is None:
+        return None
+    with cython.critical_section(e):        # another thread may be setting `t.__dict__`
+        own = e.attributes
+    return own if own else None
+
+
+cdef int copy_attributes(TensorBase t, TensorBase out, dict memo) except -1:
+    """Give `out`, a copy of `t`, the same attributes; with a memo deep copies of them."""
+    cdef dict own = own_attributes(t)
+    if own is None:
+        return 0
+    if memo is not None:
+        from copy import deepcopy
+
+        own = deepcopy(own, memo)
+    attributes_of(out).update(own)
+    return 0
+
+
+def allow_attributes(type cls):
+    """Let users set attributes of their own on instances of `cls`, the Tensor class."""
+    global _cls
+    _cls = <PyTypeObject*>cls
+    _cls.tp_setattro = set_attribute
+    PyType_Modified(_cls)
+
+
+def _get_dict(TensorBase t):
+    """The attributes of the user's own, as `vars(t)` gives them."""
+    return attributes_of(t)
+
+
+def _set_dict(TensorBase t, value):
+    if not isinstance(value, dict):
+        raise TypeError(f"__dict__ must be set to a dictionary, not a '{type(value).__name__}'")
+    set_dict(t, value if type(value) is dict else dict(value))
+
+
+def _del_dict(TensorBase t):
+    set_dict(t, {})
+
+
+cdef int set_dict(TensorBase t, dict value) except -1:
+    cdef Extra e
+    attributes_of(t)
+    e = t.extra
+    with cython.critical_section(e):
+        e.attributes, value = value, e.attributes       # the old ones go when the section is left
+    return 0
+
+
+# Views
+
+cdef TensorBase base_of(TensorBase t):
+    cdef TensorBase found = None
+    cdef Extra e = t.extra
+    if not (<Backend>t.value.meta.ops).mutable:
+        return None                         # slices of immutable arrays are arrays of their own
+    while e is not None and e.parent is not None:
+        found = e.parent
+        e = found.extra
+    return found
+
+
+def _base(TensorBase t):
+    """The Tensor that this one is a view of, None if it is none; never a view itself."""
+    return base_of(t)
+
+
+def _is_view(TensorBase t):
+    """Whether this is a view of another Tensor, made by an operation and not by `detach`."""
+    return base_of(t) is not None
+
+
+def _numpy_base(TensorBase t):
+    """The Tensor that this one is a view of.
+
+    Of what is no view the array that owns the memory (where a raw view was wrapped), or None.
+    """
+    cdef TensorBase found = base_of(t)
+    return getattr(t.value.raw, "base", None) if found is None else found
+
+
+METHODS = {
+    "__dict__": property(_get_dict, _set_dict, _del_dict, doc=_get_dict.__doc__),
+    "_base": property(_base, doc=_base.__doc__),
+    "_is_view": _is_view,
+    "base": property(_numpy_base, doc=_numpy_base.__doc__),
+}

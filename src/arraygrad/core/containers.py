@@ -1,0 +1,259 @@
+"""Nested containers of arrays: taken apart into a list of leaves, and put together again.
+
+May import: nothing of arraygrad. dict, list, tuple, named tuples and dataclasses are containers; whatever else is a
+leaf, unless optree is in use and knows its type (`optree.register_pytree_node`).
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import sys
+from collections import OrderedDict, defaultdict
+
+__all__ = ["Structure", "flatten", "leaf_names", "unflatten"]
+
+
+class Structure:
+    """What is left of a container when its leaves are taken out. Compares equal where leaves can be exchanged.
+
+    Attributes
+    ----------
+    kind : str
+        "leaf", "dict", "list", "tuple", "named tuple", "dataclass" or "optree".
+    type : type or None
+        Class of the container; None for a leaf.
+    keys : tuple
+        Keys, field names or indices of the children.
+    children : tuple of Structure
+    """
+
+    __slots__ = ("children", "keys", "kind", "original", "type")
+
+    def __init__(self, kind, container_type, keys, children, original=None):
+        self.kind = kind
+        self.type = container_type
+        self.keys = keys
+        self.children = children
+        self.original = original  # what rebuilding needs besides the children
+
+    @property
+    def n_leaves(self):
+        """Number of leaves."""
+        return 1 if self.kind == "leaf" else sum(child.n_leaves for child in self.children)
+
+    def __eq__(self, other):
+        if not isinstance(other, Structure):
+            return NotImplemented
+        if self is other:
+            return True
+        if self.kind != other.kind or self.type is not other.type or len(self.keys) != len(other.keys):
+            return False
+        if self.kind == "dict":  # the order of keys is no part of a dict's identity
+            if set(self.keys) != set(other.keys):
+                return False
+            theirs = dict(zip(other.keys, other.children, strict=True))
+            return all(child == theirs[key] for key, child in zip(self.keys, self.children, strict=True))
+        return self.keys == other.keys and self.children == other.children
+
+    __hash__ = None
+
+    def __repr__(self):
+        if self.kind == "leaf":
+            return "*"
+        inside = [repr(child) for child in self.children]
+        if self.kind == "list":
+            return f"[{', '.join(inside)}]"
+        if self.kind == "tuple":
+            return f"({', '.join(inside)}{',' if len(inside) == 1 else ''})"
+        if self.kind == "dict":
+            return "{" + ", ".join(f"{key!r}: {text}" for key, text in zip(self.keys, inside, strict=True)) + "}"
+        pairs = ", ".join(f"{key}={text}" for key, text in zip(self.keys, inside, strict=True))
+        return f"{self.type.__name__}({pairs})"
+
+
+LEAF = Structure("leaf", None, (), ())
+
+
+def flatten(tree):
+    """(leaves, structure) of a nested container.
+
+    Parameters
+    ----------
+    tree : object
+        Nested dicts, lists, tuples, named tuples, dataclass instances; anything else is a leaf, None too. Dicts are
+        taken in their own order.
+
+    Returns
+    -------
+    leaves : list
+    structure : Structure
+        `unflatten(structure, leaves)` is an equal container.
+
+    Examples
+    --------
+    >>> from arraygrad.core.containers import flatten, unflatten
+    >>> leaves, structure = flatten({"w": [1.0, 2.0], "b": 3.0})
+    >>> leaves
+    [1.0, 2.0, 3.0]
+    >>> unflatten(structure, [10 * leaf for leaf in leaves])
+    {'w': [10.0, 20.0], 'b': 30.0}
+    """
+    leaves = []
+    return leaves, _flatten(tree, leaves)
+
+
+def unflatten(structure, leaves):
+    """The container with `structure` and the given leaves (an iterable of exactly as many as it has).
+
+    Raises
+    ------
+    ValueError
+        If the number of leaves differs.
+    """
+    leaves = list(leaves)
+    if structure is LEAF and len(leaves) == 1:
+        return leaves[0]
+    if len(leaves) != structure.n_leaves:
+        raise ValueError(f"unflatten: the structure {structure!r} has {structure.n_leaves} leaves, got {len(leaves)}")
+    return _unflatten(structure, iter(leaves))
+
+
+def stands_for(structure, wanted):
+    """Whether leaves of `structure` can be taken for those of `wanted`: equal, but for the classes of named tuples.
+
+    Where there is a named tuple, one of another class with the same fields will do (NumPy's EighResult for ours), and a
+    plain tuple; a named tuple will do for a plain one.
+    """
+    kinds = {structure.kind, wanted.kind}
+    if "named tuple" not in kinds or not kinds <= {"tuple", "named tuple"}:
+        if structure.kind != wanted.kind or structure.type is not wanted.type:
+            return False
+        if structure.kind == "dict":
+            theirs = dict(zip(wanted.keys, wanted.children, strict=True))
+            return theirs.keys() == set(structure.keys) and all(
+                stands_for(child, theirs[key]) for key, child in zip(structure.keys, structure.children, strict=True)
+            )
+        if structure.keys != wanted.keys:
+            return False
+    elif len(structure.keys) != len(wanted.keys) or (len(kinds) == 1 and structure.keys != wanted.keys):
+        return False
+    return all(map(stands_for, structure.children, wanted.children))
+
+
+def align(structure, leaves, wanted):
+    """`leaves` of `structure`, which stands for `wanted`, in the order of `wanted` (that of dicts may differ)."""
+    order = []
+    _order(structure, wanted, 0, order)
+    return [leaves[position] for position in order]
+
+
+def leaf_names(structure, name):
+    """A name for each leaf, as one would write it: `params['w'][0]`, `point.x`."""
+    if structure.kind == "leaf":
+        return [name]
+    names = []
+    for key, child in zip(structure.keys, structure.children, strict=True):
+        if structure.kind in ("named tuple", "dataclass"):
+            names += leaf_names(child, f"{name}.{key}")
+        else:
+            names += leaf_names(child, f"{name}[{key!r}]")
+    return names
+
+
+def _is_namedtuple(tree):
+    return isinstance(tree, tuple) and hasattr(tree, "_fields") and hasattr(tree, "_make")
+
+
+def _flatten(tree, leaves):
+    kind = type(tree)
+    if kind is float:
+        leaves.append(tree)
+        return LEAF
+    if kind is list or kind is tuple:
+        return Structure(
+            "list" if kind is list else "tuple",
+            kind,
+            tuple(range(len(tree))),
+            tuple([_flatten(item, leaves) for item in tree]),
+        )
+    if isinstance(tree, dict):
+        original = tree.default_factory if isinstance(tree, defaultdict) else None
+        if kind not in (dict, OrderedDict, defaultdict):
+            original = tree
+        return Structure("dict", kind, tuple(tree), tuple([_flatten(item, leaves) for item in tree.values()]), original)
+    if _is_namedtuple(tree):
+        return Structure("named tuple", kind, tree._fields, tuple([_flatten(item, leaves) for item in tree]))
+    if isinstance(tree, (list, tuple)):
+        # A subclass may need arguments that can't be guessed: list and tuple themselves take an iterable.
+        return Structure(
+            "list" if isinstance(tree, list) else "tuple",
+            kind,
+            tuple(range(len(tree))),
+            tuple([_flatten(item, leaves) for item in tree]),
+        )
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = tuple(field.name for field in dataclasses.fields(tree))
+        return Structure(
+            "dataclass", kind, names, tuple([_flatten(getattr(tree, name), leaves) for name in names]), tree
+        )
+    optree = sys.modules.get("optree")  # a type can only be registered with optree once that is imported
+    if optree is not None and kind.__module__ != "builtins":
+        return _flatten_registered(optree, tree, leaves)
+    leaves.append(tree)
+    return LEAF
+
+
+def _flatten_registered(optree, tree, leaves):
+    try:
+        children, metadata, entries, rebuild = optree.tree_flatten_one_level(tree, none_is_leaf=True)
+    except ValueError:  # no registered container
+        leaves.append(tree)
+        return LEAF
+    parts = tuple([_flatten(item, leaves) for item in children])
+    return Structure("optree", type(tree), tuple(entries), parts, (rebuild, metadata))
+
+
+def _unflatten(structure, leaves):
+    kind = structure.kind
+    if kind == "leaf":
+        return next(leaves)
+    items = [_unflatten(child, leaves) for child in structure.children]
+    cls = structure.type
+    if kind == "list" or kind == "tuple":
+        return items if cls is list else cls(items)
+    if kind == "dict":
+        if cls is dict or cls is OrderedDict:
+            return cls(zip(structure.keys, items, strict=True))
+        if cls is defaultdict:
+            return cls(structure.original, zip(structure.keys, items, strict=True))
+        tree = copy.copy(structure.original)
+        for key, item in zip(structure.keys, items, strict=True):
+            tree[key] = item
+        return tree
+    if kind == "named tuple":
+        return cls._make(items)
+    if kind == "dataclass":
+        # A copy with its fields replaced: __init__ and __post_init__ may convert or check what they are given, which
+        # is right for the user's own values but not for Tensors and gradients in their place.
+        tree = copy.copy(structure.original)
+        for key, item in zip(structure.keys, items, strict=True):
+            object.__setattr__(tree, key, item)
+        return tree
+    rebuild, metadata = structure.original
+    return rebuild(metadata, items)
+
+
+def _order(structure, wanted, start, order):
+    """Append where the leaves of `wanted` stand among those of `structure`, whose first leaf is number `start`."""
+    if structure.kind == "leaf":
+        order.append(start)
+        return
+    at = {}
+    keys = structure.keys if structure.kind == "dict" else wanted.keys  # anything else is in order
+    for key, child in zip(keys, structure.children, strict=True):
+        at[key] = (child, start)
+        start += child.n_leaves
+    for key, child in zip(wanted.keys, wanted.children, strict=True):
+        mine, position = at[key]
+        _order(mine, child, position, order)

@@ -1,0 +1,243 @@
+# Values out of a Tensor: Python scalars, NumPy arrays, text.
+# May import: engine.*, core.op, core.value, core.nodes, core.apply.
+import dis
+import functools
+import sys
+import warnings
+
+from arraygrad.core.apply cimport refresh
+from arraygrad.engine.node cimport NodeHooks, thread_state
+from arraygrad.core.value cimport Backend, TensorBase
+
+from arraygrad.engine.node import keep_for_ever
+
+
+# The function transforms that are calling their functions: id -> Trace. `transforms.trace` puts them in and takes them
+# out.
+RUNNING = {}
+cdef dict _running = RUNNING
+
+cdef object _guard = None               # see set_number_guard
+
+
+def set_number_guard(module):
+    """Have `module` decide what is done when values of recorded Tensors leave (arraygrad.transforms.python_numbers)."""
+    global _guard
+    _guard = module
+    keep_for_ever(module)
+
+
+cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
+
+
+def set_conversion_notice(notice):
+    """Have `notice(how)` called whenever values leave a tensor that requires grad: by float, int, complex, item, tolist
+    or numpy. None: no longer. Returns the previous one. For tools that look for lost gradients.
+    """
+    global _notice
+    previous = _notice
+    _notice = notice
+    return previous
+
+
+cdef int leaving(TensorBase t, str how) except -1:
+    """Values leave the tensor by the conversion `how`."""
+    if _notice is not None:
+        if t.extra is not None:
+            refresh(t)
+        if t.tracked:
+            _notice(how)
+    return 0
+
+
+cdef object left(TensorBase t, str how):
+    """The values of a tensor as a numpy.ndarray, noticed as leaving it."""
+    leaving(t, how)
+    if _running and recorded(t):
+        _guard.leaves(t, how)
+    return to_numpy(t.value.raw)
+
+
+cdef bint recorded(TensorBase t) except -1:
+    """Whether operations on `t` are recorded now."""
+    if t.extra is not None:
+        refresh(t)
+    return t.tracked and thread_state().grad_mode
+
+
+cdef object item_of(TensorBase t, str how="item"):
+    """The value of a one-element tensor as a Python scalar."""
+    leaving(t, how)
+    cdef object raw = t.value.raw
+    return raw.item() if hasattr(raw, "item") else to_numpy(raw).item()
+
+
+cdef object taken(TensorBase t, tuple index):
+    """`t.item(*index)`: a Python scalar, or in a transform that follows `t` a 0-d Tensor."""
+    if index:
+        return item_at(t, index)
+    if _running and recorded(t) and _guard.stays(t):
+        return _guard.element(t)
+    return item_of(t)
+
+
+cdef object item_at(object t, tuple index):
+    """`t.item(i)` with a flat index, `t.item(i, j)` and `t.item((i, j))` with one per axis."""
+    import numpy
+    if len(index) == 1 and isinstance(index[0], tuple):
+        index = index[0]
+    if len(index) == 1 and t.ndim != 1:
+        if not -t.size <= index[0] < t.size:
+            raise IndexError(f"item(): index {index[0]} is out of bounds for size {t.size}")
+        index = tuple([int(i) for i in numpy.unravel_index(index[0] % t.size, t.shape)])
+    if len(index) != t.ndim:
+        raise ValueError(f"item(): expected a flat index or {t.ndim} indices, but got {len(index)}")
+    return t[index].item()
+
+
+cdef object listed(TensorBase t):
+    """`t.tolist()`: nested lists of Python scalars, or in a transform that follows `t` of 0-d Tensors."""
+    if _running and recorded(t) and _guard.stays(t):
+        return _guard.elements(t)
+    return left(t, "tolist").tolist()
+
+
+cdef object number(TensorBase t, str how):
+    """The value for `float(t)` and `complex(t)`, of which no gradient leads back: the guard may refuse."""
+    if t.tracked or t.extra is not None:
+        refuse_store(t)
+    cdef object value = one_element(t, how)
+    value = float(value) if how == "float" else complex(value)
+    if t.tracked and thread_state().grad_mode:
+        _guard.becomes_number(t, how)
+    return value
+
+
+cdef object recorded_copy(TensorBase t):
+    """For the copy module: a recorded copy in a transform that follows `t`, otherwise None."""
+    return _guard.copied(t) if _running and recorded(t) else None
+
+
+cpdef int before_bytes(TensorBase t, str how) except -1:
+    """Refuse bytes of what a transform follows, by `how`: "pickling", "tobytes()"."""
+    if _running and recorded(t):
+        _guard.becomes_bytes(t, how)
+    return 0
+
+
+cdef object one_element(TensorBase t, str what):
+    if t.value.meta.size != 1:
+        raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "
+                        f"{t.value.meta.shape_tuple()}")
+    return item_of(t, what)
+
+
+cdef object to_numpy(object raw):
+    import numpy
+    if isinstance(raw, numpy.ndarray):
+        return raw
+    library = type(raw).__module__.partition(".")[0]
+    if library == "cupy":
+        return raw.get()
+    if library == "torch":
+        raw = raw.detach().cpu().resolve_conj().resolve_neg()
+        # NumPy has no bfloat16; float32 holds each of its values.
+        return raw.float().numpy() if str(raw.dtype) == "torch.bfloat16" else raw.numpy()
+    try:
+        return numpy.asarray(raw)
+    except (RuntimeError, TypeError, BufferError):
+        return numpy.from_dlpack(raw)
+
+
+# Note [Numbers written into plain arrays]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# `array[i] = t` asks a 0-d Tensor for its value by the same slot as `float(t)`, which is explicit and allowed. The two
+# differ in the instruction that the calling frame is at: where that stores an element, the value would lose its
+# gradient in an array's memory, and the conversion is refused. Guarded by tests/numpy_api/test_writes.py.
+_STORES = frozenset(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
+_code_of = functools.lru_cache(maxsize=512)(lambda code: code.co_code)
+
+
+cdef int refuse_store(TensorBase t) except -1:
+    """Raise TypeError if the calling Python frame is storing this Tensor as an element of a plain array."""
+    cdef object frame
+    if t.extra is not None:
+        refresh(t)
+    if not t.tracked or not thread_state().grad_mode:
+        return 0
+    try:
+        frame = sys._getframe(0)
+    except ValueError:                      # called by C without a Python frame: not a store
+        return 0
+    while frame is not None and frame.f_code.co_filename.endswith(".pyx"):
+        frame = frame.f_back                # a build with line events has frames of its own
+    if frame is None or not 0 <= frame.f_lasti < len(_code_of(frame.f_code)):
+        return 0
+    if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
+        error = TypeError("a Tensor that requires grad can't be written into a plain array, whose memory holds no "
+                          "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's "
+                          "creation functions make recordable arrays with arraygrad.grad(f, adopt=True); write "
+                          "t.detach() if the bare value is meant")
+        raise _guard.refused(t, error) if _running else error
+    return 0
+
+
+cdef int refuse_conversion(TensorBase t, str how) except -1:
+    if t.extra is not None:
+        refresh(t)
+    if t.tracked:
+        refuse_store(t)
+        error = TypeError(f"{_guard.place()}: {how} of a tensor that requires grad would drop its gradient silently. "
+                          "To stay recorded: numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in the place of "
+                          "numpy.array([...]), NumPy's functions on the Tensor itself, arraygrad.grad(f, adopt=True), "
+                          "and arraygrad.asarray(x) for an array x that it is to be written into. Use t.detach() or "
+                          "t.numpy() where only the values are meant, arraygrad.testing.assert_allclose to compare")
+        raise _guard.refused(t, error) if _running else error
+    return 0
+
+
+cdef int warn_of_hooks(TensorBase t) except -1:
+    """Pickling leaves hooks behind: say so for each."""
+    cdef NodeHooks hooks = None
+    if t.extra is not None:
+        refresh(t)
+        hooks = t.extra.hooks
+    if t.grad_fn_ is not None:
+        hooks = t.grad_fn_.hooks
+    if hooks is not None and hooks.tensor_pre:
+        for nr, hook in hooks.tensor_pre.values():
+            if nr == t.output_nr_:
+                warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. Remove it before pickling, or "
+                              "register it again on what is loaded.", UserWarning, stacklevel=2)
+    return 0
+
+
+cdef str representation(TensorBase t):
+    import numpy
+    cdef str text
+    cdef list parts
+    cdef bint known = True
+    if t.extra is not None:
+        try:
+            refresh(t)
+        except RuntimeError:                # a view that can't be used after its base was written can be shown
+            known = False
+    text = (<Backend>t.value.meta.ops).text(t.value.raw)
+    if text is None:
+        try:
+            text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
+        except Exception:
+            text = str(t.value.raw)
+    parts = [text]
+    if t.value.meta.device_key is not None:
+        parts.append(f"device={t.value.meta.device}")
+    plain = not t.value.meta.is_floating or str(t.value.meta.dtype) in ("float64", "complex128")
+    if not plain or t.value.meta.size == 0:
+        parts.append(f"dtype={t.value.meta.dtype}")
+    if not known:
+        parts.append("grad_fn=<Invalid>")
+    elif t.grad_fn_ is not None:
+        parts.append(f"grad_fn=<{t.grad_fn_.name()}>")
+    elif t.tracked:
+        parts.append("requires_grad=True")
+    return f"Tensor({', '.join(parts)})"

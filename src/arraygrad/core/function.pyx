@@ -1,0 +1,756 @@
+# The nodes of custom Functions: what ctx is, how forward is run and recorded, how backward's results are checked.
+# May import: engine.*, core.op, core.value, core.saved, core.constants, core.nodes, core.apply, core.inplace.
+import warnings
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
+
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport gate_close, gate_closed, gate_enter, gate_leave
+from arraygrad.engine.graph_task cimport GraphTask, run_flags
+from arraygrad.engine.node cimport (
+    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_CONSTANT, NODE_HAS_PARENT, NODE_PACKED,
+    NODE_PYTHON, NODE_SAVES, RUN_CAPTURE, RUN_NEEDED,
+)
+from arraygrad.core.apply cimport observed_call, refresh, wants_grad
+from arraygrad.core.constants cimport Contents, constant_slot, content_now, overwritten_error
+from arraygrad.core.inplace cimport adopt, check_inplace
+from arraygrad.core.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values
+from arraygrad.core.saved cimport Packed, pack_slot, packed_value, packing
+from arraygrad.core.value cimport (
+    Backend, Extra, TensorBase, Value, bump, is_lost, join_base, mark_overwritten, need_extra, new_tensor, registered,
+    version_of, wrap,
+)
+
+from arraygrad.core.constants import WRITTEN_BETWEEN
+
+cdef tuple _nothing = ()
+cdef object _function = None        # the Function class
+
+
+def set_function(cls):
+    """Register Function, whose own backward and vjp mean that none is defined."""
+    global _function
+    _function = cls
+
+
+# Note [Custom functions]
+# ~~~~~~~~~~~~~~~~~~~~~~~
+# The instance of `<Name>Backward`, a Python subclass of CustomNode that each Function class owns, is the ctx and the
+# node at once, so what a user sets on ctx lives as long as the node.
+# (1) Edges are taken before forward runs: an input that forward writes keeps the history it had.
+# (2) forward runs with grad mode off. Its results get this node as their history afterwards, in the order of the
+#     outputs; a tensor returned twice ends up at its last slot.
+# (3) An input returned as it is becomes a new Tensor over the same memory; the input keeps its own history.
+# (4) An input marked dirty is rebased (inplace.pyx) and is the output itself.
+# (5) A result that shares memory with an input is a view whose history is this node: Extra.forbidden = "function".
+# (6) What save_for_backward got is saved after (2), when it is known which of it are outputs. An input's edge is known
+#     to the node; an output's is the node itself (kept as a number, so there is no cycle); any other tensor's is kept.
+# Python subclasses have CPython's own deallocation, which limits its recursion as Note [Freeing a graph] asks.
+# Guarded by test_FN1_* to test_FN14_*, test_DG1_*.
+
+cdef class SavedSlot:
+    """One tensor of save_for_backward: its value (packed or not) and where it stands in the graph (6)."""
+
+
+cdef class CustomNode(Node):
+    """The ctx of a custom Function: made by `Function.apply`, passed to forward and backward, and the node itself."""
+
+    def __cinit__(self):
+        self.materialize = self.materialize_fixed = True
+        self.flags |= NODE_PYTHON
+
+    # Public API
+
+    def save_for_backward(self, *tensors):
+        """Keep tensors (or None) for backward, where `saved_tensors` gives them back. The last call counts.
+
+        Raises
+        ------
+        TypeError
+            If something else is given: set it on ctx as an attribute.
+        """
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, TensorBase):
+                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type "
+                                f"{type(t).__name__}; keep other values as attributes of ctx")
+        self.s1 = tensors
+
+    def mark_dirty(self, *tensors):
+        """Say which inputs forward has written in place; each must be returned."""
+        only_tensors("mark_dirty", tensors)
+        self.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Say which outputs have no gradient; backward gets zeros for them."""
+        only_tensors("mark_non_differentiable", tensors)
+        self.fixed = tensors
+
+    def set_materialize_grads(self, bint value):
+        """Whether backward gets zeros (True, as at first) or None for outputs that no gradient arrived for."""
+        self.materialize = value
+
+    def set_materialize_non_diff_grads(self, bint value):
+        """Whether the zeros of set_materialize_grads are made for outputs without a derivative, too (True at first).
+
+        Those are integers and what mark_non_differentiable was given: no gradient ever arrives there.
+        """
+        self.materialize_fixed = value
+
+    @property
+    def materialize_grads(self):
+        """What set_materialize_grads sets; assigning does the same."""
+        return bool(self.materialize)
+
+    @materialize_grads.setter
+    def materialize_grads(self, bint value):
+        self.materialize = value
+
+    @property
+    def _materialize_non_diff_grads(self):
+        """PyTorch's name of what set_materialize_non_diff_grads sets."""
+        return bool(self.materialize_fixed)
+
+    @_materialize_non_diff_grads.setter
+    def _materialize_non_diff_grads(self, bint value):
+        self.materialize_fixed = value
+
+    @property
+    def _raw_saved_tensors(self):
+        """Tuple of SavedTensor, the handles of what save_for_backward kept."""
+        return handles().of_function(self)
+
+    @property
+    def saved_tensors(self):
+        """Tuple of what save_for_backward kept.
+
+        Raises RuntimeError after the values were freed, or if one was overwritten and no copy is kept.
+        """
+        gate_enter(&self.gate)          # another run that frees what is saved waits (Note [Gates])
+        try:
+            if gate_closed(&self.gate):
+                raise RuntimeError(BACKWARD_TWICE)
+            if self.s0 is None:
+                return ()
+            return tuple([None if slot is None else unpacked(self, <SavedSlot>slot) for slot in <list>self.s0])
+        finally:
+            if gate_leave(&self.gate):
+                self.s0 = None
+
+    @property
+    def needs_input_grad(self):
+        """Tuple of bools, one per argument of forward: whether backward has to compute its gradient.
+
+        In backward that is narrowed to what the running pass asks for.
+        """
+        cdef ThreadState* ts = thread_state()
+        cdef GraphTask task
+        cdef Node child
+        cdef Py_ssize_t i, edge = 0
+        cdef list needs
+        if ts.node != <void*>self or ts.task == NULL or not (<GraphTask>ts.task).has_exec_info:
+            return self.s2
+        task = <GraphTask>ts.task
+        needs = list(self.s2)
+        for i in range(len(<tuple>self.args)):
+            if (<tuple>self.args)[i]:
+                child = self.edge_node(edge)
+                needs[i] = child is not None and bool(run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE))
+                edge += 1
+        return tuple(needs)
+
+    @property
+    def saved(self):
+        """What save_for_backward kept, by position (read-only)."""
+        return {f"saved_tensors[{i}]": t for i, t in enumerate(self.saved_tensors)}
+
+    # For the engine
+
+    cdef int keep_foreign(self, object stream, list kept) except -1:
+        cdef list slots = self.s0
+        if slots is not None:
+            for slot in slots:
+                if slot is not None:
+                    keep_values((<SavedSlot>slot).value, stream, kept)
+        return 0
+
+    cdef int release(self) except -1:
+        if gate_close(&self.gate):
+            self.s0 = None
+        return 0
+
+    cdef int apply(self, Frame f) except -1:
+        cdef list grads = []
+        cdef GradMeta meta
+        cdef object g
+        cdef Py_ssize_t i
+        cdef bint alone = f.create_graph or f.owned and self.n_inputs == 1     # or writes to gradients are recorded
+        cdef bint boxed = getattr(self.op, "boxed_grads_call", False)
+        cdef tuple given
+        cdef object contents = None
+        if self.s1 is not None or self.flags & NODE_CONSTANT:
+            check_kept(self)
+        for i in range(self.n_inputs):
+            meta = self.meta_at(i)
+            g = f.input(i) if meta is not None else None
+            if g is None:
+                if meta is not None and self.materialize and (self.fixed is None or i not in <set>self.fixed):
+                    g = wrap(meta.ops.zeros(meta), <Backend>meta.ops)
+            elif not f.create_graph:
+                g = meta.ops.to_user(g)
+            grads.append(g)
+        g = None
+        f.owned = False
+        given = () if boxed else tuple(grads)
+        if not alone and in_anomaly_mode():
+            contents = Contents({f"grad_outputs[{i}]": g for i, g in enumerate(given) if f.input(i) is not None}, True)
+        if boxed:
+            f.grad = None                               # the list alone holds the gradients: backward may drop them
+            f.grads = None
+            result = backward_of(self)(self, grads)
+        else:
+            result = backward_of(self)(self, *grads)
+        if not alone:
+            check_given(self, f, given, contents)
+        if self.s1 is not None:
+            self.s1.renew()             # what backward itself writes there is its own affair
+        return take_gradients(self, f, result, given)
+
+
+cdef bint in_anomaly_mode() noexcept:
+    cdef ThreadState* ts = thread_state()
+    return ts.task != NULL and (<GraphTask>ts.task).anomaly != 0
+
+
+cdef int check_given(CustomNode node, Frame f, tuple given, object contents) except -1:
+    """Refuse a backward that wrote into a gradient that it was given and others may hold too."""
+    cdef Py_ssize_t i
+    for i in range(len(given)):
+        if f.input(i) is not None and version_of((<TensorBase>given[i]).value) != 0:
+            break
+    else:
+        if contents is None or not contents.written():
+            return 0
+    raise RuntimeError(f"{node.op.__name__}.backward wrote into the gradient that it was given, which other parts of "
+                       "the graph may hold too; work on a copy of it, grad = grad.copy()")
+
+
+cdef int check_kept(CustomNode node) except -1:
+    """Refuse to run backward on raw arrays that were written since forward: Note [Constants that change]."""
+    cdef uint64_t now = 0
+    cdef object saved
+    if node.flags & NODE_CONSTANT and node.s0 is not None:
+        for slot in <list>node.s0:
+            saved = None if slot is None else (<SavedSlot>slot).value
+            if type(saved) is Value:
+                now = content_now(node, saved, now, <Backend>(<Value>saved).meta.ops)
+        if now != node.print:
+            for slot in <list>node.s0:
+                if slot is not None and type((<SavedSlot>slot).value) is Value:
+                    unpacked(node, <SavedSlot>slot)         # has an error of its own for what a Tensor has written
+            raise RuntimeError(WRITTEN_BETWEEN.format(what=f"an array that {node.name()} got by save_for_backward was"))
+    if node.s1 is not None:
+        (<Contents>node.s1).check(f"the ctx of {node.op.__name__}")
+    return 0
+
+
+cdef object backward_of(CustomNode node):
+    """The Function's backward, under either of its names."""
+    cdef object cls = node.op
+    backward, vjp = cls.backward, cls.vjp
+    if vjp is _function.vjp:
+        return backward
+    if backward is not _function.backward:
+        raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. Define one of "
+                           f"them ({cls.__name__}).")
+    return vjp
+
+
+cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen) except -1:
+    """Check what backward returned, one value per argument of forward, and put it on the edges.
+
+    `seen` are the gradients that backward was given.
+    """
+    cdef tuple is_tensor = <tuple>node.args
+    cdef Py_ssize_t n = len(is_tensor), given, i, edge = 0
+    cdef tuple values
+    cdef Node child
+    cdef GradMeta meta
+    cdef object value, raw
+    cdef Py_ssize_t held = 2            # references to a value: `values` and `value`
+    if type(result) is not tuple:
+        held = 3
+        result = (result,)
+    values = <tuple>result
+    given = len(values)
+    while given > n and values[given - 1] is None:
+        given -= 1
+    if given != n:
+        raise RuntimeError(f"function {node.name()} returned an incorrect number of gradients (expected {n}, got "
+                           f"{len(values)})")
+    for i in range(n):
+        value = values[i]
+        if not is_tensor[i]:
+            if value is not None:
+                raise RuntimeError(f"function {node.name()} returned a gradient different than None at position "
+                                   f"{i + 1}, but the corresponding forward input was not a Variable")
+            continue
+        child = node.edge_node(edge)
+        if value is not None:
+            meta = None if child is None else child.meta_at(node.edge_nr(edge))
+            if meta is not None and not isinstance(value, TensorBase):
+                value = array_of(value, <Backend>meta.ops)
+            if not isinstance(value, TensorBase) and registered(type(value)) is None:
+                raise TypeError(f"function {node.name()} at position {i + 1}: expected Variable or None (got "
+                                f"{type(value).__name__})")
+            if child is not None:
+                if f.create_graph:
+                    if not isinstance(value, TensorBase):
+                        value = wrap(value, registered(type(value)))
+                elif meta is not None:
+                    raw = meta.ops.from_user(value)
+                    value = raw if is_settled(value, held, raw, seen) else meta.ops.clone(raw, raw)
+                    raw = None
+                f.set_out(edge, value)
+        edge += 1
+    return 0
+
+
+cdef bint is_settled(object value, Py_ssize_t held, object raw, tuple seen) except -1:
+    """Whether nobody will write the array `raw` of a gradient that a rule returned as `value`.
+
+    It is one that the rule was given (others may hold that anyway, and nobody may write it), or nobody holds it: not
+    the value, to which the caller has `held` references, not the array, and not what it is a view of.
+    """
+    cdef object base
+    for given in seen:
+        if isinstance(given, TensorBase) and ((<TensorBase>given).value.raw is raw or (
+                <Backend>(<TensorBase>given).value.meta.ops).shares_memory(raw, (<TensorBase>given).value.raw)):
+            return True
+    if value is raw:
+        held += 1
+    elif Py_REFCNT(<PyObject*>raw) > 2:     # its Value's and the caller's
+        return False
+    if Py_REFCNT(<PyObject*>value) > held:
+        return False
+    base = getattr(raw, "base", None)
+    while base is not None:
+        if Py_REFCNT(<PyObject*>base) > 2:  # its view's and ours
+            return False
+        base = getattr(base, "base", None)
+    return True
+
+
+cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
+    cdef Value v
+    cdef Node source = slot.source
+    if type(slot.value) is Packed:
+        v = packed_value(<Packed>slot.value)
+    else:
+        v = <Value>slot.value
+        if v.overwritten and is_lost(v):
+            raise overwritten_error(v, node)
+    if slot.output >= 0:
+        source = node
+    return attached(v, source, slot.nr)
+
+
+# Running forward
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+    ctypedef struct TypeObject "PyTypeObject":
+        object (*tp_new)(TypeObject* t, PyObject* args, PyObject* kwargs)
+
+
+def run_function(cls, node_class, tuple args, dict kwargs, bint setup):
+    """`Function.apply`: run forward and record it.
+
+    Parameters
+    ----------
+    cls : Function subclass
+    node_class : type
+        Its subclass of CustomNode.
+    args : tuple
+        Positional arguments of forward; Tensors among them are differentiated.
+    kwargs : dict
+        Keyword-only arguments of forward, passed as they are.
+    setup : bool
+        forward takes no ctx, setup_context does.
+    """
+    if thread_state().op_hooks != NULL:
+        return observed_call(cls.__name__, args, lambda: run_forward(cls, node_class, args, kwargs, setup))
+    return run_forward(cls, node_class, args, kwargs, setup)
+
+
+cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, bint setup):
+    cdef ThreadState* ts = thread_state()
+    cdef CustomNode node = <CustomNode>(<TypeObject*>node_class).tp_new(
+        <TypeObject*>node_class, <PyObject*>_nothing, NULL)
+    cdef TensorBase t
+    cdef Node target
+    cdef list needs = []
+    cdef list tensors = []
+    cdef bint any_tensor = False
+    cdef bint recorded = False
+    cdef int grad_mode = ts.grad_mode
+    cdef object arg, result
+    for arg in args:
+        if isinstance(arg, TensorBase):
+            t = <TensorBase>arg
+            any_tensor = True
+            if t.extra is not None:
+                refresh(t)
+            needs.append(bool(t.tracked))
+            tensors.append(True)
+            target = None
+            if t.tracked:
+                recorded = True
+                if grad_mode:                                                       # (1)
+                    target = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
+            node.add_edge(target, t.output_nr_ if target is not None else 0)
+        else:
+            if grad_mode and hides_gradient(arg):
+                raise TypeError(f"{cls.__name__}.apply: argument {len(needs)} is a {type(arg).__name__} that holds a "
+                                "Tensor that requires grad; gradients follow only Tensors that are arguments "
+                                "themselves, so pass it as one, or its detach()")
+            needs.append(False)
+            tensors.append(False)
+    for name, arg in kwargs.items():
+        if grad_mode and (hides_gradient(arg) or isinstance(arg, TensorBase) and wants_grad(arg)):
+            raise TypeError(f"{cls.__name__}.apply: keyword-only argument {name!r} requires grad, but gradients follow "
+                            "only positional arguments; pass it as one, or its detach()")
+    recorded = recorded and grad_mode
+    node.op = cls
+    node.s2 = tuple(needs)
+    node.args = tuple(tensors)
+    ts.grad_mode = 0                                                                # (2)
+    try:
+        if setup:
+            result = cls.forward(*args, **kwargs)
+            cls.setup_context(node, args, result)
+        else:
+            result = cls.forward(node, *args, **kwargs)
+    finally:
+        ts.grad_mode = grad_mode
+    return take_outputs(node, args, result, recorded, any_tensor)
+
+
+cdef bint hides_gradient(object arg) except -1:
+    if type(arg) is dict:
+        arg = list(arg.values())
+    return (type(arg) is list or type(arg) is tuple) and wants_grad(arg)
+
+
+cdef object take_outputs(CustomNode node, tuple args, object result, bint recorded, bint any_tensor):
+    """Give forward's results their history and save what was asked for; returns the results."""
+    cdef bint many = isinstance(result, tuple)
+    cdef list outs = list(result) if many else [result]
+    cdef list metas = []
+    cdef tuple dirty = () if node.dirty is None else node.dirty
+    cdef tuple fixed = () if node.fixed is None else node.fixed
+    cdef TensorBase t
+    cdef Py_ssize_t i, differentiable = 0
+    cdef object out
+    for t in dirty:
+        if not among(t, outs):
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
+                               "The inputs that are modified inplace must all be outputs of the Function.")
+        if not among(t, args):
+            warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only inputs that forward has "
+                          "written in place need to be marked.", UserWarning, stacklevel=2)
+    for i in range(len(outs)):
+        out = outs[i]
+        if any_tensor and not isinstance(out, TensorBase):
+            out = array_of(out, first_backend(args))
+            if registered(type(out)) is not None:
+                out = outs[i] = wrap(out, registered(type(out)))
+            elif recorded and (type(out) is list or type(out) is dict) and holds_tensor(out):
+                raise TypeError(f"{node.op.__name__}.forward returned a {type(out).__name__} that holds Tensors, which "
+                                "no gradient would follow; return them in a tuple, or their arrays")
+        if isinstance(out, TensorBase):
+            metas.append((<TensorBase>out).value.meta)
+            if recorded and (<TensorBase>out).value.meta.is_floating and not among(out, fixed):
+                differentiable += 1
+        else:
+            metas.append(None)
+    node.n_inputs = <int>len(metas)
+    node.meta = metas[0] if len(metas) == 1 else tuple(metas)
+    for i in range(len(outs)):
+        if isinstance(outs[i], TensorBase):
+            t = <TensorBase>outs[i]
+            if among(t, dirty):
+                check_dirty(node, t, args, recorded, len(metas))
+    for t in dirty:
+        mark_overwritten(t)         # forward may have written the raw array, which nothing has seen
+        bump(t)
+    for i in range(len(outs)):
+        if isinstance(outs[i], TensorBase):
+            t = <TensorBase>outs[i]
+            outs[i] = take_output(node, t, <int>i, among(t, args), among(t, dirty),
+                                  recorded and t.value.meta.is_floating and not among(t, fixed), differentiable)
+    if recorded and differentiable and node.s1:
+        save_tensors(node, args, dirty, outs)
+    node.fixed = None if node.materialize_fixed else {i for i in range(len(outs)) if not output_of(outs[i], node)}
+    node.s1 = node.dirty = None
+    if recorded and differentiable and node.__dict__:
+        attributes = Contents(node.__dict__, True)
+        if attributes:
+            node.s1 = attributes
+    if not many:
+        return outs[0]
+    if type(result) is not tuple and hasattr(type(result), "_make"):
+        return type(result)._make(outs)
+    return tuple(outs)
+
+
+cdef bint output_of(object out, CustomNode node) except -1:
+    """Whether gradients of `out` arrive at `node`."""
+    return isinstance(out, TensorBase) and (<TensorBase>out).grad_fn_ is node
+
+
+cdef Backend first_backend(tuple args):
+    for arg in args:
+        if isinstance(arg, TensorBase):
+            return <Backend>(<TensorBase>arg).value.meta.ops
+
+
+cdef object array_of(object value, Backend backend):
+    """A scalar of an array library (what NumPy's functions make of 0-d arrays) as an array; anything else as it is."""
+    if registered(type(value)) is None and hasattr(type(value), "__array_interface__"):
+        return backend.wrap_raw(value)
+    return value
+
+
+cdef bint among(object t, object items) except -1:
+    for item in items:
+        if item is t:
+            return True
+    return False
+
+
+cdef int place_of(object t, list items) except -1:
+    """Where `t` itself stands in a list that holds it; the last place, if there are several."""
+    cdef Py_ssize_t i
+    for i in range(len(items) - 1, -1, -1):
+        if items[i] is t:
+            return <int>i
+    raise ValueError("expected a list that holds the tensor")
+
+
+cdef bint holds_tensor(object items) except -1:
+    for item in (items.values() if type(items) is dict else items):
+        if isinstance(item, TensorBase):
+            return True
+    return False
+
+
+cdef int only_tensors(str name, tuple tensors) except -1:
+    for t in tensors:
+        if t is not None and not isinstance(t, TensorBase):
+            raise TypeError(f"{name}: expected Tensors, inputs or results of forward, got {type(t).__name__}; "
+                            "a raw array that apply was given has no gradient and need not be named")
+    return 0
+
+
+cdef int check_dirty(CustomNode node, TensorBase t, tuple args, bint recorded, Py_ssize_t n_outputs) except -1:
+    """Refuse an in-place Function whose history could not be right."""
+    cdef bint view = t.extra is not None and t.extra.parent is not None
+    if not recorded:
+        return 0
+    if node.fixed is not None and among(t, node.fixed):
+        raise RuntimeError(f"{node.op.__name__}: a tensor that forward writes in place can't be marked as not "
+                           "differentiable too; write into a copy of it")
+    if t.tracked and t.grad_fn_ is None and not view:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation. "
+                           f"({node.op.__name__}: pass a copy of it)")
+    if view:
+        if n_outputs > 1:
+            raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your "
+                               "Function cannot return more than one Tensor. Pass a copy of the view, or make two "
+                               f"Functions of {node.op.__name__}.")
+        check_inplace(t, True, node.op.__name__)
+    return 0
+
+
+cdef TensorBase take_output(CustomNode node, TensorBase t, int nr, bint is_input, bint is_dirty, bint differentiable,
+                            Py_ssize_t n_differentiable):
+    if t.extra is not None and t.extra.forbidden is None:
+        refresh(t)                      # one from outside of forward may have been written through another
+    if not differentiable:
+        if is_dirty or not t.tracked and not is_input:
+            return t
+        return alias(t)                                                             # (3), without history
+    if is_dirty:
+        adopt(t, node, nr)                                                          # (4)
+        return t
+    if is_input or t.tracked and t.grad_fn_ is not node:
+        t = alias(t)
+    elif t.extra is not None and t.extra.parent is not None:
+        t.extra.forbidden = "function" if n_differentiable == 1 else "multi"        # (5)
+        t.extra.seen = t.value.storage.history
+    t.grad_fn_ = node
+    t.output_nr_ = nr
+    t.tracked = True
+    return t
+
+
+cdef TensorBase alias(TensorBase t):
+    """A Tensor of no history over the same memory, noted as a view."""
+    cdef TensorBase out = new_tensor(t.value.raw, t.value.meta)
+    cdef Extra e
+    cdef long history
+    join_base(out.value, t, &history)
+    if (<Backend>t.value.meta.ops).mutable:
+        e = need_extra(out)
+        e.parent = t
+        e.seen = history
+        e.forbidden = "function"
+    return out
+
+
+cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) except -1:
+    """Fill the saved slots (6)."""
+    cdef list slots = []
+    cdef SavedSlot slot
+    cdef TensorBase t
+    cdef Py_ssize_t i, edge
+    cdef Backend backend
+    cdef bint pack = packing()
+    if pack:
+        node.flags |= NODE_PACKED
+    for item in <tuple>node.s1:
+        if item is None:
+            slots.append(None)
+            continue
+        t = <TensorBase>item
+        if t.extra is not None and t.extra.forbidden is None:
+            refresh(t)
+        slot = SavedSlot.__new__(SavedSlot)
+        slot.output = -1
+        if t.grad_fn_ is node:
+            slot.output = slot.nr = t.output_nr_
+        elif among(t, dirty):           # a view: its history leads to this node through its base
+            slot.output = slot.nr = place_of(t, outs)
+        elif t.tracked:
+            edge = 0
+            for i in range(len(args)):
+                if args[i] is t:
+                    slot.source = node.edge_node(edge)
+                    slot.nr = node.edge_nr(edge)
+                    break
+                if (<tuple>node.args)[i]:
+                    edge += 1
+            else:
+                slot.source = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
+                slot.nr = t.output_nr_
+        backend = <Backend>t.value.meta.ops
+        slot.value = constant_slot(node, t.value, backend)
+        if pack:
+            slot.value = pack_slot(slot.value, backend)
+        slots.append(slot)
+    node.s0 = slots
+    node.flags |= NODE_SAVES
+    return 0
+
+
+# Helper nodes
+
+cdef class ErrorNode(Node):
+    """Raises its message when it is executed, before any other node that is ready."""
+
+    cpdef str name(self):
+        return "Error"
+
+    cdef int apply(self, Frame f) except -1:
+        raise RuntimeError(self.args)
+
+
+cdef class UndefinedGradNode(Node):
+    """Gives no gradient, whatever arrives."""
+
+    cpdef str name(self):
+        return "UndefinedGradBackward"
+
+    cdef int apply(self, Frame f) except -1:
+        return 0
+
+
+cdef class IdentityNode(Node):
+    """Hands its gradients on."""
+
+    cpdef str name(self):
+        return "IdentityBackward"
+
+    cdef int apply(self, Frame f) except -1:
+        cdef Py_ssize_t i
+        for i in range(self.n_inputs):
+            f.set_out(i, f.input(i))
+        return 0
+
+
+share_deallocation(ErrorNode)
+share_deallocation(UndefinedGradNode)
+share_deallocation(IdentityNode)
+
+
+def delayed_error(str message, *tensors, Node of=None):
+    """The tensors as they are; differentiating through them raises RuntimeError(message).
+
+    They count as results of what `of`, a node, was computed from, too.
+    """
+    cdef Node node = ErrorNode.__new__(ErrorNode)
+    cdef Py_ssize_t i
+    outs = through(node, message, tensors)
+    if of is not None:
+        node.flags &= ~<uint32_t>NODE_HAS_PARENT        # no other node has seen it yet
+        for i in range(of.n_edges):
+            node.add_edge(of.edge_node(i), of.edge_nr(i))
+    return outs
+
+
+def undefined_grad(*tensors):
+    """The tensors as they are; the gradient that arrives at them goes no further."""
+    return through(UndefinedGradNode.__new__(UndefinedGradNode), None, tensors)
+
+
+def identity(*tensors):
+    """The tensors as they are, behind a node of their own."""
+    return through(IdentityNode.__new__(IdentityNode), None, tensors)
+
+
+cdef tuple through(Node node, object args, tuple tensors):
+    """New tensors over the same memory, with `node` between them and the old ones. None and integers stay."""
+    cdef TensorBase t, out
+    cdef Node target
+    cdef list metas = []
+    cdef list outs = []
+    cdef bint recorded = False
+    for item in tensors:
+        if item is not None and not isinstance(item, TensorBase):
+            raise TypeError(f"{node.name()}: expected Tensors or None, but got {type(item).__name__}")
+        if thread_state().grad_mode and wants_grad(item):   # asked of each: a written view learns it here
+            recorded = True
+    node.args = args
+    if type(node) is ErrorNode:
+        node.seq = UINT64_MAX
+    for item in tensors:
+        if item is None or not recorded or not (<TensorBase>item).value.meta.is_floating:
+            node.add_edge(None, 0)
+            metas.append(None if item is None else (<TensorBase>item).value.meta)
+            outs.append(item)
+            continue
+        t = <TensorBase>item
+        target = None
+        if t.tracked:
+            target = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
+        node.add_edge(target, t.output_nr_ if target is not None else 0)
+        metas.append(t.value.meta)
+        out = alias(t)
+        out.grad_fn_ = node
+        out.output_nr_ = <int>len(outs)
+        out.tracked = True
+        outs.append(out)
+    node.n_inputs = <int>len(metas)
+    node.meta = metas[0] if len(metas) == 1 else tuple(metas)
+    return tuple(outs)

@@ -1,0 +1,412 @@
+# In-place writes: operators, t[key] = value, and the history of views that are written.
+# May import: engine.*, core.op, core.value, core.operands, core.nodes, core.saving, core.apply.
+
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport set_bit
+from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT
+from arraygrad.core.apply cimport (
+    apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, to_raw, view_node, wants_grad,
+)
+from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
+from arraygrad.core.op cimport Op, named_op
+from arraygrad.core.operands cimport check_operand, has_tensor, listed, mixed, rebinds
+from arraygrad.core.saving cimport keep_args, save
+from arraygrad.core.value cimport (
+    Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, mark_overwritten, new_tensor,
+    refuses_overwriting, replaced, set_history,
+)
+
+
+cdef class ViewWrite(Node):
+    """The old parent (edge 0) with the region of a view replaced by the view's new value (edge 1)."""
+
+    cpdef str name(self):
+        return "ViewWriteBackward"
+
+    cdef int apply(self, Frame f) except -1:
+        cdef Op op = <Op>self.op
+        cdef Backend backend = <Backend>self.meta_at(0).ops
+        cdef object region
+        if f.grad is None:
+            return 0
+        if f.create_graph:
+            region = apply_op(op, (f.grad, *self.args))
+            if self.e0 is not None and f.needs & 1 and not op.transfers:
+                f.out0 = unary_copy(<TensorBase>f.grad)
+                fill_region(<TensorBase>f.out0, op, self.args, backend)
+            if self.e1 is not None and f.needs & 2:
+                f.out1 = region
+            return 0
+        if self.e1 is not None and f.needs & 2:
+            region = backend.call(op, (f.grad, *to_raw(self.args)))
+            f.out1 = find_backend(region).clone(region, region if op.transfers else f.grad)
+            f.out_owned |= 2
+        # A transfer shows all of its parent: of the parent's old value nothing is left.
+        if self.e0 is not None and f.needs & 1 and not op.transfers:
+            f.out0 = f.grad if f.owned else backend.clone(f.grad, f.grad)
+            backend.call(op, (f.out0, *to_raw(self.args)))[...] = 0
+            f.out_owned |= 1
+        return 0
+
+
+share_deallocation(ViewWrite)
+
+
+cdef TensorBase unary_copy(TensorBase t):
+    return <TensorBase>binary(named_op("multiply"), t, 1.0)
+
+
+cdef int fill_region(TensorBase t, Op op, tuple args, Backend backend) except -1:
+    apply_op(op, (t, *args))[...] = 0
+    return 0
+
+
+cdef int adopt(TensorBase t, Node node, int nr) except -1:
+    """Make output `nr` of `node` (None: constants) what `t` shows after a write, and rewrite what `t` is a view of.
+
+    See Note [Views and in-place writes] in apply.pyx.
+    """
+    if t.value.storage is None:
+        return adopt_locked(t, node, nr)
+    t.value.storage.writing.lock()      # another thread may be writing another view: both become part of the history
+    try:
+        adopt_locked(t, node, nr)
+    finally:
+        t.value.storage.writing.unlock()
+    return 0
+
+
+cdef int adopt_locked(TensorBase t, Node node, int nr) except -1:
+    if node is not None:
+        set_bit(&node.flags, NODE_HAS_PARENT)
+    if has_parent(t) and (<Backend>t.value.meta.ops).mutable:
+        return rewrite_base(t, node, nr)
+    if t.value.storage is not None:
+        t.value.storage.history += 1
+    if node is not None:
+        keep_retaining(t, node, nr)
+    set_history(t, node, nr)            # write_back does the parents of immutable arrays
+    return 0
+
+
+cdef inline bint has_parent(TensorBase t):
+    return t.extra is not None and t.extra.parent is not None
+
+
+cdef int rewrite_base(TensorBase t, Node node, int nr) except -1:
+    """Give the Tensor that `t` is a view of the history of a write through `t` (1), (6)."""
+    cdef TensorBase view = t
+    cdef TensorBase parent
+    cdef ViewWrite write
+    cdef bint hooked
+    if has_parent(view.extra.parent):
+        refresh(view.extra.parent)              # another thread may have written other parts of it since
+    hooked = has_hooked_views(t)
+    if hooked and node is not None and node.e0 is not None and node.e0 is t.grad_fn_ and node.n0 == t.output_nr_:
+        node.e0 = unhooked(t)
+        node.n0 = 0
+    while True:
+        parent = view.extra.parent
+        write = ViewWrite.__new__(ViewWrite)
+        write.op = view.extra.view_op
+        write.args = view.extra.view_args[1:]
+        write.meta = parent.value.meta
+        if covers(view.value.meta, parent.value.meta):
+            write.add_edge(None, 0)             # nothing of the old parent is left
+        elif hooked and has_parent(parent):
+            write.add_edge(unhooked(parent), 0)
+        else:
+            write.add_edge(parent_node(parent), parent.output_nr_)
+        write.add_edge(node, nr)
+        if not has_parent(parent):
+            break
+        set_bit(&write.flags, NODE_HAS_PARENT)
+        node = write
+        nr = 0
+        view = parent
+    t.value.storage.history += 1
+    keep_retaining(parent, write, 0)
+    set_history(parent, write, 0)
+    if hooked:
+        refresh(t)                              # what retain_grad() asked for moves on now (6)
+    return 0
+
+
+cdef bint has_hooked_views(TensorBase t):
+    """Whether `t`, or a view that it is a view of, has hooks on the node of its history."""
+    cdef NodeHooks hooks
+    while has_parent(t):
+        if t.grad_fn_ is not None and t.grad_fn_.hooks is not None:
+            hooks = t.grad_fn_.hooks
+            if hooks.tensor_pre or hooks.retains or hooks.pre or hooks.post:
+                return True
+        t = t.extra.parent
+    return False
+
+
+cdef Node unhooked(TensorBase t):
+    """The history of a view before a write, without the hooks on its nodes; None: it had none."""
+    cdef Node node, above
+    cdef TensorBase parent = t.extra.parent
+    if not t.tracked:
+        return None
+    node = view_node(t, t.extra)
+    if has_parent(parent) and node.e0 is parent.grad_fn_ and node.e0 is not None:
+        above = unhooked(parent)
+        node.e0 = above
+        node.n0 = 0
+        set_bit(&above.flags, NODE_HAS_PARENT)
+    set_bit(&node.flags, NODE_HAS_PARENT)
+    return node
+
+
+cdef int write_back(TensorBase t) except -1:
+    """Write a part of an immutable array, in which items were set, into what it was taken from (5)."""
+    cdef Extra e = t.extra
+    if e is not None and e.parent is not None and e.view_op is not None:
+        setitem(e.parent, e.view_args[1], t)
+    return 0
+
+
+cdef bint covers(GradMeta view, GradMeta parent):
+    """Whether a writable view shows every element of its parent."""
+    return view.dtype == parent.dtype and view.size == parent.size
+
+
+cdef Node parent_node(TensorBase t):
+    if not t.tracked:
+        return None
+    return t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
+
+
+cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
+    """Refuse an in-place write that has no right gradient, before anything is changed."""
+    cdef Extra e
+    cdef TensorBase root
+    if t.value.inference and not thread_state().inference:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+                           f"copy to get a normal tensor before doing inplace update. ({what}: write into t.copy())")
+    if not thread_state().grad_mode:
+        return 0
+    if t.extra is not None:
+        refresh(t)
+    if recorded or t.tracked:
+        check_overlaps(t, what)
+    if t.tracked and t.grad_fn_ is None and (t.extra is None or t.extra.parent is None):
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation. "
+                           f"({what}: write into a copy, or under arraygrad.no_grad())")
+    root = t
+    while root.extra is not None and root.extra.parent is not None:
+        e = root.extra
+        if e.forbidden is not None and (recorded or t.tracked or e.parent.tracked):
+            raise forbidden_view(root, "and is being")
+        root = e.parent
+    if root is not t and root.tracked and root.grad_fn_ is None:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation. "
+                           f"({what}: write into a copy, or under arraygrad.no_grad())")
+    return 0
+
+
+def as_scalar(TensorBase t, bint scalar=True):
+    """Have a 0-d Tensor be like a scalar of NumPy's, or like an array (Note [Scalars]). Returns the Tensor."""
+    t.array0d = not scalar
+    return t
+
+
+def is_scalar(TensorBase t):
+    """Whether an in-place operator gives a new Tensor and leaves this one as it is (Note [Scalars])."""
+    return bool(rebinds(t))
+
+
+cdef int check_overlaps(TensorBase t, object what) except -1:
+    """Refuse a recorded write where elements share memory: one element's gradient would belong to several."""
+    while True:
+        if (<Backend>t.value.meta.ops).overlaps_itself(t.value.raw):
+            raise RuntimeError(f"{what}: unsupported operation: more than one element of the written-to tensor of "
+                               f"shape {t.value.meta.shape_tuple()} refers to a single memory location, as in what "
+                               "as_strided and broadcast_to make. Write into a copy (t.copy()).")
+        if t.extra is None or t.extra.parent is None:
+            return 0
+        t = t.extra.parent
+
+
+cdef object inplace(TensorBase t, Op op, object other):
+    """t op= other."""
+    cdef TensorBase out
+    cdef object result
+    if type(other) is not list and type(other) is not tuple and isinstance(other, (list, tuple)):
+        other = list(other)
+    if rebinds(t):
+        return binary(op, t, other)
+    check_inplace(t, wants_grad(other), op.name)
+    if op.n_saves and refuses_overwriting():
+        result = binary(op, apart(t), read_apart(other, (t,)))
+    else:
+        result = binary(op, t, other)
+    if result is NotImplemented:
+        if hasattr(type(other), "__array_ufunc__"):         # Python would bind the name to a new object instead
+            raise TypeError(f"{op.name}: {type(other).__name__} can't be written into a Tensor in place; write "
+                            f"t = t op other")
+        return NotImplemented
+    out = <TensorBase>result
+    assign(t, out, op)
+    return t
+
+
+cdef TensorBase apart(TensorBase t):
+    """What an operation that writes its result into `t` reads in its place under set_saved_mutation("error").
+
+    A copy that stands where `t` does in the graph. So what the operation itself saves of `t` is not overwritten, while
+    what others saved of it is.
+    """
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef TensorBase out
+    if t.extra is not None:
+        refresh(t)
+    if not thread_state().grad_mode or t.tracked and t.grad_fn_ is None:    # unrecorded, or a leaf: refused anyway
+        return t
+    out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
+    out.grad_fn_ = t.grad_fn_
+    out.output_nr_ = t.output_nr_
+    out.tracked = t.tracked
+    return out
+
+
+def read_apart(arguments, outs):
+    """What an operation that writes its results into the Tensors `outs` (None: elsewhere) is given to read.
+
+    The arguments as they are; under set_saved_mutation("error") with copies of Tensors whose memory is written (apart).
+    """
+    if not refuses_overwriting():
+        return arguments
+    if isinstance(arguments, TensorBase):
+        for out in outs:
+            if isinstance(out, TensorBase) and is_written(<TensorBase>arguments, <TensorBase>out):
+                return apart(<TensorBase>arguments)
+    elif (type(arguments) is list or type(arguments) is tuple) and has_tensor(arguments):
+        return type(arguments)([read_apart(item, outs) for item in arguments])
+    return arguments
+
+
+cdef bint is_written(TensorBase t, TensorBase out) except -1:
+    """Whether `t` shows memory that a write into `out` changes."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    if t is out:
+        return True
+    return (t.value.storage is not None and t.value.storage is out.value.storage
+            and backend.shares_memory(t.value.raw, out.value.raw))
+
+
+cdef int assign(TensorBase t, TensorBase out, Op op) except -1:
+    """Write the result of an operation into `t`, whose history becomes the result's."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    if out.value.meta.shape_tuple() != t.value.meta.shape_tuple():
+        raise ValueError(f"{op.name}: in-place result of shape {out.value.meta.shape_tuple()} does not fit the operand "
+                         f"of shape {t.value.meta.shape_tuple()}; write t = t op other")
+    if out.value.meta.dtype != t.value.meta.dtype:
+        if not backend.can_write(out.value.meta, t.value.meta):
+            raise TypeError(f"{op.name}: in-place result of dtype {out.value.meta.dtype} can't be written into dtype "
+                            f"{t.value.meta.dtype}; write t = t op other")
+        out = <TensorBase>apply_op(named_op("astype"), named_op("astype").bind((out, t.value.meta.dtype), {}))
+    if backend.mutable:
+        before_write(t)
+        t.value.raw[...] = out.value.raw
+        bump(t)
+    else:
+        t.value = replaced(t, out.value.raw)
+        t.value.version += 1
+    if out.tracked:
+        adopt(t, out.grad_fn_, out.output_nr_)
+    elif t.tracked and t.grad_fn_ is not None and thread_state().grad_mode:
+        adopt(t, None, 0)               # all of it was overwritten by constants
+    return 0
+
+
+cdef int setitem(TensorBase t, object key, object value) except -1:
+    """t[key] = value."""
+    if thread_state().op_hooks != NULL:
+        observed_call("_setitem", (t, key, value), lambda: store(t, key, value))
+        return 0
+    return store(t, key, value)
+
+
+cdef TensorBase without_leading_axes(TensorBase value, object region):
+    """A value without the axes of length 1 that it has before those of the region it is written to.
+
+    NumPy leaves them out; a gradient of the region's shape would not fit the value.
+    """
+    cdef Py_ssize_t more = value.value.meta.ndim - getattr(region, "ndim", 0)
+    cdef tuple shape = value.value.meta.shape_tuple()
+    if more <= 0 or shape[:more] != (1,) * more:
+        return value                            # the library says what is wrong
+    return <TensorBase>apply_op(named_op("reshape"), (value, shape[more:], None))
+
+
+cdef int store(TensorBase t, object key, object value) except -1:
+    cdef Op op = named_op("_setitem")
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef bint recorded = wants_grad(value)
+    cdef object raw_key = to_raw(key)
+    cdef object raw_value
+    cdef OpNode node = None
+    cdef tuple args
+    cdef TensorBase tv = None
+    check_inplace(t, recorded, "setitem")
+    if isinstance(value, TensorBase):
+        tv = <TensorBase>value
+        if tv.value.meta.ops is not backend:
+            raise mixed(op, backend, <Backend>tv.value.meta.ops)
+        if recorded and not t.value.meta.is_floating:
+            raise TypeError(f"setitem: a value that requires grad can't be written into a tensor of dtype "
+                            f"{t.value.meta.dtype}; its gradient would be lost")
+        if recorded and tv.value.meta.is_complex and not t.value.meta.is_complex:
+            raise TypeError(f"setitem: a complex value can't be written into a tensor of dtype {t.value.meta.dtype}")
+    elif (type(value) is list or type(value) is tuple) and has_tensor(value):
+        value = listed(value)
+        return setitem(t, key, value)
+    if tv is not None and backend.mutable and is_region(tv, t, key):
+        return 0                        # the second half of t[key] op= x
+    check_operand(op, value, backend)
+    if recorded and tv is not None and tv.value.meta.ndim and tv.value.meta.shape_tuple()[0] == 1:
+        value = tv = without_leading_axes(tv, t.value.raw[raw_key])
+    raw_value = to_raw(value)
+    if wants_grad(key):
+        raise TypeError("setitem: the key requires grad, but an index has no derivative; use key.detach()")
+    if (recorded or t.tracked) and thread_state().grad_mode:
+        node = new_op_node(op)
+        node.meta = t.value.meta
+        args = (t, raw_key, value)
+        connect(node, t)
+        connect(node, tv)
+        save(node, op, args, t, 3, backend)
+        if op.keeps_args:
+            keep_args(node, op, args)
+    if backend.mutable:
+        if (isinstance(value, TensorBase) and raw_value is not t.value.raw
+                and backend.shares_memory(raw_value, t.value.raw)):
+            raw_value = backend.clone(raw_value, raw_value)
+        before_write(t)
+        backend.write(t.value.raw, raw_key, raw_value)
+        bump(t)
+    else:
+        t.value = replaced(t, backend.write(t.value.raw, raw_key, raw_value))
+        t.value.version += 1
+    if node is not None:
+        adopt(t, node, 0)
+    if not backend.mutable:
+        write_back(t)
+    return 0
+
+
+cdef bint is_region(TensorBase v, TensorBase t, object key) except -1:
+    """Whether `v` is the view t[key], with the history that it has now: to write it there changes nothing."""
+    cdef Extra e = v.extra
+    if e is None or e.parent is not t or e.view_op is None or e.forbidden is not None or not basic_key(key):
+        return False
+    return e.view_op is named_op("_getitem") and e.view_args[1] == key and v.tracked == t.tracked
+
+
+def increment_version(TensorBase t not None):
+    """Note that a Tensor's memory was written by code that arraygrad did not see."""
+    mark_overwritten(t)
+    bump(t)

@@ -1,0 +1,27 @@
+# May cimport: engine.*, core.op, core.value.
+from arraygrad.engine.node cimport Node, NodeHooks
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport TensorBase, Value
+
+
+cdef class OpNode(Node):
+    pass
+
+
+cdef class AccumulateGrad(Node):
+    pass
+
+
+cdef str BACKWARD_TWICE
+cdef OpNode new_op_node(Op op)
+cdef object handles()
+cdef object raw_of(object saved, OpNode node)
+cdef object saved_slot(OpNode node, Py_ssize_t k)
+cdef object shown_slot(OpNode node, Op op, Py_ssize_t k)
+cdef int check_constants(OpNode node, Op op) except -1
+cdef int drop_saved(OpNode node) except -1
+cdef TensorBase attached(Value v, Node source, int nr)
+cdef AccumulateGrad accumulator_of(TensorBase t)
+cdef NodeHooks leaf_hooks(TensorBase t)
+cdef object leaf_lock(TensorBase leaf)
+cdef int keep_values(object saved, object stream, list kept) except -1

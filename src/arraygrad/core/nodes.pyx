@@ -1,0 +1,800 @@
+# The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
+# May import: engine.*, core.op, core.value, core.saved, core.constants.
+import os
+import weakref
+from _thread import RLock
+
+cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
+
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport (
+    FREE_THREADED, Section, can_be_taken, gate_close, gate_closed, gate_enter, gate_leave, take,
+)
+from arraygrad.engine.node cimport (
+    Frame, Node, NodeHooks, NodeKind, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
+    NODE_ACCUMULATE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
+)
+from arraygrad.engine.graph_task cimport GraphTask
+from arraygrad.core.op cimport (
+    Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
+)
+from arraygrad.core.constants cimport changed_error, content_now, overwritten_error
+from arraygrad.core.saved cimport Packed, packed_array, packed_value
+from arraygrad.core.value cimport (
+    Backend, Extra, TensorBase, UNTOUCHED, Value, before_write, bump, grad_of, is_lost, is_shown, join, make_tensor,
+    need_extra, new_tensor, replaced, set_grad, shown_by, wrap,
+)
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+BACKWARD_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+cdef ArrayOps _recorded = None          # operations on recorded gradients
+
+
+def set_recorded_ops(ArrayOps ops):
+    """Register the operations on gradients that are Tensors themselves."""
+    global _recorded
+    _recorded = ops
+
+
+cdef object _handles = None             # saved_handles, a module that few programs need
+
+
+def set_handles(module):
+    """Serve what users ask for by `_saved_<name>` and `_raw_saved_<name>` by `module`."""
+    global _handles
+    _handles = module
+
+
+cdef object handles(): return _handles
+
+
+# Nodes
+
+cdef object raw_of(object saved, OpNode node):
+    """The raw array in a saved slot."""
+    cdef Value v
+    if type(saved) is Value:
+        v = <Value>saved
+        if v.overwritten and is_lost(v):
+            raise overwritten_error(v, node)
+        return v.raw
+    if type(saved) is list:
+        return [raw_of(item, node) for item in saved]
+    if type(saved) is Packed:
+        return packed_array(<Packed>saved)
+    return saved
+
+
+cdef object saved_slot(OpNode node, Py_ssize_t k):
+    """What slot `k` of the node holds, as it was saved."""
+    if (<Op>node.op).saves_in_list:
+        return None if node.s0 is None else (<list>node.s0)[k]
+    if k == 0:
+        return node.s0
+    if k == 1:
+        return node.s1
+    return node.s2
+
+
+cdef object saved_tensor(OpNode node, object saved, Py_ssize_t edge, bint is_ans):
+    """The Tensor for a saved slot, attached to the graph as the original was (create_graph)."""
+    cdef Value v
+    cdef Node source = None
+    cdef int nr = 0
+    if type(saved) is list:
+        return [saved_tensor(node, item, edge + i, is_ans) for i, item in enumerate(saved)]
+    if type(saved) is Packed:
+        v = packed_value(<Packed>saved)
+    elif type(saved) is not Value:
+        return saved
+    else:
+        v = <Value>saved
+        if v.overwritten and is_lost(v):
+            raise overwritten_error(v, node)
+    if is_ans:
+        source = node
+        nr = edge
+    elif 0 <= edge < node.n_edges:
+        source = node.edge_node(edge)
+        nr = node.edge_nr(edge)
+    return attached(v, source, nr)
+
+
+cdef object shown_slot(OpNode node, Op op, Py_ssize_t k):
+    """What slot `k` holds as users see it."""
+    cdef object slot = saved_slot(node, k)
+    if op.save_kind[k] == SAVE_ANS and op.multi:
+        return None if slot is None else tuple([saved_tensor(node, v, i, True) for i, v in enumerate(slot)])
+    if op.save_kind[k] == SAVE_META:
+        return slot
+    return saved_tensor(node, slot, op.inputs.index(op.save_pos[k]) if op.save_kind[k] == SAVE_INPUT else 0,
+                        op.save_kind[k] == SAVE_ANS)
+
+
+cdef TensorBase attached(Value v, Node source, int nr):
+    """A Tensor that shows `v` and stands in the graph at input `nr` of `source` (None: nowhere).
+
+    The one that does so already, if it is alive.
+    """
+    cdef TensorBase t = shown_by(v)
+    if t is not None and t.value is v:
+        if source is None and not t.tracked:
+            return t
+        if t.grad_fn_ is source and source is not None and t.output_nr_ == nr:
+            return t
+        if source is not None and t.grad_fn_ is None and t.accumulator == <void*>source:
+            return t
+    if not is_shown(v):
+        t = make_tensor()
+        t.value = v
+        with cython.critical_section(v):
+            if v.tensor == NULL:
+                v.tensor = <void*>t
+    else:
+        t = new_tensor(v.raw, v.meta)
+        join(t.value, v)
+    if source is not None:
+        t.tracked = True
+        t.grad_fn_ = source
+        t.output_nr_ = nr
+    return t
+
+
+cdef Py_ssize_t bytes_of(object saved) except -1:
+    """Bytes of the arrays in a saved slot."""
+    if type(saved) is Value:
+        saved = (<Value>saved).raw
+    elif type(saved) is Packed:
+        return 0                        # what the hook made of it is the hook's
+    elif type(saved) is list or type(saved) is tuple:
+        return sum([bytes_of(item) for item in saved])
+    nbytes = getattr(saved, "nbytes", 0)
+    return nbytes if isinstance(nbytes, int) else 0
+
+
+cdef int keep_values(object saved, object stream, list kept) except -1:
+    """Append (runtime, its stream, `stream`, array) for each saved array that was made on another stream."""
+    cdef GradMeta meta
+    if type(saved) is Value:
+        meta = (<Value>saved).meta
+        if meta.stream is not None and meta.stream is not stream and meta.stream != stream:
+            kept.append((meta.ops.runtime, meta.stream, stream, (<Value>saved).raw))
+    elif type(saved) is list or type(saved) is tuple:
+        for item in saved:
+            keep_values(item, stream, kept)
+    return 0
+
+
+cdef class OpNode(Node):
+    """The node of a recorded operation: runs the compiled rule where there is one, else the table's."""
+
+    cpdef str name(self):
+        return (<Op>self.op).node_name
+
+    @property
+    def op_name(self):
+        """Name of the operation in the table."""
+        return (<Op>self.op).name
+
+    @property
+    def saved(self):
+        """What the rule keeps, by name: Tensors, metadata and static parameters (read-only).
+
+        Raises RuntimeError after the values were freed.
+        """
+        cdef Op op = <Op>self.op
+        cdef dict found = {}
+        gate_enter(&self.gate)
+        try:
+            self._find_saved(op, found)
+        finally:
+            if gate_leave(&self.gate):
+                drop_saved(self)
+        return found
+
+    def _find_saved(self, Op op, dict found):
+        cdef Py_ssize_t k, i
+        if gate_closed(&self.gate):
+            raise RuntimeError(BACKWARD_TWICE)
+        for k in range(op.n_saves):
+            found[op.saves[k]] = shown_slot(self, op, k)
+        if self.args is not None:
+            for i in op.static_positions:
+                found[op.params[i]] = raw_of(self.args[i], self)
+
+    def __getattr__(self, name):
+        if name.startswith(("_saved_", "_raw_saved_")):
+            return _handles.of_node(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self):
+        return [*object.__dir__(self), *_handles.names_of(self)]
+
+    cdef Py_ssize_t saved_bytes(self) except -1:
+        cdef Py_ssize_t total = 0
+        for slot in (self.s0, self.s1, self.s2, self.args):
+            total += bytes_of(slot)
+        return total
+
+    cdef int keep_foreign(self, object stream, list kept) except -1:
+        for slot in (self.s0, self.s1, self.s2, self.args):
+            keep_values(slot, stream, kept)
+        return 0
+
+    cdef int release(self) except -1:
+        if gate_close(&self.gate):
+            drop_saved(self)
+        return 0
+
+    cdef int apply(self, Frame f) except -1:
+        cdef int rc
+        gate_enter(&self.gate)          # another run that frees what is saved waits for the rule (Note [Gates])
+        # Called as a function that raises nothing, so that the gate is left before an error goes on its way.
+        rc = (<quiet_function>run_rule)(self, f)
+        if gate_leave(&self.gate):
+            drop_saved(self)
+        return rc
+
+
+@cython.final
+cdef class BareOpNode(OpNode):
+    """The node of an operation whose rules keep nothing (Note [Bare nodes])."""
+
+    @property
+    def saved(self):
+        """What the rule keeps, by name: nothing."""
+        return {}
+
+    cdef Py_ssize_t saved_bytes(self) except -1:
+        return 0
+
+    cdef int keep_foreign(self, object stream, list kept) except -1:
+        return 0
+
+    cdef int release(self) except -1:
+        return 0
+
+    cdef int apply(self, Frame f) except -1:
+        cdef Op op = <Op>self.op
+        if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
+            if not absorbs(self, op) and op.fast_rule(self, f):
+                return 0
+        return apply_rules(self, op, f)
+
+
+share_deallocation(OpNode)
+share_deallocation(BareOpNode)
+refuse_creation(OpNode)
+refuse_creation(BareOpNode)
+cdef NodeKind _op_kind = node_kind(OpNode, False)
+cdef NodeKind _bare_kind = node_kind(BareOpNode, True)
+
+ctypedef int (*quiet_function)(OpNode, Frame) noexcept
+
+
+cdef int run_rule(OpNode node, Frame f) except -1:
+    cdef Op op = <Op>node.op
+    if gate_closed(&node.gate):
+        raise RuntimeError(BACKWARD_TWICE)
+    if node.flags & NODE_CONSTANT:
+        check_constants(node, op)
+    if node.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
+        if not absorbs(node, op) and (op.fast_rule(node, f) or fast_rule_on_given(node, op, f)):
+            return 0
+    return apply_rules(node, op, f)
+
+
+cdef bint fast_rule_on_given(OpNode node, Op op, Frame f) except -1:
+    """The compiled rule, which declines saved values whose memory was given away, if nobody has written them."""
+    cdef list given = []
+    cdef list before
+    cdef Value v
+    for slot in (node.s0, node.s1, node.s2) if type(node.s0) is not list else <list>node.s0:
+        if type(slot) is Value and (<Value>slot).overwritten:
+            if FREE_THREADED or is_lost(<Value>slot):
+                return False            # the table's rules raise, or do without
+            given.append(slot)
+    if not given:
+        return False
+    before = [(<Value>slot).overwritten for slot in given]
+    try:
+        for v in given:
+            v.overwritten = UNTOUCHED
+        return op.fast_rule(node, f)
+    finally:
+        for v, state in zip(given, before):
+            v.overwritten = <unsigned char>state
+
+
+cdef int check_constants(OpNode node, Op op) except -1:
+    """Refuse to use raw arrays that were written since they were saved: Note [Constants that change]."""
+    cdef Py_ssize_t k
+    cdef uint64_t now = 0
+    cdef Backend backend = <Backend>node.meta_at(0).ops
+    for k in range(op.n_saves):
+        if op.save_kind[k] == SAVE_INPUT:
+            now = content_now(node, saved_slot(node, k), now, backend)
+    if now == node.print:
+        return 0
+    slots = [saved_slot(node, k) if op.save_kind[k] == SAVE_INPUT else None for k in range(op.n_saves)]
+    raw_of(slots, node)                 # has an error of its own for what was written through a Tensor
+    raise changed_error(node, list(op.saves), slots, backend)
+
+
+cdef int drop_saved(OpNode node) except -1:
+    # Called once, by the thread that Note [Gates] chooses.
+    node.s0 = node.s1 = node.s2 = node.args = None
+    return 0
+
+
+cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
+    """Run the table's rules for the wanted edges."""
+    cdef Backend backend
+    cdef GradMeta meta
+    cdef Py_ssize_t k, n_rules = len(op.inputs)
+    cdef list args
+    cdef list unpacked = None           # one call of an unpack hook per slot and run
+    cdef object g, xp, r, slot
+    cdef bint conj, wanted
+    if node.flags & NODE_PACKED:
+        unpacked = [None] * op.n_saves
+    meta = node.meta_at(0)
+    backend = <Backend>meta.ops
+    if backend.fuses and not f.create_graph:
+        if unpacked is None:
+            unpacked = [None] * op.n_saves          # where it declines, the rules get what was unpacked for it
+        if apply_fused(node, op, f, backend, unpacked):
+            return 0
+    if op.multi:
+        if f.grads is None:
+            g = (f.grad,)
+        else:
+            g = tuple(f.grads)
+        for r in g:
+            if r is not None:
+                break
+        else:
+            return 0
+    else:
+        g = f.grad
+        if g is None:
+            return 0
+    xp = backend.graph_xp if f.create_graph else backend.rule_xp
+    conj = op.holomorphic and any_complex(node)
+    if conj:
+        g = tuple([None if r is None else xp.conj(r) for r in g]) if op.multi else xp.conj(g)
+    for k in range(n_rules):
+        if op.sequence >= 0:
+            wanted = True
+        else:
+            wanted = node.edge_node(k) is not None and (f.needs >> (k if k < 63 else 63)) & 1
+        if not wanted:
+            continue
+        args = []
+        for what, index in <tuple>op.plans[k]:
+            if what == PLAN_G:
+                args.append(g)
+            elif what == PLAN_XP:
+                args.append(xp)
+            elif what == PLAN_SAVED:
+                if unpacked is None:
+                    args.append(unpack(node, op, index, backend, meta, f.create_graph))
+                else:
+                    if unpacked[index] is None:
+                        unpacked[index] = unpack(node, op, index, backend, meta, f.create_graph)
+                    args.append(unpacked[index])
+            elif what == PLAN_STATIC:
+                slot = node.args[index]
+                args.append(saved_tensor(node, slot, -1, False) if f.create_graph else raw_of(slot, node))
+            else:
+                args.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, meta))
+        r = op.rules[k](*args)
+        args = None
+        if r is None:
+            continue
+        if op.sequence >= 0:
+            if conj:
+                r = [None if item is None else xp.conj(item) for item in r]
+            f.set_outs(r)
+            return 0
+        if conj:
+            r = xp.conj(r)
+        if absorbs(node, op):
+            r = xp.where(f.grad == 0, xp.zeros_like(r), r)
+        if not f.create_graph and k < 2 and backend.exclusive(r):
+            f.out_owned |= <uint32_t>1 << k
+        f.set_out(k, r)
+    return 0
+
+
+cdef bint apply_fused(OpNode node, Op op, Frame f, Backend backend, list unpacked) except -1:
+    """All wanted rules in kernels of the backend's own; False where it has none for these arrays."""
+    cdef uint64_t wanted = 0
+    cdef Py_ssize_t k, n_rules = len(op.inputs)
+    cdef Node child
+    cdef list saved, targets
+    cdef object slot, g
+    cdef bint alone
+    if op.sequence >= 0 or n_rules > 63 or f.grad is None and f.grads is None:
+        return False
+    targets = [None] * n_rules
+    for k in range(n_rules):
+        child = node.edge_node(k)
+        if child is not None and (f.needs >> k) & 1:
+            wanted |= <uint64_t>1 << k
+            targets[k] = child.meta_at(node.edge_nr(k))
+    saved = [None] * op.n_saves
+    for k in range(op.n_saves):
+        if not op.save_for[k] & wanted:
+            continue
+        slot = saved_slot(node, k)
+        if op.save_kind[k] != SAVE_META and slot is not None and type(slot) not in (bool, int, float, complex):
+            slot = unpacked[k] = unpack(node, op, k, backend, node.meta_at(0), False)
+        saved[k] = slot
+    if op.multi:
+        g = (f.grad,) if f.grads is None else tuple(f.grads)
+    else:
+        g = f.grad
+    statics = [raw_of(node.args[k], node) for k in op.static_positions]
+    found = backend.fused(op, g, wanted, saved, statics, targets, absorbs(node, op))
+    if found is None:
+        return False
+    alone = wanted & (wanted - 1) == 0
+    for k in range(n_rules):
+        slot = (<list>found)[k]
+        if slot is not None:
+            if k < 2 and (alone and f.owned if slot is g else True):
+                f.out_owned |= <uint32_t>1 << k
+            f.set_out(k, slot)
+    return True
+
+
+cdef inline bint absorbs(OpNode node, Op op) noexcept:
+    """Whether an exactly zero gradient stays zero here (zero_annihilates), whatever the derivative is."""
+    return op.elementwise and (node.flags & NODE_ZERO_ABSORBS or thread_state().zero_annihilates)
+
+
+cdef bint any_complex(OpNode node):
+    cdef Py_ssize_t i
+    for i in range(node.n_inputs):
+        if node.meta_at(i).is_complex:
+            return True
+    return False
+
+
+cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta meta, bint graph):
+    """The saved value of slot `k` as rules see it: a raw array, or a Tensor with create_graph."""
+    cdef object slot = saved_slot(node, k)
+    cdef Py_ssize_t edge = 0
+    if slot is None:
+        return None
+    if op.save_kind[k] == SAVE_ANS:
+        if op.multi:
+            if graph:
+                return tuple([saved_tensor(node, v, i, True) for i, v in enumerate(slot)])
+            return tuple([raw_of(v, node) for v in slot])
+        return saved_tensor(node, slot, 0, True) if graph else raw_of(slot, node)
+    if (type(slot) is not Value and type(slot) is not list and type(slot) is not backend.array_type
+            and type(slot) is not Packed):
+        # A Python scalar: rules get a 0-d array of the dtype it took part with.
+        slot = backend.asarray(slot, meta.dtype, meta.device)
+    if graph:
+        if op.save_kind[k] == SAVE_INPUT:
+            edge = op.inputs.index(op.save_pos[k])
+        slot = saved_tensor(node, slot, edge, False)
+        if type(slot) is list:
+            return [foreign(s, backend) if type(s) is backend.array_type else s for s in slot]
+        return foreign(slot, backend) if type(slot) is backend.array_type else slot
+    return raw_of(slot, node)
+
+
+cdef TensorBase foreign(object raw, Backend backend):
+    """A Tensor over a raw array that the program may write."""
+    cdef TensorBase t = wrap(raw, backend)
+    t.value.foreign = True
+    return t
+
+
+cdef object metadata(object slot, int what, bint is_meta, GradMeta result):
+    cdef GradMeta m
+    if type(slot) is list or type(slot) is tuple:
+        return [metadata(item, what, is_meta, result) for item in slot]
+    if slot is None:
+        return () if what == PLAN_SHAPE else result.dtype if what == PLAN_DTYPE else result.device
+    m = <GradMeta?>slot
+    if what == PLAN_SHAPE:
+        return m.shape_tuple()
+    return m.dtype if what == PLAN_DTYPE else m.device
+
+
+cdef class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`. See Note [Accumulators]."""
+
+    def __dealloc__(self):
+        cdef Section section
+        # The leaf is still alive here (s0 is cleared after this) unless a collection took both.
+        if self.s0 is not None:
+            section.begin(<PyObject*>self.s0)       # another thread may be following the pointer
+            if (<TensorBase>self.s0).accumulator == <void*>self:
+                (<TensorBase>self.s0).accumulator = NULL
+            section.end()
+
+    @property
+    def variable(self):
+        """The leaf."""
+        return self.s0
+
+    cdef NodeHooks need_hooks(self):
+        cdef NodeHooks hooks = leaf_hooks(<TensorBase>self.s0)
+        if self.hooks is not hooks:
+            self.hooks = hooks
+        return hooks
+
+    cdef int apply(self, Frame f) except -1:
+        cdef TensorBase leaf = <TensorBase>self.s0
+        cdef object grad
+        if f.grad is not None:
+            if leaf.grad_fn_ is not None:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
+            if not leaf.tracked:
+                return 0
+            if thread_state().task != NULL and (<GraphTask>thread_state().task).deferred is not None:
+                (<GraphTask>thread_state().task).deferred.append((self, f.grad, f.owned))
+                f.grad = None
+                return 0
+            if f.create_graph:
+                accumulate_recorded(leaf, <TensorBase>f.grad)
+            elif f.owned:
+                accumulate_raw(self, leaf, f.grad, True)
+            else:
+                grad = f.grad
+                f.grad = None
+                # What a hook or a custom Function returned and nobody holds any more is as good as a rule's own.
+                accumulate_raw(self, leaf, grad, (<Backend>leaf.value.meta.ops).exclusive(grad))
+        return run_post_accumulate(self, leaf)
+
+
+refuse_creation(AccumulateGrad)
+cdef NodeKind _leaf_kind = node_kind(AccumulateGrad, False)
+
+
+cdef int run_post_accumulate(AccumulateGrad node, TensorBase leaf) except -1:
+    if node.hooks is not None and node.hooks.post_accumulate:
+        for hook in list(node.hooks.post_accumulate.values()):
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    return 0
+
+
+def commit(updates):
+    """Add the gradients of an atomic run to the leaves: sums first, all of them, then every `.grad`; then the hooks.
+
+    `updates` is a list of (AccumulateGrad, gradient, owned).
+    """
+    cdef AccumulateGrad node
+    cdef TensorBase leaf, old
+    cdef Backend backend
+    cdef list sums = []
+    cdef list locks
+    cdef Py_ssize_t held = 0
+    # In one order everywhere, so that two runs that update the same leaves do not wait for each other.
+    updates.sort(key=update_order)
+    locks = [leaf_lock(<TensorBase>(<AccumulateGrad>update[0]).s0) for update in updates]
+    try:
+        for lock in locks:
+            lock.acquire()
+            held += 1
+        for node, grad, _ in updates:               # what may fail
+            leaf = <TensorBase>node.s0
+            old = <TensorBase>leaf.grad_
+            if isinstance(grad, TensorBase):
+                sums.append(_recorded.clone(grad, grad) if old is None else _recorded.add(old, grad))
+                continue
+            backend = <Backend>leaf.value.meta.ops
+            if old is None:
+                sums.append(wrap(backend.clone(grad, leaf.value.raw), backend))
+            else:
+                sums.append(wrap(backend.add(old.value.raw, grad), backend))
+                before_write(old)
+        for (node, grad, _), result in zip(updates, sums):
+            leaf = <TensorBase>node.s0
+            old = <TensorBase>leaf.grad_
+            if old is None or isinstance(grad, TensorBase):
+                leaf.grad_ = result
+                continue
+            store_sum(old, (<TensorBase>result).value.raw)
+    finally:
+        while held:
+            held -= 1
+            locks[held].release()
+    for node, _, _ in updates:
+        run_post_accumulate(node, <TensorBase>node.s0)
+
+
+def update_order(update):
+    """The one order in which leaves are locked."""
+    return id((<AccumulateGrad>update[0]).s0)
+
+
+cdef int store_sum(TensorBase old, object result) except -1:
+    """Put a sum into a `.grad` that exists: into its memory where that can be written."""
+    cdef Backend backend = <Backend>old.value.meta.ops
+    if backend.mutable and backend.matches(old.value.meta, result) and not is_read_only(old.value.raw):
+        old.value.raw[...] = result
+    else:
+        old.value = replaced(old, result)
+    bump(old)
+    return 0
+
+
+cdef bint is_read_only(object raw):
+    """Whether an array refuses writes, as NumPy's say in their flags."""
+    return not getattr(getattr(raw, "flags", None), "writeable", True)
+
+
+# Note [Accumulators]
+# ~~~~~~~~~~~~~~~~~~~
+# The graph owns a leaf's AccumulateGrad, and that owns the leaf; the leaf knows it only by a borrowed pointer, cleared
+# when the node dies. So a graph that is dropped is freed at once, without the garbage collector. Hooks of a leaf, and
+# hooks put on its AccumulateGrad node, are kept by the leaf: they survive the graph. See test_AG1_*, test_AG14_*.
+# Without the GIL the pointer, and the node's hooks as they come from the leaf, are guarded by a critical section on the
+# leaf; the pointer is followed as Note [Borrowed pointers] says.
+cdef AccumulateGrad accumulator_of(TensorBase t):
+    cdef AccumulateGrad node
+    cdef PyObject* found = NULL
+    cdef Section section
+    if not FREE_THREADED:
+        if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+            node = <AccumulateGrad>t.accumulator
+            Py_DECREF(node)
+            return node
+        return made_accumulator(t)
+    section.begin(<PyObject*>t)
+    if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+        found = <PyObject*>t.accumulator
+    section.end()
+    if found != NULL:
+        node = <AccumulateGrad>found
+        Py_DECREF(node)                 # take() added one
+        return node
+    return new_accumulator(t)
+
+
+cdef OpNode new_op_node(Op op):
+    """The node of an operation, not connected yet."""
+    cdef OpNode node = <OpNode>new_node(&_bare_kind if op.bare else &_op_kind)
+    node.op = op
+    return node
+
+
+cdef AccumulateGrad new_accumulator(TensorBase t):
+    cdef AccumulateGrad node
+    with cython.critical_section(t):
+        if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+            node = <AccumulateGrad>t.accumulator        # another thread was faster
+            Py_DECREF(node)
+            return node
+        return made_accumulator(t)
+
+
+cdef inline AccumulateGrad made_accumulator(TensorBase t):
+    cdef AccumulateGrad node = <AccumulateGrad>new_node(&_leaf_kind)
+    node.seq = UINT64_MAX
+    node.flags = NODE_ACCUMULATE
+    node.meta = t.value.meta
+    node.s0 = t
+    if t.extra is not None:
+        node.hooks = t.extra.hooks
+    can_be_taken(<PyObject*>node)
+    t.accumulator = <void*>node
+    return node
+
+
+cdef NodeHooks leaf_hooks(TensorBase t):
+    cdef Extra e = need_extra(t)
+    if e.hooks is None:
+        with cython.critical_section(e):
+            if e.hooks is None:
+                e.hooks = NodeHooks.__new__(NodeHooks)
+        with cython.critical_section(t):
+            if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+                (<AccumulateGrad>t.accumulator).hooks = e.hooks
+                Py_DECREF(<AccumulateGrad>t.accumulator)
+    return e.hooks
+
+
+cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
+    cdef TensorBase old
+    # Two runs may meet at one leaf, and adding may let the other one in: one adds at a time.
+    with leaf_lock(leaf):
+        old = <TensorBase>grad_of(leaf)
+        if old is not None:
+            set_grad(leaf, _recorded.add(old, grad))
+            return 0
+        if Py_REFCNT(<PyObject*>grad) > 3:
+            grad = _recorded.clone(grad, grad)      # the caller may still hold it
+        with cython.critical_section(leaf):
+            if leaf.grad_ is None:
+                leaf.grad_ = grad
+                return 0
+        set_grad(leaf, _recorded.add(grad_of(leaf), grad))      # a plain backward of another thread was faster
+    return 0
+
+
+cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint owned) except -1:
+    cdef Backend backend = <Backend>leaf.value.meta.ops
+    cdef TensorBase old
+    cdef object result
+    cdef Section section
+    cdef bint first
+    section.begin(<PyObject*>leaf)
+    first = leaf.grad_ is None
+    section.end()
+    if first:
+        if not owned or not backend.same_layout(grad, leaf.value.raw):
+            grad = backend.clone(grad, leaf.value.raw)
+        old = wrap(grad, backend)
+        with cython.critical_section(leaf):
+            if leaf.grad_ is None:              # cloning and wrapping may have let another thread's backward in
+                leaf.grad_ = old
+                return 0
+    # Adding may release the GIL, and two runs may meet at one leaf: one adds at a time.
+    with leaf_lock(leaf):
+        old = <TensorBase>grad_of(leaf)
+        if old is None:
+            old = wrap(backend.clone(grad, leaf.value.raw), backend)
+            with cython.critical_section(leaf):
+                if leaf.grad_ is None:
+                    leaf.grad_ = old
+                    return 0
+            old = <TensorBase>grad_of(leaf)
+        before_write(old)
+        result = backend.add_into(old.value.raw, grad)
+        if result is old.value.raw:
+            bump(old)
+        else:
+            store_sum(old, result)
+    return 0
+
+
+_leaf_locks = weakref.WeakSet()         # for a forked child: a thread that it does not have may hold one
+
+
+def _after_fork_in_child():
+    for lock in list(_leaf_locks):
+        lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+cdef object leaf_lock(TensorBase leaf):
+    # One lock per leaf, whichever AccumulateGrad node it has at the moment.
+    cdef Extra e = need_extra(leaf)
+    cdef object lock, made
+    cdef Section section
+    section.begin(<PyObject*>e)
+    lock = e.lock
+    section.end()
+    if lock is None:
+        made = RLock()        # a finaliser that runs backward may come back here
+        _leaf_locks.add(made)
+        # Making it runs Python code, which may have let another thread in: the first lock counts, for everybody.
+        with cython.critical_section(e):
+            if e.lock is None:
+                e.lock = made
+            lock = e.lock
+    return lock

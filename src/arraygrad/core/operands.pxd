@@ -1,0 +1,14 @@
+# May cimport: core.op, core.value.
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport Backend, TensorBase
+
+cdef object other_operand(Op op, object x, Backend backend)
+cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* done)
+cdef bint is_like_scalar(TensorBase t, Backend backend)
+cdef bint rebinds(TensorBase t)
+cdef object mixed(Op op, Backend a, Backend b)
+cdef object listed(object items)
+cdef int check_operand(Op op, object arg, Backend backend) except -1
+cdef bint is_numpy_scalar(object obj) except -1
+cdef bint has_tensor(object items) except -1
+cdef bint nested(bint (*question)(object) except -1, object item) except -1

@@ -1,0 +1,271 @@
+# What stands beside a Tensor in an operation and is no Tensor: numbers, arrays, lists, other classes.
+# May import: core.op, core.value.
+import numbers
+import operator
+
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport Backend, TensorBase, find_backend, registered, wrap
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char* where) except *       # not zero is an error: 1 or -1
+    void Py_LeaveRecursiveCall()
+
+# Note [Operands of other classes]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# An operator on a Tensor and something that is neither a number nor an array follows NumPy's ndarray:
+# (1) A class that says `__array_ufunc__ = None`, or has a higher `__array_priority__`, gets its turn: NotImplemented.
+# (2) So does an array of a library that no backend serves (xarray, pandas, pint), and any class with the reflected
+#     operator, where NumPy would make an array of objects. If the class then asks the Tensor for its values, a Tensor
+#     that requires grad refuses.
+# (3) Lists, tuples, ranges, buffers and other sequences become arrays as numpy.asarray makes them; lists and tuples
+#     that hold Tensors are stacked, recorded. Ragged ones are NumPy's ValueError.
+# (4) `==`, `!=` and the orders with anything else (None, text, any object) are NumPy's own, element by element; they
+#     have no derivative. Any other operator is an error: an array of objects is no Tensor.
+# (5) A computed integer without axes is like a scalar of NumPy's (Note [Scalars]): it repeats sequences
+#     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements, and so does a real number,
+#     by which nothing can be repeated.
+# Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a
+# TypeError, in comparisons too, where the library may answer with a single False.
+# Guarded by tests/core/test_operands.py and tests/duck_arrays/test_other_classes.py.
+cdef dict _MIRRORED = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__", "eq": "__eq__", "ne": "__ne__"}
+cdef object _absent = object()
+cdef object _asarray = None
+
+
+def set_asarray(function):
+    """Register the function that makes a Tensor of a list of Tensors."""
+    global _asarray
+    _asarray = function
+
+
+cdef object listed(object items):
+    """A list or tuple that holds Tensors as one Tensor, stacked and recorded."""
+    return _asarray(items)
+
+
+cdef object other_operand(Op op, object x, Backend backend):
+    """The raw form of an operand that is no Tensor: scalar or array of the same backend. NotImplemented if neither."""
+    if type(x) is backend.array_type:
+        return x
+    if type(x) in (int, bool, complex, float):
+        return x
+    if isinstance(x, numbers.Number):
+        return backend.scalar(x)
+    if is_numpy_scalar(x):
+        return backend.scalar(x) if x.dtype.kind in "biufc" else NotImplemented
+    other = registered(type(x))
+    if other is backend:
+        return x
+    return NotImplemented if other is None or not is_single(x) else backend.scalar(x)
+
+
+cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* done):
+    """What an operand that is no number beside the Tensor `t` stands for: see Note [Operands of other classes].
+
+    Returns a Tensor, or an array that `other_operand` takes; with `done` the result of the operation: NotImplemented
+    where the class of `x` decides. Raises TypeError for arrays of other libraries and for what is no operand,
+    ValueError for ragged lists.
+    """
+    cdef type cls = type(x)
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef bint comparison = op.entry.operator in _MIRRORED
+    cdef bint takes_lists = backend.takes_lists()
+    cdef object found
+    done[0] = True
+    if cls is not list and cls is not tuple:
+        if not on_left and gives_way(x):
+            return its_answer(op, x, t)                                                         # (1)
+        if is_array_like(cls):
+            found = array_like(op, x, on_left, backend)                                         # (2)
+            done[0] = found is NotImplemented
+            return its_answer(op, x, t) if done[0] else found
+        if takes_lists and not comparison and not on_left and answers(op, cls):
+            return NotImplemented
+    if op.entry.operator == "mul" and is_sequence(x) and counts(t, backend):
+        return x * int(t.value.raw)                                                             # (5)
+    if not takes_lists:
+        if isinstance(x, (list, tuple)):
+            raise TypeError(f"{op.name}: {backend.name} takes no {cls.__name__} beside an array; make it one first, "
+                            f"arraygrad.{backend.name}.asarray(x)")
+        return NotImplemented
+    done[0] = False
+    if isinstance(x, (list, tuple)) and has_tensor(x):
+        return listed(list(x))                                                                  # (3)
+    import numpy
+    found = numpy.array(x)
+    if found.dtype.kind in "biufc":
+        return wrap(backend.asarray(found, None, None), backend)
+    if not comparison:
+        raise TypeError(f"{op.name}: expected numbers or booleans beside a Tensor, but got {cls.__name__}, of which "
+                        f"NumPy makes an array of dtype {found.dtype}")
+    done[0] = True
+    if backend.name != "numpy":
+        return NotImplemented
+    found = getattr(operator, op.entry.operator)                                                # (4)
+    found = found(x, t.value.raw) if on_left else found(t.value.raw, x)
+    return found if found is NotImplemented else wrap(backend.wrap_raw(found), backend)
+
+
+cdef object its_answer(Op op, object x, TensorBase t):
+    """NotImplemented, for Python to ask the class of `x`.
+
+    An array that does not know Tensors may leave `==` to Python, whose answer is a single False: so that is asked for
+    here, and is an error.
+    """
+    cdef object name = op.entry.operator
+    cdef object shape = getattr(x, "shape", ())
+    if name not in ("eq", "ne") or not isinstance(shape, tuple) or not shape:
+        return NotImplemented
+    found = getattr(type(x), _MIRRORED[name])(x, t)
+    if found is NotImplemented or isinstance(found, bool):
+        raise TypeError(f"{op.name}: {type(x).__name__} does not compare itself with a Tensor element by element; "
+                        f"compare it with t.numpy()")
+    return found
+
+
+cdef bint is_sequence(object x) except -1:
+    """Whether Python repeats an object that is multiplied by an int: lists, text, deques, array.array."""
+    return isinstance(x, (list, tuple, str, bytes, bytearray)) or type(x).__module__ in ("array", "collections")
+
+
+cdef bint counts(TensorBase t, Backend backend) except -1:
+    """Whether a sequence times the Tensor `t` is the sequence repeated, as the library has it (5)."""
+    if t.value.meta.ndim or t.value.meta.is_floating or "bool" in str(t.value.meta.dtype):
+        return False
+    return is_like_scalar(t, backend) or backend.name == "torch"
+
+
+# Note [Scalars]
+# ~~~~~~~~~~~~~~
+# `b = a; b += 1` changes `a` where `a` is an array of NumPy's, and leaves it where `a` is a scalar, as numpy.sum(x),
+# x[0] and every computed number without axes are. Here both are 0-d Tensors. Programs keep an old value that way
+# (`last = total; total += step`), so the operator must give the name a new Tensor where NumPy would, and write in place
+# where NumPy would:
+# (1) Backend.scalars is true for NumPy, whose 0-d results are scalars; other libraries give arrays.
+# (2) TensorBase.array0d is set where a 0-d Tensor is made as an array: by asarray, tensor and creation functions, and
+#     by the operations that give arrays in NumPy too (Op.makes_arrays). Casts, copies and detach hand it on.
+#     A Python float or NumPy scalar that a transform hands to a function is a scalar.
+# (3) A 0-d view shows memory of an array (x[0, ...], a.reshape(())), so it is an array. x[0] is none. What looks like a
+#     view of a scalar (s.reshape(1), s[None], s[...]) is an array of its own, as in NumPy, and what has no axes, as
+#     s.T, is the scalar again: see note_view.
+# (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
+# Guarded by tests/core/test_scalars.py.
+cdef bint is_like_scalar(TensorBase t, Backend backend):
+    """Whether a Tensor is a number without axes of which NumPy would make a scalar (Note [Scalars])."""
+    return (backend.scalars and t.value.meta.ndim == 0 and not t.array0d
+            and (t.extra is None or t.extra.parent is None))
+
+
+cdef bint rebinds(TensorBase t):
+    """Whether `t op= other` gives a new Tensor and leaves `t` as it is."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    return not backend.mutable or is_like_scalar(t, backend)                # (4), or (1) to (3)
+
+
+cdef bint gives_way(object x) except -1:
+    """Whether NumPy's ndarray would leave an operator to the class of `x`."""
+    cdef object ufunc = getattr(type(x), "__array_ufunc__", _absent)
+    if ufunc is not _absent:
+        return ufunc is None
+    priority = getattr(x, "__array_priority__", 0.0)
+    return isinstance(priority, (int, float)) and priority > 0.0
+
+
+cdef bint is_array_like(type cls) except -1:
+    return (hasattr(cls, "__array_namespace__") or hasattr(cls, "__array__") or hasattr(cls, "__dlpack__")
+            or hasattr(cls, "__array_ufunc__")) and not is_numpy_class(cls)
+
+
+cdef bint is_numpy_class(type cls) except -1:
+    """Whether `cls` is a class of NumPy's scalars."""
+    return cls.__module__ == "numpy" and not hasattr(cls, "__array_finalize__") and hasattr(cls, "item")
+
+
+cdef bint is_single(object x) except -1:
+    return getattr(x, "ndim", None) == 0 and hasattr(x, "item")
+
+
+cdef object array_like(Op op, object x, bint on_left, Backend backend):
+    """An array that `other_operand` takes now that its type is known; NotImplemented where its class decides (2)."""
+    import numpy
+    try:
+        other = find_backend(x)
+    except TypeError:
+        if on_left or isinstance(x, numpy.ndarray) or not answers(op, type(x)):
+            raise
+        return NotImplemented
+    if other is not backend and not is_single(x):
+        raise mixed(op, backend, other)
+    return x
+
+
+cdef bint answers(Op op, type cls) except -1:
+    """Whether a class has a method of its own for an operator whose left side gave way."""
+    cdef object name = op.entry.operator
+    cdef object mirrored, method
+    if name is None or is_numpy_class(cls):
+        return False
+    mirrored = _MIRRORED.get(name)
+    if mirrored is not None:
+        return getattr(cls, mirrored) is not getattr(object, mirrored)
+    mirrored = f"__r{name}__"
+    method = getattr(cls, mirrored, None)
+    if method is None:
+        return False
+    for base in cls.__mro__:
+        if mirrored in base.__dict__:
+            return base.__module__ not in ("builtins", "collections", "array")      # those repeat or join
+    return False
+
+
+cdef object mixed(Op op, Backend a, Backend b):
+    return TypeError(f"{op.name}: operands on two backends, {a.name} and {b.name}; convert one of them explicitly, "
+                     f"e.g. arraygrad.to_backend(x, {a.name!r}), which is recorded")
+
+
+cdef int check_operand(Op op, object arg, Backend backend) except -1:
+    """Refuse what is handled as an array and is none of the backend's: masked arrays, quantities, other libraries'.
+
+    The library's own function would drop what makes them special, or answer with something that no gradient reaches.
+    """
+    cdef type cls = type(arg)
+    if isinstance(arg, TensorBase) or cls is backend.array_type or arg is None or cls in (int, bool, float, complex):
+        return 0
+    if cls is list or cls is tuple:
+        for item in arg:
+            check_operand(op, item, backend)
+        return 0
+    if isinstance(arg, numbers.Number) or is_numpy_scalar(arg):
+        return 0
+    if hasattr(cls, "__array_namespace__") or hasattr(cls, "__array_function__") or isinstance(arg, backend.array_type):
+        other = find_backend(arg)
+        if other is not backend:
+            raise mixed(op, backend, other)
+    return 0
+
+
+cdef bint is_numpy_scalar(object obj) except -1:
+    """Whether an object is a scalar of NumPy's; numpy.bool is no numbers.Number, as the others are."""
+    return type(obj).__module__ == "numpy" and getattr(obj, "shape", None) == ()
+
+
+cdef bint has_tensor(object items) except -1:
+    for item in items:
+        if isinstance(item, TensorBase):
+            return True
+        if (type(item) is tuple or type(item) is list) and nested(has_tensor, item):
+            return True
+        if type(item) is slice and (isinstance(item.start, TensorBase) or isinstance(item.stop, TensorBase)):
+            return True
+    return False
+
+
+cdef bint nested(bint (*question)(object) except -1, object item) except -1:
+    """question(item), for the questions that ask what lists hold: one that holds itself is an error, not a crash."""
+    cdef bint answer
+    Py_EnterRecursiveCall(b" in lists that hold lists")
+    try:
+        answer = question(item)
+    finally:
+        Py_LeaveRecursiveCall()
+    return answer

@@ -1,0 +1,233 @@
+# NumPy's functions of shape on Tensors, and dot: their arguments bound in C to one operation of the table.
+# May import: engine.*, core.op, core.value, core.nodes, core.apply.
+#
+# Served are positional arguments of the commonest kinds: ints, tuples and lists of ints. Everything else is declined
+# and takes the general path, errors among it. What an operation records, and that its result is a view, is the
+# operation's own (apply.pyx); here nothing is computed.
+# Guarded by tests/numpy_api/test_overhead_paths.py.
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+
+from arraygrad.core.apply cimport apply_op, binary, reversed_axes, run_one
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.core.op cimport Op, named_op
+from arraygrad.core.value cimport TensorBase
+
+cdef Op RESHAPE = None
+cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL
+
+
+cdef shape_ptr shape_function(object name) except? NULL:
+    """The function of shape of that NumPy name; NULL where `name` is None."""
+    global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL
+    if name is None:
+        return NULL
+    if RESHAPE is None:
+        PERMUTE, SQUEEZE, EXPAND = named_op("permute_dims"), named_op("squeeze"), named_op("expand_dims")
+        BROADCAST, FLIP, DIAGONAL = named_op("broadcast_to"), named_op("flip"), named_op("diagonal")
+        MATMUL = named_op("matmul")
+        RESHAPE = named_op("reshape")
+    if name == "reshape":
+        return reshape
+    if name == "ravel":
+        return ravel
+    if name == "transpose":
+        return transpose
+    if name == "swapaxes":
+        return swapaxes
+    if name == "moveaxis":
+        return moveaxis
+    if name == "squeeze":
+        return squeeze
+    if name == "expand_dims":
+        return expand_dims
+    if name == "broadcast_to":
+        return broadcast_to
+    if name == "flip":
+        return flip
+    if name == "diagonal":
+        return diagonal
+    if name == "atleast_1d":
+        return atleast_1d
+    if name == "atleast_2d":
+        return atleast_2d
+    if name == "shape":
+        return shape
+    if name == "ndim":
+        return ndim
+    if name == "size":
+        return size
+    if name == "real":
+        return real
+    if name == "dot":
+        return dot
+    raise ValueError(f"shape_function: no function {name!r}")
+
+
+cdef inline GradMeta meta_of(tuple args):
+    return (<TensorBase>args[0]).value.meta
+
+
+cdef tuple ints(object value):
+    """An int, or a tuple or list of ints, as a tuple of ints; None for anything else."""
+    if PyLong_CheckExact(value):
+        return (value,)
+    if type(value) is list:
+        value = tuple(<list>value)
+    elif type(value) is not tuple:
+        return None
+    for item in <tuple>value:
+        if not PyLong_CheckExact(item):
+            return None
+    return <tuple>value
+
+
+cdef Py_ssize_t axis_of(object value, Py_ssize_t ndim) except? -1:
+    """An axis counted from 0; -1 for anything that is no exact int or no axis."""
+    cdef Py_ssize_t axis
+    if not PyLong_CheckExact(value):
+        return -1
+    axis = PyLong_AsSsize_t(value)
+    if axis < 0:
+        axis += ndim
+    return axis if 0 <= axis < ndim else -1
+
+
+cdef object reshape(tuple args):
+    cdef tuple wanted
+    if len(args) != 2:
+        return NotImplemented
+    wanted = ints(args[1])
+    return NotImplemented if wanted is None else apply_op(RESHAPE, (args[0], wanted, None))
+
+
+cdef object ravel(tuple args):
+    """Only of what lies as it is read: NumPy copies a run with gaps or in reverse, which a reshape would view."""
+    if len(args) != 1 or not args[0].flags.c_contiguous:
+        return NotImplemented
+    return apply_op(RESHAPE, (args[0], (-1,), None))
+
+
+cdef object transpose(tuple args):
+    cdef Py_ssize_t nd = meta_of(args).ndim
+    cdef tuple order
+    if len(args) == 1 or len(args) == 2 and args[1] is None:
+        order = reversed_axes(<int>nd)
+    elif len(args) == 2:
+        order = ints(args[1])
+        if order is None or len(order) != nd or not order:
+            return NotImplemented
+    else:
+        return NotImplemented
+    return run_one(PERMUTE, (args[0], order), <TensorBase>args[0])
+
+
+cdef object swapaxes(tuple args):
+    cdef Py_ssize_t nd = meta_of(args).ndim, i, j
+    cdef list order
+    if len(args) != 3:
+        return NotImplemented
+    i, j = axis_of(args[1], nd), axis_of(args[2], nd)
+    if i < 0 or j < 0:
+        return NotImplemented
+    order = list(range(nd))
+    order[i], order[j] = order[j], order[i]
+    return run_one(PERMUTE, (args[0], tuple(order)), <TensorBase>args[0])
+
+
+cdef object moveaxis(tuple args):
+    cdef Py_ssize_t nd = meta_of(args).ndim, i, j
+    cdef list order
+    if len(args) != 3:
+        return NotImplemented
+    i, j = axis_of(args[1], nd), axis_of(args[2], nd)
+    if i < 0 or j < 0:
+        return NotImplemented
+    order = list(range(nd))
+    order.insert(j, order.pop(i))
+    return run_one(PERMUTE, (args[0], tuple(order)), <TensorBase>args[0])
+
+
+cdef object squeeze(tuple args):
+    cdef GradMeta m = meta_of(args)
+    cdef tuple shape, axes
+    cdef Py_ssize_t i
+    if len(args) == 1 or len(args) == 2 and args[1] is None:
+        shape = m.shape_tuple()
+        return apply_op(SQUEEZE, (args[0], tuple([i for i in range(len(shape)) if shape[i] == 1])))
+    if len(args) != 2:
+        return NotImplemented
+    axes = ints(args[1])
+    return NotImplemented if axes is None else apply_op(SQUEEZE, (args[0], axes))
+
+
+cdef object expand_dims(tuple args):
+    if len(args) != 2 or not PyLong_CheckExact(args[1]):
+        return NotImplemented
+    return apply_op(EXPAND, args)
+
+
+cdef object broadcast_to(tuple args):
+    cdef tuple wanted
+    if len(args) != 2:
+        return NotImplemented
+    wanted = ints(args[1])
+    return NotImplemented if wanted is None else apply_op(BROADCAST, (args[0], wanted))
+
+
+cdef object flip(tuple args):
+    if len(args) == 1:
+        return apply_op(FLIP, (args[0], None))
+    if len(args) != 2 or not PyLong_CheckExact(args[1]):
+        return NotImplemented
+    return apply_op(FLIP, args)
+
+
+cdef object diagonal(tuple args):
+    if meta_of(args).ndim != 2 or len(args) > 2 or len(args) == 2 and not PyLong_CheckExact(args[1]):
+        return NotImplemented
+    return apply_op(DIAGONAL, (args[0], 0 if len(args) == 1 else args[1]))
+
+
+cdef object atleast_1d(tuple args):
+    if len(args) != 1:
+        return NotImplemented
+    return apply_op(RESHAPE, (args[0], (1,), None)) if meta_of(args).ndim == 0 else args[0]
+
+
+cdef object atleast_2d(tuple args):
+    cdef GradMeta m
+    if len(args) != 1:
+        return NotImplemented
+    m = meta_of(args)
+    return args[0] if m.ndim >= 2 else apply_op(RESHAPE, (args[0], (1,) * (2 - m.ndim) + m.shape_tuple(), None))
+
+
+cdef object dot(tuple args):
+    """Of vectors and matrices it is the matrix product."""
+    if len(args) != 2 or not isinstance(args[1], TensorBase) or not 1 <= meta_of(args).ndim <= 2 \
+            or not 1 <= (<TensorBase>args[1]).value.meta.ndim <= 2:
+        return NotImplemented
+    return binary(MATMUL, args[0], args[1])
+
+
+# What is asked of a Tensor, no operation.
+
+cdef object shape(tuple args):
+    return meta_of(args).shape_tuple() if len(args) == 1 else NotImplemented
+
+
+cdef object ndim(tuple args):
+    return meta_of(args).ndim if len(args) == 1 else NotImplemented
+
+
+cdef object size(tuple args):
+    cdef Py_ssize_t n = 1
+    if len(args) != 1:
+        return NotImplemented
+    for item in meta_of(args).shape_tuple():
+        n *= <Py_ssize_t>item
+    return n
+
+
+cdef object real(tuple args):
+    return args[0] if len(args) == 1 and not meta_of(args).is_complex else NotImplemented

@@ -1,0 +1,229 @@
+# Saved-tensor hooks: what is done to a value when a node saves it, and when its rule asks for it back.
+# May import: engine.*, core.op, core.value.
+from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
+from arraygrad.core.value cimport (
+    Backend, TensorBase, Value, find_backend, is_lost, join, new_tensor, registered, version_of, wrap,
+)
+
+
+# Note [Saved-tensor hooks]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~
+# (1) The hooks of a thread are a linked list of HookPairs; ThreadState holds its top, and only the top is used. A level
+#     that carries a message instead of hooks says that hooks are disabled.
+# (2) They count when a value is saved: the slot then holds a Packed, which keeps the unpack hook, and neither the array
+#     nor its Value. So the array is freed, and the hooks may be left before the backward pass.
+# (3) A run takes the stack of the thread that started it to every thread that runs its nodes, so operations recorded
+#     in backward (create_graph) are treated as those around the call.
+# (4) A pack hook that returns the tensor it was given is common (hooks that choose by size). Then the Packed keeps that
+#     tensor's Value, so a later in-place write leaves it alone as if there were no hooks (Note [Saved values]).
+# (5) Operations ask a static count (saving.pyx) before they look at the thread at all, so hooks cost nothing when none
+#     is active anywhere.
+# (6) Leaving a block takes the top off the stack of the thread that leaves it, whoever put it there. A run gives its
+#     thread the stack back that it found, so hooks that an unpack hook enters, or leaves, matter to the run alone, and
+#     a block may be left after the run took its hooks away.
+# Guarded by test_SV9_* to test_SV15_*.
+cdef counter _count = NULL
+
+
+cdef int count_pairs_by(counter count) except -1:
+    """Call `count` with 1 for a pair of hooks that is made, with -1 for one that goes (5)."""
+    global _count
+    _count = count
+    return 0
+
+
+cdef class HookPair:
+    def __dealloc__(self):
+        if self.counted:
+            _count(-1)
+
+
+cdef class Packed:
+    pass
+
+
+cdef HookPair top(ThreadState* ts):
+    return None if ts.saved_hooks == NULL else <HookPair>ts.saved_hooks
+
+
+cdef bint packing() noexcept:
+    """Whether values saved on this thread go through a pack hook."""
+    cdef ThreadState* ts = thread_state()
+    return ts.saved_hooks != NULL and (<HookPair>ts.saved_hooks).message is None
+
+
+def push_hooks(tuple hooks):
+    """Make (pack, unpack) the thread's saved-tensor hooks, until `pop_hooks`.
+
+    Raises
+    ------
+    RuntimeError
+        If hooks are disabled; the text is the one that was given then.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef HookPair below = top(ts)
+    cdef HookPair pair
+    if below is not None and below.message is not None:
+        raise RuntimeError(below.message)
+    pair = HookPair.__new__(HookPair)
+    pair.pack, pair.unpack = hooks
+    pair.below = below
+    if _count != NULL:
+        pair.counted = True
+        _count(1)
+    set_saved_hooks(ts, pair)
+
+
+def disable_hooks(str message):
+    """Refuse saved-tensor hooks on this thread with `message`, until `pop_hooks`.
+
+    Raises
+    ------
+    RuntimeError
+        With `message`, if hooks are active already.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef HookPair below = top(ts)
+    cdef HookPair pair
+    if below is not None and below.message is None:
+        raise RuntimeError(message)
+    pair = HookPair.__new__(HookPair)
+    pair.message = message
+    pair.below = below
+    set_saved_hooks(ts, pair)
+
+
+def pop_hooks(_=None):
+    """Take the top off this thread's stack of saved-tensor hooks; nothing to do where it is empty (6)."""
+    cdef ThreadState* ts = thread_state()
+    cdef HookPair pair = top(ts)
+    if pair is not None:
+        set_saved_hooks(ts, pair.below)
+
+
+# Packing
+
+cdef object pack_slot(object slot, Backend backend):
+    """A saved slot with every array in it packed by the thread's hooks; scalars and metadata stay."""
+    cdef Value v
+    if type(slot) is Value:
+        return pack_value(<Value>slot)
+    if type(slot) is list:
+        return [pack_slot(item, backend) for item in slot]
+    if type(slot) is tuple:
+        return tuple([pack_slot(item, backend) for item in slot])
+    if type(slot) is backend.array_type:
+        v = wrap(slot, backend).value
+        return pack_value(v)
+    return slot
+
+
+cdef Packed pack_value(Value v):
+    """What the thread's hooks make of one saved value."""
+    cdef HookPair pair = <HookPair>thread_state().saved_hooks
+    return packed_by(v, pair.pack, pair.unpack)
+
+
+cdef Packed packed_by(Value v, object pack, object unpack):
+    """What one pair of hooks makes of a saved value."""
+    cdef ThreadState* ts = thread_state()
+    cdef Packed p = Packed.__new__(Packed)
+    cdef TensorBase t = new_tensor(v.raw, v.meta)
+    cdef long version
+    cdef int grad_mode = ts.grad_mode
+    cdef object data
+    join(t.value, v)
+    version = version_of(v)
+    ts.grad_mode = 0
+    try:
+        data = pack(t)
+    finally:
+        ts.grad_mode = grad_mode
+    if version_of(t.value) != version:
+        raise RuntimeError("A saved tensor pack hook is modifying its input in place. The tensor that a pack hook is "
+                           "given shares memory with the program's own; work on a copy of it.")
+    p.unpack = unpack
+    p.backend = <Backend>v.meta.ops
+    p.data = t.value if data is t else data         # (4)
+    return p
+
+
+cdef object unpacked(Packed p):
+    """What the unpack hook returned, checked: a Tensor or a raw array."""
+    cdef object data = p.data
+    cdef TensorBase t
+    cdef Value v
+    if type(data) is Value:
+        v = <Value>data
+        t = new_tensor(v.raw, v.meta)
+        join(t.value, v)
+        data = t
+    data = p.unpack(data)
+    if isinstance(data, TensorBase) or registered(type(data)) is not None:
+        return data
+    if hasattr(type(data), "__array_interface__"):
+        return p.backend.wrap_raw(data)         # what NumPy's functions make of a 0-d array
+    raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data)}")
+
+
+cdef object packed_array(Packed p):
+    """The raw array of a packed value."""
+    cdef object data = unpacked(p)
+    return (<TensorBase>data).value.raw if isinstance(data, TensorBase) else data
+
+
+cdef Value packed_value(Packed p):
+    """The Value of a packed value, as a node would have saved it."""
+    cdef object data = unpacked(p)
+    if isinstance(data, TensorBase):
+        return (<TensorBase>data).value
+    return wrap(data, find_backend(data)).value
+
+
+cdef class InputNode(Node):
+    """Where the graph of a second call ends: gives its Tensor a history, so that it may be written in place."""
+
+    cdef int apply(self, Frame f) except -1:
+        return 0
+
+
+share_deallocation(InputNode)
+
+
+cdef class SavedInput:
+    """SavedInput(t, hooks=True)
+--
+
+    A Tensor kept as a node would keep it, through the thread's hooks or not: `again()` gives a new one with its value.
+    """
+    cdef object slot
+    cdef bint tracked
+    cdef bint is_leaf
+
+    def __init__(self, TensorBase t, bint hooks=True):
+        self.slot = pack_value(t.value) if hooks and packing() else t.value
+        self.tracked = t.requires_grad
+        self.is_leaf = t.is_leaf
+
+    def again(self):
+        """A new Tensor that shows the value; it requires grad, and is no leaf, if the Tensor did and was none.
+
+        Raises RuntimeError if the value was overwritten and no copy was kept.
+        """
+        cdef Value v
+        cdef TensorBase t
+        if type(self.slot) is Packed:
+            v = packed_value(<Packed>self.slot)
+        else:
+            v = <Value>self.slot
+            if v.overwritten and is_lost(v):
+                raise RuntimeError("one of the variables needed for gradient computation has been modified by an "
+                                   f"inplace operation: [{v.meta.dtype} {v.meta.shape_tuple()}], an argument of a "
+                                   f"checkpoint, is at version {version_of(v)}; expected version {v.version} instead.")
+        t = new_tensor(v.raw, v.meta)
+        join(t.value, v)                # so that f may write it in place and the kept value stays
+        t.tracked = self.tracked
+        if self.tracked and not self.is_leaf:
+            t.grad_fn_ = InputNode.__new__(InputNode)
+            t.grad_fn_.meta = v.meta
+        return t

@@ -1,0 +1,200 @@
+# What a node keeps of an operation: the saved values of its rules, and the static arguments.
+# May import: engine.*, core.op, core.value, core.saved, core.constants, core.nodes.
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
+
+from arraygrad.core.constants cimport constant_check, constant_slot, CONSTANT_SAMPLE
+from arraygrad.engine.node cimport (
+    Node, inference_used, NODE_ASIDE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_SAVES,
+)
+from arraygrad.core.nodes cimport OpNode
+from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
+from arraygrad.core.saved cimport count_pairs_by, pack_slot, packing
+from arraygrad.core.value cimport Backend, TensorBase, Value, check_saved, new_tensor
+
+# How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
+# there are none; whether they are this thread's is asked only then.
+cdef atomic[int] _packers
+
+
+cdef void count_packers(int change) noexcept:
+    """Count saved-tensor hooks that were entered or left."""
+    _packers.fetch_add(change)
+
+
+count_pairs_by(count_packers)
+
+
+cdef inline object slot_of(object arg):
+    """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
+    if isinstance(arg, TensorBase):
+        if inference_used:
+            check_saved((<TensorBase>arg).value)
+        return (<TensorBase>arg).value
+    if type(arg) is list or type(arg) is tuple:
+        for item in arg:
+            if isinstance(item, TensorBase):
+                return [slot_of(item) for item in arg]
+    return arg
+
+
+cdef object meta_of(object arg, Backend backend):
+    if isinstance(arg, TensorBase):
+        return (<TensorBase>arg).value.meta
+    if type(arg) is list or type(arg) is tuple:
+        return [meta_of(item, backend) for item in arg]
+    if type(arg) is backend.array_type:
+        return backend.meta(arg)
+    return None
+
+
+cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Backend backend) except -1:
+    """Fill the node's slots with what the rules of the needed inputs ask for."""
+    cdef Py_ssize_t k
+    cdef object slot
+    cdef list slots = None
+    cdef bint keeps = False
+    cdef bint pack = _packers.load(relaxed) and packing()
+    if pack:
+        node.flags = (node.flags | NODE_PACKED) & ~<uint32_t>NODE_FAST      # compiled rules read plain slots only
+    if op.saves_in_list:
+        slots = [None] * op.n_saves
+    for k in range(op.n_saves):
+        if not op.save_for[k] & needs:
+            continue
+        if op.save_kind[k] == SAVE_ANS:
+            slot = tuple([(<TensorBase>t).value for t in result]) if op.multi else (<TensorBase>result).value
+            keeps = True
+        elif op.save_kind[k] == SAVE_INPUT:
+            slot = constant_slot(node, slot_of(args[op.save_pos[k]]), backend)
+            # A Python scalar need not be freed, so a node that keeps nothing else can run again.
+            keeps = keeps or not isinstance(slot, (int, float, complex))
+        elif op.save_pos[k] < 0:
+            slot = tuple([(<TensorBase>t).value.meta for t in result]) if op.multi else (<TensorBase>result).value.meta
+        else:
+            slot = meta_of(args[op.save_pos[k]], backend)
+        if pack:
+            slot = pack_slot(slot, backend)
+        if slots is not None:
+            slots[k] = slot
+        elif k == 0:
+            node.s0 = slot
+        elif k == 1:
+            node.s1 = slot
+        else:
+            node.s2 = slot
+    if slots is not None:
+        node.s0 = slots
+    if keeps:
+        node.flags |= NODE_SAVES
+    return 0
+
+
+cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint64_t needs, Backend backend) except -1:
+    """`save` for the hot paths: one or two arrays, one result, without a tuple of the arguments."""
+    cdef Py_ssize_t k
+    cdef object slot, arg
+    if _packers.load(relaxed) or op.saves_in_list:
+        return save(node, op, (a, b), out, needs, backend)
+    for k in range(op.n_saves):
+        if not op.save_for[k] & needs:
+            continue
+        if op.save_kind[k] == SAVE_ANS:
+            slot = out.value
+            node.flags |= NODE_SAVES
+        elif op.save_pos[k] < 0:
+            slot = out.value.meta
+        else:
+            arg = a if op.save_pos[k] == 0 else b
+            if op.save_kind[k] == SAVE_INPUT:
+                if isinstance(arg, TensorBase):
+                    if inference_used:
+                        check_saved((<TensorBase>arg).value)
+                    slot = (<TensorBase>arg).value
+                    node.flags |= NODE_SAVES
+                    if (<Value>slot).foreign:
+                        slot = constant_slot(node, slot, backend)
+                elif type(arg) is backend.array_type and constant_check == CONSTANT_SAMPLE and backend.mutable:
+                    slot = arg
+                    node.flags |= NODE_SAVES | NODE_CONSTANT
+                    node.print = 31 * node.print + backend.fingerprint(arg, False)
+                elif isinstance(arg, (int, float, complex)):
+                    slot = arg
+                else:
+                    slot = constant_slot(node, arg, backend)
+                    node.flags |= NODE_SAVES
+            else:
+                slot = meta_of(arg, backend)
+        if k == 0:
+            node.s0 = slot
+        elif k == 1:
+            node.s1 = slot
+        else:
+            node.s2 = slot
+    return 0
+
+
+cdef object _copy = None               # copy.copy, once it was needed: importing arraygrad has no need of it
+
+
+cdef object copied(object array):
+    global _copy
+    if _copy is None:
+        from copy import copy as found
+
+        _copy = found
+    return _copy(array)
+
+
+cdef object frozen(object arg):
+    """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
+    if isinstance(arg, TensorBase):
+        return copied((<TensorBase>arg).value.raw)
+    if type(arg) is tuple:
+        return tuple([frozen(item) for item in arg])
+    if type(arg) is list:
+        return [frozen(item) for item in arg]
+    if arg is None or type(arg) in (int, bool, float, str, slice):
+        return arg
+    if hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
+        return copied(arg)
+    return arg
+
+
+cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
+    cdef Value v
+    if isinstance(arg, TensorBase):
+        keeps[0] = True
+        v = slot_of(arg)
+        if v.foreign and (<Backend>v.meta.ops).mutable:         # copied, as raw arrays are: see `frozen`
+            arg = new_tensor((<Backend>v.meta.ops).clone(v.raw, v.raw), v.meta)
+        if _packers.load(relaxed) and packing():
+            return pack_slot(slot_of(arg), <Backend>(<TensorBase>arg).value.meta.ops)
+        return slot_of(arg)
+    return frozen(arg)
+
+
+cdef int keep_args(OpNode node, Op op, object args) except -1:
+    """Keep the call's static parameters for rules that ask for one; no array that has a slot of its own."""
+    cdef Py_ssize_t i
+    cdef bint keeps = False
+    cdef list kept = [None] * len(args)
+    for i in op.static_positions:
+        kept[i] = arg_slot(args[i], op, i, &keeps)
+    node.args = kept
+    if keeps:
+        node.flags |= NODE_SAVES
+    return 0
+
+
+cdef int keep_aside(Node node, object aside) except -1:
+    """Let `node` keep what a compiled forward left for its compiled rule.
+
+    Where saved values are packed by hooks it is dropped: compiled rules don't run there.
+    """
+    if node.flags & NODE_FAST:
+        node.args = aside
+        node.flags |= NODE_ASIDE
+    else:
+        node.flags &= ~<uint16_t>NODE_ASIDE
+    return 0

@@ -1,0 +1,794 @@
+# Tensor: the class that users hold, and the functions that make one.
+# May import: engine.*, core.op, core.value, core.given, core.operands, core.nodes, core.apply, core.attributes,
+# core.copies, core.inplace, core.protocols, core.roots. (ops, backends and namespaces register themselves here.)
+import numbers
+import weakref
+
+cimport cython
+from cpython.object cimport PyObject
+
+from arraygrad.core.convert cimport left
+from arraygrad.engine.node cimport NodeHooks, share_deallocation
+from arraygrad.core.apply cimport (
+    apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
+)
+from arraygrad.core.attributes cimport own_attributes
+from arraygrad.core.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
+from arraygrad.core.convert cimport (
+    before_bytes, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
+    to_numpy, warn_of_hooks,
+)
+from arraygrad.core.given cimport enter, give
+from arraygrad.core.inplace cimport inplace, setitem
+from arraygrad.core.nodes cimport leaf_hooks
+from arraygrad.core.op cimport Op, named_op
+from arraygrad.core.operands cimport has_tensor, is_like_scalar, is_numpy_scalar
+from arraygrad.core.protocols cimport array_function, array_ufunc
+from arraygrad.core.roots cimport plain_backward
+from arraygrad.core.value cimport (
+    Backend, TensorBase, assign_grad, find_backend, grad_of, join_base, leave_inference, new_tensor, raw_now,
+    registered, set_grad, version_of, wrap,
+)
+
+from arraygrad.engine.node import keep_for_ever
+from arraygrad.core.graph_ops import RetainGrad
+from arraygrad.core.operands import set_asarray
+from arraygrad.core.value import set_tensor_type
+
+import arraygrad.core.apply as _apply
+import arraygrad.engine.node as _node
+import arraygrad.core.inplace as _inplace
+import arraygrad.core.nodes as _nodes
+import arraygrad.core.roots as _roots
+import arraygrad.core.value as _value
+
+# Python code imports these from here; some are C types and functions to the compiled code above.
+for _module, _names in (
+    (_apply, ("apply_op",)),
+    (_inplace, ("increment_version",)),
+    (_node, ("is_grad_enabled", "is_inference_mode_enabled", "set_grad_mode", "switch_inference")),
+    (_nodes, ("AccumulateGrad", "OpNode")),
+    (_roots, ("edge_of", "gradient_edge")),
+    (_value, ("Backend", "Value", "backend_of", "register_backend", "set_backend_finder", "set_backend_namespaces",
+              "set_saved_mutation")),
+):
+    globals().update({_name: getattr(_module, _name) for _name in _names})
+
+
+cdef Op ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, POW, MATMUL, NEG, POS, ABS, INVERT
+cdef Op AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE, GETITEM
+
+
+def install_operators(dict ops):
+    """Take the operators, and what in-place writes need, from the compiled table (dict name -> Op)."""
+    global ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, POW, MATMUL, NEG, POS, ABS, INVERT
+    global AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE, GETITEM
+    by = {op.entry.operator: op for op in ops.values() if op.entry.operator}
+    ADD, SUB, MUL, TRUEDIV = by["add"], by["sub"], by["mul"], by["truediv"]
+    FLOORDIV, MOD, POW, MATMUL = by["floordiv"], by["mod"], (<Op>by["pow"]).by_operator, by["matmul"]
+    NEG, POS, ABS, INVERT = by["neg"], by["pos"], by["abs"], by["invert"]
+    AND, OR, XOR = by["and"], by["or"], by["xor"]
+    LSHIFT, RSHIFT = by["lshift"], by["rshift"]
+    LT, LE, EQ, NE, GT, GE = by["lt"], by["le"], by["eq"], by["ne"], by["gt"], by["ge"]
+    GETITEM = ops["_getitem"]
+
+
+def install_methods(dict methods):
+    """Put functions into Tensor as methods (the type is compiled and refuses setattr)."""
+    cdef dict namespace = <dict>(<PyTypeObject*>Tensor).tp_dict
+    for name, method in methods.items():
+        namespace[name] = method
+    keep_for_ever(namespace)
+    PyType_Modified(<PyTypeObject*>Tensor)
+
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        PyObject* tp_dict
+    void PyType_Modified(PyTypeObject* t)
+
+
+cdef class Tensor(TensorBase):
+    """A differentiable view of an array of any Array-API library.
+
+    Made by `arraygrad.asarray` (zero-copy), `arraygrad.tensor` (copies) and by operations on Tensors.
+    """
+
+    def __init__(self, *args, **kwargs):
+        raise TypeError("Tensor is made by arraygrad.asarray(array) or arraygrad.tensor(data)")
+
+    # Public API: the array
+
+    @property
+    def array(self):
+        """The raw array, zero-copy. Writing into it is not recorded; backward refuses what it needs of it then."""
+        if not self.value.foreign:
+            give(self)
+        return self.value.raw
+
+    @property
+    def dtype(self):
+        """The backend's own dtype object."""
+        return self.value.meta.dtype
+
+    @property
+    def shape(self):
+        """Tuple of ints."""
+        return self.value.meta.shape_tuple()
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return self.value.meta.ndim
+
+    @property
+    def size(self):
+        """Number of elements."""
+        return self.value.meta.size
+
+    @property
+    def nbytes(self):
+        """Bytes of the elements."""
+        return self.value.raw.nbytes
+
+    @property
+    def itemsize(self):
+        """Bytes of one element."""
+        return self.value.raw.itemsize
+
+    @property
+    def strides(self):
+        """Strides of the raw array, in bytes where the backend has them."""
+        return self.value.raw.strides
+
+    @property
+    def flags(self):
+        """Flags of the raw array."""
+        return self.value.raw.flags
+
+    @property
+    def device(self):
+        """The backend's device object of the array."""
+        cdef object device = self.value.meta.device
+        return device if device is not None else (<Backend>self.value.meta.ops).host_device(self.value.raw)
+
+    @property
+    def T(self):
+        """The transpose: the standard's for two axes, NumPy's reversal of all axes otherwise."""
+        return permute(self, reversed_axes(self.value.meta.ndim))
+
+    @property
+    def mT(self):
+        """The last two axes exchanged."""
+        cdef Op op = named_op("matrix_transpose")
+        return apply_op(op, op.bind((self,), {}))
+
+    @property
+    def real(self):
+        """The real part (the Tensor itself where it is real)."""
+        return apply_op(named_op("real"), (self,)) if self.value.meta.is_complex else self
+
+    @property
+    def imag(self):
+        """The imaginary part: zeros for a real Tensor."""
+        return apply_op(named_op("imag" if self.value.meta.is_complex else "_imag_of_real"), (self,))
+
+    def numpy(self):
+        """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
+        give(self)
+        return left(self, "numpy")
+
+    def item(self, *index):
+        """One element, the only one or that at `index`: a Python scalar, in a transform that follows it a Tensor."""
+        return taken(self, index)
+
+    def tolist(self):
+        """The values as nested lists of Python scalars, in a transform that follows the tensor of 0-d Tensors."""
+        return listed(self)
+
+    # Public API: the graph
+
+    @property
+    def requires_grad(self):
+        """Whether operations on this tensor are recorded."""
+        if self.extra is not None:
+            refresh(self)
+        return bool(self.tracked)
+
+    @requires_grad.setter
+    def requires_grad(self, bint mode):
+        set_requires_grad(self, mode, "only Tensors of floating point and complex dtype can require gradients")
+
+    def requires_grad_(self, bint requires_grad=True):
+        """Set `requires_grad` and return the tensor."""
+        if requires_grad and self.tracked:
+            return self
+        set_requires_grad(self, requires_grad, "only Tensors of floating point dtype can require gradients")
+        return self
+
+    @property
+    def grad_fn(self):
+        """The node that computes this tensor's gradient contribution; None for leaves."""
+        if self.extra is not None:
+            refresh(self)
+        return self.grad_fn_
+
+    @property
+    def output_nr(self):
+        """Which output of `grad_fn`'s operation this tensor is."""
+        if self.extra is not None:
+            refresh(self)
+        return self.output_nr_
+
+    @property
+    def is_leaf(self):
+        """Whether no recorded operation made this tensor."""
+        return self.grad_fn is None
+
+    @property
+    def retains_grad(self):
+        """Whether `.grad` of this non-leaf is filled by backward."""
+        cdef NodeHooks hooks = None if self.grad_fn is None else self.grad_fn_.hooks
+        return bool(hooks is not None and hooks.retains and self.output_nr_ in hooks.retains)
+
+    @property
+    def version(self):
+        """How often the memory was written in place, through this tensor or one that shares it."""
+        return version_of(self.value)
+
+    @property
+    def grad(self):
+        """The accumulated gradient, a Tensor of this tensor's shape, dtype and device, or None."""
+        if self.grad_ is None and self.grad_fn is not None and not self.retains_grad:
+            import warnings
+            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+                          "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+                          "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                          UserWarning, stacklevel=2)
+        return grad_of(self)
+
+    @grad.setter
+    def grad(self, value):
+        assign_grad(self, value)
+
+    @grad.deleter
+    def grad(self):
+        set_grad(self, None)
+
+    def detach(self):
+        """A Tensor over the same memory, not attached to the graph."""
+        cdef TensorBase t = new_tensor(raw_now(self), self.value.meta)
+        cdef long history
+        join_base(t.value, self, &history)
+        t.value.inference = self.value.inference
+        t.array0d = not is_like_scalar(self, <Backend>self.value.meta.ops)
+        return t
+
+    def detach_(self):
+        """Detach this tensor itself from the graph and return it."""
+        if self.extra is not None and self.extra.parent is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self.grad_fn_ = None
+        self.output_nr_ = 0
+        self.tracked = False
+        return self
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Compute gradients of this tensor and add them to the leaves' `.grad`; see arraygrad.autograd.backward."""
+        if create_graph or inputs is not None or not plain_backward(self, gradient, retain_graph):
+            _autograd.backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def retain_grad(self):
+        """Keep this non-leaf's gradient in `.grad` when backward passes it (nothing to do on a leaf)."""
+        cdef NodeHooks hooks
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.grad_fn_ is None:
+            return
+        hooks = self.grad_fn_.need_hooks()
+        with cython.critical_section(hooks):
+            if hooks.retains is None:
+                hooks.retains = {}
+        hooks.retains.setdefault(self.output_nr_, RetainGrad(weakref.ref(self)))
+
+    def register_hook(self, hook):
+        """Call `hook(grad)` with this tensor's gradient in every backward; what it returns takes its place.
+
+        Returns a handle whose `remove()` takes the hook away. Raises RuntimeError if the tensor doesn't require grad.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn_ is not None:
+            return self.grad_fn_.need_hooks().add("tensor_pre", (self.output_nr_, hook))
+        return leaf_hooks(self).add("tensor_pre", (0, hook))
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`. Returns a handle."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn_ is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return leaf_hooks(self).add("post_accumulate", hook)
+
+    # Conversions
+
+    def __array_namespace__(self, /, *, api_version=None):
+        """The differentiable namespace of this tensor's backend (always the same object)."""
+        namespace = (<Backend>self.value.meta.ops).namespace
+        if api_version is not None and api_version > namespace.__array_api_version__:
+            raise ValueError(f"version {api_version} of the array API is not supported; "
+                             f"{namespace.__array_api_version__} is")
+        return namespace
+
+    def __array__(self, dtype=None, copy=None):
+        refuse_conversion(self, "numpy.asarray")
+        array = to_numpy(self.value.raw)
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError("a copy is needed to convert the dtype, but copy=False was asked for")
+            return array.astype(dtype)
+        if copy:
+            return array.copy()
+        give(self)
+        return array
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        refuse_conversion(self, "from_dlpack")
+        kwargs = {}
+        if stream is not None:
+            kwargs["stream"] = stream
+        if max_version is not None:
+            kwargs["max_version"] = max_version
+        if dl_device is not None:
+            kwargs["dl_device"] = dl_device
+        if copy is not None:
+            kwargs["copy"] = copy
+        if not copy:
+            give(self)
+        return self.value.raw.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self.value.raw.__dlpack_device__()
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func, types, args, kwargs):
+        return array_function(func, types, args, kwargs)
+
+    def __float__(self):
+        return number(self, "float")
+
+    def __int__(self):
+        if self.tracked or self.extra is not None:
+            refuse_store(self)
+        return int(one_element(self, "int"))
+
+    def __complex__(self):
+        return number(self, "complex")
+
+    def __bool__(self):
+        if self.value.meta.size != 1:
+            raise ValueError(f"The truth value of an array with {self.value.meta.size} elements is ambiguous. "
+                             "Use any(t) or all(t)")
+        return bool(self.value.raw)
+
+    def __index__(self):
+        raw = self.value.raw
+        if self.value.meta.ndim != 0 or self.value.meta.is_floating:
+            raise TypeError(f"only a 0-d integer tensor can be an index, but got shape {self.shape} and dtype "
+                            f"{self.dtype}")
+        return raw.__index__() if hasattr(raw, "__index__") else int(raw)
+
+    def __len__(self):
+        if self.value.meta.ndim == 0:
+            raise TypeError("len() of unsized object: the tensor is 0-d")
+        return self.value.meta.shape_tuple()[0]
+
+    def __iter__(self):
+        if self.value.meta.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[i] for i in range(len(self))])
+
+    def __contains__(self, item):
+        found = self.detach() == item
+        return bool((<Tensor>found).value.raw.any() if isinstance(found, Tensor) else found)
+
+    def __repr__(self):
+        return representation(self)
+
+    def __str__(self):
+        return representation(self)
+
+    def __format__(self, spec):
+        if not spec:
+            return representation(self)
+        return format(one_element(self, "format"), spec)
+
+    def __hash__(self):
+        return <Py_ssize_t>(<void*>self) >> 4
+
+    def __copy__(self):
+        copy = recorded_copy(self)
+        return shallow(self) if copy is None else copy
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo and (copy := recorded_copy(self)) is not None:
+            memo[id(self)] = copy
+            return copy
+        if self.grad_fn is not None and id(self) not in memo:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                               "protocol at the moment. Use t.copy() for a recorded copy, t.detach().copy() for the "
+                               "values.")
+        if id(self) in memo:
+            return memo[id(self)]
+        return deepcopied(self, memo, True)
+
+    def __reduce__(self):
+        before_bytes(self, "pickling")
+        warn_of_hooks(self)
+        give(self)
+        return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
+
+    def copy(self, str order="C"):
+        """A recorded copy of the values, laid out in memory row by row ("C"), as ndarray.copy() does; "F", "A" and "K"
+        as there. Libraries whose arrays have no layout keep theirs.
+        """
+        if order not in ("C", "F", "A", "K"):
+            raise ValueError(f"copy: order must be one of 'C', 'F', 'A', or 'K', but got {order!r}")
+        return copied(self, order)
+
+    def astype(self, dtype, *, copy=True):
+        """Cast to `dtype`, recorded between floating dtypes."""
+        cdef Op op = named_op("astype")
+        return apply_op(op, op.bind((self, dtype), {"copy": copy}))
+
+    def to_device(self, device, /, *, stream=None):
+        """Move to a device of the same backend, recorded: the gradient moves back."""
+        cdef Op op = named_op("_to_device")
+        return apply_op(op, op.bind((self, device), {}))
+
+    # Indexing
+
+    def __getitem__(self, key):
+        return apply_op(GETITEM, (self, key))
+
+    def __setitem__(self, key, value):
+        setitem(self, key, value)
+
+    # Operators
+
+    def __add__(self, other):
+        return binary(ADD, self, other)
+
+    def __radd__(self, other):
+        return binary(ADD, other, self)
+
+    def __iadd__(self, other):
+        return inplace(self, ADD, other)
+
+    def __sub__(self, other):
+        return binary(SUB, self, other)
+
+    def __rsub__(self, other):
+        return binary(SUB, other, self)
+
+    def __isub__(self, other):
+        return inplace(self, SUB, other)
+
+    def __mul__(self, other):
+        return binary(MUL, self, other)
+
+    def __rmul__(self, other):
+        return binary(MUL, other, self)
+
+    def __imul__(self, other):
+        return inplace(self, MUL, other)
+
+    def __truediv__(self, other):
+        return binary(TRUEDIV, self, other)
+
+    def __rtruediv__(self, other):
+        return binary(TRUEDIV, other, self)
+
+    def __itruediv__(self, other):
+        return inplace(self, TRUEDIV, other)
+
+    def __floordiv__(self, other):
+        return binary(FLOORDIV, self, other)
+
+    def __rfloordiv__(self, other):
+        return binary(FLOORDIV, other, self)
+
+    def __ifloordiv__(self, other):
+        return inplace(self, FLOORDIV, other)
+
+    def __mod__(self, other):
+        return binary(MOD, self, other)
+
+    def __rmod__(self, other):
+        return binary(MOD, other, self)
+
+    def __imod__(self, other):
+        return inplace(self, MOD, other)
+
+    def __divmod__(self, other):
+        return binary(FLOORDIV, self, other), binary(MOD, self, other)
+
+    def __rdivmod__(self, other):
+        return binary(FLOORDIV, other, self), binary(MOD, other, self)
+
+    def __pow__(self, other, mod):
+        return binary(POW, self, other) if mod is None else NotImplemented
+
+    def __rpow__(self, other, mod):
+        return binary(POW, other, self) if mod is None else NotImplemented
+
+    def __ipow__(self, other):
+        return inplace(self, POW, other)
+
+    def __matmul__(self, other):
+        return binary(MATMUL, self, other)
+
+    def __rmatmul__(self, other):
+        return binary(MATMUL, other, self)
+
+    def __imatmul__(self, other):
+        return inplace(self, MATMUL, other)
+
+    def __and__(self, other):
+        return binary(AND, self, other)
+
+    def __rand__(self, other):
+        return binary(AND, other, self)
+
+    def __iand__(self, other):
+        return inplace(self, AND, other)
+
+    def __or__(self, other):
+        return binary(OR, self, other)
+
+    def __ror__(self, other):
+        return binary(OR, other, self)
+
+    def __ior__(self, other):
+        return inplace(self, OR, other)
+
+    def __xor__(self, other):
+        return binary(XOR, self, other)
+
+    def __rxor__(self, other):
+        return binary(XOR, other, self)
+
+    def __ixor__(self, other):
+        return inplace(self, XOR, other)
+
+    def __lshift__(self, other):
+        return binary(LSHIFT, self, other)
+
+    def __rlshift__(self, other):
+        return binary(LSHIFT, other, self)
+
+    def __ilshift__(self, other):
+        return inplace(self, LSHIFT, other)
+
+    def __rshift__(self, other):
+        return binary(RSHIFT, self, other)
+
+    def __rrshift__(self, other):
+        return binary(RSHIFT, other, self)
+
+    def __irshift__(self, other):
+        return inplace(self, RSHIFT, other)
+
+    def __neg__(self):
+        return unary(NEG, self)
+
+    def __pos__(self):
+        return unary(POS, self)
+
+    def __abs__(self):
+        return unary(ABS, self)
+
+    def __invert__(self):
+        return unary(INVERT, self)
+
+    def __lt__(self, other):
+        return binary(LT, self, other)
+
+    def __le__(self, other):
+        return binary(LE, self, other)
+
+    def __eq__(self, other):
+        return binary(EQ, self, other)
+
+    def __ne__(self, other):
+        return binary(NE, self, other)
+
+    def __gt__(self, other):
+        return binary(GT, self, other)
+
+    def __ge__(self, other):
+        return binary(GE, self, other)
+
+
+share_deallocation(Tensor)
+set_tensor_type(Tensor)
+
+cdef object _autograd = None
+
+
+def set_autograd(module):
+    """Serve Tensor.backward by module.backward(tensor, gradient, retain_graph, create_graph, inputs)."""
+    global _autograd
+    _autograd = module
+    keep_for_ever(module)
+
+
+cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
+    if mode and not t.value.meta.is_floating:
+        raise RuntimeError(f"{text}, but got dtype {t.value.meta.dtype}")
+    if mode and t.value.inference:
+        leave_inference(t)
+    if t.grad_fn is not None:
+        if mode:
+            return 0
+        raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                           "variable in a subgraph that doesn't require differentiation use var_no_grad = "
+                           "var.detach().")
+    t.tracked = mode
+    return 0
+
+
+def unpickle(raw, bint requires_grad):
+    """A leaf over an unpickled array."""
+    return wrap_raw(raw, requires_grad)
+
+
+# Making tensors
+
+def wrap_raw(raw, bint requires_grad=False):
+    """A Tensor over a raw array, zero-copy."""
+    cdef Tensor t = wrap(raw, find_backend(raw))
+    t.array0d = True
+    if requires_grad:
+        set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
+    return t
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False):
+    """Wrap an array in a Tensor without copying it.
+
+    Parameters
+    ----------
+    obj : array, Tensor, scalar, or nested lists of them
+        A Tensor comes back as itself (a change of dtype is a recorded cast, `copy=True` a recorded copy). Python
+        scalars and lists become NumPy arrays; lists that hold Tensors are stacked, recorded.
+    dtype, device : optional
+        Of the result; the backend's own objects.
+    copy : bool, optional
+        True: always copy. False: never (ValueError if a copy is needed). None: if needed.
+    requires_grad : bool
+        Whether operations on the result are recorded.
+
+    Raises
+    ------
+    TypeError
+        For what is no array, and for object arrays.
+    ValueError
+        For ragged lists.
+    RuntimeError
+        If `requires_grad` is asked for integers or booleans.
+    """
+    cdef Tensor t
+    cdef Backend backend
+    if isinstance(obj, Tensor):
+        t = <Tensor>obj
+        backend = <Backend>t.value.meta.ops
+        if device is not None and device != t.device:
+            if copy is False:
+                raise ValueError("asarray: moving to another device needs a copy, but copy=False was asked for")
+            t = <Tensor>t.to_device(device)
+            copy = None
+        if dtype is not None and dtype != t.value.meta.dtype:
+            if copy is False:
+                raise ValueError(f"asarray: a cast from {t.dtype} to {dtype} needs a copy, but copy=False was "
+                                 "asked for")
+            t = <Tensor>t.astype(dtype)
+            copy = None
+        if copy:
+            t = copied(t)
+        if requires_grad and not t.tracked:
+            set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
+        return t
+    if (type(obj) is list or type(obj) is tuple) and has_tensor(obj):
+        if copy is False:
+            raise ValueError("asarray: a list becomes an array by a copy, but copy=False was asked for")
+        return stacked(obj, dtype, device, requires_grad)
+    backend = registered(type(obj))
+    if backend is not None:
+        pass
+    elif obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number)):
+        backend = host_backend()
+    elif is_numpy_scalar(obj):
+        backend = host_backend()
+    else:
+        backend = find_backend(obj)
+    return from_raw(backend, obj, dtype, device, copy, requires_grad)
+
+
+def tensor(data, *, dtype=None, device=None, copy=True, bint requires_grad=False):
+    """A new leaf with a copy of the data. Parameters as for `asarray`; a Tensor is detached first.
+
+    Warns (UserWarning) where the data are a Tensor that requires grad, or lists that hold one, and grad mode is on:
+    their gradient ends here.
+    """
+    if isinstance(data, Tensor):
+        warn_of_end(data)
+        data = (<Tensor>data).value.raw
+    elif (type(data) is list or type(data) is tuple) and has_tensor(data):
+        warn_of_end(data)
+        data = asarray(data).detach().array
+    return asarray(data, dtype=dtype, device=device, copy=True, requires_grad=requires_grad)
+
+
+cdef Backend host_backend():
+    import numpy
+    return find_backend(numpy.empty(0))
+
+
+cdef object from_raw(Backend backend, object obj, object dtype, object device, object copy, bint requires_grad):
+    cdef object raw
+    cdef Tensor t
+    if type(obj) is backend.array_type and dtype is None and device is None:
+        raw = copied_raw(obj, "K", backend) if copy else obj
+    else:
+        raw = backend.asarray(obj, dtype, device)
+        if raw is obj:
+            raw = copied_raw(obj, "K", backend) if copy else obj
+        elif copy is False:
+            raise ValueError(f"asarray: {type(obj).__name__} to an array of {backend.name} needs a copy, but "
+                             "copy=False was asked for")
+        elif copy and type(obj) is backend.array_type and backend.shares_memory(raw, obj):
+            raw = backend.clone(raw, raw)
+    backend.check(raw)
+    t = wrap(raw, backend)
+    t.array0d = True
+    if not copy and not isinstance(obj, (list, tuple, int, float, complex)):
+        t.value.foreign = True
+        enter(t.value)
+    if requires_grad:
+        set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
+    return t
+
+
+cdef object stacked(object items, object dtype, object device, bint requires_grad):
+    """Nested lists that hold Tensors, as one Tensor: stacked level by level, recorded."""
+    cdef Op op = named_op("stack")
+    cdef Backend backend = backend_in(items, op)
+    cdef list parts = []
+    for item in items:
+        if isinstance(item, Tensor):
+            parts.append(item)
+        elif (type(item) is list or type(item) is tuple) and has_tensor(item):
+            parts.append(stacked(item, None, None, False))
+        else:
+            parts.append(wrap(backend.asarray(item, None, None), backend))
+    shapes = {t.shape for t in parts}
+    if len(shapes) != 1:
+        raise ValueError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
+                         f"{sorted(shapes)}")
+    if len({str(t.dtype) for t in parts}) > 1:
+        common = backend.xp.result_type(*[t.array for t in parts])
+        parts = [t.astype(common) for t in parts]
+    return asarray(apply_op(op, op.bind((parts,), {})), dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+set_asarray(asarray)
+
+
+# For the public interfaces
+
+def metadata_of(t):
+    """GradMeta of a Tensor."""
+    return (<Tensor?>t).value.meta

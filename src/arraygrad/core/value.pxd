@@ -1,0 +1,146 @@
+# May cimport: engine.*, core.op.
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.vector cimport vector
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport Guard, OwnedLock
+from arraygrad.engine.node cimport Node, NodeHooks
+from arraygrad.core.op cimport Op
+
+
+# What Value.overwritten says. Nobody uses the array of one that is not UNTOUCHED before `is_lost` was asked.
+cdef enum Overwritten:
+    UNTOUCHED = 0
+    WRITTEN = 1                     # set_saved_mutation("error"), or a writer who told afterwards
+    GIVEN = 2                       # its memory was given to the program after a node saved it: compare its content
+    GIVEN_FULL = 3                  # the same, all of its content
+
+
+cdef class Storage:
+    """Memory that several Values share (views, detached aliases): one version, and who shares it."""
+    cdef long version
+    cdef long history               # counts in-place writes that were recorded: older views derive their grad_fn anew
+    cdef vector[void*] members      # live Values (borrowed, each takes itself out when it dies)
+    # Without the GIL: `guard` guards version and members, `writing` is held while Values are protected and while
+    # histories of views change (docs/threads.md).
+    cdef Guard guard
+    cdef OwnedLock writing
+
+
+@cython.final
+cdef class Value:
+    """One array at one moment. Tensors show it, nodes save it. See Note [Saved values] in tensor.pyx."""
+    cdef object raw
+    cdef GradMeta meta
+    cdef Storage storage            # None until the memory is shared with another Value
+    cdef long version               # used while storage is None
+    # One byte each, so that a Value takes no more room than it must.
+    cdef unsigned char overwritten  # (Overwritten) of what nodes saved: written afterwards, or perhaps
+    cdef unsigned char foreign      # over memory that the program holds too: see Note [Constants that change]
+    cdef unsigned char inference    # made in inference mode: never saved, written in that mode only
+    cdef uint32_t place             # in storage.members
+    cdef uint64_t print             # GIVEN: the fingerprint that its content had then
+    cdef uint64_t owner             # not 0: entered for this owner (Note [Values over one raw array])
+    cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL; shown_by
+
+
+cdef class Backend(ArrayOps):
+    """ArrayOps of one array library plus what forward operations need of it."""
+    cdef readonly object xp             # the library's raw namespace (array-api-compat's where there is one)
+    cdef readonly object rule_xp        # raw namespace as rules see it: xp and the table's internal operations
+    cdef readonly object graph_xp       # differentiable namespace as rules see it
+    cdef readonly object namespace      # the public differentiable namespace module
+    cdef readonly object array_type
+    cdef readonly bint mutable          # arrays can be written in place and slices are views
+    cdef readonly bint scalars          # 0-d results are scalars, which no operator writes: Note [Scalars]
+    cdef public bint fuses              # `fused` has kernels: ask it before the rules run
+    cdef list functions                 # per Op.index: the raw callable, or None until first use
+
+    cdef object unary(self, Op op, object x, uint32_t* flags)
+    cdef object binary(self, Op op, object a, object b, uint32_t* flags)
+    cdef object forward(self, Op op, object raws)
+    cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b)
+    cdef bint on_current_stream(self, GradMeta meta) except -1
+    cpdef object fused(self, Op op, object g, unsigned long long wanted, list saved, list statics, list targets,
+                       bint absorbs)
+    cdef object call(self, Op op, object args)
+    cpdef object wrap_raw(self, object result)
+    cpdef bint shares_memory(self, object a, object b) except -1
+    cpdef bint owns_memory(self, object raw) except -1
+    cpdef bint same_layout(self, object grad, object like) except -1
+    cpdef object asarray(self, object obj, object dtype, object device)
+    cpdef object raw_function(self, Op op)
+    cpdef object find_function(self, Op op)
+    cpdef object scalar(self, object x)
+    cpdef bint plain(self, object raw, Op op=*) except -1
+    cpdef bint can_write(self, GradMeta source, GradMeta target) except -1
+    cpdef object write(self, object raw, object key, object value)
+    cpdef object host_device(self, object raw)
+    cpdef int check(self, object raw) except -1
+    cdef uint64_t fingerprint(self, object raw, bint full) except? 0
+    cpdef unsigned long long owner(self, object raw) except? 0
+    cpdef bint overlaps_itself(self, object raw) except -1
+    cpdef str text(self, object raw)
+
+
+cdef class Extra:
+    """Rarely used state of a Tensor."""
+    cdef NodeHooks hooks            # hooks of a leaf, shared with its AccumulateGrad
+    cdef TensorBase parent              # the Tensor this one is a view of
+    cdef Op view_op                 # how: view_op with view_args, of which the first is parent
+    cdef tuple view_args
+    cdef long seen                  # Storage.history when grad_fn was derived
+    cdef str forbidden              # why writes are refused: multi, no_grad, inference, function; None: they are not
+    cdef bint deferred              # made in inference mode: grad_fn is derived where it is first used outside
+    cdef dict attributes            # the user's own, None: there are none (attributes.pyx)
+    cdef object lock                # held while a gradient is added to the leaf's .grad
+
+
+cdef class TensorBase:
+    cdef Value value
+    cdef Node grad_fn_
+    cdef object grad_
+    cdef int output_nr_
+    cdef bint tracked               # requires grad
+    cdef bint array0d               # made as an array without axes, not computed: Note [Scalars]
+    cdef void* accumulator          # this leaf's AccumulateGrad (borrowed, cleared when that dies), or NULL
+    cdef Extra extra                # None for most
+    cdef object __weakref__
+
+
+cdef extern from "free_threading.hpp" namespace "arraygrad":
+    bint has_extra(TensorBase t)
+    void set_extra(TensorBase t, PyObject* extra)
+
+
+cdef Backend find_backend(object raw)
+cdef Backend registered(object cls)
+cdef Value value_over(object raw, GradMeta meta)
+cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1
+cdef TensorBase make_tensor()
+cdef TensorBase new_tensor(object raw, GradMeta meta)
+cdef TensorBase shown_by(Value v)
+cdef bint is_shown(Value v) noexcept
+cdef object grad_of(TensorBase t)
+cdef Node grad_fn_now(TensorBase t, int* nr)
+cdef int set_history(TensorBase t, Node node, int nr) except -1
+cdef int set_grad(TensorBase t, object grad) except -1
+cdef int assign_grad(TensorBase t, object value) except -1
+cdef TensorBase wrap(object raw, Backend backend)
+cdef Extra need_extra(TensorBase t)
+cdef Value replaced(TensorBase t, object raw)
+cdef object raw_now(TensorBase t)
+cdef int join(Value v, Value other) except -1
+cdef Storage storage_now(Value v)
+cdef Value value_now(TensorBase t)
+cdef Storage join_base(Value v, TensorBase base, long* history)
+cdef long version_of(Value v)
+cdef int before_write(TensorBase t) except -1
+cdef int bump(TensorBase t) except -1
+cdef int mark_overwritten(TensorBase t) except -1
+cdef bint refuses_overwriting() noexcept
+cdef int check_saved(Value v) except -1
+cdef bint is_lost(Value v) except -1
+cdef int leave_inference(TensorBase t) except -1
+cdef object forbidden_view(TensorBase t, str what)

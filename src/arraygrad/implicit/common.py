@@ -1,0 +1,215 @@
+"""What solved problems share: their arguments, what a solver handed back, and the node that stands for the solution.
+
+May import: core.containers, engine, ops, core.tensor, transforms.trace. `arraygrad.implicit` is the public face.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.tensor import Tensor, apply_op, wrap_raw
+from arraygrad.engine.node import is_grad_enabled
+from arraygrad.ops import OPS
+from arraygrad.transforms.trace import function_name, meta_of
+
+__all__ = [
+    "Arguments",
+    "ConvergenceError",
+    "as_tensor",
+    "namespace_of",
+    "raw",
+    "raw_function",
+    "solution_of",
+    "solve_dense",
+    "starting_point",
+]
+
+_IMPLICIT = OPS["_implicit"]
+
+
+class ConvergenceError(RuntimeError):
+    """A solver did not converge, so that the implicit function theorem says nothing about what it returned."""
+
+
+class Arguments:
+    """The arguments that a solved problem depends on.
+
+    Parameters
+    ----------
+    args : tuple
+        Anything; nested containers are looked into for Tensors.
+
+    Attributes
+    ----------
+    tensors : list of Tensor
+        Those that require grad (none while nothing is recorded), in order.
+    any_tensor : bool
+        The problem was given a Tensor, so that its solution is one.
+    """
+
+    def __init__(self, args):
+        self._leaves, self._structure = flatten(tuple(args))
+        self.any_tensor = any(isinstance(leaf, Tensor) for leaf in self._leaves)
+        self._at = []
+        self.tensors = []
+        if is_grad_enabled():
+            for i, leaf in enumerate(self._leaves):
+                if isinstance(leaf, Tensor) and leaf.requires_grad:
+                    self._at.append(i)
+                    self.tensors.append(leaf)
+        # Everything else is a constant; what is differentiated is handed over again by whoever differentiates.
+        self._leaves = [raw(leaf) for leaf in self._leaves]
+
+    def raw(self):
+        """The arguments with raw arrays in place of Tensors."""
+        return unflatten(self._structure, self._leaves)
+
+    def rebuilt(self, arrays):
+        """The arguments with `arrays` (raw or Tensors) in place of those that are differentiated."""
+        leaves = list(self._leaves)
+        for i, array in zip(self._at, arrays, strict=True):
+            leaves[i] = array
+        return unflatten(self._structure, leaves)
+
+    def positions(self):
+        """Which leaves are differentiated, by number."""
+        return tuple(self._at)
+
+    def attach(self, problem):
+        """`problem.solution` as a Tensor whose gradients `problem.pull` computes; raw where all arguments are."""
+        if self.tensors:
+            return apply_op(_IMPLICIT, (self.tensors, problem))
+        return wrap_raw(problem.solution) if self.any_tensor else problem.solution
+
+
+def namespace_of(array):
+    """The differentiable namespace of a Tensor, the raw one of a raw array."""
+    return array.__array_namespace__() if isinstance(array, Tensor) else meta_of(array).ops.xp
+
+
+def as_tensor(array):
+    """A Tensor over a raw array (its own library need not know what to do with Tensors); a Tensor as it is."""
+    return array if isinstance(array, Tensor) else wrap_raw(array)
+
+
+def raw(value):
+    """The raw array of a Tensor; anything else as it is."""
+    return value.array if isinstance(value, Tensor) else value
+
+
+def raw_function(name, f, args):
+    """The function of raw arrays `x -> f(x, *args)` that solvers are given; it may be given Tensors as well.
+
+    Raises (when called)
+    --------------------
+    TypeError
+        If the result for a raw array requires grad: `f` then depends on a Tensor that is not among its arguments, whose
+        gradient would be lost.
+    """
+
+    def function(x):
+        result = f(x, *args)
+        if isinstance(result, Tensor) and not isinstance(x, Tensor):
+            if result.requires_grad:
+                raise TypeError(
+                    f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
+                    "arguments, so its gradient would be lost: pass it as an argument"
+                )
+            return result.array
+        return result
+
+    return function
+
+
+def starting_point(name, x0):
+    """The raw floating-point array of a starting point; integers become float64.
+
+    Raises
+    ------
+    TypeError
+        If it is no array or number, or complex.
+    """
+    x0 = raw(x0)
+    if isinstance(x0, (bool, int, float, numpy.generic, list, tuple)):
+        x0 = numpy.asarray(x0)
+    try:
+        meta = meta_of(x0)
+    except TypeError as error:
+        raise TypeError(f"{name}: x0 must be an array or a float, got {type(x0).__name__}") from error
+    if meta.is_complex:
+        raise TypeError(f"{name}: x0 is complex ({meta.dtype}): solve for the real and imaginary part instead")
+    if not meta.is_floating:
+        x0 = meta.ops.xp.astype(x0, meta.ops.xp.float64)
+    return x0
+
+
+def solution_of(name, outcome, x0):
+    """The raw solution, of the shape and dtype of `x0`, in what a solver returned.
+
+    Solvers return an array, or an object as SciPy's: `x` or `root` with `success` or `converged`, and `message`.
+
+    Raises
+    ------
+    ConvergenceError
+        If the solver says so, or the solution is not finite.
+    TypeError, ValueError
+        If there is no array in it, or its shape is another.
+    """
+    x = outcome
+    if not hasattr(outcome, "shape") or hasattr(outcome, "success"):
+        for attribute in ("x", "root"):
+            if hasattr(outcome, attribute):
+                x = getattr(outcome, attribute)
+                break
+        said = getattr(outcome, "success", getattr(outcome, "converged", True))
+        if not said:
+            message = getattr(outcome, "message", getattr(outcome, "flag", "it gives no reason"))
+            raise ConvergenceError(f"{name}: the solver did not converge: {message}")
+    x = raw(x)
+    meta = meta_of(x0)
+    if isinstance(x, (int, float, numpy.generic, list)):
+        x = numpy.asarray(x)
+    try:
+        x = meta.ops.asarray(x, meta.dtype, meta.device)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: the solver returned {type(outcome).__name__}, which holds no solution x") from error
+    if meta_of(x).size != meta.size:
+        raise ValueError(f"{name}: the solver returned an array of shape {tuple(x.shape)} for x0 of shape {meta.shape}")
+    xp = meta.ops.xp
+    if x is x0:  # the result may be written in place, the starting point is the caller's
+        x = xp.asarray(x, copy=True)
+    if tuple(x.shape) != meta.shape:
+        x = xp.reshape(x, meta.shape)
+    if not bool(xp.all(xp.isfinite(x))):
+        raise ConvergenceError(f"{name}: the solver returned values that are not finite: {x}")
+    return x
+
+
+def solve_dense(name, xp, matrix, b, what):
+    """xp.linalg.solve(matrix, b), raw or recorded, for a matrix (n, n) and a vector (n,).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is singular, or so nearly that the result has no correct digit.
+    """
+    text = (
+        f"{name}: the {what} at the solution is singular, so the solution is no differentiable function of the "
+        "arguments there (it may not be isolated)"
+    )
+    try:
+        found = xp.linalg.solve(matrix, b)
+    except Exception as error:  # each library has an error of its own
+        if "ingular" not in str(error):
+            raise
+        raise numpy.linalg.LinAlgError(text) from error
+    # |A| |x| / |b| is a lower bound of the condition number, and the usual one where the matrix is nearly singular.
+    m, v, g = raw(matrix), raw(found), raw(b)
+    if v.size:
+        rxp = meta_of(m).ops.xp
+        size = float(rxp.max(rxp.abs(m))) * float(rxp.max(rxp.abs(v)))
+        given = float(rxp.max(rxp.abs(g)))
+        if not size * float(rxp.finfo(m.dtype).eps) <= 0.1 * given and given > 0.0:
+            raise numpy.linalg.LinAlgError(text)
+    return found

@@ -1,0 +1,240 @@
+"""Gradients through solved problems, without a look at how they were solved: roots, minima, fixed points, linear
+systems and initial value problems.
+
+May import: transforms, implicit.common, implicit.linear, implicit.ivp, implicit.solvers, and what these may.
+
+A solver is any function; nothing of it is recorded. The gradient comes from the equation that the solution satisfies
+(implicit function theorem): if F(x, a) = 0 then dx/da = -(dF/dx)^-1 dF/da, so a gradient g of x costs one solution of
+(dF/dx)^T w = g, and is -w^T dF/da. That is made of recorded operations, so gradients of gradients need nothing more.
+"""
+
+from __future__ import annotations
+
+from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.common import (
+    Arguments,
+    ConvergenceError,
+    as_tensor,
+    namespace_of,
+    raw,
+    raw_function,
+    solution_of,
+    solve_dense,
+    starting_point,
+)
+from arraygrad.implicit.ivp import solve_ivp
+from arraygrad.implicit.linear import linear_solve
+from arraygrad.implicit.solvers import iterate, minimize_scipy, root_scipy
+from arraygrad.transforms.gradients import grad, jacobian, vjp
+from arraygrad.transforms.trace import function_name, meta_of
+
+__all__ = ["ConvergenceError", "fixed_point", "linear_solve", "minimize", "root", "solve_ivp"]
+
+
+def root(f, solver=None, *, linear_solver=None, tol=1e-5):
+    """The function `solve(x0, *args)` that finds x with f(x, *args) = 0, differentiable in `args`.
+
+    Parameters
+    ----------
+    f : callable
+        `f(x, *args)`: an array of as many elements as `x`. Whatever its derivatives are wanted for is an argument.
+    solver : callable, optional
+        `solver(fun, x0)` with `fun(x) = f(x, *args)` on raw arrays; returns x, or an object as SciPy's solvers do
+        (`x` or `root`, `success` or `converged`, `message`). By default `scipy.optimize.root` with the Jacobian
+        computed by arraygrad, and Newton's steps to the last digits.
+    linear_solver : callable, optional
+        `linear_solver(matvec, b)` returns w with matvec(w) = b, for the transposed Jacobian; raw arrays shaped as x.
+        By default the Jacobian is computed as a matrix and factorised; with this it is never formed.
+    tol : float
+        The gradient is refused if a step of Newton's method from the solution would move it by more than
+        tol * (1 + max|x|). (Not looked at with a `linear_solver`.)
+
+    Returns
+    -------
+    callable
+        `solve(x0, *args)`: the solution, of the shape and dtype of `x0`; a Tensor if any of `args` is one. It does not
+        depend on `x0`, whose gradient is zero. Keyword arguments are not taken.
+
+    Raises
+    ------
+    ConvergenceError
+        When called: if the solver says that it did not converge. In backward: see `tol`.
+    numpy.linalg.LinAlgError
+        In backward: if the Jacobian at the solution is singular.
+    TypeError
+        When called: if `f` depends on a Tensor that is not among its arguments; if x0 is complex or no array.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> solve = ag.implicit.root(lambda x, a: x * x - a)
+    >>> ag.grad(lambda a: solve(1.0, a))(4.0)
+    0.25
+    """
+    _check("implicit.root", f, solver, linear_solver)
+
+    def solve(x0, *args):
+        return _solve("implicit.root", f, f, solver or root_scipy, x0, args, linear_solver, tol)
+
+    return solve
+
+
+def minimize(f, solver=None, *, linear_solver=None, tol=1e-5):
+    """The function `solve(x0, *args)` that finds a minimum of f(x, *args) over x, differentiable in `args`.
+
+    Parameters
+    ----------
+    f : callable
+        `f(x, *args)`: a real scalar, twice differentiable in x.
+    solver : callable, optional
+        As in `root`; `fun(x)` is the scalar, and `arraygrad.value_and_grad(fun)` its value and gradient, as in
+        `lambda fun, x0: scipy.optimize.minimize(ag.value_and_grad(fun), x0, jac=True)`. By default that, followed by
+        Newton's steps to the last digits.
+    linear_solver, tol
+        As in `root`; the matrix is the Hessian.
+
+    Returns
+    -------
+    callable
+        `solve(x0, *args)`: the minimiser, of the shape and dtype of `x0`.
+
+    Raises
+    ------
+    ConvergenceError, numpy.linalg.LinAlgError, TypeError
+        As `root`. A minimum at the edge of a feasible region, where the gradient is not zero, counts as not converged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ridge = ag.implicit.minimize(lambda x, a: (x - 3.0) ** 2 + a * x**2)
+    >>> round(ag.grad(lambda a: ridge(0.0, a))(0.5), 6)      # x = 3 / (1 + a)
+    -1.333333
+    """
+    _check("implicit.minimize", f, solver, linear_solver)
+
+    def stationary(x, *args):
+        return grad(f)(x, *args)
+
+    def solve(x0, *args):
+        return _solve("implicit.minimize", stationary, f, solver or minimize_scipy, x0, args, linear_solver, tol)
+
+    return solve
+
+
+def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5):
+    """The function `solve(x0, *args)` that finds x with f(x, *args) = x, differentiable in `args`.
+
+    Parameters
+    ----------
+    f : callable
+        `f(x, *args)`: an array shaped as `x`.
+    solver : callable, optional
+        As in `root`; `fun(x) = f(x, *args)` is the map itself, as `scipy.optimize.fixed_point` takes it. By default the
+        map is applied until nothing changes.
+    linear_solver, tol
+        As in `root`; the matrix is that of the derivative of f(x) - x.
+
+    Returns
+    -------
+    callable
+        `solve(x0, *args)`: the fixed point, of the shape and dtype of `x0`.
+
+    Raises
+    ------
+    ConvergenceError, numpy.linalg.LinAlgError, TypeError
+        As `root`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> solve = ag.implicit.fixed_point(lambda x, a: np.cos(a * x))
+    >>> round(solve(1.0, 1.0), 6)
+    0.739085
+    """
+    _check("implicit.fixed_point", f, solver, linear_solver)
+
+    def residual(x, *args):
+        return f(x, *args) - x
+
+    def solve(x0, *args):
+        return _solve("implicit.fixed_point", residual, f, solver or iterate, x0, args, linear_solver, tol)
+
+    return solve
+
+
+# Helpers
+
+
+class _Root:
+    """A solution of residual(x, *arguments) = 0, as the node of its Tensor sees it."""
+
+    def __init__(self, name, residual, solution, arguments, linear_solver, tol):
+        self.name = name
+        self.residual = residual
+        self.solution = solution
+        self.arguments = arguments
+        self.linear_solver = linear_solver
+        self.tol = tol
+
+    def pull(self, g, x, arrays):
+        """Gradients of the arguments: -w^T dF/da with (dF/dx)^T w = g. All raw, or all Tensors."""
+        tensor = as_tensor(x)
+        args = self.arguments.rebuilt([as_tensor(array) for array in arrays])
+        if self.linear_solver is None:
+            w = self._dense(g, x, tensor, args, self.arguments.rebuilt([raw(array) for array in arrays]))
+        else:
+
+            def transposed(w, x, *args):
+                return vjp(lambda x: self.residual(x, *args), x)[1](w)[0]
+
+            w = linear_solve(transposed, g, self.linear_solver, args=(tensor, *args))
+        _, pull = vjp(lambda *arrays: self.residual(tensor, *self.arguments.rebuilt(arrays)), *arrays)
+        return list(pull(-w))
+
+    def _dense(self, g, x, tensor, args, raw_args):
+        xp = namespace_of(x)
+        shape = tuple(x.shape)
+        n = meta_of(x).size
+        matrix = jacobian(self.residual)(tensor, *args)
+        matrix = xp.reshape(matrix if isinstance(x, Tensor) else raw(matrix), (n, n))
+        self._check(raw(matrix), raw(x), raw_args, n)
+        w = solve_dense(self.name, xp, xp.matrix_transpose(matrix), xp.reshape(g, (n,)), "Jacobian")
+        return xp.reshape(w, shape)
+
+    def _check(self, matrix, x, args, n):
+        """That Newton's method would stay where it is. All raw."""
+        left = raw(self.residual(x, *args))
+        rxp = meta_of(x).ops.xp
+        step = solve_dense(self.name, rxp, matrix, rxp.reshape(left, (n,)), "Jacobian")
+        moved, size = (float(rxp.max(rxp.abs(a))) if n else 0.0 for a in (step, x))
+        if not moved <= self.tol * (1.0 + size):
+            raise ConvergenceError(
+                f"{self.name}: the solver's result is no solution: Newton's method would move it by {moved:.3g}, "
+                f"which is more than tol={self.tol:g} allows. Solve to a smaller tolerance, or pass a larger tol"
+            )
+
+
+def _solve(name, residual, f, solver, x0, args, linear_solver, tol):
+    arguments = Arguments(args)
+    number = type(x0) is float and not arguments.any_tensor
+    x0 = starting_point(name, x0)
+    fun = raw_function(name, f, arguments.raw())
+    x = solution_of(name, solver(fun, x0), x0)
+    fun(x)  # a solver that never called it would hide that it depends on other Tensors
+    shape = tuple(getattr(raw_function(name, residual, arguments.raw())(x), "shape", ()))
+    if shape != tuple(x.shape):
+        raise ValueError(
+            f"{name}: '{function_name(f)}' must have as many values as x, of shape {tuple(x.shape)}, got shape {shape}"
+        )
+    found = arguments.attach(_Root(name, residual, x, arguments, linear_solver, tol))
+    return float(found) if number else found
+
+
+def _check(name, f, *solvers):
+    if not callable(f):
+        raise TypeError(f"{name}: f must be callable, got {type(f).__name__}")
+    for solver in solvers:
+        if solver is not None and not callable(solver):
+            raise TypeError(f"{name}: a solver must be callable, as solver(fun, x0), got {type(solver).__name__}")

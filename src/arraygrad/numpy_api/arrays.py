@@ -1,0 +1,117 @@
+"""numpy.array and its like for Tensors and lists that hold Tensors: the values stay part of the graph.
+
+May import: core.tensor, namespaces.bind, numpy. NumPy itself asks no protocol here, but where `like=` is a Tensor;
+`arraygrad.numpy` shows these functions, and so does a function that is differentiated with `adopt=True`.
+"""
+
+import numpy
+
+from arraygrad.core.tensor import Tensor, asarray, backend_of, wrap_raw
+from arraygrad.namespaces.bind import contains_tensor
+
+__all__ = ["ARRAYS", "holds_tensors"]
+
+
+def holds_tensors(obj):
+    """Whether data are a Tensor, or a nested list or tuple with one in it."""
+    return isinstance(obj, Tensor) or (isinstance(obj, list | tuple) and contains_tensor(obj))
+
+
+def array(
+    object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None, device=None, requires_grad=False
+):
+    """A Tensor of data, with the parameters of numpy.array: a copy, unless `copy` is None or False.
+
+    A Tensor, and nested lists that hold Tensors, stay in the graph: the copy, the stacking and a change of dtype are
+    recorded. (`arraygrad.tensor(data)` makes a leaf of the bare values.) Of anything else the result is a leaf.
+
+    Raises
+    ------
+    TypeError
+        For arrays of objects, subclasses of numpy.ndarray and what else is no array of numbers.
+    ValueError
+        For ragged lists; with `copy=False` where a copy is needed.
+    """
+    return _made("array", object, dtype, copy, order, ndmin, device, requires_grad)
+
+
+def _asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None, requires_grad=False):
+    """A Tensor over an array, or of a nested list: see numpy.asarray and arraygrad.numpy.array."""
+    return _made("asarray", a, dtype, copy, order or "K", 0, device, requires_grad)
+
+
+def asanyarray(a, dtype=None, order=None, *, device=None, copy=None, like=None, requires_grad=False):
+    """As `asarray`: a Tensor has no subclasses, and subclasses of numpy.ndarray are refused."""
+    return _made("asanyarray", a, dtype, copy, order or "K", 0, device, requires_grad)
+
+
+def ascontiguousarray(a, dtype=None, *, like=None, requires_grad=False):
+    """A Tensor of at least one axis, row by row in memory: a recorded copy where it is not."""
+    return _made("ascontiguousarray", a, dtype, None, "C", 1, None, requires_grad)
+
+
+def asfortranarray(a, dtype=None, *, like=None, requires_grad=False):
+    """A Tensor of at least one axis, column by column in memory: a recorded copy where it is not."""
+    return _made("asfortranarray", a, dtype, None, "F", 1, None, requires_grad)
+
+
+def _made(name, data, dtype, copy, order, ndmin, device, requires_grad):
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"{name}: order must be one of 'C', 'F', 'A', or 'K', but got {order!r}")
+    listed = isinstance(data, list | tuple)
+    if listed and type(data) not in (list, tuple):
+        data = list(data)  # a named tuple and the like: what asarray stacks are lists and tuples
+    if not holds_tensors(data):
+        if not listed and hasattr(type(data), "__array__") and backend_of(_numpy_array(data)).name != "numpy":
+            raise TypeError(
+                f"{name}: an array of {backend_of(data).name} was given to the namespace of numpy: convert it first, "
+                "by arraygrad.to_backend(x, 'numpy')"
+            )
+        made = numpy.array(data, dtype=dtype, copy=copy, order=order, ndmin=ndmin)
+        # Over memory that the program holds too: what nodes keep of it is watched.
+        return wrap_raw(made, requires_grad) if copy or listed else asarray(made, requires_grad=requires_grad)
+    if listed and copy is False:
+        raise ValueError(f"{name}: a list becomes an array by a copy, but copy=False was asked for")
+    made = asarray(data, dtype=_dtype(dtype, data), device=device, copy=None if listed else copy)
+    made = _in_order(name, made, order, copy)
+    if made.ndim < ndmin:
+        made = made.reshape((1,) * (ndmin - made.ndim) + made.shape)
+    return asarray(made, requires_grad=True) if requires_grad else made
+
+
+def _numpy_array(data):
+    """An array of NumPy's for a scalar of NumPy's, which is no array of any library; anything else as it is."""
+    return numpy.asarray(data) if isinstance(data, numpy.generic) else data
+
+
+def _dtype(dtype, data):
+    """`dtype` as Tensors over NumPy know it; other libraries' as they are."""
+    while isinstance(data, list | tuple):
+        data = next(item for item in data if holds_tensors(item))
+    return numpy.dtype(dtype) if dtype is not None and isinstance(data.array, numpy.ndarray) else dtype
+
+
+def _in_order(name, t, order, copy):
+    flags = getattr(t.array, "flags", None)
+    if order == "K" or flags is None or not hasattr(flags, "c_contiguous"):
+        return t
+    if order == "A":
+        order = "C" if not flags.f_contiguous or flags.c_contiguous else "F"
+    if flags.c_contiguous if order == "C" else flags.f_contiguous:
+        return t
+    if copy is False:
+        raise ValueError(f"{name}: order={order!r} needs a copy, but copy=False was asked for")
+    return t.copy(order)
+
+
+# numpy function -> function of Tensors with the same parameters
+ARRAYS = {
+    numpy.array: array,
+    numpy.asarray: _asarray,
+    numpy.asanyarray: asanyarray,
+    numpy.ascontiguousarray: ascontiguousarray,
+    numpy.asfortranarray: asfortranarray,
+}
+for _function in ARRAYS.values():
+    _function.__name__ = _function.__qualname__ = _function.__name__.removeprefix("_")
+    _function.__module__ = "arraygrad.numpy"

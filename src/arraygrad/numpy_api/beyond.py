@@ -1,0 +1,161 @@
+"""numpy.einsum, pad, sinc and i0 on Tensors, with NumPy's signatures, and the ufuncs of scipy.special.
+
+May import: namespaces.bind, numpy_api.functions, ops, numpy. SciPy is an optional extra: it is looked at only where
+somebody else has imported it, which whoever calls one of its ufuncs has.
+"""
+
+import string
+import sys
+
+import numpy
+
+from arraygrad.core.tensor import Tensor
+from arraygrad.namespaces.bind import function_for
+from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of
+from arraygrad.ops import OPS
+
+__all__ = ["scipy_ufuncs"]
+
+
+@implements("einsum")
+def _einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=False):
+    refuse("einsum", out=(out, OUT), dtype=(dtype, "cast the operands with t.astype(dtype)"))
+    if operands and not isinstance(operands[0], str):
+        subscripts, operands = _interleaved(operands)
+    else:
+        subscripts, *operands = operands
+    return F["einsum"](subscripts, *operands, optimize=optimize)
+
+
+def _interleaved(arguments):
+    """(subscripts, operands) of einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    pairs, rest = arguments[: len(arguments) // 2 * 2], arguments[len(arguments) // 2 * 2 :]
+    terms = [_term(labels) for labels in pairs[1::2]]
+    result = "->" + _term(rest[0]) if rest else ""
+    return ",".join(terms) + result, pairs[0::2]
+
+
+def _term(labels):
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    try:
+        return "".join(["..." if label is Ellipsis else letters[label] for label in labels])
+    except (TypeError, IndexError):
+        raise ValueError(
+            f"numpy.einsum: expected a list of labels, ints from 0 to {len(letters) - 1} or Ellipsis, after each "
+            f"operand, got {labels!r}"
+        ) from None
+
+
+# Options of each mode of numpy.pad that arraygrad.pad does not have.
+_PAD_OPTIONS = {
+    "constant": ("constant_values",),
+    "linear_ramp": ("end_values",),
+    "maximum": ("stat_length",),
+    "mean": ("stat_length",),
+    "median": ("stat_length",),
+    "minimum": ("stat_length",),
+    "reflect": ("reflect_type",),
+    "symmetric": ("reflect_type",),
+}
+
+
+@implements("pad")
+def _pad(array, pad_width, mode="constant", **kwargs):
+    array = tensor_of(array)
+    if callable(mode):
+        raise TypeError(
+            "numpy.pad: a function as mode writes into a plain array, which is not recorded: compose the padding with "
+            "numpy.concatenate"
+        )
+    unknown = kwargs.keys() - set(_PAD_OPTIONS.get(mode, ()))
+    if unknown:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+    odd = kwargs.pop("reflect_type", "even") == "odd"
+    if mode == "empty":  # its elements are undefined, so they may be zero
+        return F["pad"](array, pad_width, "constant")
+    if not odd and mode not in ("linear_ramp", "maximum", "mean", "median", "minimum"):
+        return F["pad"](array, pad_width, mode, **kwargs)
+    (option,) = _PAD_OPTIONS[mode]
+    if isinstance(kwargs.get(option), Tensor) and kwargs[option].requires_grad:
+        raise TypeError(f"numpy.pad: {option}= requires grad, which is not recorded: give {option}.detach()")
+    options = {key: _pairs(host(value), array.ndim) for key, value in kwargs.items() if value is not None}
+    for axis, (before, after) in enumerate(_pairs(pad_width, array.ndim).astype(int).tolist()):
+        if before or after:
+            own = {key: tuple(pairs[axis].tolist()) for key, pairs in options.items()}
+            array = _pad_axis(array, axis, before, after, mode, own, odd)
+    return array
+
+
+def _pairs(values, ndim):
+    if isinstance(values, dict):
+        given, values = values, numpy.zeros((ndim, 2), dtype=int)
+        for axis, pair in given.items():
+            values[axis] = pair
+    return numpy.broadcast_to(numpy.asarray(values), (ndim, 2))
+
+
+def _pad_axis(x, axis, before, after, mode, options, odd):
+    n = x.shape[axis]
+    rows = F["moveaxis"](x, axis, 0)
+    if mode in ("maximum", "minimum", "median"):
+        lengths = options.get("stat_length", (n, n))
+        low = _statistic(mode, rows[: min(lengths[0], n)])
+        high = _statistic(mode, rows[n - min(lengths[1], n) :])
+        ends = [low.repeat(before, axis=0), high.repeat(after, axis=0)]
+    else:
+        # What is added is linear in the elements of the axis: NumPy says how, padding the unit vectors and zero.
+        given = {**options, "reflect_type": "odd"} if odd else options
+        widths = ((before, after), (0, 0))
+        zero = numpy.pad(numpy.zeros((n, 1)), widths, mode, **_spread(given))
+        unit = numpy.pad(numpy.eye(n), widths, mode, **_spread(given)) - zero
+        flat = rows.reshape((n, -1))
+        ends = [
+            (beside(unit[part].astype(host(x).dtype), x) @ flat + beside(zero[part], x).astype(x.dtype)).reshape(
+                (-1, *rows.shape[1:])
+            )
+            for part in (slice(0, before), slice(before + n, None))
+        ]
+    return F["moveaxis"](F["concat"]([ends[0], rows, ends[1]], axis=0), 0, axis)
+
+
+def _spread(options):
+    """Options of one axis for a matrix that is padded along its first."""
+    return {key: (value, (1, 1)) if isinstance(value, tuple) else value for key, value in options.items()}
+
+
+def _statistic(mode, rows):
+    if mode == "median":
+        return numpy.median(rows, axis=0, keepdims=True)
+    return rows.max(axis=0, keepdims=True) if mode == "maximum" else rows.min(axis=0, keepdims=True)
+
+
+@implements("sinc")
+def _sinc(x):
+    return F["sinc"](tensor_of(x))
+
+
+@implements("i0")
+def _i0(x):
+    return F["i0"](tensor_of(x))
+
+
+# Ufuncs behind functions of scipy.special that are none themselves -> operation.
+_BEHIND = {"_zeta": "zeta", "_riemann_zeta": "zeta"}
+
+
+def scipy_ufuncs():
+    """dict ufunc of scipy.special -> function of Tensors; empty where nobody has imported scipy.special."""
+    module = sys.modules.get("scipy.special")
+    if module is None:
+        return {}
+    found = {}
+    for name, op in OPS.items():
+        ufunc = getattr(module, name, None)
+        if isinstance(ufunc, numpy.ufunc):
+            found[ufunc] = function_for(op, "arraygrad.special")
+    ufuncs = sys.modules.get("scipy.special._ufuncs")
+    for private, name in _BEHIND.items():
+        ufunc = getattr(ufuncs, private, None)
+        if isinstance(ufunc, numpy.ufunc):
+            found[ufunc] = function_for(OPS[name], "arraygrad.special")
+    return found

@@ -1,0 +1,326 @@
+"""NumPy's differences, convolutions, interpolation and covariances on Tensors, with NumPy's signatures.
+
+May import: numpy_api.functions, namespaces.bind, ops, core.tensor, numpy.
+"""
+
+import numpy
+
+from arraygrad.core.tensor import Tensor, backend_of
+from arraygrad.namespaces.bind import function_for
+from arraygrad.numpy_api.functions import (
+    F,
+    axes_of,
+    beside,
+    host,
+    implements,
+    operands,
+    pick,
+    refuse,
+    tensor_of,
+    tensors,
+)
+from arraygrad.ops import OPS
+
+__all__: list[str] = []
+
+
+def _at(axis, part):
+    return (slice(None),) * axis + (part,)
+
+
+# -- gradient ----------------------------------------------------------------------------------------------------------
+
+
+@implements("gradient")
+def _gradient(f, *varargs, axis=None, edge_order=1):
+    f, *spacings = operands(f, *varargs)
+    if backend_of(f).xp.isdtype(f.dtype, ("integral", "bool")):
+        f = f.astype(backend_of(f).xp.float64)
+    axes = tuple(range(f.ndim)) if axis is None else axes_of(axis, f.ndim)
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if len(spacings) == 0:
+        spacings = [1.0] * len(axes)
+    elif len(spacings) == 1 and spacings[0].ndim == 0:
+        spacings = spacings * len(axes)
+    elif len(spacings) != len(axes):
+        raise TypeError("invalid number of arguments")
+    results = [_derivative(f, dx, ax, edge_order) for dx, ax in zip(spacings, axes, strict=True)]
+    if not any(backend_of(f).xp.isdtype(dx.dtype, "complex floating") for dx in spacings if isinstance(dx, Tensor)):
+        results = [r if r.dtype == f.dtype else r.astype(f.dtype) for r in results]
+    return results[0] if len(axes) == 1 else tuple(results)
+
+
+def _derivative(f, dx, axis, edge_order):
+    n = f.shape[axis]
+    if n < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
+            "required."
+        )
+    if isinstance(dx, Tensor) and dx.ndim == 1:
+        if dx.shape[0] != n:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        steps = F["diff"](dx)
+    else:
+        if isinstance(dx, Tensor) and dx.ndim:
+            raise ValueError("distances must be either scalars or 1d")
+        steps = None
+
+    def take(i, j=None):
+        return f[_at(axis, slice(i, j if j is not None else (i + 1 or None)))]
+
+    def wide(h):
+        return h.reshape((-1,) + (1,) * (f.ndim - 1 - axis))
+
+    pieces = []
+    first, last = take(0), take(-1)
+    if steps is None:
+        middle = (take(2, n) - take(0, n - 2)) / (2.0 * dx) if n > 2 else None
+        if edge_order == 1:
+            start, end = (take(1) - first) / dx, (last - take(-2)) / dx
+        else:
+            start = (-1.5 * first + 2.0 * take(1) - 0.5 * take(2)) / dx
+            end = (0.5 * take(-3) - 2.0 * take(-2) + 1.5 * last) / dx
+    else:
+        h1, h2 = wide(steps[:-1]), wide(steps[1:])
+        middle = None
+        if n > 2:
+            middle = (
+                -h2 / (h1 * (h1 + h2)) * take(0, n - 2)
+                + (h2 - h1) / (h1 * h2) * take(1, n - 1)
+                + h1 / (h2 * (h1 + h2)) * take(2, n)
+            )
+        if edge_order == 1:
+            start, end = (take(1) - first) / steps[0], (last - take(-2)) / steps[-1]
+        else:
+            a, b = steps[0], steps[1]
+            start = -(2.0 * a + b) / (a * (a + b)) * first + (a + b) / (a * b) * take(1) - a / (b * (a + b)) * take(2)
+            a, b = steps[-2], steps[-1]
+            end = b / (a * (a + b)) * take(-3) - (b + a) / (a * b) * take(-2) + (2.0 * b + a) / (b * (a + b)) * last
+    pieces = [start, middle, end] if middle is not None else [start, end]
+    return F["concat"](pieces, axis=axis)
+
+
+# -- convolution -------------------------------------------------------------------------------------------------------
+
+
+def _full(a, v):
+    dtype = F["result_type"](a, v)
+    a, v = [t.astype(dtype) if t.dtype != dtype else t for t in (a, v)]
+    return function_for(OPS["_convolve"], __name__)(a, v)
+
+
+def _part(full, n, m, mode):
+    """What `mode` keeps of the full convolution of n and m elements, n >= m."""
+    if mode == "full":
+        return full
+    if mode == "same":
+        start = (m - 1) // 2
+        return full[start : start + n]
+    if mode == "valid":
+        return full[m - 1 : n]
+    raise ValueError(f"mode must be 'full', 'same' or 'valid', got {mode!r}")
+
+
+def _vectors(name, a, v):
+    a, v = [t.reshape(1) if t.ndim == 0 else t for t in tensors(a, v)]
+    if a.ndim != 1 or v.ndim != 1:
+        raise ValueError(f"numpy.{name}: expected two vectors, got shapes {a.shape} and {v.shape}")
+    if not a.size or not v.size:
+        raise ValueError(f"numpy.{name}: {'a' if not a.size else 'v'} cannot be empty")
+    return a, v
+
+
+@implements("convolve")
+def _convolve(a, v, mode="full"):
+    a, v = _vectors("convolve", a, v)
+    if v.shape[0] > a.shape[0]:
+        a, v = v, a
+    return _part(_full(a, v), a.shape[0], v.shape[0], mode)
+
+
+@implements("correlate")
+def _correlate(a, v, mode="valid"):
+    a, v = _vectors("correlate", a, v)
+    n, m = a.shape[0], v.shape[0]
+    full = _full(a, F["flip"](v.conj()))
+    if m <= n:
+        # NumPy's "same" of an even v begins one later than the convolution's.
+        return full[m // 2 : m // 2 + n] if mode == "same" else _part(full, n, m, mode)
+    return full[(n - 1) // 2 : (n - 1) // 2 + m] if mode == "same" else _part(full, m, n, mode)
+
+
+# -- interpolation -----------------------------------------------------------------------------------------------------
+
+
+@implements("interp")
+def _interp(x, xp, fp, left=None, right=None, period=None):
+    x, xp, fp = tensors(x, xp, fp)
+    double = backend_of(x).xp.float64
+    x, xp = x.astype(double), xp.astype(double)
+    if not backend_of(fp).xp.isdtype(fp.dtype, "complex floating"):
+        fp = fp.astype(double)
+    if xp.ndim != 1 or fp.ndim != 1 or xp.shape != fp.shape or not xp.size:
+        raise ValueError("Data points must be 1-D sequences of the same length")
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period, left, right = abs(period), None, None
+        x, xp = x % period, xp % period
+        order = numpy.argsort(host(xp))
+        xp, fp = pick(xp, order), pick(fp, order)
+        xp = F["concat"]([xp[-1:] - period, xp, xp[:1] + period])
+        fp = F["concat"]([fp[-1:], fp, fp[:1]])
+    values, knots = host(x), host(xp)
+    n = len(knots)
+    if n == 1:
+        inside = pick(fp, numpy.zeros(values.shape, dtype=int))
+    else:
+        at = numpy.clip(numpy.searchsorted(knots, values, side="right") - 1, 0, n - 2)
+        x0, x1, y0, y1 = pick(xp, at), pick(xp, at + 1), pick(fp, at), pick(fp, at + 1)
+        beyond = beside((values < knots[0]) | (values > knots[-1]), x)
+        within = F["where"](beyond, x0, x)
+        inside = y0 + (within - x0) * ((y1 - y0) / (x1 - x0))
+    low, high = beside(values < knots[0], x), beside(values > knots[-1], x)
+    # left= and right= may be Tensors too
+    result = F["where"](low, fp[0] if left is None else tensors(left, fp)[0], inside)
+    result = F["where"](high, fp[-1] if right is None else tensors(right, fp)[0], result)
+    return F["where"](beside(numpy.isnan(values), x), x, result)
+
+
+@implements("unwrap")
+def _unwrap(p, discont=None, axis=-1, *, period=2 * numpy.pi):
+    p = tensor_of(p)
+    values = host(p)
+    # What is added is a multiple of the period: a constant.
+    return p + beside(numpy.unwrap(values, discont, axis, period=period) - values, p)
+
+
+# -- covariance --------------------------------------------------------------------------------------------------------
+
+
+@implements("cov")
+def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    m, *more = tensors(*[t for t in (m, y, aweights) if t is not None])
+    more = iter(more)
+    y = next(more) if y is not None else None
+    aweights = next(more) if aweights is not None else None
+    if m.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+
+    def rows(t):
+        t = t.reshape((1,) * (2 - t.ndim) + t.shape)
+        return t.T if not rowvar and t.shape[0] != 1 else t
+
+    x = rows(m)
+    if y is not None:
+        x = F["concat"]([x, y.reshape((1,) * (2 - y.ndim) + y.shape).T if not rowvar and y.ndim == 2 else rows(y)])
+    xp = backend_of(x).xp
+    dtype = dtype if dtype is not None else F["result_type"](x, xp.float64)
+    x = x.astype(dtype)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    weights = None
+    if fweights is not None:
+        fweights = host(fweights)
+        if fweights.ndim != 1 or (fweights < 0).any() or not (fweights == fweights.round()).all():
+            raise ValueError("fweights must be a vector of non-negative integers")
+        weights = beside(fweights.astype(float), x)
+    if aweights is not None:
+        weights = aweights if weights is None else weights * aweights
+    if weights is None:
+        mean, total = x.mean(axis=1, keepdims=True), float(x.shape[1])
+        factor = total - ddof
+    else:
+        total = weights.sum()
+        mean = (x * weights).sum(axis=1, keepdims=True) / total
+        if ddof == 0:
+            factor = total
+        elif aweights is None:
+            factor = total - ddof
+        else:
+            factor = total - ddof * (weights * aweights).sum() / total
+    away = x - mean
+    weighted = away if weights is None else away * weights
+    if not host(factor) > 0:
+        import warnings
+
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        factor = 0.0
+    return (away @ weighted.T.conj() / factor).squeeze()
+
+
+@implements("corrcoef")
+def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    c = _cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    deviation = F["sqrt"](F["real"](F["diagonal"](c)))
+    c = c / deviation[:, None] / deviation[None, :]
+    # Rounding may leave [-1, 1]; NumPy clips the values, which is no change of the derivative.
+    values = host(c)
+    clipped = numpy.clip(values.real, -1, 1) + (
+        1j * numpy.clip(values.imag, -1, 1) if numpy.iscomplexobj(values) else 0
+    )
+    return c + beside(clipped - values, c)
+
+
+@implements("trapezoid")
+def _trapezoid(y, x=None, dx=1.0, axis=-1):
+    if x is None:
+        y = tensor_of(y)
+    else:
+        y, x = tensors(y, x)
+    (axis,) = axes_of(axis, y.ndim)
+    if x is not None:
+        dx = F["diff"](x) if x.ndim == 1 else F["diff"](x, axis=axis)
+        if x.ndim == 1:
+            dx = dx.reshape((-1,) + (1,) * (y.ndim - 1 - axis))
+    upper, lower = y[_at(axis, slice(1, None))], y[_at(axis, slice(None, -1))]
+    return (dx * (upper + lower) / 2.0).sum(axis=axis)
+
+
+@implements("geomspace")
+def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    refuse("geomspace", axis=(axis or None, "move it"), dtype=(dtype, "cast the result with astype"))
+    start, stop = tensors(start, stop)
+    weights = _weights(num, endpoint, start, stop)
+    sign = F["sign"](start.detach())
+    inner = sign * F["exp"](F["log"](sign * start) * (1 - weights) + F["log"](sign * stop) * weights)
+    return inner
+
+
+@implements("logspace")
+def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    refuse("logspace", axis=(axis or None, "move it"), dtype=(dtype, "cast the result with astype"))
+    start, stop, base = operands(start, stop, base)
+    weights = _weights(num, endpoint, start, stop)
+    return F["pow"](base, start * (1 - weights) + stop * weights)
+
+
+def _weights(num, endpoint, start, stop):
+    """How far along each of `num` points is, on an axis in front; in the precision of both ends."""
+    weights = numpy.linspace(0.0, 1.0, num, endpoint=endpoint)
+    weights = beside(weights.reshape((-1,) + (1,) * max(start.ndim, stop.ndim)), start)
+    xp = backend_of(start).xp
+    single = F["result_type"](start, stop) in (xp.float32, xp.complex64)
+    return weights.astype(xp.float32) if single else weights
+
+
+@implements("linspace")
+def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    start, stop = operands(start, stop)
+    if start.ndim == 0 and stop.ndim == 0 and not retstep:
+        return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
+    weights = _weights(num, endpoint, start, stop)
+    points = start * (1 - weights) + stop * weights
+    if dtype is not None:
+        points = points.astype(dtype)
+    points = F["moveaxis"](points, 0, axis) if axis else points
+    if not retstep:
+        return points
+    parts = num - 1 if endpoint else num
+    return points, (stop - start) / parts if parts else (stop - start) * numpy.nan

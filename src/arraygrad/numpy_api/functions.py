@@ -1,0 +1,401 @@
+"""NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
+
+May import: core.given, ops, core.tensor, namespaces.bind, numpy.
+
+Reductions are in `numpy_api.reductions`, functions of shape in `numpy_api.shapes`, products, numpy.linalg and numpy.fft
+in `numpy_api.linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
+their default.
+"""
+
+import functools
+import math
+
+import numpy
+
+from arraygrad.core.given import raw_array
+from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
+from arraygrad.namespaces.bind import function_for, to_tensor
+from arraygrad.ops import OPS
+
+__all__ = [
+    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "pick", "refuse", "tensor_of",
+    "tensors",
+]  # fmt: skip
+
+# numpy function -> function of Tensors with the same signature
+FUNCTIONS: dict = {}
+
+_NoValue = numpy._NoValue
+
+
+def _operations():
+    """Namespace of the table's public functions, by name."""
+    return {name: function_for(op, __name__) for name, op in OPS.items() if not name.startswith("_")}
+
+
+F = _operations()
+
+
+def internal(name):
+    """An internal operation of the table (`_name`) as a function."""
+    return function_for(OPS[name], __name__)
+
+
+def implements(*names):
+    """Decorator: serve the numpy functions of these dotted names ("sum", "linalg.norm"), where numpy has them.
+
+    The function becomes the first of them, as `arraygrad.numpy` shows it.
+    """
+
+    def register(function):
+        owner, _, name = names[0].rpartition(".")
+        function.__name__ = function.__qualname__ = name
+        function.__module__ = "arraygrad.numpy" + (f".{owner}" if owner else "")
+        function.__doc__ = function.__doc__ or f"numpy.{names[0]} of Tensors and arrays: a recorded Tensor."
+        for name in names:
+            found = functools.reduce(lambda owner, part: getattr(owner, part, None), name.split("."), numpy)
+            if found is not None:
+                FUNCTIONS[found] = function
+        return function
+
+    return register
+
+
+def refuse(name, **keywords):
+    """Raise TypeError for keywords that are not at their default; each is given as (value, advice)."""
+    for key, (value, advice) in keywords.items():
+        if value is not None and value is not _NoValue and not (key == "where" and value is True):
+            raise TypeError(f"numpy.{name}: {key}= is not supported for Tensors: {advice}")
+
+
+OUT = "use the result that is returned"
+_PYTHON_SCALARS = (bool, int, float, complex)
+
+
+def _tensor_among(args):
+    for arg in args:
+        if isinstance(arg, Tensor):
+            return arg
+        if isinstance(arg, list | tuple):
+            found = _tensor_among(arg)
+            if found is not None:
+                return found
+    return None
+
+
+def backend_among(args):
+    """Backend of the first Tensor in nested arguments, None if there is none."""
+    found = _tensor_among(args)
+    return None if found is None else backend_of(found)
+
+
+def tensors(*args):
+    """Arguments as Tensors of the backend of the one that is a Tensor already."""
+    like = _tensor_among(args)
+    if like is None or isinstance(raw_array(like), numpy.ndarray):
+        backend = None if like is None else backend_of(like)
+        return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
+    backend, device = backend_of(like), like.device
+    return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend, device=device) for arg in args]
+
+
+def operands(*args):
+    """`tensors` for a ufunc: Python's scalars have no precision of their own, and take that of the others."""
+    strong = tensors(*[arg for arg in args if type(arg) not in _PYTHON_SCALARS])
+    if len(strong) == len(args) or not strong:
+        return tensors(*args)
+    like = next((t for t in strong if not isinstance(raw_array(t), numpy.ndarray)), strong[0])
+    backend, host_memory = backend_of(like), isinstance(raw_array(like), numpy.ndarray)
+    common = F["result_type"](*strong)
+    weak = host_memory or backend.xp.isdtype(common, ("real floating", "complex floating"))
+    rest = iter(strong)
+    found = []
+    for arg in args:
+        if type(arg) not in _PYTHON_SCALARS:
+            found.append(next(rest))
+        else:
+            dtype = backend.xp.result_type(common, arg) if weak else None
+            found.append(to_tensor(arg, backend, dtype, None if host_memory else like.device))
+    return found
+
+
+def tensor_of(arg):
+    """One argument (a Tensor, or a list that holds some) as a Tensor."""
+    return arg if isinstance(arg, Tensor) else to_tensor(arg, backend_among((arg,)))
+
+
+# -- elementwise -------------------------------------------------------------------------------------------------------
+
+
+@implements("where")
+def _where(condition, x=_NoValue, y=_NoValue, /):
+    if x is _NoValue and y is _NoValue:
+        return tensor_of(condition).nonzero()
+    if x is _NoValue or y is _NoValue:
+        raise ValueError("either both or neither of x and y should be given")
+    backend = backend_among((condition, x, y))
+    if isinstance(condition, bool | numpy.bool):
+        condition = to_tensor(bool(condition), backend)
+    elif isinstance(condition, list | tuple):
+        condition = to_tensor(condition, backend)
+    return F["where"](condition, x, y)
+
+
+@implements("clip")
+def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue):
+    refuse("clip", out=(out, OUT))
+    low = min if a_min is _NoValue else a_min
+    high = max if a_max is _NoValue else a_max
+    return F["clip"](tensor_of(a), None if low is _NoValue else low, None if high is _NoValue else high)
+
+
+@implements("round", "around")
+def _round(a, decimals=0, out=None):
+    refuse("round", out=(out, OUT))
+    return tensor_of(a).round(decimals)
+
+
+@implements("real")
+def _real(val):
+    return tensor_of(val).real
+
+
+@implements("imag")
+def _imag(val):
+    return tensor_of(val).imag
+
+
+_angle_of_real = internal("_angle_of_real")
+
+
+@implements("angle")
+def _angle(z, deg=False):
+    z = tensor_of(z)
+    xp = backend_of(z).xp
+    if xp.isdtype(z.dtype, "complex floating"):
+        angle = F["atan2"](z.imag, z.real)
+    else:
+        angle = _angle_of_real(z if xp.isdtype(z.dtype, "real floating") else z.astype(xp.float64))
+    return angle * (180 / math.pi) if deg else angle
+
+
+@implements("fix")
+def _fix(x, out=None):
+    refuse("fix", out=(out, OUT))
+    return F["trunc"](tensor_of(x))
+
+
+@implements("isclose")
+def _isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    a, b = [t.detach() for t in tensors(a, b)]
+    finite = F["isfinite"](a) & F["isfinite"](b)
+    near = F["abs"](a - b) <= atol + rtol * F["abs"](b)
+    close = (near & finite) | (a == b)
+    return close | (F["isnan"](a) & F["isnan"](b)) if equal_nan else close
+
+
+@implements("allclose")
+def _allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return bool(_isclose(a, b, rtol, atol, equal_nan).all())
+
+
+@implements("array_equal")
+def _array_equal(a1, a2, equal_nan=False):
+    a, b = tensors(a1, a2)
+    if a.shape != b.shape:
+        return False
+    same = a == b
+    if equal_nan:
+        same = same | (F["isnan"](a) & F["isnan"](b))
+    return bool(same.all())
+
+
+@implements("iscomplexobj")
+def _iscomplexobj(x):
+    x = tensor_of(x)
+    return bool(backend_of(x).xp.isdtype(x.dtype, "complex floating"))
+
+
+@implements("isrealobj")
+def _isrealobj(x):
+    return not _iscomplexobj(x)
+
+
+@implements("diff")
+def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
+    ends = {key: value for key, value in (("prepend", prepend), ("append", append)) if value is not _NoValue}
+    if not ends:
+        return F["diff"](tensor_of(a), n=n, axis=axis)
+    names = list(ends)
+    a, *values = tensors(a, *ends.values())
+    shape = list(a.shape)
+    shape[axis] = 1
+    values = [F["broadcast_to"](v, tuple(shape)) if v.ndim == 0 else v for v in values]
+    return F["diff"](a, n=n, axis=axis, **dict(zip(names, values, strict=True)))
+
+
+# -- sorting, searching, indexing --------------------------------------------------------------------------------------
+
+
+def _sorting(name):
+    def sorting(a, axis=-1, kind=None, order=None, *, stable=None):
+        refuse(name, order=(order, "structured dtypes have no derivative"))
+        a = tensor_of(a)
+        if axis is None:
+            a, axis = a.ravel(), -1
+        return F[name](a, axis=axis)
+
+    return sorting
+
+
+implements("sort")(_sorting("sort"))
+implements("argsort")(_sorting("argsort"))
+
+
+@implements("searchsorted")
+def _searchsorted(a, v, side="left", sorter=None):
+    a, v = tensors(a, v)
+    return F["searchsorted"](a, v, side=side, sorter=sorter)
+
+
+@implements("take")
+def _take(a, indices, axis=None, out=None, mode="raise"):
+    refuse("take", out=(out, OUT))
+    a, indices = tensors(a, indices)
+    if mode != "raise":
+        n = a.size if axis is None else a.shape[axis]
+        indices = beside(numpy.take(numpy.arange(n), host(indices), mode=mode), a)
+    return a.take(indices, axis=axis)
+
+
+@implements("take_along_axis")
+def _take_along_axis(arr, indices, axis=-1):
+    arr, indices = tensors(arr, indices)
+    if axis is None:
+        arr, axis = arr.ravel(), 0
+    return F["take_along_axis"](arr, indices, axis=axis)
+
+
+@implements("nonzero")
+def _nonzero(a):
+    return tensor_of(a).nonzero()
+
+
+@implements("flatnonzero")
+def _flatnonzero(a):
+    return tensor_of(a).ravel().nonzero()[0]
+
+
+# -- creation ----------------------------------------------------------------------------------------------------------
+
+
+def _like(name):
+    def like(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        return F[name](_shaped(tensor_of(a), shape), dtype=dtype, device=device)
+
+    return like
+
+
+def _shaped(a, shape):
+    """A constant of another shape, dtype and device as `a`."""
+    if shape is None:
+        return a
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return F["broadcast_to"](F["zeros_like"](a.detach().reshape(-1)[:1]).sum().astype(a.dtype), shape)
+
+
+for _name in ("zeros_like", "ones_like", "empty_like"):
+    implements(_name)(_like(_name))
+
+
+@implements("full_like")
+def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    a = _shaped(tensors(a, fill_value)[0], shape).detach()
+    if isinstance(fill_value, list | tuple | numpy.ndarray) or getattr(fill_value, "ndim", 0):
+        value = tensors(fill_value, a)[0].astype(a.dtype if dtype is None else dtype)
+        return F["broadcast_to"](value, a.shape).copy()
+    return F["full_like"](a, fill_value, dtype=dtype, device=device)
+
+
+@implements("copy")
+def _copy(a, order="K", subok=False):
+    return tensor_of(a).copy(order)
+
+
+# -- what is asked of a Tensor -----------------------------------------------------------------------------------------
+
+
+@implements("shape")
+def _shape(a):
+    return tensor_of(a).shape
+
+
+@implements("ndim")
+def _ndim(a):
+    return tensor_of(a).ndim
+
+
+@implements("size")
+def _size(a, axis=None):
+    a = tensor_of(a)
+    return a.size if axis is None else math.prod([a.shape[i] for i in axes_of(axis, a.ndim)])
+
+
+@implements("result_type")
+def _result_type(*arrays_and_dtypes):
+    return F["result_type"](*arrays_and_dtypes)
+
+
+@implements("can_cast")
+def _can_cast(from_, to, casting="safe"):
+    return numpy.can_cast(from_.dtype if isinstance(from_, Tensor) else from_, to, casting=casting)
+
+
+@implements("shares_memory", "may_share_memory")
+def _shares_memory(a, b, /, max_work=None):
+    arrays = [x.array if isinstance(x, Tensor) else x for x in (a, b)]
+    return backend_among((a, b)).shares_memory(*arrays)
+
+
+@implements("array2string")
+def _array2string(a, *args, **kwargs):
+    """Text of the values, as numpy.array2string has it."""
+    return numpy.array2string(host(a), *args, **kwargs)
+
+
+@implements("array_str")
+def _array_str(a, max_line_width=None, precision=None, suppress_small=None):
+    """Text of the values, as numpy.array_str has it."""
+    return numpy.array_str(host(a), max_line_width, precision, suppress_small)
+
+
+@implements("array_repr")
+def _array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
+    return repr(arr)
+
+
+def host(arg):
+    """A numpy.ndarray of the values of an argument, detached: for indices and decisions, which have no derivative."""
+    if isinstance(arg, list | tuple):
+        arg = tensor_of(arg)
+    return arg.numpy() if isinstance(arg, Tensor) else numpy.asarray(arg)
+
+
+def beside(array, like):
+    """A constant, made on the host, as a Tensor of the backend and on the device of the Tensor `like`."""
+    backend = backend_of(like)
+    device = None if isinstance(raw_array(like), numpy.ndarray) else like.device
+    return wrap_raw(backend.wrap_raw(backend.asarray(numpy.asarray(array), None, device)))
+
+
+def pick(t, positions):
+    """Elements of a Tensor at flat row-major positions, an integer array of any shape; each may be named repeatedly."""
+    positions = numpy.asarray(positions, dtype=numpy.int64)
+    if positions.size == 0:
+        return t.ravel()[:0].reshape(positions.shape).copy()  # writable, whatever t is
+    return t.ravel().take(beside(positions, t))
+
+
+def axes_of(axis, ndim):
+    """`axis`, an int or several, as a tuple of ints from 0 on."""
+    return tuple([a % ndim for a in (axis if isinstance(axis, list | tuple) else (axis,))])

@@ -1,0 +1,379 @@
+"""NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
+
+May import: ops, core.tensor, core.inplace, backends.numpy.ufunc_calls, namespaces.bind, _later, numpy_api.functions,
+numpy.
+
+`__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
+has, `__array_function__` the functions of `numpy_api.functions` and its neighbours. The work is done on the tensor's
+own backend. Anything else raises TypeError with the way out: nothing is ever detached silently.
+"""
+
+import numpy
+
+from arraygrad._later import import_module
+from arraygrad.backends.numpy import ufunc_calls
+from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
+from arraygrad.core.protocols import add_protocol_functions, is_served
+from arraygrad.core.tensor import Tensor, apply_op, backend_of
+from arraygrad.namespaces.bind import function_for, to_tensor
+from arraygrad.ops import OPS
+
+__all__ = ["array_function", "array_ufunc", "functions", "handlers", "numpy_name", "ufuncs"]
+
+# What a ufunc call may say without changing what is computed.
+_HARMLESS = {
+    "casting": ("same_kind",),
+    "order": ("K", "C", "A", "F"),
+    "subok": (True, False),
+    "signature": (None,),
+}
+
+
+# numpy ufunc -> function of Tensors, and numpy function -> function of Tensors with numpy's signature. Filled on first
+# use, as importing arraygrad has no need of them; a lost race fills them twice with equal functions.
+_ufuncs: dict = {}
+_scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
+_functions: dict = {}
+_plain: dict = {}  # numpy ufunc -> Op, filled by _served()
+
+# Modules that fill FUNCTIONS of _numpy_functions when they are imported.
+FUNCTION_MODULES = (
+    "_numpy_reductions", "_numpy_shapes", "_numpy_linalg", "_numpy_beyond", "_numpy_order", "_numpy_nan",
+    "_numpy_select", "_numpy_pieces", "_numpy_calculus", "_numpy_polynomials", "_numpy_constants",
+)  # fmt: skip
+
+
+def ufuncs():
+    """dict numpy ufunc -> function of Tensors."""
+    if not _ufuncs:
+        found = {}
+        for op in OPS.values():
+            for name in op.entry.numpy:
+                ufunc = getattr(numpy, name, None)
+                if isinstance(ufunc, numpy.ufunc):
+                    found.setdefault(ufunc, function_for(op, "arraygrad"))
+        for name, function in import_module("arraygrad.numpy_api.ufuncs").UFUNCS.items():
+            if hasattr(numpy, name):
+                found.setdefault(getattr(numpy, name), function)
+        _ufuncs.update(found)
+    return _ufuncs
+
+
+def _ufunc(ufunc):
+    """The function of Tensors that serves a ufunc of NumPy or of scipy.special, None if there is none."""
+    function = ufuncs().get(ufunc)
+    if function is None:
+        if not _scipy_ufuncs:
+            _scipy_ufuncs.update(import_module("arraygrad.numpy_api.beyond").scipy_ufuncs())
+        function = _scipy_ufuncs.get(ufunc)
+    return function
+
+
+def functions():
+    """dict numpy function -> function of Tensors with numpy's signature."""
+    if not _functions:
+        for name in FUNCTION_MODULES:
+            import_module(f"arraygrad.{name}")
+        _functions.update(import_module("arraygrad.numpy_api.functions").FUNCTIONS)
+    return _functions
+
+
+def _arrays():
+    """dict numpy.array and its like -> functions of Tensors."""
+    return import_module("arraygrad.numpy_api.arrays").ARRAYS
+
+
+def array_ufunc(ufunc, method, inputs, kwargs):
+    """Tensor.__array_ufunc__: run a NumPy ufunc, or one of its methods, on Tensors.
+
+    Raises
+    ------
+    TypeError
+        If the ufunc, its method or a keyword has no recorded counterpart, or if `out` is no Tensor, as in
+        `array += tensor`.
+    """
+    op = _plain.get(ufunc)
+    if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
+        (out,) = kwargs["out"]
+        if isinstance(out, Tensor) and any(type(x) is Tensor for x in inputs):
+            _write(_name(ufunc), out, apply_op(op, read_apart(inputs, (out,))))
+            return out
+    function = _ufunc(ufunc)
+    name = _name(ufunc)
+    out = _outs(name, kwargs.pop("out", None))
+    if function is None:
+        raise _unsupported(name)
+    if out is not None:
+        inputs = read_apart(inputs, out)
+    shared = import_module("arraygrad.numpy_api.ufuncs")
+    if method == "__call__":
+        dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
+        _check_keywords(name, kwargs)
+        backend = _backend((*inputs, where, *(out or ())))
+        inputs = [to_tensor(x, backend) if isinstance(x, list | tuple) else x for x in inputs]
+        if not any(isinstance(x, Tensor) for x in inputs):
+            inputs[0] = to_tensor(inputs[0], backend)
+        if dtype is None and where is True:
+            result = function(*inputs)
+        else:
+            result = shared.call(function, inputs, dtype, where, None if out is None else out[0])
+    else:
+        handler = shared.METHODS.get(method)
+        if handler is None or ufunc.nout != 1 or (ufunc.nin != 2 and not (method == "at" and ufunc.nin == 1)):
+            raise _unsupported(f"{name}.{method}")
+        try:
+            result = handler(ufunc, function, *inputs, **kwargs)
+        except TypeError as error:
+            if "unexpected keyword" not in str(error):
+                raise
+            raise TypeError(f"{name}.{method}: {error} for Tensors: leave it out") from None
+    if out is None:
+        return _settled(None, result, inputs)
+    results = result if isinstance(result, tuple) else (result,)
+    for target, value in zip(out, results, strict=True):
+        if target is not None:
+            _write(name, target, value)
+    written = tuple([value if target is None else target for target, value in zip(out, results, strict=True)])
+    return written if isinstance(result, tuple) else written[0]
+
+
+def array_function(function, types, args, kwargs):
+    """Tensor.__array_function__: run a NumPy function on Tensors.
+
+    Raises
+    ------
+    TypeError
+        If the function has no recorded counterpart, or is called with an argument that has none.
+    """
+    ours = (_functions or functions()).get(function) or _arrays().get(function)
+    if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
+        _serve_fft()
+    if ours is not None and (not kwargs or kwargs.get("out") is None):
+        return _settled(function, ours(*args, **kwargs), args)
+    module = getattr(function, "__module__", None) or "numpy"
+    name = f"{module}.{getattr(function, '__name__', function)}"
+    if ours is None:
+        raise _unsupported(name)
+    (out,) = _outs(name, kwargs["out"])
+    kwargs = {key: read_apart(value, (out,)) for key, value in kwargs.items() if key != "out"}
+    out[...] = ours(*read_apart(args, (out,)), **kwargs)
+    return out
+
+
+# Functions whose results without axes are arrays in NumPy: the first give scalars here, the others arrays or views.
+_MADE_ARRAYS = frozenset("where select piecewise tensordot copy i0 cov apply_along_axis roll pad isin".split())
+_ARRAYS = _MADE_ARRAYS.union(
+    "full_like zeros_like ones_like empty_like squeeze reshape broadcast_to moveaxis transpose swapaxes rollaxis "
+    "flip expand_dims diagonal real imag".split()
+)
+
+
+def _settled(function, result, args):
+    """The result of a handler: a Tensor without axes is a scalar where NumPy gives one (Note [Scalars])."""
+    if type(result) is tuple:
+        return tuple([_settled(function, item, args) for item in result])
+    if type(result) is not Tensor or result.shape:
+        return result
+    name = getattr(function, "__name__", None)
+    if name in _ARRAYS:
+        return as_scalar(result, False) if name in _MADE_ARRAYS and is_scalar(result) else result
+    if is_scalar(result) or any(result is arg for arg in args):
+        return result
+    as_scalar(result)
+    return result if is_scalar(result) else as_scalar(result.copy())  # a view of what the handler made
+
+
+def numpy_name(module, name):
+    """What `arraygrad.numpy` shows of NumPy beyond the standard: `numpy.vstack`, `numpy.power`, `numpy.linalg.norm`.
+
+    Raises
+    ------
+    AttributeError
+        If NumPy has no such function, or none that is recorded.
+    """
+    owner = numpy
+    for part in module.split(".")[2:]:
+        owner = getattr(owner, part)
+    theirs = getattr(owner, name, None) if not name.startswith("_") else None
+    try:
+        ours = ufuncs().get(theirs) or functions().get(theirs) or _arrays().get(theirs)
+    except TypeError:  # not hashable, so no function
+        ours = None
+    if ours is None:
+        hint = "" if theirs is None else f"; numpy.{name} is not recorded, call it on t.numpy() where that is meant"
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+    return ours
+
+
+def handlers():
+    """What the core asks for when NumPy first calls a Tensor's protocol (protocols.set_protocol_handlers)."""
+    return array_ufunc, array_function, ufuncs, *_served()
+
+
+# Reductions whose method of Tensor has the same axis, ddof and keepdims. Those of the first line are faster than
+# NumPy's function, where nothing is recorded as well.
+_REDUCTIONS = {
+    "sum": "sum", "mean": "mean", "max": "max", "min": "min", "amax": "max", "amin": "min", "var": "var", "std": "std",
+}  # fmt: skip
+_SLOWER = {"prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}
+
+# Functions of shape, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
+_SHAPES = """
+    reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip diagonal atleast_1d atleast_2d
+    shape ndim size real dot
+"""
+
+# Functions of shape that are a method of Tensor with the same parameters in the same order.
+_DIRECT = ("reshape", "ravel", "transpose", "squeeze", "swapaxes", "diagonal")
+
+# For functions that are a method of the array they are given first, with the same parameters in the same
+# order: that saves NumPy's own Python wrappers. Keywords other than axis, keepdims and ddof go to the function.
+_METHODS = {
+    "sum": "sum", "prod": "prod", "max": "max", "min": "min", "amax": "max", "amin": "min", "mean": "mean",
+    "var": "var", "std": "std", "cumsum": "cumsum", "cumprod": "cumprod", "repeat": "repeat", "take": "take",
+    "trace": "trace", "clip": "clip", "argmax": "argmax", "argmin": "argmin", "any": "any", "all": "all",
+    "argsort": "argsort", "round": "round", "around": "round", "nonzero": "nonzero",
+}  # fmt: skip
+
+# Functions whose first parameters are those of an operation with a compiled forward.
+_FORWARD = {"where": "where", "concatenate": "concat", "concat": "concat", "stack": "stack"}
+
+# Functions whose results share no memory with their arguments, and which write nothing: where nothing is recorded they
+# run on the raw arrays (Note [NumPy calls on Tensors]). Results share memory for some arguments of those in the second
+# list, and have no derivative in the third.
+_FREE = """
+    append average bincount choose clip column_stack compress concat concatenate convolve copy corrcoef correlate
+    cov cross cumprod cumsum cumulative_prod cumulative_sum delete dot dstack ediff1d extract full_like histogram
+    hstack inner insert interp kron max mean median min nancumprod nancumsum nanmax nanmean nanmedian nanmin
+    nanpercentile nanprod nanquantile nanstd nansum nanvar outer pad partition percentile polyadd polyfit polymul
+    polysub polyval prod ptp quantile repeat roll select sort stack std sum take take_along_axis tensordot tile
+    trace trapezoid tril triu unwrap vander var vdot vstack where
+    linalg.cholesky linalg.cond linalg.cross linalg.det linalg.eigvals linalg.eigvalsh linalg.inv linalg.matmul
+    linalg.matrix_norm linalg.norm linalg.outer linalg.pinv linalg.solve linalg.svdvals linalg.tensordot linalg.trace
+    linalg.vecdot linalg.vector_norm
+"""
+_FRESH = """
+    around diag diff einsum gradient linalg.matrix_power linalg.multi_dot meshgrid round
+"""
+# NumPy imports numpy.fft on first use, so these join when the first of them is called.
+_FREE_FFT = """
+    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
+    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+"""
+_CONSTANT = """
+    all allclose any argmax argmin argpartition argsort argwhere array_equal array_equiv count_nonzero digitize
+    empty_like flatnonzero isclose isin iscomplex iscomplexobj isneginf isposinf isreal isrealobj lexsort nanargmax
+    nanargmin nonzero ones_like searchsorted zeros_like
+"""
+
+# How many leading arguments are arrays that are read; two of all other functions.
+_READS = {"where": 3, "interp": 3, "insert": 3, "clip": 3, "einsum": 100, "meshgrid": 100}
+
+
+def _implementation(function):
+    """What runs a NumPy function on arrays, without another look for Tensors."""
+    return getattr(function, "_implementation", function)
+
+
+def _serve_fft():
+    for name in _FREE_FFT.split():
+        function = getattr(numpy.fft, name.removeprefix("fft."))
+        add_protocol_functions({function: {"free": _implementation(function)}})
+
+
+def _served():
+    """What the compiled paths serve (protocols.set_protocol_handlers): dict numpy ufunc -> Op, and dict numpy function
+    -> what is known of it."""
+    if not _plain:
+        _plain.update(_plain_ufuncs())
+    found = {}
+
+    def note(name, key, value):
+        owner, _, last = name.rpartition(".")
+        function = getattr(getattr(numpy, owner) if owner else numpy, last, None)
+        if function is not None:
+            found.setdefault(function, {})[key] = value(function) if callable(value) else value
+
+    for kind, names in (("free", _FREE), ("fresh", _FRESH), ("constant", _CONSTANT)):
+        for name in names.split():
+            note(name, kind, _implementation)
+    methods = (("reduction", Tensor, _REDUCTIONS), ("slower", Tensor, _SLOWER), ("method", numpy.ndarray, _METHODS))
+    for key, owner, table in methods:
+        for name, method in table.items():
+            note(name, key, lambda _, owner=owner, method=method: getattr(owner, method))
+    for name in _DIRECT:
+        note(name, "direct", lambda _, name=name: getattr(Tensor, name))
+    for name, call in (("dot", ufunc_calls.dot), ("copy", ufunc_calls.copy), ("linalg.norm", ufunc_calls.norm)):
+        note(name, "free", lambda _, call=call: call)
+    for name in ("dot", "linalg.norm"):
+        note(name, "scalar", True)
+    for name, op in _FORWARD.items():
+        note(name, "op", lambda _, op=op: OPS[op])
+    for name in _SHAPES.split():
+        note(name, "shape", name)
+    for name, count in _READS.items():
+        note(name, "reads", count)
+    return _plain, found
+
+
+def _plain_ufuncs():
+    """dict numpy ufunc -> Op, for operations that are exactly a call of the ufunc on one or two arrays."""
+    return {
+        getattr(numpy, name): op
+        for op in OPS.values()
+        if tuple(op.params) in (("x",), ("x1", "x2"))
+        for name in op.entry.numpy
+        if isinstance(getattr(numpy, name, None), numpy.ufunc)
+    }
+
+
+def _backend(inputs):
+    """Backend of the Tensor among a ufunc's inputs (it may be in `out` alone: None then)."""
+    for x in inputs:
+        if isinstance(x, Tensor):
+            return backend_of(x)
+    return None
+
+
+def _outs(name, out):
+    """The Tensors (or None) that a call writes its results to, as a tuple; None where there are none."""
+    if out is None:
+        return None
+    outs = out if isinstance(out, tuple) else (out,)
+    if all(target is None for target in outs):
+        return None
+    for target in outs:
+        if target is not None and not isinstance(target, Tensor):
+            cls = type(target)
+            raise TypeError(
+                f"{name}: a Tensor can't be written into {cls.__module__}.{cls.__qualname__}, whose memory holds no "
+                "gradient: write x = x + t instead of x += t, or make x a Tensor first, x = arraygrad.asarray(x)"
+            )
+    return outs
+
+
+def _write(name, out, result):
+    """out[...] = result, of which an assignment would leave out axes of length 1 that a ufunc does not."""
+    if getattr(result, "ndim", 0) > out.ndim:
+        raise ValueError(f"{name}: a result of shape {result.shape} does not fit into out= of shape {out.shape}")
+    out[...] = result
+
+
+def _check_keywords(name, kwargs):
+    for key, value in kwargs.items():
+        harmless = _HARMLESS.get(key, ())
+        if not any(value is h or (isinstance(h, str) and value == h) for h in harmless):
+            raise TypeError(f"{name}: {key}= is not supported for Tensors: leave it out")
+
+
+def _name(ufunc):
+    """numpy.sin or, for a ufunc that NumPy does not have, its own name."""
+    owner = "numpy." if getattr(numpy, ufunc.__name__, None) is ufunc else "ufunc "
+    return f"{owner}{ufunc.__name__}"
+
+
+def _unsupported(name):
+    return TypeError(
+        f"{name} is not differentiated by arraygrad and was called with a Tensor: compose it from operations that are "
+        "(docs/operations.md), or give it t.numpy(), which is detached: no gradient flows through it"
+    )

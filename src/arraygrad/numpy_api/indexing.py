@@ -1,0 +1,236 @@
+"""NumPy's functions that choose elements or write some of them, on Tensors, with NumPy's signatures.
+
+May import: numpy_api.functions, core.given, core.tensor, numpy. What writes (put, place, putmask, put_along_axis,
+fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target of a Tensor's values is refused: its
+memory holds no gradient.
+"""
+
+import numpy
+
+from arraygrad.core.given import raw_array
+from arraygrad.core.tensor import Tensor, backend_of
+from arraygrad.numpy_api.functions import (
+    OUT,
+    F,
+    backend_among,
+    beside,
+    host,
+    implements,
+    operands,
+    pick,
+    refuse,
+    tensor_of,
+    tensors,
+)
+
+__all__: list[str] = []
+
+
+def _target(name, a):
+    """The Tensor that a function writes to; TypeError with advice for anything else."""
+    if isinstance(a, Tensor):
+        return a
+    raise TypeError(
+        f"numpy.{name}: a Tensor can't be written into a plain array, whose memory holds no gradient: make the target "
+        f"a Tensor first, a = arraygrad.asarray(a)"
+    )
+
+
+@implements("select")
+def _select(condlist, choicelist, default=0):
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not len(condlist):
+        raise ValueError("select with an empty condition list is not possible")
+    # backwards: the first condition that holds wins
+    backend = backend_among((condlist, choicelist, default))
+    everything = operands(*choicelist, default)
+    dtype = backend.xp.result_type(*[raw_array(t) for t in everything])
+    *choices, result = [t.astype(dtype) if t.dtype != dtype else t for t in everything]
+    conditions = tensors(*condlist, everything[0])[:-1]
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        if not backend.xp.isdtype(condition.dtype, "bool"):
+            raise TypeError("numpy.select: invalid entry in condlist: should be boolean ndarray")
+        result = F["where"](condition, choice, result)
+    return result
+
+
+@implements("piecewise")
+def _piecewise(x, condlist, funclist, *args, **kw):
+    x = tensor_of(x)
+    if not isinstance(condlist, list | tuple) or (len(condlist) and numpy.ndim(condlist[0]) == 0 and x.ndim):
+        condlist = [condlist]
+    conditions = [host(c).astype(bool) for c in condlist]
+    n = len(conditions)
+    if n == len(funclist) - 1:
+        conditions.append(~numpy.logical_or.reduce([numpy.broadcast_to(c, x.shape) for c in conditions]))
+    elif n != len(funclist):
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    result = F["zeros_like"](x.detach())
+    for condition, function in zip(conditions, funclist, strict=True):
+        mask = beside(numpy.broadcast_to(condition, x.shape), x)
+        if not callable(function):
+            result = F["where"](mask, function, result)
+        elif host(mask).any():
+            value = function(x[mask], *args, **kw)
+            result = F["where"](mask, _spread(value, mask, x), result)
+    return result if result.dtype == x.dtype else result.astype(x.dtype)
+
+
+def _spread(values, mask, x):
+    """An array of the shape of `mask` with `values` where it is true."""
+    values = tensors(values, x)[0]
+    if values.ndim == 0:
+        return values
+    numbers = numpy.cumsum(host(mask).ravel()).reshape(mask.shape) - 1
+    return pick(values, numpy.maximum(numbers, 0))
+
+
+@implements("choose")
+def _choose(a, choices, out=None, mode="raise"):
+    refuse("choose", out=(out, OUT))
+    pieces = F["unstack"](choices) if isinstance(choices, Tensor) else choices
+    a = tensors(a, *pieces)[0]
+    choices = operands(*pieces) if backend_among(pieces) else tensors(*pieces, a)[:-1]
+    numbers = numpy.arange(len(choices))
+    positions = numpy.choose(host(a), numbers.reshape((-1,) + (1,) * a.ndim), mode=mode)
+    dtype = backend_among((choices,)).xp.result_type(*[raw_array(c) for c in choices])
+    *choices, positions = F["broadcast_arrays"](*choices, beside(positions, a))
+    result = choices[-1].astype(dtype)
+    for i in range(len(choices) - 1):
+        result = F["where"](positions == i, choices[i].astype(dtype), result)
+    return result
+
+
+@implements("compress")
+def _compress(condition, a, axis=None, out=None):
+    refuse("compress", out=(out, OUT))
+    a, condition = tensors(a, condition)
+    if axis is None:
+        a, axis = a.ravel(), 0
+    (positions,) = host(condition).nonzero()
+    if not len(positions):
+        return F["moveaxis"](F["moveaxis"](a, axis, 0)[:0], 0, axis).copy()  # a view of what is read-only is so too
+    return a.take(beside(positions, a), axis=axis)
+
+
+@implements("extract")
+def _extract(condition, arr):
+    arr, condition = tensors(arr, condition)
+    return pick(arr, host(condition).ravel().nonzero()[0])
+
+
+@implements("put")
+def _put(a, ind, v, mode="raise"):
+    a = _target("put", a)
+    ind, v = host(ind), tensors(v, a)[0]
+    if ind.size and v.size:  # with nothing to write, or nowhere, NumPy does nothing
+        _write(a, numpy.arange(a.size).take(ind, mode=mode).ravel(), v)
+
+
+def _write(a, positions, values):
+    """Write to flat positions, the last of several values for one element; `values` repeat as often as needed."""
+    if not len(positions):
+        return
+    values = values.ravel()
+    turn = numpy.arange(len(positions)) % max(values.size, 1)
+    last = len(positions) - 1 - numpy.unique(positions[::-1], return_index=True)[1]
+    picked = pick(values, turn[last])
+    picked = picked if picked.dtype == a.dtype else picked.astype(a.dtype)
+    if a.ndim:
+        a[tuple([beside(i, a) for i in numpy.unravel_index(positions[last], a.shape)])] = picked
+    else:
+        a[...] = picked.reshape(())
+
+
+@implements("place")
+def _place(arr, mask, vals):
+    arr = _target("place", arr)
+    vals = tensors(vals, arr)[0]
+    positions = host(mask).astype(bool).ravel().nonzero()[0]
+    if len(positions) and not vals.size:
+        raise ValueError("Cannot insert from an empty array!")
+    _write(arr, positions, vals)
+
+
+@implements("putmask")
+def _putmask(a, mask, values):
+    a = _target("putmask", a)
+    values = tensors(values, a)[0].ravel()
+    positions = host(mask).astype(bool).ravel().nonzero()[0]
+    _write(a, positions, pick(values, positions % max(values.size, 1)) if len(positions) else values)
+
+
+@implements("put_along_axis")
+def _put_along_axis(arr, indices, values, axis):
+    arr = _target("put_along_axis", arr)
+    where = numpy.arange(arr.size).reshape(arr.shape)
+    indices = host(indices)
+    positions = where.ravel()[indices] if axis is None else numpy.take_along_axis(where, indices, axis)
+    values = F["broadcast_to"](tensors(values, arr)[0], positions.shape)
+    _write(arr, positions.ravel(), values)
+
+
+@implements("fill_diagonal")
+def _fill_diagonal(a, val, wrap=False):
+    a = _target("fill_diagonal", a)
+    mark = numpy.zeros(a.shape, dtype=bool)
+    numpy.fill_diagonal(mark, True, wrap=wrap)
+    _write(a, mark.ravel().nonzero()[0], tensors(val, a)[0])
+
+
+@implements("copyto")
+def _copyto(dst, src, casting="same_kind", where=True):
+    dst = _target("copyto", dst)
+    src, where = tensors(src, dst)[0], where
+    if not numpy.can_cast(numpy.dtype(str(src.dtype)), numpy.dtype(str(dst.dtype)), casting):
+        raise TypeError(f"Cannot cast array data from {src.dtype} to {dst.dtype} according to the rule '{casting}'")
+    src = src if src.dtype == dst.dtype else src.astype(dst.dtype)
+    dst[...] = src if where is True else F["where"](*tensors(where, src, dst))
+
+
+@implements("nan_to_num")
+def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    target = x
+    x = tensor_of(x)
+    xp = backend_of(x).xp
+    if xp.isdtype(x.dtype, "complex floating"):
+        options = {"nan": nan, "posinf": posinf, "neginf": neginf}
+        result = _nan_to_num(F["real"](x), **options) + 1j * _nan_to_num(F["imag"](x), **options)
+    elif xp.isdtype(x.dtype, "real floating"):
+        limits = xp.finfo(x.dtype)
+        result = F["where"](F["isnan"](x), nan, x)
+        result = F["where"](x == numpy.inf, float(limits.max) if posinf is None else posinf, result)
+        result = F["where"](x == -numpy.inf, float(limits.min) if neginf is None else neginf, result)
+    else:
+        result = x.copy()
+    if copy:
+        return result
+    _target("nan_to_num", target)[...] = result
+    return target
+
+
+@implements("real_if_close")
+def _real_if_close(a, tol=100):
+    a = tensor_of(a)
+    if not backend_of(a).xp.isdtype(a.dtype, "complex floating"):
+        return a
+    values = host(a)
+    limit = tol * numpy.finfo(values.dtype).eps if tol > 1 else tol
+    return F["real"](a) if (numpy.abs(values.imag) < limit).all() else a
+
+
+@implements("trim_zeros")
+def _trim_zeros(filt, trim="fb", axis=None):
+    filt = tensor_of(filt)
+    numbers = numpy.arange(filt.size).reshape(filt.shape)
+    used = host(filt) != 0
+    if not used.any():
+        return filt[(slice(0, 0),) * filt.ndim]
+    axes = range(filt.ndim) if axis is None else [i % filt.ndim for i in numpy.atleast_1d(axis)]
+    key = [slice(None)] * numbers.ndim
+    for i in axes:
+        (at,) = used.any(axis=tuple([j for j in range(filt.ndim) if j != i])).nonzero()
+        trims = trim.lower()
+        key[i] = slice(at[0] if "f" in trims else 0, at[-1] + 1 if "b" in trims else None)
+    return filt[tuple(key)]

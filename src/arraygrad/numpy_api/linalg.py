@@ -1,0 +1,350 @@
+"""NumPy's products, numpy.linalg and numpy.fft on Tensors, with NumPy's signatures.
+
+May import: numpy_api.functions, ops, core.tensor, numpy.
+"""
+
+import math
+
+import numpy
+
+from arraygrad.core.tensor import backend_of
+from arraygrad.numpy_api.functions import OUT, F, host, implements, internal, refuse, tensor_of, tensors
+from arraygrad.ops import OPS
+
+__all__: list[str] = []
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+@implements("dot")
+def _dot(a, b, out=None):
+    refuse("dot", out=(out, OUT))
+    a, b = tensors(a, b)
+    return a.dot(b)
+
+
+@implements("vdot")
+def _vdot(a, b, /):
+    a, b = tensors(a, b)
+    return F["vecdot"](a.ravel(), b.ravel())
+
+
+@implements("inner")
+def _inner(a, b, /):
+    a, b = tensors(a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    return F["tensordot"](a, b, axes=((a.ndim - 1,), (b.ndim - 1,)))
+
+
+@implements("outer")
+def _outer(a, b, out=None):
+    refuse("outer", out=(out, OUT))
+    a, b = tensors(a, b)
+    return a.reshape((-1, 1)) * b.reshape((1, -1))
+
+
+@implements("linalg.outer")
+def _linalg_outer(x1, x2, /):
+    return F["outer"](*tensors(x1, x2))
+
+
+@implements("tensordot", "linalg.tensordot")
+def _tensordot(a, b, axes=2):
+    a, b = tensors(a, b)
+    if not isinstance(axes, int):
+        axes = tuple([tuple(i) if isinstance(i, list | tuple) else (i,) for i in axes])
+    return F["tensordot"](a, b, axes=axes)
+
+
+@implements("kron")
+def _kron(a, b):
+    a, b = tensors(a, b)
+    ndim = max(a.ndim, b.ndim)
+    rows = (1,) * (ndim - a.ndim) + a.shape
+    columns = (1,) * (ndim - b.ndim) + b.shape
+    left = a.reshape([n for pair in zip(rows, (1,) * ndim, strict=True) for n in pair])
+    right = b.reshape([n for pair in zip((1,) * ndim, columns, strict=True) for n in pair])
+    return (left * right).reshape([m * n for m, n in zip(rows, columns, strict=True)])
+
+
+@implements("cross")
+def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    a, b = tensors(a, b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    result = F["cross"](F["moveaxis"](a, axisa, -1), F["moveaxis"](b, axisb, -1), axis=-1)
+    return F["moveaxis"](result, -1, axisc)
+
+
+@implements("linalg.cross")
+def _linalg_cross(x1, x2, /, *, axis=-1):
+    x1, x2 = tensors(x1, x2)
+    return F["cross"](x1, x2, axis=axis)
+
+
+@implements("linalg.vecdot")
+def _vecdot(x1, x2, /, *, axis=-1):
+    x1, x2 = tensors(x1, x2)
+    return F["vecdot"](x1, x2, axis=axis)
+
+
+@implements("linalg.matmul")
+def _matmul(x1, x2, /):
+    x1, x2 = tensors(x1, x2)
+    return x1 @ x2
+
+
+@implements("linalg.multi_dot")
+def _multi_dot(arrays, *, out=None):
+    refuse("linalg.multi_dot", out=(out, OUT))
+    result, *others = tensors(*arrays)
+    for other in others:
+        result = result @ other
+    return result
+
+
+@implements("linalg.diagonal")
+def _linalg_diagonal(x, /, *, offset=0):
+    return F["diagonal"](tensor_of(x), offset=offset)
+
+
+@implements("linalg.trace")
+def _linalg_trace(x, /, *, offset=0, dtype=None):
+    return F["trace"](tensor_of(x), offset=offset, dtype=dtype)
+
+
+@implements("linalg.matrix_transpose")
+def _linalg_matrix_transpose(x, /):
+    return F["matrix_transpose"](tensor_of(x))
+
+
+# -- numpy.linalg ------------------------------------------------------------------------------------------------------
+
+
+@implements("linalg.solve")
+def _solve(a, b):
+    return F["solve"](*tensors(a, b))
+
+
+@implements("linalg.inv")
+def _inv(a):
+    return F["inv"](tensor_of(a))
+
+
+@implements("linalg.det")
+def _det(a):
+    return F["det"](tensor_of(a))
+
+
+@implements("linalg.slogdet")
+def _slogdet(a):
+    return F["slogdet"](tensor_of(a))
+
+
+@implements("linalg.cholesky")
+def _cholesky(a, /, *, upper=False):
+    return F["cholesky"](tensor_of(a), upper=upper)
+
+
+@implements("linalg.qr")
+def _qr(a, mode="reduced"):
+    if mode not in ("reduced", "complete"):
+        raise TypeError(f"numpy.linalg.qr: mode={mode!r} is not supported for Tensors: take 'reduced' or 'complete'")
+    return F["qr"](tensor_of(a), mode=mode)
+
+
+def _hermitian(a):
+    """The Hermitian matrix whose lower triangle is that of `a`: what numpy reads where hermitian=True."""
+    below = F["tril"](a, k=-1)
+    return F["tril"](a) + F["matrix_transpose"](below).conj()
+
+
+def _hermitian_svd(a, compute_uv):
+    """As numpy computes it: of the eigenvalues, with their signs in Vh."""
+    if not compute_uv:
+        return F["sort"](F["abs"](F["eigvalsh"](a)), descending=True)
+    values, vectors = F["eigh"](a)
+    signs, sizes = F["sign"](values.detach()), F["abs"](values)
+    order = F["flip"](F["argsort"](sizes.detach()), axis=-1)
+    u = F["take_along_axis"](vectors, order[..., None, :], axis=-1)
+    signs, sizes = (F["take_along_axis"](t, order, axis=-1) for t in (signs, sizes))
+    return OPS["svd"].result_type(u, sizes, F["matrix_transpose"](u * signs[..., None, :]).conj())
+
+
+@implements("linalg.svd")
+def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+    a = tensor_of(a)
+    if hermitian:
+        return _hermitian_svd(a, compute_uv)
+    return F["svd"](a, full_matrices=full_matrices) if compute_uv else F["svdvals"](a)
+
+
+@implements("linalg.svdvals")
+def _svdvals(x, /):
+    return F["svdvals"](tensor_of(x))
+
+
+_OF_UPPER = {name: internal(f"_{name}_upper") for name in ("eigh", "eigvalsh")}
+
+
+def _of_triangle(name, UPLO):
+    """The operation that reads the triangle of that name."""
+    if UPLO not in ("L", "l", "U", "u"):
+        raise ValueError(f"numpy.linalg.{name}: UPLO must be 'L' or 'U', got {UPLO!r}")
+    return (F if UPLO in ("L", "l") else _OF_UPPER)[name]
+
+
+@implements("linalg.eigh")
+def _eigh(a, UPLO="L"):
+    return _of_triangle("eigh", UPLO)(tensor_of(a))
+
+
+@implements("linalg.eigvalsh")
+def _eigvalsh(a, UPLO="L"):
+    return _of_triangle("eigvalsh", UPLO)(tensor_of(a))
+
+
+@implements("linalg.eig")
+def _eig(a):
+    return F["eig"](tensor_of(a))
+
+
+@implements("linalg.eigvals")
+def _eigvals(a):
+    return F["eigvals"](tensor_of(a))
+
+
+@implements("linalg.pinv")
+def _pinv(a, rcond=None, hermitian=False, *, rtol=None):
+    a = tensor_of(a)
+    return F["pinv"](_hermitian(a) if hermitian else a, rtol=rcond if rtol is None else rtol)
+
+
+@implements("linalg.matrix_power")
+def _matrix_power(a, n):
+    return F["matrix_power"](tensor_of(a), n)
+
+
+@implements("linalg.matrix_rank")
+def _matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
+    refuse("linalg.matrix_rank", tol=(tol, "give rtol="))
+    A = tensor_of(A)
+    return F["matrix_rank"](_hermitian(A) if hermitian else A, rtol=rtol)
+
+
+@implements("linalg.matrix_norm")
+def _matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    return F["matrix_norm"](tensor_of(x), keepdims=keepdims, ord=ord)
+
+
+@implements("linalg.vector_norm")
+def _vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    return F["vector_norm"](tensor_of(x), axis=axis, keepdims=keepdims, ord=ord)
+
+
+@implements("linalg.norm")
+def _norm(x, ord=None, axis=None, keepdims=False):
+    return F["norm"](tensor_of(x), ord=ord, axis=axis, keepdims=keepdims)
+
+
+@implements("linalg.cond")
+def _cond(x, p=None):
+    x = tensor_of(x)
+    if p is None or p in (2, -2):
+        values = F["svdvals"](x)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    inverse = F["inv"](x)
+    return F["matrix_norm"](x, ord=p) * F["matrix_norm"](inverse, ord=p)
+
+
+def _least_squares(a, b, rcond):
+    """(solution of least norm, sums of squared residuals, rank, singular values) of a @ x = b."""
+    m, n = a.shape
+    singular = F["svdvals"](a)
+    sizes = host(singular)
+    rank = int((sizes > rcond * sizes.max(initial=0.0)).sum())
+    solution = F["pinv"](a, rtol=rcond) @ b
+    if rank == n and m > n:
+        away = b - a @ solution
+        residuals = F["real"](away * away.conj()).sum(axis=0)
+        residuals = residuals.reshape(1) if b.ndim == 1 else residuals
+    else:
+        residuals = F["real"](F["zeros_like"](solution.detach()).reshape(-1)[:0])
+    return solution, residuals, rank, singular
+
+
+@implements("linalg.lstsq")
+def _lstsq(a, b, rcond=None):
+    a, b = tensors(a, b)
+    dtype = F["result_type"](a, b)
+    if not backend_of(a).xp.isdtype(dtype, ("real floating", "complex floating")):
+        dtype = backend_of(a).xp.float64
+    a, b = a.astype(dtype), b.astype(dtype)
+    if a.ndim != 2:
+        raise numpy.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    if a.shape[0] != b.shape[0]:
+        raise numpy.linalg.LinAlgError("Incompatible dimensions")
+    if rcond is None:
+        rcond = float(backend_of(a).xp.finfo(dtype).eps) * max(a.shape)
+    return _least_squares(a, b, max(rcond, 0.0))
+
+
+@implements("linalg.tensorinv")
+def _tensorinv(a, ind=2):
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    a = tensor_of(a)
+    inverse = F["inv"](a.reshape((math.prod(a.shape[:ind]), -1)))
+    return inverse.reshape(a.shape[ind:] + a.shape[:ind])
+
+
+@implements("linalg.tensorsolve")
+def _tensorsolve(a, b, axes=None):
+    a, b = tensors(a, b)
+    if axes is not None:
+        order = [i for i in range(a.ndim) if i not in [k % a.ndim for k in axes]] + [k % a.ndim for k in axes]
+        a = a.transpose(order)
+    rest = a.shape[-(a.ndim - b.ndim) :]
+    n = math.prod(rest)
+    if a.size != n**2:
+        raise numpy.linalg.LinAlgError(
+            "Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return F["solve"](a.reshape((n, n)), b.reshape(-1)).reshape(rest)
+
+
+# -- numpy.fft ---------------------------------------------------------------------------------------------------------
+
+
+def _one_axis(name):
+    def transform(a, n=None, axis=-1, norm=None, out=None):
+        refuse(f"fft.{name}", out=(out, OUT))
+        return F[name](tensor_of(a), n=n, axis=axis, norm="backward" if norm is None else norm)
+
+    return transform
+
+
+def _many_axes(name, default_axes=None):
+    def transform(a, s=None, axes=default_axes, norm=None, out=None):
+        refuse(f"fft.{name}", out=(out, OUT))
+        return F[name](tensor_of(a), s=s, axes=axes, norm="backward" if norm is None else norm)
+
+    return transform
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    implements(f"fft.{_name}")(_one_axis(_name))
+for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
+    implements(f"fft.{_name}")(_many_axes(_name))
+    implements(f"fft.{_name[:-1]}2")(_many_axes(_name, (-2, -1)))
+
+
+@implements("fft.fftshift")
+def _fftshift(x, axes=None):
+    return F["fftshift"](tensor_of(x), axes=axes)
+
+
+@implements("fft.ifftshift")
+def _ifftshift(x, axes=None):
+    return F["ifftshift"](tensor_of(x), axes=axes)

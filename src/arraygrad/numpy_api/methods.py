@@ -1,0 +1,430 @@
+"""NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
+
+May import: core.given, ops, core.attributes, core.tensor, namespaces.bind, numpy_api.more_methods, numpy. Operators,
+indexing and attributes are written in the core (`tensor`).
+"""
+
+import functools
+import math
+import operator
+
+import numpy
+
+from arraygrad.core.attributes import allow_attributes
+from arraygrad.core.given import raw_array
+from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods
+from arraygrad.core.value import is_inference as _is_inference
+from arraygrad.namespaces.bind import function_for, to_tensor
+from arraygrad.numpy_api.more_methods import MORE
+from arraygrad.ops import OPS
+
+__all__ = ["METHODS", "install"]
+
+
+# Bound to names of their own: a look-up in OPS would cost as much as the call.
+_ALL = OPS["all"]
+_ANY = OPS["any"]
+_ARGMAX = OPS["argmax"]
+_ARGMIN = OPS["argmin"]
+_CLIP = OPS["clip"]
+_CONJ = OPS["conj"]
+_CUMULATIVE_PROD = OPS["cumulative_prod"]
+_CUMULATIVE_SUM = OPS["cumulative_sum"]
+_DIAGONAL = OPS["diagonal"]
+_MAX = OPS["max"]
+_MEAN = OPS["mean"]
+_MIN = OPS["min"]
+_PERMUTE_DIMS = OPS["permute_dims"]
+_PROD = OPS["prod"]
+_RESHAPE = OPS["reshape"]
+_ROUND = OPS["round"]
+_SQUEEZE = OPS["squeeze"]
+_STD = OPS["std"]
+_SUM = OPS["sum"]
+_TAKE = OPS["take"]
+_TRACE = OPS["trace"]
+_VAR = OPS["var"]
+
+
+def _is_complex(t):
+    return bool(_xp(t).isdtype(t.dtype, "complex floating"))
+
+
+def _xp(t):
+    """Raw namespace of the tensor's backend."""
+    return backend_of(t).xp
+
+
+def _cast(t, dtype):
+    return t if dtype is None else t.astype(dtype)
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+def sum(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None):
+    """Sum of the elements over `axis` (None: all); integers of a small dtype sum in the default integer."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.sum(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where, **more)
+    return apply_op(_SUM, (self, axis, dtype, keepdims))
+
+
+def prod(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None):
+    """Product of the elements over `axis` (None: all). Its derivative is right where elements are zero."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.prod(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where, **more)
+    return apply_op(_PROD, (self, axis, dtype, keepdims))
+
+
+def mean(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True):
+    """Mean of the elements over `axis` (None: all)."""
+    if out is not None or where is not True:
+        return numpy.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where)
+    return apply_op(_MEAN, (_cast(self, dtype), axis, keepdims))
+
+
+def max(self, axis=None, keepdims=False, *, out=None, where=True, initial=None):
+    """Largest element over `axis` (None: all). Elements that tie share the gradient evenly."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.max(self, axis=axis, keepdims=keepdims, out=out, where=where, **more)
+    return apply_op(_MAX, (self, axis, keepdims))
+
+
+def min(self, axis=None, keepdims=False, *, out=None, where=True, initial=None):
+    """Smallest element over `axis` (None: all). Elements that tie share the gradient evenly."""
+    if out is not None or where is not True or initial is not None:
+        more = {} if initial is None else {"initial": initial}
+        return numpy.min(self, axis=axis, keepdims=keepdims, out=out, where=where, **more)
+    return apply_op(_MIN, (self, axis, keepdims))
+
+
+def var(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None, out=None, where=True):
+    """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
+    if out is not None or where is not True:
+        ddof = _correction("var", ddof, correction)
+        return numpy.var(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, out=out, where=where)
+    return apply_op(_VAR, (_cast(self, dtype), axis, _correction("var", ddof, correction), keepdims))
+
+
+def std(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None, out=None, where=True):
+    """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
+    if out is not None or where is not True:
+        ddof = _correction("std", ddof, correction)
+        return numpy.std(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, out=out, where=where)
+    return apply_op(_STD, (_cast(self, dtype), axis, _correction("std", ddof, correction), keepdims))
+
+
+def any(self, axis=None, keepdims=False, *, out=None, where=True):
+    """Whether an element over `axis` (None: all) is true."""
+    if out is not None or where is not True:
+        return numpy.any(self, axis=axis, keepdims=keepdims, out=out, where=where)
+    return apply_op(_ANY, (self, axis, keepdims))
+
+
+def all(self, axis=None, keepdims=False, *, out=None, where=True):
+    """Whether every element over `axis` (None: all) is true."""
+    if out is not None or where is not True:
+        return numpy.all(self, axis=axis, keepdims=keepdims, out=out, where=where)
+    return apply_op(_ALL, (self, axis, keepdims))
+
+
+def argmax(self, axis=None, keepdims=False, *, out=None):
+    """Index of the largest element along `axis` (None: in the flattened tensor)."""
+    if out is not None:
+        return numpy.argmax(self, axis=axis, keepdims=keepdims, out=out)
+    return apply_op(_ARGMAX, (self, axis, keepdims))
+
+
+def argmin(self, axis=None, keepdims=False, *, out=None):
+    """Index of the smallest element along `axis` (None: in the flattened tensor)."""
+    if out is not None:
+        return numpy.argmin(self, axis=axis, keepdims=keepdims, out=out)
+    return apply_op(_ARGMIN, (self, axis, keepdims))
+
+
+def cumsum(self, axis=None, dtype=None, *, out=None):
+    """Running sum along `axis` (None: of the flattened tensor)."""
+    if out is not None:
+        return numpy.cumsum(self, axis=axis, dtype=dtype, out=out)
+    return _cumulative(_CUMULATIVE_SUM, self, axis, dtype)
+
+
+def cumprod(self, axis=None, dtype=None, *, out=None):
+    """Running product along `axis` (None: of the flattened tensor)."""
+    if out is not None:
+        return numpy.cumprod(self, axis=axis, dtype=dtype, out=out)
+    return _cumulative(_CUMULATIVE_PROD, self, axis, dtype)
+
+
+# -- elementwise -------------------------------------------------------------------------------------------------------
+
+
+def clip(self, min=None, max=None, *, out=None):
+    """Elements limited to [min, max]; a bound may be None, a scalar or an array, and has a gradient where it acts."""
+    if out is not None:
+        return numpy.clip(self, min, max, out=out)
+    return apply_op(_CLIP, (self, min, max))
+
+
+def round(self, decimals=0, *, out=None):
+    """Elements rounded to `decimals` digits, halves to even. The derivative is zero."""
+    if out is not None:
+        return numpy.round(self, decimals, out=out)
+    if decimals == 0 or not _xp(self).isdtype(self.dtype, ("real floating", "complex floating")):
+        if decimals >= 0:
+            return apply_op(_ROUND, (self,))
+        raise TypeError("round() of an integer tensor takes decimals >= 0: convert it with astype(float) first")
+    scale = 10.0 ** math.fabs(decimals)
+    return apply_op(_ROUND, (self * scale,)) / scale if decimals > 0 else apply_op(_ROUND, (self / scale,)) * scale
+
+
+def conj(self):
+    """Complex conjugate; a real tensor as it is."""
+    return apply_op(_CONJ, (self,)) if _is_complex(self) else self
+
+
+# -- shape -------------------------------------------------------------------------------------------------------------
+
+
+def reshape(self, *shape, order="C", copy=None):
+    """The same elements in another shape; one dimension may be -1. A view where the memory allows it.
+
+    `order` is "C" (row-major), "F" (column-major) or "A" (column-major if the memory is).
+    """
+    if len(shape) == 1 and not _is_index(shape[0]):
+        shape = tuple(shape[0])
+    shape = tuple([operator.index(n) for n in shape])
+    if order != "C" and _column_major("reshape", self, order):
+        return apply_op(_RESHAPE, (transpose(self), shape[::-1], copy)).T
+    return apply_op(_RESHAPE, (self, shape, copy))
+
+
+def ravel(self, order="C"):
+    """The elements in one dimension, row-major or in another `order`. A view where they lie so, as NumPy's."""
+    source = self if order == "C" else _as_ordered("ravel", self, order)
+    flags = getattr(raw_array(source), "flags", None)  # NumPy's and CuPy's: gaps and negative strides make it a copy
+    copy = True if flags is not None and not flags.c_contiguous else None
+    return apply_op(_RESHAPE, (source, (-1,), copy))
+
+
+def flatten(self, order="C"):
+    """A copy of the elements in one dimension, row-major or in another `order`."""
+    source = self if order == "C" else _as_ordered("flatten", self, order)
+    return apply_op(_RESHAPE, (source, (-1,), True))
+
+
+def squeeze(self, axis=None):
+    """Without axes of length 1: those in `axis`, or all of them."""
+    if axis is None:
+        axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
+    return apply_op(_SQUEEZE, (self, axis))
+
+
+def transpose(self, *axes):
+    """Axes in another order: transpose() reverses them, transpose(1, 0) and transpose((1, 0)) name it."""
+    if len(axes) == 1 and (axes[0] is None or not _is_index(axes[0])):
+        axes = () if axes[0] is None else tuple(axes[0])
+    axes = tuple([operator.index(a) for a in axes]) or tuple(range(self.ndim))[::-1]
+    return apply_op(_PERMUTE_DIMS, (self, axes))
+
+
+def swapaxes(self, axis1, axis2):
+    """Axes `axis1` and `axis2` exchanged."""
+    axes = list(range(self.ndim))
+    a, b = _axis("swapaxes", self, axis1), _axis("swapaxes", self, axis2)
+    axes[a], axes[b] = axes[b], axes[a]
+    return apply_op(_PERMUTE_DIMS, (self, tuple(axes)))
+
+
+def repeat(self, repeats, axis=None):
+    """Each element `repeats` times along `axis` (None: of the flattened tensor)."""
+    return _function("repeat")(self, repeats, axis=axis)
+
+
+def diagonal(self, offset=0, axis1=0, axis2=1):
+    """The diagonal of the matrices that axes `axis1` and `axis2` span, as the last axis."""
+    return apply_op(_DIAGONAL, (_matrices("diagonal", self, axis1, axis2), offset))
+
+
+def trace(self, offset=0, axis1=0, axis2=1, dtype=None):
+    """Sum along the diagonal of the matrices that axes `axis1` and `axis2` span."""
+    return apply_op(_TRACE, (_matrices("trace", self, axis1, axis2), offset, dtype))
+
+
+# -- indexing, sorting, products ---------------------------------------------------------------------------------------
+
+
+def take(self, indices, axis=None):
+    """Elements at `indices` along `axis` (None: of the flattened tensor); indices may have any number of dimensions."""
+    source = ravel(self) if axis is None else self
+    axis = 0 if axis is None else _axis("take", self, axis)
+    indices = to_tensor(indices, backend_of(self))
+    picked = apply_op(_TAKE, (source, apply_op(_RESHAPE, (indices, (-1,), None)), axis))
+    if indices.ndim == 1:
+        return picked
+    if not indices.ndim and picked.ndim == 1:
+        return picked[0]  # a scalar, as NumPy gives
+    return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), None))
+
+
+def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
+    """Indices that sort along `axis` (None: the flattened tensor), ascending and stable, whatever `kind` says."""
+    if order is not None:
+        raise TypeError("argsort(): order= is for structured dtypes, which have no derivative: leave it out")
+    source = ravel(self) if axis is None else self
+    return _function("argsort")(source, axis=-1 if axis is None else axis)
+
+
+def nonzero(self):
+    """Tuple of index tensors of the elements that are not zero, one per axis."""
+    return tuple(_function("nonzero")(self))
+
+
+def dot(self, other):
+    """The product as numpy.dot has it.
+
+    With a scalar elementwise, of vectors the inner product, of matrices the matrix product; otherwise over the last
+    axis of self and the last but one of `other`.
+    """
+    other = to_tensor(other, backend_of(self)) if not isinstance(other, Tensor) else other
+    if self.ndim == 0 or other.ndim == 0:
+        return self * other
+    if other.ndim <= 2:
+        return self @ other
+    return _function("tensordot")(self, other, axes=((self.ndim - 1,), (other.ndim - 2,)))
+
+
+def fill(self, value):
+    """Write `value` to every element, in place."""
+    self[...] = value
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------------
+
+
+def is_inference(self):
+    """Whether this tensor was made in `arraygrad.inference_mode()`: it can't be saved for backward."""
+    return _is_inference(self)
+
+
+def _correction(name, ddof, correction):
+    if correction is None:
+        return ddof
+    if ddof:
+        raise TypeError(f"{name}() got both ddof and correction, which mean the same: give one of them")
+    return correction
+
+
+def _cumulative(op, t, axis, dtype):
+    if axis is None:
+        t, axis = ravel(t), 0
+    return apply_op(op, (t, axis, dtype, False))
+
+
+def _column_major(name, t, order):
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"{name}(): order must be 'C', 'F', 'A' or 'K', got {order!r}")
+    if order == "K" and name == "reshape":
+        raise ValueError("reshape(): order 'K' is not permitted for reshaping")
+    flags = getattr(raw_array(t), "flags", None)
+    return order == "F" or (order != "C" and bool(getattr(flags, "fnc", False)))
+
+
+def _as_ordered(name, t, order):
+    """`t` with its axes in such an order that reading it row by row is reading it in `order`."""
+    if _column_major(name, t, order):
+        return transpose(t)
+    strides = getattr(raw_array(t), "strides", None)
+    if order != "K" or strides is None or callable(strides):
+        return t
+    axes = sorted(range(t.ndim), key=lambda i: -abs(strides[i]))  # as they lie in memory
+    return transpose(t, axes) if axes != list(range(t.ndim)) else t
+
+
+def _is_index(value):
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _axis(name, t, axis):
+    position = operator.index(axis)
+    if not -t.ndim <= position < t.ndim:
+        raise IndexError(f"{name}(): axis {axis} is out of bounds for a tensor of {t.ndim} dimensions")
+    return position % t.ndim
+
+
+def _matrices(name, t, axis1, axis2):
+    """`t` with axes axis1 and axis2 moved to the end."""
+    a, b = _axis(name, t, axis1), _axis(name, t, axis2)
+    if a == b:
+        raise ValueError(f"{name}(): axis1 and axis2 must differ, both are axis {a}")
+    axes = tuple([i for i in range(t.ndim) if i not in (a, b)]) + (a, b)
+    return t if axes == tuple(range(t.ndim)) else apply_op(_PERMUTE_DIMS, (t, axes))
+
+
+@functools.cache
+def _function(name):
+    """The public function of an operation that a method calls with keywords, made when it is first called."""
+    return function_for(OPS[name], __name__)
+
+
+METHODS = {
+    f.__name__: f
+    for f in (
+        sum,
+        prod,
+        mean,
+        max,
+        min,
+        var,
+        std,
+        any,
+        all,
+        argmax,
+        argmin,
+        cumsum,
+        cumprod,
+        clip,
+        round,
+        conj,
+        reshape,
+        ravel,
+        flatten,
+        squeeze,
+        transpose,
+        swapaxes,
+        repeat,
+        diagonal,
+        trace,
+        take,
+        argsort,
+        nonzero,
+        dot,
+        fill,
+        is_inference,
+    )
+}
+METHODS["conjugate"] = conj
+METHODS.update(MORE)
+
+
+def install():
+    """Put the methods into Tensor's type: those above, and every table entry that says it is a method too."""
+    from_table = {}
+    for op in OPS.values():
+        if op.entry.method:
+            name = op.entry.method if isinstance(op.entry.method, str) else op.name
+            if name not in METHODS and not hasattr(Tensor, name):
+                from_table[name] = function_for(op, Tensor.__module__)
+    for name, function in METHODS.items():
+        if not isinstance(function, property) and name == function.__name__:
+            function.__qualname__ = f"Tensor.{name}"
+            function.__module__ = Tensor.__module__
+    install_methods({**from_table, **METHODS})
+    allow_attributes(Tensor)

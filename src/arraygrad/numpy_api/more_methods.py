@@ -1,0 +1,197 @@
+"""The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
+
+May import: ops, core.attributes, core.convert, core.tensor, core.inplace, _later, numpy_api.cupy, numpy. Those that
+work through NumPy's functions call them, so that each is defined once.
+"""
+
+import math
+
+import numpy
+
+from arraygrad._later import later
+from arraygrad.core.attributes import METHODS as ATTRIBUTES
+from arraygrad.core.convert import before_bytes
+from arraygrad.core.inplace import read_apart
+from arraygrad.core.tensor import Tensor
+
+__all__ = ["MORE"]
+
+_cupy_protocol = later("arraygrad.numpy_api.cupy")
+
+
+def ptp(self, axis=None, keepdims=False):
+    """The largest less the smallest element over `axis` (None: all)."""
+    return numpy.ptp(self, axis=axis, keepdims=keepdims)
+
+
+def sort(self, axis=-1, kind=None, order=None):
+    """Sort in place along `axis`, ascending. Recorded."""
+    self[...] = numpy.sort(read_apart(self, (self,)), axis=axis, kind=kind, order=order)
+
+
+def partition(self, kth, axis=-1, kind="introselect", order=None):
+    """Rearrange in place so that the element at `kth` is where sorting would put it. Recorded."""
+    self[...] = numpy.partition(read_apart(self, (self,)), kth, axis=axis, kind=kind, order=order)
+
+
+def argpartition(self, kth, axis=-1, kind="introselect", order=None):
+    """Indices that partition along `axis`."""
+    return numpy.argpartition(self, kth, axis=axis, kind=kind, order=order)
+
+
+def searchsorted(self, v, side="left", sorter=None):
+    """Positions at which `v` would keep this sorted vector sorted."""
+    return numpy.searchsorted(self, v, side=side, sorter=sorter)
+
+
+def compress(self, condition, axis=None):
+    """The slices along `axis` (None: the elements) where `condition` is true."""
+    return numpy.compress(condition, self, axis=axis)
+
+
+def choose(self, choices, mode="raise"):
+    """Elements of `choices`, chosen by this integer tensor."""
+    return numpy.choose(self, choices, mode=mode)
+
+
+def put(self, indices, values, mode="raise"):
+    """Write `values` at flat positions, in place. Recorded."""
+    numpy.put(self, indices, values, mode=mode)
+
+
+def resize(self, *new_shape, refcheck=True):
+    """Refused: a recorded tensor keeps its memory."""
+    raise TypeError("Tensor.resize works in place, which is not recorded: use numpy.resize(t, new_shape)")
+
+
+def itemset(self, *args):
+    """Write one element in place, as ndarray.itemset did: itemset(value), itemset(index, value)."""
+    *index, value = args
+    if not index:
+        self[...] = value
+        return
+    key = index[0]
+    self[key if isinstance(key, tuple) else tuple(map(int, numpy.unravel_index(key, self.shape)))] = value
+
+
+def byteswap(self, inplace=False):
+    """Refused: the bytes of a number have no derivative."""
+    raise TypeError("Tensor.byteswap has no derivative: convert the data before it becomes a Tensor, array.byteswap()")
+
+
+def view(self, dtype=None, type=None):
+    """A view of the same memory, of the same dtype; another dtype is refused, as bytes have no derivative."""
+    if type is not None or (dtype is not None and dtype != self.dtype):
+        raise TypeError("Tensor.view(dtype) has no derivative: convert the values with t.astype(dtype)")
+    return self[...]
+
+
+def tobytes(self, order="C"):
+    """The bytes of the values."""
+    before_bytes(self, "tobytes()")
+    return self.numpy().tobytes(order)
+
+
+def round_(self, ndigits=None):
+    """round(t): an int, or with `ndigits` a Tensor rounded to so many digits, as of a float. The slope is zero."""
+    if self.ndim:
+        raise TypeError(f"round() of a Tensor of shape {self.shape}: use numpy.round or t.round(decimals)")
+    return round(self.detach().item()) if ndigits is None else numpy.round(self, ndigits)
+
+
+def floor_(self):
+    """math.floor(t): an int."""
+    return math.floor(self.detach().item())
+
+
+def ceil_(self):
+    """math.ceil(t): an int."""
+    return math.ceil(self.detach().item())
+
+
+def trunc_(self):
+    """math.trunc(t): an int."""
+    return math.trunc(self.detach().item())
+
+
+def is_integer(self):
+    """Whether the one element has no fraction, as float.is_integer."""
+    return float(self.detach()).is_integer()
+
+
+def as_integer_ratio(self):
+    """The one element as a pair of ints, as float.as_integer_ratio; refused or warned of where float(t) is."""
+    return float(self).as_integer_ratio()
+
+
+def setflags(self, write=None, align=None, uic=None):
+    """Refused for a tensor that is to be written: the memory is the raw array's."""
+    raise TypeError("Tensor.setflags: set the flags of the raw array, t.array.setflags(...)")
+
+
+class Flat:
+    """`t.flat`: the elements in row-major order, to read, to write in place (recorded) and to iterate over."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def __len__(self):
+        return self._tensor.size
+
+    def __iter__(self):
+        return iter(self._tensor.ravel())
+
+    def __getitem__(self, key):
+        found = self._tensor.ravel()[key]
+        return found.copy() if found.ndim else found
+
+    def __setitem__(self, key, value):
+        positions = numpy.arange(self._tensor.size)[key]
+        values = value if isinstance(value, Tensor) else numpy.asarray(value)
+        numpy.put(self._tensor, numpy.atleast_1d(positions), values)
+
+    def copy(self):
+        """The elements in one dimension, a copy."""
+        return self._tensor.flatten()
+
+
+def _set_flat(t, value):
+    Flat(t)[:] = value
+
+
+def cupy_override(self, kernel, *args, **kwargs):
+    """Run a ufunc of CuPy's on Tensors (CuPy's protocol).
+
+    Raises
+    ------
+    TypeError
+        If `kernel` is a user's own, or one that arraygrad knows no derivative of.
+    """
+    return _cupy_protocol.override(kernel, args, kwargs)
+
+
+def cuda_interface(self):
+    """The CUDA array interface of a Tensor over CuPy or PyTorch that does not require grad: zero-copy, read by others.
+
+    Raises AttributeError for a Tensor that requires grad (its gradient would be lost: give t.detach()), or on the host.
+    """
+    return _cupy_protocol.interface(self)
+
+
+cupy_override.__name__ = "__cupy_override_elementwise_kernel__"
+
+_METHODS = (
+    ptp, sort, partition, argpartition, searchsorted, compress, choose, put, resize, itemset, byteswap, view, tobytes,
+    setflags, cupy_override, is_integer, as_integer_ratio,
+)  # fmt: skip
+
+MORE: dict = {function.__name__: function for function in _METHODS}
+MORE["__cuda_array_interface__"] = property(cuda_interface)
+MORE["__round__"] = round_
+MORE["__floor__"] = floor_
+MORE["__ceil__"] = ceil_
+MORE["__trunc__"] = trunc_
+MORE["flat"] = property(Flat, _set_flat, doc="The elements in row-major order, as ndarray.flat.")
+MORE.update(ATTRIBUTES)

@@ -1,0 +1,163 @@
+"""NumPy's reductions that leave out NaN, on Tensors, with NumPy's signatures.
+
+May import: numpy_api.functions, core.tensor, numpy. A NaN is replaced before the reduction, so its derivative is zero,
+and no NaN comes out of the derivatives of the other elements. (nanmedian, nanpercentile and nanquantile:
+`numpy_api.statistics`.)
+"""
+
+import warnings
+
+import numpy
+
+from arraygrad.core.tensor import backend_of
+from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.reductions import _begun, _keep, _masked, _root
+
+__all__: list[str] = []
+
+_NoValue = numpy._NoValue
+
+
+def _split(a):
+    """(a with zeros for its NaN, mask of what is no NaN)."""
+    a = tensor_of(a)
+    if backend_of(a).xp.isdtype(a.dtype, ("integral", "bool")):
+        return a, F["ones_like"](a) == 1
+    numbers = F["logical_not"](F["isnan"](a))
+    return F["where"](numbers, a, F["zeros_like"](a.detach())), numbers
+
+
+def _filled(a, value):
+    a, numbers = _split(a)
+    return F["where"](numbers, a, F["zeros_like"](a.detach()) + value)
+
+
+@implements("nansum")
+def _nansum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("nansum", out=(out, OUT))
+    a = _masked("nansum", _split(a)[0], where, 0)
+    return _begun(F["add"], a.sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims)), initial)
+
+
+@implements("nanprod")
+def _nanprod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("nanprod", out=(out, OUT))
+    a = _masked("nanprod", _filled(a, 1), where, 1)
+    return _begun(F["multiply"], a.prod(axis=axis, dtype=dtype, keepdims=_keep(keepdims)), initial)
+
+
+@implements("nancumsum")
+def _nancumsum(a, axis=None, dtype=None, out=None):
+    refuse("nancumsum", out=(out, OUT))
+    return _split(a)[0].cumsum(axis=axis, dtype=dtype)
+
+
+@implements("nancumprod")
+def _nancumprod(a, axis=None, dtype=None, out=None):
+    refuse("nancumprod", out=(out, OUT))
+    return _filled(a, 1).cumprod(axis=axis, dtype=dtype)
+
+
+def _count(numbers, like, axis, keepdims):
+    ones = F["where"](numbers, F["ones_like"](like.detach()), 0)
+    return ones.sum(axis=axis, keepdims=keepdims)
+
+
+def _chosen(a, where):
+    """(values with zeros in place of what is left out, mask of what is not)."""
+    values, numbers = _split(a)
+    if where is not True and where is not _NoValue:
+        numbers = numbers & tensors(where, values)[0]
+        values = F["where"](numbers, values, F["zeros_like"](values.detach()))
+    return values, numbers
+
+
+@implements("nanmean")
+def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    refuse("nanmean", out=(out, OUT))
+    values, numbers = _chosen(a, where)
+    count = _count(numbers, values, axis, _keep(keepdims))
+    if not host(count).all():
+        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=3)
+    total = values.sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+    return F["where"](count == 0, numpy.nan, total / F["where"](count == 0, 1, count))
+
+
+def _nanspread(name):
+    def spread(
+        a,
+        axis=None,
+        dtype=None,
+        out=None,
+        ddof=0,
+        keepdims=_NoValue,
+        *,
+        where=_NoValue,
+        mean=_NoValue,
+        correction=_NoValue,
+    ):
+        refuse(name, out=(out, OUT))
+        if correction is not _NoValue:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        values, numbers = _chosen(a, where)
+        values = values if dtype is None else values.astype(dtype)
+        whole = _count(numbers, values, axis, True)
+        if mean is _NoValue:
+            mean = values.sum(axis=axis, keepdims=True) / F["where"](whole == 0, 1, whole)
+        away = F["where"](numbers, values - mean, F["zeros_like"](values.detach()))
+        complex_ = backend_of(away).xp.isdtype(away.dtype, "complex floating")
+        squares = F["real"](away * away.conj()) if complex_ else away * away
+        left = F["real"](_count(numbers, values, axis, _keep(keepdims)) * 1.0) - ddof
+        if not (host(left) > 0).all():
+            warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
+        total = squares.sum(axis=axis, keepdims=_keep(keepdims))
+        total = total / F["where"](left <= 0, 1.0, left)
+        result = total if name == "nanvar" else _root(total)
+        return F["where"](left <= 0, numpy.nan, result)
+
+    return spread
+
+
+implements("nanvar")(_nanspread("nanvar"))
+implements("nanstd")(_nanspread("nanstd"))
+
+
+def _nanextremum(name, neutral):
+    plain, join = name[3:], {"nanmax": "maximum", "nanmin": "minimum"}[name]
+
+    def extremum(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+        refuse(name, out=(out, OUT))
+        a = tensor_of(a)
+        if backend_of(a).xp.isdtype(a.dtype, ("integral", "bool")):
+            filled, numbers = a, F["ones_like"](a) == 1
+        else:
+            numbers = F["logical_not"](F["isnan"](a))
+            filled = F["where"](numbers, a, neutral)
+        filled = _masked(name, filled, where, initial)
+        result = getattr(filled, plain)(axis=axis, keepdims=_keep(keepdims))
+        some = numbers.any(axis=axis, keepdims=_keep(keepdims))
+        if not host(some).all():
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+            result = F["where"](some, result, numpy.nan)
+        return _begun(F[join], result, initial)
+
+    return extremum
+
+
+implements("nanmax")(_nanextremum("nanmax", -numpy.inf))
+implements("nanmin")(_nanextremum("nanmin", numpy.inf))
+
+
+def _nanposition(name):
+    def position(a, axis=None, out=None, *, keepdims=_NoValue):
+        refuse(name, out=(out, OUT))
+        a = tensor_of(a)
+        return beside(getattr(numpy, name)(host(a), axis=axis, keepdims=_keep(keepdims)), a)
+
+    return position
+
+
+implements("nanargmax")(_nanposition("nanargmax"))
+implements("nanargmin")(_nanposition("nanargmin"))

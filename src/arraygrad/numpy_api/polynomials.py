@@ -1,0 +1,162 @@
+"""NumPy's polynomials (poly*, roots, vander's least squares) on Tensors, with NumPy's signatures.
+
+May import: numpy_api.functions, numpy_api.calculus, numpy. Coefficients stand with the highest power first, as in
+NumPy.
+"""
+
+import numpy
+
+from arraygrad.core.tensor import backend_of
+from arraygrad.numpy_api.calculus import _convolve
+from arraygrad.numpy_api.functions import F, beside, host, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.linalg import _least_squares
+from arraygrad.numpy_api.rearranging import _vander
+
+__all__: list[str] = []
+
+
+@implements("polyval")
+def _polyval(p, x):
+    p, x = tensors(p, x)
+    result = F["zeros_like"](x.detach())
+    for coefficient in F["unstack"](p):
+        result = result * x + coefficient
+    return result
+
+
+@implements("polyder")
+def _polyder(p, m=1):
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    p = tensor_of(p)
+    for _ in range(m):
+        n = p.shape[0] - 1
+        p = p[:-1] * beside(numpy.arange(n, 0, -1), p)
+    return p
+
+
+@implements("polyint")
+def _polyint(p, m=1, k=None):
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    p = tensor_of(p)
+    constants = numpy.atleast_1d(numpy.zeros(1) if k is None else k) if not hasattr(k, "requires_grad") else k
+    constants = tensors(constants, p)[0].reshape(-1)
+    if constants.shape[0] not in (1, m):
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    for i in range(m):
+        constant = constants[min(i, constants.shape[0] - 1)].reshape(1)
+        p = F["concat"]([p / beside(numpy.arange(p.shape[0], 0, -1), p), constant])
+    return p
+
+
+def _aligned(a, b):
+    a, b = [t.reshape(1) if t.ndim == 0 else t for t in tensors(a, b)]
+    n = max(a.shape[0], b.shape[0])
+    return [F["concat"]([beside(numpy.zeros(n - t.shape[0]), t).astype(t.dtype), t]) for t in (a, b)]
+
+
+@implements("polyadd")
+def _polyadd(a1, a2):
+    a, b = _aligned(a1, a2)
+    return a + b
+
+
+@implements("polysub")
+def _polysub(a1, a2):
+    a, b = _aligned(a1, a2)
+    return a - b
+
+
+@implements("polymul")
+def _polymul(a1, a2):
+    return _convolve(a1, a2)
+
+
+@implements("polydiv")
+def _polydiv(u, v):
+    u, v = [t.reshape(1) + 0.0 if t.ndim == 0 else t + 0.0 for t in tensors(u, v)]
+    m, n = u.shape[0] - 1, v.shape[0] - 1
+    quotient, rest = [], u
+    for _ in range(m - n + 1):
+        factor = rest[0] / v[0]
+        quotient.append(factor)
+        rest = F["concat"]([rest[1 : n + 1] - factor * v[1:], rest[n + 1 :]])
+    if not quotient:
+        return F["zeros_like"](v[:1]), u
+    values = host(rest)
+    start = 0
+    while start < len(values) - 1 and numpy.allclose(values[start], 0, rtol=1e-14):
+        start += 1
+    return F["stack"](quotient), rest[start:] if rest.size else F["zeros_like"](v[:1])
+
+
+@implements("poly")
+def _poly(seq_of_zeros):
+    zeros = tensor_of(seq_of_zeros)
+    if zeros.ndim == 2:
+        zeros = F["eigvals"](zeros)
+    zeros = zeros.reshape(-1)
+    result = F["ones_like"](zeros.detach())[:1]
+    for zero in F["unstack"](zeros):
+        result = F["concat"]([result, result[:1] * 0]) - F["concat"]([result[:1] * 0, result * zero])
+    if backend_of(result).xp.isdtype(result.dtype, "complex floating"):
+        # Conjugate pairs have a real polynomial.
+        roots = host(zeros)
+        if (numpy.sort(roots) == numpy.sort(roots.conjugate())).all():
+            return F["real"](result)
+    return result
+
+
+@implements("roots")
+def _roots(p):
+    p = tensor_of(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    (used,) = host(p).nonzero()
+    if not len(used):
+        return p[:0]
+    trailing = p.shape[0] - used[-1] - 1
+    p = p[int(used[0]) : int(used[-1]) + 1]
+    n = p.shape[0]
+    pieces = []
+    if n > 1:
+        top = (-p[1:] / p[0]).reshape(1, -1)
+        below = beside(numpy.eye(n - 2, n - 1), p).astype(top.dtype)
+        pieces.append(F["eigvals"](F["concat"]([top, below], axis=0) if n > 2 else top))
+    if trailing:
+        zeros = beside(numpy.zeros(int(trailing)), p)
+        pieces.append(zeros.astype(pieces[0].dtype) if pieces else zeros)
+    result = F["concat"](pieces) if pieces else p[:0]
+    values = host(result)
+    # NumPy's eigvals gives real numbers where all are.
+    return F["real"](result) if numpy.iscomplexobj(values) and not values.imag.any() and not _complex(p) else result
+
+
+def _complex(p):
+    return backend_of(p).xp.isdtype(p.dtype, "complex floating")
+
+
+@implements("polyfit")
+def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    x, y = [t + 0.0 for t in tensors(x, y)]
+    refuse("polyfit", cov=(cov or None, "take it from the residuals"))
+    if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if rcond is None:
+        rcond = x.shape[0] * numpy.finfo(host(x).dtype).eps
+    left = _vander(x, deg + 1)
+    right = y
+    if w is not None:
+        w = tensors(w, x)[0] + 0.0
+        left = left * w[:, None]
+        right = right * (w[:, None] if y.ndim == 2 else w)
+    scale = F["sqrt"]((left * left).sum(axis=0))
+    scaled = left / scale
+    solution, residuals, rank, singular = _least_squares(scaled, right, rcond)
+    solution = (solution.T / scale).T
+    if rank != deg + 1 and not full:
+        import warnings
+
+        warnings.warn("Polyfit may be poorly conditioned", numpy.exceptions.RankWarning, stacklevel=2)
+    return (solution, residuals, rank, singular, rcond) if full else solution

@@ -1,0 +1,205 @@
+"""NumPy's functions that rearrange elements on Tensors: insert, delete, resize, block, apply_along_axis and others.
+
+May import: ops, core.tensor, numpy_api.functions, numpy. Where the result holds elements of the argument and nothing
+else, NumPy's function is run on the elements' positions, on the host, and what it says is taken out of the Tensor:
+NumPy's own semantics, and a gather is recorded.
+"""
+
+import functools
+import operator
+
+import numpy
+
+from arraygrad.core.tensor import Tensor, apply_op
+from arraygrad.numpy_api.functions import F, axes_of, backend_among, host, implements, pick, tensor_of, tensors
+from arraygrad.numpy_api.shapes import _diag
+from arraygrad.ops import OPS
+
+__all__ = ["Vectorize"]
+
+
+def _rearranged(function, t, *args, **kwargs):
+    """function(t, ...) for a function whose result holds elements of `t` alone."""
+    return pick(t, function(numpy.arange(t.size).reshape(t.shape), *args, **kwargs))
+
+
+@implements("insert")
+def _insert(arr, obj, values, axis=None):
+    arr, values = tensors(arr, values)
+    if axis is None:
+        arr, axis = arr.ravel(), 0
+    positions = numpy.arange(arr.size).reshape(arr.shape)
+    more = numpy.arange(values.size).reshape(values.shape) + arr.size
+    both = F["concat"]([arr.ravel(), values.astype(arr.dtype).ravel()])
+    return pick(both, numpy.insert(positions, _index(obj), more, axis=axis))
+
+
+@implements("delete")
+def _delete(arr, obj, axis=None):
+    return _rearranged(numpy.delete, tensor_of(arr), _index(obj), axis)
+
+
+def _index(obj):
+    return obj if isinstance(obj, int | slice) else host(obj)
+
+
+@implements("resize")
+def _resize(a, new_shape):
+    a = tensor_of(a)
+    if not a.size:
+        return F["zeros_like"](a.detach()).sum() * numpy.zeros(new_shape)
+    return _rearranged(numpy.resize, a, new_shape)
+
+
+@implements("lib.stride_tricks.sliding_window_view")
+def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """As numpy.lib.stride_tricks.sliding_window_view: a read-only view of NumPy's arrays, else a copy."""
+    x = tensor_of(x)
+    if writeable:
+        raise TypeError(
+            "sliding_window_view: writeable=True is not recorded, as an element of the array lies in several windows: "
+            "write into the array itself, whose windows see it"
+        )
+    lengths = tuple(window_shape) if numpy.iterable(window_shape) else (window_shape,)
+    axes = range(x.ndim) if axis is None else axis if numpy.iterable(axis) else (axis,)
+    # What is wrong with them is said by NumPy, for other libraries too.
+    numpy.lib.stride_tricks.sliding_window_view(numpy.broadcast_to(0, x.shape), lengths, tuple(axes))
+    return apply_op(OPS["_windows"], (x, tuple(map(int, lengths)), tuple(map(operator.index, axes))))
+
+
+@implements("rollaxis")
+def _rollaxis(a, axis, start=0):
+    a = tensor_of(a)
+    axis, start = operator.index(axis) % a.ndim, operator.index(start)
+    start = start + a.ndim if start < 0 else start
+    return F["moveaxis"](a, axis, start - 1 if axis < start else start)
+
+
+@implements("diagflat")
+def _diagflat(v, k=0):
+    v = tensor_of(v).ravel()
+    return _diag(v, k)
+
+
+@implements("block")
+def _block(arrays):
+    if not isinstance(arrays, list):
+        return tensor_of(arrays).copy()
+    return _blocks(arrays, max(_depth(arrays), *[t.ndim for t in _leaves(arrays)], 0), 1)
+
+
+def _depth(arrays):
+    return 1 + max(_depth(item) for item in arrays) if isinstance(arrays, list) else 0
+
+
+def _leaves(arrays):
+    if isinstance(arrays, list):
+        if not arrays:
+            raise ValueError("List at arrays cannot be empty")
+        return [leaf for item in arrays for leaf in _leaves(item)]
+    return [tensor_of(arrays)]
+
+
+def _blocks(arrays, ndim, level):
+    if not isinstance(arrays, list):
+        t = tensor_of(arrays)
+        return t.reshape((1,) * (ndim - t.ndim) + t.shape)
+    depth = _depth(arrays)
+    pieces = tensors(*[_blocks(item, ndim, level + 1) for item in arrays], *_leaves(arrays))[: len(arrays)]
+    return F["concat"](pieces, axis=ndim - depth)
+
+
+@implements("apply_along_axis")
+def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    arr = tensor_of(arr)
+    (axis,) = axes_of(axis, arr.ndim)
+    rows = F["moveaxis"](arr, axis, -1)
+    before = rows.shape[:-1]
+    if 0 in before:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = [func1d(rows[(*index, slice(None))], *args, **kwargs) for index in numpy.ndindex(before)]
+    results = tensors(*results, arr)[:-1]
+    joined = F["stack"](results).reshape((*before, *results[0].shape))
+    # The result's own axes take the place of the one that was given away.
+    own = range(len(before), joined.ndim)
+    return F["moveaxis"](joined, tuple(own), tuple(range(axis, axis + len(own)))) if len(own) else joined
+
+
+@implements("apply_over_axes")
+def _apply_over_axes(func, a, axes):
+    a = result = tensor_of(a)
+    for axis in axes_of(host(axes).tolist(), a.ndim):
+        found = func(result, axis)
+        result = found if found.ndim == result.ndim else F["expand_dims"](found, axis)
+        if result.ndim != a.ndim:
+            raise ValueError("function is not returning an array of the correct shape")
+    return result
+
+
+@implements("ediff1d")
+def _ediff1d(ary, to_end=None, to_begin=None):
+    ary, *ends = tensors(*[x for x in (ary, to_begin, to_end) if x is not None])
+    ends = iter(ends)
+    begin = next(ends) if to_begin is not None else None
+    end = next(ends) if to_end is not None else None
+    pieces = [None if begin is None else begin.ravel(), F["diff"](ary.ravel()), None if end is None else end.ravel()]
+    pieces = [p.astype(ary.dtype) for p in pieces if p is not None]
+    return F["concat"](pieces) if len(pieces) > 1 else pieces[0]
+
+
+@implements("vander")
+def _vander(x, N=None, increasing=False):
+    x = tensor_of(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = x.shape[0] if N is None else N
+    columns = [F["ones_like"](x.detach())]
+    for _ in range(n - 1):
+        columns.append(columns[-1] * x)
+    columns = columns[:n]
+    return F["stack"](columns if increasing else columns[::-1], axis=1)
+
+
+@implements("require")
+def _require(a, dtype=None, requirements=None):
+    a = tensor_of(a)
+    return a if dtype is None else a.astype(dtype)
+
+
+@implements("asarray_chkfinite")
+def _asarray_chkfinite(a, dtype=None, order=None):
+    a = tensor_of(a)
+    if not numpy.isfinite(host(a)).all():
+        raise ValueError("array must not contain infs or NaNs")
+    return a if dtype is None else a.astype(dtype)
+
+
+# For `arraygrad.numpy` and code that is given that namespace: NumPy offers no protocol for these two.
+
+
+@implements("vectorize")
+class Vectorize:
+    """numpy.vectorize for Tensors: the function is called once per element, and its results are stacked, recorded."""
+
+    def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
+        if signature is not None or excluded:
+            raise TypeError("vectorize: signature= and excluded= are not supported for Tensors: leave them out")
+        self.pyfunc = pyfunc
+        functools.update_wrapper(self, pyfunc, updated=())
+        self.__doc__ = doc or pyfunc.__doc__
+
+    def __call__(self, *args):
+        if backend_among(args) is None:
+            return numpy.vectorize(self.pyfunc)(*args)
+        arrays = F["broadcast_arrays"](*tensors(*args))
+        rows = zip(*[F["unstack"](a.ravel()) for a in arrays], strict=True)
+        results = [self.pyfunc(*row) for row in rows]
+        if not results:
+            return arrays[0].copy()
+        if isinstance(results[0], tuple):
+            return tuple([self._joined(part, arrays[0]) for part in zip(*results, strict=True)])
+        return self._joined(results, arrays[0])
+
+    def _joined(self, results, like):
+        results = [r.reshape(()) if isinstance(r, Tensor) else r for r in results]
+        return F["stack"](tensors(*results, like)[:-1]).reshape(like.shape)

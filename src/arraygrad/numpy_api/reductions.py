@@ -1,0 +1,226 @@
+"""NumPy's reductions and scans on Tensors, with NumPy's signatures.
+
+May import: numpy_api.functions, core.tensor, numpy.
+"""
+
+import numpy
+
+from arraygrad.core.tensor import backend_of
+from arraygrad.numpy_api.functions import OUT, F, axes_of, implements, refuse, tensor_of, tensors
+
+__all__: list[str] = []
+
+_NoValue = numpy._NoValue
+
+
+def _keep(keepdims):
+    return bool(keepdims) if keepdims is not _NoValue else False
+
+
+def _masked(name, a, where, neutral):
+    """`a` with the neutral element wherever `where` is false: what is not chosen has no part in the derivative."""
+    if where is True or where is _NoValue:
+        return tensor_of(a)
+    if neutral is _NoValue or neutral is None:
+        raise ValueError(f"numpy.{name}: where= needs initial=, as the reduction has no neutral element")
+    a, where = tensors(a, where)
+    return F["where"](where, a, F["zeros_like"](a.detach()) + neutral)
+
+
+def _begun(function, result, initial):
+    """The reduction's result together with `initial`."""
+    return result if initial is _NoValue or initial is None else function(result, initial)
+
+
+@implements("sum")
+def _sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("sum", out=(out, OUT))
+    result = _masked("sum", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+    return _begun(F["add"], result, initial)
+
+
+@implements("prod")
+def _prod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("prod", out=(out, OUT))
+    result = _masked("prod", a, where, 1).prod(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+    return _begun(F["multiply"], result, initial)
+
+
+@implements("mean")
+def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    refuse("mean", out=(out, OUT))
+    if where is True or where is _NoValue:
+        a = tensor_of(a)
+        integral = dtype is None and backend_of(a).xp.isdtype(a.dtype, ("integral", "bool"))
+        return (a.astype(numpy.float64) if integral else a).mean(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+    total = _masked("mean", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+    return total / _counted(a, where, axis, _keep(keepdims))
+
+
+@implements("max", "amax")
+def _max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("max", out=(out, OUT))
+    result = _masked("max", a, where, initial).max(axis=axis, keepdims=_keep(keepdims))
+    return _begun(F["maximum"], result, initial)
+
+
+@implements("min", "amin")
+def _min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    refuse("min", out=(out, OUT))
+    result = _masked("min", a, where, initial).min(axis=axis, keepdims=_keep(keepdims))
+    return _begun(F["minimum"], result, initial)
+
+
+@implements("ptp")
+def _ptp(a, axis=None, out=None, keepdims=_NoValue):
+    refuse("ptp", out=(out, OUT))
+    a = tensor_of(a)
+    return a.max(axis=axis, keepdims=_keep(keepdims)) - a.min(axis=axis, keepdims=_keep(keepdims))
+
+
+def _counted(a, where, axis, keepdims):
+    """How many elements along `axis` a mask chooses, in the dtype of `a`."""
+    a, where = tensors(a, where)
+    ones = F["where"](where, F["ones_like"](a.detach()), 0.0)
+    return ones.sum(axis=axis, keepdims=keepdims)
+
+
+def _var(a, axis, dtype, ddof, keepdims, where, mean):
+    a = tensor_of(a) if mean is _NoValue else tensors(a, mean)[0]
+    a = a if dtype is None else a.astype(dtype)
+    if where is True or where is _NoValue:
+        n = a.size // max((a.sum(axis=axis)).size, 1)
+        total = a.sum(axis=axis, keepdims=True)
+    else:
+        n = _counted(a, where, axis, keepdims)
+        total = _masked("var", a, where, 0).sum(axis=axis, keepdims=True)
+    if mean is _NoValue:
+        mean = total / (n if isinstance(n, int) else _counted(a, where, axis, True))
+    away = a - mean
+    squares = F["real"](away * away.conj()) if _is_complex(a) else away * away
+    squares = _masked("var", squares, where, 0).sum(axis=axis, keepdims=keepdims)
+    left = n - ddof
+    return squares / (left if isinstance(left, int | float) else F["maximum"](left, 0.0))
+
+
+def _is_complex(a):
+    return backend_of(a).xp.isdtype(a.dtype, "complex floating")
+
+
+def _spread(name):
+    def spread(
+        a,
+        axis=None,
+        dtype=None,
+        out=None,
+        ddof=0,
+        keepdims=_NoValue,
+        *,
+        where=_NoValue,
+        mean=_NoValue,
+        correction=_NoValue,
+    ):
+        refuse(name, out=(out, OUT))
+        if correction is not _NoValue:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        if (where is True or where is _NoValue) and mean is _NoValue:
+            return getattr(tensor_of(a), name)(axis=axis, dtype=dtype, ddof=ddof, keepdims=_keep(keepdims))
+        squares = _var(a, axis, dtype, ddof, _keep(keepdims), where, mean)
+        return squares if name == "var" else _root(squares)
+
+    return spread
+
+
+def _root(squares):
+    """The square root, with a zero derivative where it is zero, as that of `std`."""
+    flat = squares == 0
+    return F["where"](flat, 0.0, F["sqrt"](F["where"](flat, 1.0, squares)))
+
+
+implements("var")(_spread("var"))
+implements("std")(_spread("std"))
+
+
+@implements("average")
+def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
+    if weights is None:
+        a = tensor_of(a)
+        mean = a.mean(axis=axis, keepdims=_keep(keepdims))
+        total = mean * 0 + a.size / max(mean.size, 1)
+    else:
+        a, weights = tensors(a, weights)
+        if weights.shape != a.shape:
+            if weights.ndim != 1 or axis is None or weights.shape[0] != a.shape[axis]:
+                raise TypeError(
+                    f"numpy.average: weights of shape {weights.shape} fit neither a, {a.shape}, nor its axis {axis}"
+                )
+            weights = weights.reshape((-1,) + (1,) * (a.ndim - 1 - axis % a.ndim))
+        total = (weights + a * 0).sum(axis=axis, keepdims=_keep(keepdims))
+        mean = (a * weights).sum(axis=axis, keepdims=_keep(keepdims)) / total
+    return (mean, total) if returned else mean
+
+
+@implements("any")
+def _any(a, axis=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    refuse("any", out=(out, OUT))
+    if where is not True and where is not _NoValue:
+        a, where = tensors(a, where)
+        a = F["where"](where, a != 0, False)
+    return tensor_of(a).any(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("all")
+def _all(a, axis=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    refuse("all", out=(out, OUT))
+    if where is not True and where is not _NoValue:
+        a, where = tensors(a, where)
+        a = F["where"](where, a != 0, True)
+    return tensor_of(a).all(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("argmax")
+def _argmax(a, axis=None, out=None, *, keepdims=_NoValue):
+    refuse("argmax", out=(out, OUT))
+    return tensor_of(a).argmax(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("argmin")
+def _argmin(a, axis=None, out=None, *, keepdims=_NoValue):
+    refuse("argmin", out=(out, OUT))
+    return tensor_of(a).argmin(axis=axis, keepdims=_keep(keepdims))
+
+
+@implements("count_nonzero")
+def _count_nonzero(a, axis=None, *, keepdims=False):
+    return F["count_nonzero"](tensor_of(a), axis=axis, keepdims=keepdims)
+
+
+@implements("cumsum")
+def _cumsum(a, axis=None, dtype=None, out=None):
+    refuse("cumsum", out=(out, OUT))
+    return tensor_of(a).cumsum(axis=axis, dtype=dtype)
+
+
+@implements("cumprod")
+def _cumprod(a, axis=None, dtype=None, out=None):
+    refuse("cumprod", out=(out, OUT))
+    return tensor_of(a).cumprod(axis=axis, dtype=dtype)
+
+
+@implements("median")
+def _median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    refuse("median", out=(out, OUT))
+    a = tensor_of(a)
+    shape = a.shape
+    axes = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim)
+    kept = [i for i in range(a.ndim) if i not in axes]
+    rows = a.transpose((*kept, *axes)).reshape([shape[i] for i in kept] + [-1])
+    n = rows.shape[-1]
+    ordered = F["sort"](rows, axis=-1)
+    middle = ordered[..., n // 2] if n % 2 else (ordered[..., n // 2 - 1] + ordered[..., n // 2]) / 2
+    # A NaN sorts to the end, and makes the median NaN in numpy.
+    last = ordered[..., -1]
+    middle = F["where"](F["isnan"](last), last, middle)
+    return middle.reshape([1 if i in axes else n for i, n in enumerate(shape)]) if keepdims else middle

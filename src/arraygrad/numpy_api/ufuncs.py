@@ -1,0 +1,334 @@
+"""NumPy's ufuncs that are several table operations, and what all ufuncs share: where=, dtype= and the methods.
+
+May import: numpy_api.functions, ops, core.tensor, numpy.
+
+`where=` keeps the elements that are not chosen out of the derivative as well: they are replaced by one before the
+ufunc sees them, so `numpy.log(x, out=zeros, where=x > 0)` has a finite gradient. `reduce`, `accumulate` and `reduceat`
+use the table's reductions where there is one (add, multiply, maximum, minimum, logical_and, logical_or, logaddexp) and
+apply the ufunc element by element along the axis otherwise. `at` is exact where indices repeat.
+"""
+
+import math
+
+import numpy
+
+from arraygrad.core.tensor import Tensor, apply_op, backend_of
+from arraygrad.namespaces.bind import function_for
+from arraygrad.numpy_api.functions import F, axes_of, beside, host, operands, tensor_of, tensors
+from arraygrad.ops import OPS
+
+__all__ = ["METHODS", "UFUNCS", "call"]
+
+# ufunc -> (function over an axis) for its methods reduce and accumulate
+_REDUCE = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+    "logaddexp": "logsumexp",
+}
+_ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
+_NoValue = numpy._NoValue
+
+
+# -- ufuncs that are several operations --------------------------------------------------------------------------------
+
+
+def _fmax(x1, x2):
+    x1, x2 = operands(x1, x2)
+    if not _floating(x1, x2):
+        return F["maximum"](x1, x2)
+    # A NaN gives way to the other operand, and has no part in the derivative.
+    return F["maximum"](_without_nan(x1, x2), _without_nan(x2, x1))
+
+
+def _fmin(x1, x2):
+    x1, x2 = operands(x1, x2)
+    if not _floating(x1, x2):
+        return F["minimum"](x1, x2)
+    return F["minimum"](_without_nan(x1, x2), _without_nan(x2, x1))
+
+
+def _floating(*operands):
+    return any(backend_of(x).xp.isdtype(x.dtype, "real floating") for x in operands)
+
+
+def _without_nan(x, other):
+    if not _floating(x):
+        return x
+    return F["where"](F["isnan"](x), other, x)
+
+
+def _fmod(x1, x2):
+    x1, x2 = operands(x1, x2)
+    if not _floating(x1, x2):
+        quotient = F["abs"](x1) // F["abs"](x2)
+        return x1 - F["sign"](x1) * F["sign"](x2) * quotient * x2
+    exact = beside(numpy.fmod(host(x1), host(x2)), x1)
+    whole = F["trunc"](x1.detach() / x2.detach())
+    # The values are NumPy's, which are exact; the derivative is that of x1 - whole * x2.
+    return _with_values(exact, x1 - whole * x2)
+
+
+def _with_values(values, recorded):
+    """`recorded` with other values of the same derivative: its own values are replaced, not rounded twice."""
+    own = recorded.detach()
+    shift = F["where"](F["isfinite"](values) & F["isfinite"](own), values - own, 0.0)
+    return recorded + shift
+
+
+def _heaviside(x1, x2):
+    x1, x2 = operands(x1, x2)
+    if not _floating(x1):
+        x1 = x1.astype(F["result_type"](x1, x2) if _floating(x2) else backend_of(x1).xp.float64)
+    return F["where"](x1 == 0, x2, (F["sign"](x1) + 1) / 2)
+
+
+def _modf(x):
+    x = tensor_of(x)
+    whole = F["trunc"](x)
+    fraction = F["where"](F["isinf"](x), F["copysign"](0.0, x.detach()), x - F["where"](F["isinf"](x), 0.0, whole))
+    return fraction, whole
+
+
+def _ldexp(x1, x2):
+    x1, x2 = tensors(x1, x2)
+    if not backend_of(x1).xp.isdtype(x1.dtype, "real floating"):
+        x1 = x1.astype(backend_of(x1).xp.float64)
+    return x1 * beside(numpy.ldexp(numpy.ones((), dtype=host(x1).dtype), host(x2)), x1)
+
+
+def _frexp(x):
+    x = tensor_of(x)
+    exponent = beside(numpy.frexp(host(x))[1], x)
+    return _ldexp(x, -exponent), exponent
+
+
+def _logaddexp2(x1, x2):
+    log2 = math.log(2.0)
+    x1, x2 = operands(x1, x2)
+    return F["logaddexp"](x1 * log2, x2 * log2) / log2
+
+
+def _spacing(x):
+    x = tensor_of(x)
+    return beside(numpy.spacing(host(x)), x) + F["sign"](x) * 0
+
+
+def _divmod(x1, x2):
+    return F["floor_divide"](x1, x2), F["remainder"](x1, x2)
+
+
+def _matvec(x1, x2):
+    x1, x2 = operands(x1, x2)
+    return F["matmul"](x1, x2[..., None])[..., 0]
+
+
+def _vecmat(x1, x2):
+    x1, x2 = operands(x1, x2)
+    return F["matmul"](x1.conj()[..., None, :], x2)[..., 0, :]
+
+
+def _constant(name):
+    """An integer or boolean ufunc without a derivative, computed by NumPy."""
+    ufunc = getattr(numpy, name)
+
+    def constant(*inputs):
+        like = next(x for x in inputs if isinstance(x, Tensor))
+        return beside(ufunc(*[host(x) for x in inputs]), like)
+
+    return constant
+
+
+# name of a numpy ufunc -> function of Tensors
+UFUNCS = {
+    "deg2rad": lambda x: x * (math.pi / 180),
+    "degrees": lambda x: x * (180 / math.pi),
+    "divmod": _divmod,
+    "exp2": lambda x: F["pow"](2.0, x),
+    "fabs": lambda x: F["abs"](x),
+    "float_power": lambda x1, x2: apply_op(OPS["_float_power"], tuple([_at_least_double(x) for x in operands(x1, x2)])),
+    "fmax": _fmax,
+    "fmin": _fmin,
+    "fmod": _fmod,
+    "frexp": _frexp,
+    "heaviside": _heaviside,
+    "ldexp": _ldexp,
+    "logaddexp2": _logaddexp2,
+    "matvec": _matvec,
+    "modf": _modf,
+    "rad2deg": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
+    "rint": lambda x: F["round"](x),
+    "spacing": _spacing,
+    "vecmat": _vecmat,
+    **{name: _constant(name) for name in ("gcd", "lcm", "bitwise_count") if hasattr(numpy, name)},
+}
+
+
+def _at_least_double(x):
+    xp = backend_of(x).xp
+    return x.astype(xp.complex128 if xp.isdtype(x.dtype, "complex floating") else xp.float64)
+
+
+# -- where= and dtype= -------------------------------------------------------------------------------------------------
+
+
+def call(function, inputs, dtype=None, where=True, out=None):
+    """function(*inputs) in `dtype`; where `where` is false the elements are those of `out` (zero without it)."""
+    if dtype is not None:
+        inputs = [x.astype(dtype) if isinstance(x, Tensor) else host(x).astype(dtype) for x in tensors(*inputs)]
+    if where is True:
+        return function(*inputs)
+    inputs = operands(*inputs)
+    mask = tensors(where, *inputs)[0]
+    # A one is in the domain of every ufunc but for arctanh's and the like, whose derivative there is not used either:
+    # what is not chosen gets a zero at 1/2.
+    safe = [F["where"](mask, x, _harmless(x)) for x in inputs]
+    result = function(*safe)
+    return tuple([_chosen(mask, r, out) for r in result]) if isinstance(result, tuple) else _chosen(mask, result, out)
+
+
+def _harmless(x):
+    xp = backend_of(x).xp
+    if xp.isdtype(x.dtype, "bool"):
+        return True
+    return 1 if xp.isdtype(x.dtype, "integral") else 0.5
+
+
+def _chosen(mask, result, out):
+    if out is not None:
+        return F["where"](mask, result, out)
+    return F["where"](mask, result, F["zeros_like"](result.detach()))
+
+
+# -- methods -----------------------------------------------------------------------------------------------------------
+
+
+def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoValue, where=True):
+    x = tensors(x, where)[0] if where is not True else tensor_of(x)
+    if where is not True:
+        neutral = ufunc.identity if ufunc.identity is not None else (None if initial is _NoValue else initial)
+        if neutral is None:
+            raise ValueError(
+                f"numpy.{ufunc.__name__}.reduce: where= needs initial=, as {ufunc.__name__} has no neutral element"
+            )
+        x = F["where"](where, x, _fitting(neutral, x))
+    result = _reduced(ufunc.__name__, function, x, axis, dtype, keepdims)
+    return result if initial is _NoValue or initial is None else function(initial, result)
+
+
+def _fitting(value, x):
+    """A neutral element as a Python scalar that keeps the dtype of `x`."""
+    xp = backend_of(x).xp
+    if xp.isdtype(x.dtype, "bool"):
+        return bool(value)
+    return (
+        float(value)
+        if xp.isdtype(x.dtype, ("real floating", "complex floating")) and not isinstance(value, complex)
+        else value
+    )
+
+
+def _reduced(name, function, x, axis, dtype, keepdims):
+    if name in ("add", "multiply"):
+        return getattr(x, _REDUCE[name])(axis=axis, dtype=dtype, keepdims=keepdims)
+    if dtype is not None and name not in ("logical_and", "logical_or"):
+        x = x.astype(dtype)
+    if name in _REDUCE:
+        return F[_REDUCE[name]](x, axis=axis, keepdims=keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else axes_of(axis, x.ndim)
+    if len(axes) != 1:
+        raise ValueError(f"numpy.{name}.reduce: reorderable ufuncs alone take several axes, reduce them one by one")
+    (axis,) = axes
+    result = _folded(name, function, x, axis)[-1]
+    return F["expand_dims"](result, axis) if keepdims else result
+
+
+def _folded(name, function, x, axis):
+    """The results of applying a ufunc of two operands to the first, second, ... element along an axis."""
+    parts = F["unstack"](x, axis=axis)
+    if not parts:
+        raise ValueError(f"numpy.{name}: zero-size array to an operation which has no identity")
+    results = [parts[0]]
+    for part in parts[1:]:
+        results.append(function(results[-1], part))
+    return results
+
+
+def _accumulate(ufunc, function, x, axis=0, dtype=None):
+    x = tensor_of(x)
+    name = ufunc.__name__
+    if name in _ACCUMULATE:
+        return function_for(OPS[_ACCUMULATE[name]], __name__)(x, axis=axis, dtype=dtype)
+    x = x if dtype is None else x.astype(dtype)
+    (axis,) = axes_of(axis, x.ndim)
+    results = _folded(name, function, x, axis)
+    results[0] = results[0].astype(results[-1].dtype)
+    return F["stack"](results, axis=axis)
+
+
+def _reduceat(ufunc, function, x, indices, axis=0, dtype=None):
+    x = tensor_of(x)
+    (axis,) = axes_of(axis, x.ndim)
+    indices = host(indices)
+    parts = []
+    for i, start in enumerate(indices):
+        stop = indices[i + 1] if i + 1 < len(indices) else x.shape[axis]
+        piece = x[(slice(None),) * axis + (slice(int(start), max(int(stop), int(start) + 1)),)]
+        parts.append(_reduced(ufunc.__name__, function, piece, axis, dtype, False))
+    return F["stack"](parts, axis=axis)
+
+
+def _outer(ufunc, function, a, b, dtype=None):
+    a, b = tensors(a, b)
+    return call(function, (a.reshape(a.shape + (1,) * b.ndim), b), dtype)
+
+
+def _at(ufunc, function, a, indices, b=None):
+    """ufunc.at: in place, once for every time an element is named. Returns None."""
+    name = ufunc.__name__
+    if not isinstance(a, Tensor):
+        raise TypeError(
+            f"numpy.{name}.at: a Tensor can't be written into a plain array, whose memory holds no gradient: make the "
+            "target a Tensor first, a = arraygrad.asarray(a)"
+        )
+    key = _host_key(indices)
+    positions = numpy.arange(a.size).reshape(a.shape)[key]
+    if b is not None:
+        b = F["broadcast_to"](tensors(b, a)[0], positions.shape)
+    if b is not None and name in ("add", "subtract"):
+        added = _scattered(b, positions, a.shape)
+        a[...] = a + added if name == "add" else a - added
+        return
+    # Round by round: the first time each element is named, then the second, ...
+    order = positions.reshape(-1)
+    turn = numpy.zeros(order.size, dtype=numpy.int64)
+    seen = {}
+    for i, position in enumerate(order.tolist()):
+        turn[i] = seen[position] = seen.get(position, -1) + 1
+    flat, given = a.reshape(-1, copy=True), None if b is None else b.reshape(-1)
+    for round_ in range(int(turn.max()) + 1 if turn.size else 0):
+        (now,) = (turn == round_).nonzero()
+        chosen = beside(order[now], a)
+        old = flat[chosen]
+        flat[chosen] = function(old) if given is None else function(old, given[beside(now, a)])
+    a[...] = flat.reshape(a.shape)
+
+
+def _host_key(indices):
+    if isinstance(indices, tuple):
+        return tuple([_host_key(i) for i in indices])
+    return host(indices) if isinstance(indices, Tensor | list | numpy.ndarray) else indices
+
+
+def _scattered(values, positions, shape):
+    """Zeros of `shape` with `values` added at flat positions."""
+    adjoint = function_for(OPS["_getitem_adjoint"], __name__)
+    flat = adjoint(values.reshape(-1), (math.prod(shape),), beside(positions.reshape(-1), values))
+    return flat.reshape(shape)
+
+
+METHODS = {"reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "outer": _outer, "at": _at}

@@ -1,0 +1,253 @@
+"""Types that the stubs give: by parameter name, by result, and for Tensor's attributes and methods.
+
+May import: nothing of arraygrad. What belongs to an array library is Any, for a stub serves every backend.
+"""
+
+import inspect
+
+__all__ = [
+    "FACE", "MEMBERS", "NAMESPACE_RETURNS", "OPERATORS", "PLAIN_SLOTS", "REEXPORTS", "RETURNS", "SKIPPED", "VALUES",
+    "is_writable", "method_return", "namespace_parameter", "parameter",
+]  # fmt: skip
+
+_AXES = "builtins.int | Sequence[builtins.int] | None"
+_INTS = "builtins.int | Sequence[builtins.int]"
+
+# Parameters of namespace functions and of Tensor's methods.
+PARAMETERS = {
+    "axes": "Any",
+    "axis": _AXES,
+    "copy": "builtins.bool | None",
+    "correction": "builtins.float",
+    "create_graph": "builtins.bool",
+    "ddof": "builtins.float",
+    "decimals": "builtins.int",
+    "keepdims": "builtins.bool",
+    "n_cols": "builtins.int | None",
+    "n_rows": "builtins.int",
+    "name": "builtins.str",
+    "num": "builtins.int",
+    "offset": "builtins.int",
+    "order": "builtins.str",
+    "requires_grad": "builtins.bool",
+    "retain_graph": "builtins.bool | None",
+    "shape": _INTS,
+}
+
+# Functions whose axis is one int.
+_ONE_AXIS = frozenset((
+    "diff", "cumulative_sum", "cumulative_prod", "argmax", "argmin", "concat", "stack", "unstack", "sort", "argsort",
+    "take", "take_along_axis", "repeat", "vecdot", "cross", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "cumsum",
+    "cumprod",
+))  # fmt: skip
+
+NAMESPACE_RETURNS = {
+    "broadcast_shapes": "builtins.tuple[builtins.int, ...]",
+    "can_cast": "builtins.bool",
+    "finfo": "_FInfo",
+    "iinfo": "_IInfo",
+    "isdtype": "builtins.bool",
+    "result_type": "Any",
+}
+
+
+def parameter(function, p):
+    """Type of one parameter of a function or method."""
+    if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+        return "Any"
+    found = PARAMETERS.get(p.name)
+    if p.name == "axis" and function in _ONE_AXIS:
+        found = "builtins.int | None" if p.default is None else "builtins.int"
+    if found is None and isinstance(p.default, bool | int | float | str):
+        found = f"builtins.{type(p.default).__name__}"
+    if found is None:
+        return "Any"
+    if p.default is None and not found.endswith("None") and found != "Any":
+        found += " | None"
+    if isinstance(p.default, bool | int | float | str) and found != "Any":
+        own = f"builtins.{type(p.default).__name__}"
+        # A name that means something else here than in most functions.
+        if own not in found and not (own == "builtins.int" and "float" in found):
+            return own
+    return found
+
+
+def namespace_parameter(function, p):
+    """Type of one parameter of a namespace function."""
+    if p.name in ("shape", "axis") or p.default is not inspect.Parameter.empty:
+        return parameter(function, p)
+    return PARAMETERS.get(p.name, "Any")
+
+
+# Attributes and methods that do not return a Tensor, or are no methods.
+MEMBERS = {
+    f"arraygrad.core.tensor.Tensor.{name}": text
+    for name, text in {
+        "T": "Tensor",
+        "__array__": "Any",
+        "__array_function__": "Any",
+        "__array_namespace__": "ModuleType",
+        "__array_ufunc__": "Any",
+        "__complex__": "builtins.complex",
+        "__dlpack__": "Any",
+        "__dlpack_device__": "builtins.tuple[builtins.int, builtins.int]",
+        "__format__": "builtins.str",
+        "__reduce__": "Any",
+        "array": "Any",
+        "backward": "None",
+        "detach_": "Tensor",
+        "device": "Any",
+        "dtype": "Any",
+        "fill": "None",
+        "byteswap": "None",
+        "itemset": "None",
+        "partition": "None",
+        "put": "None",
+        "resize": "None",
+        "setflags": "None",
+        "sort": "None",
+        "tobytes": "bytes",
+        "flags": "Any",
+        "grad": "Tensor | None",
+        "grad_fn": "Any",
+        "imag": "Tensor",
+        "is_leaf": "builtins.bool",
+        "item": "Any",
+        "itemsize": "builtins.int",
+        "mT": "Tensor",
+        "nbytes": "builtins.int",
+        "ndim": "builtins.int",
+        "nonzero": "builtins.tuple[Tensor, ...]",
+        "numpy": "Any",
+        "output_nr": "builtins.int",
+        "real": "Tensor",
+        "register_hook": "Any",
+        "register_post_accumulate_grad_hook": "Any",
+        "requires_grad": "builtins.bool",
+        "retain_grad": "None",
+        "retains_grad": "builtins.bool",
+        "shape": "builtins.tuple[builtins.int, ...]",
+        "size": "builtins.int",
+        "strides": "builtins.tuple[builtins.int, ...]",
+        "tolist": "Any",
+        "version": "builtins.int",
+    }.items()
+}
+
+# Attributes that may be set.
+_WRITABLE = frozenset(("Tensor.grad", "Tensor.requires_grad"))
+
+_BINARY = "add and floordiv lshift matmul mod mul or rshift sub truediv xor".split()
+
+
+def _operators():
+    found = {}
+    for name in _BINARY:
+        found[f"__{name}__"] = f"def __{name}__(self, value: Any, /) -> Tensor: ..."
+        found[f"__r{name}__"] = f"def __r{name}__(self, value: Any, /) -> Tensor: ..."
+        found[f"__i{name}__"] = f"def __i{name}__(self, value: Any, /) -> Tensor: ..."
+    for name in ("lt", "le", "gt", "ge"):
+        found[f"__{name}__"] = f"def __{name}__(self, value: Any, /) -> Tensor: ..."
+    for name in ("eq", "ne"):
+        found[f"__{name}__"] = f"def __{name}__(self, value: Any, /) -> Tensor: ...  # type: ignore[override]"
+    for name in ("abs", "invert", "neg", "pos"):
+        found[f"__{name}__"] = f"def __{name}__(self) -> Tensor: ..."
+    found["__pow__"] = "def __pow__(self, value: Any, mod: None = None, /) -> Tensor: ..."
+    found["__rpow__"] = "def __rpow__(self, value: Any, mod: None = None, /) -> Tensor: ..."
+    found["__ipow__"] = "def __ipow__(self, value: Any, /) -> Tensor: ...  # type: ignore[misc]"
+    found["__bool__"] = "def __bool__(self) -> builtins.bool: ..."
+    found["__contains__"] = "def __contains__(self, key: Any, /) -> builtins.bool: ..."
+    found["__float__"] = "def __float__(self) -> builtins.float: ..."
+    found["__int__"] = "def __int__(self) -> builtins.int: ..."
+    found["__index__"] = "def __index__(self) -> builtins.int: ..."
+    found["__hash__"] = "def __hash__(self) -> builtins.int: ..."
+    found["__iter__"] = "def __iter__(self) -> Iterator[Tensor]: ..."
+    found["__len__"] = "def __len__(self) -> builtins.int: ..."
+    found["__getitem__"] = "def __getitem__(self, key: Any, /) -> Tensor: ..."
+    found["__setitem__"] = "def __setitem__(self, key: Any, value: Any, /) -> None: ..."
+    found["__delitem__"] = "def __delitem__(self, key: Any, /) -> None: ..."
+    return found
+
+
+# Slots of compiled classes, which have no signature of their own.
+OPERATORS = _operators()
+
+# Of these, what other classes than Tensor may have.
+PLAIN_SLOTS = {
+    "__bool__": OPERATORS["__bool__"],
+    "__contains__": OPERATORS["__contains__"],
+    "__eq__": "def __eq__(self, value: builtins.object, /) -> builtins.bool: ...",
+    "__getitem__": "def __getitem__(self, key: Any, /) -> Any: ...",
+    "__hash__": OPERATORS["__hash__"],
+    "__iter__": "def __iter__(self) -> Iterator[Any]: ...",
+    "__len__": OPERATORS["__len__"],
+}
+
+# Members that every class has, or that only Python's own machinery uses.
+SKIPPED = frozenset((
+    "__abstractmethods__", "__annotations__", "__class_getitem__", "__dataclass_fields__",
+    "__dataclass_params__", "__dict__", "__doc__", "__firstlineno__", "__getattribute__", "__module__",
+    "__orig_bases__", "__parameters__", "__pyx_vtable__", "__qualname__", "__reduce_cython__", "__repr__",
+    "__setstate_cython__", "__slots__", "__static_attributes__", "__str__", "__weakref__",
+))  # fmt: skip
+
+_METHOD_RETURNS = {"__enter__": "Any", "__exit__": "None", "__init_subclass__": "None", "__len__": "builtins.int"}
+
+
+def method_return(cls, name):
+    """What a method without an entry in MEMBERS returns."""
+    if cls.__name__ == "Tensor":
+        return "Tensor"
+    return _METHOD_RETURNS.get(name, "Any")
+
+
+def is_writable(cls, name, value):
+    """Whether an attribute can be set."""
+    if isinstance(value, property):
+        return value.fset is not None
+    return f"{cls.__name__}.{name}" in _WRITABLE
+
+
+# Results of functions in modules.
+RETURNS = {
+    "arraygrad.core.tensor.asarray": "Tensor",
+    "arraygrad.core.tensor.is_grad_enabled": "builtins.bool",
+    "arraygrad.core.tensor.is_inference_mode_enabled": "builtins.bool",
+    "arraygrad.core.value.is_inference": "builtins.bool",
+    "arraygrad.core.tensor.set_grad_mode": "builtins.bool",
+    "arraygrad.core.constants.set_constant_check": "builtins.str",
+    "arraygrad.core.tensor.set_saved_mutation": "builtins.str",
+    "arraygrad.core.tensor.tensor": "Tensor",
+    "arraygrad.core.tensor.wrap_raw": "Tensor",
+    "arraygrad.autograd.backward": "None",
+    "arraygrad.testing.gradcheck": "builtins.bool",
+    "arraygrad.testing.gradgradcheck": "builtins.bool",
+}
+
+# Constants of modules.
+VALUES: dict[str, str] = {}
+
+# What the package's face takes from where.
+FACE = {
+    "_namespace": ("namespace",),
+    "_version": ("__version__",),
+    "grad_mode": (
+        "enable_grad",
+        "inference_mode",
+        "is_grad_enabled",
+        "is_inference_mode_enabled",
+        "no_grad",
+        "set_grad_enabled",
+        "zero_annihilates",
+    ),
+    "tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
+    "constants": ("set_constant_check",),
+}
+
+# Names that a compiled module shows for its users although another one made them.
+REEXPORTS = {
+    "arraygrad.core.tensor": frozenset((
+        "AccumulateGrad", "Backend", "InvalidGradient", "OpNode", "Value", "apply_op", "backend_of", "edge_of",
+        "gradient_edge", "register_backend", "set_backend_finder", "set_backend_namespaces", "set_saved_mutation",
+    )),
+}  # fmt: skip

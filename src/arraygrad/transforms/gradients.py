@@ -1,0 +1,637 @@
+"""Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
+
+May import: _later, core.containers, engine, ops, core.tensor, transforms.trace, transforms.jacobians, numpy. A
+transform takes a function and gives a
+function (or, for `vjp`, `jvp` and `linearize`, results at one point). What they have in common:
+
+- Arguments may be arrays, Python or NumPy floats, Tensors, or nested dicts, lists, tuples, named tuples and dataclasses
+  of them. What is raw comes back raw, of the same library, dtype and device; a Python float comes back as a Python
+  float; a Tensor as a Tensor, part of its graph if it requires grad. None, strings and bools inside a container stay.
+- `argnums` chooses the differentiated positional arguments; the others, and all keyword arguments, are passed as they
+  are. An integer gives one result, a tuple a tuple of results.
+- An argument that the result does not depend on has a zero gradient.
+- A Python float enters the function as a 0-d array of the precision of the arrays beside it (float64 without any).
+- Complex numbers follow PyTorch: the gradient of a real function f at z = x + iy is df/dx + i df/dy, the direction of
+  steepest ascent.
+- A function may write into its raw arguments in place; the caller's array changes as it does in a plain call.
+- With `adopt=True` arrays that NumPy's creation functions make inside of `f` are recordable: `out = np.zeros(3)`, then
+  `out[0] = x`. What that reaches, and what it does not, is said in `arraygrad.numpy_api.adoption`.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy
+
+from arraygrad._later import import_module
+from arraygrad.core.containers import LEAF, unflatten
+from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
+from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
+from arraygrad.transforms.trace import RAW, Trace, function_name, give_back, meta_of, normalize_tree, recorded, run
+
+__all__ = [
+    "elementwise_grad",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+]
+
+
+def grad(f, argnums=0, has_aux=False, *, adopt=False):
+    """The function that computes the gradient of `f`.
+
+    Parameters
+    ----------
+    f : callable
+        Its result is a real scalar: an array of one element.
+    argnums : int or tuple of int
+        Positions of the arguments to differentiate.
+    has_aux : bool
+        `f` returns a pair (scalar, auxiliary data).
+    adopt : bool
+        Arrays that NumPy's creation functions make inside of `f` are recordable (see `arraygrad.numpy_api.adoption`).
+
+    Returns
+    -------
+    callable
+        Called as `f`; returns the gradient, of the shape, dtype and structure of the argument (a tuple of gradients for
+        a tuple of argnums), or (gradient, auxiliary data) with `has_aux`.
+
+    Raises
+    ------
+    TypeError
+        When called: if an argument to differentiate is an integer, a boolean or no array; if the result is complex, an
+        integer or no array.
+    ValueError
+        When called: if the result is no scalar.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ag.grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0, 3.0]))
+    array([2., 4., 6.])
+    >>> ag.grad(lambda p: p["a"] * p["b"])({"a": 2.0, "b": 5.0})
+    {'a': 5.0, 'b': 2.0}
+    """
+    evaluate = _value_and_grad("grad", f, argnums, has_aux, adopt)
+
+    @functools.wraps(f)
+    def gradient(*args, **kwargs):
+        trace, gradients = evaluate(args, kwargs)
+        return (gradients, trace.auxiliary()) if has_aux else gradients
+
+    gradient.differentiates = True
+    return gradient
+
+
+def value_and_grad(f, argnums=0, has_aux=False, *, adopt=False):
+    """The function that computes the value of `f` together with its gradient, at hardly more cost than the gradient.
+
+    Parameters and errors are those of `grad`.
+
+    Returns
+    -------
+    callable
+        Called as `f`; returns (value, gradient), or ((value, auxiliary data), gradient) with `has_aux`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ag.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    (array(5.), array([2., 4.]))
+    """
+    evaluate = _value_and_grad("value_and_grad", f, argnums, has_aux, adopt)
+
+    @functools.wraps(f)
+    def value_and_gradient(*args, **kwargs):
+        trace, gradients = evaluate(args, kwargs)
+        value = trace.value()
+        return ((value, trace.auxiliary()), gradients) if has_aux else (value, gradients)
+
+    return value_and_gradient
+
+
+def elementwise_grad(f, argnums=0, *, adopt=False):
+    """The function that computes the derivative of an elementwise function `f` at every element.
+
+    Precisely: the gradient of the sum of the result, which is the derivative at each element if each element of the
+    result depends on the same element of the argument only.
+
+    Parameters
+    ----------
+    f : callable
+        Its result is a real array of any shape.
+    argnums : int or tuple of int
+    adopt : bool
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        Called as `f`; returns the derivative, of the shape, dtype and structure of the argument.
+
+    Raises
+    ------
+    TypeError
+        When called: as `grad`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ag.elementwise_grad(np.sin)(np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+    f = _checked("elementwise_grad", f, argnums, adopt)
+
+    @functools.wraps(f)
+    def derivative(*args, **kwargs):
+        trace = Trace("elementwise_grad", f, args, argnums).call(kwargs)
+        _real_array(trace)
+        return _pull_ones(trace)
+
+    derivative.differentiates = True
+    return derivative
+
+
+def vjp(f, *primals, has_aux=False, adopt=False):
+    """The value of `f` and the function that multiplies cotangents by its Jacobian from the left.
+
+    Parameters
+    ----------
+    f : callable
+        Any function of arrays; its results may be a container.
+    *primals
+        The arguments; all are differentiated.
+    has_aux : bool
+        `f` returns a pair (result, auxiliary data).
+    adopt : bool
+        As for `grad`.
+
+    Returns
+    -------
+    value
+        What `f` returned, raw where the arguments are.
+    pull : callable
+        `pull(cotangent)`, with a cotangent shaped and nested as `value`, returns a tuple with the gradient of each of
+        `primals`. For a named tuple, one of another class with the same fields will do, as `f` returns it for plain
+        arrays, and a tuple. It may be called any number of times; it keeps what the derivatives need alive.
+    auxiliary data
+        With `has_aux`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `grad`; if a cotangent's structure, shape or dtype does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> value, pull = ag.vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> pull(np.array([1.0, 10.0]))
+    (array([ 3., 40.]), array([ 1., 20.]))
+    """
+    f = _checked("vjp", f, (), adopt)
+    trace = Trace("vjp", f, primals, tuple(range(len(primals)))).call(has_aux=has_aux)
+    metas = [_float_meta(leaf) for leaf in trace.outputs]
+
+    def pull(cotangent):
+        """Gradients of the arguments for a cotangent of the result."""
+        given = normalize_tree("vjp", "cotangent", cotangent, trace.out_structure, metas)
+        given = iter(given)
+        given = [None if meta is None else next(given) for meta in metas]
+        indices = trace.roots()
+        given = [given[i] for i in indices]
+        return trace.give(trace.pull(indices, given, create_graph=recorded(trace, given), keep_graph=True))
+
+    if has_aux:
+        return trace.value(), pull, trace.auxiliary()
+    return trace.value(), pull
+
+
+def jvp(f, primals, tangents, *, adopt=False):
+    """The value of `f` and its derivative along `tangents`.
+
+    Parameters
+    ----------
+    f : callable
+    primals, tangents : tuple
+        The arguments of `f`, all of which are differentiated, and a direction of the same shapes and structure.
+    adopt : bool
+        As for `grad`.
+
+    Returns
+    -------
+    (value, tangent)
+        Of the same structure and shapes; the tangent has the dtype of the value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `grad`; if `tangents` does not fit `primals`.
+
+    Notes
+    -----
+    The derivative is taken by two reverse passes: the first is linear in its cotangent, and the second differentiates
+    that linear function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ag.jvp(np.sin, (np.array([0.0, np.pi]),), (np.array([1.0, 2.0]),))
+    (array([0.0000000e+00, 1.2246468e-16]), array([ 1., -2.]))
+    """
+    value, push = _linearize("jvp", f, primals, adopt)
+    return value, push(tangents, False)
+
+
+def linearize(f, *primals, adopt=False):
+    """The value of `f` and its derivative as a linear function of directions.
+
+    Parameters
+    ----------
+    f : callable
+    *primals
+        The arguments; all are differentiated.
+    adopt : bool
+        As for `grad`.
+
+    Returns
+    -------
+    value
+    push : callable
+        `push(*tangents)`, shaped and nested as `primals`, returns the derivative of the result along them. `f` is not
+        called again; use it for many directions at one point.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `grad`; if the tangents do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> value, push = ag.linearize(lambda x: x**2, np.array([1.0, 2.0]))
+    >>> push(np.array([1.0, 0.0])), push(np.array([0.0, 1.0]))
+    (array([2., 0.]), array([0., 4.]))
+    """
+    value, push = _linearize("linearize", f, primals, adopt)
+
+    def push_tangents(*tangents):
+        """The derivative of the result along tangents of the arguments."""
+        return push(tangents, True)
+
+    return value, push_tangents
+
+
+def jacobian(f, argnums=0, chunk_size=None, *, adopt=False):
+    """The function that computes the Jacobian of `f`, row by row, in reverse mode.
+
+    Parameters
+    ----------
+    f : callable
+        Its result is an array of any shape, or a container of them.
+    argnums : int or tuple of int
+    chunk_size : int, optional
+        How many rows may be computed at a time. Each row is one reverse pass over the same graph, computed by itself:
+        any value is kept to.
+    adopt : bool
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        Called as `f`; returns, in the structure of the result and within that in the structure of the argument, arrays
+        of the result's shape followed by the argument's.
+
+        Complex numbers: the rows of a real result are its gradients (see `grad`); a complex result of a complex
+        argument must be holomorphic and gives its complex derivatives; of a real argument it gives d(Re f) + i d(Im f).
+
+    Raises
+    ------
+    TypeError
+        When called: as `grad`, but for the kind of the result.
+    ValueError
+        If `chunk_size` is not positive. When called: if a complex function of a complex argument is not holomorphic
+        there.
+
+    See Also
+    --------
+    jacfwd : column by column, better where the result is larger than the argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ag.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    f = _checked("jacobian", f, argnums, adopt)
+    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
+        raise ValueError(f"jacobian: chunk_size must be a positive int or None, got {chunk_size!r}")
+
+    @functools.wraps(f)
+    def rows(*args, **kwargs):
+        trace = Trace("jacobian", f, args, argnums).call(kwargs)
+        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in reverse_blocks(trace)])
+
+    rows.differentiates = True
+    return rows
+
+
+jacrev = jacobian
+
+
+def jacfwd(f, argnums=0, *, adopt=False):
+    """The function that computes the Jacobian of `f`, column by column.
+
+    Parameters, result and errors are those of `jacobian`; it takes one pass per element of the argument where
+    `jacobian` takes one per element of the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ag.jacfwd(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    f = _checked("jacfwd", f, argnums, adopt)
+
+    @functools.wraps(f)
+    def columns(*args, **kwargs):
+        trace = Trace("jacfwd", f, args, argnums).call(kwargs)
+        return unflatten(
+            trace.out_structure, [trace.nest(blocks) for blocks in forward_blocks(trace, _Pushforward(trace))]
+        )
+
+    columns.differentiates = True
+    return columns
+
+
+def hessian(f, argnums=0, *, adopt=False):
+    """The function that computes the matrix of second derivatives of `f`.
+
+    Parameters
+    ----------
+    f : callable
+        Its result is a real scalar.
+    argnums : int or tuple of int
+    adopt : bool
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        Called as `f`; for an array argument of shape s returns an array of shape s + s. For containers and tuples of
+        argnums: in the structure of the argument, and within that again, the block of the two.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When called: as `grad`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ag.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    f = _checked("hessian", f, argnums, adopt)
+    return functools.wraps(f)(jacobian(grad(f, argnums), argnums))
+
+
+def hvp(f, argnums=0, *, adopt=False):
+    """The function that multiplies a vector by the Hessian of `f`, without computing the Hessian.
+
+    Parameters
+    ----------
+    f : callable
+        Its result is a real scalar.
+    argnums : int or tuple of int
+    adopt : bool
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        `hvp(f)(*args, vector)`: the arguments of `f`, then the vector, shaped and nested as the differentiated argument
+        (a tuple for a tuple of argnums). Returns the product in the same form.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When called: as `grad`; if the vector does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> x, v = np.array([1.0, 2.0]), np.array([1.0, 10.0])
+    >>> ag.hvp(lambda x: np.sum(x**3))(x, v)
+    array([  6., 120.])
+    """
+    f = _checked("hvp", f, argnums, adopt)
+
+    @functools.wraps(f)
+    def product(*args, **kwargs):
+        if not args:
+            raise TypeError(f"hvp: '{function_name(f)}' takes its arguments and then the vector, got no argument")
+        *args, vector = args
+        trace = Trace("hvp", f, tuple(args), argnums).call(kwargs)
+        _scalar(trace)
+        vectors = trace.directions(vector, "vector")
+        indices = trace.roots()
+        gradients = trace.pull(indices, _ones(trace, indices), create_graph=True, keep_graph=True)
+        create_graph = recorded(trace, vectors)
+        pairs = [(edge_of(g), v) for g, v in zip(gradients, vectors, strict=True) if g is not None and g.requires_grad]
+        if not pairs:
+            return trace.give((None,) * len(trace.edges))
+        products = run(
+            [e for e, _ in pairs],
+            [v for _, v in pairs],
+            trace.edges,
+            create_graph=create_graph,
+            keep_graph=create_graph,
+        )
+        return trace.give(products)
+
+    product.differentiates = True
+    return product
+
+
+# Helpers
+
+
+def _checked(name, f, argnums, adopt):
+    """The function to trace: `f`, or with `adopt` its copy that makes recordable arrays."""
+    _check(name, f, argnums)
+    if not adopt:
+        return f
+    return import_module("arraygrad.numpy_api.adoption").adopted(f)
+
+
+def _check(name, f, argnums):
+    if not callable(f):
+        raise TypeError(f"{name}: f must be callable, got {type(f).__name__}")
+    if (
+        isinstance(argnums, bool)
+        or not isinstance(argnums, (int, tuple, list))
+        or (not isinstance(argnums, int) and any(isinstance(i, bool) or not isinstance(i, int) for i in argnums))
+    ):
+        raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")
+
+
+def _value_and_grad(name, f, argnums, has_aux, adopt):
+    f = _checked(name, f, argnums, adopt)
+
+    def evaluate(args, kwargs):
+        trace = Trace(name, f, args, argnums).call(kwargs, has_aux)
+        _scalar(trace)
+        return trace, _pull_ones(trace)
+
+    return evaluate
+
+
+def _ones(trace, indices):
+    metas = [meta_of(trace.outputs[i]) for i in indices]
+    return [meta.ops.ones(meta) for meta in metas]
+
+
+def _pull_ones(trace):
+    indices = trace.roots()
+    # The graph is freed as the run goes, unless results are part of an outer graph.
+    found = trace.pull(indices, _ones(trace, indices), create_graph=trace.record, keep_graph=trace.record)
+    if isinstance(trace.outputs[0], Tensor) and all(_may_be_zero(g) for g in found) and trace.is_constant():
+        trace.warn_of_a_constant()
+    return trace.give(found)
+
+
+def _may_be_zero(gradient):
+    """A look at one number: most gradients are told from zero by it."""
+    return gradient is None or (
+        type(gradient) is numpy.ndarray and (not gradient.size or gradient.item(0) == 0) and not gradient.any()
+    )
+
+
+def _float_meta(leaf):
+    """GradMeta of an output that can have a cotangent; None for one that is no array."""
+    if isinstance(leaf, (int, float, complex, str, type(None))):
+        return None
+    return meta_of(leaf)
+
+
+def _real_array(trace):
+    """The one array that the function returned; TypeError if it is anything else or not real."""
+    name = trace.name
+    what = f"{name}: '{function_name(trace.function)}' returned"
+    if trace.out_structure is not LEAF:
+        raise TypeError(
+            f"{what} a {trace.out_structure.kind}, but {name} needs one array; use vjp or jacobian for "
+            "several results"
+            + ("" if name == "elementwise_grad" else ", and has_aux=True if the second of two is auxiliary data")
+        )
+    (out,) = trace.outputs
+    if isinstance(out, (int, float)):
+        return None
+    try:
+        meta = meta_of(out)
+    except TypeError:
+        raise TypeError(f"{what} {type(out).__name__}, but {name} needs an array") from None
+    if meta.is_complex:
+        raise TypeError(
+            f"{what} complex values ({meta.dtype}), but {name} needs real ones: take its real or imaginary "
+            "part or its absolute value, or use vjp or jacobian"
+        )
+    if isinstance(out, Tensor) and not meta.is_floating:
+        raise TypeError(f"{what} values of dtype {meta.dtype}, but {name} needs floating-point ones")
+    return meta
+
+
+def _scalar(trace):
+    meta = _real_array(trace)
+    if meta is not None and meta.size != 1:
+        raise ValueError(
+            f"{trace.name}: '{function_name(trace.function)}' returned an array of shape {meta.shape}, "
+            f"but {trace.name} needs a scalar: use elementwise_grad for an elementwise function, jacobian "
+            "for all derivatives, vjp for a weighted sum of them, or sum the result"
+        )
+
+
+class _Pushforward:
+    """The derivative of a traced call as a linear function of directions, by transposing its reverse pass."""
+
+    def __init__(self, trace):
+        self.trace = trace
+        self.indices = trace.roots()
+        metas = [meta_of(trace.outputs[i]) for i in self.indices]
+        self.cotangents = [wrap_raw(meta.ops.zeros(meta), requires_grad=True) for meta in metas]
+        self.gradients = trace.pull(self.indices, self.cotangents, create_graph=True, keep_graph=True)
+        self.edges = [edge_of(c) for c in self.cotangents]
+
+    def __call__(self, directions, *, create_graph, keep_graph):
+        """Per output: the derivative (raw, or Tensor with create_graph), None where it is zero or has none."""
+        results = [None] * len(self.trace.outputs)
+        pairs = [
+            (edge_of(g), d)
+            for g, d in zip(self.gradients, directions, strict=True)
+            if g is not None and d is not None and g.requires_grad
+        ]
+        if pairs:
+            found = run(
+                [e for e, _ in pairs],
+                [d for _, d in pairs],
+                self.edges,
+                create_graph=create_graph,
+                keep_graph=keep_graph,
+            )
+            for i, tangent in zip(self.indices, found, strict=True):
+                results[i] = tangent
+        return results
+
+
+def _linearize(name, f, primals, adopt):
+    f = _checked(name, f, (), adopt)
+    if not isinstance(primals, (tuple, list)):
+        raise TypeError(f"{name}: primals must be a tuple of the arguments, got {type(primals).__name__}")
+    trace = Trace(name, f, tuple(primals), tuple(range(len(primals)))).call()
+    pushforward = _Pushforward(trace)
+
+    def push(tangents, keep_graph):
+        if not isinstance(tangents, (tuple, list)):
+            raise TypeError(f"{name}: tangents must be a tuple, one per argument, got {type(tangents).__name__}")
+        directions = trace.directions(tuple(tangents), "tangents")
+        create_graph = recorded(trace, directions)
+        found = pushforward(directions, create_graph=create_graph, keep_graph=keep_graph or create_graph)
+        return unflatten(
+            trace.out_structure,
+            [_tangent(trace, out, tangent) for out, tangent in zip(trace.outputs, found, strict=True)],
+        )
+
+    return trace.value(), push
+
+
+def _tangent(trace, output, tangent):
+    """The derivative of one output in the form of its value; zero for what does not depend on the arguments."""
+    if tangent is None:
+        meta = _float_meta(output)
+        if meta is None:
+            return 0.0 if isinstance(output, (int, float)) and not isinstance(output, bool) else None
+        return give_back(trace.out_kind if isinstance(output, Tensor) else RAW, meta.ops.zeros(meta), None)
+    return give_back(trace.out_kind, tangent, None)

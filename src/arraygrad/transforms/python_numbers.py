@@ -1,0 +1,440 @@
+"""Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
+
+May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, core.inplace, core.tensor, the standard
+library. `arraygrad` exports the names.
+
+Note [Numbers that leave]
+~~~~~~~~~~~~~~~~~~~~~~~~~
+A Python number has no gradient. Code that computes with `float(t)` goes on without the Tensor, and the gradient of what
+it computes is zero, or that of a part of it.
+(1) `float`, `complex`, the functions of math and cmath, and C code that asks for a number all call `__float__` or
+    `__complex__`. Inside a function transform that raises TypeError if the history of the Tensor reaches an argument
+    that is being differentiated. Otherwise it warns, once per place, as PyTorch does.
+(2) `item()` and `tolist()` are how code takes one number out of an array and goes on computing. Inside a transform they
+    give 0-d Tensors, outside of one Python numbers, as in PyTorch.
+(3) `int`, `bool`, `__index__`, comparisons, `round(t)`, `math.floor`, `math.ceil` and `math.trunc` have no slope: they
+    give plain values everywhere. So do text and printing.
+(4) Where grad mode is off nothing is recorded, so nothing is lost.
+(5) A function may catch the TypeError, or let values out on purpose (`t.numpy()`). The trace notes both. If its result
+    then depends on no argument, the transform raises instead of returning zeros (`Trace.check_result`).
+`set_number_policy` and `number_policy` change (1). Guarded by tests/transforms/test_numbers.py and by the table of
+docs/reliability.md, tests/reliability/test_idioms.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextvars
+import linecache
+import sys
+import sysconfig
+import threading
+import types
+import warnings
+from pathlib import Path
+
+from arraygrad.autograd.grad_mode import DecoratingMode
+from arraygrad.autograd.graph import walk
+from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.convert import RUNNING
+from arraygrad.core.inplace import as_scalar, is_scalar
+from arraygrad.core.tensor import Tensor, gradient_edge
+
+__all__ = ["number_policy", "set_number_policy", "stop_gradient"]
+
+_POLICIES = ("default", "raise", "warn", "off")
+_PACKAGE = str(Path(__file__).parent)
+_STANDARD_LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
+
+
+class _Depth(threading.local):
+    """How many function transforms are calling their functions on this thread."""
+
+    running = 0
+
+
+depth = _Depth()
+
+_policy = "default"  # the whole process; a str is replaced in one step
+_here: contextvars.ContextVar[str | None] = contextvars.ContextVar("arraygrad.number_policy", default=None)
+
+
+# -- what users call ---------------------------------------------------------------------------------------------------
+
+
+def set_number_policy(policy):
+    """What is done when a Tensor that requires grad becomes a Python number by `float`, `complex` or functions of math.
+
+    Parameters
+    ----------
+    policy : {"default", "raise", "warn", "off"}
+        "default": TypeError inside a function transform (`grad`, `vjp`, `jacobian`, ...) if the Tensor depends on an
+        argument that is being differentiated, a UserWarning once per place otherwise. "raise", "warn" and "off": the
+        same everywhere: TypeError, a warning, nothing. A function whose result is a plain number because values left
+        is refused under every policy.
+
+    Returns
+    -------
+    str
+        The policy before. It is that of the whole process; `number_policy` sets it for a block of code.
+
+    Raises
+    ------
+    ValueError
+        If `policy` is none of these.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> ag.set_number_policy("raise")
+    'default'
+    >>> ag.set_number_policy("default")
+    'raise'
+    """
+    global _policy
+    _checked("set_number_policy", policy)
+    before, _policy = _policy, policy
+    return before
+
+
+class number_policy(DecoratingMode):
+    """Have `policy` (see `set_number_policy`) hold in a block of code, or as a decorator in a function.
+
+    It holds in this thread or task, and takes precedence over that of the process.
+
+    Raises
+    ------
+    ValueError
+        If `policy` is none of "default", "raise", "warn" and "off".
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> t = ag.tensor(2.0, requires_grad=True)
+    >>> with ag.number_policy("off"):
+    ...     float(t * 3.0)
+    6.0
+    """
+
+    __slots__ = ()
+
+    def __init__(self, policy):
+        _checked("number_policy", policy)
+        super().__init__(_here.set, policy, _here.reset)
+
+
+def stop_gradient(x):
+    """`x` as a constant: Tensors in it are detached, over the same memory; anything else is as it is.
+
+    Parameters
+    ----------
+    x : Tensor, or any container of Tensors and other objects
+        Dicts, lists, tuples, named tuples and dataclasses are gone through.
+
+    Returns
+    -------
+    object
+        Of the same structure. A Tensor for a Tensor: it takes part in operations, and no gradient flows through it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> ag.grad(lambda x: x * ag.stop_gradient(x))(3.0)
+    3.0
+    """
+    if isinstance(x, Tensor):
+        return x.detach()
+    leaves, structure = flatten(x)
+    if not any(isinstance(leaf, Tensor) for leaf in leaves):
+        return x
+    return unflatten(structure, [leaf.detach() if isinstance(leaf, Tensor) else leaf for leaf in leaves])
+
+
+# -- what convert asks ------------------------------------------------------------------------------------------------
+
+
+def becomes_number(t, how):
+    """`t`, which requires grad, is to become a Python number by `how` ("float", "complex"): refuse, warn, or let it go.
+
+    Raises
+    ------
+    TypeError
+        As the policy says.
+    """
+    traces = followed_by(t)
+    policy = _here.get() or _policy
+    if policy == "default":
+        policy = "raise" if traces else "warn"
+    if policy == "off" and not traces:
+        return
+    at = Place(sys._getframe(1))
+    for trace in traces:
+        trace.left = f"{how}() of a Tensor, at {at}"
+    if policy == "off":
+        return
+    text = f"{at}: {_told(at, how, bool(traces))}"
+    if policy == "warn":
+        warn_at(at, f"{text} arraygrad.set_number_policy('off') turns this warning off.")
+        return
+    raise _known(traces, TypeError(text))
+
+
+def leaves(t, how):
+    """`t`, which requires grad, gives bare values by an explicit call such as `numpy()`: the traces note it."""
+    for trace in followed_by(t):
+        trace.left = f"{how}() of a Tensor, at {place()}"
+
+
+def stays(t):
+    """Whether `item()` and `tolist()` of `t`, which requires grad, give 0-d Tensors (2)."""
+    return depth.running > 0 or bool(followed_by(t))
+
+
+def element(t):
+    """The one element of a Tensor as a 0-d Tensor that behaves like a scalar."""
+    if t.size != 1:
+        raise ValueError(f"item(): can only convert a tensor of size 1 to a scalar, but got shape {t.shape}")
+    if t.ndim:
+        t = t[(0,) * t.ndim]
+    return t if is_scalar(t) else as_scalar(t.copy())
+
+
+def elements(t):
+    """The elements as nested lists of 0-d Tensors."""
+    if t.ndim == 0:
+        return element(t)
+    return [elements(row) for row in t]
+
+
+def copied(t):
+    """A recorded copy if the copy module would lose a gradient: a new leaf in place of a followed Tensor; else None."""
+    return t.copy() if stays(t) else None
+
+
+def becomes_bytes(t, how):
+    """Refuse bytes of a Tensor that a transform follows ("pickling", "tobytes()"): what is made of them is another.
+
+    Raises
+    ------
+    TypeError
+    """
+    traces = followed_by(t)
+    if traces:
+        text = (
+            f"{place()}: {how} of a Tensor that is being differentiated would lose its gradient, as what is made of "
+            "bytes is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where only the values "
+            "are meant."
+        )
+        raise _known(traces, TypeError(text))
+
+
+def place():
+    """Where the running code is, as text."""
+    return str(Place(sys._getframe(1)))
+
+
+def refused(t, error):
+    """`error`, which refuses that a value of `t` leaves, known to the traces that follow `t`."""
+    return _known(followed_by(t), error)
+
+
+def _known(traces, error):
+    """`error`, known to `traces` in case that another one takes its place: `Trace.call`."""
+    error.lost_gradient = True
+    for trace in traces:
+        trace.refused = error
+    return error
+
+
+def followed_by(t):
+    """The running traces to whose arguments the history of `t` reaches."""
+    if not RUNNING:
+        return []
+    owners = {edge.node: trace for trace in list(RUNNING.values()) for edge in trace.edges}
+    found = set()
+    for node in walk([gradient_edge(t)[0]]):
+        if node in owners:
+            found.add(owners[node])
+            if len(found) == len(RUNNING):
+                break
+    return list(found)
+
+
+# -- places and what is said of them -----------------------------------------------------------------------------------
+
+
+class Place:
+    """Where a value became a number: the innermost frame that is not of arraygrad, NumPy or the standard library.
+
+    Attributes
+    ----------
+    filename, function, module : str
+    line : int
+    expression : str
+        The source of what that frame is computing, "" where it is not known.
+    called : object
+        The function that is called there, None where it is not known.
+    callers : list of str
+        That function and the callers of it that belong to the same package, innermost first.
+    """
+
+    def __init__(self, frame):
+        while frame.f_back is not None and _is_ours(frame):
+            frame = frame.f_back
+        self.filename = frame.f_code.co_filename
+        self.function = frame.f_code.co_qualname
+        self.module = frame.f_globals.get("__name__", "")
+        self.line = frame.f_lineno
+        self.registry = frame.f_globals.setdefault("__warningregistry__", {})
+        self.expression = _source(frame)
+        self.called = _called(self.expression, frame)
+        self.callers = []
+        package = self.module.partition(".")[0]
+        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+            self.callers.append(frame.f_code.co_name)
+            frame = frame.f_back
+
+    def __str__(self):
+        where = f"{_short(self.filename)}:{self.line}, in {self.function}"
+        return f"{where}: {self.expression}" if self.expression else where
+
+
+def warn_at(place, text):
+    """Warn about a place, once for each."""
+    warnings.warn_explicit(text, UserWarning, place.filename, place.line, module=place.module, registry=place.registry)
+
+
+def _is_ours(frame):
+    filename = frame.f_code.co_filename
+    module = frame.f_globals.get("__name__", "")
+    if filename.startswith(_PACKAGE) or filename.endswith(".pyx") or module.partition(".")[0] == "numpy":
+        return True
+    return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename
+
+
+def _short(filename):
+    path = Path(filename)
+    try:
+        return str(path.relative_to(Path.cwd())) if path.is_absolute() else filename
+    except (OSError, ValueError):
+        return filename
+
+
+def _source(frame):
+    """The text of the expression that a frame is computing, in one line."""
+    code = frame.f_code
+    try:
+        first, last, start, end = list(code.co_positions())[frame.f_lasti // 2]
+    except IndexError:
+        return ""
+    if None in (first, last, start, end):
+        return ""
+    lines = [linecache.getline(code.co_filename, n, frame.f_globals).encode() for n in range(first, last + 1)]
+    if not all(lines):
+        return ""
+    lines[-1] = lines[-1][:end]  # columns count bytes
+    lines[0] = lines[0][start:]
+    return " ".join(b" ".join(lines).decode(errors="replace").split())
+
+
+def _called(expression, frame):
+    """The object that the outermost call of an expression calls, where it is a plain or dotted name."""
+    try:
+        tree = ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(tree, ast.Call):
+        return None
+    names = []
+    node = tree.func
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    for space in (frame.f_locals, frame.f_globals, vars(builtins)):
+        if node.id in space:
+            found = space[node.id]
+            break
+    else:
+        return None
+    for name in reversed(names):
+        if not isinstance(found, types.ModuleType) or name not in vars(found):
+            return None
+        found = vars(found)[name]
+    return found
+
+
+# What computes the same as a function of math or cmath, recorded. Names that are NumPy's too are not listed.
+_NUMPY_NAMES = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh",
+    "atan2": "arctan2", "pow": "power", "fsum": "sum", "dist": "linalg.norm", "sumprod": "dot", "phase": "angle",
+    "remainder": "remainder",
+}  # fmt: skip
+_SPECIAL_NAMES = {"erf": "erf", "erfc": "special.erfc", "gamma": "special.gamma", "lgamma": "special.gammaln"}
+_STATISTICS_NAMES = {
+    "fmean": "mean", "mean": "mean", "median": "median", "pstdev": "std", "pvariance": "var", "stdev": "std",
+    "variance": "var", "geometric_mean": "exp(numpy.mean(numpy.log(x)))",
+}  # fmt: skip
+
+# Metrics of scikit-learn end in float(...): what each computes, of one output and without weights.
+_METRICS = {
+    "explained_variance_score": "1 - numpy.var(y - p) / numpy.var(y)",
+    "log_loss": "-numpy.mean(y * numpy.log(p) + (1 - y) * numpy.log(1 - p))",
+    "max_error": "numpy.max(numpy.abs(y - p))",
+    "mean_absolute_error": "numpy.mean(numpy.abs(y - p))",
+    "mean_absolute_percentage_error": "numpy.mean(numpy.abs(y - p) / numpy.abs(y))",
+    "mean_gamma_deviance": "2 * numpy.mean(numpy.log(p / y) + y / p - 1)",
+    "mean_pinball_loss": "numpy.mean(numpy.maximum(alpha * (y - p), (alpha - 1) * (y - p)))",
+    "mean_poisson_deviance": "2 * numpy.mean(y * numpy.log(y / p) - y + p)",
+    "mean_squared_error": "numpy.mean((y - p) ** 2)",
+    "mean_squared_log_error": "numpy.mean((numpy.log1p(y) - numpy.log1p(p)) ** 2)",
+    "r2_score": "1 - numpy.sum((y - p) ** 2) / numpy.sum((y - numpy.mean(y)) ** 2)",
+    "root_mean_squared_error": "numpy.sqrt(numpy.mean((y - p) ** 2))",
+    "root_mean_squared_log_error": "numpy.sqrt(numpy.mean((numpy.log1p(y) - numpy.log1p(p)) ** 2))",
+}
+
+
+def _told(place, how, followed):
+    """What happened at a place, and the ways out of it."""
+    state = "that is being differentiated" if followed else "that requires grad"
+    text = f"a Tensor {state} becomes a Python number by {how}(), which no gradient reaches. "
+    way = _recorded_name(place.called)
+    if way:
+        text += f"Use {way}, which is recorded. "
+    elif place.module.startswith("sklearn."):
+        text += _metric(place)
+    elif how == "complex":
+        text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
+    else:
+        text += (
+            "Leave the 0-d Tensor as it is: NumPy's functions and operators take it as a number, and `a @ b` of "
+            "vectors, `x[0]` and `t.item()` stay recorded in a transform. "
+        )
+    return f"{text}Where only the bare number is meant: {how}(arraygrad.stop_gradient(t)), or t.detach()."
+
+
+def _recorded_name(function):
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
+    if module in ("math", "cmath"):
+        if name in _SPECIAL_NAMES:
+            return f"arraygrad.{_SPECIAL_NAMES[name]}"
+        known = _NUMPY_NAMES.get(name, name)
+        return f"numpy.{known}" if name in _NUMPY_NAMES or hasattr(sys.modules.get("numpy"), known) else ""
+    if module == "statistics" and name in _STATISTICS_NAMES:
+        return f"numpy.{_STATISTICS_NAMES[name]}"
+    return ""
+
+
+def _metric(place):
+    formula = next((_METRICS[name] for name in place.callers if name in _METRICS), None)
+    if formula is None:
+        return "Functions of scikit-learn that end in a Python number have no gradient: write the formula with NumPy. "
+    return f"Write the metric's formula with NumPy: {formula}. "
+
+
+def _checked(name, policy):
+    if policy not in _POLICIES:
+        raise ValueError(f"{name}: expected 'default', 'raise', 'warn' or 'off', but got {policy!r}")

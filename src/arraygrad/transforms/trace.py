@@ -1,0 +1,545 @@
+"""One call of a function with some of its arguments followed by the graph: what every function transform is made of.
+
+May import: core.containers, core.convert, engine, core.given, autograd.graph, core.inplace, ops,
+transforms.python_numbers, core.tensor. The transforms themselves are in `transforms`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+import numpy
+
+from arraygrad.autograd.graph import walk
+from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
+from arraygrad.core.convert import RUNNING
+from arraygrad.core.given import note_holder, raw_array
+from arraygrad.core.inplace import as_scalar, is_scalar
+from arraygrad.core.tensor import (
+    AccumulateGrad,
+    Tensor,
+    apply_op,
+    asarray,
+    backend_of,
+    edge_of,
+    gradient_edge,
+    metadata_of,
+    wrap_raw,
+)
+from arraygrad.engine.engine import execute
+from arraygrad.engine.modes import Mode
+from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.ops import OPS
+from arraygrad.transforms.python_numbers import Place, depth, warn_at
+
+__all__ = ["Trace", "function_name", "give_back", "meta_of", "normalize_tree", "parameter_name", "recorded", "run"]
+
+# What a leaf of a differentiated argument was, hence what its gradient is given back as.
+TENSOR, RAW, SCALAR, NUMBER, STATIC = range(5)
+
+# Values that belong to a container's structure rather than being numbers in it: they stay, in the gradient too.
+_STATIC_TYPES = (type(None), bool, str, bytes, type)
+
+_IDENTITY = OPS.get("_identity")
+
+
+def function_name(function):
+    """A name of the user's function for messages."""
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def meta_of(value):
+    """GradMeta of a Tensor, a raw array or a NumPy scalar. Raises TypeError for anything else."""
+    if isinstance(value, numpy.generic):
+        value = numpy.asarray(value)
+    return metadata_of(value) if isinstance(value, Tensor) else backend_of(value).meta(value)
+
+
+# Note [Nested transforms]
+# ~~~~~~~~~~~~~~~~~~~~~~~~
+# (1) A Tensor that requires grad, as an outer transform or the user's own graph hands it over, becomes an alias: a new
+#     place in the graph over the same memory. Derivatives are taken there, so a function that reaches the same Tensor
+#     another way too (a closure) is differentiated with respect to its argument only.
+# (2) The results must then stay part of the outer graph: the inner run is recorded (create_graph) and its results are
+#     Tensors. This is so too where the arguments are raw but the function has closed over a Tensor of an outer
+#     transform: the graph behind the result shows it (`_reaches_others`).
+# (3) Outside of any other transform raw arguments give raw results, without a look at the graph: whatever else the
+#     function depends on is a constant then, as for every function of raw arrays.
+# Guarded by tests/transforms/test_nesting.py.
+class Trace:
+    """A call of `function` whose arguments at some positions are differentiated.
+
+    Parameters
+    ----------
+    name : str
+        Name of the transform, for messages.
+    function : callable
+    args : tuple
+        Positional arguments of the call.
+    argnums : int or tuple of int
+        Positions of the differentiated ones; negative ones count from the end.
+
+    Attributes
+    ----------
+    structure : Structure
+        Of the differentiated arguments: of the argument itself for an integer, of a tuple of them otherwise.
+    kinds, metas : list
+        Per leaf: what it was (TENSOR, RAW, SCALAR, NUMBER, STATIC) and its GradMeta (None for STATIC).
+    edges : list of Edge
+        Where the gradients of the leaves that are not STATIC arrive.
+    outputs : list
+        Leaves of what the function returned; `out_structure` is its structure and `aux` the auxiliary part.
+    record : bool
+        Results are Tensors and part of an outer graph.
+    left : str or None
+        Where a value that depends on the arguments left the graph last, by a call that was let go.
+    refused : TypeError or None
+        The last refusal of such a call, which the function may have caught.
+    """
+
+    __slots__ = (
+        "_alias", "_args", "_before", "_handed", "_nested", "_single", "_static", "argnums", "aux", "edges", "function",
+        "kinds", "left", "metas", "name", "out_structure", "outputs", "plain", "record", "refused", "structure",
+    )  # fmt: skip
+
+    def __init__(self, name, function, args, argnums):
+        self.name = name
+        self.function = function
+        self._single = isinstance(argnums, int)
+        self.argnums = _positions(name, function, argnums, len(args))
+        self._args = args
+        chosen = args[self.argnums[0]] if self._single else tuple([args[i] for i in self.argnums])
+        leaves, self.structure = flatten(chosen)
+        self.kinds = []
+        self.metas = []
+        self.edges = []
+        self._alias = False
+        self.left = self.refused = None
+        self._nested = depth.running > 0
+        self._before = is_grad_enabled()
+        with Mode(set_grad_mode, True):
+            self._handed = [self._follow(i, leaf) for i, leaf in enumerate(leaves)]
+        self._static = [leaf if kind == STATIC else None for kind, leaf in zip(self.kinds, leaves, strict=True)]
+        self.plain = TENSOR not in self.kinds
+
+    # Calling the function
+
+    def call(self, kwargs=None, has_aux=False, check=True):
+        """Call the function with recording on and look at what it returned; returns self.
+
+        `check=False` leaves `check_result` out.
+
+        Raises
+        ------
+        TypeError
+            If `has_aux` and the function did not return a pair.
+        """
+        args = list(self._args)
+        if self._single:
+            chosen = (self._handed[0] if self.structure is LEAF else unflatten(self.structure, self._handed),)
+        else:
+            chosen = unflatten(self.structure, self._handed)
+        for i, value in zip(self.argnums, chosen, strict=True):
+            args[i] = value
+        self._args = self._handed = None  # the graph keeps what it needs of them
+        kwargs = kwargs or {}
+        key = id(self)
+        cause = None
+        try:
+            with Mode(set_grad_mode, True):
+                depth.running += 1  # no call from here to `try` and behind `finally`: Note [Modes and interrupts]
+                RUNNING[key] = self
+                try:
+                    result = self.function(*args, **kwargs)
+                finally:
+                    depth.running -= 1
+                    del RUNNING[key]
+        except Exception as error:
+            # NumPy wraps what an element's conversion raises: the advice is in the cause. Others replace it.
+            cause = error.__cause__
+            if not hasattr(cause, "lost_gradient"):
+                if self.refused is not None and error is not self.refused:
+                    error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
+                raise
+        if cause is not None:
+            raise cause  # here, where it is in no circle with the error that it is the cause of
+        self.aux = None
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(
+                    f"{self.name}: with has_aux=True '{function_name(self.function)}' must return a pair "
+                    f"(result, auxiliary data), got {type(result).__name__}"
+                )
+            result, self.aux = result
+        if type(result) is Tensor:
+            self.outputs, self.out_structure = [result], LEAF
+            if self.refused is not None and not result.requires_grad:
+                raise self.refused
+        else:
+            self.outputs, self.out_structure = flatten(result)
+            if check:
+                self.check_result()
+        self.record = self._before and (
+            self._alias or ((self._nested or not self.plain) and self._reaches_others(self.outputs))
+        )
+        return self
+
+    def check_result(self):
+        """Look at a result that is no single Tensor: one without any Tensor has no gradient.
+
+        Raises
+        ------
+        TypeError
+            If it is so because a value left the graph: Note [Numbers that leave], 5.
+        """
+        tensors = [leaf for leaf in self.outputs if isinstance(leaf, Tensor)]
+        if self.refused is not None and not any(leaf.requires_grad for leaf in tensors):
+            raise self.refused
+        if tensors or not self.edges:
+            return
+        name = function_name(self.function)
+        if self.left is not None:
+            raise TypeError(
+                f"{self.name}: '{name}' returned no Tensor, and its gradient would be zero, because a value left the "
+                f"graph: {self.left}. Compute the result from the Tensor, or leave that argument out of argnums"
+            )
+        if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in self.outputs):
+            self.warn_of_a_constant()
+
+    def is_constant(self):
+        """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""
+        own = {edge.node for edge in self.edges}
+        steps = {op.node_name for op in OPS.values() if op.zero}
+        return own.isdisjoint(walk(self._nodes(self.outputs), lambda node: node.name() in steps))
+
+    def warn_of_a_constant(self):
+        """Say that the result does not depend on the arguments; of a derivative that is no surprise."""
+        if hasattr(self.function, "differentiates"):
+            return
+        warn_at(
+            Place(sys._getframe(1)),
+            f"{self.name}: the result of '{function_name(self.function)}' does not depend on the arguments: its "
+            "derivative is zero. If it should depend on them, its values were computed where arraygrad could not "
+            "follow, or by a step function such as round",
+        )
+
+    def value(self):
+        """What the function returned, raw where its arguments were."""
+        return unflatten(self.out_structure, [self._shown(leaf, self.record) for leaf in self.outputs])
+
+    def auxiliary(self):
+        """The auxiliary data, raw where the arguments were."""
+        leaves, structure = flatten(self.aux)
+        return unflatten(
+            structure,
+            [
+                self._shown(leaf, self.record or (self._nested and self._before and self._reaches_others((leaf,))))
+                for leaf in leaves
+            ],
+        )
+
+    def roots(self):
+        """Indices of the outputs that depend on anything differentiable."""
+        return [i for i, leaf in enumerate(self.outputs) if isinstance(leaf, Tensor) and leaf.requires_grad]
+
+    @property
+    def out_kind(self):
+        """The kind that results are given back as: Python numbers only where all arguments are."""
+        if not self.plain:
+            return TENSOR
+        return RAW if RAW in self.kinds or SCALAR in self.kinds else NUMBER
+
+    # Derivatives
+
+    def pull(self, indices, cotangents, *, create_graph, keep_graph):
+        """Gradients at `edges` (None: undefined) for the given cotangents of outputs `indices`."""
+        if not self.edges or not indices:
+            return (None,) * len(self.edges)
+        roots = [edge_of(self.outputs[i]) for i in indices]
+        return run(roots, cotangents, self.edges, create_graph=create_graph, keep_graph=keep_graph)
+
+    def give(self, gradients):
+        """The container of gradients (one per edge; None: zero) in the form of the arguments."""
+        if self.structure is LEAF:
+            return give_back(self.kinds[0], gradients[0], self.metas[0])
+        return self.nest([give_back(kind, g, meta) for (kind, meta), g in zip(self.live(), gradients, strict=True)])
+
+    def live(self):
+        """(kind, meta) of each leaf that is not STATIC, in the order of `edges`."""
+        return [pair for pair in zip(self.kinds, self.metas, strict=True) if pair[0] != STATIC]
+
+    def nest(self, per_edge):
+        """The container of the arguments with these values, one per edge, in place of the leaves."""
+        if self.structure is LEAF:
+            return per_edge[0]
+        at = iter(per_edge)
+        return unflatten(
+            self.structure,
+            [leaf if kind == STATIC else next(at) for kind, leaf in zip(self.kinds, self._static, strict=True)],
+        )
+
+    def directions(self, tree, what):
+        """The leaves of `tree`, a container of tangents for the arguments, as one Tensor or raw array per edge."""
+        return normalize_tree(self.name, what, tree, self.structure, self.metas)
+
+    # Helpers
+
+    def _follow(self, i, leaf):
+        """What the function gets in place of a leaf; notes its kind, metadata and edge."""
+        kind = type(leaf)
+        if kind is Tensor:
+            return self._follow_tensor(i, leaf)
+        if kind is numpy.ndarray:
+            return self._follow_array(i, leaf, RAW)
+        if isinstance(leaf, _STATIC_TYPES) or inspect.isroutine(leaf):
+            if self._is_argument(i):
+                raise TypeError(
+                    f"{self.name}: {self._leaf_name(i)} is {leaf!r}, which has no derivative: "
+                    "choose the arguments to differentiate by argnums"
+                )
+            self.kinds.append(STATIC)
+            self.metas.append(None)
+            return leaf
+        if kind is float or kind is complex:
+            return self._follow_array(i, self._number(leaf), NUMBER)
+        if isinstance(leaf, numpy.generic):
+            return self._follow_array(i, numpy.asarray(leaf), SCALAR)
+        if isinstance(leaf, int):
+            raise self._integer(i, "int")
+        return self._follow_array(i, leaf, RAW)
+
+    def _follow_array(self, i, raw, kind):
+        try:
+            meta = backend_of(raw).meta(raw)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: {self._leaf_name(i)} can't be differentiated: {error}") from error
+        if not meta.is_floating:
+            raise self._integer(i, f"of dtype {meta.dtype}")
+        handed = wrap_raw(raw, requires_grad=True)
+        if kind == RAW and _IDENTITY is not None:
+            # A place in the graph of its own, over the caller's memory: unlike a leaf it may be written in place, and
+            # then the caller's array changes as it does in a plain call.
+            handed = as_scalar(apply_op(_IDENTITY, (handed,)), False)
+        elif kind != RAW:
+            as_scalar(handed)
+        if kind == RAW:
+            note_holder(handed)
+        self._note(kind, meta, handed)
+        return handed
+
+    def _follow_tensor(self, i, tensor):
+        meta = meta_of(tensor)
+        if not meta.is_floating:
+            raise self._integer(i, f"of dtype {meta.dtype}")
+        if tensor.requires_grad and self._before:
+            if is_scalar(tensor) and tensor.ndim == 0:
+                handed = tensor.copy()
+            else:
+                handed = apply_op(OPS["reshape"], OPS["reshape"].bind((tensor, tensor.shape), {}))  # (1)
+            self._alias = True
+        else:
+            handed = tensor.detach().requires_grad_()
+        self._note(TENSOR, meta, handed)
+        return handed
+
+    def _note(self, kind, meta, handed):
+        self.kinds.append(kind)
+        self.metas.append(meta)
+        self.edges.append(edge_of(handed))
+
+    def _number(self, value):
+        """A Python number as 0-d array of the precision and library of the arrays beside it (NumPy's own: float64)."""
+        dtypes = []
+        like = None
+        for leaf in flatten(self._args)[0]:
+            raw = raw_array(leaf) if isinstance(leaf, Tensor) else leaf
+            if isinstance(raw, (float, complex, int, *_STATIC_TYPES)) and not isinstance(raw, numpy.generic):
+                continue
+            try:
+                meta = meta_of(raw)
+            except TypeError:  # no array
+                continue
+            if like is None:
+                like = meta
+            if meta.is_floating and meta.ops is like.ops:
+                dtypes.append(meta.dtype)
+        if like is None:
+            return asarray(value).array
+        xp = like.ops.xp
+        if not dtypes:
+            return xp.asarray(value, device=like.device)
+        dtype = xp.result_type(*dtypes)
+        if isinstance(value, complex):
+            dtype = xp.result_type(dtype, xp.complex64)
+        elif xp.isdtype(dtype, "complex floating"):
+            dtype = xp.finfo(dtype).dtype
+        return xp.asarray(value, dtype=dtype, device=like.device)
+
+    def _integer(self, i, what):
+        return TypeError(
+            f"{self.name}: {self._leaf_name(i)} is an integer or boolean ({what}), which has no "
+            "derivative: give a floating-point value, or choose other arguments by argnums"
+        )
+
+    def _arguments(self):
+        """(position, structure) of each differentiated argument."""
+        return zip(self.argnums, (self.structure,) if self._single else self.structure.children, strict=True)
+
+    def _is_argument(self, i):
+        """Whether leaf `i` is an argument itself, not something inside of one."""
+        start = 0
+        for _, structure in self._arguments():
+            if structure is LEAF and start == i:
+                return True
+            start += structure.n_leaves
+        return False
+
+    def _leaf_name(self, i):
+        names = []
+        for position, structure in self._arguments():
+            parameter = parameter_name(self.function, position)
+            names += [f"argument {position} ({name})" for name in leaf_names(structure, parameter)]
+        return names[i]
+
+    def _shown(self, leaf, record):
+        if not isinstance(leaf, Tensor) or record:
+            return leaf
+        return give_back(self.out_kind, leaf.detach(), None)
+
+    def _reaches_others(self, outputs):
+        """Whether the graph behind any output leads to a leaf that is not one of this trace."""
+        own = {edge.node for edge in self.edges}
+        nodes = walk(self._nodes(outputs), own.__contains__)
+        return any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
+
+    @staticmethod
+    def _nodes(outputs):
+        return [gradient_edge(t)[0] for t in outputs if isinstance(t, Tensor) and t.requires_grad]
+
+
+def run(roots, cotangents, edges, *, create_graph, keep_graph):
+    """Gradients at `edges`: raw arrays, or Tensors with create_graph. A cotangent is a Tensor or a raw array."""
+    if create_graph:
+        given = [c if isinstance(c, Tensor) else wrap_raw(c) for c in cotangents]
+    else:
+        given = [raw_array(c) if isinstance(c, Tensor) else c for c in cotangents]
+    return execute(roots, given, keep_graph=keep_graph, create_graph=create_graph, accumulate_grad=False, inputs=edges)
+
+
+def recorded(trace, directions):
+    """Whether derivatives along `directions` are part of an outer graph."""
+    return trace.record or (is_grad_enabled() and any(isinstance(d, Tensor) and d.requires_grad for d in directions))
+
+
+def give_back(kind, gradient, meta):
+    """A gradient (None: zero) in the form of the leaf it belongs to."""
+    if gradient is None:
+        gradient = meta.ops.zeros(meta)
+    elif isinstance(gradient, Tensor):
+        if kind == TENSOR or gradient.requires_grad:
+            return gradient
+        gradient = gradient.array
+    if kind == TENSOR:
+        return wrap_raw(gradient)
+    if kind == NUMBER and not gradient.shape:
+        return wrap_raw(gradient).item()
+    if kind == SCALAR and not gradient.shape:
+        return gradient[()]
+    return gradient
+
+
+def normalize_tree(name, what, tree, structure, metas):
+    """Leaves of a container of tangents or cotangents, in the order of `structure`; checked.
+
+    Parameters
+    ----------
+    name, what : str
+        Transform and argument, for messages.
+    tree : object
+        Container that must equal `structure`; a named tuple may be another class's, or a tuple.
+    structure : Structure
+    metas : list of GradMeta or None
+        What each leaf must look like; where it is None the leaf is left out.
+
+    Returns
+    -------
+    list
+        A Tensor or a raw array of the right shape per leaf that has a GradMeta.
+
+    Raises
+    ------
+    TypeError
+        If the structure differs, a leaf is no number, or it is complex where a real one is expected.
+    ValueError
+        If a shape differs.
+    """
+    if structure is LEAF and not isinstance(tree, (list, tuple, dict)):
+        leaves = [tree]
+    else:
+        leaves, own = flatten(tree)
+        if not stands_for(own, structure):
+            raise TypeError(f"{name}: {what} must be nested as {structure!r}, got {own!r}")
+        leaves = align(own, leaves, structure)
+    names = None
+    checked = []
+    for i, (leaf, meta) in enumerate(zip(leaves, metas, strict=True)):
+        if meta is None:
+            continue
+        if names is None:
+            names = leaf_names(structure, what)
+        checked.append(_direction(name, names[i], leaf, meta))
+    return checked
+
+
+def _direction(name, what, leaf, meta):
+    if isinstance(leaf, (int, float, complex, numpy.generic)) and not isinstance(leaf, bool):
+        if isinstance(leaf, numpy.generic):
+            leaf = leaf.item()
+        if isinstance(leaf, complex) and not meta.is_complex:
+            raise TypeError(f"{name}: {what} is complex, but it must be real ({meta.dtype})")
+        leaf = meta.ops.xp.asarray(leaf, dtype=meta.dtype, device=meta.device)
+    try:
+        own = meta_of(leaf)
+    except TypeError as error:
+        raise TypeError(
+            f"{name}: {what} must be an array or a Tensor of shape {meta.shape}, got {type(leaf).__name__}"
+        ) from error
+    if own.ops is not meta.ops:
+        raise TypeError(f"{name}: {what} is an array of {own.ops.name}, but it must be one of {meta.ops.name}")
+    if own.shape != meta.shape:
+        raise ValueError(f"{name}: {what} must have shape {meta.shape}, got {own.shape}")
+    if own.is_complex and not meta.is_complex:
+        raise TypeError(f"{name}: {what} is complex ({own.dtype}), but it must be real ({meta.dtype})")
+    return leaf
+
+
+def _positions(name, function, argnums, n_args):
+    if isinstance(argnums, int) and 0 <= argnums < n_args:
+        return (argnums,)
+    given = (argnums,) if isinstance(argnums, int) else argnums
+    positions = []
+    for argnum in given:
+        if not -n_args <= argnum < n_args:
+            raise TypeError(
+                f"{name}: argnums has {argnum}, but '{function_name(function)}' was called with {n_args} "
+                "positional arguments; arguments to differentiate are passed by position"
+            )
+        positions.append(argnum % n_args)
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"{name}: argnums {argnums} names an argument twice")
+    return tuple(positions)
+
+
+def parameter_name(function, position):
+    """The name of a parameter as its function spells it; args[1] where that is not known."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return f"args[{position}]"
+    if position < len(parameters) and parameters[position].kind in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    ):
+        return parameters[position].name
+    return f"args[{position}]"
