@@ -31,7 +31,7 @@ LIBRARY = "arraygrad._compiled"
 MSVC = sys.platform == "win32"
 
 # What is compiled against NumPy's headers (tests/package/test_layers.py holds all others to do without).
-NUMPY_MODULES = "arraygrad.backends.numpy_"
+NUMPY_MODULES = "arraygrad.backends.numpy."
 
 
 def flag(name: str) -> bool:
@@ -141,8 +141,8 @@ def extensions() -> list[Extension]:
     paths = {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.pyx"))}
     written = write_names([name for name in paths if name != LIBRARY])
     for name, path in paths.items():
-        # node.pxd includes the engine's headers, a module its own folder's (the C++ is written under build/).
-        include = [str(SOURCE / "arraygrad" / "engine"), str(path.parent)]
+        # node.pxd and value.pxd include headers of their rooms, a module its own folder's (the C++ is under build/).
+        include = [str(SOURCE / "arraygrad" / room) for room in ("engine", "core")] + [str(path.parent)]
         extra = []
         depends = headers()
         if name == LIBRARY:

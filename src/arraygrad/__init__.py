@@ -40,10 +40,10 @@ try:
     from arraygrad.namespaces import namespace as _namespace
     from arraygrad.namespaces.bind import NAMES as _NAMES
     from arraygrad.namespaces.namespace import namespace
-    from arraygrad.numpy_api import methods
+    from arraygrad.numpy_api import methods as _methods
 
     _namespace.install()
-    methods.install()
+    _methods.install()
     # Most programs need these, but a plain `backward()` is served without them.
     _protocols, _autograd = _later.later("arraygrad.numpy_api.handlers"), _later.later("arraygrad.autograd")
     _set_protocol_handlers(Tensor, lambda: _protocols.handlers(), _numpy.ndarray, _numpy.generic)
@@ -68,7 +68,7 @@ _SUBMODULES = (
 )  # fmt: skip
 _ELSEWHERE = {
     "_version": ("__version__",),
-    "checkpointing": ("checkpoint",),
+    "autograd.checkpointing": ("checkpoint",),
     "transforms": (
         "elementwise_grad",
         "grad",
@@ -82,11 +82,11 @@ _ELSEWHERE = {
         "value_and_grad",
         "vjp",
     ),
-    "primitive": ("defvjp", "primitive"),
-    "python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),
+    "autograd.primitive": ("defvjp", "primitive"),
+    "transforms.python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),
     "testing": ("gradcheck", "gradgradcheck"),
-    "threads": ("get_num_threads", "set_num_threads"),
-    "transfer": ("to_backend",),
+    "autograd.threads": ("get_num_threads", "set_num_threads"),
+    "interop.transfer": ("to_backend",),
 }
 _LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
 

@@ -20,9 +20,9 @@ def test_examples_of_the_page():
     assert not failed
 
 
-@pytest.mark.parametrize("name", ["implicit", "_implicit_linear", "_implicit_ivp"])
+@pytest.mark.parametrize("name", ["problems", "linear", "ivp"])
 def test_examples_of_the_docstrings(name):
-    failed, attempted = doctest.testmod(importlib.import_module(f"arraygrad.{name}"))
+    failed, attempted = doctest.testmod(importlib.import_module(f"arraygrad.implicit.{name}"))
     assert attempted
     assert not failed
 

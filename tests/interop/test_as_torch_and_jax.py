@@ -183,7 +183,7 @@ def test_tracer_is_refused_with_the_way_out():
     ("name", "library"), [("from_torch", "torch"), ("as_torch", "torch"), ("from_jax", "jax"), ("as_jax", "jax")]
 )
 def test_missing_library_is_named_with_its_extra(name, library, monkeypatch):
-    monkeypatch.setattr(interop.importlib.util, "find_spec", lambda *args: None)
+    monkeypatch.setattr(interop.functions.importlib.util, "find_spec", lambda *args: None)
     with pytest.raises(ImportError, match=rf"interop\.{name} needs {library}.*arraygrad\[{library}\]"):
         getattr(interop, name)(abs)
 

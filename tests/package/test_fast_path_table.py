@@ -17,7 +17,7 @@ def sources_of(first):
     package = ROOT / "src" / "arraygrad"
     places = [package, package / "backends"]
     folders = first.replace(".", "/")
-    found = [p / f"{folders}{suffix}" for p in places for suffix in (".py", ".pyx")]
+    found = [p / f"{folders}{suffix}" for p in places for suffix in (".py", ".pyx", "/__init__.py")]
     return [path.read_text() for path in found if path.exists()]
 
 

@@ -17,7 +17,8 @@ def run(code):
 @pytest.mark.parametrize(
     "name",
     [
-        "arraygrad.numpy_api.handlers", "arraygrad.namespaces.dispatch", "arraygrad.namespaces.creation", "arraygrad.namespaces.info", "arraygrad.autograd",
+        "arraygrad.numpy_api.handlers", "arraygrad.namespaces.dispatch", "arraygrad.namespaces.creation",
+        "arraygrad.namespaces.info", "arraygrad.autograd.functions",
         "arraygrad.backends.numpy", "arraygrad.engine.pool", "arraygrad.autograd.graph", "arraygrad.transforms", "copy",
         "threading",
     ],

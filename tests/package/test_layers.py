@@ -15,7 +15,7 @@ FILES = source_files(".py", ".pyx", ".pxd", ".hpp")
 NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 # What knows NumPy's C API, and how the other compiled modules reach it.
-NUMPYS_OWN = {"numpy_loops", "numpy_contents", "numpy_c"}
+NUMPYS_OWN = {"loops", "contents", "c_api"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
 ENGINE = {
@@ -63,77 +63,64 @@ MAY_IMPORT = {
     "engine.sharing": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
     "engine.engine": (ENGINE | {"_later"}) - {"engine.engine"},
-    "op": {"engine.arrayops", "engine.node"},
-    "ops": {"_later", "op", "ops"},
-    # The tensor's own modules, each on the ones before it.
-    "value": ENGINE | {"_later", "op"},
-    "attributes": {"value"},
-    "saved": ENGINE | {"op", "value"},
-    "constants": ENGINE | {"op", "value"},
-    "given": ENGINE | {"op", "value", "constants"},
-    "nodes": ENGINE | {"op", "value", "saved", "constants"},
-    "saving": ENGINE | {"op", "value", "saved", "constants", "nodes"},
-    "operands": {"op", "value"},
-    "apply": ENGINE | {"op", "value", "saved", "operands", "nodes", "saving"},
-    "inplace": ENGINE | {"op", "value", "operands", "nodes", "saving", "apply"},
-    "function": ENGINE | {"op", "value", "saved", "constants", "nodes", "apply", "inplace"},
-    "saved_handles": ENGINE | {"op", "value", "saved", "constants", "nodes", "function"},
-    "convert": ENGINE | {"op", "value", "nodes", "apply"},
-    "protocol_shapes": ENGINE | {"op", "value", "nodes", "apply"},
-    "protocols": ENGINE | {"op", "value", "nodes", "apply", "protocol_shapes"},
-    "copies": ENGINE | {"op", "value", "attributes", "operands", "apply"},
-    "calls": {"op", "value", "apply"},
-    "graph_ops": ENGINE | {"op", "value", "constants", "nodes", "apply", "copies"},
-    "roots": ENGINE | {"op", "value", "nodes", "apply"},
-    "tensor": ENGINE
-    | {"op", "value", "attributes", "given", "operands", "nodes", "saving", "apply", "inplace", "convert", "copies"}
-    | {"graph_ops", "protocols", "roots"},
+    "core.op": {"engine.arrayops", "engine.node"},
+    "ops": {"_later", "core.op", "ops"},
+    # The compiled layer's own modules, each on the ones before it.
+    "core": set(),  # the package's own __init__: a docstring
+    "core.containers": set(),
+    "core.value": ENGINE | {"_later", "core.op"},
+    "core.attributes": {"core.value"},
+    "core.saved": ENGINE | {"core.op", "core.value"},
+    "core.constants": ENGINE | {"core.op", "core.value"},
+    "core.given": ENGINE | {"core.op", "core.value", "core.constants"},
+    "core.nodes": ENGINE | {"core.op", "core.value", "core.saved", "core.constants"},
+    "core.saving": ENGINE | {"core.op", "core.value", "core.saved", "core.constants", "core.nodes"},
+    "core.operands": {"core.op", "core.value"},
+    "core.apply": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "operands", "nodes", "saving")},
+    "core.inplace": ENGINE | {f"core.{name}" for name in ("op", "value", "operands", "nodes", "saving", "apply")},
+    "core.function": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "apply", "inplace")},
+    "core.saved_handles": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "function")},
+    "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
+    "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
+    "core.protocols": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "protocol_shapes")},
+    "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
+    "core.calls": {"core.op", "core.value", "core.apply"},
+    "core.graph_ops": ENGINE | {f"core.{name}" for name in ("op", "value", "constants", "nodes", "apply", "copies")},
+    "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
 }
-MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {
-    "_later",
-    "ops",
-    "tensor",
-    "backends",
-    "saved",
-    "constants",
-    "function",
-}
-MAY_IMPORT["_bind"] = MAY_IMPORT["backends"] | {"_bind", "calls"}
-MAY_IMPORT["_namespace"] = MAY_IMPORT["_bind"] | {"_namespace"}
-MAY_IMPORT["namespaces"] = MAY_IMPORT["_namespace"] | {"namespaces"}
-# The public interfaces, in plain Python: anything below, and each other without a cycle.
-MAY_IMPORT["interfaces"] = MAY_IMPORT["namespaces"] | {
-    "interfaces",
-    "_compiled",
-    "_interpreter",
-    "_version",
-    "saved_handles",
-}
-# What stands on the finished package, and the package's face itself.
-MAY_IMPORT["applications"] = MAY_IMPORT["interfaces"] | {"applications"}
-
-APPLICATIONS = {"__main__", "_check", "_demo", "_generate"}
+CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor"}
+MAY_IMPORT["core.tensor"] = ENGINE | CORE - {"core.tensor", "core.calls", "core.containers", "core.function"}
+# The rooms above, each on the ones before it and on itself.
+BELOW = ENGINE | CORE | {"_later"}
+MAY_IMPORT["backends"] = BELOW | {"ops", "backends"}
+MAY_IMPORT["namespaces"] = MAY_IMPORT["backends"] | {"namespaces", "special"}
+MAY_IMPORT["special"] = MAY_IMPORT["namespaces"] - {"special"}
+MAY_IMPORT["numpy_api"] = MAY_IMPORT["backends"] | {"namespaces", "numpy_api"}
+MAY_IMPORT["libraries"] = MAY_IMPORT["numpy_api"] | {"libraries"}
+MAY_IMPORT["autograd"] = BELOW | {"autograd"}
+MAY_IMPORT["testing"] = MAY_IMPORT["autograd"] | {"testing"}
+MAY_IMPORT["transforms"] = MAY_IMPORT["autograd"] | MAY_IMPORT["numpy_api"] | {"transforms"}
+MAY_IMPORT["implicit"] = MAY_IMPORT["transforms"] | {"implicit"}
+MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"interop"}
+MAY_IMPORT["memory"] = MAY_IMPORT["backends"]
+# The package's face, and what stands on the finished package.
+MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_interpreter", "_version"}) - {"face"}
+MAY_IMPORT["tools"] = MAY_IMPORT["face"] | {"face", "tools"}
 
 
 def room_of(module: str) -> str:
     """The room of a module of arraygrad, given by its dotted name."""
     parts = module.split(".")[1:]
     if not parts:
-        return "applications"
+        return "face"
     first = parts[0]
-    if first == "engine":
+    if first in ("engine", "core"):
         return ".".join(parts[:2])
-    if first in MAY_IMPORT:
-        return first
-    if first in ("_cupy_protocol", "_methods", "_methods_more", "_protocols") or first.startswith("_numpy_"):
-        return "_bind"
-    if first in ("_creation", "_dispatch", "_info", "special"):
-        return "_namespace"
     if first in NAMESPACES | {"fft", "linalg"}:
-        return "namespaces"
-    if first in APPLICATIONS or any(first.startswith(f"{name}_") for name in APPLICATIONS):
-        return "applications"
-    return "interfaces"
+        return "libraries"
+    return "tools" if first == "__main__" else first
 
 
 def internal(path: Path) -> list[Import]:
@@ -209,7 +196,7 @@ def test_file_begins_by_saying_what_it_holds(path):
 
 
 # The namespaces are a few lines each and all alike: the map in docs says once what they may import.
-@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(module_name(path)) != "namespaces"], ids=relative)
+@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(module_name(path)) != "libraries"], ids=relative)
 def test_file_says_at_its_top_what_it_may_import(path):
     if not imports_of(path):
         return
@@ -229,11 +216,11 @@ def test_file_is_short_enough_to_be_one_concept(path):
     ("text", "targets"),
     [
         ("from . import kinds", ["arraygrad.ops.kinds"]),
-        ("from .. import tensor", ["arraygrad.core.tensor"]),
+        ("from ..core import tensor", ["arraygrad.core.tensor"]),
         ("from ..engine.node import (\n    Node,\n    Edge,\n)", ["arraygrad.engine.node"]),
         ("from arraygrad.engine import node, arrayops", ["arraygrad.engine.node", "arraygrad.engine.arrayops"]),
         ("import numpy as np, sys", ["numpy", "sys"]),
-        ("def f():\n    from arraygrad import tensor", ["arraygrad.core.tensor"]),
+        ("def f():\n    from arraygrad.core import tensor", ["arraygrad.core.tensor"]),
     ],
 )
 @pytest.mark.parametrize("read", [python_imports, cython_imports])

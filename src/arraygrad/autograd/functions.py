@@ -6,61 +6,21 @@ it was. What only the run itself can show (an input that was not used, an error 
 """
 
 import operator
-import sys
 import warnings
 from collections.abc import Mapping
 
-from arraygrad._later import import_module
-from arraygrad.autograd import graph
-from arraygrad.autograd.grad_mode import inference_mode, set_multithreading_enabled
+from arraygrad.autograd.grad_mode import inference_mode
 from arraygrad.autograd.graph import GradientEdge
 from arraygrad.core.given import raw_array
 from arraygrad.core.roots import plain_inputs, plain_roots, try_plain_backward
 from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
-from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from arraygrad.engine.engine import execute, is_checkpoint_valid, is_multithreading_enabled
+from arraygrad.engine.engine import execute
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic
 from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import Edge
 
-__all__ = [
-    "GradientEdge",
-    "backward",
-    "grad",
-    "graph",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "is_checkpoint_valid",
-    "is_multithreading_enabled",
-    "set_cpu_workers",
-    "set_deterministic",
-    "set_multithreading_enabled",
-]
-
-# `from arraygrad.autograd.graph import ...` works as if this module were a package (as os does for os.path).
-sys.modules[f"{__name__}.graph"] = graph
-
-# Found where they are defined, on first use: importing arraygrad should cost little.
-_LATER = {
-    "Function": "custom_function",
-    "detect_anomaly": "anomaly",
-    "once_differentiable": "custom_function",
-    "set_detect_anomaly": "anomaly",
-}
-__all__.extend(_LATER)
-__all__.sort()
-
-
-def __getattr__(name):
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"arraygrad.{_LATER[name]}"), name)
-    return value
-
-
-def __dir__():
-    return sorted({*globals(), *_LATER})
+__all__ = ["backward", "grad", "set_cpu_workers", "set_deterministic"]
 
 
 _warned_create_graph = False  # the warning about reference cycles is given once in a process

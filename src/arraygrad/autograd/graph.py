@@ -34,15 +34,15 @@ __all__ = [
 
 # Found where they are defined, on first use: importing arraygrad should cost little.
 _LATER = {
-    "NodeEvent": "_run_trace",
-    "SavedTensor": "saved_handles",
-    "disable_saved_tensors_hooks": "saved_hooks",
-    "op_hooks": "graph_hooks",
-    "register_multi_grad_hook": "graph_hooks",
-    "save_on_cpu": "saved_hooks",
-    "save_on_disk": "saved_hooks",
-    "saved_tensors_hooks": "saved_hooks",
-    "trace": "_run_trace",
+    "NodeEvent": "autograd.run_trace",
+    "SavedTensor": "core.saved_handles",
+    "disable_saved_tensors_hooks": "autograd.saved_hooks",
+    "op_hooks": "autograd.graph_hooks",
+    "register_multi_grad_hook": "autograd.graph_hooks",
+    "save_on_cpu": "autograd.saved_hooks",
+    "save_on_disk": "autograd.saved_hooks",
+    "saved_tensors_hooks": "autograd.saved_hooks",
+    "trace": "autograd.run_trace",
 }
 __all__.extend(_LATER)
 __all__.sort()

@@ -179,13 +179,6 @@ cdef Layout layout_of(str name, str signature, dict rules):
     return found
 
 
-# numpy.where and the creation functions give a 0-d array where a sum gives a scalar: Note [Scalars] in operands.pyx.
-# A cast gives what it is given.
-_MAKES_ARRAYS = frozenset(
-    "where tensordot full full_like zeros_like ones_like empty_like roll pad isin astype _to_backend".split()
-)
-
-
 def _camel(str name):
     return "".join([part[:1].upper() + part[1:] for part in name.strip("_").split("_")])
 
@@ -235,7 +228,7 @@ cdef class Op:
         self.holomorphic = bool(entry.holomorphic)
         self.may_view = bool(entry.may_view)
         self.transfers = self.name == "_to_backend"
-        self.makes_arrays = self.name in _MAKES_ARRAYS
+        self.makes_arrays = bool(entry.makes_arrays)         # Note [Scalars] in operands.pyx
         self.multi = entry.results is not None
         self.named = self.multi and tuple(entry.results) != ("*",)
         self.n_arrays = layout.n_arrays

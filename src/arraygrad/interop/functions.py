@@ -154,7 +154,7 @@ def _library(name, what, f):
         raise ImportError(
             f"arraygrad.interop.{what} needs {name}, which is not installed: pip install arraygrad[{name}]", name=name
         )
-    return import_module(f"arraygrad._foreign_{name}")
+    return import_module(f"arraygrad.interop.{name}")
 
 
 def _named(f, wrapped):

@@ -38,8 +38,8 @@ _plain: dict = {}  # numpy ufunc -> Op, filled by _served()
 
 # Modules that fill FUNCTIONS of _numpy_functions when they are imported.
 FUNCTION_MODULES = (
-    "_numpy_reductions", "_numpy_shapes", "_numpy_linalg", "_numpy_beyond", "_numpy_order", "_numpy_nan",
-    "_numpy_select", "_numpy_pieces", "_numpy_calculus", "_numpy_polynomials", "_numpy_constants",
+    "reductions", "shapes", "linalg", "beyond", "statistics", "nan",
+    "indexing", "rearranging", "calculus", "polynomials", "constants",
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def functions():
     """dict numpy function -> function of Tensors with numpy's signature."""
     if not _functions:
         for name in FUNCTION_MODULES:
-            import_module(f"arraygrad.{name}")
+            import_module(f"arraygrad.numpy_api.{name}")
         _functions.update(import_module("arraygrad.numpy_api.functions").FUNCTIONS)
     return _functions
 
@@ -161,10 +161,11 @@ def array_function(function, types, args, kwargs):
 
 
 # Functions whose results without axes are arrays in NumPy: the first give scalars here, the others arrays or views.
-_MADE_ARRAYS = frozenset("where select piecewise tensordot copy i0 cov apply_along_axis roll pad isin".split())
+_MADE_ARRAYS = frozenset("select piecewise copy i0 cov apply_along_axis".split()).union(
+    *[op.entry.numpy for op in OPS.values() if op.makes_arrays and op.name != "astype"]
+)
 _ARRAYS = _MADE_ARRAYS.union(
-    "full_like zeros_like ones_like empty_like squeeze reshape broadcast_to moveaxis transpose swapaxes rollaxis "
-    "flip expand_dims diagonal real imag".split()
+    "squeeze reshape broadcast_to moveaxis transpose swapaxes rollaxis flip expand_dims diagonal real imag".split()
 )
 
 

@@ -218,6 +218,7 @@ general(
     forward=lambda xp, x, pad_width, mode, constant_values: _padding.forward(xp, x, pad_width, mode, constant_values),
     x=lambda xp, g, x_shape, pad_width, mode: _padding.gradient_of_x(xp, g, x_shape, pad_width, mode),
     constant_values=lambda xp, g, x_shape, pad_width: _padding.gradient_of_values(xp, g, x_shape, pad_width),
+    makes_arrays=True,
     numpy=("pad",),
     doc="x with elements added at the ends of its axes, as numpy.pad: `pad_width` is an int, (before, after), a list "
     "of such pairs for each axis, or a dict of them by axis; `mode` is 'constant', 'edge', 'reflect', 'symmetric' or "

@@ -22,16 +22,19 @@ linear(
     "ask for another array, which is then recorded.",
 )
 nondifferentiable("empty", NEW, doc="A new array of `shape` with arbitrary elements.")
-nondifferentiable("empty_like", LIKE, numpy=("empty_like",), doc="A new array like x with arbitrary elements.")
+nondifferentiable(
+    "empty_like", LIKE, makes_arrays=True, numpy=("empty_like",), doc="A new array like x with arbitrary elements."
+)
 nondifferentiable("zeros", NEW, doc="A new array of `shape`, all zeros.")
-nondifferentiable("zeros_like", LIKE, numpy=("zeros_like",), doc="A new array like x, all zeros.")
+nondifferentiable("zeros_like", LIKE, makes_arrays=True, numpy=("zeros_like",), doc="A new array like x, all zeros.")
 nondifferentiable("ones", NEW, doc="A new array of `shape`, all ones.")
-nondifferentiable("ones_like", LIKE, numpy=("ones_like",), doc="A new array like x, all ones.")
+nondifferentiable("ones_like", LIKE, makes_arrays=True, numpy=("ones_like",), doc="A new array like x, all ones.")
 linear(
     "full",
     "shape, fill_value, *, dtype=None, device=None",
     forward=lambda xp, shape, fill_value, dtype, device: _creation.full(xp, shape, fill_value, dtype, device),
     fill_value=lambda g: g,
+    makes_arrays=True,
     doc="A new array of `shape` filled with a Python scalar or a 0-d array, whose gradient is the sum.",
 )
 linear(
@@ -39,6 +42,7 @@ linear(
     "x, /, fill_value, *, dtype=None, device=None",
     forward=lambda xp, x, fill_value, dtype, device: _creation.full_like(xp, x, fill_value, dtype, device),
     fill_value=lambda g: g,
+    makes_arrays=True,
     numpy=("full_like",),
     doc="A new array like x filled with a Python scalar or a 0-d array, whose gradient is the sum.",
 )

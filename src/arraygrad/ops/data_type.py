@@ -40,6 +40,7 @@ linear(
     x=lambda g: g,
     method=True,
     may_view=True,
+    makes_arrays=True,
     numpy=("astype",),
     doc="x as `dtype`; with copy=False x itself if it has that dtype. Its gradient is cast back. Complex to real is an "
     "error (take `real`, `imag` or `abs`); a cast to an integer or boolean dtype ends the graph.",

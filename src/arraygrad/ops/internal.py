@@ -113,6 +113,7 @@ linear(
     "x, library, device, source, source_device, /",
     forward=lambda xp, x, library, device, source, source_device: _transfer.convert(x, library, device),
     x=lambda xp, g, library, device, source, source_device: xp._to_backend(g, source, source_device, library, device),
+    makes_arrays=True,
     doc="x as an array of `library` on `device` (None: where it is, or where that library puts it). The gradient goes "
     "back to `source`, on `source_device`.",
 )

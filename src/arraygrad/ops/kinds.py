@@ -60,6 +60,7 @@ class Entry:
     node: str | None = None  # stem of the node's name: "Mul" -> "MulBackward"
     holomorphic: bool = False
     may_view: bool = False  # the result may share memory with the first input
+    makes_arrays: bool = False  # a 0-d result is an array in NumPy, where others are scalars; a cast gives what it gets
     results: tuple[str, ...] | None = None  # field names of several results; ("*",): a plain tuple
     sequence: str | None = None  # the parameter that is a list of arrays
     chapter: str = ""

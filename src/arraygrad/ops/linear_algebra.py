@@ -27,6 +27,7 @@ bilinear(
     forward=lambda xp, x1, x2, axes: _products.tensordot(xp, x1, x2, axes),
     x1=lambda xp, g, x2, x1_shape, axes: _products.tensordot_x1(xp, g, x2, x1_shape, axes),
     x2=lambda xp, g, x1, x2_shape, axes: _products.tensordot_x2(xp, g, x1, x2_shape, axes),
+    makes_arrays=True,
     numpy=("tensordot",),
     doc="Sum of products over `axes`: the last n of x1 with the first n of x2, or a pair of sequences of axes. Complex "
     "arrays are not conjugated.",

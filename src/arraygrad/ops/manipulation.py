@@ -85,6 +85,7 @@ linear(
     "roll",
     "x, /, shift, *, axis=None",
     x=_roll,
+    makes_arrays=True,
     numpy=("roll",),
     doc="x shifted cyclically by `shift` along `axis` (ints or tuples; None: the flattened array).",
 )

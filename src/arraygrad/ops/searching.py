@@ -11,6 +11,7 @@ linear(
     # chosen, not multiplied: an infinite or nan gradient must not reach the branch that was not taken
     x1=lambda xp, g, condition: xp.where(condition, g, 0.0),
     x2=lambda xp, g, condition: xp.where(condition, 0.0, g),
+    makes_arrays=True,
     numpy=("where",),
     doc="x1 where `condition` (boolean) holds, else x2; all broadcast, x1 or x2 may be a Python scalar. The branch not "
     "taken gets zeros; a nan that its own computation makes of them (log at 0) is beyond this function.",

@@ -87,6 +87,7 @@ nondifferentiable(
     "isin",
     "x1, x2, /, *, invert=False",
     forward=_isin,
+    makes_arrays=True,
     numpy=("isin",),
     doc="Whether each element of x1 is among those of x2 (arrays or Python scalars): a boolean array.",
 )

@@ -16,9 +16,8 @@ from arraygrad.engine.node import PyNode
 
 __all__ = ["Lines", "Own", "nodes_behind", "own_line", "shown"]
 
-_LIBRARIES = tuple(
-    {str(Path(__file__).parent), *[sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]}
-)
+_FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+_LIBRARIES = tuple({str(Path(__file__).parents[1]), *_FOLDERS})
 
 
 class Own:

@@ -109,22 +109,22 @@ def shape(text: str) -> tuple[int, ...]:
 
 def check(arguments: argparse.Namespace) -> int:
     """Checks a user's function; one sentence and exit code 2 if there is nothing to check."""
-    from arraygrad.tools import check as _check
+    from arraygrad.tools.check import CannotCheck, run
 
     try:
-        return _check.run(arguments)
-    except _check.CannotCheck as error:
+        return run(arguments)
+    except CannotCheck as error:
         print(error, file=sys.stderr)
         return 2
 
 
 def demo(arguments: argparse.Namespace) -> int:
     """Runs the demo; one sentence and exit code 2 if it lacks something."""
-    from arraygrad.tools import demo as _demo
+    from arraygrad.tools.demo import CannotRun, run
 
     try:
-        return _demo.run(out=arguments.out, seed=arguments.seed, quick=arguments.quick)
-    except _demo.CannotRun as error:
+        return run(out=arguments.out, seed=arguments.seed, quick=arguments.quick)
+    except CannotRun as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -192,7 +192,3 @@ def devices(name: str) -> str:
         return f"cannot tell: {type(error).__name__}: {error}".splitlines()[0]
     # array_api_strict's devices show as array_api_strict.Device('CPU_DEVICE'): what stands in the quotes is enough.
     return ", ".join(re.sub(r"^.*Device\('(.+)'\)$", r"\1", str(device)) for device in found)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

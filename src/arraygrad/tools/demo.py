@@ -33,7 +33,7 @@ MOST_HAND_DIFFERENCE = 1e-10
 # Import name -> name of the distribution that provides it.
 EXTRAS = {"sklearn": "scikit-learn", "scipy": "scipy", "matplotlib": "matplotlib", "tqdm": "tqdm"}
 
-_EXAMPLES = (Path(__file__).parent / "_examples", Path(__file__).resolve().parents[2] / "examples")
+_EXAMPLES = (Path(__file__).parents[1] / "_examples", Path(__file__).resolve().parents[3] / "examples")
 
 
 class CannotRun(RuntimeError):

@@ -2,7 +2,7 @@
 docs/derivatives.md and docs/numpy-coverage.md.
 
     python -m arraygrad.tools.generate            write them
-    python -m arraygrad.tools.generate --check    exit with 1, and name the files, if one differs from what would be written
+    python -m arraygrad.tools.generate --check    exit with 1, and name the files that differ from what would be written
 
 May import: everything. Nothing of arraygrad imports this; what it writes is checked in and never runs.
 """
@@ -17,8 +17,8 @@ from arraygrad.tools import generate_coverage, generate_derivatives, generate_st
 
 __all__ = ["generated", "main", "operations_page"]
 
-PACKAGE = Path(__file__).resolve().parent
-ROOT = PACKAGE.parent.parent
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parents[1]
 DOCS = ROOT / "docs"
 
 CHAPTER_TITLES = {

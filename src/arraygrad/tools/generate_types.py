@@ -219,9 +219,9 @@ RETURNS = {
     "arraygrad.core.tensor.set_saved_mutation": "builtins.str",
     "arraygrad.core.tensor.tensor": "Tensor",
     "arraygrad.core.tensor.wrap_raw": "Tensor",
-    "arraygrad.autograd.backward": "None",
-    "arraygrad.testing.gradcheck": "builtins.bool",
-    "arraygrad.testing.gradgradcheck": "builtins.bool",
+    "arraygrad.autograd.functions.backward": "None",
+    "arraygrad.testing.gradients.gradcheck": "builtins.bool",
+    "arraygrad.testing.gradients.gradgradcheck": "builtins.bool",
 }
 
 # Constants of modules.
@@ -229,9 +229,9 @@ VALUES: dict[str, str] = {}
 
 # What the package's face takes from where.
 FACE = {
-    "_namespace": ("namespace",),
+    "namespaces.namespace": ("namespace",),
     "_version": ("__version__",),
-    "grad_mode": (
+    "autograd.grad_mode": (
         "enable_grad",
         "inference_mode",
         "is_grad_enabled",
@@ -240,8 +240,8 @@ FACE = {
         "set_grad_enabled",
         "zero_annihilates",
     ),
-    "tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
-    "constants": ("set_constant_check",),
+    "core.tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
+    "core.constants": ("set_constant_check",),
 }
 
 # Names that a compiled module shows for its users although another one made them.

@@ -44,7 +44,7 @@ from arraygrad.core.tensor import Tensor, gradient_edge
 __all__ = ["number_policy", "set_number_policy", "stop_gradient"]
 
 _POLICIES = ("default", "raise", "warn", "off")
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parents[1])
 _STANDARD_LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
 
 

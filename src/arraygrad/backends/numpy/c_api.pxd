@@ -1,6 +1,6 @@
 # NumPy's C API as the compiled half of the NumPy backend uses it, and the C++ helpers that work on its arrays.
-# May cimport: numpy, engine.sharing. For backends.numpy.loops alone: the helpers keep state of their own in each module
-# that includes them.
+# May cimport: numpy, engine.sharing. For `loops` alone: the helpers keep state of their own in each module that
+# includes them.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 cimport numpy as cnp

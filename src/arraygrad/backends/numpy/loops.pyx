@@ -1,8 +1,8 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
-# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It and backends.numpy.contents know NumPy's
-# C API; the others (backends.numpy.array_ops, backends.numpy.forward, backends.numpy.elementwise, backends.numpy.rules)
-# use what they export. May import: numpy (as C and Python), engine.arrayops, engine.sharing, core.op.
+# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It and `contents` know NumPy's C API; the
+# others use what they export.
+# May import: numpy (as C and Python), engine.arrayops, engine.sharing, core.op.
 #
 # Note [Direct loops]
 # ~~~~~~~~~~~~~~~~~~~

@@ -94,7 +94,7 @@ cdef object spread(object g, GradMeta meta, unsigned long long reduced):
 
 
 cdef bint added_to_waiting(Node node, GradMeta meta, object g, unsigned long long reduced) except -1:
-    """Add g, repeated over the reduced axes, to the gradient that waits where it goes; see backends/numpy/places.pyx."""
+    """Add g, repeated over the reduced axes, to the gradient that waits where it goes; see places.pyx."""
     cdef ArrayView v
     cdef Py_ssize_t dims[8]
     cdef int axis = 0, d

@@ -1,0 +1,32 @@
+"""Functions of functions: gradients, products with Jacobians, Hessians, and what becomes of Python numbers in them.
+
+May import: core, ops, autograd, numpy_api. Begin with `gradients.py` (the public functions), then `trace.py`.
+"""
+
+from arraygrad.transforms.gradients import (
+    elementwise_grad,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
+
+__all__ = [
+    "elementwise_grad",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+]
