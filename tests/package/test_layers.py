@@ -44,7 +44,6 @@ MAY_IMPORT = {
     "_version": set(),
     "_interpreter": set(),
     "_compiled": set(),
-    "_later": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -62,11 +61,11 @@ MAY_IMPORT = {
     "engine.pool": set(),
     "engine.sharing": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
-    "engine.engine": (ENGINE | {"_later"}) - {"engine.engine"},
+    "engine.engine": ENGINE - {"engine.engine"},
     "op": {"engine.arrayops", "engine.node"},
-    "ops": {"_later", "op", "ops"},
+    "ops": {"op", "ops"},
     # The tensor's own modules, each on the ones before it.
-    "value": ENGINE | {"_later", "op"},
+    "value": ENGINE | {"op"},
     "attributes": {"value"},
     "saved": ENGINE | {"op", "value"},
     "constants": ENGINE | {"op", "value"},
@@ -90,7 +89,6 @@ MAY_IMPORT = {
     | {"graph_ops", "protocols", "roots"},
 }
 MAY_IMPORT["backends"] = MAY_IMPORT["tensor"] | {
-    "_later",
     "ops",
     "tensor",
     "backends",

@@ -1,16 +1,16 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: _later, engine, core.given, core.tensor, autograd.graph, autograd.custom_function. Everything about the
-arguments is checked before anything runs or changes: a call that raises here has left every `.grad` and every graph as
-it was. What only the run itself can show (an input that was not used, an error in a rule) is raised after it.
+May import: engine, core.given, core.tensor, autograd.graph, autograd.custom_function. Everything about the arguments is
+checked before anything runs or changes: a call that raises here has left every `.grad` and every graph as it was. What
+only the run itself can show (an input that was not used, an error in a rule) is raised after it.
 """
 
+import importlib
 import operator
 import sys
 import warnings
 from collections.abc import Mapping
 
-from arraygrad._later import import_module
 from arraygrad.autograd import graph
 from arraygrad.autograd.grad_mode import inference_mode, set_multithreading_enabled
 from arraygrad.autograd.graph import GradientEdge
@@ -41,7 +41,7 @@ __all__ = [
 # `from arraygrad.autograd.graph import ...` works as if this module were a package (as os does for os.path).
 sys.modules[f"{__name__}.graph"] = graph
 
-# Found where they are defined, on first use: importing arraygrad should cost little.
+# Imported on first use, as in arraygrad/__init__.py.
 _LATER = {
     "Function": "custom_function",
     "detect_anomaly": "anomaly",
@@ -55,7 +55,7 @@ __all__.sort()
 def __getattr__(name):
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"arraygrad.{_LATER[name]}"), name)
+    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.{_LATER[name]}"), name)
     return value
 
 

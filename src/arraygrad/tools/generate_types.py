@@ -240,6 +240,7 @@ FACE = {
         "set_grad_enabled",
         "zero_annihilates",
     ),
+    "python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),
     "tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
     "constants": ("set_constant_check",),
 }

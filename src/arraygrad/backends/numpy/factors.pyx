@@ -1,6 +1,6 @@
 # Rules of factorizations and linear equations for one plain matrix: what they may know of its structure.
 # May import: numpy (Python only), engine.node, core.op, backends.numpy.elementwise, backends.numpy.loops,
-# backends.numpy.triangular, _later.
+# backends.numpy.triangular.
 #
 # Note [Factors that are kept]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -15,7 +15,7 @@ import os
 
 import numpy as np
 
-from arraygrad._later import later
+from arraygrad.backends import _triangular
 
 from arraygrad.backends.numpy.elementwise cimport find, real_view, set_out, wants
 from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, copy_into, empty_c, transposed, view_of
@@ -31,7 +31,6 @@ cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
                         Py_ssize_t columns, bint turned) noexcept
     bint run_factor_gradient(const Lapack* l, int slot, const char* factor, char* work, Py_ssize_t n) noexcept
 
-_triangular = later("arraygrad.backends.numpy.triangular")
 
 cdef const Lapack* _lapack = NULL
 cdef bint _sought = False

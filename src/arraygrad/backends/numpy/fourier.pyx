@@ -1,6 +1,6 @@
 # Rules of real Fourier transforms over several axes, and of the complex products that stand between them.
 # May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise,
-# backends.numpy.loops, backends.numpy.spectra, _later.
+# backends.numpy.loops, backends.numpy.spectra.
 from arraygrad.backends.numpy.elementwise cimport find, kept, set_out, wants
 from arraygrad.backends.numpy.loops cimport (
     NOGIL_SIZE, SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, steps, view_of,
@@ -10,10 +10,9 @@ from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport SAVE_INPUT
 
-from arraygrad._later import later
+from arraygrad.backends import _spectra
 from arraygrad.backends.numpy.loops import swap_memory_handler
 
-_spectra = later("arraygrad.backends.numpy.spectra")
 
 cdef extern from "complex_product.hpp" namespace "arraygrad" nogil:
     void run_weigh(int slot, char* x, Py_ssize_t rows, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end,
