@@ -98,6 +98,6 @@ FIGURES: dict[str, Figure] = {
                "chain of a million float32, forward and backward: one thread over two that share kernels", higher=True),
         Figure("kernel-threads-10m", "kernel-threads", "10m", "x", None, None, "the same with ten millions",
                higher=True),
-        Figure("import", "import", "time", "ms", 15, 8, "import after NumPy is there"),
+        Figure("import", "import", "time", "ms", 25, 15, "import after NumPy is there"),
     )
 }  # fmt: skip

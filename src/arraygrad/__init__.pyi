@@ -27,6 +27,9 @@ from arraygrad.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from arraygrad.autograd.grad_mode import zero_annihilates as zero_annihilates
 from arraygrad.autograd.primitive import defvjp as defvjp
 from arraygrad.autograd.primitive import primitive as primitive
+from arraygrad.autograd.python_numbers import number_policy as number_policy
+from arraygrad.autograd.python_numbers import set_number_policy as set_number_policy
+from arraygrad.autograd.python_numbers import stop_gradient as stop_gradient
 from arraygrad.autograd.threads import get_num_threads as get_num_threads
 from arraygrad.autograd.threads import set_num_threads as set_num_threads
 from arraygrad.core.constants import set_constant_check as set_constant_check
@@ -51,9 +54,6 @@ from arraygrad.transforms import jvp as jvp
 from arraygrad.transforms import linearize as linearize
 from arraygrad.transforms import value_and_grad as value_and_grad
 from arraygrad.transforms import vjp as vjp
-from arraygrad.transforms.python_numbers import number_policy as number_policy
-from arraygrad.transforms.python_numbers import set_number_policy as set_number_policy
-from arraygrad.transforms.python_numbers import stop_gradient as stop_gradient
 
 __all__ = ["Tensor", "__version__", "abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "autograd", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "ceil", "checkpoint", "clip", "complex64", "complex128", "concat", "conj", "copysign", "cos", "cosh", "count_nonzero", "cumulative_prod", "cumulative_sum", "defvjp", "diff", "divide", "e", "einsum", "elementwise_grad", "empty", "empty_like", "enable_grad", "equal", "erf", "exp", "expand_dims", "expm1", "eye", "fft", "finfo", "flip", "float32", "float64", "floor", "floor_divide", "from_dlpack", "full", "full_like", "gammaln", "get_num_threads", "grad", "gradcheck", "gradgradcheck", "greater", "greater_equal", "hessian", "hvp", "hypot", "iinfo", "imag", "implicit", "inf", "inference_mode", "int8", "int16", "int32", "int64", "is_grad_enabled", "is_inference_mode_enabled", "isdtype", "isfinite", "isin", "isinf", "isnan", "jacfwd", "jacobian", "jacrev", "jvp", "less", "less_equal", "linalg", "linearize", "linspace", "log", "log1p", "log2", "log10", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "matmul", "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "moveaxis", "multiply", "namespace", "nan", "negative", "newaxis", "nextafter", "no_grad", "nonzero", "norm", "not_equal", "number_policy", "ones", "ones_like", "pad", "permute_dims", "pi", "positive", "pow", "primitive", "prod", "real", "reciprocal", "relu", "remainder", "repeat", "reshape", "result_type", "roll", "round", "searchsorted", "set_constant_check", "set_grad_enabled", "set_num_threads", "set_number_policy", "set_saved_mutation", "sigmoid", "sign", "signbit", "sin", "sinh", "softmax", "sort", "special", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "subtract", "sum", "take", "take_along_axis", "tan", "tanh", "tensor", "tensordot", "tile", "to_backend", "tril", "triu", "trunc", "uint8", "uint16", "uint32", "uint64", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "value_and_grad", "var", "vecdot", "vjp", "where", "zero_annihilates", "zeros", "zeros_like"]
 

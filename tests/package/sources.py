@@ -83,7 +83,7 @@ def resolve(path: Path, line: int, module: str, names: list[str], compiled: bool
 
 
 def python_imports(path: Path, text: str) -> Iterator[Import]:
-    """The imports of a .py file, also importlib.import_module("literal") and later("literal")."""
+    """The imports of a .py file, also importlib.import_module("literal")."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -94,7 +94,7 @@ def python_imports(path: Path, text: str) -> Iterator[Import]:
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             name = node.args[0].value
-            if called in ("import_module", "__import__", "later") and isinstance(name, str):
+            if called in ("import_module", "__import__") and isinstance(name, str):
                 yield from resolve(path, node.lineno, name, [], False)
 
 

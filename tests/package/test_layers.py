@@ -44,7 +44,6 @@ MAY_IMPORT = {
     "_version": set(),
     "_interpreter": set(),
     "_compiled": set(),
-    "_later": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -62,13 +61,13 @@ MAY_IMPORT = {
     "engine.pool": set(),
     "engine.sharing": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
-    "engine.engine": (ENGINE | {"_later"}) - {"engine.engine"},
+    "engine.engine": ENGINE - {"engine.engine"},
     "core.op": {"engine.arrayops", "engine.node"},
-    "ops": {"_later", "core.op", "ops"},
+    "ops": {"core.op", "ops"},
     # The compiled layer's own modules, each on the ones before it.
     "core": set(),  # the package's own __init__: a docstring
     "core.containers": set(),
-    "core.value": ENGINE | {"_later", "core.op"},
+    "core.value": ENGINE | {"core.op"},
     "core.attributes": {"core.value"},
     "core.saved": ENGINE | {"core.op", "core.value"},
     "core.constants": ENGINE | {"core.op", "core.value"},
@@ -93,7 +92,7 @@ MAY_IMPORT = {
 CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor"}
 MAY_IMPORT["core.tensor"] = ENGINE | CORE - {"core.tensor", "core.calls", "core.containers", "core.function"}
 # The rooms above, each on the ones before it and on itself.
-BELOW = ENGINE | CORE | {"_later"}
+BELOW = ENGINE | CORE
 MAY_IMPORT["backends"] = BELOW | {"ops", "backends"}
 MAY_IMPORT["namespaces"] = MAY_IMPORT["backends"] | {"namespaces", "special"}
 MAY_IMPORT["special"] = MAY_IMPORT["namespaces"] - {"special"}

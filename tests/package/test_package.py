@@ -141,6 +141,12 @@ def test_extras_hold_what_the_tests_need():
     assert set(extras["demo"]) <= set(extras["test"])
 
 
+def test_the_extra_of_developers_holds_what_the_build_requires():
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    needed = {need for need in PYPROJECT["build-system"]["requires"] if not need.startswith("numpy")}
+    assert needed | {"arraygrad[test,lint]"} == set(extras["dev"])
+
+
 def test_no_path_of_one_machine_in_the_tree():
     # Written so that the pattern does not find itself.
     pattern = re.compile(r"(?<![\w.*~])/(?:work|tmp|farm|root|home|Users)/\w")
@@ -163,35 +169,6 @@ def test_no_stub_or_unfinished_mark_in_the_sources():
         if pattern.search(line)
     ]
     assert not found
-
-
-def in_a_new_process(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-
-
-@pytest.mark.parametrize("state", ["enable", "disable"])
-def test_import_leaves_the_collector_as_it_was(state):
-    before_and_after = in_a_new_process(f"import gc; gc.{state}(); import arraygrad; print(gc.isenabled())")
-    assert before_and_after == str(state == "enable")
-
-
-def test_a_failing_import_leaves_the_collector_as_it_was():
-    code = (
-        "import gc, sys; sys.modules['arraygrad.backends'] = None\n"
-        "try:\n    import arraygrad\nexcept ImportError:\n    print(gc.isenabled())"
-    )
-    assert in_a_new_process(code) == "True"
-
-
-def test_what_few_programs_use_is_imported_on_first_use():
-    later = {
-        "arraygrad.autograd.custom_function",
-        "arraygrad.autograd.saved_hooks",
-        "arraygrad.autograd.graph_hooks",
-        "arraygrad.autograd.run_trace",
-    }
-    code = f"import sys, arraygrad; print(sorted({later!r} & set(sys.modules)))"
-    assert in_a_new_process(code) == "[]"
 
 
 @pytest.mark.parametrize("name", ["arraygrad.autograd", "arraygrad.autograd.graph"])

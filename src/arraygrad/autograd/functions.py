@@ -1,8 +1,8 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: _later, engine, core.given, core.tensor, autograd.graph, autograd.custom_function. Everything about the
-arguments is checked before anything runs or changes: a call that raises here has left every `.grad` and every graph as
-it was. What only the run itself can show (an input that was not used, an error in a rule) is raised after it.
+May import: engine, core.given, core.tensor, autograd.graph, autograd.custom_function. Everything about the arguments is
+checked before anything runs or changes: a call that raises here has left every `.grad` and every graph as it was. What
+only the run itself can show (an input that was not used, an error in a rule) is raised after it.
 """
 
 import operator

@@ -1,12 +1,12 @@
 """The recorded graph as users see it (`arraygrad.autograd.graph`): edges, what runs now, pictures and counts.
 
-May import: _later, engine, core.tensor, autograd.graph_hooks, autograd.saved_hooks. Walks over the graph are iterative:
-graphs of a million nodes are ordinary.
+May import: engine, core.tensor, autograd.graph_hooks, autograd.saved_hooks. Walks over the graph are iterative: graphs
+of a million nodes are ordinary.
 """
 
+import importlib
 from collections import namedtuple
 
-from arraygrad._later import import_module
 from arraygrad.core.tensor import AccumulateGrad, Tensor, backend_of, gradient_edge
 from arraygrad.core.tensor import increment_version as _increment_version
 from arraygrad.engine.context import carry_context
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# Found where they are defined, on first use: importing arraygrad should cost little.
+# Imported on first use, as in arraygrad/__init__.py.
 _LATER = {
     "NodeEvent": "autograd.run_trace",
     "SavedTensor": "core.saved_handles",
@@ -51,7 +51,7 @@ __all__.sort()
 def __getattr__(name):
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"arraygrad.{_LATER[name]}"), name)
+    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.{_LATER[name]}"), name)
     return value
 
 

@@ -18,8 +18,15 @@ __all__ = ["backend_for", "library_of", "raw_namespace", "set_namespace_hook"]
 # Root module of an array's type -> library, where the two differ.
 _ROOTS = {"jaxlib": "jax"}
 
-# Library -> module of this package, where the two differ.
-_MODULES = {"array_api_strict": "strict"}
+# Library -> module of this package that knows it.
+_MODULES = {
+    "array_api_strict": "strict",
+    "cupy": "cupy",
+    "dask": "dask",
+    "jax": "jax",
+    "numpy": "numpy",
+    "torch": "torch",
+}
 
 # Library -> its Array-API namespace, where that is not the library's own top-level module.
 _NAMESPACES = {
@@ -76,17 +83,17 @@ def backend_for(obj):
 
 def attach(backend, library, array_type):
     """Register `backend` for `array_type` and give it its namespaces. For the modules of this package."""
-    register_backend(array_type, backend)
     keep_package_for_ever("arraygrad")
     _attached.append((backend, library))
     if _namespace_hook is not None:
         _namespace_hook(backend, library)
+    register_backend(array_type, backend)  # last: from here on other threads find it
     return backend
 
 
 def importable(name):
     """Whether there is a module of that name, without importing it (what it is in, is imported)."""
-    from importlib.util import find_spec  # here: importing arraygrad has no need of it
+    from importlib.util import find_spec
 
     return find_spec(name) is not None
 
@@ -120,23 +127,14 @@ def raw_namespace(library):
             name=library,
         )
     own = _module_for(library)
-    if own is not None and hasattr(own, "raw_namespace"):
+    if own is not None:
         return own.raw_namespace()
     return importlib.import_module(_NAMESPACES.get(library, library))
 
 
 def _module_for(library):
     """The module of this package that knows `library`, or None."""
-    name = f"{__name__}.{_MODULES.get(library, library)}"
-    if not library.isidentifier():
-        return None
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        return None
-    return module if hasattr(module, "register") else None
+    return importlib.import_module(f"{__name__}.{_MODULES[library]}") if library in _MODULES else None
 
 
 def _is_scalar_type(cls):

@@ -17,11 +17,15 @@ __all__ = ["GenericBackend", "register"]
 _IMMUTABLE = frozenset(("jax", "dask"))
 
 
+_made: dict[type, Backend] = {}  # of threads that see the first array of a type at once, all get the same
+
+
 def register(obj, library, xp):
     """Make and register the backend of type(obj), an array of `library` with the namespace `xp`."""
     array_type = type(obj)
     mutable = library not in _IMMUTABLE and hasattr(array_type, "__setitem__")
-    return attach(GenericBackend(library, xp, array_type, mutable), library, array_type)
+    backend = _made.setdefault(array_type, GenericBackend(library, xp, array_type, mutable))
+    return attach(backend, library, array_type)
 
 
 class GenericBackend(Backend):

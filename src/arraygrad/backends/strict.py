@@ -25,10 +25,14 @@ def raw_namespace():
     return _raw
 
 
+_made: dict[type, GenericBackend] = {}  # of threads that see the first array of a type at once, all get the same
+
+
 def register(obj):
     """Make and register the backend of array_api_strict's arrays."""
     array_type = type(obj)
-    return attach(StrictBackend("array_api_strict", _raw, array_type, True), "array_api_strict", array_type)
+    backend = _made.setdefault(array_type, StrictBackend("array_api_strict", _raw, array_type, True))
+    return attach(backend, "array_api_strict", array_type)
 
 
 class StrictBackend(GenericBackend):

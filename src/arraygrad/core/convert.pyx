@@ -21,7 +21,7 @@ cdef object _guard = None               # see set_number_guard
 
 
 def set_number_guard(module):
-    """Have `module` decide what is done when values of recorded Tensors leave (arraygrad.transforms.python_numbers)."""
+    """Have `module` decide what is done when values of recorded Tensors leave (arraygrad.autograd.python_numbers)."""
     global _guard
     _guard = module
     keep_for_ever(module)

@@ -2,7 +2,7 @@
 # May import: engine.*, core.op, core.value, core.saved, core.constants.
 import os
 import weakref
-from _thread import RLock
+from threading import RLock
 
 cimport cython
 from cpython.object cimport PyObject
@@ -48,7 +48,7 @@ def set_recorded_ops(ArrayOps ops):
     _recorded = ops
 
 
-cdef object _handles = None             # saved_handles, a module that few programs need
+cdef object _handles = None             # saved_handles, which stands on this module
 
 
 def set_handles(module):

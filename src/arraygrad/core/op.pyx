@@ -1,8 +1,7 @@
 # A table entry compiled to slots: how arguments bind, what a node keeps, which rule serves which input.
 # May import: engine.node, engine.arrayops.
-cimport cython
-
 import ast
+import functools
 import inspect
 
 from arraygrad.engine.node import keep_for_ever
@@ -28,19 +27,8 @@ def parse_signature(str text):
     return found
 
 
-# What most defaults are in the table: the others go through ast, which takes fifty times as long.
-cdef dict _LITERALS = {"None": None, "True": True, "False": False, "()": (), "-1": -1, "0.0": 0.0, "1.0": 1.0}
-
-
-cdef object literal(str text):
-    """The value of a default as it is written."""
-    if text in _LITERALS:
-        return _LITERALS[text]
-    if text.isdecimal():
-        return int(text)
-    if len(text) > 1 and text[0] == "'" and text.find("'", 1) == len(text) - 1 and "\\" not in text:
-        return text[1:-1]
-    return ast.literal_eval(text)
+_literal = functools.cache(ast.literal_eval)     # of a default's text
+cdef dict _parameters = {}              # text -> list of its parameters: many operations share one
 
 
 cdef list parameters_of(str text):
@@ -48,14 +36,16 @@ cdef list parameters_of(str text):
 
     Kinds are places in _KINDS: 0 positional-only, 1 either, 2 *args, 3 keyword-only.
     """
-    cdef list found = []
+    cdef list found = _parameters.get(text)
     cdef int kind = 1
     cdef Py_ssize_t i
     cdef str part, name, equals, default
+    if found is not None:
+        return found
+    found = []
     for part in text.split(","):
         name, equals, default = part.partition("=")
         name = name.strip()
-        default = default.strip()
         if name == "/":
             for i in range(len(found)):
                 found[i] = (found[i][0], 0, found[i][2])
@@ -64,118 +54,8 @@ cdef list parameters_of(str text):
             if len(name) > 1:
                 found.append((name[1:], 2, ()))
         elif name:
-            value = EMPTY
-            if equals:
-                value = literal(default)
-            found.append((name, kind, value))
-    return found
-
-
-@cython.final
-@cython.internal
-cdef class Layout:
-    """What follows from the text of a signature and from what the rules ask for.
-
-    Made once for all operations that agree in these: of 250, which every import makes, a hundred differ.
-    """
-    cdef tuple params, defaults, inputs, others, plans, saves, static_positions
-    cdef dict positions
-    cdef int n_posonly, n_positional, var_positional, n_arrays
-    cdef int save_kind[MAX_SAVES]
-    cdef int save_pos[MAX_SAVES]
-    cdef uint64_t save_for[MAX_SAVES]
-
-    cdef int read(self, str name, str signature, dict rules) except -1:
-        """Fill it for an operation; `name` is for errors."""
-        cdef list parameters = parameters_of(signature)
-        cdef list saves = [], plans = [], plan
-        cdef int i, k, kind
-        self.params = tuple([param for param, _, _ in parameters])
-        self.defaults = tuple([default for _, _, default in parameters])
-        self.positions = {param: i for i, param in enumerate(self.params)}
-        self.var_positional = -1
-        for i, (_, kind, _) in enumerate(parameters):
-            self.n_posonly += kind == 0
-            self.n_positional += kind <= 1
-            if kind == 2:
-                self.var_positional = i
-        # The hot paths: elementwise-like functions of exactly one or two arrays, named as the standard names them.
-        self.n_arrays = 1 if self.params == ("x",) else 2 if self.params == ("x1", "x2") else 0
-        self.inputs = tuple([i for i, param in enumerate(self.params) if param in rules])
-        self.others = tuple([i for i, param in enumerate(self.params) if param not in rules])
-        unknown = set(rules) - set(self.params)
-        if unknown:
-            raise TypeError(f"{name}: rules for {sorted(unknown)}, which are no parameters of ({signature})")
-        for k, i in enumerate(self.inputs):
-            plan = [self.plan(name, asked, k, saves) for asked in asked_by(rules[self.params[i]])]
-            plans.append(tuple(plan))
-        if len(saves) > MAX_SAVES:
-            raise TypeError(f"{name}: rules ask to keep {len(saves)} values, at most {MAX_SAVES} can be kept")
-        self.plans = tuple(plans)
-        self.saves = tuple([kept[0] for kept in saves])
-        for k, (_, kind, i, mask) in enumerate(saves):
-            self.save_kind[k] = kind
-            self.save_pos[k] = i
-            self.save_for[k] = mask
-        statics = {index for rule_plan in plans for what, index in rule_plan if what == PLAN_STATIC}
-        self.static_positions = tuple(sorted(statics))
-        keep_for_ever(self, self.params, self.defaults, self.positions, self.inputs, self.others, self.plans,
-                      self.saves, self.static_positions)
-        return 0
-
-    cdef tuple plan(self, str name, str asked, int k, list saves):
-        """(what, index) for one parameter of the rule of inputs[k]; notes in `saves` what has to be kept for it."""
-        if asked == "g":
-            return (PLAN_G, 0)
-        if asked == "xp":
-            return (PLAN_XP, 0)
-        if asked == "ans":
-            return (PLAN_SAVED, keep("ans", SAVE_ANS, -1, k, saves))
-        if asked in self.positions:
-            position = self.positions[asked]
-            if position in self.inputs:
-                return (PLAN_SAVED, keep(asked, SAVE_INPUT, position, k, saves))
-            return (PLAN_STATIC, position)
-        stem, _, what = asked.rpartition("_")
-        if what in _METADATA and stem in self.positions:
-            return (_METADATA[what], keep(stem + "_meta", SAVE_META, self.positions[stem], k, saves))
-        if what in _METADATA and stem == "ans":
-            return (_METADATA[what], keep("ans_meta", SAVE_META, -1, k, saves))
-        allowed = ["g", "xp", "ans", "ans_shape", *self.params, *[p + "_shape" for p in self.params]]
-        raise TypeError(f"{name}: a rule's parameter {asked!r} is none of {', '.join(allowed)} "
-                        f"(_dtype and _device as _shape)")
-
-
-cdef int keep(str name, int kind, int position, int k, list saves) except -1:
-    """The slot of a value that the rule of inputs[k] asks for, a new one where no other rule does."""
-    for slot, kept in enumerate(saves):
-        if kept[0] == name:
-            kept[3] |= 1 << k
-            return slot
-    saves.append([name, kind, position, 1 << k])
-    return len(saves) - 1
-
-
-cdef tuple asked_by(object rule):
-    """The names of a rule's parameters."""
-    code = rule.__code__
-    return code.co_varnames[:code.co_argcount]
-
-
-cdef dict _layouts = {}                 # (signature, parameter, what its rule asks for, parameter, ...) -> Layout
-
-
-cdef Layout layout_of(str name, str signature, dict rules):
-    cdef list key = [signature]
-    for param, rule in rules.items():
-        key.append(param)
-        key.append(asked_by(rule))
-    cdef tuple known = tuple(key)
-    cdef Layout found = <Layout>_layouts.get(known)
-    if found is None:
-        found = Layout.__new__(Layout)
-        found.read(name, signature, rules)
-        _layouts[known] = found
+            found.append((name, kind, _literal(default.strip()) if equals else EMPTY))
+    _parameters[text] = found
     return found
 
 
@@ -191,37 +71,16 @@ cdef class Op:
     """
 
     def __init__(self, entry, int index):
-        cdef int i
-        cdef dict rules = entry.rules
-        cdef Layout layout
         self.entry = entry
         self.name = entry.name
         self.index = index
         self.kind = entry.kind
         self.node_name = (entry.node or _camel(entry.name)) + "Backward"
-        layout = layout_of(self.name, entry.signature, rules)
-        self.params = layout.params
-        self.defaults = layout.defaults
-        self.positions = layout.positions
-        self.n_posonly = layout.n_posonly
-        self.n_positional = layout.n_positional
-        self.var_positional = layout.var_positional
-        self.inputs = layout.inputs
-        self.others = layout.others
-        self.plans = layout.plans
-        self.saves = layout.saves
-        self.n_saves = len(layout.saves)
-        self.saves_in_list = self.n_saves > 3
-        for i in range(self.n_saves):
-            self.save_kind[i] = layout.save_kind[i]
-            self.save_pos[i] = layout.save_pos[i]
-            self.save_for[i] = layout.save_for[i]
-        self.static_positions = layout.static_positions
-        self.keeps_args = len(layout.static_positions) > 0
+        read_signature(self)
+        read_rules(self)
         self.sequence = -1 if entry.sequence is None else self.positions[entry.sequence]
         if self.sequence >= 0 and self.inputs and self.inputs != (self.sequence,):
             raise TypeError(f"{self.name}: an operation on a sequence of arrays has a rule for that alone")
-        self.rules = tuple([rules[self.params[i]] for i in self.inputs])
         self.zero = self.kind == "zero"
         self.differentiable = len(self.inputs) > 0
         self.elementwise = self.kind == "elementwise" or self.name == "multiply"
@@ -231,7 +90,8 @@ cdef class Op:
         self.makes_arrays = bool(entry.makes_arrays)         # Note [Scalars] in operands.pyx
         self.multi = entry.results is not None
         self.named = self.multi and tuple(entry.results) != ("*",)
-        self.n_arrays = layout.n_arrays
+        # The hot paths: elementwise-like functions of exactly one or two arrays, named as the standard names them.
+        self.n_arrays = 1 if self.params == ("x",) else 2 if self.params == ("x1", "x2") else 0
         if (self.n_posonly != len(self.params) or self.sequence >= 0 or self.multi
                 or self.inputs and self.inputs != tuple(range(self.n_arrays))):
             self.n_arrays = 0
@@ -296,6 +156,83 @@ cdef class Op:
         return (_op_by_name, (self.name,))
 
 
+cdef int read_signature(Op op) except -1:
+    """The parameters of an operation, and which of them have a rule."""
+    cdef list parameters = parameters_of(op.entry.signature)
+    cdef int i, kind
+    op.params = tuple([param for param, _, _ in parameters])
+    op.defaults = tuple([default for _, _, default in parameters])
+    op.positions = {param: i for i, param in enumerate(op.params)}
+    op.var_positional = -1
+    for i, (_, kind, _) in enumerate(parameters):
+        op.n_posonly += kind == 0
+        op.n_positional += kind <= 1
+        if kind == 2:
+            op.var_positional = i
+    unknown = set(op.entry.rules) - set(op.params)
+    if unknown:
+        raise TypeError(f"{op.name}: rules for {sorted(unknown)}, which are no parameters of ({op.entry.signature})")
+    op.inputs = tuple([i for i, param in enumerate(op.params) if param in op.entry.rules])
+    op.others = tuple([i for i, param in enumerate(op.params) if param not in op.entry.rules])
+    op.rules = tuple([op.entry.rules[op.params[i]] for i in op.inputs])
+    return 0
+
+
+cdef int read_rules(Op op) except -1:
+    """What the rules of an operation ask for, and what has to be saved for that."""
+    cdef list saves = [], plans = []
+    cdef int k, kind, i
+    for k, rule in enumerate(op.rules):
+        code = rule.__code__
+        plans.append(tuple([plan_of(op, asked, k, saves) for asked in code.co_varnames[:code.co_argcount]]))
+    if len(saves) > MAX_SAVES:
+        raise TypeError(f"{op.name}: rules ask to keep {len(saves)} values, at most {MAX_SAVES} can be kept")
+    op.plans = tuple(plans)
+    op.saves = tuple([kept[0] for kept in saves])
+    op.n_saves = len(saves)
+    op.saves_in_list = op.n_saves > 3
+    for k, (_, kind, i, mask) in enumerate(saves):
+        op.save_kind[k] = kind
+        op.save_pos[k] = i
+        op.save_for[k] = mask
+    op.static_positions = tuple(sorted({index for plan in plans for what, index in plan if what == PLAN_STATIC}))
+    op.keeps_args = len(op.static_positions) > 0
+    return 0
+
+
+cdef tuple plan_of(Op op, str asked, int k, list saves):
+    """(what, index) for one parameter of the rule of inputs[k]; notes in `saves` what has to be kept for it."""
+    if asked == "g":
+        return (PLAN_G, 0)
+    if asked == "xp":
+        return (PLAN_XP, 0)
+    if asked == "ans":
+        return (PLAN_SAVED, keep("ans", SAVE_ANS, -1, k, saves))
+    if asked in op.positions:
+        position = op.positions[asked]
+        if position in op.inputs:
+            return (PLAN_SAVED, keep(asked, SAVE_INPUT, position, k, saves))
+        return (PLAN_STATIC, position)
+    stem, _, what = asked.rpartition("_")
+    if what in _METADATA and stem in op.positions:
+        return (_METADATA[what], keep(stem + "_meta", SAVE_META, op.positions[stem], k, saves))
+    if what in _METADATA and stem == "ans":
+        return (_METADATA[what], keep("ans_meta", SAVE_META, -1, k, saves))
+    allowed = ["g", "xp", "ans", "ans_shape", *op.params, *[p + "_shape" for p in op.params]]
+    raise TypeError(f"{op.name}: a rule's parameter {asked!r} is none of {', '.join(allowed)} "
+                    f"(_dtype and _device as _shape)")
+
+
+cdef int keep(str name, int kind, int position, int k, list saves) except -1:
+    """The slot of a value that the rule of inputs[k] asks for, a new one where no other rule does."""
+    for slot, kept in enumerate(saves):
+        if kept[0] == name:
+            kept[3] |= 1 << k
+            return slot
+    saves.append([name, kind, position, 1 << k])
+    return len(saves) - 1
+
+
 cdef dict _ops = {}
 cdef dict _result_types = {}            # name of the class -> class; guarded by the GIL, setdefault lets one win
 
@@ -330,14 +267,20 @@ cdef Op named_op(str name):
     return <Op>_ops[name]
 
 
+cdef int keep_op(Op op) except -1:
+    keep_for_ever(op, op.name, op.params, op.defaults, op.positions, op.inputs, op.others, op.rules, op.plans, op.saves,
+                  op.static_positions)
+    return 0
+
+
 def compile_table(table):
     """dict name -> Op from a table of entries (dict name -> Entry)."""
     cdef Op op
     for entry in table.values():
         if entry.name not in _ops:
             op = _ops[entry.name] = Op(entry, len(_ops))
-            keep_for_ever(op, op.name, op.rules)
+            keep_op(op)
             if entry.operator == "pow":     # with a number NumPy's operator is another ufunc than numpy.power
                 op.by_operator = Op(entry, op.index)
-                keep_for_ever(op.by_operator)
+                keep_op(op.by_operator)
     return _ops

@@ -1,5 +1,7 @@
 # What a node keeps of an operation: the saved values of its rules, and the static arguments.
 # May import: engine.*, core.op, core.value, core.saved, core.constants, core.nodes.
+from copy import copy
+
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
@@ -134,22 +136,10 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
     return 0
 
 
-cdef object _copy = None               # copy.copy, once it was needed: importing arraygrad has no need of it
-
-
-cdef object copied(object array):
-    global _copy
-    if _copy is None:
-        from copy import copy as found
-
-        _copy = found
-    return _copy(array)
-
-
 cdef object frozen(object arg):
     """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
     if isinstance(arg, TensorBase):
-        return copied((<TensorBase>arg).value.raw)
+        return copy((<TensorBase>arg).value.raw)
     if type(arg) is tuple:
         return tuple([frozen(item) for item in arg])
     if type(arg) is list:
@@ -157,7 +147,7 @@ cdef object frozen(object arg):
     if arg is None or type(arg) in (int, bool, float, str, slice):
         return arg
     if hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
-        return copied(arg)
+        return copy(arg)
     return arg
 
 

@@ -1,6 +1,5 @@
 # One array library (Backend), one array at one moment (Value), memory that several share (Storage).
-# May import: _later, engine.*, core.op.
-from _thread import RLock
+# May import: engine.*, core.op.
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
@@ -13,7 +12,6 @@ from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread
 from arraygrad.engine.free_threading cimport Section, can_be_taken, take
 from arraygrad.core.op cimport Op
 
-from arraygrad._later import Importing
 from arraygrad.engine.node import keep_for_ever
 
 cdef extern from "Python.h":
@@ -33,7 +31,6 @@ ctypedef object (*newfunc)(PyTypeObject*, PyObject*, PyObject*)
 
 cdef dict _backends = {}                # array type -> Backend
 cdef object _backend_finder = None      # called for a type that is not there yet
-cdef object _finder_lock = RLock()      # held meanwhile: one Backend per type
 cdef bint _copy_saved = True            # set_saved_mutation("copy")
 cdef PyTypeObject* _tensor_type = NULL  # Tensor, registered by the module that defines it
 cdef newfunc _new_tensor = NULL         # what makes one
@@ -236,7 +233,10 @@ def register_backend(array_type, Backend backend):
 
 
 def set_backend_finder(finder):
-    """Call `finder(obj)` for an object whose type no backend is registered for; it returns a Backend or raises."""
+    """Call `finder(obj)` for an object whose type no backend is registered for; it returns a Backend or raises.
+
+    Threads may call it at once for one type: it returns the same Backend to each.
+    """
     global _backend_finder
     _backend_finder = finder
 
@@ -254,13 +254,10 @@ cdef Backend find_backend(object raw):
     if backend is None:
         if _backend_finder is None:
             raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
-        with Importing(), _finder_lock:         # forks wait until the lock is free, too
-            backend = _backends.get(type(raw))
-            if backend is None:
-                backend = _backend_finder(raw)
-            if backend is None:
-                raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
-            _backends.setdefault(type(raw), backend)
+        backend = _backend_finder(raw)
+        if backend is None:
+            raise TypeError(f"no backend serves arrays of type {type(raw).__name__}")
+        backend = _backends.setdefault(type(raw), backend)
     return <Backend>backend
 
 

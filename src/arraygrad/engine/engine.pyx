@@ -1,5 +1,5 @@
 # One execution of the graph: ready queues, graph tasks, the loop that drives them, device threads.
-# May import: _later, every other room of engine. Knows no array and no operation.
+# May import: every other room of engine. Knows no array and no operation.
 import sys
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -26,7 +26,7 @@ from arraygrad.engine.sharing cimport team
 from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, survey
 
 import arraygrad.engine.graph_task as _graph_task
-from arraygrad._later import later
+from arraygrad.engine import pool
 from arraygrad.engine.lifecycle import devices, devices_lock, on_fork, thread_name
 from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
     ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
@@ -45,7 +45,6 @@ cdef enum:
     NESTED_RUNS = 60
     NESTED_BYTES = 512 * 1024
 
-cdef object _lent = later("arraygrad.engine.pool")     # few programs need a thread of it, or Python's threading
 cdef int _cpu_workers = 0              # set_cpu_workers
 cdef bint _deterministic = True        # set_deterministic
 cdef object _tracer = None             # set_tracer
@@ -580,8 +579,8 @@ cdef int _drive_elsewhere(GraphTask task) except -1:
     """Let a thread of the pool drive the run while this one sleeps."""
     job = None
     try:
-        job = _lent.Job(_driver(task, True))
-        _lent.NESTED.submit(job)
+        job = pool.Job(_driver(task, True))
+        pool.NESTED.submit(job)
     except BaseException as error:
         fail(task, error)
         if job is None or job.cancel():         # no thread has it, and none will: its tasks leave the queue here
@@ -609,14 +608,14 @@ def _engage(GraphTask task):
     """One more worker for a run that has several large nodes ready. Not to get one costs time only."""
     task.workers -= 1
     try:
-        _lent.WORKERS.submit(_lent.Job(_driver(task, False)))
+        pool.WORKERS.submit(pool.Job(_driver(task, False)))
     except RuntimeError:
         task.workers = 0
 
 
 def helper_threads():
     """Threads lent to nested runs and to shared host work at the moment: a list of threading.Thread."""
-    return _lent.NESTED.threads() + _lent.WORKERS.threads()
+    return pool.NESTED.threads() + pool.WORKERS.threads()
 
 
 # Device threads

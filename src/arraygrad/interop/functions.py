@@ -1,7 +1,7 @@
 """Functions of PyTorch and JAX inside arraygrad's graph, and functions of arraygrad inside theirs.
 
-May import: _later, core.containers, interop.transfer, interop.foreign and whatever they may; torch and jax when a
-core.function of theirs is wrapped.
+May import: core.containers, interop.transfer, interop.foreign and whatever they may; torch and jax when a core.function
+of theirs is wrapped.
 
 Each side keeps its own graph of its own function, and a backward run of one side calls the other's for that part:
 
@@ -15,9 +15,8 @@ the function as a wrapped function again, at the price of evaluating the functio
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
-
-from arraygrad._later import import_module
 
 __all__ = ["as_jax", "as_torch", "from_jax", "from_torch"]
 
@@ -154,7 +153,7 @@ def _library(name, what, f):
         raise ImportError(
             f"arraygrad.interop.{what} needs {name}, which is not installed: pip install arraygrad[{name}]", name=name
         )
-    return import_module(f"arraygrad.interop.{name}")
+    return importlib.import_module(f"arraygrad.interop.{name}")
 
 
 def _named(f, wrapped):

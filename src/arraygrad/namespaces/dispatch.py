@@ -1,19 +1,16 @@
 """The standard's functions at top level: the backend comes from their arguments, NumPy where there are none.
 
-May import: backends, core.tensor, namespaces.bind, _later, namespaces.creation, namespaces.info.
+May import: backends, core.tensor, namespaces.bind, creation, info.
 """
 
 from arraygrad import backends
-from arraygrad._later import later
 from arraygrad.backends.numpy import BACKEND
 from arraygrad.core.tensor import Tensor, backend_of
+from arraygrad.namespaces import creation, info
 from arraygrad.namespaces.bind import CONSTANTS, DTYPES, function_for, make_functions
 from arraygrad.ops import OPS
 
 __all__ = ["fill", "top_level"]
-
-_creation = later("arraygrad.namespaces.creation")
-_info = later("arraygrad.namespaces.info")
 
 # Names of the main namespace that an extension shows too.
 _SHARED = {
@@ -42,10 +39,10 @@ def _choose(*args):
 
 
 def top_level():
-    """dict name -> value of every one of `_bind.NAMES`."""
+    """dict name -> value of every one of `_bind.NAMES`. The package takes them from this module, which has them all."""
     contents = make_functions("", "arraygrad", _numpy)
-    contents.update(_info.make_info(BACKEND.xp, "arraygrad", _choose))
-    contents.update(_creation.make_creation(BACKEND.xp, "arraygrad", _numpy))
+    contents.update(info.make_info(BACKEND.xp, "arraygrad", _choose))
+    contents.update(creation.make_creation(BACKEND.xp, "arraygrad", _numpy))
     contents.update(CONSTANTS)
     contents.update({name: getattr(BACKEND.xp, name) for name in DTYPES})
     del contents["asarray"]
@@ -58,7 +55,10 @@ def fill(module_globals, extension):
     contents = make_functions(extension, name, _numpy)
     for shared in _SHARED.get(extension, ()):
         contents[shared] = function_for(OPS[shared], name, _numpy)
-    contents.update(_creation.make_creation(BACKEND.xp, name, _numpy, extension))
+    contents.update(creation.make_creation(BACKEND.xp, name, _numpy, extension))
     module_globals.update(contents)
     module_globals["__all__"] = sorted(contents)
     module_globals["__dir__"] = lambda: module_globals["__all__"]
+
+
+globals().update(top_level())

@@ -1,7 +1,6 @@
 """Differentiable Array-API namespaces over raw ones.
 
-May import: backends, ops, core.tensor, namespaces.bind, namespaces.creation, namespaces.info, _later. Nothing here is
-imported by them.
+May import: backends, ops, core.tensor, namespaces.bind, creation, namespaces.info. Nothing here is imported by them.
 
 Three views of one table:
 
@@ -11,11 +10,11 @@ Three views of one table:
 """
 
 import functools
+import importlib
 import sys
 import types
 
 from arraygrad import backends
-from arraygrad._later import import_module, later
 from arraygrad.core.tensor import backend_of, install_methods, set_backend_namespaces
 from arraygrad.namespaces.bind import CONSTANTS, DTYPES, function_for, make_functions
 from arraygrad.ops import OPS
@@ -31,9 +30,6 @@ __all__ = [
     "make_rule_namespace",
     "namespace",
 ]
-
-_creation = later("arraygrad.namespaces.creation")
-_info = later("arraygrad.namespaces.info")
 
 API_VERSION = "2025.12"
 
@@ -78,7 +74,7 @@ def namespace(module_or_name):
     if backends.importable(name):
         if library in _READABLE:
             backends.raw_namespace(library)
-        return import_module(name)
+        return importlib.import_module(name)
     raw = backends.raw_namespace(library)
     if not hasattr(raw, "asarray") or not hasattr(raw, "isdtype"):
         raise TypeError(
@@ -103,12 +99,15 @@ def build(module_globals, library):
     `__array_namespace_info__`, `__array_api_version__`, `__all__` and `__dir__`. Its extensions (linalg, fft) are
     submodules that the module itself imports.
     """
+    from arraygrad.namespaces import creation
+    from arraygrad.namespaces import info as _info
+
     name = module_globals["__name__"]
     raw = _raw_or_absent(library)
     default = _default_backend(raw)
     contents = make_functions("", name, default)
     contents.update(_info.make_info(raw, name))
-    contents.update(_creation.make_creation(raw, name, default))
+    contents.update(creation.make_creation(raw, name, default))
     contents.update(CONSTANTS)
     contents.update({dtype: getattr(raw, dtype) for dtype in DTYPES if hasattr(raw, dtype)})
     _finish(module_globals, contents)
@@ -138,12 +137,14 @@ def lazy_part(namespace_name, name):
         For every other name.
     """
     if name == "special":
-        return import_module("arraygrad.special")
+        return importlib.import_module("arraygrad.special")
     raise AttributeError(f"module {namespace_name!r} has no attribute {name!r}")
 
 
 def build_extension(module_globals, library, extension):
     """Fill the module of one extension ("linalg" or "fft") of the namespace over `library`."""
+    from arraygrad.namespaces import creation
+
     name = module_globals["__name__"]
     raw = _raw_or_absent(library)
     default = _default_backend(raw)
@@ -152,7 +153,7 @@ def build_extension(module_globals, library, extension):
         for shared in _ALSO_IN_LINALG:
             if shared in OPS:
                 contents[shared] = function_for(OPS[shared], name, default)
-    contents.update(_creation.make_creation(raw, name, default, extension))
+    contents.update(creation.make_creation(raw, name, default, extension))
     _finish(module_globals, contents)
     module_globals["__all__"] = sorted(contents)
 

@@ -1,16 +1,14 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, core.tensor, core.inplace, backends.numpy.ufunc_calls, namespaces.bind, _later, numpy_api.functions,
-numpy.
+May import: ops, core.tensor, core.inplace, backends.numpy.ufunc_calls, namespaces.bind, gathered, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
-has, `__array_function__` the functions of `numpy_api.functions` and its neighbours. The work is done on the tensor's
-own backend. Anything else raises TypeError with the way out: nothing is ever detached silently.
+has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
+backend. Anything else raises TypeError with the way out: nothing is ever detached silently.
 """
 
 import numpy
 
-from arraygrad._later import import_module
 from arraygrad.backends.numpy import ufunc_calls
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocols import add_protocol_functions, is_served
@@ -18,7 +16,7 @@ from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
 
-__all__ = ["array_function", "array_ufunc", "functions", "handlers", "numpy_name", "ufuncs"]
+__all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
 
 # What a ufunc call may say without changing what is computed.
 _HARMLESS = {
@@ -29,18 +27,18 @@ _HARMLESS = {
 }
 
 
-# numpy ufunc -> function of Tensors, and numpy function -> function of Tensors with numpy's signature. Filled on first
-# use, as importing arraygrad has no need of them; a lost race fills them twice with equal functions.
+# numpy ufunc -> function of Tensors. Filled on first use; a lost race fills them twice with equal functions.
 _ufuncs: dict = {}
 _scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoever called it
-_functions: dict = {}
 _plain: dict = {}  # numpy ufunc -> Op, filled by _served()
 
-# Modules that fill FUNCTIONS of _numpy_functions when they are imported.
-FUNCTION_MODULES = (
-    "reductions", "shapes", "linalg", "beyond", "statistics", "nan",
-    "indexing", "rearranging", "calculus", "polynomials", "constants",
-)  # fmt: skip
+
+def _written():
+    """The module of what is written in Python. It is imported by the first call that no compiled way serves: it would
+    be a quarter of `import arraygrad`, and most programs do without it."""
+    from arraygrad.numpy_api import gathered
+
+    return gathered
 
 
 def ufuncs():
@@ -52,7 +50,7 @@ def ufuncs():
                 ufunc = getattr(numpy, name, None)
                 if isinstance(ufunc, numpy.ufunc):
                     found.setdefault(ufunc, function_for(op, "arraygrad"))
-        for name, function in import_module("arraygrad.numpy_api.ufuncs").UFUNCS.items():
+        for name, function in _written().UFUNCS.items():
             if hasattr(numpy, name):
                 found.setdefault(getattr(numpy, name), function)
         _ufuncs.update(found)
@@ -64,23 +62,9 @@ def _ufunc(ufunc):
     function = ufuncs().get(ufunc)
     if function is None:
         if not _scipy_ufuncs:
-            _scipy_ufuncs.update(import_module("arraygrad.numpy_api.beyond").scipy_ufuncs())
+            _scipy_ufuncs.update(_written().scipy_ufuncs())
         function = _scipy_ufuncs.get(ufunc)
     return function
-
-
-def functions():
-    """dict numpy function -> function of Tensors with numpy's signature."""
-    if not _functions:
-        for name in FUNCTION_MODULES:
-            import_module(f"arraygrad.numpy_api.{name}")
-        _functions.update(import_module("arraygrad.numpy_api.functions").FUNCTIONS)
-    return _functions
-
-
-def _arrays():
-    """dict numpy.array and its like -> functions of Tensors."""
-    return import_module("arraygrad.numpy_api.arrays").ARRAYS
 
 
 def array_ufunc(ufunc, method, inputs, kwargs):
@@ -105,7 +89,6 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         raise _unsupported(name)
     if out is not None:
         inputs = read_apart(inputs, out)
-    shared = import_module("arraygrad.numpy_api.ufuncs")
     if method == "__call__":
         dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
         _check_keywords(name, kwargs)
@@ -116,9 +99,9 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         if dtype is None and where is True:
             result = function(*inputs)
         else:
-            result = shared.call(function, inputs, dtype, where, None if out is None else out[0])
+            result = _written().call(function, inputs, dtype, where, None if out is None else out[0])
     else:
-        handler = shared.METHODS.get(method)
+        handler = _written().METHODS.get(method)
         if handler is None or ufunc.nout != 1 or (ufunc.nin != 2 and not (method == "at" and ufunc.nin == 1)):
             raise _unsupported(f"{name}.{method}")
         try:
@@ -145,7 +128,8 @@ def array_function(function, types, args, kwargs):
     TypeError
         If the function has no recorded counterpart, or is called with an argument that has none.
     """
-    ours = (_functions or functions()).get(function) or _arrays().get(function)
+    written = _written()
+    ours = written.FUNCTIONS.get(function) or written.ARRAYS.get(function)
     if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
         _serve_fft()
     if ours is not None and (not kwargs or kwargs.get("out") is None):
@@ -197,7 +181,7 @@ def numpy_name(module, name):
         owner = getattr(owner, part)
     theirs = getattr(owner, name, None) if not name.startswith("_") else None
     try:
-        ours = ufuncs().get(theirs) or functions().get(theirs) or _arrays().get(theirs)
+        ours = ufuncs().get(theirs) or _written().FUNCTIONS.get(theirs) or _written().ARRAYS.get(theirs)
     except TypeError:  # not hashable, so no function
         ours = None
     if ours is None:

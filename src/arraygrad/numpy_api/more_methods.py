@@ -1,22 +1,20 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, core.attributes, core.convert, core.tensor, core.inplace, _later, numpy_api.cupy, numpy. Those that
-work through NumPy's functions call them, so that each is defined once.
+May import: ops, core.attributes, core.convert, core.tensor, core.inplace, cupy, numpy. Those that work through NumPy's
+functions call them, so that each is defined once.
 """
 
 import math
 
 import numpy
 
-from arraygrad._later import later
 from arraygrad.core.attributes import METHODS as ATTRIBUTES
 from arraygrad.core.convert import before_bytes
 from arraygrad.core.inplace import read_apart
 from arraygrad.core.tensor import Tensor
+from arraygrad.numpy_api import cupy
 
 __all__ = ["MORE"]
-
-_cupy_protocol = later("arraygrad.numpy_api.cupy")
 
 
 def ptp(self, axis=None, keepdims=False):
@@ -169,7 +167,7 @@ def cupy_override(self, kernel, *args, **kwargs):
     TypeError
         If `kernel` is a user's own, or one that arraygrad knows no derivative of.
     """
-    return _cupy_protocol.override(kernel, args, kwargs)
+    return cupy.override(kernel, args, kwargs)
 
 
 def cuda_interface(self):
@@ -177,7 +175,7 @@ def cuda_interface(self):
 
     Raises AttributeError for a Tensor that requires grad (its gradient would be lost: give t.detach()), or on the host.
     """
-    return _cupy_protocol.interface(self)
+    return cupy.interface(self)
 
 
 cupy_override.__name__ = "__cupy_override_elementwise_kernel__"

@@ -1,18 +1,14 @@
 """Beyond the standard: functions that users of NumPy expect next to it, each computed without overflow.
 
-May import: _later, ops.kinds, ops._einsum, ops._helpers, ops._norms, ops._padding. Rules and forward functions use
+May import: ops.kinds, ops._einsum, ops._helpers, ops._norms, ops._padding. Rules and forward functions use
 only the standard; einsum uses the library's own where there is one.
 """
 
 import math
 
-from arraygrad._later import later
+from arraygrad.ops import _einsum, _norms, _padding
 from arraygrad.ops._helpers import expand_reduced, keepdims_shape, normalize_axes
 from arraygrad.ops.kinds import general, linear, reduction, unary
-
-_einsum = later("arraygrad.ops._einsum")
-_norms = later("arraygrad.ops._norms")
-_padding = later("arraygrad.ops._padding")
 
 
 def _finite_max(xp, x, axis):
@@ -138,8 +134,8 @@ _EINSUM = (
 general(
     "einsum",
     "subscripts, /, *operands, optimize=True",
-    forward=lambda xp, subscripts, operands, optimize: _einsum.forward(xp, subscripts, operands, optimize),
-    operands=lambda xp, g, subscripts, operands, optimize: _einsum.rule(xp, g, subscripts, operands, optimize),
+    forward=_einsum.forward,
+    operands=_einsum.rule,
     sequence="operands",
     may_view=True,  # of a transpose or a diagonal of one operand: see note_views
     numpy=("einsum",),
@@ -148,8 +144,8 @@ general(
 general(
     "_einsum",
     "subscripts, /, *operands, optimize=True",
-    forward=lambda xp, subscripts, operands, optimize: _einsum.forward(xp, subscripts, operands, optimize),
-    operands=lambda xp, g, subscripts, operands, optimize: _einsum.rule(xp, g, subscripts, operands, optimize),
+    forward=_einsum.forward,
+    operands=_einsum.rule,
     sequence="operands",
     node="Einsum",
     doc="`einsum`, for rules: some libraries' own function of that name has other parameters.",
@@ -215,9 +211,9 @@ general(
 general(
     "pad",
     "x, /, pad_width, mode='constant', *, constant_values=None",
-    forward=lambda xp, x, pad_width, mode, constant_values: _padding.forward(xp, x, pad_width, mode, constant_values),
-    x=lambda xp, g, x_shape, pad_width, mode: _padding.gradient_of_x(xp, g, x_shape, pad_width, mode),
-    constant_values=lambda xp, g, x_shape, pad_width: _padding.gradient_of_values(xp, g, x_shape, pad_width),
+    forward=_padding.forward,
+    x=_padding.gradient_of_x,
+    constant_values=_padding.gradient_of_values,
     makes_arrays=True,
     numpy=("pad",),
     doc="x with elements added at the ends of its axes, as numpy.pad: `pad_width` is an int, (before, after), a list "

@@ -1,13 +1,11 @@
 """Creation functions.
 
-May import: _later, ops.kinds, ops._creation. Rules use only the standard.
+May import: ops.kinds, ops._creation. Rules use only the standard.
 """
 
-from arraygrad._later import later
+from arraygrad.ops import _creation
 from arraygrad.ops._helpers import device_of
 from arraygrad.ops.kinds import linear, nondifferentiable
-
-_creation = later("arraygrad.ops._creation")
 
 LIKE = "x, /, *, dtype=None, device=None"
 NEW = "shape, *, dtype=None, device=None"
@@ -32,7 +30,7 @@ nondifferentiable("ones_like", LIKE, makes_arrays=True, numpy=("ones_like",), do
 linear(
     "full",
     "shape, fill_value, *, dtype=None, device=None",
-    forward=lambda xp, shape, fill_value, dtype, device: _creation.full(xp, shape, fill_value, dtype, device),
+    forward=_creation.full,
     fill_value=lambda g: g,
     makes_arrays=True,
     doc="A new array of `shape` filled with a Python scalar or a 0-d array, whose gradient is the sum.",
@@ -40,7 +38,7 @@ linear(
 linear(
     "full_like",
     "x, /, fill_value, *, dtype=None, device=None",
-    forward=lambda xp, x, fill_value, dtype, device: _creation.full_like(xp, x, fill_value, dtype, device),
+    forward=_creation.full_like,
     fill_value=lambda g: g,
     makes_arrays=True,
     numpy=("full_like",),
@@ -54,7 +52,7 @@ nondifferentiable(
 nondifferentiable(
     "from_dlpack",
     "x, /, *, device=None, copy=None",
-    forward=lambda xp, x, device, copy: _creation.from_dlpack(xp, x, device, copy),
+    forward=_creation.from_dlpack,
     doc="An array over the memory of any object that speaks DLPack.",
 )
 
@@ -70,7 +68,7 @@ def _arange_step(xp, g):
 linear(
     "arange",
     "start, /, stop=None, step=1, *, dtype=None, device=None",
-    forward=lambda xp, start, stop, step, dtype, device: _creation.arange(xp, start, stop, step, dtype, device),
+    forward=_creation.arange,
     start=_arange_start,
     step=_arange_step,
     doc="Evenly spaced numbers from `start` up to but not including `stop`, `step` apart (Python scalars, or 0-d "
@@ -79,9 +77,7 @@ linear(
 linear(
     "linspace",
     "start, stop, /, num, *, dtype=None, device=None, endpoint=True",
-    forward=lambda xp, start, stop, num, dtype, device, endpoint: _creation.linspace(
-        xp, start, stop, num, dtype, device, endpoint
-    ),
+    forward=_creation.linspace,
     start=lambda xp, g, num, endpoint: xp.sum(g * (1 - _creation.ramp(xp, num, endpoint, g.dtype, device_of(g)))),
     stop=lambda xp, g, num, endpoint: xp.sum(g * _creation.ramp(xp, num, endpoint, g.dtype, device_of(g))),
     doc="`num` evenly spaced numbers from `start` to `stop`, which is left out if not `endpoint` (Python scalars, or "

@@ -1,12 +1,10 @@
 """Data type functions.
 
-May import: _later, ops.kinds, ops._dtypes. Rules use only the standard.
+May import: ops.kinds, ops._dtypes. Rules use only the standard.
 """
 
-from arraygrad._later import later
+from arraygrad.ops import _dtypes
 from arraygrad.ops.kinds import linear, nondifferentiable
-
-_dtypes = later("arraygrad.ops._dtypes")
 
 # What the kinds of NumPy's dtypes say of those that hold no numbers: objects, text, bytes, times.
 _NO_NUMBERS = frozenset("OSUmM")
@@ -54,14 +52,14 @@ nondifferentiable(
 nondifferentiable(
     "finfo",
     "type, /",
-    forward=lambda xp, type_: _dtypes.finfo(xp, type_),
+    forward=_dtypes.finfo,
     doc="Limits of a floating-point dtype (or an array's), as Python floats: bits, eps, max, min, smallest_normal, "
     "dtype.",
 )
 nondifferentiable(
     "iinfo",
     "type, /",
-    forward=lambda xp, type_: _dtypes.iinfo(xp, type_),
+    forward=_dtypes.iinfo,
     doc="Limits of an integer dtype (or an array's), as Python ints: bits, max, min, dtype.",
 )
 nondifferentiable(

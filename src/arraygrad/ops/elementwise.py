@@ -1,16 +1,14 @@
 """Elementwise functions.
 
-May import: _later, ops.kinds, ops._elementwise (repairs of forward values). Rules use only the standard.
+May import: ops.kinds, ops._elementwise (repairs of forward values). Rules use only the standard.
 The derivatives are textbook calculus; what is chosen at ties, kinks and poles is said per function and follows
 PyTorch, except where a finite subgradient exists and PyTorch gives nan.
 """
 
 import math
 
-from arraygrad._later import later
+from arraygrad.ops import _elementwise as repaired
 from arraygrad.ops.kinds import binary, elementwise, nondifferentiable, unary, zero, zero_rule
-
-repaired = later("arraygrad.ops._elementwise")
 
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
@@ -56,7 +54,7 @@ binary(
 zero(
     "floor_divide",
     "x1, x2, /",
-    forward=lambda xp, x1, x2: repaired.floor_divide(xp, x1, x2),
+    forward=repaired.floor_divide,
     operator="floordiv",
     numpy=("floor_divide",),
     doc="Largest integer not above x1 / x2, real dtypes. Where exactly one operand is infinite the value is that of "
@@ -132,7 +130,7 @@ unary("exp", lambda g, ans: g * ans, numpy=("exp",), doc="Exponential e ** x, fl
 unary(
     "expm1",
     lambda g, ans: g * (ans + 1),
-    forward=lambda xp, x: repaired.expm1(xp, x),
+    forward=repaired.expm1,
     numpy=("expm1",),
     doc="e ** x - 1, exact near zero, floating-point dtypes. Complex infinities follow the standard's special cases.",
 )
@@ -225,7 +223,7 @@ unary("cosh", lambda xp, g, x: g * xp.sinh(x), numpy=("cosh",), doc="Hyperbolic 
 unary(
     "tanh",
     lambda g, ans: g * (1 - ans * ans),
-    forward=lambda xp, x: repaired.tanh(xp, x),
+    forward=repaired.tanh,
     numpy=("tanh",),
     doc="Hyperbolic tangent, floating-point dtypes. Complex infinities follow the standard's special cases.",
 )
@@ -305,7 +303,7 @@ def _sign(xp, g, x, ans):
 unary(
     "sign",
     _sign,
-    forward=lambda xp, x: repaired.sign(xp, x),
+    forward=repaired.sign,
     holomorphic=False,
     numpy=("sign",),
     doc="Sign: -1, 0, 1, or x / abs(x) for complex x. Real x gets a gradient of zeros; complex x gets the part of g "

@@ -1,13 +1,11 @@
 """Fourier transforms.
 
-May import: _later, ops.kinds, ops._fourier. Rules use only the standard. The transforms are linear over the complex
+May import: ops.kinds, ops._fourier. Rules use only the standard. The transforms are linear over the complex
 numbers (hfft and ihfft over the reals), their rules are the adjoints: no conjugation by the engine.
 """
 
-from arraygrad._later import later
+from arraygrad.ops import _fourier
 from arraygrad.ops.kinds import linear, nondifferentiable
-
-_fourier = later("arraygrad.ops._fourier")
 
 ONE = "x, /, *, n=None, axis=-1, norm='backward'"
 MANY = "x, /, *, s=None, axes=None, norm='backward'"

@@ -1,20 +1,13 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: _later, ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._factorizations,
+May import: ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._factorizations,
 ops._helpers, ops._transfer, ops._windows. Their names begin with "_"; rules call them as `xp._name(...)`.
 """
 
-from arraygrad._later import later
+from arraygrad.ops import _cofactor, _convolution, _factorizations, _scatter, _transfer, _windows
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.elementwise import pow_x1, pow_x2
 from arraygrad.ops.kinds import bilinear, binary, general, linear, unary, zero
-
-_cofactor = later("arraygrad.ops._cofactor")
-_convolution = later("arraygrad.ops._convolution")
-_factorizations = later("arraygrad.ops._factorizations")
-_scatter = later("arraygrad.ops._scatter")
-_transfer = later("arraygrad.ops._transfer")
-_windows = later("arraygrad.ops._windows")
 
 linear(
     "_getitem",
@@ -28,37 +21,37 @@ linear(
 linear(
     "_getitem_adjoint",
     "x, shape, key, /",
-    forward=lambda xp, x, shape, key: _scatter.getitem_adjoint(xp, x, shape, key),
+    forward=_scatter.getitem_adjoint,
     x=lambda g, key: g[key],
     doc="Zeros of `shape` and x's dtype with x added at `key`, once for every time it is named.",
 )
 linear(
     "_setitem",
     "x, key, value, /",
-    forward=lambda xp, x, key, value: _scatter.setitem(xp, x, key, value),
+    forward=_scatter.setitem,
     x=lambda xp, g, key: xp._setitem(g, key, 0.0),
-    value=lambda xp, g, key: _scatter.written_gradient(xp, g, key),
+    value=_scatter.written_gradient,
     doc="A copy of x with `value` (an array that broadcasts, or a Python scalar) at `key`. x gets the gradient with "
     "that region zeroed, value its region; of values written to one place only the last counts.",
 )
 linear(
     "_take_adjoint",
     "x, indices, shape, axis, /",
-    forward=lambda xp, x, indices, shape, axis: _scatter.take_adjoint(xp, x, indices, shape, axis),
+    forward=_scatter.take_adjoint,
     x=lambda xp, g, indices, axis: xp.take(g, indices) if axis is None else xp.take(g, indices, axis=axis),
     doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take`.",
 )
 linear(
     "_take_along_axis_adjoint",
     "x, indices, shape, axis, /",
-    forward=lambda xp, x, indices, shape, axis: _scatter.take_along_axis_adjoint(xp, x, indices, shape, axis),
+    forward=_scatter.take_along_axis_adjoint,
     x=lambda xp, g, indices, axis: xp.take_along_axis(g, indices, axis=axis),
     doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take_along_axis`.",
 )
 linear(
     "_windows",
     "x, lengths, axes, /",
-    forward=lambda xp, x, lengths, axes: _windows.windows(xp, x, lengths, axes),
+    forward=_windows.windows,
     x=lambda xp, g, x_shape, lengths, axes: _windows.summed(xp, g, x_shape, lengths, axes),
     may_view=True,
     doc="Windows of `lengths` that slide along `axes`, as the last axes; a read-only view of NumPy's arrays. The "
@@ -120,14 +113,14 @@ linear(
 general(
     "_cofactor",
     "x, /",
-    forward=lambda xp, x: _cofactor.cofactor(xp, x),
-    x=lambda xp, g, x: _cofactor.cofactor_rule(xp, g, x),
+    forward=_cofactor.cofactor,
+    x=_cofactor.cofactor_rule,
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
 )
 general(
     "_eigh_upper",
     "x, /",
-    forward=lambda xp, x: _factorizations.eigh_upper_forward(xp, x),
+    forward=_factorizations.eigh_upper_forward,
     x=lambda xp, g, ans: _factorizations.eigh(xp, g, ans, True),
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,
@@ -136,7 +129,7 @@ general(
 general(
     "_eigvalsh_upper",
     "x, /",
-    forward=lambda xp, x: _factorizations.eigvalsh_upper_forward(xp, x),
+    forward=_factorizations.eigvalsh_upper_forward,
     x=lambda xp, g, x: _factorizations.eigvalsh(xp, g, x, True),
     holomorphic=False,
     doc="`eigvalsh` of Hermitian matrices whose upper triangle is read, NumPy's UPLO='U'.",
@@ -164,7 +157,7 @@ zero(
 bilinear(
     "_convolve",
     "x1, x2, /",
-    forward=lambda xp, x1, x2: _convolution.forward(xp, x1, x2),
+    forward=_convolution.forward,
     x1=lambda xp, g, x2, x1_shape: _convolution.rule(xp, g, x2, x1_shape[0]),
     x2=lambda xp, g, x1, x2_shape: _convolution.rule(xp, g, x1, x2_shape[0]),
     doc="The full convolution of two vectors of one floating-point dtype, n + m - 1 elements.",

@@ -35,6 +35,7 @@ the gradient of a real loss L is dL/d(Re z) + i dL/d(Im z).
 
 import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 KINDS = ("elementwise", "bilinear", "linear", "reduction", "zero", "nondifferentiable", "general")
 
@@ -42,11 +43,8 @@ KINDS = ("elementwise", "bilinear", "linear", "reduction", "zero", "nondifferent
 METADATA = ("shape", "dtype", "device")
 
 
-class Entry:
-    """Everything about one operation, in one place, unchangeable. See the module's docstring for `kind` and `rules`.
-
-    A plain class: a frozen dataclass of so many fields would be a tenth of the time to import arraygrad.
-    """
+class Entry(NamedTuple):
+    """Everything about one operation, in one place, unchangeable. See the module's docstring for `kind` and `rules`."""
 
     name: str  # the standard's name; internal operations begin with "_"
     signature: str  # "x, /, *, axis=None": what stands between the parentheses of `def`
@@ -66,20 +64,8 @@ class Entry:
     chapter: str = ""
     doc: str = ""
 
-    def __init__(self, fields):
-        if not _FIELDS.issuperset(fields):
-            unknown = ", ".join(sorted(fields.keys() - _FIELDS))
-            raise TypeError(f"operation {fields['name']!r}: unknown options {unknown}")
-        self.__dict__.update(fields)
-
-    def __setattr__(self, name, value):
-        raise AttributeError(f"the entry of {self.name!r} can't be changed: no {name!r} can be set")
-
     def __repr__(self):
         return f"<Entry {self.name}({self.signature}), {self.kind}>"
-
-
-_FIELDS = frozenset(Entry.__annotations__)
 
 
 TABLE: dict[str, Entry] = {}
@@ -157,7 +143,7 @@ def zero_rule(xp, g):
     return xp.zeros_like(g)
 
 
-_OPTIONS = _FIELDS - {"name", "signature", "kind", "rules", "chapter"}
+_OPTIONS = frozenset(Entry._fields) - {"name", "signature", "kind", "rules", "chapter"}
 
 
 def _with_rules(name: str, signature: str, kind: str, options: dict) -> Entry:
@@ -181,8 +167,10 @@ def _define(name: str, signature: str, kind: str, rules: dict[str, Callable], op
     sequence = options.get("sequence")
     if sequence is not None and sequence not in params:
         raise ValueError(f"operation {name!r}: sequence={sequence!r} is no parameter, expected one of {params}")
-    options.update(name=name, signature=signature, kind=kind, rules=rules, chapter=_calling_chapter())
-    entry = TABLE[name] = Entry(options)
+    unknown = options.keys() - _OPTIONS
+    if unknown:
+        raise TypeError(f"operation {name!r}: unknown options {', '.join(sorted(unknown))}")
+    entry = TABLE[name] = Entry(name, signature, kind, rules, chapter=_calling_chapter(), **options)
     return entry
 
 

@@ -1,18 +1,12 @@
 """Linear algebra extension.
 
-May import: _later, ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._products, ops._solvers. Rules use
+May import: ops.kinds, ops._factorizations, ops._norms, ops._diagonals, ops._products, ops._solvers. Rules use
 only the standard and the table's internal operations. matmul, matrix_transpose, tensordot and vecdot are in
 ops.linear_algebra.
 """
 
-from arraygrad._later import later
+from arraygrad.ops import _diagonals, _factorizations, _norms, _products, _solvers
 from arraygrad.ops.kinds import bilinear, general, linear, nondifferentiable, reduction
-
-_diagonals = later("arraygrad.ops._diagonals")
-_factorizations = later("arraygrad.ops._factorizations")
-_norms = later("arraygrad.ops._norms")
-_products = later("arraygrad.ops._products")
-_solvers = later("arraygrad.ops._solvers")
 
 # -- products ---------------------------------------------------------------------------------------------------------
 
@@ -28,7 +22,7 @@ bilinear(
 bilinear(
     "cross",
     "x1, x2, /, *, axis=-1",
-    forward=lambda xp, x1, x2, axis: _products.cross(xp, x1, x2, axis),
+    forward=_products.cross,
     x1=lambda xp, g, x2, axis: xp.linalg.cross(x2, g, axis=axis),
     x2=lambda xp, g, x1, axis: xp.linalg.cross(g, x1, axis=axis),
     extension="linalg",
@@ -38,7 +32,7 @@ bilinear(
 general(
     "matrix_power",
     "x, n, /",
-    x=lambda xp, g, x, n: _solvers.matrix_power(xp, g, x, n),
+    x=_solvers.matrix_power,
     may_view=True,  # the first power is x itself
     extension="linalg",
     numpy=("linalg.matrix_power",),
@@ -50,7 +44,7 @@ general(
 linear(
     "diagonal",
     "x, /, *, offset=0",
-    x=lambda xp, g, x_shape, offset: _diagonals.diagonal(xp, g, x_shape, offset),
+    x=_diagonals.diagonal,
     extension="linalg",
     may_view=True,
     numpy=("linalg.diagonal",),
@@ -59,7 +53,7 @@ linear(
 linear(
     "trace",
     "x, /, *, offset=0, dtype=None",
-    x=lambda xp, g, x_shape, offset: _diagonals.trace(xp, g, x_shape, offset),
+    x=_diagonals.trace,
     extension="linalg",
     numpy=("linalg.trace",),
     doc="Sums of the diagonals of the matrices (..., m, n), `offset` above the main one, computed in `dtype` if given.",
@@ -70,7 +64,7 @@ linear(
 general(
     "inv",
     "x, /",
-    x=lambda xp, g, ans: _solvers.inv(xp, g, ans),
+    x=_solvers.inv,
     extension="linalg",
     numpy=("linalg.inv",),
     doc="Inverses of square matrices (..., n, n), floating-point dtypes; an error for an exactly singular one.",
@@ -78,8 +72,8 @@ general(
 general(
     "solve",
     "x1, x2, /",
-    x1=lambda xp, g, ans, x1, x2_shape: _solvers.solve_x1(xp, g, ans, x1, x2_shape),
-    x2=lambda xp, g, x1, x2_shape: _solvers.solve_x2(xp, g, x1, x2_shape),
+    x1=_solvers.solve_x1,
+    x2=_solvers.solve_x2,
     extension="linalg",
     numpy=("linalg.solve",),
     doc="x with x1 @ x = x2, for square x1 (..., n, n) and x2 (..., n, k), or (n,) if one-dimensional; floating-point "
@@ -97,7 +91,7 @@ general(
 general(
     "slogdet",
     "x, /",
-    x=lambda xp, g, ans, x: _solvers.slogdet(xp, g, ans, x),
+    x=_solvers.slogdet,
     extension="linalg",
     results=("sign", "logabsdet"),
     holomorphic=False,
@@ -109,7 +103,7 @@ general(
 general(
     "pinv",
     "x, /, *, rtol=None",
-    x=lambda xp, g, ans, x: _solvers.pinv(xp, g, ans, x),
+    x=_solvers.pinv,
     rtol=lambda xp, rtol_shape, rtol_dtype, rtol_device: xp.zeros(rtol_shape, dtype=rtol_dtype, device=rtol_device),
     extension="linalg",
     holomorphic=False,
@@ -130,7 +124,7 @@ nondifferentiable(
 general(
     "cholesky",
     "x, /, *, upper=False",
-    x=lambda xp, g, ans, upper: _factorizations.cholesky(xp, g, ans, upper),
+    x=_factorizations.cholesky,
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.cholesky",),
@@ -141,8 +135,8 @@ general(
 general(
     "qr",
     "x, /, *, mode='reduced'",
-    forward=lambda xp, x, mode: _factorizations.qr_forward(xp, x, mode),
-    x=lambda xp, g, ans, x_shape, mode: _factorizations.qr(xp, g, ans, x_shape, mode),
+    forward=_factorizations.qr_forward,
+    x=_factorizations.qr,
     extension="linalg",
     results=("Q", "R"),
     holomorphic=False,
@@ -154,7 +148,7 @@ general(
 general(
     "svd",
     "x, /, *, full_matrices=True",
-    x=lambda xp, g, ans, x_shape, full_matrices: _factorizations.svd(xp, g, ans, x_shape, full_matrices),
+    x=_factorizations.svd,
     extension="linalg",
     results=("U", "S", "Vh"),
     holomorphic=False,
@@ -166,7 +160,7 @@ general(
 general(
     "svdvals",
     "x, /",
-    x=lambda xp, g, x: _factorizations.svdvals(xp, g, x),
+    x=_factorizations.svdvals,
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.svdvals",),
@@ -197,8 +191,8 @@ general(
 general(
     "eig",
     "x, /",
-    forward=lambda xp, x: _factorizations.eig_forward(xp, x),
-    x=lambda xp, g, ans: _factorizations.eig(xp, g, ans),
+    forward=_factorizations.eig_forward,
+    x=_factorizations.eig,
     extension="linalg",
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,
@@ -209,8 +203,8 @@ general(
 general(
     "eigvals",
     "x, /",
-    forward=lambda xp, x: _factorizations.eigvals_forward(xp, x),
-    x=lambda xp, g, x: _factorizations.eigvals(xp, g, x),
+    forward=_factorizations.eigvals_forward,
+    x=_factorizations.eigvals,
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.eigvals",),
@@ -222,7 +216,7 @@ general(
 general(
     "matrix_norm",
     "x, /, *, keepdims=False, ord='fro'",
-    x=lambda xp, g, x, ans, keepdims, ord: _norms.matrix_norm(xp, g, x, ans, keepdims, ord),
+    x=_norms.matrix_norm,
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.matrix_norm",),
@@ -232,7 +226,7 @@ general(
 )
 reduction(
     "vector_norm",
-    lambda xp, g, x, ans, axis, keepdims, ord: _norms.vector_norm(xp, g, x, ans, axis, keepdims, ord),
+    _norms.vector_norm,
     signature="x, /, *, axis=None, keepdims=False, ord=2",
     extension="linalg",
     numpy=("linalg.vector_norm",),

@@ -1,12 +1,10 @@
 """Linear algebra functions of the main namespace. The extension `linalg` has them too: see LINALG_NAMES.
 
-May import: _later, ops.kinds, ops._products. Rules use only the standard.
+May import: ops.kinds, ops._products. Rules use only the standard.
 """
 
-from arraygrad._later import later
+from arraygrad.ops import _products
 from arraygrad.ops.kinds import bilinear, linear
-
-_products = later("arraygrad.ops._products")
 
 # Functions of this chapter that the namespace `linalg` repeats.
 LINALG_NAMES = ("matmul", "matrix_transpose", "tensordot", "vecdot")
@@ -14,8 +12,8 @@ LINALG_NAMES = ("matmul", "matrix_transpose", "tensordot", "vecdot")
 bilinear(
     "matmul",
     "x1, x2, /",
-    x1=lambda xp, g, x2, x1_shape: _products.matmul_x1(xp, g, x2, x1_shape),
-    x2=lambda xp, g, x1, x2_shape: _products.matmul_x2(xp, g, x1, x2_shape),
+    x1=_products.matmul_x1,
+    x2=_products.matmul_x2,
     operator="matmul",
     numpy=("matmul",),
     doc="Matrix product of the last two axes; the others broadcast. A one-dimensional x1 is a row, a one-dimensional "
@@ -24,9 +22,9 @@ bilinear(
 bilinear(
     "tensordot",
     "x1, x2, /, *, axes=2",
-    forward=lambda xp, x1, x2, axes: _products.tensordot(xp, x1, x2, axes),
-    x1=lambda xp, g, x2, x1_shape, axes: _products.tensordot_x1(xp, g, x2, x1_shape, axes),
-    x2=lambda xp, g, x1, x2_shape, axes: _products.tensordot_x2(xp, g, x1, x2_shape, axes),
+    forward=_products.tensordot,
+    x1=_products.tensordot_x1,
+    x2=_products.tensordot_x2,
     makes_arrays=True,
     numpy=("tensordot",),
     doc="Sum of products over `axes`: the last n of x1 with the first n of x2, or a pair of sequences of axes. Complex "

@@ -1,6 +1,6 @@
 """Special functions: the smooth ones of SciPy, under SciPy's names and with SciPy's parameters, as `arraygrad.special`.
 
-May import: _later, ops.kinds, ops._special, ops._special_rules. Values come from the array's own library
+May import: ops.kinds, ops._special, ops._special_rules. Values come from the array's own library
 (`_special`); the rules are written in terms of other entries, so that derivatives of any order follow.
 
 Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation number. Dtypes are real floating-point,
@@ -11,11 +11,8 @@ and complex where an entry says so and the library has the function; float32 sta
 import math
 import operator
 
-from arraygrad._later import later
+from arraygrad.ops import _special_rules as rules
 from arraygrad.ops.kinds import binary, elementwise, unary, zero
-
-rules = later("arraygrad.ops._special_rules")
-values = later("arraygrad.ops._special")
 
 SPECIAL = "special"
 _SQRT_PI = math.sqrt(math.pi)
@@ -23,7 +20,13 @@ _SQRT_PI = math.sqrt(math.pi)
 
 def forward(name):
     """forward(xp, *arrays) of the special function `name` of one or more arrays or Python scalars."""
-    return lambda xp, *args: values.compute(xp, name, *args)
+
+    def compute(xp, *args):
+        from arraygrad.ops import _special  # on first use, as the library that it calls
+
+        return _special.compute(xp, name, *args)
+
+    return compute
 
 
 def _unary(name, rule, doc, **options):
@@ -37,6 +40,12 @@ def _binary(name, doc, **options):
 def _with_parameters(name, signature, doc, **options):
     options.setdefault("forward", forward(name))
     elementwise(name, signature, extension=SPECIAL, doc=doc, **options)
+
+
+def _polygamma(xp, n, x):
+    from arraygrad.ops import _special
+
+    return _special.compute_of_order(xp, "polygamma", _order("polygamma", n), x)
 
 
 # -- gamma family ------------------------------------------------------------------------------------------------------
@@ -62,7 +71,7 @@ _unary(
 )
 _unary(
     "rgamma",
-    lambda xp, g, x, ans: rules.rgamma(xp, g, x, ans),
+    rules.rgamma,
     "1 / gamma(x), zero at the poles of gamma. Derivative -digamma(x) / gamma(x), below 1/2 by reflection "
     "(DLMF 5.5.3): (-1)^n n! at x = -n.",
 )
@@ -88,7 +97,7 @@ _with_parameters(
     "polygamma",
     "n, x, /",
     "The n-th derivative of digamma; n is an int, 0 or more. Derivative polygamma(n + 1, x) (DLMF 5.15).",
-    forward=lambda xp, n, x: values.compute_of_order(xp, "polygamma", _order("polygamma", n), x),
+    forward=_polygamma,
     x=lambda xp, g, n, x: g * xp.special.polygamma(operator.index(n) + 1, x),
 )
 
@@ -195,7 +204,7 @@ _unary(
 )
 _unary(
     "erfcx",
-    lambda xp, g, x, ans: rules.erfcx(xp, g, x, ans),
+    rules.erfcx,
     "exp(x^2) erfc(x), which neither overflows nor underflows for positive x (DLMF 7.2.7). Derivative "
     "2 x erfcx(x) - 2 / sqrt(pi) (DLMF 7.10.1), with all digits for large x.",
 )
@@ -216,7 +225,7 @@ _unary(
 )
 _unary(
     "dawsn",
-    lambda xp, g, x, ans: rules.dawsn(xp, g, x, ans),
+    rules.dawsn,
     "Dawson's integral exp(-x^2) sqrt(pi) / 2 erfi(x) (DLMF 7.2.5). Derivative 1 - 2 x dawsn(x), with all digits for "
     "large x.",
 )
@@ -227,7 +236,7 @@ _unary(
 )
 _unary(
     "log_ndtr",
-    lambda xp, g, x: rules.log_ndtr(xp, g, x),
+    rules.log_ndtr,
     "log(ndtr(x)), finite where ndtr underflows. The derivative is density over distribution function, which grows as "
     "-x for negative x.",
 )
@@ -421,7 +430,7 @@ _with_parameters(
 )
 _unary(
     "sinc",
-    lambda xp, g, x: rules.sinc(xp, g, x),
+    rules.sinc,
     "sin(pi x) / (pi x), 1 at 0, as numpy.sinc. The derivative comes from a power series around 0.",
     numpy=("sinc",),
 )

@@ -1,13 +1,11 @@
 """Statistical functions: reductions and scans.
 
-May import: _later, ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
+May import: ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
 """
 
-from arraygrad._later import later
+from arraygrad.ops import _scans
 from arraygrad.ops._helpers import at_axis, count, expand_reduced, normalize_axes
 from arraygrad.ops.kinds import linear, reduction
-
-_scans = later("arraygrad.ops._scans")
 
 WITH_DTYPE = "x, /, *, axis=None, dtype=None, keepdims=False"
 WITH_CORRECTION = "x, /, *, axis=None, correction=0.0, keepdims=False"

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 import numpy
 
 from arraygrad.autograd import grad_mode
+from arraygrad.autograd.python_numbers import number_policy
 from arraygrad.core.containers import flatten, leaf_names, unflatten
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.tools.check_differences import compare
 from arraygrad.tools.check_inputs import CannotCheck, differentiated, load, make_inputs
 from arraygrad.tools.check_lines import Lines, Own, nodes_behind, own_line, shown
-from arraygrad.transforms.python_numbers import number_policy
 from arraygrad.transforms.trace import STATIC, Trace, meta_of, parameter_name
 
 __all__ = ["CannotCheck", "Report", "examine", "run"]

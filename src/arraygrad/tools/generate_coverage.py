@@ -1,6 +1,7 @@
 """Writes docs/numpy-coverage.md: what becomes of every public function of NumPy that is called with a Tensor.
 
-May import: numpy_api.constants, numpy_api.functions, numpy_api.handlers, numpy_api.adoption, ops, numpy.
+May import: numpy_api.constants, numpy_api.functions, gathered, numpy_api.handlers, numpy_api.adoption, ops,
+numpy.
 
 The names are those of the NumPy that the page was written with, which it states; with another minor version of NumPy
 the page is left as it is, and not checked.
@@ -12,7 +13,8 @@ import numpy
 
 from arraygrad.numpy_api.adoption import CREATION
 from arraygrad.numpy_api.constants import CONSTANT
-from arraygrad.numpy_api.handlers import functions, ufuncs
+from arraygrad.numpy_api.gathered import FUNCTIONS
+from arraygrad.numpy_api.handlers import ufuncs
 from arraygrad.ops import OPS
 
 __all__ = ["coverage", "coverage_page"]
@@ -107,8 +109,8 @@ def _rows(module, prefix):
 
 def _status(value, name):
     plain = name.rpartition(".")[2]
-    served = ufuncs().get(value) if isinstance(value, numpy.ufunc) else functions().get(value)
-    if value in CREATION and (value not in functions() or value is numpy.vectorize):
+    served = ufuncs().get(value) if isinstance(value, numpy.ufunc) else FUNCTIONS.get(value)
+    if value in CREATION and (value not in FUNCTIONS or value is numpy.vectorize):
         return "adopted", ""
     if plain in _REFUSED and name not in _WRITES:
         return ("refused", _REFUSED[plain]) if _REFUSED[plain] else ("no array", "")

@@ -233,7 +233,6 @@ def _said_of_derivative(doc):
 
 def _rule(name, rule, shown):
     """Lines of one rule: its formula, then the helpers it calls that are not yet shown."""
-    rule = _behind(rule)
     node = _node_of(rule)
     expression = _expression(node)
     if expression is None:
@@ -258,18 +257,6 @@ def _rule(name, rule, shown):
                 signature = ", ".join([p for p in inspect.signature(helper).parameters if p != "xp"])
                 lines += ["", f"  where `{called}({signature})` is\n", _code(_statements(_node_of(helper)), "  "), ""]
     return lines
-
-
-def _behind(rule):
-    """The function of a module that is imported later, if the rule does nothing but hand its parameters to it."""
-    expression = _expression(_node_of(rule))
-    for helper in _helpers(expression, rule).values() if isinstance(expression, ast.Call) else ():
-        own, asked = (f.__code__.co_varnames[: f.__code__.co_argcount] for f in (rule, helper))
-        if [ast.unparse(a) for a in expression.args] == list(own) == list(
-            asked
-        ) and helper.__module__ != rule.__module__:
-            return helper
-    return rule
 
 
 @functools.cache

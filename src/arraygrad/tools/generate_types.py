@@ -240,6 +240,7 @@ FACE = {
         "set_grad_enabled",
         "zero_annihilates",
     ),
+    "autograd.python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),
     "core.tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
     "core.constants": ("set_constant_check",),
 }

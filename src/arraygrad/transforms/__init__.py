@@ -1,4 +1,4 @@
-"""Functions of functions: gradients, products with Jacobians, Hessians, and what becomes of Python numbers in them.
+"""Functions of functions: gradients, products with Jacobians, Hessians.
 
 May import: core, ops, autograd, numpy_api. Begin with `gradients.py` (the public functions), then `trace.py`.
 """

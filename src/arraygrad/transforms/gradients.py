@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: _later, core.containers, engine, ops, core.tensor, transforms.trace, transforms.jacobians, numpy. A
-transform takes a function and gives a
+May import: core.containers, engine, ops, core.tensor, transforms.trace, transforms.jacobians, numpy. A transform takes
+a function and gives a
 function (or, for `vjp`, `jvp` and `linearize`, results at one point). What they have in common:
 
 - Arguments may be arrays, Python or NumPy floats, Tensors, or nested dicts, lists, tuples, named tuples and dataclasses
@@ -24,7 +24,6 @@ import functools
 
 import numpy
 
-from arraygrad._later import import_module
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
@@ -484,7 +483,9 @@ def _checked(name, f, argnums, adopt):
     _check(name, f, argnums)
     if not adopt:
         return f
-    return import_module("arraygrad.numpy_api.adoption").adopted(f)
+    from arraygrad.numpy_api.adoption import adopted
+
+    return adopted(f)
 
 
 def _check(name, f, argnums):

@@ -1,7 +1,7 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
 May import: core.containers, core.convert, engine, core.given, autograd.graph, core.inplace, ops,
-transforms.python_numbers, core.tensor. The transforms themselves are in `transforms`.
+autograd.python_numbers, core.tensor. The transforms themselves are in `transforms`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import numpy
 
 from arraygrad.autograd.graph import walk
+from arraygrad.autograd.python_numbers import Place, depth, warn_at
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.given import note_holder, raw_array
@@ -31,7 +32,6 @@ from arraygrad.engine.engine import execute
 from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 from arraygrad.ops import OPS
-from arraygrad.transforms.python_numbers import Place, depth, warn_at
 
 __all__ = ["Trace", "function_name", "give_back", "meta_of", "normalize_tree", "parameter_name", "recorded", "run"]
 

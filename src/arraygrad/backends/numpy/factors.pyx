@@ -1,6 +1,6 @@
 # Rules of factorizations and linear equations for one plain matrix: what they may know of its structure.
 # May import: numpy (Python only), engine.node, core.op, backends.numpy.elementwise, backends.numpy.loops,
-# backends.numpy.triangular, _later.
+# backends.numpy.triangular.
 #
 # Note [Factors that are kept]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -15,7 +15,7 @@ import os
 
 import numpy as np
 
-from arraygrad._later import later
+from arraygrad.backends.numpy import triangular
 
 from arraygrad.backends.numpy.elementwise cimport find, real_view, set_out, wants
 from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, copy_into, empty_c, transposed, view_of
@@ -31,7 +31,6 @@ cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
                         Py_ssize_t columns, bint turned) noexcept
     bint run_factor_gradient(const Lapack* l, int slot, const char* factor, char* work, Py_ssize_t n) noexcept
 
-_triangular = later("arraygrad.backends.numpy.triangular")
 
 cdef const Lapack* _lapack = NULL
 cdef bint _sought = False
@@ -177,7 +176,7 @@ cdef int rule_cholesky(Node node, Frame f) except -1:
         return 0
     out = gradient_by_lapack(factor, f.grad, upper)
     if out is None:
-        out = _triangular.cholesky_gradient(factor, f.grad, upper)
+        out = triangular.cholesky_gradient(factor, f.grad, upper)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
@@ -194,7 +193,7 @@ cdef int rule_solve(Node node, Frame f) except -1:
         return 0
     if first and (real_view(ans, &x) != slot or x.ndim != g.ndim):
         return 0
-    out0, out1 = _triangular.solve_gradients(matrix, f.grad, ans, substituted(node, f.grad))
+    out0, out1 = triangular.solve_gradients(matrix, f.grad, ans, substituted(node, f.grad))
     if first:
         set_out(f, 0, out0, True)
     if second:

@@ -1,6 +1,6 @@
 # Rules of real Fourier transforms over several axes, and of the complex products that stand between them.
 # May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise,
-# backends.numpy.loops, backends.numpy.spectra, _later.
+# backends.numpy.loops, backends.numpy.spectra.
 from arraygrad.backends.numpy.elementwise cimport find, kept, set_out, wants
 from arraygrad.backends.numpy.loops cimport (
     NOGIL_SIZE, SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, steps, view_of,
@@ -10,10 +10,9 @@ from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport SAVE_INPUT
 
-from arraygrad._later import later
+from arraygrad.backends.numpy import spectra
 from arraygrad.backends.numpy.loops import swap_memory_handler
 
-_spectra = later("arraygrad.backends.numpy.spectra")
 
 cdef extern from "complex_product.hpp" namespace "arraygrad" nogil:
     void run_weigh(int slot, char* x, Py_ssize_t rows, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end,
@@ -66,7 +65,7 @@ cdef int rule_irfftn(Node node, Frame f) except -1:
 
 
 cdef int by_spectra(Node node, Frame f, str function) except -1:
-    """The rule of a transform whose gradient a function of `_spectra` gives."""
+    """The rule of a transform whose gradient a function of `spectra` gives."""
     cdef object shape
     cdef list args = <list>node.args
     if not wants(node, f, 0):
@@ -74,7 +73,7 @@ cdef int by_spectra(Node node, Frame f, str function) except -1:
     shape = shape_kept(node, f)
     if shape is None:
         return 0
-    return 1 + set_out(f, 0, pooled(getattr(_spectra, function),
+    return 1 + set_out(f, 0, pooled(getattr(spectra, function),
                                     (f.grad, shape, args[1], args[2], args[3], weigh_rows)), True)
 
 

@@ -27,16 +27,14 @@ import ast
 import builtins
 import contextvars
 import linecache
+import os
 import sys
-import sysconfig
 import threading
 import types
 import warnings
-from pathlib import Path
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
-from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
@@ -44,8 +42,8 @@ from arraygrad.core.tensor import Tensor, gradient_edge
 __all__ = ["number_policy", "set_number_policy", "stop_gradient"]
 
 _POLICIES = ("default", "raise", "warn", "off")
-_PACKAGE = str(Path(__file__).parents[1])
-_STANDARD_LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<frozen")
 
 
 class _Depth(threading.local):
@@ -146,6 +144,8 @@ def stop_gradient(x):
     """
     if isinstance(x, Tensor):
         return x.detach()
+    from arraygrad.core.containers import flatten, unflatten
+
     leaves, structure = flatten(x)
     if not any(isinstance(leaf, Tensor) for leaf in leaves):
         return x
@@ -315,10 +315,9 @@ def _is_ours(frame):
 
 
 def _short(filename):
-    path = Path(filename)
     try:
-        return str(path.relative_to(Path.cwd())) if path.is_absolute() else filename
-    except (OSError, ValueError):
+        return filename.removeprefix(os.path.join(os.getcwd(), ""))
+    except OSError:  # the folder is gone
         return filename
 
 

@@ -1,0 +1,37 @@
+"""What serves NumPy's functions and ufuncs on Tensors, gathered from the modules that define it.
+
+May import: the modules of this room.
+"""
+
+from arraygrad.numpy_api import (
+    calculus,
+    constants,
+    indexing,
+    linalg,
+    nan,
+    polynomials,
+    rearranging,
+    reductions,
+    shapes,
+    statistics,
+)
+from arraygrad.numpy_api.arrays import ARRAYS
+from arraygrad.numpy_api.beyond import scipy_ufuncs
+from arraygrad.numpy_api.functions import FUNCTIONS
+from arraygrad.numpy_api.ufuncs import METHODS, UFUNCS, call
+
+__all__ = ["ARRAYS", "FUNCTIONS", "METHODS", "MODULES", "UFUNCS", "call", "scipy_ufuncs"]
+
+# These fill FUNCTIONS when they are imported.
+MODULES = (
+    calculus,
+    constants,
+    linalg,
+    nan,
+    statistics,
+    rearranging,
+    polynomials,
+    reductions,
+    indexing,
+    shapes,
+)
