@@ -64,6 +64,8 @@ class _Liar:
 class _Last:
     """Something that a graph keeps alive, whose end is a call of Python code."""
 
+    injector = staticmethod(lambda kind: None)  # of one whose construction was interrupted
+
     def __init__(self, injector):
         self.injector = injector
 

@@ -159,6 +159,10 @@ def interrupted(seconds, function):
         armed = False
     except Interrupted:
         pass
+    except RuntimeError as error:
+        # What Python's threading makes of an interrupt while it waits for a thread to start.
+        if not (isinstance(error.__context__, Interrupted) and "release unlocked lock" in str(error)):
+            raise
     finally:
         armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
