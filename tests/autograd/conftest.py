@@ -7,7 +7,7 @@ import pytest
 
 import arraygrad as ag
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tensor"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
 
 
 @pytest.fixture

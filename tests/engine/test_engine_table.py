@@ -9,7 +9,7 @@ TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs" / "engine.md"
 ROW = re.compile(r"^\| ([A-Z]{2,3}\d+) \| [^|]+ \| ([^|]+) \| ([^|]*) \|$", re.MULTILINE)
 NAME = re.compile(r"^ *def test_([A-Z]{2,3}\d+)_", re.MULTILINE)
-CHAPTERS = ("engine", "tensor", "threads", "functions")
+CHAPTERS = ("engine", "core", "threads", "autograd")
 
 
 def statements_tested():

@@ -5,7 +5,7 @@ import pytest
 from fast_path_cases import DTYPES, plain
 
 import arraygrad as ag
-from arraygrad.backends import _triangular
+from arraygrad.backends.numpy import triangular
 from arraygrad.backends.numpy.array_ops import try_call
 from arraygrad.backends.numpy.factors import has_lapack, use_lapack
 from arraygrad.backends.numpy.rules import try_rule
@@ -71,14 +71,14 @@ def test_the_rule_of_cholesky_serves_one_real_matrix_and_leaves_the_rest():
 @pytest.mark.parametrize("n", SIZES)
 def test_the_inverse_of_a_triangle_is_its_inverse_and_a_triangle(n, dtype):
     lower = np.linalg.cholesky(positive(n, dtype))
-    inverse = _triangular.inverse_of_lower(lower)
+    inverse = triangular.inverse_of_lower(lower)
     np.testing.assert_allclose(inverse @ lower, np.eye(n), atol=1e-4 if dtype == "float32" else 1e-12)
     assert not np.triu(inverse, 1).any()
 
 
 def test_a_triangle_without_an_inverse_is_refused():
     with pytest.raises(np.linalg.LinAlgError):
-        _triangular.inverse_of_lower(np.diag([1.0, 0.0, 2.0]))
+        triangular.inverse_of_lower(np.diag([1.0, 0.0, 2.0]))
 
 
 def solve_gradients(a, b, g, wanted):
