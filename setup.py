@@ -1,5 +1,7 @@
 """Builds the compiled modules: every .pyx under src/, as C++17. Metadata and tool settings stand in pyproject.toml.
 
+Before, the C++ of elementwise rules is written out of the table of operations (`table_kernels`).
+
 Each .pyx is compiled by itself, and all are linked into one library, `arraygrad._compiled`, whose module of that name
 tells `import` what else is in it (src/arraygrad/_compiled.pyx says why).
 
@@ -13,10 +15,12 @@ ARRAYGRAD_JOBS=n                             modules compiled at a time (default
 C++ and .pyx code find the macro ARRAYGRAD_DEBUG defined in a debug build, and only there.
 """
 
+import importlib
 import os
 import re
 import sys
 import sysconfig
+import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,7 +28,6 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
-from setuptools.modified import newer_group
 
 SOURCE = Path("src")
 LIBRARY = "arraygrad._compiled"
@@ -32,6 +35,8 @@ MSVC = sys.platform == "win32"
 
 # What is compiled against NumPy's headers (tests/package/test_layers.py holds all others to do without).
 NUMPY_MODULES = "arraygrad.backends.numpy."
+# What includes the kernels that are written out of the table.
+KERNELS = "arraygrad.backends.numpy.elementwise"
 
 
 def flag(name: str) -> bool:
@@ -88,7 +93,8 @@ def compiler_flags() -> list[str]:
     if MSVC:
         return ["/std:c++17", "/Od" if DEBUG else "/O2"]
     # Contracting a * b + c would round once where the plain formula rounds twice.
-    flags = ["-std=c++17", "-pthread", "-fvisibility=hidden", "-ffp-contract=off"]
+    # Nothing reads errno after a function of <cmath>; setting it would keep square roots from being vectors.
+    flags = ["-std=c++17", "-pthread", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno"]
     if SANITIZE:
         flags += [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-g", "-O1"]
     elif DEBUG:
@@ -120,6 +126,44 @@ def headers() -> list[str]:
     return sorted(str(path) for path in SOURCE.rglob("*.hpp"))
 
 
+def newer_group(sources: list[str], target: str) -> bool:
+    """Whether a file is missing, or older than one that it is made of."""
+    # setuptools has such a function in its modules of some versions only.
+    if not os.path.exists(target):
+        return True
+    made = os.path.getmtime(target)
+    return any(os.path.getmtime(source) > made for source in sources)
+
+
+def write(name: str, text: str) -> Path:
+    """The path of a file under the build's folder, written if it says anything new."""
+    path = BUILD / "include" / name
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+def table_kernels() -> str:
+    """The text of table_kernels.cpp: C++ of the elementwise rules of the table.
+
+    The table is plain Python, but its packages import what is not built yet: empty modules stand in for them.
+    """
+    packages = ["arraygrad", "arraygrad.ops", "arraygrad.backends", "arraygrad.backends.numpy"]
+    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "arraygrad"}
+    for name in before:
+        del sys.modules[name]
+    for name in packages:
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [str(SOURCE.joinpath(*name.split(".")))]
+    try:
+        return importlib.import_module("arraygrad.backends.numpy.kernels").source()
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] == "arraygrad"]:
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
 def write_names(names: list[str]) -> Path:
     """Writes the header that tells the library what is in it, if it says anything new. Raises SystemExit where two
     modules have one name: a library has one PyInit_<last part>."""
@@ -127,12 +171,7 @@ def write_names(names: list[str]) -> Path:
         same = [other for other in names if other.rpartition(".")[2] == name.rpartition(".")[2]]
         if same != [name]:
             raise SystemExit(f"the last parts of compiled modules' names must differ: rename one of {', '.join(same)}")
-    path = BUILD / "include" / "modules.hpp"
-    text = f'// Written by setup.py.\n#define ARRAYGRAD_MODULES "{" ".join(names)}"\n'
-    if not path.exists() or path.read_text() != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return path
+    return write("modules.hpp", f'// Written by setup.py.\n#define ARRAYGRAD_MODULES "{" ".join(names)}"\n')
 
 
 def extensions() -> list[Extension]:
@@ -140,6 +179,7 @@ def extensions() -> list[Extension]:
     made = []
     paths = {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.pyx"))}
     written = write_names([name for name in paths if name != LIBRARY])
+    kernels = write("table_kernels.cpp", table_kernels())
     for name, path in paths.items():
         # node.pxd and value.pxd include headers of their rooms, a module its own folder's (the C++ is under build/).
         include = [str(SOURCE / "arraygrad" / room) for room in ("engine", "core")] + [str(path.parent)]
@@ -156,7 +196,7 @@ def extensions() -> list[Extension]:
         made.append(
             Extension(
                 name,
-                [str(path)],
+                [str(path), str(kernels)] if name == KERNELS else [str(path)],
                 language="c++",
                 include_dirs=include,
                 define_macros=macros() + extra,
@@ -204,16 +244,19 @@ class BuildExt(build_ext):
 
     def compiled(self, module: Extension) -> list[str]:
         """The object files of one module, made anew if anything that it is made of is newer."""
-        objects = self.compiler.object_filenames(module.sources, output_dir=self.build_temp)
-        if self.force or any(newer_group(module.sources + module.depends, path) for path in objects):
-            self.compiler.compile(
-                module.sources,
-                output_dir=self.build_temp,
-                macros=module.define_macros,
-                include_dirs=module.include_dirs,
-                debug=self.debug,
-                extra_postargs=module.extra_compile_args,
-            )
+        objects = []
+        for source in module.sources:
+            (path,) = self.compiler.object_filenames([source], output_dir=self.build_temp)
+            objects.append(path)
+            if self.force or newer_group([source, *module.depends], path):
+                self.compiler.compile(
+                    [source],
+                    output_dir=self.build_temp,
+                    macros=module.define_macros,
+                    include_dirs=module.include_dirs,
+                    debug=self.debug,
+                    extra_postargs=module.extra_compile_args,
+                )
         return objects
 
     def get_export_symbols(self, library: Library) -> list[str]:

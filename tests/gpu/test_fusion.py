@@ -1,6 +1,6 @@
 """Kernels made of the table's elementwise rules, compiled for the host: the values are the table's own over NumPy.
 
-Imports ops, backends.fused, backends.fusion and the NumPy backend's namespaces. No GPU is needed.
+Imports ops, ops.expression, backends.fused, backends.fusion and the NumPy backend's namespaces. No GPU is needed.
 """
 
 import numpy as np
@@ -9,9 +9,10 @@ from host_kernels import COMPILER, compile_text, elementwise_text, run_elementwi
 
 import arraygrad as ag
 from arraygrad.backends.cuda.fused import Spec, trace_forward, trace_rules
-from arraygrad.backends.cuda.fusion import Symbol, Trace, TraceNamespace, Untraceable, c_type
+from arraygrad.backends.cuda.fusion import c_type
 from arraygrad.core.tensor import backend_of
 from arraygrad.ops import OPS
+from arraygrad.ops.expression import Expression, ExpressionNamespace, Symbol, Untraceable
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -222,7 +223,7 @@ def test_what_is_not_elementwise_has_no_kernel(name):
 
 @pytest.mark.parametrize("rule", [lambda x: bool(x > 0), lambda x: x[0], lambda x: x.shape, lambda x: len(x), iter])
 def test_a_symbol_is_no_array(rule):
-    x = Trace().input("x", "float32")
+    x = Expression().input("x", "float32")
     with pytest.raises((Untraceable, TypeError, AttributeError)):
         rule(x)
 
@@ -234,23 +235,23 @@ def test_unknown_dtypes_are_refused(dtype):
 
 
 def test_python_numbers_take_the_dtype_of_arrays():
-    trace = Trace()
-    x = trace.input("x", "float32")
+    expression = Expression()
+    x = expression.input("x", "float32")
     assert (x * 2).dtype == (2.5 * x).dtype == (x**2).dtype == np.dtype("f4")
     assert (x * 1j).dtype == np.dtype("c8")
-    assert (trace.input("n", "int32") / 2).dtype == np.dtype("f8")
+    assert (expression.input("n", "int32") / 2).dtype == np.dtype("f8")
 
 
 def test_a_namespace_says_what_kernels_lack():
-    xp = TraceNamespace(Trace())
+    xp = ExpressionNamespace(Expression())
     with pytest.raises(Untraceable, match="kernels have no sort"):
         xp.sort(None)
 
 
 def test_a_spec_stores_constants_too():
-    trace = Trace()
-    g = trace.input("g", "float32")
-    spec = Spec(trace, [TraceNamespace(trace).zeros_like(g)])
+    expression = Expression()
+    g = expression.input("g", "float32")
+    spec = Spec(expression, [ExpressionNamespace(expression).zeros_like(g)])
     assert spec.body == "o0 = float(0.0);"
     assert isinstance(g, Symbol)
     assert spec.signature() == ("float32 g", "float32 o0")

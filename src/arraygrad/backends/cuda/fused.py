@@ -1,19 +1,19 @@
 """Elementwise kernels made of the table: one launch for all gradients of a node, one for a composed forward.
 
-May import: backends.cuda.fusion, ops, numpy. CuPy is handed in as a module, so that everything but a launch works
-without.
+May import: backends.cuda.fusion, ops, ops.expression, numpy. CuPy is handed in as a module, so that everything but a
+launch works without.
 
 A kernel belongs to an operation, the gradients that are wanted and the dtypes; it is traced and compiled when first
-needed and kept for the process (CuPy keeps compiled code on disk too). See Note [Fusion] in backends.fusion.
+needed and kept for the process (CuPy keeps compiled code on disk too). See Note [Expressions] in ops.expression.
 """
 
 import re
 
 import numpy
 
-from arraygrad.backends.cuda.fusion import PREAMBLE, Symbol, Trace, TraceNamespace, Untraceable, c_type
-from arraygrad.backends.cuda.fusion import _cast as cast
+from arraygrad.backends.cuda.fusion import PREAMBLE, c_type, statements
 from arraygrad.ops import OPS
+from arraygrad.ops.expression import Expression, ExpressionNamespace, Symbol, Untraceable, cast
 
 __all__ = ["ElementwiseKernels", "Spec", "trace_forward", "trace_rules"]
 
@@ -36,21 +36,21 @@ class Spec:
         Per rule: the number of an output, "g" for the gradient itself, None for what is not wanted.
     """
 
-    def __init__(self, trace, results):
-        self.results, self.outputs, stores = [], [], []
+    def __init__(self, expression, results):
+        self.results, self.outputs, computed = [], [], []
         for found in results:
             if found is None or isinstance(found, str):
                 self.results.append(found)
                 continue
-            name = f"o{len(self.outputs)}"
             self.results.append(len(self.outputs))
-            self.outputs.append((name, found.dtype))
-            stores.append(f"{name} = {found.code};")
-        self.statements = len(trace.lines)
-        self.body = "\n".join([*trace.lines, *stores])
-        used = set(re.findall(r"[A-Za-z_]\w*", self.body))
+            self.outputs.append((f"o{len(self.outputs)}", found.dtype))
+            computed.append(found)
+        lines, codes, read = statements(computed)
+        stores = [f"{name} = {code};" for (name, _), code in zip(self.outputs, codes, strict=True)]
+        self.statements = len(lines)
+        self.body = "\n".join([*lines, *stores])
         # The first input stays: it gives the kernel its shape.
-        self.inputs = [(name, dtype) for i, (name, dtype) in enumerate(trace.inputs) if i == 0 or name in used]
+        self.inputs = [(x.name, x.dtype) for i, x in enumerate(expression.inputs) if i == 0 or x.name in read]
 
     def signature(self):
         """(inputs, outputs) as cupy.ElementwiseKernel takes them."""
@@ -84,11 +84,11 @@ def trace_rules(op, g, wanted, saved, statics, targets, absorbs):
     Untraceable
         If a rule is not elementwise.
     """
-    trace = Trace()
-    xp = TraceNamespace(trace, _forward_in_table)
-    g = trace.input("g", g)
-    saved = [trace.input(f"a{k}", s) if isinstance(s, numpy.dtype) else s for k, s in enumerate(saved)]
-    statics = [trace.input(f"s{k}", s) if isinstance(s, numpy.dtype) else s for k, s in enumerate(statics)]
+    expression = Expression()
+    xp = ExpressionNamespace(expression, _forward_in_table)
+    g = expression.input("g", g)
+    saved = [expression.input(f"a{k}", s) if isinstance(s, numpy.dtype) else s for k, s in enumerate(saved)]
+    statics = [expression.input(f"s{k}", s) if isinstance(s, numpy.dtype) else s for k, s in enumerate(statics)]
     conj = op.holomorphic and g.dtype.kind == "c"
     arriving = xp.conj(g) if conj else g
     results = []
@@ -107,9 +107,9 @@ def trace_rules(op, g, wanted, saved, statics, targets, absorbs):
         if absorbs:
             found = xp.where(g == 0, 0.0, found)
         if targets[k] is not None and not (found.dtype.kind == "c" and targets[k].kind != "c"):
-            found = cast(trace, found, targets[k])
+            found = cast(expression, found, targets[k])
         results.append("g" if found is g else found)
-    return Spec(trace, results)
+    return Spec(expression, results)
 
 
 def _argument(op, what, index, g, xp, saved, statics, result):
@@ -130,24 +130,24 @@ def _argument(op, what, index, g, xp, saved, statics, result):
 
 def trace_forward(op, dtypes):
     """The Spec of an operation's forward on arrays of `dtypes`. Raises Untraceable if it is not elementwise."""
-    trace = Trace()
-    xp = TraceNamespace(trace, _forward_in_table)
-    operands = [trace.input(f"a{k}", dtype) for k, dtype in enumerate(dtypes)]
+    expression = Expression()
+    xp = ExpressionNamespace(expression, _forward_in_table)
+    operands = [expression.input(f"a{k}", dtype) for k, dtype in enumerate(dtypes)]
     own = _Once(xp, op)
     found = op.entry.forward(own, *operands)
     if not isinstance(found, Symbol):
         raise Untraceable(f"{op.name}: its forward gives {type(found).__name__}")
-    return Spec(trace, [found])
+    return Spec(expression, [found])
 
 
 class _Once:
-    """A TraceNamespace in which an operation's own name is the library's function, as in a forward that repairs it."""
+    """A namespace in which an operation's own name is the library's function, as in a forward that repairs it."""
 
     def __init__(self, xp, op):
         self._xp, self._name = xp, op.name
 
     def __getattr__(self, name):
-        if name == self._name and name not in dir(TraceNamespace):
+        if name == self._name and name not in dir(ExpressionNamespace):
             fallback, self._xp._fallback = self._xp._fallback, None
             try:
                 return getattr(self._xp, name)

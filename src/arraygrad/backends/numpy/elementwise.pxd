@@ -1,18 +1,55 @@
 # May cimport: engine.node, core.op, backends.numpy.loops.
-from arraygrad.backends.numpy.loops cimport ArrayView, LoopSet
+from arraygrad.backends.numpy.loops cimport ArrayView
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport rule_ptr
+
+cdef extern from "rules.hpp" namespace "arraygrad" nogil:
+    enum:
+        MOST_OPERANDS
+    struct Step:
+        const char* name
+        int loop
+        int n_read
+        signed char read[8]
+    struct RuleKernel:
+        const char* operation
+        const char* name
+        const char* reads[4]
+        int n_operands
+        const Step* steps
+        int n_steps
+        bint pairs
+        bint dear
+    struct Operand:
+        const char* data
+        Py_ssize_t step
+        Py_ssize_t bytes
+
+# The kernels of an operation's first two rules, and in which slots the node keeps what they read besides the gradient.
+cdef struct OpKernels:
+    const RuleKernel* kernel[2]
+    signed char slots[2][3]
+    bint single                 # one edge, whose gradient is computed
+
+# The last step of a kernel, by itself.
+cdef struct OneStep:
+    RuleKernel kernel
+    Step step
 
 cdef bint wants(Node node, Frame f, int i) noexcept
 cdef object kept(Node node, int k)
 cdef object find(Node node, int kind, int pos)
 cdef int real_view(object a, ArrayView* v) noexcept
 cdef bint is_number(object x) noexcept
-cdef object result_memory(Frame f, const ArrayView* g, int sg, object like)
 cdef int set_out(Frame f, int i, object out, bint owned) except -1
-cdef int by_product(Node node, Frame f, object factor, int kernel) except -1
-cdef int by_chain(Node node, Frame f, const LoopSet* function, int product) except -1
+cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite)
+cdef int over(Frame f, const RuleKernel* k, object saved) except -1
+cdef int rule_of_table(Node node, Frame f) except -1
+cdef const RuleKernel* kernel_named(str operation, str name) except NULL
+cdef int last_step(OneStep* last, const RuleKernel* k) except -1
+cdef object without_gaps(object array, ArrayView* x)
 cdef object over_nonzero(object a, object b)
 cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1
 cdef int attach_complex(rule_ptr rule) except -1
 cdef int attach_elementwise(dict ops, list done) except -1
+cdef int attach_kernels(dict ops, list done) except -1

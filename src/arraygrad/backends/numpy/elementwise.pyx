@@ -6,6 +6,8 @@
 # ~~~~~~~~~~~~~~~~~~~~~
 # The table's rule is the truth; a compiled one computes the same formula, in the same order of operations (but for
 # matrix products, variances and the gradients of broadcast divisors), in one pass.
+# Elementwise rules are kernels that setup.py writes out of the table (rule_of_table); what is written by hand here and
+# in the modules above adds shapes: operands that are broadcast, gradients that are handed on, sums on the way.
 # (1) It looks at everything it uses (dtype, layout, what the node kept) and declines (returns 0, nothing done) whatever
 #     it does not serve; then the table's rule runs.
 # (2) The gradient's own memory takes the result if the engine owns it (Frame.owned), at every size: the last thing a
@@ -15,14 +17,16 @@
 # (4) Results have the shape of the operation's result, and the engine sums them over broadcast axes; or the rule sums
 #     on its way where that saves a pass through memory (multiply, subtract, divide), in numpy.add.reduce's order.
 # (5) Floating-point errors are reported as np.errstate says, in the name of the ufunc that the table's rule calls.
-# Guarded by tests/ops/test_fast_rules.py.
+# Guarded by tests/ops/test_fast_rules.py, and for kernels of the table by tests/ops/test_fast_kernels.py.
 from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
+from cpython.mem cimport PyMem_Calloc
 
 from arraygrad.backends.numpy.loops cimport (
-    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, binary_loop, empty_dense, loop_set, read_number,
-    report, same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop, view_of, wrapped,
+    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, copy_into, empty_c, empty_dense, fp_begin, fp_end,
+    loop_set, read_number, report, same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop,
+    view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -33,49 +37,27 @@ from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT, rule_ptr
 from arraygrad.core.value cimport Value
 
 cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
+    int run_rule(const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given, char* out,
+                 Py_ssize_t n) noexcept
+    int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
+                   char* out, Py_ssize_t n) noexcept
+    int lay_out(const RuleKernel* k, const ArrayView* v, int slot, Operand* given) noexcept
+    int run_pair(const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g, Py_ssize_t sg,
+                 const ArrayView* y, char* out) noexcept
+    int share_pair(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g,
+                   Py_ssize_t sg, const ArrayView* y, char* out) noexcept
+    void over_nonzero_f32(const char* const* operands, int one, char* out, Py_ssize_t n) noexcept
+    void over_nonzero_f64(const char* const* operands, int one, char* out, Py_ssize_t n) noexcept
+
+# In what setup.py wrote: Note [Kernels of the table] in backends/numpy/kernels.py.
+cdef extern from "rules.hpp" namespace "arraygrad" nogil:
     enum:
-        K_TIMES
-        K_MINUS_TIMES
-        K_OVER
-        K_SQUARE
-        K_SQRT
-        K_RECIPROCAL
-        K_EXPM1
-        K_LOG1P
-        K_LOG2
-        K_LOG10
-        K_TAN
-        K_TANH
-        K_ATAN
-        K_ASIN
-        K_ACOS
-        K_ASINH
-        K_ACOSH
-        K_ATANH
-        K_ABS
-        K_OVER_NONZERO
-        K_TWICE
-        K_QUOTIENT
-        K_LARGER
-        K_SMALLER
-    struct Kernel2:
-        const char* name
-    struct Kernel3:
-        const char* name
-    const Kernel2* kernels2
-    const Kernel3* kernels3
-    int run_kernel2(const Kernel2* k, int slot, const char* g, Py_ssize_t sg, const char* y, char* out,
-                    Py_ssize_t n) noexcept
-    int run_kernel3(const Kernel3* k, int slot, const char* g, Py_ssize_t sg, const char* y, Py_ssize_t sy,
-                    const char* z, Py_ssize_t sz, char* out, Py_ssize_t n) noexcept
-    void run_chain(const LoopSet* f, const Kernel2* product, int slot, const char* g, Py_ssize_t sg, const char* x,
-                   char* out, Py_ssize_t n, int* first, int* second) noexcept
-    int share_kernel2(Team* team, const Kernel2* k, int slot, const char* g, Py_ssize_t sg, const char* y, char* out,
-                      Py_ssize_t n) noexcept
-    int share_kernel3(Team* team, const Kernel3* k, int slot, const char* g, Py_ssize_t sg, const char* y,
-                      Py_ssize_t sy, const char* z, Py_ssize_t sz, char* out, Py_ssize_t n) noexcept
-    void share_chain(Team* team, const LoopSet* f, const Kernel2* product, int slot, const char* g, Py_ssize_t sg,
-                     const char* x, char* out, Py_ssize_t n, int* first, int* second) noexcept
+        MOST_LOOPS
+    const RuleKernel* table_kernels
+    const char* const* table_loops
+    const int n_table_kernels
+    const int n_table_loops
+    const char* table_digest
 
 cdef extern from "moments.hpp" namespace "arraygrad" nogil:
     int run_quotients(const LoopSet* add, int slot, const char* g, const char* y, const char* z, char* out, char* sum,
@@ -85,12 +67,16 @@ cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* NEGATIVE = loop_set("negative")
-# at_first_use
-cdef LoopSet* SINH = NULL
-cdef LoopSet* COSH = NULL
-if FREE_THREADED:
-    at_first_use(&SINH, "sinh")
-    at_first_use(&COSH, "cosh")
+
+# NumPy's loops that kernels call, found when they are first needed.
+cdef LoopSet* loops[MOST_LOOPS]
+# By the index of an operation in the table: the kernels of its rules, by edge. Filled at the import of the backend.
+cdef OpKernels* kernels_of_ops = NULL
+cdef int n_ops = 0
+
+if FREE_THREADED:           # where many threads may be the first to ask
+    for _number in range(n_table_loops):
+        loops[_number] = loop_set(table_loops[_number].decode())
 
 
 # What the engine wants and what the node kept
@@ -131,13 +117,6 @@ cdef bint is_number(object x) noexcept:
     return PyFloat_CheckExact(x) or PyLong_CheckExact(x)
 
 
-cdef object result_memory(Frame f, const ArrayView* g, int sg, object like):
-    """Where a rule writes: the gradient's own memory if it may (2), else a new array laid out like `like`."""
-    if f.owned and sg == 1 and g.writeable:
-        return f.grad
-    return empty_dense(like)
-
-
 cdef int set_out(Frame f, int i, object out, bint owned) except -1:
     if i == 0:
         f.out0 = out
@@ -155,147 +134,227 @@ cdef inline int declined(Frame f) except -1:
     return 0
 
 
-# Elementwise, one operand
+# Rules that are kernels of the table
 
-cdef int by_kernel(Node node, Frame f, int kernel) except -1:
-    """One pass over the gradient and the only value that was kept."""
-    return over(f, kept(node, 0), kernel) if wants(node, f, 0) else 1
-
-
-cdef int by_product(Node node, Frame f, object factor, int kernel) except -1:
-    """One pass over the gradient and what the forward left; declined if the value that was kept was overwritten."""
-    if not wants(node, f, 0):
-        return 1
-    return 0 if kept(node, 0) is None else over(f, factor, kernel)
+cdef bint row_major_with_gaps(const ArrayView* x) noexcept:
+    """Whether strides only fall, as in the columns of a row-major matrix: NumPy's result is row-major then."""
+    cdef int d
+    for d in range(x.ndim):
+        if x.strides[d] <= 0 or d and x.strides[d] > x.strides[d - 1]:
+            return False
+    return True
 
 
-cdef int over(Frame f, object saved, int kernel) except -1:
-    """The gradient by a kernel of itself and `saved`."""
+cdef object without_gaps(object array, ArrayView* x):
+    """The array, or a row-major copy of its columns; `x` becomes its view. None: neither."""
+    cdef object copy
+    if x.c_order or x.f_order:
+        return array
+    if not row_major_with_gaps(x):
+        return None
+    copy = empty_c(array, x.ndim, x.dims)
+    copy_into(copy, array)
+    view_of(copy, x)
+    return copy
+
+
+cdef int operand_view(object x, int slot, ArrayView* v, double* storage) except -2:
+    """Fill `v` from a plain array or a number of the slot's dtype; returns the slot, -1 for anything else."""
+    cdef int found = real_view(x, v)
+    if found >= 0 or not is_number(x) or not read_number(x, slot, <char*>storage):
+        return found
+    v.data = <char*>storage
+    v.ndim = -1                 # not the shape of any array
+    v.size = 1
+    v.slot = slot
+    v.c_order = v.f_order = True
+    return slot
+
+
+cdef bint has_loops(const RuleKernel* k, int slot) except -1:
+    """Whether NumPy's loops that a kernel calls are there and may be trusted."""
+    cdef int s, loop
+    for s in range(k.n_steps):
+        loop = k.steps[s].loop
+        if loop < 0:
+            continue
+        if loops[loop] == NULL:
+            loops[loop] = loop_set(table_loops[loop].decode())
+        if loops[loop].fn[slot] == NULL:
+            return False
+    return True
+
+
+cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite):
+    """A kernel of the gradient and the values a, b, c, as far as it reads that many. None: declined.
+
+    Each is a plain array of the result's shape, one value that stands for all elements, or a number.
+    """
+    cdef ArrayView v[MOST_OPERANDS]
+    cdef ArrayView r
+    cdef Operand given[MOST_OPERANDS]
+    cdef double number[MOST_OPERANDS]
+    cdef int like, n = k.n_operands, slot = real_view(f.grad, &v[0]), errors
+    cdef object out
+    if slot < 0 or (k.n_steps > 1 or k.steps.loop >= 0) and not has_loops(k, slot):
+        return None
+    if n > 1:
+        if operand_view(a, slot, &v[1], &number[1]) != slot:
+            return None
+        if k.dear and not (v[1].c_order or v[1].f_order) and same_shape(&v[0], &v[1]):
+            a = without_gaps(a, &v[1])
+    if n > 2:
+        if operand_view(b, slot, &v[2], &number[2]) != slot:
+            return None
+        if k.dear and not (v[2].c_order or v[2].f_order) and same_shape(&v[0], &v[2]):
+            b = without_gaps(b, &v[2])
+    if n > 3 and operand_view(c, slot, &v[3], &number[3]) != slot:
+        return None
+    like = lay_out(k, v, slot, given)
+    if like < 0:
+        return None
+    if overwrite and f.owned and given[0].step == 1 and v[0].writeable:
+        out = f.grad
+    else:
+        out = empty_dense(f.grad if like == 0 else a if like == 1 else b if like == 2 else c)
+    view_of(out, &r)
+    if r.size < NOGIL_SIZE:
+        errors = run_rule(k, <const LoopSet* const*>loops, slot, given, r.data, r.size)
+    else:
+        with nogil:
+            errors = share_rule(team, k, <const LoopSet* const*>loops, slot, given, r.data, r.size)
+    if errors:
+        report_steps(k, errors)
+    return out
+
+
+cdef int report_steps(const RuleKernel* k, int errors) except -1:
+    """Report the errors of a kernel, four bits to a step."""
+    cdef int s
+    for s in range(k.n_steps):
+        if errors >> 4 * s & 15:
+            report(k.steps[s].name, errors >> 4 * s & 15)
+    return 0
+
+
+cdef object gradient(Node node, Frame f, const OpKernels* kernels, int edge, bint overwrite):
+    """The gradient of an edge by its kernel, of what the node kept. None: declined."""
+    cdef const RuleKernel* k = kernels.kernel[edge]
+    cdef const signed char* slots = kernels.slots[edge]
+    if k == NULL:
+        return None
+    return gradient_by(f, k, kept(node, slots[0]) if k.n_operands > 1 else None,
+                       kept(node, slots[1]) if k.n_operands > 2 else None,
+                       kept(node, slots[2]) if k.n_operands > 3 else None, overwrite)
+
+
+cdef int over(Frame f, const RuleKernel* k, object saved) except -1:
+    """The gradient of the only edge by a kernel of `saved`, as gradient_by has it."""
     cdef ArrayView g, y, r
     cdef int sg, slot, errors
     cdef object out
     slot = real_view(saved, &y)
-    if slot < 0 or real_view(f.grad, &g) != slot or not (y.c_order or y.f_order):
+    if slot < 0 or real_view(f.grad, &g) != slot or g.ndim != y.ndim or k.n_steps > 1 and not has_loops(k, slot):
         return 0
+    if not (y.c_order or y.f_order):
+        out = gradient_by(f, k, saved, None, None, True)
+        return 0 if out is None else 1 + set_out(f, 0, out, True)
     sg = steps(&g, &y)
-    if sg < 0 or g.ndim != y.ndim:
+    if sg < 0:
         return 0
-    out = result_memory(f, &g, sg, saved)
+    out = f.grad if f.owned and sg == 1 and g.writeable else empty_dense(saved)
     view_of(out, &r)
     if y.size < NOGIL_SIZE:
-        errors = run_kernel2(&kernels2[kernel], slot, g.data, sg, y.data, r.data, y.size)
+        errors = run_pair(k, <const LoopSet* const*>loops, slot, g.data, sg, &y, r.data)
     else:
         with nogil:
-            errors = share_kernel2(team, &kernels2[kernel], slot, g.data, sg, y.data, r.data, y.size)
+            errors = share_pair(team, k, <const LoopSet* const*>loops, slot, g.data, sg, &y, r.data)
     if errors:
-        report(kernels2[kernel].name, errors)
-    set_out(f, 0, out, True)
+        report_steps(k, errors)
+    return 1 + set_out(f, 0, out, True)
+
+
+cdef int rule_of_table(Node node, Frame f) except -1:
+    """The kernels that setup.py wrote of the operation's rules."""
+    cdef const OpKernels* kernels = &kernels_of_ops[(<Op>node.op).index]
+    cdef object out
+    if not kernels.single:
+        return by_kernels(node, f, kernels)
+    if not wants(node, f, 0):
+        return 1
+    if kernels.kernel[0].n_operands == 2:
+        return over(f, kernels.kernel[0], kept(node, kernels.slots[0][0]))
+    out = gradient(node, f, kernels, 0, True)
+    return 0 if out is None else 1 + set_out(f, 0, out, True)
+
+
+cdef int by_kernels(Node node, Frame f, const OpKernels* kernels) except -1:
+    """The same for two edges, or one that gets the gradient as it is."""
+    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    # The gradient may be handed on to one edge, or overwritten for the last one.
+    cdef bint passed0 = first and kernels.kernel[0] != NULL and kernels.kernel[0].n_steps == 0
+    cdef bint passed1 = second and kernels.kernel[1] != NULL and kernels.kernel[1].n_steps == 0
+    cdef object out0 = None, out1 = None
+    if first and not passed0:
+        out0 = gradient(node, f, kernels, 0, not second)
+        if out0 is None:
+            return 0
+    if second and not passed1:
+        out1 = gradient(node, f, kernels, 1, not passed0)
+        if out1 is None:
+            return 0
+    if first:
+        set_out(f, 0, f.grad if passed0 else out0, f.owned and not passed1 if passed0 else True)
+    if second:
+        set_out(f, 1, f.grad if passed1 else out1, f.owned and not passed0 if passed1 else True)
     return 1
+
+
+cdef const RuleKernel* kernel_named(str operation, str name) except NULL:
+    """The kernel of a rule; KeyError if the table has none."""
+    cdef int i
+    for i in range(n_table_kernels):
+        if table_kernels[i].operation.decode() == operation and table_kernels[i].name.decode() == name:
+            return &table_kernels[i]
+    raise KeyError(f"{operation} has no kernel of {name}")
+
+
+cdef int last_step(OneStep* last, const RuleKernel* k) except -1:
+    """The last step of a kernel as a kernel of its own, of the gradient and what the step before it gives."""
+    cdef int r
+    last.step = k.steps[k.n_steps - 1]
+    if last.step.loop >= 0 or last.step.read[0] != 0 or last.step.n_read > MOST_OPERANDS:
+        raise ValueError(f"the kernel of {k.operation.decode()} does not end with arithmetic on the gradient")
+    for r in range(last.step.n_read):
+        last.step.read[r] = r
+    last.kernel = k[0]
+    last.kernel.steps = &last.step
+    last.kernel.n_steps = 1
+    last.kernel.n_operands = last.step.n_read
+    return 0
 
 
 cdef object over_nonzero(object a, object b):
     """a / b, and zero where b is zero, of row-major arrays of one shape. None: declined."""
     cdef ArrayView va, vb, r
+    cdef const char* operands[2]
     cdef int slot = real_view(a, &va), errors
     cdef object out
     if slot < 0 or real_view(b, &vb) != slot or not va.c_order or not vb.c_order or not same_shape(&va, &vb):
         return None
     out = empty_dense(b)
     view_of(out, &r)
-    errors = run_kernel2(&kernels2[<int>K_OVER_NONZERO], slot, va.data, 1, vb.data, r.data, r.size)
+    operands[0] = va.data
+    operands[1] = vb.data
+    fp_begin()
+    if slot == SLOT_F64:
+        over_nonzero_f64(operands, 0, r.data, r.size)
+    else:
+        over_nonzero_f32(operands, 0, r.data, r.size)
+    errors = fp_end()
     if errors:
         report("divide", errors)
     return out
-
-
-cdef int by_chain(Node node, Frame f, const LoopSet* function, int product) except -1:
-    """The gradient times a function of the only value that was kept."""
-    cdef ArrayView g, x, r
-    cdef int sg, slot, first = 0, second = 0
-    cdef object saved, out
-    if not wants(node, f, 0):
-        return 1
-    saved = kept(node, 0)
-    slot = real_view(saved, &x)
-    if slot < 0 or real_view(f.grad, &g) != slot or not (x.c_order or x.f_order) or function.fn[slot] == NULL:
-        return 0
-    sg = steps(&g, &x)
-    if sg < 0 or g.ndim != x.ndim:
-        return 0
-    out = result_memory(f, &g, sg, saved)
-    view_of(out, &r)
-    if x.size < NOGIL_SIZE:
-        run_chain(function, &kernels2[product], slot, g.data, sg, x.data, r.data, x.size, &first, &second)
-    else:
-        with nogil:
-            share_chain(team, function, &kernels2[product], slot, g.data, sg, x.data, r.data, x.size, &first, &second)
-    if first:
-        report(function.name, first)
-    if second:
-        report(kernels2[product].name, second)
-    set_out(f, 0, out, True)
-    return 1
-
-
-cdef int rule_abs(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_ABS)
-
-cdef int rule_acos(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_ACOS)
-
-cdef int rule_acosh(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_ACOSH)
-
-cdef int rule_asin(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_ASIN)
-
-cdef int rule_asinh(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_ASINH)
-
-cdef int rule_atan(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_ATAN)
-
-cdef int rule_atanh(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_ATANH)
-
-cdef int rule_cosh(Node node, Frame f) except -1:
-    return by_chain(node, f, at_first_use(&SINH, "sinh"), K_TIMES)
-
-cdef int rule_exp(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_TIMES)
-
-cdef int rule_expm1(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_EXPM1)
-
-cdef int rule_log(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_OVER)
-
-cdef int rule_log1p(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_LOG1P)
-
-cdef int rule_log2(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_LOG2)
-
-cdef int rule_log10(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_LOG10)
-
-cdef int rule_reciprocal(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_RECIPROCAL)
-
-cdef int rule_sinh(Node node, Frame f) except -1:
-    return by_chain(node, f, at_first_use(&COSH, "cosh"), K_TIMES)
-
-cdef int rule_sqrt(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_SQRT)
-
-cdef int rule_square(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_SQUARE)
-
-cdef int rule_tan(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_TAN)
-
-cdef int rule_tanh(Node node, Frame f) except -1:
-    return by_kernel(node, f, K_TANH)
 
 
 # Elementwise, linear
@@ -408,6 +467,8 @@ cdef object narrow_product(Node node, Frame f, int i, object other):
     return sum_of_products(f.grad, other, meta)
 
 
+cdef const RuleKernel* TWICE = kernel_named("multiply", "both")
+cdef const RuleKernel* QUOTIENT = kernel_named("divide", "x2")      # of the quotient and the divisor
 cdef rule_ptr complex_rule = NULL       # the rule of multiply for complex gradients: attach_complex
 
 
@@ -456,12 +517,13 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
     cdef object x = find(node, SAVE_INPUT, 1), out
     if x is None or x is not find(node, SAVE_INPUT, 0):
         return 0
-    if by_kernel(node, f, K_TWICE):
-        return 1
-    out = combined(MULTIPLY, f.grad, x, f.owned)
+    out = gradient_by(f, TWICE, x, None, None, True)
     if out is None:
-        return 0
-    return 1 + set_out(f, 0, into(ADD, out, out), True)
+        out = combined(MULTIPLY, f.grad, x, f.owned)
+        if out is None:
+            return 0
+        out = into(ADD, out, out)
+    return 1 + set_out(f, 0, out, True)
 
 
 cdef int rule_divide(Node node, Frame f) except -1:
@@ -477,7 +539,7 @@ cdef int rule_divide(Node node, Frame f) except -1:
         if out0 is None:
             return 0
     if second and out1 is None:
-        out1 = by_kernel3(f, K_QUOTIENT, ans, divisor, True)
+        out1 = gradient_by(f, QUOTIENT, ans, divisor, None, True)
         if out1 is None:
             out1 = quotient_by_parts(f, ans, divisor)
         if out1 is None:
@@ -517,7 +579,7 @@ cdef bint both_quotients(Node node, Frame f, object ans, object divisor) except 
         return False
     total = empty_dense(divisor)
     view_of(total, &s)
-    out = result_memory(f, &g, 1, f.grad)
+    out = f.grad if f.owned and g.writeable else empty_dense(f.grad)
     view_of(out, &r)
     if g.size < NOGIL_SIZE:
         errors = run_quotients(ADD, slot, g.data, y.data, z.data, r.data, s.data, outer, inner, leading, SUM_START)
@@ -553,83 +615,21 @@ cdef object quotient_by_parts(Frame f, object ans, object divisor):
     return negated(combined(DIVIDE, out, divisor, True))
 
 
-cdef int operand_view(object x, int slot, ArrayView* v, double* storage) except -2:
-    """Fill `v` from a plain array or a number of the slot's dtype; returns the slot, -1 for anything else."""
-    if not is_number(x):
-        return real_view(x, v)
-    if not read_number(x, slot, <char*>storage):
-        return -1
-    v.data = <char*>storage
-    v.ndim = 0
-    v.size = 1
-    v.slot = slot
-    v.c_order = v.f_order = True
-    return slot
+# For tests
+
+def kernel_names():
+    """(operation, parameter) of each kernel that setup.py wrote of the table."""
+    return [(table_kernels[i].operation.decode(), table_kernels[i].name.decode()) for i in range(n_table_kernels)]
 
 
-cdef object by_kernel3(Frame f, int kernel, object a, object b, bint overwrite):
-    """One pass over the gradient and two kept values, None: declined."""
-    cdef ArrayView g, y, z, r
-    cdef double number[2]
-    cdef int sg, sy, sz, slot = real_view(f.grad, &g), errors
-    cdef object out
-    if slot < 0 or operand_view(a, slot, &y, &number[0]) != slot or operand_view(b, slot, &z, &number[1]) != slot:
-        return None
-    # The result is laid out like the first of the three that is dense and of the full shape.
-    if g.c_order or g.f_order:
-        sg, sy, sz = 1, steps(&y, &g), steps(&z, &g)
-        out = f.grad
-    elif (y.c_order or y.f_order) and y.ndim == g.ndim:
-        sg, sy, sz = steps(&g, &y), 1, steps(&z, &y)
-        out = a
-    elif (z.c_order or z.f_order) and z.ndim == g.ndim:
-        sg, sy, sz = steps(&g, &z), steps(&y, &z), 1
-        out = b
-    else:
-        return None
-    if sg < 0 or sy < 0 or sz < 0:
-        return None
-    if out is not f.grad and not same_shape(&g, &y if out is a else &z):
-        return None
-    if not (overwrite and f.owned and sg == 1 and g.writeable):
-        out = empty_dense(out)
-    else:
-        out = f.grad
-    view_of(out, &r)
-    if r.size < NOGIL_SIZE:
-        errors = run_kernel3(&kernels3[kernel], slot, g.data, sg, y.data, sy, z.data, sz, r.data, r.size)
-    else:
-        with nogil:
-            errors = share_kernel3(team, &kernels3[kernel], slot, g.data, sg, y.data, sy, z.data, sz, r.data, r.size)
-    if kernel == K_LARGER or kernel == K_SMALLER:
-        errors = 0                      # raised by comparisons, or by halves that were not chosen
-    if errors:
-        report(kernels3[kernel].name, errors)
-    return out
+def kernels_digest():
+    """A digest of the text of the kernels: it tells whether they are those of the table as it stands."""
+    return table_digest.decode()
 
 
-cdef int choice(Node node, Frame f, int kernel) except -1:
-    """maximum and minimum."""
-    cdef object out, x1 = find(node, SAVE_INPUT, 0), x2 = find(node, SAVE_INPUT, 1)
-    cdef bint second = wants(node, f, 1)
-    if wants(node, f, 0):
-        out = by_kernel3(f, kernel, x1, x2, not second)
-        if out is None:
-            return 0
-        set_out(f, 0, out, True)
-    if second:
-        out = by_kernel3(f, kernel, x2, x1, True)
-        if out is None:
-            return declined(f)
-        set_out(f, 1, out, True)
-    return 1
-
-
-cdef int rule_maximum(Node node, Frame f) except -1:
-    return choice(node, f, K_LARGER)
-
-cdef int rule_minimum(Node node, Frame f) except -1:
-    return choice(node, f, K_SMALLER)
+def rule_by_hand(Op op):
+    """Whether an operation has a compiled rule that does more than run its kernels of the table."""
+    return op.fast_rule != NULL and op.fast_rule != rule_of_table
 
 
 # Into the table
@@ -653,6 +653,39 @@ cdef int attach_complex(rule_ptr rule) except -1:
     return 0
 
 
+cdef int attach_kernels(dict ops, list done) except -1:
+    """Give every operation of the table its kernels, and the rule that runs them if it has no other."""
+    cdef const RuleKernel* k
+    cdef OpKernels* kernels
+    cdef Op op
+    cdef int i, r, edge
+    global kernels_of_ops, n_ops
+    if kernels_of_ops == NULL:          # it stays: what rules read is never moved
+        n_ops = max([(<Op>op).index for op in ops.values()]) + 1
+        kernels_of_ops = <OpKernels*>PyMem_Calloc(n_ops, sizeof(OpKernels))
+        if kernels_of_ops == NULL:
+            raise MemoryError
+    for i in range(n_table_kernels):
+        k = &table_kernels[i]
+        name = k.name.decode()
+        if k.operation.decode() not in ops:
+            continue
+        op = ops[k.operation.decode()]
+        if name not in op.params or len(op.inputs) > 2 or op.index >= n_ops:
+            continue
+        edge = op.inputs.index(op.positions[name])
+        kernels = &kernels_of_ops[op.index]
+        for r in range(1, k.n_operands):
+            kernels.slots[edge][r - 1] = op.saves.index(k.reads[r].decode())
+        kernels.kernel[edge] = k
+        kernels.single = len(op.inputs) == 1 and k.n_steps > 0 and (
+            k.n_operands != 2 or k.n_steps > 1 or k.steps.loop < 0 and k.steps.n_read == 2)
+        if op.fast_rule == NULL:
+            op.fast_rule = rule_of_table
+            done.append(op.name)
+    return 0
+
+
 cdef int attach_elementwise(dict ops, list done) except -1:
     """Attach the rules of this file."""
     attach(ops, "add", rule_pass, (), done)
@@ -664,26 +697,4 @@ cdef int attach_elementwise(dict ops, list done) except -1:
     attach(ops, "subtract", rule_subtract, (), done)
     attach(ops, "multiply", rule_multiply, ("x2", "x1"), done)
     attach(ops, "divide", rule_divide, ("x2", "ans"), done)
-    attach(ops, "maximum", rule_maximum, ("x1", "x2"), done)
-    attach(ops, "minimum", rule_minimum, ("x1", "x2"), done)
-    attach(ops, "abs", rule_abs, ("x",), done)
-    attach(ops, "acos", rule_acos, ("x",), done)
-    attach(ops, "acosh", rule_acosh, ("x",), done)
-    attach(ops, "asin", rule_asin, ("x",), done)
-    attach(ops, "asinh", rule_asinh, ("x",), done)
-    attach(ops, "atan", rule_atan, ("x",), done)
-    attach(ops, "atanh", rule_atanh, ("x",), done)
-    attach(ops, "cosh", rule_cosh, ("x",), done)
-    attach(ops, "exp", rule_exp, ("ans",), done)
-    attach(ops, "expm1", rule_expm1, ("ans",), done)
-    attach(ops, "log", rule_log, ("x",), done)
-    attach(ops, "log1p", rule_log1p, ("x",), done)
-    attach(ops, "log2", rule_log2, ("x",), done)
-    attach(ops, "log10", rule_log10, ("x",), done)
-    attach(ops, "reciprocal", rule_reciprocal, ("ans",), done)
-    attach(ops, "sinh", rule_sinh, ("x",), done)
-    attach(ops, "sqrt", rule_sqrt, ("ans",), done)
-    attach(ops, "square", rule_square, ("x",), done)
-    attach(ops, "tan", rule_tan, ("ans",), done)
-    attach(ops, "tanh", rule_tanh, ("ans",), done)
     return 0

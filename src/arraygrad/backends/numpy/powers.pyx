@@ -1,5 +1,5 @@
 # Powers: which of its loops NumPy takes for which exponent, and the compiled rule of `pow`.
-# May import: engine.free_threading, engine.node, engine.sharing, core.op, backends.numpy.elementwise,
+# May import: engine.free_threading, engine.node, core.op, backends.numpy.elementwise,
 # backends.numpy.loops, numpy (Python only).
 #
 # Note [Powers]
@@ -20,27 +20,15 @@ from cpython.long cimport PyLong_AsDouble, PyLong_AsLongAndOverflow, PyLong_Chec
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport (
-    attach, find, is_number, real_view, result_memory, set_out, wants,
+    OneStep, RuleKernel, attach, find, gradient_by, is_number, kernel_named, last_step, real_view, rule_of_table,
+    set_out, wants,
 )
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, item_size, loop_set, report, steps,
-    unary_loop, view_of,
+    SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, loop_set, unary_loop, view_of,
 )
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
-from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport Op, SAVE_INPUT
-
-cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
-    enum:
-        K_POWER2
-    struct Kernel2:
-        const char* name
-    const Kernel2* kernels2
-    int share_kernel2(Team* team, const Kernel2* k, int slot, const char* g, Py_ssize_t sg, const char* y, char* out,
-                      Py_ssize_t n) noexcept
-    void share_power(Team* team, const LoopSet* power, int slot, const char* g, Py_ssize_t sg, const char* x,
-                     Py_ssize_t sx, double p, char* out, Py_ssize_t n, int* first, int* second) noexcept
 
 cdef enum:
     PROBES = 2000           # elements: a loop that rounds one number in a hundred otherwise is found out
@@ -191,43 +179,35 @@ cdef object power_by_operator(object a, object b):
 
 # The rule
 
+cdef const RuleKernel* BY_NUMBER = kernel_named("pow", "number")
+cdef OneStep OF_SQUARE                      # its last step, of the number and of x, which is a power of 1
+last_step(&OF_SQUARE, BY_NUMBER)
+
+
 cdef int rule_pow(Node node, Frame f) except -1:
-    """x ** p for a Python number p other than 0."""
-    cdef ArrayView g, x, r
-    cdef Py_ssize_t sx
-    cdef int sg, slot, first = 0, second = 0
-    cdef object saved, number, out
+    """x ** p for a Python number p other than 0 by fewer steps than other powers take."""
+    cdef ArrayView x
+    cdef int slot
+    cdef object number, out
     cdef double p
     if wants(node, f, 1):
-        return 0
+        return rule_of_table(node, f)
     if not wants(node, f, 0):
         return 1
+    number = find(node, SAVE_INPUT, 1)
+    slot = real_view(find(node, SAVE_INPUT, 0), &x)
+    if not is_number(number) or slot < 0:
+        return rule_of_table(node, f)
     if not _compared:
         compare()
-    saved = find(node, SAVE_INPUT, 0)
-    number = find(node, SAVE_INPUT, 1)
-    slot = real_view(saved, &x)
-    if not is_number(number) or slot < 0 or real_view(f.grad, &g) != slot or not (x.c_order or x.f_order) \
-            or POWER.fn[slot] == NULL:
-        return 0
     p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
-    sg = steps(&g, &x)
-    if sg < 0 or g.ndim != x.ndim or p == 0.0 or not -1e30 < p < 1e30:
-        return 0
-    out = result_memory(f, &g, sg, saved)
-    view_of(out, &r)
-    sx = 0 if x.ndim == 0 else x.strides[0] if x.ndim == 1 else item_size(slot)
-    with nogil:
-        if p == 2.0 and _ones[slot]:
-            second = share_kernel2(team, &kernels2[<int>K_POWER2], slot, g.data, sg, x.data, r.data, x.size)
-        else:
-            share_power(team, POWER, slot, g.data, sg, x.data, sx, p, r.data, x.size, &first, &second)
-    if first:
-        report("power", first)
-    if second:
-        report("multiply", second)
-    set_out(f, 0, out, True)
-    return 1
+    if p == 0.0 or not -1e30 < p < 1e30:
+        return rule_of_table(node, f)
+    if p == 2.0 and _ones[slot]:
+        out = gradient_by(f, &OF_SQUARE.kernel, number, find(node, SAVE_INPUT, 0), None, True)
+    else:
+        out = gradient_by(f, BY_NUMBER, find(node, SAVE_INPUT, 0), number, None, True)
+    return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
 cdef int attach_powers(dict ops, list done) except -1:

@@ -7,7 +7,7 @@ from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport (
-    attach, attach_complex, attach_elementwise, find, kept, over_nonzero, real_view, set_out, wants,
+    attach, attach_complex, attach_elementwise, attach_kernels, find, kept, over_nonzero, real_view, set_out, wants,
 )
 from arraygrad.backends.numpy.forward cimport means, offer, product
 from arraygrad.backends.numpy.loops cimport (
@@ -22,8 +22,7 @@ from arraygrad.backends.numpy.fourier cimport complex_products, rule_irfftn, rul
 from arraygrad.backends.numpy.powers cimport attach_powers
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.sigmoid cimport (
-    forward_log_softmax, forward_relu, forward_sigmoid, forward_softmax, rule_log_softmax, rule_relu, rule_sigmoid,
-    rule_softmax,
+    forward_log_softmax, forward_relu, forward_sigmoid, forward_softmax, rule_log_softmax, rule_softmax,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
@@ -428,15 +427,14 @@ def install(dict ops, backend=None):
     serve_complex(ops, "rfftn")
     attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
     attach_complex(complex_products)
-    attach(ops, "sigmoid", rule_sigmoid, ("x", "ans"), done)
     attach(ops, "softmax", rule_softmax, ("ans",), done)
     attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
-    attach(ops, "relu", rule_relu, ("x",), done)
     attach_elementwise(ops, done)
     attach(ops, "sin", rule_sin, ("x",), done)
     attach(ops, "cos", rule_cos, ("x",), done)
     attach_sines(ops)
     attach_powers(ops, done)
+    attach_kernels(ops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)
     attach(ops, "max", rule_extremum, ("x", "ans"), done)

@@ -6,47 +6,82 @@
 
 namespace arraygrad {
 
-static inline int share_kernel2(Team* team, const Kernel2* k, int slot, const char* g, isize sg, const char* y,
-                                char* out, isize n) {
-    const isize item = item_size(slot);
-    return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](isize i, isize m) {
-        return run_kernel2(k, slot, g + i * sg * item, sg, y + i * item, out + i * item, m);
-    });
-}
-
-static inline int share_kernel3(Team* team, const Kernel3* k, int slot, const char* g, isize sg, const char* y, isize sy,
-                                const char* z, isize sz, char* out, isize n) {
-    const isize item = item_size(slot);
-    return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](isize i, isize m) {
-        return run_kernel3(k, slot, g + i * sg * item, sg, y + i * sy * item, sy, z + i * sz * item, sz, out + i * item, m);
-    });
-}
-
 // Pieces begin at multiples of BLOCK, so blocks are those of one run over all.
-static_assert(Team::UNIT % BLOCK == 0, "pieces must be whole blocks");
+static_assert(Team::UNIT % (2 * BLOCK) == 0, "pieces must be whole blocks");
 
-static inline void share_chain(Team* team, const LoopSet* f, const Kernel2* product, int slot, const char* g, isize sg,
-                               const char* x, char* out, isize n, int* first, int* second) {
-    const isize item = item_size(slot);
-    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](isize i, isize m) {
-        int one = 0, two = 0;
-        run_chain(f, product, slot, g + i * sg * item, sg, x + i * item, out + i * item, m, &one, &two);
-        return one | two << 8;
-    });
-    *first |= both & 0xff;
-    *second |= both >> 8;
+// The step in bytes with which NumPy goes through a single element.
+static inline isize single_step(const ArrayView* v, int slot) {
+    return v->ndim <= 0 ? 0 : v->ndim == 1 ? v->strides[0] : item_size(slot);
 }
 
-static inline void share_power(Team* team, const LoopSet* power, int slot, const char* g, isize sg, const char* x,
-                               isize sx, double p, char* out, isize n, int* first, int* second) {
-    const isize item = item_size(slot);
-    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](isize i, isize m) {
-        int one = 0, two = 0;
-        run_power(power, slot, g + i * sg * item, sg, x + i * item, sx, p, out + i * item, m, &one, &two);
-        return one | two << 8;
-    });
-    *first |= both & 0xff;
-    *second |= both >> 8;
+// How a kernel goes through its operands, the gradient first. Returns which one the result is laid out like: one that
+// is dense and of the gradient's shape, the gradient itself last. -1: they have no layout in common. A view with less
+// than no axes is that of a number.
+static inline int lay_out(const RuleKernel* k, const ArrayView* v, int slot, Operand* given) {
+    const int n = k->n_operands;
+    bool alike = v[0].c_order;
+    for (int i = 1; i < n && alike; i++) alike = v[i].c_order && same_shape(&v[0], &v[i]);
+    if (alike) {
+        for (int i = 0; i < n; i++) {
+            given[i].data = v[i].data;
+            given[i].step = 1;
+            given[i].bytes = v[i].size != 1 ? 0 : single_step(&v[i], slot);
+        }
+        return n > 1;
+    }
+    int like = -1;
+    for (int i = 1; i < n && like < 0; i++)
+        if ((v[i].c_order || v[i].f_order) && same_shape(&v[0], &v[i])) like = i;
+    if (like < 0) {
+        if (!v[0].c_order && !v[0].f_order) return -1;
+        like = 0;
+    }
+    const bool single = v[like].size == 1;
+    for (int i = 0; i < n; i++) {
+        given[i].data = v[i].data;
+        given[i].step = single && v[i].ndim >= 0 ? 1 : i == like ? 1 : steps(&v[i], &v[like]);
+        // What is repeated over the full shape is full in NumPy's results, and its loops of two operands would see
+        // that.
+        if (given[i].step < 0 || (k->pairs && given[i].step == 0 && i > 0 && v[i].size != 1)) return -1;
+        given[i].bytes = single_step(&v[i], slot);
+    }
+    return like;
 }
+
+static inline int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
+                             char* out, isize n) {
+    const isize item = item_size(slot);
+    int cost = COST_MEMORY;
+    for (int s = 0; s < k->n_steps; s++)
+        if (k->steps[s].loop >= 0) cost = COST_DEAR;
+    return in_pieces(team, n, worth_sharing(cost, item), [=](isize i, isize m) {
+        Operand part[MOST_OPERANDS];
+        for (int p = 0; p < k->n_operands; p++) {
+            part[p] = given[p];
+            part[p].data += i * part[p].step * item;
+        }
+        return run_rule(k, loops, slot, part, out + i * item, m);
+    });
+}
+
+// A kernel of the gradient (step 0 or 1) and one dense operand.
+static inline int run_pair(const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g, isize sg,
+                           const ArrayView* y, char* out) {
+    if (k->n_steps == 1) {
+        const char* in[2] = {g, y->data};
+        return run_arithmetic(k->steps, slot, in, sg ? 0 : k->steps->any, out, y->size);
+    }
+    const Operand given[2] = {{g, sg, 0}, {y->data, 1, y->size == 1 ? single_step(y, slot) : 0}};
+    return y->size ? run_dense_blocks(k, loops, slot, given, out, y->size) : 0;
+}
+
+static inline int share_pair(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g, isize sg,
+                             const ArrayView* y, char* out) {
+    const Operand given[2] = {{g, sg, 0}, {y->data, 1, 0}};
+    return share_rule(team, k, loops, slot, given, out, y->size);
+}
+
+// Of reductions' rules. std: g / y, and zero where y is: a constant has no direction.
+ARRAYGRAD_STEP_OF_GRADIENT(over_nonzero, , 2, const T y = in1[i]; out[i] = y == T(0) ? T(0) : g / y;)
 
 }  // namespace arraygrad

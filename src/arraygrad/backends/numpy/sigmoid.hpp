@@ -1,10 +1,9 @@
-// The logistic function and its derivative, in one pass over plain memory each.
+// The logistic function, in one pass over plain memory.
 // May include: inner_loops.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
-// Both compute what the table spells, in the same order of operations, with NumPy's own loop for exp, block by block,
-// so that nothing in between leaves the first cache. Comparisons, which may raise "invalid" for nan, stand before the
-// loop for exp, where nobody looks. A choice is a sum with one factor of zero and one of one, which is exact and
-// vectorises.
+// It computes what the table spells, in the same order of operations, with NumPy's own loop for exp, block by block, so
+// that nothing in between leaves the first cache. Comparisons, which may raise "invalid" for nan, stand before the loop
+// for exp, where nobody looks. A choice is a sum with one factor of zero and one of one, which is exact and vectorises.
 #pragma once
 #include <cmath>
 
@@ -34,64 +33,21 @@ static inline void sigmoid_of(const LoopSet* exp, int slot, const T* x, T* out, 
     }
 }
 
-// out = g * (y * (1 - y)); where x > 0, 1 - y is y * exp(-x), which keeps its digits. `sg` is 0 or 1. out may be g.
-template <typename T>
-static inline void sigmoid_rule_of(const LoopSet* exp, int slot, const T* g, std::ptrdiff_t sg, const T* x, const T* y,
-                                   T* out, std::ptrdiff_t n, int* first, int* second) {
-    alignas(64) T e[SIGMOID_BLOCK], w[SIGMOID_BLOCK];
-    for (std::ptrdiff_t i = 0; i < n; i += SIGMOID_BLOCK) {
-        std::ptrdiff_t m = n - i < SIGMOID_BLOCK ? n - i : (std::ptrdiff_t)SIGMOID_BLOCK;
-        for (std::ptrdiff_t k = 0; k < m; k++) {
-            e[k] = x[i + k] > T(0) ? -x[i + k] : T(0);
-            w[k] = x[i + k] > T(0) ? T(1) : T(0);
-        }
-        *first |= run_unary(exp, slot, (char*)e, (char*)e, sizeof(T), m);
-        fp_begin();
-        for (std::ptrdiff_t k = 0; k < m; k++) {
-            T a = y[i + k], rest = w[k] * (a * e[k]) + (T(1) - w[k]) * (T(1) - a);
-            out[i + k] = g[(i + k) * sg] * (a * rest);
-        }
-        *second |= fp_end();
-    }
-}
-
 static inline void run_sigmoid(const LoopSet* exp, int slot, const char* x, char* out, std::ptrdiff_t n, int* first,
                                int* second) {
     if (slot == SLOT_F64) sigmoid_of(exp, slot, (const double*)x, (double*)out, n, first, second);
     else sigmoid_of(exp, slot, (const float*)x, (float*)out, n, first, second);
 }
 
-static inline void run_sigmoid_rule(const LoopSet* exp, int slot, const char* g, std::ptrdiff_t sg, const char* x,
-                                    const char* y, char* out, std::ptrdiff_t n, int* first, int* second) {
-    if (slot == SLOT_F64)
-        sigmoid_rule_of(exp, slot, (const double*)g, sg, (const double*)x, (const double*)y, (double*)out, n, first,
-                        second);
-    else
-        sigmoid_rule_of(exp, slot, (const float*)g, sg, (const float*)x, (const float*)y, (float*)out, n, first, second);
-}
-
 static_assert(Team::UNIT % SIGMOID_BLOCK == 0, "pieces must be whole blocks");
 
-// The same, shared by several threads where that pays.
+// Shared by several threads where that pays.
 static inline void share_sigmoid(Team* team, const LoopSet* exp, int slot, const char* x, char* out, std::ptrdiff_t n,
                                  int* first, int* second) {
     const std::ptrdiff_t item = item_size(slot);
     const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
         int one = 0, two = 0;
         run_sigmoid(exp, slot, x + i * item, out + i * item, m, &one, &two);
-        return one | two << 8;
-    });
-    *first |= both & 0xff;
-    *second |= both >> 8;
-}
-
-static inline void share_sigmoid_rule(Team* team, const LoopSet* exp, int slot, const char* g, std::ptrdiff_t sg,
-                                      const char* x, const char* y, char* out, std::ptrdiff_t n, int* first,
-                                      int* second) {
-    const std::ptrdiff_t item = item_size(slot);
-    const int both = in_pieces(team, n, worth_sharing(COST_DEAR, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
-        int one = 0, two = 0;
-        run_sigmoid_rule(exp, slot, g + i * sg * item, sg, x + i * item, y + i * item, out + i * item, m, &one, &two);
         return one | two << 8;
     });
     *first |= both & 0xff;

@@ -2,10 +2,8 @@
 from arraygrad.engine.node cimport Frame, Node
 
 cdef object forward_sigmoid(object args)
-cdef int rule_sigmoid(Node node, Frame f) except -1
 cdef object forward_softmax(object args)
 cdef object forward_log_softmax(object args)
 cdef object forward_relu(object args)
 cdef int rule_softmax(Node node, Frame f) except -1
 cdef int rule_log_softmax(Node node, Frame f) except -1
-cdef int rule_relu(Node node, Frame f) except -1

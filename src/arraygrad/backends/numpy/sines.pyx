@@ -1,6 +1,8 @@
 # Sine and cosine of float64 arrays: where they are recorded both are computed at once, and the rule finds the other.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.loops, backends.numpy.elementwise.
-from arraygrad.backends.numpy.elementwise cimport by_chain, by_product, real_view
+from arraygrad.backends.numpy.elementwise cimport (
+    OneStep, kept, kernel_named, last_step, over, real_view, rule_of_table, wants,
+)
 from arraygrad.backends.numpy.loops cimport (
     KIND_COSINE, KIND_SINE, KIND_UNARY, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, at_first_use, empty_dense, report,
     view_of,
@@ -8,11 +10,6 @@ from arraygrad.backends.numpy.loops cimport (
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
 from arraygrad.core.op cimport Op
-
-cdef extern from "rules.hpp" namespace "arraygrad" nogil:
-    enum:
-        K_MINUS_TIMES
-        K_TIMES
 
 cdef extern from "sines.hpp" namespace "arraygrad" nogil:
     int run_sines(const char* x, char* sine, char* cosine, Py_ssize_t n) noexcept
@@ -56,16 +53,26 @@ def sines_are_used():
     return None if _usable < 0 else bool(_usable)
 
 
+# The gradient times the other of the two, which the forward left.
+cdef OneStep SINE_RULE
+cdef OneStep COSINE_RULE
+last_step(&SINE_RULE, kernel_named("sin", "x"))
+last_step(&COSINE_RULE, kernel_named("cos", "x"))
+
+
+cdef int by_what_was_left(Node node, Frame f, const OneStep* last) except -1:
+    if not wants(node, f, 0):
+        return 1
+    # What is overwritten the table's rule tells of.
+    return 0 if kept(node, 0) is None else over(f, &last.kernel, node.args)
+
+
 cdef int rule_sin(Node node, Frame f) except -1:
-    if node.flags & NODE_ASIDE:
-        return by_product(node, f, node.args, K_TIMES)
-    return by_chain(node, f, at_first_use(&COS, "cos"), K_TIMES)
+    return by_what_was_left(node, f, &SINE_RULE) if node.flags & NODE_ASIDE else rule_of_table(node, f)
 
 
 cdef int rule_cos(Node node, Frame f) except -1:
-    if node.flags & NODE_ASIDE:
-        return by_product(node, f, node.args, K_MINUS_TIMES)
-    return by_chain(node, f, at_first_use(&SIN, "sin"), K_MINUS_TIMES)
+    return by_what_was_left(node, f, &COSINE_RULE) if node.flags & NODE_ASIDE else rule_of_table(node, f)
 
 
 cdef int attach_sines(dict ops) except -1:

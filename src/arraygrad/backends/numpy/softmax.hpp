@@ -1,4 +1,4 @@
-// softmax and log_softmax within rows, forward and backward, and relu, over plain memory.
+// softmax and log_softmax within rows, forward and backward, and the values of relu, over plain memory.
 // May include: inner_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
 // Each computes what the table spells, in the same order of operations, by NumPy's own loops for exp, log and sums.
@@ -77,9 +77,6 @@ template <typename T> static inline T row_sum(const LoopSet* add, int slot, cons
     ARRAYGRAD_CLONES ARRAYGRAD_QUIET static void relu_##SUFFIX(const T* x, T* out, isize n) {                          \
         for (isize j = 0; j < n; j++) out[j] = x[j] > T(0) ? x[j] : (x[j] == x[j] ? T(0) : x[j]);                      \
     }                                                                                                                  \
-    ARRAYGRAD_CLONES ARRAYGRAD_QUIET static void relu_back_##SUFFIX(const T* g, const T* x, T* out, isize n) {         \
-        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = x[j] <= T(0) ? T(0) : g[j];                       \
-    }                                                                                                                  \
     static inline T finite_top(const T* x, isize n) { return finite_top_##SUFFIX(x, n); }                              \
     static inline void less(const T* x, T top, T* out, isize n) { less_##SUFFIX(x, top, out, n); }                     \
     static inline void by(const T* x, T sum, T* out, isize n) { by_##SUFFIX(x, sum, out, n); }                         \
@@ -90,8 +87,7 @@ template <typename T> static inline T row_sum(const LoopSet* add, int slot, cons
     static inline void log_softmax_back(const T* g, const T* e, T sum, T* out, isize n) {                              \
         log_softmax_back_##SUFFIX(g, e, sum, out, n);                                                                  \
     }                                                                                                                  \
-    static inline void relu_of(const T* x, T* out, isize n) { relu_##SUFFIX(x, out, n); }                              \
-    static inline void relu_back_of(const T* g, const T* x, T* out, isize n) { relu_back_##SUFFIX(g, x, out, n); }
+    static inline void relu_of(const T* x, T* out, isize n) { relu_##SUFFIX(x, out, n); }
 ARRAYGRAD_ROWS(float, f32)
 ARRAYGRAD_ROWS(double, f64)
 #undef ARRAYGRAD_ROWS
@@ -172,12 +168,6 @@ static inline void run_relu(int slot, const char* x, char* out, isize n) {
     if (slot == SLOT_F64) relu_of((const double*)x, (double*)out, n);
     else relu_of((const float*)x, (float*)out, n);
     fp_begin();                 // forgets what comparisons with nan raised
-}
-
-static inline void run_relu_rule(int slot, const char* g, const char* x, char* out, isize n) {
-    if (slot == SLOT_F64) relu_back_of((const double*)g, (const double*)x, (double*)out, n);
-    else relu_back_of((const float*)g, (const float*)x, (float*)out, n);
-    fp_begin();
 }
 
 }  // namespace arraygrad

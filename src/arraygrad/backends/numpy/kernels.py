@@ -1,0 +1,345 @@
+"""C++ of the NumPy backend's elementwise rules, written out of the table when the package is built.
+
+May import: ops.expression, ops.kinds and the chapters of the table, all plain Python: setup.py core.calls `source()`
+before anything is compiled. Nothing imports this module in a program.
+
+Note [Kernels of the table]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~
+Each rule of an elementwise operation becomes a list of steps (Note [Expressions] in ops/expression.py).
+(1) Functions that must have NumPy's bits (exp, cos, power, ...) are NumPy's own loops, a step each. What stands between
+    them is plain arithmetic in the rule's order: one step computes the argument of a loop, the last one the gradient.
+    What two steps need is computed in both: a comparison costs less than a pass through memory.
+(2) A comparison must not raise "invalid" for nan, which NumPy's don't. Where nothing else in a step may raise it, the
+    step does not report it, and compilers may choose by mask (ARRAYGRAD_QUIET). Else integers are compared.
+(3) `where` computes both values and chooses, as NumPy's: what the one that is not chosen raises is reported.
+(4) What depends on numbers alone is computed once, so that a loop of two operands gets the steps that NumPy gives it
+    (Note [Powers] in backends/numpy/powers.pyx). backends/numpy/rules.hpp runs the steps, backends/numpy/elementwise.pyx says on what.
+(5) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
+Guarded by tests/ops/test_fast_kernels.py.
+"""
+
+import hashlib
+import importlib
+import math
+from pathlib import Path
+
+from arraygrad.ops.expression import Expression, ExpressionNamespace, Symbol, Untraceable, in_order
+from arraygrad.ops.kinds import TABLE
+
+__all__ = ["Kernel", "kernels", "source"]
+
+# NumPy's names of its loops, where they are not the table's.
+_LOOPS = {
+    **dict.fromkeys("exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh floor ceil trunc square".split()),
+    **dict.fromkeys("hypot nextafter maximum minimum floor_divide remainder".split()),
+    **{name: name.replace("a", "arc", 1) for name in "asin acos atan asinh acosh atanh".split()},
+    "atan2": "arctan2",
+    "round": "rint",
+    "pow": "power",
+    "_cbrt": "cbrt",
+}
+_LOOPS = {name: ufunc or name for name, ufunc in _LOOPS.items()}
+
+_TEXT = {
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "multiply": "{} * {}",
+    "divide": "{} / {}",
+    "equal": "{} == {}",
+    "not_equal": "{} != {}",
+    "logical_and": "{} & {}",
+    "logical_or": "{} | {}",
+    "logical_not": "!{}",
+    "negative": "-{}",
+    "abs": "std::fabs({})",
+    "sqrt": "std::sqrt({})",
+    "sign": "sign_of({})",
+    "copysign": "std::copysign({}, {})",
+    "isnan": "{0} != {0}",
+    "isinf": "std::fabs({}) == std::numeric_limits<T>::infinity()",
+    "isfinite": "(std::fabs({0}) != std::numeric_limits<T>::infinity()) & ({0} == {0})",
+    "signbit": "std::signbit({})",
+}
+_ORDERED = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+_QUIET = {"less": "less({}, {})", "less_equal": "less_equal({}, {})"}
+_QUIET |= {"greater": "less({1}, {0})", "greater_equal": "less_equal({1}, {0})"}
+_ARITHMETIC = ("add", "subtract", "multiply", "divide", "sqrt")  # what may raise errors
+
+_MOST = 7  # steps of a rule: as many groups of four error bits have room in an int
+_SMALL = 5  # operations: smaller steps of three operands have a loop for each of them that stands for all elements
+_FEW = 3  # operations: of more than these a kernel saves passes enough to copy what is not dense
+
+
+class Kernel:
+    """One rule as steps.
+
+    Attributes
+    ----------
+    operation, name : str
+        The operation and the parameter whose gradient it is, or another name (`_VARIANTS`).
+    reads : list of str
+        The names of its operands, as the rule's parameters have them.
+    steps : list of Step
+        None if the gradient is handed on as it is.
+    """
+
+    def __init__(self, operation, name, reads, steps):
+        self.operation, self.name, self.reads, self.steps = operation, name, reads, steps
+
+    @property
+    def identifier(self):
+        """A name for C++."""
+        return f"{self.operation.strip('_')}_{self.name}"
+
+    @property
+    def loops(self):
+        """The names of NumPy's loops that it calls."""
+        return [step.ufunc for step in self.steps if step.text is None]
+
+
+class Step:
+    """One pass: of NumPy's loop `ufunc`, or (with a text) of statements, whose errors are reported as `ufunc`'s.
+
+    `operands` are the places of what it reads: the rule's operands, then the blocks that steps before it wrote, in
+    order. `quiet`: "invalid" is not reported, it comes of comparisons. `size`: how many operations.
+    """
+
+    def __init__(self, ufunc, operands, text=None, quiet=False, size=1):
+        self.ufunc, self.operands, self.text, self.quiet, self.size = ufunc, operands, text, quiet, size
+
+    def macro(self, name, names):
+        """(its function in C++, which operands may stand for all elements); `names` are those of its operands."""
+        quiet = "ARRAYGRAD_QUIET" if self.quiet else ""
+        if 0 not in self.operands:
+            loads, any_of, macro = names, 0, f"ARRAYGRAD_STEP({name}, {quiet}, {len(names)}, "
+        elif len(names) == 3 and self.size <= _SMALL and names[1] != "x":  # numbers beside arrays are common
+            loads, any_of, macro = [], 7, f"ARRAYGRAD_STEP_OF_THREE({name}, {quiet}, {names[1]}, {names[2]}, "
+        else:
+            loads, any_of, macro = names[1:], 1, f"ARRAYGRAD_STEP_OF_GRADIENT({name}, {quiet}, {len(names)}, "
+        text = [f"const T {name} = in{names.index(name)}[i];" for name in loads]
+        return f"{macro}{' '.join([*text, self.text])})", any_of
+
+
+def _is_loop(value):
+    return value.operation in _LOOPS or value.operation == "**"
+
+
+def _loop_of(value):
+    """The name of NumPy's loop for a value, and the operands that it gets."""
+    if value.operation != "**":
+        return _LOOPS[value.operation], value.operands
+    x, power = value.operands
+    if power.operation == "constant" and power.detail in (2, 0.5):
+        return ("square" if power.detail == 2 else "sqrt"), (x,)
+    raise Untraceable("Python's operator ** is not one ufunc for all exponents")
+
+
+def _literal(number):
+    """A constant of the type T."""
+    if isinstance(number, bool):
+        return "true" if number else "false"
+    if math.isinf(number):
+        return f"{'-' if number < 0 else ''}std::numeric_limits<T>::infinity()"
+    return "std::numeric_limits<T>::quiet_NaN()" if number != number else f"T({number!r})"
+
+
+def _raises_invalid(value):
+    """Whether a value may be computed with the error "invalid"."""
+    if value.operation in ("multiply", "divide"):
+        known = value.operands if value.operation == "multiply" else value.operands[1:]
+        return not any(x.operation == "constant" and math.isfinite(x.detail) and x.detail != 0 for x in known)
+    return value.operation in ("add", "subtract", "sqrt")
+
+
+def _statements(result, leaves):
+    """(places of the leaves that are read, statements, whether they are quiet, how many, the last ufunc) of a step."""
+    names = {id(leaf): name for name, leaf in leaves}
+    values = in_order([result], [leaf for _, leaf in leaves])
+    ordered = any(v.operation in _ORDERED for v in values)
+    quiet = ordered and not any(_raises_invalid(v) for v in values)
+    read, lines, ufunc = [], [], "multiply"
+    used = {id(x) for v in values for x in v.operands} | {id(result)}
+    for place, (_, leaf) in enumerate(leaves):
+        if id(leaf) in used:
+            read.append(place)
+    size = 0
+    for value in values:
+        if value.operation == "constant":
+            names[id(value)] = _literal(value.detail)
+            continue
+        code = [names[id(x)] for x in value.operands]
+        name = names[id(value)] = f"v{size}"
+        size += 1
+        lines.append(f"const {'bool' if value.dtype.kind == 'b' else 'T'} {name} = {_code(value, code, quiet)};")
+        if value.operation in _ARITHMETIC:
+            ufunc = value.operation
+    lines.append(f"out[i] = {names[id(result)]};")
+    return read, " ".join(lines), quiet, size, ufunc
+
+
+def _code(value, code, quiet):
+    operation = value.operation
+    if operation == "where":
+        return "{} ? {} : {}".format(*code) if quiet else "choose({}, {}, {})".format(*code)
+    if operation in _ORDERED:
+        return f"{code[0]} {_ORDERED[operation]} {code[1]}" if quiet else _QUIET[operation].format(*code)
+    if operation == "cast":
+        (x,) = value.operands
+        return f"T({code[0]})" if x.dtype.kind == "b" else f"{code[0]} != T(0)"
+    if operation == "divide" and value.operands[1].operation == "constant" and value.operands[1].detail == 2:
+        return f"{code[0]} * T(0.5)"  # the same bits
+    return _TEXT[operation].format(*code)
+
+
+def _steps(result, inputs):
+    """(inputs that are read, steps) of a rule's expression."""
+    values = in_order([result])
+    for value in values:
+        real = value.dtype.kind in "fb"
+        if not real or not (
+            value.operation in ("input", "constant", "where", "cast", *_ORDERED, *_TEXT) or _is_loop(value)
+        ):
+            raise Untraceable(f"NumPy has no loop for {value.operation} of {value.dtype}")
+    read = [x for x in inputs if x.name == "g" or any(x is value for value in values)]
+    leaves = [(x.name, x) for x in read]  # then the blocks
+    steps, place = [], {id(x): k for k, x in enumerate(read)}
+
+    def arithmetic(value):
+        operands, text, quiet, size, ufunc = _statements(value, leaves)
+        return Step(ufunc, operands, text, quiet, size)
+
+    def block(value, step):
+        steps.append(step)
+        place[id(value)] = len(leaves)
+        leaves.append((f"t{len(leaves) - len(read)}", value))
+
+    for value in values:
+        if not _is_loop(value):
+            continue
+        ufunc, operands = _loop_of(value)
+        for operand in operands:
+            if id(operand) not in place:
+                block(operand, arithmetic(operand))
+        block(value, Step(ufunc, [place[id(operand)] for operand in operands]))
+    if steps and id(result) == id(leaves[-1][1]):
+        leaves.pop()  # the last loop gives the gradient
+    else:
+        steps.append(arithmetic(result))
+    if len(steps) > _MOST:
+        raise Untraceable(f"{len(steps)} steps")
+    return read, steps
+
+
+def _traced(entry, names, dtype, same=(), nonzero=()):
+    """(inputs, result) of the sum of some rules of an entry on symbols of one dtype."""
+    expression = Expression()
+    xp = ExpressionNamespace(expression)
+    symbols = {"g": expression.input("g", dtype)}
+    results = []
+    for name in names:
+        rule = entry.rules[name]
+        for asked in rule.__code__.co_varnames[: rule.__code__.co_argcount]:
+            if asked in ("xp", "g"):
+                continue
+            if asked != "ans" and asked not in entry.rules:
+                raise Untraceable(f"its rule asks for {asked}")
+            if asked in same:
+                if same[0] not in symbols:
+                    symbols[same[0]] = expression.input(same[0], dtype)
+                symbols[asked] = symbols[same[0]]
+            elif asked not in symbols:
+                symbols[asked] = expression.input(asked, dtype, nonzero=asked in nonzero)
+        asked = rule.__code__.co_varnames[: rule.__code__.co_argcount]
+        results.append(rule(*[xp if a == "xp" else symbols[a] for a in asked]))
+    result = results[0]
+    for other in results[1:]:
+        result = result + other
+    if not isinstance(result, Symbol) or result.dtype != symbols["g"].dtype:
+        raise Untraceable("its rule gives no array of the gradient's dtype")
+    return expression.inputs, result
+
+
+# Kernels besides those of single rules: (operation, name) -> the rules whose sum it is, parameters that are one array
+# there, and parameters that are never zero.
+_VARIANTS = {
+    ("multiply", "both"): (("x1", "x2"), ("x1", "x2"), ()),  # x * x, both edges together
+    ("pow", "number"): (("x1",), (), ("x2",)),
+}
+
+_ELEMENTWISE = ("elementwise", "bilinear")
+
+
+def _kernel(entry, name, rules, same=(), nonzero=()):
+    """The Kernel of some rules of an entry. Raises Untraceable where there can be none."""
+    found = []
+    for dtype in ("float32", "float64"):
+        inputs, result = _traced(entry, rules, dtype, same, nonzero)
+        if result.operation == "input" and result.name == "g":
+            return Kernel(entry.name, name, ["g"], None)
+        read, steps = _steps(result, inputs)
+        found.append(([x.name for x in read], [(s.ufunc, s.operands, s.text) for s in steps], steps))
+    if found[0][:2] != found[1][:2]:
+        raise Untraceable("its rule computes something else for float32 than for float64")
+    return Kernel(entry.name, name, found[0][0], found[0][2])
+
+
+def kernels():
+    """All kernels, and (operation, parameter) -> why its rule has none."""
+    for path in sorted(Path(__file__).parent.parent.joinpath("ops").glob("[a-z]*.py")):
+        importlib.import_module(f"arraygrad.ops.{path.stem}")
+    made, reasons = [], {}
+    for _, entry in sorted(TABLE.items()):  # whatever the chapters' order
+        if entry.kind not in _ELEMENTWISE:
+            continue
+        wanted = {parameter: ((parameter,),) for parameter in entry.rules}
+        wanted.update({name: variant for (operation, name), variant in _VARIANTS.items() if operation == entry.name})
+        for name, variant in wanted.items():
+            try:
+                made.append(_kernel(entry, name, *variant))
+            except Exception as error:  # whatever a rule does to symbols that they cannot
+                reasons[entry.name, name] = str(error)
+    return made, reasons
+
+
+def source():
+    """The text of table_kernels.cpp."""
+    made, _ = kernels()
+    loops = sorted({ufunc for kernel in made if kernel.steps for ufunc in kernel.loops})
+    lines = ["// Written by setup.py out of the table (backends/numpy/kernels.py): the formulas stand there.", ""]
+    lines += ['#include "rules.hpp"', "", "namespace arraygrad {", ""]
+    rows = []
+    for kernel in made:
+        if kernel.steps is None:
+            rows.append(f'    {{"{kernel.operation}", "{kernel.name}", {{"g"}}, 1, nullptr, 0, 0, 0}},')
+            continue
+        steps = []
+        for k, step in enumerate(kernel.steps):
+            functions, any_of = "nullptr, nullptr", 0
+            if step.text is not None:
+                name = f"{kernel.identifier}_{k}"
+                names = [(kernel.reads + [f"t{i}" for i in range(k)])[place] for place in step.operands]
+                text, any_of = step.macro(name, names)
+                lines.append(text)
+                functions = f"{name}_f32, {name}_f64"
+            loop = loops.index(step.ufunc) if step.text is None else -1
+            places = ", ".join(map(str, step.operands))
+            steps.append(
+                f'{{"{step.ufunc}", {functions}, {loop}, {len(step.operands)}, {{{places}}}, '
+                f"{int(step.quiet)}, {any_of}}}"
+            )
+        lines += [f"static const Step steps_of_{kernel.identifier}[] = {{{', '.join(steps)}}};", ""]
+        reads = ", ".join(f'"{name}"' for name in kernel.reads)
+        pairs = int(any(step.text is None and len(step.operands) > 1 for step in kernel.steps))
+        dear = int(sum(step.size for step in kernel.steps) > _FEW)
+        rows.append(
+            f'    {{"{kernel.operation}", "{kernel.name}", {{{reads}}}, {len(kernel.reads)}, '
+            f"steps_of_{kernel.identifier}, {len(kernel.steps)}, {pairs}, {dear}}},"
+        )
+    lines += ["const RuleKernel table_kernels[] = {", *rows, "};"]
+    lines += [f"const int n_table_kernels = {len(rows)}, n_table_loops = {len(loops)};"]
+    lines += [f'static_assert({len(loops)} <= MOST_LOOPS, "too many loops");']
+    names = ", ".join(f'"{name}"' for name in loops)
+    lines += [f"const char* const table_loops[] = {{{names}}};"]
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    lines += [f'const char* const table_digest = "{digest}";', "", "}  // namespace arraygrad", ""]
+    return "\n".join(lines)
