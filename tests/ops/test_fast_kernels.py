@@ -18,7 +18,7 @@ from arraygrad.backends.numpy.kernels import kernels, source
 from arraygrad.backends.numpy.rules import try_rule
 from arraygrad.ops import OPS
 
-BACKENDS = Path(ag.__file__).parent / "backends"
+BACKENDS = Path(ag.__file__).parent / "backends" / "numpy"
 KERNELS, REASONS = kernels()
 NAMES = sorted({k.operation for k in KERNELS if OPS[k.operation].elementwise and len(OPS[k.operation].inputs) < 3})
 VALUES = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-310, 3e38, -2.5, 5e-324)

@@ -108,10 +108,10 @@ def test_an_entry_gives_the_cpus_kernel(built):
     _, folder = built
     if COMPILER is None:
         pytest.skip("no C++ compiler was found")
-    if not (PACKAGE / "backends" / "backends/numpy/rules.hpp").exists():
+    if not (PACKAGE / "backends" / "numpy" / "rules.hpp").exists():
         pytest.skip("the package was installed without its headers")
     (folder / "host.cpp").write_text(HOST)
-    include = [f"-I{folder}", f"-I{folder / 'arraygrad' / 'backends'}"]
+    include = [f"-I{folder}", f"-I{folder / 'arraygrad' / 'backends' / 'numpy'}"]
     flags = ["-std=c++17", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-w"]
     done = subprocess.run(
         [COMPILER, *flags, *include, str(folder / "host.cpp"), "-o", str(folder / "host.so")],

@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
 from arraygrad.core.constants cimport constant_check, CONSTANT_COPY, CONSTANT_FULL, CONSTANT_OFF
-from arraygrad.engine.free_threading cimport Section, can_be_taken, take
+from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
 from arraygrad.core.value cimport (
     Backend, Storage, TensorBase, Value, join, protect, shown_by, storage_now, value_over, GIVEN, GIVEN_FULL,
 )
@@ -86,12 +86,12 @@ cdef list living(Storage s):
     cdef size_t i
     s.guard.lock()
     for i in range(s.members.size()):
-        if take(<PyObject*>s.members[i]):
+        if try_incref(<PyObject*>s.members[i]):
             members.push_back(s.members[i])
     s.guard.unlock()
     for i in range(members.size()):
         found.append(<Value>members[i])
-        Py_DECREF(<Value>members[i])    # take() added one
+        Py_DECREF(<Value>members[i])    # try_incref() added one
     return found
 
 
@@ -104,16 +104,16 @@ cdef int enter(Value v) except -1:
         return 0
     guard_owners()
     found = <PyObject*>owners().find(owner)
-    if found != NULL and not take(found):
+    if found != NULL and not try_incref(found):
         found = NULL
     if found == NULL:
-        can_be_taken(<PyObject*>v)
+        enable_try_incref(<PyObject*>v)
         v.owner = owner
         owners().put(owner, <void*>v)
     free_owners()
     if found != NULL:
         other = <Value>found
-        Py_DECREF(other)                # take() added one
+        Py_DECREF(other)                # try_incref() added one
         if v.storage is None:
             join(v, other)
     return 0

@@ -11,7 +11,7 @@ from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport (
-    FREE_THREADED, Section, can_be_taken, gate_close, gate_closed, gate_enter, gate_leave, take,
+    FREE_THREADED, Section, enable_try_incref, gate_close, gate_closed, gate_enter, gate_leave, try_incref,
 )
 from arraygrad.engine.node cimport (
     Frame, Node, NodeHooks, NodeKind, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
@@ -656,18 +656,18 @@ cdef AccumulateGrad accumulator_of(TensorBase t):
     cdef PyObject* found = NULL
     cdef Section section
     if not FREE_THREADED:
-        if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+        if t.accumulator != NULL and try_incref(<PyObject*>t.accumulator):
             node = <AccumulateGrad>t.accumulator
             Py_DECREF(node)
             return node
         return made_accumulator(t)
     section.begin(<PyObject*>t)
-    if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+    if t.accumulator != NULL and try_incref(<PyObject*>t.accumulator):
         found = <PyObject*>t.accumulator
     section.end()
     if found != NULL:
         node = <AccumulateGrad>found
-        Py_DECREF(node)                 # take() added one
+        Py_DECREF(node)                 # try_incref() added one
         return node
     return new_accumulator(t)
 
@@ -682,7 +682,7 @@ cdef OpNode new_op_node(Op op):
 cdef AccumulateGrad new_accumulator(TensorBase t):
     cdef AccumulateGrad node
     with cython.critical_section(t):
-        if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+        if t.accumulator != NULL and try_incref(<PyObject*>t.accumulator):
             node = <AccumulateGrad>t.accumulator        # another thread was faster
             Py_DECREF(node)
             return node
@@ -697,7 +697,7 @@ cdef inline AccumulateGrad made_accumulator(TensorBase t):
     node.s0 = t
     if t.extra is not None:
         node.hooks = t.extra.hooks
-    can_be_taken(<PyObject*>node)
+    enable_try_incref(<PyObject*>node)
     t.accumulator = <void*>node
     return node
 
@@ -709,7 +709,7 @@ cdef NodeHooks leaf_hooks(TensorBase t):
             if e.hooks is None:
                 e.hooks = NodeHooks.__new__(NodeHooks)
         with cython.critical_section(t):
-            if t.accumulator != NULL and take(<PyObject*>t.accumulator):
+            if t.accumulator != NULL and try_incref(<PyObject*>t.accumulator):
                 (<AccumulateGrad>t.accumulator).hooks = e.hooks
                 Py_DECREF(<AccumulateGrad>t.accumulator)
     return e.hooks

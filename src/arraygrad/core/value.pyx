@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread_state
-from arraygrad.engine.free_threading cimport Section, can_be_taken, take
+from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
 from arraygrad.core.op cimport Op
 
 from arraygrad.engine.node import keep_for_ever
@@ -347,7 +347,7 @@ cdef Storage storage_of(Value v):
             s = v.storage
             if s is None:
                 made.version = v.version
-                can_be_taken(<PyObject*>v)
+                enable_try_incref(<PyObject*>v)
                 made.members.push_back(<void*>v)
                 v.place = 0
                 v.storage = made
@@ -370,7 +370,7 @@ cdef int join(Value v, Value other) except -1:
     cdef Storage s = storage_of(other)
     v.foreign = v.foreign or other.foreign
     if v.storage is None:
-        can_be_taken(<PyObject*>v)
+        enable_try_incref(<PyObject*>v)
         v.storage = s
         s.guard.lock()
         v.place = <uint32_t>s.members.size()
@@ -454,13 +454,13 @@ cdef TensorBase shown_by(Value v):
     cdef TensorBase t
     cdef Section section
     section.begin(<PyObject*>v)
-    if v.tensor != NULL and take(<PyObject*>v.tensor):
+    if v.tensor != NULL and try_incref(<PyObject*>v.tensor):
         found = <PyObject*>v.tensor
     section.end()
     if found == NULL:
         return None
     t = <TensorBase>found
-    Py_DECREF(t)                        # take() added one
+    Py_DECREF(t)                        # try_incref() added one
     return t
 
 
@@ -499,7 +499,7 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
         if v.storage is not None or not copy:
             join(fresh, v)
         if v.owner:
-            can_be_taken(<PyObject*>fresh)
+            enable_try_incref(<PyObject*>fresh)
             move_entry(v, fresh)
         section.begin(<PyObject*>t)     # who makes a view of t meanwhile finds its memory, not the copy: raw_now
         fresh.tensor = v.tensor
@@ -546,14 +546,14 @@ cdef int protect_all(TensorBase t, bint copy) except -1:
         s.guard.lock()
         members = s.members             # protect() changes the list, and may let Values go: each is held
         for i in range(members.size()):
-            if take(<PyObject*>members[i]):
+            if try_incref(<PyObject*>members[i]):
                 members[n] = members[i]
                 n += 1
         s.guard.unlock()
         while done < n:
             v = <Value>members[done]
             done += 1
-            Py_DECREF(v)                # take() added one
+            Py_DECREF(v)                # try_incref() added one
             protect(v, written, 1, copy)
     finally:
         while done < n:                 # after an error only
@@ -680,7 +680,7 @@ cdef TensorBase new_tensor(object raw, GradMeta meta):
     cdef TensorBase t = make_tensor()
     t.value = new_value(raw, meta)
     t.value.tensor = <void*>t
-    can_be_taken(<PyObject*>t)
+    enable_try_incref(<PyObject*>t)
     return t
 
 

@@ -88,11 +88,11 @@ private:
 // follow the pointer. So
 // (1) pointer and removal are guarded by one lock: while a thread has it, what it finds has not been freed, though its
 //     destruction may have begun;
-// (2) under that lock the pointer is followed by `take`, which adds a reference unless the last one has gone already;
-// (3) an object that is pointed to so is marked by `can_be_taken` when it is made: for others the interpreter may drop
+// (2) under that lock the pointer is followed by `try_incref`, which adds a reference unless the last one has gone already;
+// (3) an object that is pointed to so is marked by `enable_try_incref` when it is made: for others the interpreter may drop
 //     the last reference without looking whether another thread adds one.
 // Guarded by tests/threads/test_stress.py.
-static inline bool take(PyObject* object) {
+static inline bool try_incref(PyObject* object) {
 #ifndef Py_GIL_DISABLED
     if (Py_REFCNT(object) <= 0) return false;       // it waits for its destruction
     Py_INCREF(object);
@@ -116,7 +116,7 @@ static inline bool take(PyObject* object) {
 #endif
 }
 
-static inline void can_be_taken(PyObject* object) {
+static inline void enable_try_incref(PyObject* object) {
 #if !defined(Py_GIL_DISABLED)
     (void)object;
 #elif PY_VERSION_HEX >= 0x030E00B1

@@ -24,6 +24,6 @@ cdef extern from "free_threading.hpp" namespace "arraygrad":
     cdef cppclass Section:
         void begin(PyObject* object)
         void end()
-    bint take(PyObject* object)
-    void can_be_taken(PyObject* object)
+    bint try_incref(PyObject* object)
+    void enable_try_incref(PyObject* object)
     void make_immortal(PyObject* object)

@@ -36,9 +36,9 @@ cdef struct OneStep:
     RuleKernel kernel
     Step step
 
-cdef bint wants(Node node, Frame f, int i) noexcept
-cdef object kept(Node node, int k)
-cdef object find(Node node, int kind, int pos)
+cdef bint wants_gradient(Node node, Frame f, int i) noexcept
+cdef object saved_value(Node node, int k)
+cdef object saved_for(Node node, int kind, int pos)
 cdef int real_view(object a, ArrayView* v) noexcept
 cdef bint is_number(object x) noexcept
 cdef int set_out(Frame f, int i, object out, bint owned) except -1

@@ -25,7 +25,7 @@ from cpython.mem cimport PyMem_Calloc
 
 from arraygrad.backends.numpy.loops cimport (
     NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, copy_into, empty_c, empty_dense, fp_begin, fp_end,
-    loop_set, read_number, report, same_shape, split_axes, steps, sum_of_products, sum_to, unary_loop,
+    loop_set, read_number, report, same_shape, split_axes, common_step, sum_of_products, sum_to, unary_loop,
     view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta
@@ -81,11 +81,11 @@ if FREE_THREADED:           # where many threads may be the first to ask
 
 # What the engine wants and what the node kept
 
-cdef bint wants(Node node, Frame f, int i) noexcept:
+cdef bint wants_gradient(Node node, Frame f, int i) noexcept:
     return (node.e0 if i == 0 else node.e1) is not None and (f.needs >> i) & 1
 
 
-cdef object kept(Node node, int k):
+cdef object saved_value(Node node, int k):
     """Slot `k` as the rule may use it: raw array, number or GradMeta; None: nothing there, or overwritten since."""
     cdef object slot
     if (<Op>node.op).saves_in_list:
@@ -97,13 +97,13 @@ cdef object kept(Node node, int k):
     return slot
 
 
-cdef object find(Node node, int kind, int pos):
+cdef object saved_for(Node node, int kind, int pos):
     """What the node kept of one kind (SaveKind) for the parameter at `pos` (-1: the result), as `kept` gives it."""
     cdef Op op = <Op>node.op
     cdef int k
     for k in range(op.n_saves):
         if op.save_kind[k] == kind and op.save_pos[k] == pos:
-            return kept(node, k)
+            return saved_value(node, k)
     return None
 
 
@@ -243,9 +243,9 @@ cdef object gradient(Node node, Frame f, const OpKernels* kernels, int edge, bin
     cdef const signed char* slots = kernels.slots[edge]
     if k == NULL:
         return None
-    return gradient_by(f, k, kept(node, slots[0]) if k.n_operands > 1 else None,
-                       kept(node, slots[1]) if k.n_operands > 2 else None,
-                       kept(node, slots[2]) if k.n_operands > 3 else None, overwrite)
+    return gradient_by(f, k, saved_value(node, slots[0]) if k.n_operands > 1 else None,
+                       saved_value(node, slots[1]) if k.n_operands > 2 else None,
+                       saved_value(node, slots[2]) if k.n_operands > 3 else None, overwrite)
 
 
 cdef int over(Frame f, const RuleKernel* k, object saved) except -1:
@@ -259,7 +259,7 @@ cdef int over(Frame f, const RuleKernel* k, object saved) except -1:
     if not (y.c_order or y.f_order):
         out = gradient_by(f, k, saved, None, None, True)
         return 0 if out is None else 1 + set_out(f, 0, out, True)
-    sg = steps(&g, &y)
+    sg = common_step(&g, &y)
     if sg < 0:
         return 0
     out = f.grad if f.owned and sg == 1 and g.writeable else empty_dense(saved)
@@ -280,17 +280,17 @@ cdef int rule_of_table(Node node, Frame f) except -1:
     cdef object out
     if not kernels.single:
         return by_kernels(node, f, kernels)
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
     if kernels.kernel[0].n_operands == 2:
-        return over(f, kernels.kernel[0], kept(node, kernels.slots[0][0]))
+        return over(f, kernels.kernel[0], saved_value(node, kernels.slots[0][0]))
     out = gradient(node, f, kernels, 0, True)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
 cdef int by_kernels(Node node, Frame f, const OpKernels* kernels) except -1:
     """The same for two edges, or one that gets the gradient as it is."""
-    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     # The gradient may be handed on to one edge, or overwritten for the last one.
     cdef bint passed0 = first and kernels.kernel[0] != NULL and kernels.kernel[0].n_steps == 0
     cdef bint passed1 = second and kernels.kernel[1] != NULL and kernels.kernel[1].n_steps == 0
@@ -361,7 +361,7 @@ cdef object over_nonzero(object a, object b):
 
 cdef int rule_pass(Node node, Frame f) except -1:
     """The gradient as it is: add, casts, broadcasting."""
-    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     if first:
         set_out(f, 0, f.grad, f.owned and not second)
     if second:
@@ -369,7 +369,7 @@ cdef int rule_pass(Node node, Frame f) except -1:
     return 1
 
 
-cdef object minus(Frame f):
+cdef object negated_gradient(Frame f):
     """-g, in its own memory if that may be written. None: declined."""
     cdef ArrayView g
     if real_view(f.grad, &g) < 0:
@@ -379,9 +379,9 @@ cdef object minus(Frame f):
 
 cdef int rule_negative(Node node, Frame f) except -1:
     cdef object out
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    out = minus(f)
+    out = negated_gradient(f)
     if out is None:
         return 0
     return 1 + set_out(f, 0, out, True)
@@ -391,8 +391,8 @@ cdef int rule_subtract(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef GradMeta meta
     cdef object out = None
-    cdef bint first = wants(node, f, 0)
-    if not wants(node, f, 1):
+    cdef bint first = wants_gradient(node, f, 0)
+    if not wants_gradient(node, f, 1):
         return 1 + set_out(f, 0, f.grad, f.owned)
     if real_view(f.grad, &g) < 0:
         return 0
@@ -403,7 +403,7 @@ cdef int rule_subtract(Node node, Frame f) except -1:
         if out is not None:
             out = negated(out)
     if out is None:
-        out = unary_loop(NEGATIVE, f.grad, None) if first else minus(f)
+        out = unary_loop(NEGATIVE, f.grad, None) if first else negated_gradient(f)
     if out is None:
         return 0
     if first:
@@ -474,22 +474,22 @@ cdef rule_ptr complex_rule = NULL       # the rule of multiply for complex gradi
 
 cdef int rule_multiply(Node node, Frame f) except -1:
     cdef object out0 = None, out1 = None
-    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     if node.meta is not None and type(node.meta) is GradMeta and (<GradMeta>node.meta).is_complex:
         return 0 if complex_rule == NULL else complex_rule(node, f)
     if first and second and node.e0 is node.e1 and node.n0 == node.n1 and unobserved(node):
         return rule_multiply_by_itself(node, f)
     # Edges to broadcast operands come first: they leave the gradient as it is, for the other one to overwrite.
     if first:
-        out0 = narrow_product(node, f, 0, find(node, SAVE_INPUT, 1))
+        out0 = narrow_product(node, f, 0, saved_for(node, SAVE_INPUT, 1))
     if second:
-        out1 = narrow_product(node, f, 1, find(node, SAVE_INPUT, 0))
+        out1 = narrow_product(node, f, 1, saved_for(node, SAVE_INPUT, 0))
     if first and out0 is None:
-        out0 = combined(MULTIPLY, f.grad, find(node, SAVE_INPUT, 1), f.owned and (not second or out1 is not None))
+        out0 = combined(MULTIPLY, f.grad, saved_for(node, SAVE_INPUT, 1), f.owned and (not second or out1 is not None))
         if out0 is None:
             return 0
     if second and out1 is None:
-        out1 = combined(MULTIPLY, f.grad, find(node, SAVE_INPUT, 0), f.owned)
+        out1 = combined(MULTIPLY, f.grad, saved_for(node, SAVE_INPUT, 0), f.owned)
         if out1 is None:
             return 0
     if first:
@@ -514,8 +514,8 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
     Only where no gradient waits there yet: the two would be added to it one by one, which rounds otherwise. And only in
     a run where nobody looks at what the node itself returns.
     """
-    cdef object x = find(node, SAVE_INPUT, 1), out
-    if x is None or x is not find(node, SAVE_INPUT, 0):
+    cdef object x = saved_for(node, SAVE_INPUT, 1), out
+    if x is None or x is not saved_for(node, SAVE_INPUT, 0):
         return 0
     out = gradient_by(f, TWICE, x, None, None, True)
     if out is None:
@@ -527,10 +527,10 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
 
 
 cdef int rule_divide(Node node, Frame f) except -1:
-    cdef object out0 = None, out1 = None, ans, divisor = find(node, SAVE_INPUT, 1)
-    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    cdef object out0 = None, out1 = None, ans, divisor = saved_for(node, SAVE_INPUT, 1)
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     if second:
-        ans = find(node, SAVE_ANS, -1)
+        ans = saved_for(node, SAVE_ANS, -1)
         if first and both_quotients(node, f, ans, divisor):
             return 1
         out1 = narrow_quotient(node, f, ans, divisor)

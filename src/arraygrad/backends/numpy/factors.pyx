@@ -17,7 +17,7 @@ import numpy as np
 
 from arraygrad.backends.numpy import triangular
 
-from arraygrad.backends.numpy.elementwise cimport find, real_view, set_out, wants
+from arraygrad.backends.numpy.elementwise cimport saved_for, real_view, set_out, wants_gradient
 from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, copy_into, empty_c, transposed, view_of
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
 from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT
@@ -166,9 +166,9 @@ cdef int rule_cholesky(Node node, Frame f) except -1:
     cdef ArrayView l, g
     cdef object factor, upper = (<list>node.args)[1]
     cdef int slot
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    factor = find(node, SAVE_ANS, -1)
+    factor = saved_for(node, SAVE_ANS, -1)
     slot = real_view(factor, &l)
     if slot < 0 or l.ndim != 2 or l.size == 0 or real_view(f.grad, &g) != slot or g.ndim != 2:
         return 0
@@ -183,8 +183,8 @@ cdef int rule_cholesky(Node node, Frame f) except -1:
 cdef int rule_solve(Node node, Frame f) except -1:
     """The transposed equation solved once for both gradients."""
     cdef ArrayView a, x, g
-    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
-    cdef object matrix = find(node, SAVE_INPUT, 0), ans = find(node, SAVE_ANS, -1) if first else None
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
+    cdef object matrix = saved_for(node, SAVE_INPUT, 0), ans = saved_for(node, SAVE_ANS, -1) if first else None
     cdef object out0 = None, out1
     cdef int slot = real_view(matrix, &a)
     if not (first or second):

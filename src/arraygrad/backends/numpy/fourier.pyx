@@ -1,9 +1,9 @@
 # Rules of real Fourier transforms over several axes, and of the complex products that stand between them.
 # May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise,
 # backends.numpy.loops, backends.numpy.spectra.
-from arraygrad.backends.numpy.elementwise cimport find, kept, set_out, wants
+from arraygrad.backends.numpy.elementwise cimport saved_for, saved_value, set_out, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
-    NOGIL_SIZE, SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, steps, view_of,
+    NOGIL_SIZE, SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, common_step, view_of,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
@@ -48,7 +48,7 @@ def weigh_rows(spectrum, Py_ssize_t start, Py_ssize_t end, double factor):
 cdef object shape_kept(Node node, Frame f):
     """The shape of the transform's input, or None: not kept, or nothing that the rules of this file serve."""
     cdef ArrayView g
-    cdef object slot = kept(node, 0)
+    cdef object slot = saved_value(node, 0)
     cdef int found = view_of(f.grad, &g)
     if type(slot) is not GradMeta or not (found == SLOT_F32 or found == SLOT_F64 or found == SLOT_C64
                                           or found == SLOT_C128):
@@ -68,7 +68,7 @@ cdef int by_spectra(Node node, Frame f, str function) except -1:
     """The rule of a transform whose gradient a function of `spectra` gives."""
     cdef object shape
     cdef list args = <list>node.args
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
     shape = shape_kept(node, f)
     if shape is None:
@@ -82,7 +82,7 @@ cdef object conjugate_product(object g, object y, bint overwrite):
     cdef ArrayView vg, vy, r
     cdef int slot = view_of(g, &vg), errors
     cdef object out
-    if view_of(y, &vy) != slot or vg.ndim != vy.ndim or not (vg.c_order or vg.f_order) or steps(&vy, &vg) != 1:
+    if view_of(y, &vy) != slot or vg.ndim != vy.ndim or not (vg.c_order or vg.f_order) or common_step(&vy, &vg) != 1:
         return None
     out = g if overwrite and vg.writeable else empty_dense(g)
     view_of(out, &r)
@@ -98,17 +98,17 @@ cdef object conjugate_product(object g, object y, bint overwrite):
 
 cdef int complex_products(Node node, Frame f) except -1:
     """The rule of multiply where the gradient is complex: one pass, where the table's conjugates twice."""
-    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     cdef object out0 = None, out1 = None
     cdef ArrayView g
     if view_of(f.grad, &g) < SLOT_C64:
         return 0
     if first:
-        out0 = conjugate_product(f.grad, find(node, SAVE_INPUT, 1), f.owned and not second)
+        out0 = conjugate_product(f.grad, saved_for(node, SAVE_INPUT, 1), f.owned and not second)
         if out0 is None:
             return 0
     if second:
-        out1 = conjugate_product(f.grad, find(node, SAVE_INPUT, 0), f.owned and not first)
+        out1 = conjugate_product(f.grad, saved_for(node, SAVE_INPUT, 0), f.owned and not first)
         if out1 is None:
             return 0
     if first:

@@ -129,7 +129,7 @@ static inline bool same_shape(const ArrayView* a, const ArrayView* b) {
 }
 
 // Step in elements in which `a` goes along with a dense array: 1, 0 (one value everywhere), or -1: neither.
-static inline int steps(const ArrayView* a, const ArrayView* like) {
+static inline int common_step(const ArrayView* a, const ArrayView* like) {
     if (!same_shape(a, like)) return a->size == 1 && a->ndim <= like->ndim ? 0 : -1;
     if ((a->c_order && like->c_order) || (a->f_order && like->f_order)) return 1;
     for (int i = 0; i < a->ndim; i++)

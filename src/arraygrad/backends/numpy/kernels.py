@@ -13,7 +13,7 @@ Each rule of an elementwise operation becomes a list of steps (Note [Expressions
     step does not report it, and compilers may choose by mask (ARRAYGRAD_QUIET). Else integers are compared.
 (3) `where` computes both values and chooses, as NumPy's: what the one that is not chosen raises is reported.
 (4) What depends on numbers alone is computed once, so that a loop of two operands gets the steps that NumPy gives it
-    (Note [Powers] in backends/numpy/powers.pyx). backends/numpy/rules.hpp runs the steps, backends/numpy/elementwise.pyx says on what.
+    (Note [Powers] in powers.pyx). rules.hpp runs the steps, elementwise.pyx says on what.
 (5) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
 Guarded by tests/ops/test_fast_kernels.py.
 """
@@ -285,7 +285,7 @@ def _kernel(entry, name, rules, same=(), nonzero=()):
 
 def kernels():
     """All kernels, and (operation, parameter) -> why its rule has none."""
-    for path in sorted(Path(__file__).parent.parent.joinpath("ops").glob("[a-z]*.py")):
+    for path in sorted(Path(__file__).parents[2].joinpath("ops").glob("[a-z]*.py")):
         importlib.import_module(f"arraygrad.ops.{path.stem}")
     made, reasons = [], {}
     for _, entry in sorted(TABLE.items()):  # whatever the chapters' order
@@ -304,6 +304,8 @@ def kernels():
 def source():
     """The text of table_kernels.cpp."""
     made, _ = kernels()
+    if not made:
+        raise RuntimeError("the table has no elementwise rule: its chapters were not found")
     loops = sorted({ufunc for kernel in made if kernel.steps for ufunc in kernel.loops})
     lines = ["// Written by setup.py out of the table (backends/numpy/kernels.py): the formulas stand there.", ""]
     lines += ['#include "rules.hpp"', "", "namespace arraygrad {", ""]

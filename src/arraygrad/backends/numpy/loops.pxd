@@ -34,7 +34,7 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
         bint f_order
         bint writeable
     bint same_shape(const ArrayView* a, const ArrayView* b) noexcept
-    int steps(const ArrayView* a, const ArrayView* like) noexcept
+    int common_step(const ArrayView* a, const ArrayView* like) noexcept
     Py_ssize_t item_size(int slot) noexcept
     void fp_begin() noexcept
     int fp_end() noexcept
@@ -90,7 +90,7 @@ cdef inline LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL:
     return where[0]
 
 cdef bint fast_enabled() noexcept
-cdef bint kept(PyObject* array) noexcept
+cdef bint keep_for_reuse(PyObject* array) noexcept
 cdef int report(const char* name, int errors) except -1
 cdef bint bools_of(object array, ArrayView* view) noexcept
 cdef int view_of(object array, ArrayView* view) noexcept

@@ -127,7 +127,7 @@ cdef bint fast_enabled() noexcept:
     return _fast
 
 
-cdef bint kept(PyObject* array) noexcept:
+cdef bint keep_for_reuse(PyObject* array) noexcept:
     """Whether a dead array is kept to be handed out again: the one reference to it is taken over (kept_arrays.hpp)."""
     return keep_array(array)
 

@@ -2,7 +2,7 @@
 # May import: engine.arrayops, engine.node, backends.numpy.loops, backends.numpy.elementwise.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
-from arraygrad.backends.numpy.elementwise cimport kept
+from arraygrad.backends.numpy.elementwise cimport saved_value
 from arraygrad.backends.numpy.loops cimport ArrayView, view_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
@@ -12,7 +12,7 @@ cdef int rule_concat(Node node, Frame f) except -1:
     """Each array's part of the gradient, as a view."""
     cdef ArrayView g
     cdef Py_ssize_t start = 0, stop, axis
-    cdef object slot = kept(node, 0), static = (<list>node.args)[1]
+    cdef object slot = saved_value(node, 0), static = (<list>node.args)[1]
     cdef tuple before
     cdef list pieces = []
     if not (type(slot) is list or type(slot) is tuple) or not PyLong_CheckExact(static) or view_of(f.grad, &g) < 0:

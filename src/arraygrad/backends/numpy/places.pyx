@@ -3,7 +3,7 @@
 from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t
 
-from arraygrad.backends.numpy.elementwise cimport kept, real_view, set_out, wants
+from arraygrad.backends.numpy.elementwise cimport saved_value, real_view, set_out, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
     NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_c, fp_begin, fp_end, item_size, loop_set, positions_of,
     report, same_shape, view_of, zeros_c,
@@ -158,9 +158,9 @@ cdef int rule_getitem(Node node, Frame f) except -1:
     cdef ArrayView g, r
     cdef object slot, out, region, key = (<list>node.args)[1]
     cdef GradMeta meta
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    slot = kept(node, 0)
+    slot = saved_value(node, 0)
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
         return 0
     meta = <GradMeta>slot
@@ -184,9 +184,9 @@ cdef int rule_getitem(Node node, Frame f) except -1:
 cdef int rule_take(Node node, Frame f) except -1:
     cdef object slot, axis = (<list>node.args)[2]
     cdef GradMeta meta
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    slot = kept(node, 0)
+    slot = saved_value(node, 0)
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8:
         return 0
     meta = <GradMeta>slot

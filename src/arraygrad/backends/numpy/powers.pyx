@@ -20,8 +20,8 @@ from cpython.long cimport PyLong_AsDouble, PyLong_AsLongAndOverflow, PyLong_Chec
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport (
-    OneStep, RuleKernel, attach, find, gradient_by, is_number, kernel_named, last_step, real_view, rule_of_table,
-    set_out, wants,
+    OneStep, RuleKernel, attach, saved_for, gradient_by, is_number, kernel_named, last_step, real_view, rule_of_table,
+    set_out, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
     SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, loop_set, unary_loop, view_of,
@@ -190,12 +190,12 @@ cdef int rule_pow(Node node, Frame f) except -1:
     cdef int slot
     cdef object number, out
     cdef double p
-    if wants(node, f, 1):
+    if wants_gradient(node, f, 1):
         return rule_of_table(node, f)
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    number = find(node, SAVE_INPUT, 1)
-    slot = real_view(find(node, SAVE_INPUT, 0), &x)
+    number = saved_for(node, SAVE_INPUT, 1)
+    slot = real_view(saved_for(node, SAVE_INPUT, 0), &x)
     if not is_number(number) or slot < 0:
         return rule_of_table(node, f)
     if not _compared:
@@ -204,9 +204,9 @@ cdef int rule_pow(Node node, Frame f) except -1:
     if p == 0.0 or not -1e30 < p < 1e30:
         return rule_of_table(node, f)
     if p == 2.0 and _ones[slot]:
-        out = gradient_by(f, &OF_SQUARE.kernel, number, find(node, SAVE_INPUT, 0), None, True)
+        out = gradient_by(f, &OF_SQUARE.kernel, number, saved_for(node, SAVE_INPUT, 0), None, True)
     else:
-        out = gradient_by(f, BY_NUMBER, find(node, SAVE_INPUT, 0), number, None, True)
+        out = gradient_by(f, BY_NUMBER, saved_for(node, SAVE_INPUT, 0), number, None, True)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 

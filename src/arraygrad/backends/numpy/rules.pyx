@@ -7,7 +7,7 @@ from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport (
-    attach, attach_complex, attach_elementwise, attach_kernels, find, kept, over_nonzero, real_view, set_out, wants,
+    attach, attach_complex, attach_elementwise, attach_kernels, saved_for, saved_value, over_nonzero, real_view, set_out, wants_gradient,
 )
 from arraygrad.backends.numpy.forward cimport means, offer, product
 from arraygrad.backends.numpy.loops cimport (
@@ -128,9 +128,9 @@ cdef int reduced_by(Node node, Frame f, bint mean) except -1:
     cdef object slot, out, grad = f.grad
     cdef Py_ssize_t count = 1
     cdef int d
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    slot = kept(node, 0)
+    slot = saved_value(node, 0)
     if type(slot) is not GradMeta or real_view(grad, &g) < 0:
         return 0
     meta = <GradMeta>slot
@@ -178,10 +178,10 @@ cdef int rule_extremum(Node node, Frame f) except -1:
     cdef bint leading, add
     cdef int slot, errors
     cdef object saved, ans, out, ties
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    saved = find(node, SAVE_INPUT, 0)
-    ans = find(node, SAVE_ANS, -1)
+    saved = saved_for(node, SAVE_INPUT, 0)
+    ans = saved_for(node, SAVE_ANS, -1)
     slot = real_view(saved, &x)
     if slot < 0 or real_view(ans, &a) != slot or real_view(f.grad, &g) != slot or x.ndim > 8 or x.size == 0:
         return 0
@@ -214,7 +214,7 @@ cdef int spread_deviations(Node node, Frame f, object g, double factor) except -
     cdef unsigned long long mask = 0
     cdef bint leading
     cdef int i, errors
-    cdef object saved = find(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], mean, out
+    cdef object saved = saved_for(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], mean, out
     cdef object correction = (<list>node.args)[2]
     if real_view(g, &v) < 0 or real_view(saved, &x) != v.slot or x.ndim > 8 or not axis_mask(axis, x.ndim, &mask):
         return 0
@@ -247,16 +247,16 @@ cdef int spread_deviations(Node node, Frame f, object g, double factor) except -
 
 
 cdef int rule_var(Node node, Frame f) except -1:
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
     return spread_deviations(node, f, f.grad, 2.0)
 
 
 cdef int rule_std(Node node, Frame f) except -1:
     cdef object scaled
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    scaled = over_nonzero(f.grad, find(node, SAVE_ANS, -1))
+    scaled = over_nonzero(f.grad, saved_for(node, SAVE_ANS, -1))
     return 0 if scaled is None else spread_deviations(node, f, scaled, 1.0)
 
 
@@ -289,23 +289,23 @@ cdef object outer(object a, object b):
 cdef int rule_matmul(Node node, Frame f) except -1:
     cdef ArrayView g, a, b
     cdef object x1, x2, out0 = None, out1 = None
-    cdef bint first = wants(node, f, 0), second = wants(node, f, 1)
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     cdef int slot = real_view(f.grad, &g), n1, n2
     if slot < 0:
         return 0
     n1 = n2 = -1
     if first:
-        x2 = find(node, SAVE_INPUT, 1)
+        x2 = saved_for(node, SAVE_INPUT, 1)
         if real_view(x2, &b) != slot:
             return 0
         n2 = b.ndim
-        n1 = rank(find(node, SAVE_META, 0))
+        n1 = rank(saved_for(node, SAVE_META, 0))
     if second:
-        x1 = find(node, SAVE_INPUT, 0)
+        x1 = saved_for(node, SAVE_INPUT, 0)
         if real_view(x1, &a) != slot:
             return 0
         n1 = a.ndim
-        n2 = rank(find(node, SAVE_META, 1))
+        n2 = rank(saved_for(node, SAVE_META, 1))
     if not 1 <= n1 <= 2 or not 1 <= n2 <= 2 or n1 == n2 == 1:
         return 0
     if first:
@@ -334,9 +334,9 @@ cdef inline int rank(object meta) noexcept:
 cdef int rule_reshape(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef object slot
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    slot = kept(node, 0)
+    slot = saved_value(node, 0)
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
         return 0
     return 1 + set_out(f, 0, reshaped(f.grad, (<GradMeta>slot).ndim, (<GradMeta>slot).dims), f.owned)
@@ -347,7 +347,7 @@ cdef int rule_permute_dims(Node node, Frame f) except -1:
     cdef Py_ssize_t inverse[8]
     cdef Py_ssize_t i, k
     cdef object axes = (<list>node.args)[1]
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
     if view_of(f.grad, &g) < 0 or g.ndim > 8 or type(axes) is not tuple or len(<tuple>axes) != g.ndim:
         return 0
@@ -364,7 +364,7 @@ cdef int rule_matrix_transpose(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef Py_ssize_t axes[8]
     cdef int i
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
     if view_of(f.grad, &g) < 0 or not 2 <= g.ndim <= 8:
         return 0

@@ -39,7 +39,7 @@ static inline int lay_out(const RuleKernel* k, const ArrayView* v, int slot, Ope
     const bool single = v[like].size == 1;
     for (int i = 0; i < n; i++) {
         given[i].data = v[i].data;
-        given[i].step = single && v[i].ndim >= 0 ? 1 : i == like ? 1 : steps(&v[i], &v[like]);
+        given[i].step = single && v[i].ndim >= 0 ? 1 : i == like ? 1 : common_step(&v[i], &v[like]);
         // What is repeated over the full shape is full in NumPy's results, and its loops of two operands would see
         // that.
         if (given[i].step < 0 || (k->pairs && given[i].step == 0 && i > 0 && v[i].size != 1)) return -1;

@@ -2,7 +2,7 @@
 # plain float32 and float64 arrays.
 # May import: engine.free_threading, engine.node, engine.sharing, core.op, backends.numpy.loops,
 # backends.numpy.elementwise.
-from arraygrad.backends.numpy.elementwise cimport find, real_view, set_out, wants, without_gaps
+from arraygrad.backends.numpy.elementwise cimport saved_for, real_view, set_out, wants_gradient, without_gaps
 from arraygrad.backends.numpy.loops cimport (
     FPE_UNDER, NOGIL_SIZE, SUM_START, ArrayView, LoopSet, axis_mask, empty_c, empty_dense, loop_set, report,
     same_shape, split_axes, view_of,
@@ -124,9 +124,9 @@ cdef int by_rows(Node node, Frame f, bint logarithm) except -1:
     cdef Py_ssize_t outer = 0, inner = 0, room
     cdef int slot, errors
     cdef object out, work, ans
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
-    ans = find(node, SAVE_ANS, -1)
+    ans = saved_for(node, SAVE_ANS, -1)
     slot = real_view(ans, &y)
     if slot < 0 or real_view(f.grad, &g) != slot or not g.c_order or not same_shape(&g, &y) \
             or not rows_of(ans, &y, (<list>node.args)[1], &outer, &inner):

@@ -1,7 +1,7 @@
 # Sine and cosine of float64 arrays: where they are recorded both are computed at once, and the rule finds the other.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.loops, backends.numpy.elementwise.
 from arraygrad.backends.numpy.elementwise cimport (
-    OneStep, kept, kernel_named, last_step, over, real_view, rule_of_table, wants,
+    OneStep, saved_value, kernel_named, last_step, over, real_view, rule_of_table, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
     KIND_COSINE, KIND_SINE, KIND_UNARY, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, at_first_use, empty_dense, report,
@@ -61,10 +61,10 @@ last_step(&COSINE_RULE, kernel_named("cos", "x"))
 
 
 cdef int by_what_was_left(Node node, Frame f, const OneStep* last) except -1:
-    if not wants(node, f, 0):
+    if not wants_gradient(node, f, 0):
         return 1
     # What is overwritten the table's rule tells of.
-    return 0 if kept(node, 0) is None else over(f, &last.kernel, node.args)
+    return 0 if saved_value(node, 0) is None else over(f, &last.kernel, node.args)
 
 
 cdef int rule_sin(Node node, Frame f) except -1:
