@@ -14,8 +14,8 @@ from arraygrad.backends.numpy.forward cimport added_whole, use_loops
 from arraygrad.backends.numpy.loops cimport (
     KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64,
     ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits, forward_ptr, held_once,
-    is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape, unary_loop, view_of,
-    wrapped, zeros_for,
+    is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape,
+    unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.sines cimport sines_of

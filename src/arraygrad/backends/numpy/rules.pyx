@@ -7,7 +7,8 @@ from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport (
-    attach, attach_complex, attach_elementwise, attach_kernels, saved_for, saved_value, over_nonzero, real_view, set_out, wants_gradient,
+    attach, attach_complex, attach_elementwise, attach_kernels, saved_for, saved_value, over_nonzero, real_view,
+    set_out, wants_gradient,
 )
 from arraygrad.backends.numpy.forward cimport means, offer, product
 from arraygrad.backends.numpy.loops cimport (
