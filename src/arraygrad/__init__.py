@@ -37,6 +37,7 @@ from arraygrad.core.protocols import set_protocol_handlers as _set_protocol_hand
 from arraygrad.core.tensor import Tensor, asarray, set_saved_mutation, tensor
 from arraygrad.core.tensor import set_autograd as _set_autograd
 from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
+from arraygrad.namespaces import dispatch as _dispatch
 from arraygrad.namespaces import namespace as _namespace
 from arraygrad.namespaces.bind import NAMES as _NAMES
 from arraygrad.namespaces.namespace import namespace
@@ -49,6 +50,7 @@ _set_protocol_handlers(Tensor, _handlers.handlers, _numpy.ndarray, _numpy.generi
 _set_autograd(autograd)
 _set_number_guard(_python_numbers)
 _set_handles(_saved_handles)
+globals().update(_dispatch.top_level())  # the standard's functions, constants and dtypes
 _keep_for_ever(__name__)
 
 # Imported on first use: submodules, and names out of others.
@@ -57,7 +59,6 @@ _SUBMODULES = (
     "torch",
 )  # fmt: skip
 _ELSEWHERE = {
-    "namespaces.dispatch": sorted(_NAMES),  # the standard's functions, constants and dtypes
     "_version": ("__version__",),
     "autograd.checkpointing": ("checkpoint",),
     "autograd.primitive": ("defvjp", "primitive"),
@@ -87,6 +88,7 @@ __all__ = [
     "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)
+__all__.extend(sorted(_NAMES))
 
 
 def __getattr__(name):

@@ -195,7 +195,7 @@ def test_packed_values_are_used_instead_of_kept_factors():
 
     def gradient():
         t = ag.tensor(a, requires_grad=True)
-        with ag.graph.saved_tensors_hooks(lambda v: v.numpy(), lambda v: (seen.append(1), ag.asarray(v))[1]):
+        with ag.autograd.graph.saved_tensors_hooks(lambda v: v.numpy(), lambda v: (seen.append(1), ag.asarray(v))[1]):
             x = ag.linalg.solve(t, np.arange(4.0))
         x.sum().backward()
         return t.grad.numpy()

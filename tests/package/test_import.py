@@ -17,7 +17,7 @@ def run(code):
 @pytest.mark.parametrize(
     "name",
     [
-        "arraygrad.namespaces.dispatch", "arraygrad.numpy_api.functions", "arraygrad.autograd.run_trace",
+        "arraygrad.numpy_api.functions", "arraygrad.autograd.run_trace",
         "arraygrad.autograd.checkpointing", "arraygrad.autograd.custom_function", "arraygrad.implicit",
         "arraygrad.numpy", "arraygrad.autograd.saved_hooks", "arraygrad.testing", "arraygrad.transforms", "dataclasses",
     ],

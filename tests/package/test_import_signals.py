@@ -71,8 +71,7 @@ class Hook:
 """
 
 NAMES = [
-    "numpy_api.gathered", "numpy_api.functions", "numpy_api.linalg", "numpy_api.statistics", "namespaces.dispatch",
-    "numpy",
+    "numpy_api.gathered", "numpy_api.functions", "numpy_api.linalg", "numpy_api.statistics", "numpy",
 ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def _choose(*args):
 
 
 def top_level():
-    """dict name -> value of every one of `_bind.NAMES`. The package takes them from this module, which has them all."""
+    """dict name -> value of every one of `_bind.NAMES`."""
     contents = make_functions("", "arraygrad", _numpy)
     contents.update(info.make_info(BACKEND.xp, "arraygrad", _choose))
     contents.update(creation.make_creation(BACKEND.xp, "arraygrad", _numpy))
@@ -59,6 +59,3 @@ def fill(module_globals, extension):
     module_globals.update(contents)
     module_globals["__all__"] = sorted(contents)
     module_globals["__dir__"] = lambda: module_globals["__all__"]
-
-
-globals().update(top_level())

@@ -98,7 +98,7 @@ cdef object saved_value(Node node, int k):
 
 
 cdef object saved_for(Node node, int kind, int pos):
-    """What the node kept of one kind (SaveKind) for the parameter at `pos` (-1: the result), as `saved_value` gives it."""
+    """What the node kept of one kind (SaveKind) for the parameter at `pos` (-1: the result), as `saved_value` does."""
     cdef Op op = <Op>node.op
     cdef int k
     for k in range(op.n_saves):
