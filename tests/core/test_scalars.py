@@ -169,3 +169,46 @@ def test_in_place_operator_of_jax_leaves_the_old_array():
     b += 1.0
     assert a.tolist() == [1.0, 2.0]
     assert b.tolist() == [2.0, 3.0]
+
+
+def halved_through_its_real_part(x):
+    """A complex array without axes, of which a view is written: half of the real part, all of the imaginary one."""
+    a = ag.tensordot(x, x, axes=1)
+    part = ag.real(a)
+    part[...] = part * 0.5
+    return a
+
+
+Z = np.array([-1.8 - 0.2j, 0.2 + 0.4j])
+HALVED = np.conj(0.5 * 2 * Z)  # gradient of the real part of a, which is half of that of sum(z * z)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_write_through_a_view_of_an_array_without_axes_has_its_gradient(create_graph):
+    x = ag.tensor(Z, requires_grad=True)
+    (g,) = ag.autograd.grad(ag.real(halved_through_its_real_part(x)), x, create_graph=create_graph)
+    np.testing.assert_allclose(g.detach().numpy(), HALVED, rtol=1e-14)
+
+
+def test_second_derivatives_pass_through_a_write_into_a_view_of_an_array_without_axes():
+    # Real part of a: (Re z)^2 - (Im z)^2 over two, so its gradient's derivative along v is conj(v).
+    x = ag.tensor(Z, requires_grad=True)
+    (g,) = ag.autograd.grad(ag.real(halved_through_its_real_part(x)), x, create_graph=True)
+    v = np.array([1.0 + 2.0j, -0.5 + 0.25j])
+    (h,) = ag.autograd.grad(g, x, ag.asarray(v))
+    np.testing.assert_allclose(h.numpy(), np.conj(v), rtol=1e-14)
+
+
+def test_a_checkpoint_calls_its_function_again_on_an_array_without_axes_as_it_was():
+    def f(x):
+        a = ag.astype(x, ag.float64)
+        view = a[...]
+        view += a
+        return a * view
+
+    found = []
+    for function in (f, ag.checkpoint(f)):
+        x = ag.tensor(np.array(1.5), requires_grad=True)
+        function(x).backward()
+        found.append(x.grad.item())
+    assert found == [12.0, 12.0]  # (2 x) ** 2

@@ -211,6 +211,7 @@ class Space:
         self.special = Special(torch)
         self.erf, self.gammaln = torch.special.erf, torch.special.gammaln
         self.sigmoid, self.relu, self.einsum = torch.sigmoid, torch.relu, torch.einsum
+        self.linalg = RowMajor(compat.linalg)
 
     def __getattr__(self, name):
         return getattr(self._compat, name)
@@ -247,6 +248,22 @@ class Space:
 
     def repeat(self, x, count, axis=None):
         return self._torch.repeat_interleave(x, count, axis)
+
+
+class RowMajor:
+    """PyTorch's linear algebra with matrices in row-major order, as NumPy's: of others reshape gives copies."""
+
+    def __init__(self, functions):
+        self._functions = functions
+
+    def __getattr__(self, name):
+        function = getattr(self._functions, name)
+
+        def call(*arguments, **options):
+            result = function(*arguments, **options)
+            return result.contiguous() if hasattr(result, "contiguous") else result
+
+        return call
 
 
 class Special:

@@ -1,6 +1,6 @@
 """Inputs that the tests of the NumPy backend's compiled half share: layouts, special values, and exact comparison.
 
-May import: numpy, arraygrad.backends, arraygrad.ops, arraygrad.tensor.
+May import: numpy, arraygrad.backends, arraygrad.ops, arraygrad.core.tensor.
 """
 
 import warnings

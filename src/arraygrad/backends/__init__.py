@@ -1,4 +1,4 @@
-"""Which backend serves which array: the lazy registry behind `arraygrad.tensor.backend_of`.
+"""Which backend serves which array: the lazy registry behind `core.tensor.backend_of`.
 
 May import: engine.node, core.tensor, and the modules of this package when an array of their library is first seen.
 

@@ -32,7 +32,7 @@ cdef class ViewWrite(Node):
         if f.create_graph:
             region = apply_op(op, (f.grad, *self.args))
             if self.e0 is not None and f.needs & 1 and not op.transfers:
-                f.out0 = unary_copy(<TensorBase>f.grad)
+                f.out0 = writable_copy(<TensorBase>f.grad)
                 fill_region(<TensorBase>f.out0, op, self.args, backend)
             if self.e1 is not None and f.needs & 2:
                 f.out1 = region
@@ -52,8 +52,11 @@ cdef class ViewWrite(Node):
 share_deallocation(ViewWrite)
 
 
-cdef TensorBase unary_copy(TensorBase t):
-    return <TensorBase>binary(named_op("multiply"), t, 1.0)
+cdef TensorBase writable_copy(TensorBase t):
+    """A recorded copy. Without axes it is an array too, of which views can be written (Note [Scalars])."""
+    cdef TensorBase out = <TensorBase>binary(named_op("multiply"), t, 1.0)
+    out.array0d = True
+    return out
 
 
 cdef int fill_region(TensorBase t, Op op, tuple args, Backend backend) except -1:

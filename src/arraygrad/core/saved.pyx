@@ -199,11 +199,13 @@ cdef class SavedInput:
     cdef object slot
     cdef bint tracked
     cdef bint is_leaf
+    cdef bint array0d
 
     def __init__(self, TensorBase t, bint hooks=True):
         self.slot = pack_value(t.value) if hooks and packing() else t.value
         self.tracked = t.requires_grad
         self.is_leaf = t.is_leaf
+        self.array0d = t.array0d
 
     def again(self):
         """A new Tensor that shows the value; it requires grad, and is no leaf, if the Tensor did and was none.
@@ -223,6 +225,7 @@ cdef class SavedInput:
         t = new_tensor(v.raw, v.meta)
         join(t.value, v)                # so that f may write it in place and the kept value stays
         t.tracked = self.tracked
+        t.array0d = self.array0d
         if self.tracked and not self.is_leaf:
             t.grad_fn_ = InputNode.__new__(InputNode)
             t.grad_fn_.meta = v.meta

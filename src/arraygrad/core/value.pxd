@@ -30,7 +30,7 @@ cdef class Storage:
 
 @cython.final
 cdef class Value:
-    """One array at one moment. Tensors show it, nodes save it. See Note [Saved values] in tensor.pyx."""
+    """One array at one moment. Tensors show it, nodes save it. See Note [Saved values] in value.pyx."""
     cdef object raw
     cdef GradMeta meta
     cdef Storage storage            # None until the memory is shared with another Value

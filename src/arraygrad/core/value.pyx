@@ -638,7 +638,7 @@ cdef class Extra:
 @cython.trashcan(True)
 @cython.freelist(512)
 cdef class TensorBase:
-    """The state of a Tensor; its public face is `arraygrad.tensor.Tensor`."""
+    """The state of a Tensor; its public face is `core.tensor.Tensor`."""
 
 
 cdef destructor free_tensor = (<TypeObject*>TensorBase).tp_dealloc

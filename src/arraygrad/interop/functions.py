@@ -1,6 +1,6 @@
 """Functions of PyTorch and JAX inside arraygrad's graph, and functions of arraygrad inside theirs.
 
-May import: core.containers, interop.transfer, interop.foreign and whatever they may; torch and jax when a core.function
+May import: core.containers, interop.transfer, interop.foreign and whatever they may; torch and jax when a function
 of theirs is wrapped.
 
 Each side keeps its own graph of its own function, and a backward run of one side calls the other's for that part:

@@ -1,6 +1,6 @@
 """The standard's functions at top level: the backend comes from their arguments, NumPy where there are none.
 
-May import: backends, core.tensor, namespaces.bind, creation, info.
+May import: backends, core.tensor, namespaces.bind, namespaces.creation, namespaces.info.
 """
 
 from arraygrad import backends

@@ -1,6 +1,7 @@
 """Differentiable Array-API namespaces over raw ones.
 
-May import: backends, ops, core.tensor, namespaces.bind, creation, namespaces.info. Nothing here is imported by them.
+May import: backends, ops, core.tensor, namespaces.bind, namespaces.creation, namespaces.info. Nothing here is imported
+by them.
 
 Three views of one table:
 

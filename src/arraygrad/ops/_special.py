@@ -1,6 +1,6 @@
 """Where the values of special functions come from: the array's own library, by name, imported on first use.
 
-May import: ops._special_fallbacks, and by name, when a core.function is first called: scipy.special (NumPy, Dask, and
+May import: ops._special_fallbacks, and by name, when a function is first called: scipy.special (NumPy, Dask, and
 any library that shares host memory), cupyx.scipy.special, torch.special, jax.scipy.special.
 
 A function that a library lacks is composed of others (`_special_fallbacks`); where that would not be accurate, calling

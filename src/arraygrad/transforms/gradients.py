@@ -1,8 +1,10 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: core.containers, engine, ops, core.tensor, transforms.trace, transforms.jacobians, numpy. A transform takes
-a function and gives a
-function (or, for `vjp`, `jvp` and `linearize`, results at one point). What they have in common:
+May import: core.containers, engine, ops, core.tensor, numpy_api.adoption, transforms.trace, transforms.jacobians,
+numpy.
+
+A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
+they have in common:
 
 - Arguments may be arrays, Python or NumPy floats, Tensors, or nested dicts, lists, tuples, named tuples and dataclasses
   of them. What is raw comes back raw, of the same library, dtype and device; a Python float comes back as a Python

@@ -1,6 +1,6 @@
 """Blocks of Jacobians from a traced call: rows by reverse passes, columns by forward ones.
 
-May import: transforms.trace, core.tensor. `transforms` holds the public functions.
+May import: transforms.trace, core.tensor. `gradients.py` holds the public functions.
 """
 
 from __future__ import annotations

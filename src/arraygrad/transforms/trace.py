@@ -1,7 +1,7 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
 May import: core.containers, core.convert, engine, core.given, autograd.graph, core.inplace, ops,
-autograd.python_numbers, core.tensor. The transforms themselves are in `transforms`.
+autograd.python_numbers, core.tensor. The transforms themselves are in `gradients.py`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 // A number that tells whether the content of an array is what it was.
 // May include: layouts.hpp, the C++ library, NumPy's headers (included before this one by the generated code). Calls
-// nothing of NumPy. For backends/numpy/contents.pyx.
+// nothing of NumPy. For contents.pyx.
 //
 // Note [Fingerprints]
 // ~~~~~~~~~~~~~~~~~~~
 // (1) The content counts as a row of bytes, which are mixed block by block into states that take turns. Each block
-// meets
-//     the state that all earlier blocks of its turn left, and what comes out is not linear in either: by a round of AES
+//     meets the state that all earlier blocks of its turn left, and what comes out is not linear in either: by a round of AES
 //     where the processor has that (16 bytes, 8 states, 80 GB/s), else by products (two words, one xored with a secret,
 //     the other with the state, the halves of the product of 128 bits folded together; 4 states, 28 GB/s). So no
 //     rewriting that anybody would do by hand cancels out, and two contents meet by chance with probability 2^-64.

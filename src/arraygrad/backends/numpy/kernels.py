@@ -1,6 +1,6 @@
 """C++ of the NumPy backend's elementwise rules, written out of the table when the package is built.
 
-May import: ops.expression, ops.kinds and the chapters of the table, all plain Python: setup.py core.calls `source()`
+May import: ops.expression, ops.kinds and the chapters of the table, all plain Python: setup.py calls `source()`
 before anything is compiled. Nothing imports this module in a program.
 
 Note [Kernels of the table]
