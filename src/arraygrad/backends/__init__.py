@@ -5,7 +5,7 @@ May import: engine.node, core.tensor, and the modules of this package when an ar
 The core keeps a dict from array type to Backend. For a type it does not know it calls `backend_for` once; what that
 returns is registered, so an array library is imported by whoever makes its arrays and never by arraygrad. A module
 here named as the library (`numpy`, `array_api_strict` in `strict`) knows its quirks; any other library whose arrays
-speak the Array API is served by `generic`.
+speak the Array API is served by `generic`. Begin with `generic.py`, then `torch.py`.
 """
 
 import importlib

@@ -89,10 +89,9 @@ private:
 // (1) pointer and removal are guarded by one lock: while a thread has it, what it finds has not been freed, though its
 //     destruction may have begun;
 // (2) under that lock the pointer is followed by `try_incref`, which adds a reference unless the last one has gone
-// already;
+//     already;
 // (3) an object that is pointed to so is marked by `enable_try_incref` when it is made: for others the interpreter may
-// drop
-//     the last reference without looking whether another thread adds one.
+//     drop the last reference without looking whether another thread adds one.
 // Guarded by tests/threads/test_stress.py.
 static inline bool try_incref(PyObject* object) {
 #ifndef Py_GIL_DISABLED

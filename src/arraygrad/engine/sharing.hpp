@@ -21,9 +21,8 @@
 //     left is never touched again. At the end of the interpreter (`stop`) helpers end; one that is still at a piece would
 //     only be cut off by the end of the process.
 // (6) Where all cores are busy, Linux wakes a helper on the core of its caller and leaves it there: kernels of some 100
-// us
-//     then take 1.1 times as long as without it, where beside each other they take 0.7. So a helper that finds itself on
-//     its caller's core moves to another one that it may use.
+//     us then take 1.1 times as long as without it, where beside each other they take 0.7. So a helper that finds
+//     itself on its caller's core moves to another one that it may use.
 // Guarded by tests/threads/test_kernel_threads.py.
 #pragma once
 #include <algorithm>

@@ -1,7 +1,7 @@
 """THE TABLE: every operation, chapter by chapter as in the Array API standard 2025.12.
 
 May import: its own modules and arraygrad.core.op, which compiles the entries. `OPS` maps names to compiled operations,
-in the order of the table; `TABLE` maps them to their entries.
+in the order of the table; `TABLE` maps them to their entries. Begin with `kinds.py`, then `elementwise.py`.
 """
 
 # The order of the chapters is the order of the table, and so of `Op.index`.

@@ -1,7 +1,7 @@
 """Backend of numpy.ndarray: the raw namespace, and the compiled loops that serve it.
 
 May import: backends.numpy.array_ops, backends.numpy.rules, ops, the package's own registry, numpy; array-api-compat for
-what NumPy lacks.
+what NumPy lacks. Begin with `elementwise.pyx` (Note [Compiled rules]) and `kernels.py`.
 """
 
 import importlib
