@@ -1,10 +1,8 @@
 """Reverse-mode automatic differentiation over NumPy, CuPy and Array-API arrays, with the engine of PyTorch's autograd.
 
 Names only: each stands where it is defined. What backward, operators and NumPy's functions on Tensors need is imported
-here; what a program asks for by its name is imported when it does (`__getattr__`).
+here; what a program asks for by its name is imported when it does (`_first_use.py`).
 """
-
-import importlib as _importlib
 
 from arraygrad import _interpreter  # first: refuses a subinterpreter before anything compiled is loaded
 
@@ -17,6 +15,7 @@ _compiled.install()
 import numpy as _numpy
 
 from arraygrad import autograd
+from arraygrad._first_use import first_use as _first_use
 from arraygrad.autograd import python_numbers as _python_numbers
 from arraygrad.autograd.grad_mode import (
     enable_grad,
@@ -79,7 +78,7 @@ _ELSEWHERE = {
         "vjp",
     ),
 }
-_LAZY = {name: module for module, names in _ELSEWHERE.items() for name in names}
+_LAZY = {name: f"arraygrad.{module}" for module, names in _ELSEWHERE.items() for name in names}
 
 __all__ = [
     "Tensor", "asarray", "autograd", "enable_grad", "fft", "implicit", "inference_mode", "is_grad_enabled",
@@ -90,18 +89,4 @@ __all__ = [
 __all__.extend(_LAZY)
 __all__.extend(sorted(_NAMES))
 
-
-def __getattr__(name):
-    if name in _LAZY:
-        value = globals()[name] = getattr(_importlib.import_module(f"arraygrad.{_LAZY[name]}"), name)
-        return value
-    if name in _SUBMODULES:
-        try:
-            return _importlib.import_module(f"arraygrad.{name}")
-        except ImportError as error:  # hasattr, help and inspect take no other error for an answer
-            raise AttributeError(f"module 'arraygrad' has no attribute {name!r}: {error}") from error
-    raise AttributeError(f"module 'arraygrad' has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted({*__all__, *_SUBMODULES})
+__getattr__, __dir__ = _first_use(globals(), _LAZY, _SUBMODULES)

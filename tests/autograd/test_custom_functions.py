@@ -563,3 +563,14 @@ def test_marking_a_raw_array_is_refused_with_its_name(name):
 
     with pytest.raises(TypeError, match=rf"{name}: expected Tensors, .* got ndarray"):
         Marks.apply(np.ones(2))
+
+
+def test_RQ2_a_function_has_a_higher_number_than_the_nodes_of_views_made_anew_for_it():
+    """The numbers are the order in which gradients that meet are added, whichever thread computed them."""
+    x = leaf([1.0, 2.0])
+    base = x * 1
+    view = base[:]
+    base *= 2
+    y = Scale.apply(view, 3.0)
+    (following, _), *_ = y.grad_fn.next_functions
+    assert y.grad_fn.sequence_nr > following.sequence_nr

@@ -22,6 +22,7 @@ from .gradients import (
     gradients_of,
     leaves_of,
     random_direction,
+    roots_of,
     run_grad,
     second_gradients,
 )
@@ -29,6 +30,8 @@ from .machines import ArraygradMachine, NumpyMachine
 from .program import Unsupported
 from .torch_machine import TorchMachine
 from .transform_ways import WAYS
+
+ACCUMULATORS = 2**64 - 1  # the number of a leaf's accumulator, which runs as soon as it can
 
 
 @dataclass
@@ -114,6 +117,22 @@ class Checker:
         for name, value in program.leaves.items():
             if not np.array_equal(leaves[name].numpy(), value):
                 raise Mismatch("value", f"the leaf {name} was overwritten")
+        self.numbers(roots_of(program, env)[0])
+
+    def numbers(self, roots):
+        """A node has a higher number than those it leads to: by it they run, and gradients that meet are added."""
+        waiting = {t.grad_fn for t in roots} - {None}
+        seen = set(waiting)
+        while waiting:
+            node = waiting.pop()
+            for following, _ in node.next_functions:
+                if following is None or following in seen:
+                    continue
+                if node.sequence_nr <= following.sequence_nr < ACCUMULATORS:
+                    message = f"{node}, number {node.sequence_nr}, leads to {following}, number {following.sequence_nr}"
+                    raise Mismatch("sequence numbers", message)
+                seen.add(following)
+                waiting.add(following)
 
     def gradients(self, program, tape, precision):
         """The gradients of leaves and observed registers, each compared with differences."""

@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "_version": set(),
     "_interpreter": set(),
     "_compiled": set(),
+    "_first_use": set(),
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -98,14 +99,14 @@ MAY_IMPORT["namespaces"] = MAY_IMPORT["backends"] | {"namespaces", "special"}
 MAY_IMPORT["special"] = MAY_IMPORT["namespaces"] - {"special"}
 MAY_IMPORT["numpy_api"] = MAY_IMPORT["backends"] | {"namespaces", "numpy_api"}
 MAY_IMPORT["libraries"] = MAY_IMPORT["numpy_api"] | {"libraries"}
-MAY_IMPORT["autograd"] = BELOW | {"autograd"}
+MAY_IMPORT["autograd"] = BELOW | {"autograd", "_first_use"}
 MAY_IMPORT["testing"] = MAY_IMPORT["autograd"] | {"testing"}
 MAY_IMPORT["transforms"] = MAY_IMPORT["autograd"] | MAY_IMPORT["numpy_api"] | {"transforms"}
 MAY_IMPORT["implicit"] = MAY_IMPORT["transforms"] | {"implicit"}
 MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"interop"}
 MAY_IMPORT["memory"] = MAY_IMPORT["backends"]
 # The package's face, and what stands on the finished package.
-MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_interpreter", "_version"}) - {"face"}
+MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_first_use", "_interpreter", "_version"}) - {"face"}
 MAY_IMPORT["tools"] = MAY_IMPORT["face"] | {"face", "tools"}
 
 

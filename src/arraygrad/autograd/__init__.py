@@ -3,8 +3,7 @@
 May import: engine, core. Begin with `functions.py` (backward and grad), then `custom_function.py` and `graph.py`.
 """
 
-import importlib
-
+from arraygrad._first_use import first_use
 from arraygrad.autograd import graph
 from arraygrad.autograd.functions import backward, grad, set_cpu_workers, set_deterministic
 from arraygrad.autograd.grad_mode import set_multithreading_enabled
@@ -26,23 +25,12 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-# Imported on first use, as in arraygrad/__init__.py.
-_LATER = {
-    "Function": "custom_function",
-    "detect_anomaly": "anomaly",
-    "once_differentiable": "custom_function",
-    "set_detect_anomaly": "anomaly",
+_ON_FIRST_USE = {
+    "Function": "arraygrad.autograd.custom_function",
+    "detect_anomaly": "arraygrad.autograd.anomaly",
+    "once_differentiable": "arraygrad.autograd.custom_function",
+    "set_detect_anomaly": "arraygrad.autograd.anomaly",
 }
-__all__.extend(_LATER)
+__all__.extend(_ON_FIRST_USE)
 __all__.sort()
-
-
-def __getattr__(name):
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.autograd.{_LATER[name]}"), name)
-    return value
-
-
-def __dir__():
-    return sorted({*globals(), *_LATER})
+__getattr__, __dir__ = first_use(globals(), _ON_FIRST_USE)

@@ -4,9 +4,9 @@ May import: engine, core.tensor, autograd.graph_hooks, autograd.saved_hooks. Wal
 of a million nodes are ordinary.
 """
 
-import importlib
 from collections import namedtuple
 
+from arraygrad._first_use import first_use
 from arraygrad.core.tensor import AccumulateGrad, Tensor, backend_of, gradient_edge
 from arraygrad.core.tensor import increment_version as _increment_version
 from arraygrad.engine.context import carry_context
@@ -32,31 +32,20 @@ __all__ = [
 ]
 
 
-# Imported on first use, as in arraygrad/__init__.py.
-_LATER = {
-    "NodeEvent": "autograd.run_trace",
-    "SavedTensor": "core.saved_handles",
-    "disable_saved_tensors_hooks": "autograd.saved_hooks",
-    "op_hooks": "autograd.graph_hooks",
-    "register_multi_grad_hook": "autograd.graph_hooks",
-    "save_on_cpu": "autograd.saved_hooks",
-    "save_on_disk": "autograd.saved_hooks",
-    "saved_tensors_hooks": "autograd.saved_hooks",
-    "trace": "autograd.run_trace",
+_ON_FIRST_USE = {
+    "NodeEvent": "arraygrad.autograd.run_trace",
+    "SavedTensor": "arraygrad.core.saved_handles",
+    "disable_saved_tensors_hooks": "arraygrad.autograd.saved_hooks",
+    "op_hooks": "arraygrad.autograd.graph_hooks",
+    "register_multi_grad_hook": "arraygrad.autograd.graph_hooks",
+    "save_on_cpu": "arraygrad.autograd.saved_hooks",
+    "save_on_disk": "arraygrad.autograd.saved_hooks",
+    "saved_tensors_hooks": "arraygrad.autograd.saved_hooks",
+    "trace": "arraygrad.autograd.run_trace",
 }
-__all__.extend(_LATER)
+__all__.extend(_ON_FIRST_USE)
 __all__.sort()
-
-
-def __getattr__(name):
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"arraygrad.{_LATER[name]}"), name)
-    return value
-
-
-def __dir__():
-    return sorted({*globals(), *_LATER})
+__getattr__, __dir__ = first_use(globals(), _ON_FIRST_USE)
 
 
 GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"), module=__name__)

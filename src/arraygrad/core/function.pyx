@@ -10,7 +10,7 @@ from arraygrad.engine.free_threading cimport gate_close, gate_closed, gate_enter
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
     Frame, Node, ThreadState, share_deallocation, thread_state, NODE_CONSTANT, NODE_HAS_PARENT, NODE_PACKED,
-    NODE_PYTHON, NODE_SAVES, RUN_CAPTURE, RUN_NEEDED,
+    NODE_PYTHON, NODE_SAVES, RUN_CAPTURE, RUN_NEEDED, next_sequence_nr,
 )
 from arraygrad.core.apply cimport observed_call, refresh, wants_grad
 from arraygrad.core.constants cimport Contents, constant_slot, content_now, overwritten_error
@@ -421,6 +421,7 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
             raise TypeError(f"{cls.__name__}.apply: keyword-only argument {name!r} requires grad, but gradients follow "
                             "only positional arguments; pass it as one, or its detach()")
     recorded = recorded and grad_mode
+    node.seq = next_sequence_nr()           # above those of the nodes that refresh() made for views among `args`
     node.op = cls
     node.s2 = tuple(needs)
     node.args = tuple(tensors)

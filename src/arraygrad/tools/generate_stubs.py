@@ -95,7 +95,7 @@ def _face():
     import arraygrad
 
     imports = {("arraygrad", name, name) for name in ("autograd", *arraygrad._SUBMODULES)}
-    imports |= {(f"arraygrad.{module}", name, name) for name, module in arraygrad._LAZY.items()}
+    imports |= {(module, name, name) for name, module in arraygrad._LAZY.items()}
     imports |= {(f"arraygrad.{module}", name, name) for module, names in types_of.FACE.items() for name in names}
     own = [name for name in arraygrad.__all__ if name in bind.NAMES]
     return _stub(imports, f"__all__ = {_listing(arraygrad.__all__)}\n\n" + _contents(arraygrad, own, "Tensor"))

@@ -1,0 +1,39 @@
+"""Names that a module imports when they are first used (PEP 562): what few programs need costs no import time."""
+
+import importlib
+
+
+def first_use(namespace, names, submodules=()):
+    """`__getattr__` and `__dir__` for a module.
+
+    Parameters
+    ----------
+    namespace : dict
+        The module's `globals()`: a name is kept there once it was used.
+    names : dict of str to str
+        The module in which each name is found.
+    submodules : iterable of str
+        Submodules that are attributes too. One that cannot be imported is a missing attribute: `hasattr`, `help` and
+        `inspect` take no other error for an answer.
+
+    Returns
+    -------
+    tuple of two functions
+    """
+    module = namespace["__name__"]
+
+    def __getattr__(name):
+        if name in names:
+            value = namespace[name] = getattr(importlib.import_module(names[name]), name)
+            return value
+        if name in submodules:
+            try:
+                return importlib.import_module(f"{module}.{name}")
+            except ImportError as error:
+                raise AttributeError(f"module {module!r} has no attribute {name!r}: {error}") from error
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*namespace.get("__all__", namespace), *names, *submodules})
+
+    return __getattr__, __dir__
