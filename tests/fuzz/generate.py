@@ -66,7 +66,10 @@ class Generator:
             self.names = []
             self.pending = ()
             entry = rng.choices(ENTRY, WEIGHT)[0]
-            step = entry(self)
+            try:
+                step = entry(self)
+            except Invalid:
+                continue
             if step is not None:
                 self.attempt(step)
         return self.finish()
@@ -182,7 +185,8 @@ class Generator:
             if test is None and min_ndim == 0:
                 # Only kinds can fail then: a real one is made on the spot.
                 name = f"xp.real({self.pick()})"
-                self.attempt(self.step(f"{{}} = {name}", "real"))
+                if not self.attempt(self.step(f"{{}} = {name}", "real")):
+                    raise Invalid("no real register")
                 return self.registers[-1]
             return None
         weights = [1 + i for i in range(len(found))]
