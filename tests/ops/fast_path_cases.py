@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 
 import arraygrad.backends.numpy  # noqa: F401  its loops and rules are attached when it is loaded
-from arraygrad.backends.numpy.forward import UNARY_LOOPS
 from arraygrad.backends.numpy.loops import set_fast_paths
+from arraygrad.backends.numpy.table import UNARY_LOOPS
 from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
 

@@ -7,8 +7,8 @@ from fast_path_cases import DTYPES, plain
 import arraygrad as ag
 from arraygrad.backends.numpy import triangular
 from arraygrad.backends.numpy.array_ops import try_call
-from arraygrad.backends.numpy.factors import has_lapack, use_lapack
-from arraygrad.backends.numpy.rules import try_rule
+from arraygrad.backends.numpy.linalg import has_lapack, use_lapack
+from arraygrad.backends.numpy.table import try_rule
 from arraygrad.ops import OPS
 from arraygrad.testing import gradcheck, gradgradcheck
 

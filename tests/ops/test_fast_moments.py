@@ -8,7 +8,7 @@ from fast_path_cases import DTYPES, SPECIAL, outcome, plain, quiet, recorded, sa
 
 import arraygrad as ag
 from arraygrad.backends.numpy.array_ops import try_call
-from arraygrad.backends.numpy.rules import try_rule
+from arraygrad.backends.numpy.table import try_rule
 from arraygrad.ops import OPS
 from arraygrad.testing import gradcheck, gradgradcheck
 

@@ -11,8 +11,8 @@ from fast_path_cases import DENSE, DTYPES, OTHER, SPECIAL, ordinary, outcome, pl
 
 from arraygrad.backends.numpy import BACKEND
 from arraygrad.backends.numpy.array_ops import try_loop
-from arraygrad.backends.numpy.forward import BINARY_LOOPS, UNARY_LOOPS
 from arraygrad.backends.numpy.loops import loop_agrees, loop_dtypes, set_fast_paths
+from arraygrad.backends.numpy.table import BINARY_LOOPS, UNARY_LOOPS
 from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
 

@@ -1,6 +1,6 @@
 """Slices and gathers of one array: their gradients meet in one buffer, and are those of the plain path.
 
-See Note [One buffer for many places] in backends/numpy/places.pyx. A sum may differ in the sign of a zero only.
+See Note [One buffer for many places] in backends/numpy/shapes.pyx. A sum may differ in the sign of a zero only.
 """
 
 import sysconfig
@@ -11,7 +11,7 @@ from fast_path_cases import plain, quiet
 
 import arraygrad as ag
 from arraygrad.backends.numpy.array_ops import try_call
-from arraygrad.backends.numpy.rules import try_rule
+from arraygrad.backends.numpy.table import try_rule
 from arraygrad.ops import OPS
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fast_path_cases import plain, unaligned
 
-from arraygrad.backends.numpy.forward import BINARY_LOOPS, UNARY_LOOPS
+from arraygrad.backends.numpy.table import BINARY_LOOPS, UNARY_LOOPS
 from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
 

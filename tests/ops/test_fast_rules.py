@@ -25,7 +25,7 @@ from fast_path_cases import (
     values_of,
 )
 
-from arraygrad.backends.numpy.rules import try_rule
+from arraygrad.backends.numpy.table import try_rule
 from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
 

@@ -7,7 +7,7 @@ import pytest
 from fast_path_cases import DENSE, DTYPES, OTHER, SPECIAL, plain, same, values_of
 
 import arraygrad as ag
-from arraygrad.backends.numpy.rules import try_rule
+from arraygrad.backends.numpy.table import try_rule
 
 LAYOUTS = {
     **DENSE, **OTHER,

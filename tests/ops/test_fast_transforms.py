@@ -6,7 +6,7 @@ from fast_path_cases import plain
 
 import arraygrad as ag
 from arraygrad import numpy as xp
-from arraygrad.backends.numpy.rules import try_rule
+from arraygrad.backends.numpy.table import try_rule
 
 
 def complex_values(shape, dtype="complex128", seed=0):

@@ -12,7 +12,7 @@ import pytest
 from fast_path_cases import DTYPES, plain
 
 import arraygrad as ag
-from arraygrad.backends.numpy.factors import has_lapack, use_lapack
+from arraygrad.backends.numpy.linalg import has_lapack, use_lapack
 from arraygrad.testing import gradcheck, gradgradcheck
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.backends.numpy.forward import BINARY_LOOPS, UNARY_LOOPS
+from arraygrad.backends.numpy.table import BINARY_LOOPS, UNARY_LOOPS
 from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.engine import sharing
 from arraygrad.engine.engine import helper_threads

@@ -64,7 +64,7 @@ cdef class Op:
     cdef readonly bint keeps_args           # some rule asks for a static parameter: the node keeps the call's
     cdef readonly tuple static_positions    # which
     cdef readonly int var_positional        # index of the *args parameter, -1: none
-    # compiled half, filled by backends.numpy.forward
+    # compiled half, filled by backends.numpy.table
     cdef rule_ptr fast_rule                 # NULL: none
     cdef void* loops                        # backend's own table, NULL: none
     cdef readonly int fast_kind             # backend's own code for how to call it

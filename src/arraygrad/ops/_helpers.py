@@ -76,3 +76,9 @@ def eye_mask(xp, rows, columns, offset, like):
 def real_part(xp, a):
     """The real part of a complex array; a real array as it is."""
     return xp.real(a) if is_complex(xp, a.dtype) else a
+
+
+def over_nonzero(xp, g, x):
+    """g / x, and zero where x is: there the function has no direction."""
+    zero = x == 0
+    return xp.where(zero, 0.0, g / xp.where(zero, 1.0, x))

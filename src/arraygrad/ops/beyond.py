@@ -70,13 +70,13 @@ def _log_softmax(xp, x, axis):
 
 def _relu(xp, x):
     _real(xp, "relu", x)
-    return xp.where(x > 0, x, xp.zeros_like(x)) + xp.where(x != x, x, xp.zeros_like(x))
+    return xp.where(x > 0, x, xp.where(x == x, xp.zeros_like(x), x))
 
 
 def _sigmoid(xp, x):
     _real(xp, "sigmoid", x)
     e = xp.exp(-xp.abs(x))
-    return xp.where(x >= 0, 1.0 / (1.0 + e), e / (1.0 + e))
+    return xp.where(x >= 0, xp.ones_like(e), e) / (1.0 + e)
 
 
 def _sigmoid_rule(xp, g, x, ans):

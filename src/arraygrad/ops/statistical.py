@@ -4,7 +4,7 @@ May import: ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
 """
 
 from arraygrad.ops import _scans
-from arraygrad.ops._helpers import at_axis, count, expand_reduced, normalize_axes
+from arraygrad.ops._helpers import at_axis, count, expand_reduced, normalize_axes, over_nonzero
 from arraygrad.ops.kinds import linear, reduction
 
 WITH_DTYPE = "x, /, *, axis=None, dtype=None, keepdims=False"
@@ -93,9 +93,7 @@ def _var(xp, g, x, axis, correction, keepdims):
 
 
 def _std(xp, g, x, ans, axis, correction, keepdims):
-    flat = ans == 0
-    g = xp.where(flat, 0.0, g / xp.where(flat, 1.0, ans))
-    return expand_reduced(xp, g, x.shape, axis, keepdims) * _deviation(xp, x, axis, correction)
+    return expand_reduced(xp, over_nonzero(xp, g, ans), x.shape, axis, keepdims) * _deviation(xp, x, axis, correction)
 
 
 reduction(

@@ -1,6 +1,6 @@
 """Backend of numpy.ndarray: the raw namespace, and the compiled loops that serve it.
 
-May import: backends.numpy.array_ops, backends.numpy.rules, ops, the package's own registry, numpy; array-api-compat for
+May import: backends.numpy.array_ops, backends.numpy.table, ops, the package's own registry, numpy; array-api-compat for
 what NumPy lacks. Begin with `elementwise.pyx` (Note [Compiled rules]) and `kernels.py`.
 """
 
@@ -11,7 +11,7 @@ import numpy
 
 from arraygrad.backends import attach
 from arraygrad.backends.numpy.array_ops import NumpyOps
-from arraygrad.backends.numpy.rules import install
+from arraygrad.backends.numpy.table import install
 from arraygrad.ops import OPS
 
 __all__ = ["BACKEND", "raw_namespace", "register"]

@@ -1,6 +1,7 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
-# backends.numpy.forward, backends.numpy.loops, backends.numpy.powers, backends.numpy.sines, backends.memory.
+# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers, backends.numpy.reductions,
+# backends.numpy.sines, backends.numpy.table, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
@@ -10,15 +11,17 @@ import numbers
 import numpy as np
 
 from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address
-from arraygrad.backends.numpy.forward cimport added_whole, use_loops
+from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
-    KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SINE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64,
-    ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits, forward_ptr, held_once,
-    is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set, meta_of, ones_for, reduce_by, same_shape,
-    unary_loop, view_of, wrapped, zeros_for,
+    KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SINE, KIND_TABLE, KIND_UNARY, SLOT_C128,
+    SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits,
+    forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set, meta_of, ones_for,
+    reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
+from arraygrad.backends.numpy.reductions cimport added_whole
 from arraygrad.backends.numpy.sines cimport sines_of
+from arraygrad.backends.numpy.table cimport use_loops
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST
@@ -191,6 +194,8 @@ cdef class NumpyOps(Backend):
             return None
         if op.fast_rule != NULL:
             flags[0] = NODE_FAST
+        if op.fast_kind == KIND_TABLE:
+            return forward_of_table(op, x)
         if asked and op.fast_kind >= KIND_SINE:
             both = sines_of(op, x)
             if both is not None:
@@ -243,6 +248,8 @@ cdef class NumpyOps(Backend):
         if op.fast_kind == KIND_CALL and fast_enabled():
             out = (<forward_ptr>op.loops)(raws)
             return (<tuple>out)[0] if type(out) is tuple else out
+        if op.fast_kind == KIND_TABLE and fast_enabled():
+            return forward_of_table(op, raws[0])
         return None
 
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
@@ -401,6 +408,8 @@ def try_loop(NumpyOps backend, Op op, *operands):
 
 def try_call(Op op, tuple args):
     """The result of an operation by compiled forward for raw parameters in order, or None: declined, or none there."""
-    if op.fast_kind != KIND_CALL or not fast_enabled():
+    if not fast_enabled():
         return None
-    return (<forward_ptr>op.loops)(args)
+    if op.fast_kind == KIND_TABLE:
+        return forward_of_table(op, args[0])
+    return (<forward_ptr>op.loops)(args) if op.fast_kind == KIND_CALL else None

@@ -291,18 +291,22 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
     return errors;
 }
 
-// Fill `s` with the loops of a ufunc whose operands and result all have one of our types.
+// Fill `s` with the loops of a ufunc whose operands all have one of our types, and whose result has it too or is bool.
 static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
     s->name = u->name;
     s->ufunc = (void*)u;
     s->cost = cost_of(u->name);
     s->raises_elsewhere = 0;
+    s->to_bool = false;
+    for (int k = 0; k < u->ntypes; k++)
+        if (u->types[k * u->nargs] == (char)NPY_DOUBLE) s->to_bool = u->types[k * u->nargs + u->nin] == (char)NPY_BOOL;
     for (int slot = 0; slot < N_SLOTS; slot++) {
         s->fn[slot] = nullptr;
         s->data[slot] = nullptr;
         for (int k = 0; k < u->ntypes && !s->fn[slot]; k++) {
             bool uniform = true;
-            for (int i = 0; i < u->nargs; i++) uniform &= u->types[k * u->nargs + i] == (char)type_of_slot(slot);
+            for (int i = 0; i < (s->to_bool ? u->nin : u->nargs); i++)
+                uniform &= u->types[k * u->nargs + i] == (char)type_of_slot(slot);
             if (!uniform) continue;
             s->fn[slot] = (loop_fn)u->functions[k];
             s->data[slot] = u->data ? (void*)u->data[k] : nullptr;

@@ -28,8 +28,11 @@ static inline void weigh_of(T* x, std::ptrdiff_t rows, std::ptrdiff_t length, st
 
 static inline void run_weigh(int slot, char* x, std::ptrdiff_t rows, std::ptrdiff_t length, std::ptrdiff_t start,
                              std::ptrdiff_t end, double factor) {
-    if (slot == SLOT_C128) weigh_of((double*)x, rows, length, start, end, factor);
-    else weigh_of((float*)x, rows, length, start, end, (float)factor);
+    unlocked(rows * (end - start), [=] {
+        if (slot == SLOT_C128) weigh_of((double*)x, rows, length, start, end, factor);
+        else weigh_of((float*)x, rows, length, start, end, (float)factor);
+        return 0;
+    });
 }
 
 static inline int run_conjugate_product(int slot, const char* g, const char* y, char* out, std::ptrdiff_t n) {
@@ -43,8 +46,10 @@ static inline int run_conjugate_product(int slot, const char* g, const char* y, 
 static inline int share_conjugate_product(Team* team, int slot, const char* g, const char* y, char* out,
                                           std::ptrdiff_t n) {
     const std::ptrdiff_t item = item_size(slot);
-    return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
-        return run_conjugate_product(slot, g + i * item, y + i * item, out + i * item, m);
+    return unlocked(n, [=] {
+        return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+            return run_conjugate_product(slot, g + i * item, y + i * item, out + i * item, m);
+        });
     });
 }
 

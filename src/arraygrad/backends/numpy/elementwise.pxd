@@ -1,7 +1,8 @@
-# May cimport: engine.node, core.op, backends.numpy.loops.
-from arraygrad.backends.numpy.loops cimport ArrayView
+# May cimport: engine.arrayops, engine.node, core.op, backends.numpy.loops.
+from arraygrad.backends.numpy.loops cimport ArrayView, LoopSet
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
-from arraygrad.core.op cimport rule_ptr
+from arraygrad.core.op cimport Op, rule_ptr
 
 cdef extern from "rules.hpp" namespace "arraygrad" nogil:
     enum:
@@ -41,15 +42,22 @@ cdef object saved_value(Node node, int k)
 cdef object saved_for(Node node, int kind, int pos)
 cdef int real_view(object a, ArrayView* v) noexcept
 cdef bint is_number(object x) noexcept
+cdef GradMeta narrow(Node node, Frame f, int i)
+cdef object combined(const LoopSet* loops, object g, object other, bint overwrite)
+cdef object into(const LoopSet* loops, object a, object other)
+cdef object negated(object a)
+cdef object narrow_product(Node node, Frame f, int i, object other)
 cdef int set_out(Frame f, int i, object out, bint owned) except -1
+cdef int set_outs(Frame f, object out0, object out1) except -1
 cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite)
-cdef int over(Frame f, const RuleKernel* k, object saved) except -1
+cdef int pair_rule(Frame f, const RuleKernel* k, object saved) except -1
+cdef object forward_of_table(Op op, object x)
+cdef object computed(const RuleKernel* k, object x, object a, object b, object c, bint overwrite)
 cdef int rule_of_table(Node node, Frame f) except -1
 cdef const RuleKernel* kernel_named(str operation, str name) except NULL
 cdef int last_step(OneStep* last, const RuleKernel* k) except -1
 cdef object without_gaps(object array, ArrayView* x)
-cdef object over_nonzero(object a, object b)
 cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1
 cdef int attach_complex(rule_ptr rule) except -1
 cdef int attach_elementwise(dict ops, list done) except -1
-cdef int attach_kernels(dict ops, list done) except -1
+cdef int attach_kernels(dict ops, list forwards, list done) except -1

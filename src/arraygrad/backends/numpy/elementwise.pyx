@@ -24,30 +24,23 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.mem cimport PyMem_Calloc
 
 from arraygrad.backends.numpy.loops cimport (
-    NOGIL_SIZE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, copy_into, empty_c, empty_dense, fp_begin, fp_end,
-    loop_set, read_number, report, same_shape, split_axes, common_step, sum_of_products, sum_to, unary_loop,
-    view_of, wrapped,
+    KIND_NONE, KIND_TABLE, SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, empty_c, empty_dense, loop_set,
+    read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.engine.node cimport Frame, Node, ThreadState, thread_state
 from arraygrad.engine.sharing cimport Team, team
-from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT, rule_ptr
+from arraygrad.core.op cimport Op, SAVE_INPUT, rule_ptr
 from arraygrad.core.value cimport Value
 
-cdef extern from "shared_rules.hpp" namespace "arraygrad" nogil:
-    int run_rule(const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given, char* out,
-                 Py_ssize_t n) noexcept
+cdef extern from "shared_rules.hpp" namespace "arraygrad":
     int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
                    char* out, Py_ssize_t n) noexcept
     int lay_out(const RuleKernel* k, const ArrayView* v, int slot, Operand* given) noexcept
-    int run_pair(const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g, Py_ssize_t sg,
-                 const ArrayView* y, char* out) noexcept
     int share_pair(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g,
                    Py_ssize_t sg, const ArrayView* y, char* out) noexcept
-    void over_nonzero_f32(const char* const* operands, int one, char* out, Py_ssize_t n) noexcept
-    void over_nonzero_f64(const char* const* operands, int one, char* out, Py_ssize_t n) noexcept
 
 # In what setup.py wrote: Note [Kernels of the table] in backends/numpy/kernels.py.
 cdef extern from "rules.hpp" namespace "arraygrad" nogil:
@@ -58,10 +51,6 @@ cdef extern from "rules.hpp" namespace "arraygrad" nogil:
     const int n_table_kernels
     const int n_table_loops
     const char* table_digest
-
-cdef extern from "moments.hpp" namespace "arraygrad" nogil:
-    int run_quotients(const LoopSet* add, int slot, const char* g, const char* y, const char* z, char* out, char* sum,
-                      Py_ssize_t outer, Py_ssize_t inner, bint leading, double start) noexcept
 
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
@@ -127,11 +116,13 @@ cdef int set_out(Frame f, int i, object out, bint owned) except -1:
     return 0
 
 
-cdef inline int declined(Frame f) except -1:
-    """Forget what was computed for the first edge: the table's rule runs for both."""
-    f.out0 = f.out1 = None
-    f.out_owned = 0
-    return 0
+cdef int set_outs(Frame f, object out0, object out1) except -1:
+    """The gradients of both edges, made by this rule (None: not asked for). Returns 1: not declined."""
+    if out0 is not None:
+        set_out(f, 0, out0, True)
+    if out1 is not None:
+        set_out(f, 1, out1, True)
+    return 1
 
 
 # Rules that are kernels of the table
@@ -185,16 +176,17 @@ cdef bint has_loops(const RuleKernel* k, int slot) except -1:
     return True
 
 
-cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite):
-    """A kernel of the gradient and the values a, b, c, as far as it reads that many. None: declined.
+cdef object computed(const RuleKernel* k, object x, object a, object b, object c, bint overwrite):
+    """A kernel of the array x and the values a, b, c, as far as it reads that many. None: declined.
 
-    Each is a plain array of the result's shape, one value that stands for all elements, or a number.
+    Each is a plain array of the result's shape, one value that stands for all elements, or a number. `overwrite`: the
+    result may take the memory of x.
     """
     cdef ArrayView v[MOST_OPERANDS]
     cdef ArrayView r
     cdef Operand given[MOST_OPERANDS]
     cdef double number[MOST_OPERANDS]
-    cdef int like, n = k.n_operands, slot = real_view(f.grad, &v[0]), errors
+    cdef int like, n = k.n_operands, slot = real_view(x, &v[0]), errors
     cdef object out
     if slot < 0 or (k.n_steps > 1 or k.steps.loop >= 0) and not has_loops(k, slot):
         return None
@@ -213,19 +205,30 @@ cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object
     like = lay_out(k, v, slot, given)
     if like < 0:
         return None
-    if overwrite and f.owned and given[0].step == 1 and v[0].writeable:
-        out = f.grad
+    if overwrite and given[0].step == 1 and v[0].writeable:
+        out = x
     else:
-        out = empty_dense(f.grad if like == 0 else a if like == 1 else b if like == 2 else c)
+        out = empty_dense(x if like == 0 else a if like == 1 else b if like == 2 else c)
     view_of(out, &r)
-    if r.size < NOGIL_SIZE:
-        errors = run_rule(k, <const LoopSet* const*>loops, slot, given, r.data, r.size)
-    else:
-        with nogil:
-            errors = share_rule(team, k, <const LoopSet* const*>loops, slot, given, r.data, r.size)
+    errors = share_rule(team, k, <const LoopSet* const*>loops, slot, given, r.data, r.size)
     if errors:
         report_steps(k, errors)
     return out
+
+
+cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite):
+    """A kernel of the gradient and the values a, b, c, in the gradient's memory if that is the engine's."""
+    return computed(k, f.grad, a, b, c, overwrite and f.owned)
+
+
+cdef object forward_of_table(Op op, object x):
+    """The value of a composed operation by the kernel of its formula. None: declined."""
+    cdef ArrayView v
+    cdef object dense
+    if real_view(x, &v) < 0:
+        return None
+    dense = without_gaps(x, &v)
+    return None if dense is None else computed(<const RuleKernel*>op.loops, dense, None, None, None, dense is not x)
 
 
 cdef int report_steps(const RuleKernel* k, int errors) except -1:
@@ -248,7 +251,7 @@ cdef object gradient(Node node, Frame f, const OpKernels* kernels, int edge, bin
                        saved_value(node, slots[2]) if k.n_operands > 3 else None, overwrite)
 
 
-cdef int over(Frame f, const RuleKernel* k, object saved) except -1:
+cdef int pair_rule(Frame f, const RuleKernel* k, object saved) except -1:
     """The gradient of the only edge by a kernel of `saved`, as gradient_by has it."""
     cdef ArrayView g, y, r
     cdef int sg, slot, errors
@@ -264,11 +267,7 @@ cdef int over(Frame f, const RuleKernel* k, object saved) except -1:
         return 0
     out = f.grad if f.owned and sg == 1 and g.writeable else empty_dense(saved)
     view_of(out, &r)
-    if y.size < NOGIL_SIZE:
-        errors = run_pair(k, <const LoopSet* const*>loops, slot, g.data, sg, &y, r.data)
-    else:
-        with nogil:
-            errors = share_pair(team, k, <const LoopSet* const*>loops, slot, g.data, sg, &y, r.data)
+    errors = share_pair(team, k, <const LoopSet* const*>loops, slot, g.data, sg, &y, r.data)
     if errors:
         report_steps(k, errors)
     return 1 + set_out(f, 0, out, True)
@@ -280,10 +279,8 @@ cdef int rule_of_table(Node node, Frame f) except -1:
     cdef object out
     if not kernels.single:
         return by_kernels(node, f, kernels)
-    if not wants_gradient(node, f, 0):
-        return 1
     if kernels.kernel[0].n_operands == 2:
-        return over(f, kernels.kernel[0], saved_value(node, kernels.slots[0][0]))
+        return pair_rule(f, kernels.kernel[0], saved_value(node, kernels.slots[0][0]))
     out = gradient(node, f, kernels, 0, True)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
@@ -334,29 +331,6 @@ cdef int last_step(OneStep* last, const RuleKernel* k) except -1:
     return 0
 
 
-cdef object over_nonzero(object a, object b):
-    """a / b, and zero where b is zero, of row-major arrays of one shape. None: declined."""
-    cdef ArrayView va, vb, r
-    cdef const char* operands[2]
-    cdef int slot = real_view(a, &va), errors
-    cdef object out
-    if slot < 0 or real_view(b, &vb) != slot or not va.c_order or not vb.c_order or not same_shape(&va, &vb):
-        return None
-    out = empty_dense(b)
-    view_of(out, &r)
-    operands[0] = va.data
-    operands[1] = vb.data
-    fp_begin()
-    if slot == SLOT_F64:
-        over_nonzero_f64(operands, 0, r.data, r.size)
-    else:
-        over_nonzero_f32(operands, 0, r.data, r.size)
-    errors = fp_end()
-    if errors:
-        report("divide", errors)
-    return out
-
-
 # Elementwise, linear
 
 cdef int rule_pass(Node node, Frame f) except -1:
@@ -378,13 +352,8 @@ cdef object negated_gradient(Frame f):
 
 
 cdef int rule_negative(Node node, Frame f) except -1:
-    cdef object out
-    if not wants_gradient(node, f, 0):
-        return 1
-    out = negated_gradient(f)
-    if out is None:
-        return 0
-    return 1 + set_out(f, 0, out, True)
+    cdef object out = negated_gradient(f)
+    return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
 cdef int rule_subtract(Node node, Frame f) except -1:
@@ -468,7 +437,6 @@ cdef object narrow_product(Node node, Frame f, int i, object other):
 
 
 cdef const RuleKernel* TWICE = kernel_named("multiply", "both")
-cdef const RuleKernel* QUOTIENT = kernel_named("divide", "x2")      # of the quotient and the divisor
 cdef rule_ptr complex_rule = NULL       # the rule of multiply for complex gradients: attach_complex
 
 
@@ -492,11 +460,7 @@ cdef int rule_multiply(Node node, Frame f) except -1:
         out1 = combined(MULTIPLY, f.grad, saved_for(node, SAVE_INPUT, 0), f.owned)
         if out1 is None:
             return 0
-    if first:
-        set_out(f, 0, out0, True)
-    if second:
-        set_out(f, 1, out1, True)
-    return 1
+    return set_outs(f, out0, out1)
 
 
 cdef bint unobserved(Node node) noexcept:
@@ -524,95 +488,6 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
             return 0
         out = into(ADD, out, out)
     return 1 + set_out(f, 0, out, True)
-
-
-cdef int rule_divide(Node node, Frame f) except -1:
-    cdef object out0 = None, out1 = None, ans, divisor = saved_for(node, SAVE_INPUT, 1)
-    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
-    if second:
-        ans = saved_for(node, SAVE_ANS, -1)
-        if first and both_quotients(node, f, ans, divisor):
-            return 1
-        out1 = narrow_quotient(node, f, ans, divisor)
-    if first:
-        out0 = combined(DIVIDE, f.grad, divisor, f.owned and (not second or out1 is not None))
-        if out0 is None:
-            return 0
-    if second and out1 is None:
-        out1 = gradient_by(f, QUOTIENT, ans, divisor, None, True)
-        if out1 is None:
-            out1 = quotient_by_parts(f, ans, divisor)
-        if out1 is None:
-            return 0
-    if first:
-        set_out(f, 0, out0, True)
-    if second:
-        set_out(f, 1, out1, True)
-    return 1
-
-
-cdef bint both_quotients(Node node, Frame f, object ans, object divisor) except -1:
-    """g / divisor, and -g * ans / divisor as narrow_quotient has it, in one pass over g. False: declined."""
-    cdef ArrayView g, y, z, r, s
-    cdef GradMeta meta = narrow(node, f, 1)
-    cdef unsigned long long mask = 0
-    cdef Py_ssize_t outer, inner
-    cdef bint leading
-    cdef int slot = real_view(f.grad, &g), d, lead = 0, errors
-    cdef object out, total
-    if meta is None or slot < 0 or real_view(ans, &y) != slot or real_view(divisor, &z) != slot:
-        return False
-    if not g.c_order or not y.c_order or not z.c_order or g.size == 0 or g.ndim > 8 or not same_shape(&g, &y) \
-            or z.ndim != meta.ndim or ADD.fn[slot] == NULL:
-        return False
-    lead = g.ndim - z.ndim
-    for d in range(g.ndim):
-        if d >= lead and z.dims[d - lead] == g.dims[d]:
-            continue
-        if d >= lead and z.dims[d - lead] != 1:
-            return False
-        mask |= 1ULL << d
-    for d in range(z.ndim):
-        if meta.dims[d] != z.dims[d]:
-            return False
-    if not split_axes(f.grad, mask, &outer, &inner, &leading):
-        return False
-    total = empty_dense(divisor)
-    view_of(total, &s)
-    out = f.grad if f.owned and g.writeable else empty_dense(f.grad)
-    view_of(out, &r)
-    if g.size < NOGIL_SIZE:
-        errors = run_quotients(ADD, slot, g.data, y.data, z.data, r.data, s.data, outer, inner, leading, SUM_START)
-    else:
-        with nogil:
-            errors = run_quotients(ADD, slot, g.data, y.data, z.data, r.data, s.data, outer, inner, leading, SUM_START)
-    if errors:
-        report("divide", errors)
-    set_out(f, 0, out, True)
-    return 1 + set_out(f, 1, negated(into(DIVIDE, total, divisor)), True)
-
-
-cdef object narrow_quotient(Node node, Frame f, object ans, object divisor):
-    """-g * ans / divisor summed over the divisor's broadcast axes: the sum of g * ans, divided once. None: declined."""
-    cdef ArrayView d, r
-    cdef object out = narrow_product(node, f, 1, ans)
-    if out is None or view_of(out, &r) < 0 or real_view(divisor, &d) != r.slot or not same_shape(&d, &r) \
-            or not d.c_order:
-        return None
-    return negated(into(DIVIDE, out, divisor))
-
-
-cdef object quotient_by_parts(Frame f, object ans, object divisor):
-    """-g * ans / divisor where the divisor is broadcast. None: declined."""
-    cdef ArrayView g, z
-    cdef object out
-    # Ask first: once the product may stand in the gradient's memory there is no way back.
-    if real_view(f.grad, &g) < 0 or real_view(divisor, &z) != g.slot or not (g.c_order or g.f_order):
-        return None
-    out = combined(MULTIPLY, f.grad, ans, f.owned)
-    if out is None:
-        return None
-    return negated(combined(DIVIDE, out, divisor, True))
 
 
 # For tests
@@ -653,7 +528,7 @@ cdef int attach_complex(rule_ptr rule) except -1:
     return 0
 
 
-cdef int attach_kernels(dict ops, list done) except -1:
+cdef int attach_kernels(dict ops, list forwards, list done) except -1:
     """Give every operation of the table its kernels, and the rule that runs them if it has no other."""
     cdef const RuleKernel* k
     cdef OpKernels* kernels
@@ -671,6 +546,10 @@ cdef int attach_kernels(dict ops, list done) except -1:
         if k.operation.decode() not in ops:
             continue
         op = ops[k.operation.decode()]
+        if name == "forward" and op.fast_kind == KIND_NONE:
+            op.loops = <void*>k
+            op.fast_kind = KIND_TABLE
+            forwards.append(op.name)
         if name not in op.params or len(op.inputs) > 2 or op.index >= n_ops:
             continue
         edge = op.inputs.index(op.positions[name])
@@ -696,5 +575,4 @@ cdef int attach_elementwise(dict ops, list done) except -1:
     attach(ops, "negative", rule_negative, (), done)
     attach(ops, "subtract", rule_subtract, (), done)
     attach(ops, "multiply", rule_multiply, ("x2", "x1"), done)
-    attach(ops, "divide", rule_divide, ("x2", "ans"), done)
     return 0

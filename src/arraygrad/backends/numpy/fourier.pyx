@@ -1,9 +1,9 @@
 # Rules of real Fourier transforms over several axes, and of the complex products that stand between them.
 # May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise,
 # backends.numpy.loops, backends.numpy.spectra.
-from arraygrad.backends.numpy.elementwise cimport saved_for, saved_value, set_out, wants_gradient
+from arraygrad.backends.numpy.elementwise cimport saved_for, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
-    NOGIL_SIZE, SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, common_step, view_of,
+    SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, common_step, view_of,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
@@ -14,10 +14,9 @@ from arraygrad.backends.numpy import spectra
 from arraygrad.backends.numpy.loops import swap_memory_handler
 
 
-cdef extern from "complex_product.hpp" namespace "arraygrad" nogil:
+cdef extern from "complex_product.hpp" namespace "arraygrad":
     void run_weigh(int slot, char* x, Py_ssize_t rows, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end,
                    double factor) noexcept
-    int run_conjugate_product(int slot, const char* g, const char* y, char* out, Py_ssize_t n) noexcept
     int share_conjugate_product(Team* team, int slot, const char* g, const char* y, char* out, Py_ssize_t n) noexcept
 
 
@@ -40,8 +39,7 @@ def weigh_rows(spectrum, Py_ssize_t start, Py_ssize_t end, double factor):
     if slot < SLOT_C64 or not v.c_order or not v.writeable or v.ndim == 0 or v.size == 0 or end > v.dims[v.ndim - 1]:
         return False
     if start < end:
-        with nogil:
-            run_weigh(slot, v.data, v.size // v.dims[v.ndim - 1], v.dims[v.ndim - 1], start, end, factor)
+        run_weigh(slot, v.data, v.size // v.dims[v.ndim - 1], v.dims[v.ndim - 1], start, end, factor)
     return True
 
 
@@ -68,8 +66,6 @@ cdef int by_spectra(Node node, Frame f, str function) except -1:
     """The rule of a transform whose gradient a function of `spectra` gives."""
     cdef object shape
     cdef list args = <list>node.args
-    if not wants_gradient(node, f, 0):
-        return 1
     shape = shape_kept(node, f)
     if shape is None:
         return 0
@@ -80,19 +76,13 @@ cdef int by_spectra(Node node, Frame f, str function) except -1:
 cdef object conjugate_product(object g, object y, bint overwrite):
     """g * conj(y) for complex arrays of one dtype, shape and layout without gaps; None: declined."""
     cdef ArrayView vg, vy, r
-    cdef int slot = view_of(g, &vg), errors
+    cdef int slot = view_of(g, &vg)
     cdef object out
     if view_of(y, &vy) != slot or vg.ndim != vy.ndim or not (vg.c_order or vg.f_order) or common_step(&vy, &vg) != 1:
         return None
     out = g if overwrite and vg.writeable else empty_dense(g)
     view_of(out, &r)
-    if vg.size < NOGIL_SIZE:
-        errors = run_conjugate_product(slot, vg.data, vy.data, r.data, vg.size)
-    else:
-        with nogil:
-            errors = share_conjugate_product(team, slot, vg.data, vy.data, r.data, vg.size)
-    if errors:
-        report("multiply", errors)
+    report("multiply", share_conjugate_product(team, slot, vg.data, vy.data, r.data, vg.size))
     return out
 
 
@@ -111,8 +101,4 @@ cdef int complex_products(Node node, Frame f) except -1:
         out1 = conjugate_product(f.grad, saved_for(node, SAVE_INPUT, 0), f.owned and not first)
         if out1 is None:
             return 0
-    if first:
-        set_out(f, 0, out0, True)
-    if second:
-        set_out(f, 1, out1, True)
-    return 1
+    return set_outs(f, out0, out1)

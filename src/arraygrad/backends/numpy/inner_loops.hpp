@@ -107,6 +107,7 @@ struct LoopSet {
     void* data[N_SLOTS];
     int cost;               // one of COST_*
     int raises_elsewhere;   // bits of slots: overflow is raised by feraiseexcept, see fp_begin
+    bool to_bool;           // results are booleans, of one byte
 };
 
 // What rules see of an array of one of these dtypes: aligned, native byte order.
@@ -193,54 +194,51 @@ static inline int run_binary(const LoopSet* s, int slot, char* a, std::ptrdiff_t
 static inline int run_rows(const LoopSet* s, int slot, char* a, char* b, bool first, char* out, std::ptrdiff_t outer,
                            std::ptrdiff_t inner) {
     const std::ptrdiff_t item = item_size(slot), n = inner < 0 ? -inner : inner, row = n * item;
-    const std::ptrdiff_t part = inner < 0 ? item : 0, step = inner < 0 ? 0 : item;
-    std::ptrdiff_t steps[3] = {first ? item : step, first ? step : item, item};
+    const std::ptrdiff_t part = inner < 0 ? item : 0, step = inner < 0 ? 0 : item, to = s->to_bool ? 1 : item;
+    std::ptrdiff_t steps[3] = {first ? item : step, first ? step : item, to};
     fp_begin();
     for (std::ptrdiff_t i = 0; i < outer; i++) {
-        char* args[3] = {a + i * (first ? row : part), b + i * (first ? part : row), out + i * row};
+        char* args[3] = {a + i * (first ? row : part), b + i * (first ? part : row), out + i * n * to};
         s->fn[slot](args, &n, steps, s->data[slot]);
     }
     return fp_end();
 }
 
-// Sums of a dense array of `outer` times `inner` elements by numpy.add's loop, in numpy.add.reduce's order: over the
-// rows (`leading`, result of `inner` elements), or within each row (pairwise, result of `outer` elements). Both begin
-// with `start`, one element.
-static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t outer, std::ptrdiff_t inner,
-                          bool leading, char* start) {
-    const std::ptrdiff_t item = item_size(slot), row = inner * item;
+// A dense array as rows, of which sums are taken within each, or (`leading`) over all of them, column by column.
+struct Rows {
+    std::ptrdiff_t outer, inner;        // rows, and the elements of each
+    bool leading;
+};
+
+// Sums of a dense array by numpy.add's loop, in numpy.add.reduce's order (within rows: pairwise), each begun with
+// `start`, one element.
+static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start) {
+    const std::ptrdiff_t item = item_size(slot), row = r.inner * item;
+    const std::ptrdiff_t first[3] = {0, item, item}, next[3] = {item, item, item}, within[3] = {0, item, 0};
     fp_begin();
-    if (leading) {
-        std::ptrdiff_t first[3] = {0, item, item}, next[3] = {item, item, item};
-        for (std::ptrdiff_t i = 0; i < outer; i++) {
-            char* args[3] = {i ? out : start, x + i * row, out};
-            s->fn[slot](args, &inner, i ? next : first, s->data[slot]);
-        }
-    } else {
-        std::ptrdiff_t steps[3] = {0, item, 0};
-        for (std::ptrdiff_t i = 0; i < outer; i++) {
-            char* sum = out + i * item;
-            std::memcpy(sum, start, item);
-            char* args[3] = {sum, x + i * row, sum};
-            s->fn[slot](args, &inner, steps, s->data[slot]);
-        }
+    for (std::ptrdiff_t i = 0; i < r.outer; i++) {
+        char* sum = r.leading ? out : out + i * item;
+        if (!r.leading) std::memcpy(sum, start, item);
+        char* args[3] = {r.leading && !i ? start : sum, x + i * row, sum};
+        s->fn[slot](args, &r.inner, !r.leading ? within : i ? next : first, s->data[slot]);
     }
     return fp_end();
 }
 
-// Sums of a * b, in the order of run_sum over the products, which stay in the first cache: `row` has room for `inner`.
+// Sums of a * b, in the order of run_sum over the products, which stay in the first cache: `row` has room for those of
+// one row.
 static inline int run_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
-                                  std::ptrdiff_t outer, std::ptrdiff_t inner, bool leading, char* start, char* row) {
-    const std::ptrdiff_t item = item_size(slot), length = inner * item;
+                                  const Rows& r, char* start, char* row) {
+    const std::ptrdiff_t item = item_size(slot), length = r.inner * item;
     const std::ptrdiff_t each[3] = {item, item, item}, first[3] = {0, item, item}, within[3] = {0, item, 0};
     fp_begin();
-    for (std::ptrdiff_t i = 0; i < outer; i++) {
+    for (std::ptrdiff_t i = 0; i < r.outer; i++) {
         char* factors[3] = {a + i * length, b + i * length, row};
-        multiply->fn[slot](factors, &inner, each, multiply->data[slot]);
-        char* sum = leading ? out : out + i * item;
-        if (!leading) std::memcpy(sum, start, item);
-        char* terms[3] = {leading && !i ? start : sum, row, sum};
-        add->fn[slot](terms, &inner, !leading ? within : i ? each : first, add->data[slot]);
+        multiply->fn[slot](factors, &r.inner, each, multiply->data[slot]);
+        char* sum = r.leading ? out : out + i * item;
+        if (!r.leading) std::memcpy(sum, start, item);
+        char* terms[3] = {r.leading && !i ? start : sum, row, sum};
+        add->fn[slot](terms, &r.inner, !r.leading ? within : i ? each : first, add->data[slot]);
     }
     return fp_end();
 }

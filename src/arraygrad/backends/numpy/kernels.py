@@ -1,4 +1,4 @@
-"""C++ of the NumPy backend's elementwise rules, written out of the table when the package is built.
+"""C++ of elementwise rules and composed operations for NumPy arrays, written out of the table at build time.
 
 May import: ops.expression, ops.kinds and the chapters of the table, all plain Python: setup.py calls `source()`
 before anything is compiled. Nothing imports this module in a program.
@@ -14,7 +14,8 @@ Each rule of an elementwise operation becomes a list of steps (Note [Expressions
 (3) `where` computes both values and chooses, as NumPy's: what the one that is not chosen raises is reported.
 (4) What depends on numbers alone is computed once, so that a loop of two operands gets the steps that NumPy gives it
     (Note [Powers] in powers.pyx). rules.hpp runs the steps, elementwise.pyx says on what.
-(5) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
+(5) An operation of one operand that the table composes of others has a kernel of its value too, named `forward`.
+(6) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
 Guarded by tests/ops/test_fast_kernels.py.
 """
 
@@ -23,6 +24,7 @@ import importlib
 import math
 from pathlib import Path
 
+from arraygrad.ops._helpers import over_nonzero
 from arraygrad.ops.expression import Expression, ExpressionNamespace, Symbol, Untraceable, in_order
 from arraygrad.ops.kinds import TABLE
 
@@ -266,21 +268,54 @@ _VARIANTS = {
     ("pow", "number"): (("x1",), (), ("x2",)),
 }
 
+# Other functions of the table's files: (operation, name) -> the function, and its operands.
+_FUNCTIONS = {
+    ("std", "scaled"): (over_nonzero, ("g", "ans")),
+}
+
 _ELEMENTWISE = ("elementwise", "bilinear")
 
 
 def _kernel(entry, name, rules, same=(), nonzero=()):
     """The Kernel of some rules of an entry. Raises Untraceable where there can be none."""
+    return _kernel_of(entry.name, name, lambda dtype: _traced(entry, rules, dtype, same, nonzero))
+
+
+def _kernel_of(operation, name, trace):
     found = []
     for dtype in ("float32", "float64"):
-        inputs, result = _traced(entry, rules, dtype, same, nonzero)
+        inputs, result = trace(dtype)
         if result.operation == "input" and result.name == "g":
-            return Kernel(entry.name, name, ["g"], None)
+            return Kernel(operation, name, ["g"], None)
         read, steps = _steps(result, inputs)
         found.append(([x.name for x in read], [(s.ufunc, s.operands, s.text) for s in steps], steps))
     if found[0][:2] != found[1][:2]:
         raise Untraceable("its rule computes something else for float32 than for float64")
-    return Kernel(entry.name, name, found[0][0], found[0][2])
+    return Kernel(operation, name, found[0][0], found[0][2])
+
+
+def _function_kernel(operation, name, function, operands):
+    """The Kernel of a function of `xp` and arrays of one dtype, of which the first is called g."""
+    names = ["g", *operands[1:]]
+
+    def trace(dtype):
+        expression = Expression()
+        result = function(ExpressionNamespace(expression), *[expression.input(n, dtype) for n in names])
+        if not isinstance(result, Symbol) or result.dtype != expression.inputs[0].dtype:
+            raise Untraceable("it gives no array of its operand's dtype")
+        return expression.inputs, result
+
+    return _kernel_of(operation, name, trace)
+
+
+def _forward_kernel(entry):
+    """The Kernel of an operation's value. Raises Untraceable where there can be none, or it composes nothing."""
+    kernel = _function_kernel(entry.name, "forward", entry.forward, ("x",))
+    if kernel.steps is None or all(step.text is None for step in kernel.steps) or sum(s.size for s in kernel.steps) < 2:
+        raise Untraceable("it composes nothing")
+    if any(step.text is None and len(step.operands) > 1 for step in kernel.steps):
+        raise Untraceable("a loop of two operands may look at how they go through memory")
+    return kernel
 
 
 def kernels():
@@ -298,6 +333,12 @@ def kernels():
                 made.append(_kernel(entry, name, *variant))
             except Exception as error:  # whatever a rule does to symbols that they cannot
                 reasons[entry.name, name] = str(error)
+        if entry.forward is not None and entry.signature == "x, /":
+            try:
+                made.append(_forward_kernel(entry))
+            except Exception as error:
+                reasons[entry.name, "forward"] = str(error)
+    made += [_function_kernel(*key, *function) for key, function in _FUNCTIONS.items()]
     return made, reasons
 
 

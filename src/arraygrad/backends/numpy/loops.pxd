@@ -23,6 +23,10 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
         void* ufunc
         loop_fn fn[4]
         void* data[4]
+        bint to_bool
+    struct Rows:
+        Py_ssize_t outer, inner
+        bint leading
     struct ArrayView:
         char* data
         const Py_ssize_t* dims
@@ -38,30 +42,19 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
     Py_ssize_t item_size(int slot) noexcept
     void fp_begin() noexcept
     int fp_end() noexcept
-    int run_unary(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t step, Py_ssize_t n) noexcept
-    int run_unary(const LoopSet* s, int slot, char* x, Py_ssize_t sx, char* out, Py_ssize_t so, Py_ssize_t n) noexcept
-    int run_binary(const LoopSet* s, int slot, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out,
-                   Py_ssize_t so, Py_ssize_t n) noexcept
-    int run_rows(const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
-                 Py_ssize_t inner) noexcept
-    int run_sum(const LoopSet* s, int slot, char* x, char* out, Py_ssize_t outer, Py_ssize_t inner,
-                bint leading, char* start) noexcept
-    int run_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
-                        Py_ssize_t outer, Py_ssize_t inner, bint leading, char* start, char* row) noexcept
     bint any_nan[T](const T* x, Py_ssize_t n) noexcept
 
-# The same, shared by several threads where that pays.
-cdef extern from "shared_loops.hpp" namespace "arraygrad" nogil:
-    int share_unary(Team* team, const LoopSet* s, int slot, char* x, char* out, Py_ssize_t step, Py_ssize_t n) noexcept
+# Called with the GIL, which they give up where that pays.
+cdef extern from "shared_loops.hpp" namespace "arraygrad":
+    int share_unary(Team* team, const LoopSet* s, int slot, char* x, Py_ssize_t sx, char* out, Py_ssize_t so,
+                    Py_ssize_t n) noexcept
     int share_binary(Team* team, const LoopSet* s, int slot, char* a, Py_ssize_t sa, char* b, Py_ssize_t sb, char* out,
                      Py_ssize_t so, Py_ssize_t n) noexcept
     int share_rows(Team* team, const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
                    Py_ssize_t inner) noexcept
-    int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, Py_ssize_t outer, Py_ssize_t inner,
-                  bint leading, char* start) noexcept
-
-cdef enum:
-    NOGIL_SIZE = 20000      # elements; below, giving up the GIL (28 ns) and the switch it invites cost more than it
+    int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start) noexcept
+    int share_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
+                          const Rows& r, char* start, char* row) noexcept
 
 
 # How Op.loops is called (Op.fast_kind).
@@ -75,6 +68,7 @@ cdef enum:
     KIND_SINE = 6           # LoopSet of one operand; where it is recorded sines_of
     KIND_COSINE = 7         # the same
     KIND_OPERATOR_POWER = 8     # as KIND_POWER, but as the operator ** has it
+    KIND_TABLE = 9          # RuleKernel of the formula of its value
 
 # A compiled forward: gets the operation's parameters in order; None: declined.
 ctypedef object (*forward_ptr)(object args)
@@ -91,14 +85,18 @@ cdef inline LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL:
 
 cdef bint fast_enabled() noexcept
 cdef bint keep_for_reuse(PyObject* array) noexcept
-cdef int report(const char* name, int errors) except -1
+cdef int report_errors(const char* name, int errors) except -1
+
+cdef inline int report(const char* name, int errors) except -1:
+    """Warn or raise for floating-point errors as np.errstate says, in the name of a ufunc."""
+    return report_errors(name, errors) if errors else 0
+
 cdef bint bools_of(object array, ArrayView* view) noexcept
 cdef int view_of(object array, ArrayView* view) noexcept
 cdef object unary_loop(const LoopSet* loops, object x, object out)
 cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
 cdef object empty_dense(object like)
 cdef double SUM_START           # what NumPy begins a sum with
-cdef object empty_bools(object like)
 cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
 cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)
 cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept
@@ -113,7 +111,7 @@ cdef object wrapped(object result)
 cdef int set_forward(Op op, forward_ptr forward) except -1
 cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1
 cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims)
-cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ssize_t* inner, bint* leading) noexcept
+cdef bint split_axes(object x, unsigned long long mask, Rows* r) noexcept
 cdef object sum_of_products(object a, object b, GradMeta meta)
 cdef object sum_to(object a, GradMeta meta)
 cdef GradMeta meta_of(ArrayOps ops, object array)

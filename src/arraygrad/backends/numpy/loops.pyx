@@ -275,8 +275,7 @@ cdef object ones_for(GradMeta meta):
 
 # Direct loops
 
-cdef int report(const char* name, int errors) except -1:
-    """Warn or raise for floating-point errors as np.errstate says, in the name of a ufunc."""
+cdef int report_errors(const char* name, int errors) except -1:
     PyUFunc_GiveFloatingpointErrors(name, errors)
     return 0
 
@@ -316,6 +315,10 @@ cdef bint read_number(object number, int slot, char* value) except -1:
     return True
 
 
+cdef inline int result_type(const LoopSet* loops, int slot) noexcept:
+    return cnp.NPY_BOOL if loops.to_bool else type_of_slot(slot)
+
+
 cdef object unary_loop(const LoopSet* loops, object x, object out):
     """A unary ufunc of `x` by direct loop, into `out` (an array like x that may be x itself) or a new array.
 
@@ -324,9 +327,7 @@ cdef object unary_loop(const LoopSet* loops, object x, object out):
     cdef ndarray a
     cdef ndarray result
     cdef npy_intp n
-    cdef int slot, errors = 0
-    cdef char* px
-    cdef char* po
+    cdef int slot
     if not PyArray_CheckExact(x):
         return None
     a = <ndarray>x
@@ -334,26 +335,17 @@ cdef object unary_loop(const LoopSet* loops, object x, object out):
     if slot < 0 or loops.fn[slot] == NULL:
         return None
     if out is None:
-        result = <ndarray>new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), type_of_slot(slot),
+        result = <ndarray>new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), result_type(loops, slot),
                                     not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
     else:
         result = <ndarray>out
-        if result is not a and (dense_slot(result) != slot or not aligned_runs(a, result)):
+        if loops.to_bool or result is not a and (dense_slot(result) != slot or not aligned_runs(a, result)):
             return None
         if not PyArray_FLAGS(result) & NPY_ARRAY_WRITEABLE:
             return None
     n = size_of(a)
-    px = PyArray_BYTES(a)
-    po = PyArray_BYTES(result)
-    if n < NOGIL_SIZE:
-        if n:
-            errors = run_unary(loops, slot, px, PyArray_ITEMSIZE(a) if n > 1 else single_step(a), po,
-                               PyArray_ITEMSIZE(a), n)
-    else:
-        with nogil:
-            errors = share_unary(team, loops, slot, px, po, PyArray_ITEMSIZE(a), n)
-    if errors:
-        report(loops.name, errors)
+    report(loops.name, share_unary(team, loops, slot, PyArray_BYTES(a), PyArray_ITEMSIZE(a) if n != 1 else
+                                   single_step(a), PyArray_BYTES(result), PyArray_ITEMSIZE(result), n))
     return result
 
 
@@ -366,7 +358,7 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
     cdef ndarray like
     cdef ndarray result
     cdef npy_intp n, outer, item, sa, sb
-    cdef int slot, errors = 0
+    cdef int slot
     cdef char* pa
     cdef char* pb
     cdef char* po
@@ -417,10 +409,10 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
     if loops.fn[slot] == NULL:
         return None
     if out is None:
-        result = <ndarray>new_array(_handler, PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot),
+        result = <ndarray>new_array(_handler, PyArray_NDIM(like), PyArray_DIMS(like), result_type(loops, slot),
                                     not PyArray_FLAGS(like) & NPY_ARRAY_C_CONTIGUOUS)
     else:
-        if not PyArray_CheckExact(out):
+        if loops.to_bool or not PyArray_CheckExact(out):
             return None
         result = <ndarray>out
         if result is not like and (dense_slot(result) != slot or not aligned_runs(like, result)):
@@ -429,15 +421,10 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
             return None
     n = size_of(like)
     po = PyArray_BYTES(result)
+    item = PyArray_ITEMSIZE(result)
     if n == 1:                          # (1b)
         single_steps(a, b, &sa, &sb, &item)
-    if 0 < n < NOGIL_SIZE:
-        errors = run_binary(loops, slot, pa, sa, pb, sb, po, item, n)
-    elif n:
-        with nogil:
-            errors = share_binary(team, loops, slot, pa, sa, pb, sb, po, item, n)
-    if errors:
-        report(loops.name, errors)
+    report(loops.name, share_binary(team, loops, slot, pa, sa, pb, sb, po, item, n))
     return result
 
 
@@ -447,24 +434,14 @@ cdef object _by_rows(const LoopSet* loops, int slot, ndarray a, ndarray b, bint 
     # `first`: a is the full one.
     cdef ndarray like = a if first else b
     cdef ndarray result
-    cdef int errors
-    cdef char* pa = PyArray_BYTES(a)
-    cdef char* pb = PyArray_BYTES(b)
-    cdef char* po
     if out is None:
-        result = <ndarray>new_array(_handler, PyArray_NDIM(like), PyArray_DIMS(like), type_of_slot(slot), 0)
-    elif out is like and PyArray_FLAGS(like) & NPY_ARRAY_WRITEABLE:
+        result = <ndarray>new_array(_handler, PyArray_NDIM(like), PyArray_DIMS(like), result_type(loops, slot), 0)
+    elif not loops.to_bool and out is like and PyArray_FLAGS(like) & NPY_ARRAY_WRITEABLE:
         result = like
     else:
         return None
-    po = PyArray_BYTES(result)
-    if size_of(like) < NOGIL_SIZE:
-        errors = run_rows(loops, slot, pa, pb, first, po, outer, inner)
-    else:
-        with nogil:
-            errors = share_rows(team, loops, slot, pa, pb, first, po, outer, inner)
-    if errors:
-        report(loops.name, errors)
+    report(loops.name, share_rows(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(b), first, PyArray_BYTES(result),
+                                  outer, inner))
     return result
 
 
@@ -491,17 +468,17 @@ cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1:
     return True
 
 
-cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ssize_t* inner, bint* leading) noexcept:
-    """Split a dense ndarray's axes where those in `mask` end (`leading`) or begin. False: they are in the middle."""
+cdef bint split_axes(object x, unsigned long long mask, Rows* r) noexcept:
+    """Split a dense ndarray into rows where the axes in `mask` end or (`leading`) begin. False: they do neither."""
     cdef ndarray a = <ndarray>x
     cdef int i, k = 0, nd = PyArray_NDIM(a)
     cdef unsigned long long first = mask & 1
-    outer[0] = inner[0] = 1
+    r.outer = r.inner = 1
     if mask == 0 or nd == 0:
         return False
     if mask == (1ULL << nd) - 1:
-        leading[0] = False
-        inner[0] = size_of(a)
+        r.leading = False
+        r.inner = size_of(a)
         return True
     if not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS:
         return False
@@ -509,15 +486,15 @@ cdef bint split_axes(object x, unsigned long long mask, Py_ssize_t* outer, Py_ss
         k += 1
     for i in range(nd):
         if i < k:
-            outer[0] *= PyArray_DIM(a, i)
+            r.outer *= PyArray_DIM(a, i)
         elif ((mask >> i) & 1) == first:
             return False
         else:
-            inner[0] *= PyArray_DIM(a, i)
+            r.inner *= PyArray_DIM(a, i)
     # One column is a row to numpy.add.reduce, which adds it pairwise.
-    leading[0] = first != 0 and inner[0] != 1
-    if first and inner[0] == 1:
-        outer[0], inner[0] = 1, outer[0]
+    r.leading = first != 0 and r.inner != 1
+    if first and r.inner == 1:
+        r.outer, r.inner = 1, r.outer
     return True
 
 
@@ -529,13 +506,11 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     cdef ndarray a = <ndarray>x
     cdef ndarray result
     cdef npy_intp dims[8]
-    cdef Py_ssize_t outer, inner
-    cdef npy_intp n = size_of(a)
-    cdef int slot = dense_slot(a), i, k = 0, errors
-    cdef bint leading
+    cdef Rows r
+    cdef int slot = dense_slot(a), i, k = 0
     cdef double start[2]
-    if slot < 0 or slot > SLOT_F64 or n == 0 or loops.fn[slot] == NULL or PyArray_NDIM(a) > 8 \
-            or not split_axes(a, mask, &outer, &inner, &leading):
+    if slot < 0 or slot > SLOT_F64 or size_of(a) == 0 or loops.fn[slot] == NULL or PyArray_NDIM(a) > 8 \
+            or not split_axes(a, mask, &r):
         return None
     for i in range(PyArray_NDIM(a)):
         if not (mask >> i) & 1:
@@ -546,14 +521,7 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
             k += 1
     result = <ndarray>new_array(_handler, k, dims, type_of_slot(slot), 0)
     read_number(_sum_start, slot, <char*>start)
-    if n < NOGIL_SIZE:
-        errors = run_sum(loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading, <char*>start)
-    else:
-        with nogil:
-            errors = share_sum(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), outer, inner, leading,
-                               <char*>start)
-    if errors:
-        report("reduce", errors)
+    report("reduce", share_sum(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), r, <char*>start))
     return result
 
 
@@ -585,24 +553,20 @@ cdef object sum_of_products(object x, object y, GradMeta meta):
     """x * y of two plain arrays of one shape, summed over broadcast axes to the shape in `meta`. None: declined."""
     cdef ndarray a = <ndarray>x, b = <ndarray>y, result, row
     cdef unsigned long long mask = 0
-    cdef Py_ssize_t outer, inner
-    cdef int slot = dense_slot(a), errors
-    cdef bint leading
+    cdef Rows r
+    cdef int slot = dense_slot(a)
     cdef double start[2]
     cdef LoopSet* add = loop_set("add")
     cdef LoopSet* multiply = loop_set("multiply")
     if slot < 0 or slot > SLOT_F64 or dense_slot(b) != slot or not aligned_runs(a, b) or size_of(a) == 0 \
-            or not broadcast_mask(a, meta, &mask) or not split_axes(a, mask, &outer, &inner, &leading) \
+            or not broadcast_mask(a, meta, &mask) or not split_axes(a, mask, &r) \
             or add.fn[slot] == NULL or multiply.fn[slot] == NULL:
         return None
     result = <ndarray>new_array(_handler, meta.ndim, <npy_intp*>meta.dims, type_of_slot(slot), 0)
-    row = <ndarray>new_array(_handler, 1, <npy_intp*>&inner, type_of_slot(slot), 0)
+    row = <ndarray>new_array(_handler, 1, <npy_intp*>&r.inner, type_of_slot(slot), 0)
     read_number(_sum_start, slot, <char*>start)
-    with nogil:
-        errors = run_product_sum(add, multiply, slot, PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(result), outer,
-                                 inner, leading, <char*>start, PyArray_BYTES(row))
-    if errors:
-        report("multiply", errors)
+    report("multiply", share_product_sum(add, multiply, slot, PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(result),
+                                         r, <char*>start, PyArray_BYTES(row)))
     return result
 
 
@@ -636,13 +600,6 @@ cdef object empty_dense(object like):
     """An uninitialised array with the shape, dtype and order of a dense one."""
     cdef ndarray a = <ndarray>like
     return new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a),
-                     not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
-
-
-cdef object empty_bools(object like):
-    """An uninitialised array of bool with the shape and order of a dense one."""
-    cdef ndarray a = <ndarray>like
-    return new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), cnp.NPY_BOOL,
                      not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
 
 

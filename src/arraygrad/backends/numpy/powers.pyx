@@ -192,8 +192,6 @@ cdef int rule_pow(Node node, Frame f) except -1:
     cdef double p
     if wants_gradient(node, f, 1):
         return rule_of_table(node, f)
-    if not wants_gradient(node, f, 0):
-        return 1
     number = saved_for(node, SAVE_INPUT, 1)
     slot = real_view(saved_for(node, SAVE_INPUT, 0), &x)
     if not is_number(number) or slot < 0:

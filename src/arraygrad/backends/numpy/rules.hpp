@@ -11,8 +11,7 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define ARRAYGRAD_INDEPENDENT _Pragma("GCC ivdep")      // `out` is one of the inputs or none of them, element by element
-// A comparison may raise "invalid", which keeps GCC from choosing by mask; here nobody looks at it. Values are the
-// same.
+// A comparison may raise "invalid", which keeps GCC from choosing by mask; here nobody looks. Values are the same.
 #define ARRAYGRAD_QUIET __attribute__((optimize("no-trapping-math")))
 #else
 #define ARRAYGRAD_INDEPENDENT
@@ -148,11 +147,13 @@ struct Operand {
 // Where one step needs a single value for each element, that is repeated in a longer block. Lengths are in float64.
 enum { BLOCK = 512, LONG_BLOCK = 1024 };
 
+// The errors of a step that are reported: what comparisons with nan raise is none.
+static inline int reported(const Step* s, int errors) { return s->quiet ? errors & ~FPE_INVALID : errors; }
+
 static inline int run_arithmetic(const Step* s, int slot, const char* const* in, int one, char* out, isize n) {
     fp_begin();
     (slot == SLOT_F64 ? s->f64 : s->f32)(in, one, out, n);
-    const int errors = fp_end();
-    return s->quiet ? errors & ~FPE_INVALID : errors;
+    return reported(s, fp_end());
 }
 
 static inline int run_loop(const Step* s, const LoopSet* const* loops, int slot, const char* const* in, const isize* bytes,
@@ -286,8 +287,7 @@ static inline int run_repeated(const Step* s, int slot, const Operand* given, in
         function(in, one & s->any, out + i * item, n - i < room ? n - i : room);
         for (int r = 0; r < s->n_read; r++) in[r] += move[r];
     }
-    const int errors = fp_end();
-    return s->quiet ? errors & ~FPE_INVALID : errors;
+    return reported(s, fp_end());
 }
 
 static inline int run_rule(const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given, char* out,

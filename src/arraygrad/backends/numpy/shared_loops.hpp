@@ -1,13 +1,26 @@
-// The inner loops and kernels of inner_loops.hpp, each shared by several threads where that pays (sharing.hpp).
-// May include: inner_loops.hpp, sharing.hpp. Knows neither Python objects nor NumPy.
+// The inner loops of inner_loops.hpp as rules call them: without the GIL where that pays, and shared by several threads
+// where that does (sharing.hpp).
+// May include: inner_loops.hpp, sharing.hpp, Python.h for the GIL. Knows neither Python objects nor NumPy.
 //
-// When it pays was measured (docs/performance.md, Threads): a helper comes 10 to 60 us after it is called, and what
+// When sharing pays was measured (docs/performance.md, Threads): a helper comes 10 to 60 us after it is called, and what
 // memory bounds gains only where caches no longer serve it.
 #pragma once
 #include "inner_loops.hpp"
 #include "sharing.hpp"
 
 namespace arraygrad {
+
+// Elements; below, giving up the GIL (28 ns) and the switch it invites cost more than it.
+enum { NOGIL_SIZE = 20000 };
+
+// f() for so many elements, which returns error bits: without the GIL where there are enough of them.
+template <typename F> static inline int unlocked(std::ptrdiff_t size, F f) {
+    if (size < NOGIL_SIZE) return f();
+    PyThreadState* state = PyEval_SaveThread();
+    const int errors = f();
+    PyEval_RestoreThread(state);
+    return errors;
+}
 
 // From how many bytes of its result on two threads are faster than one.
 static inline std::ptrdiff_t worth_sharing(int cost, std::ptrdiff_t item) {
@@ -20,8 +33,10 @@ static inline std::ptrdiff_t worth_sharing(int cost, std::ptrdiff_t item) {
 }
 
 static inline int cost_of(const char* ufunc) {
-    static const char* const memory[] = {"absolute", "add", "ceil", "divide", "floor", "maximum", "minimum", "multiply",
-                                         "negative", "rint", "square", "subtract", "trunc"};
+    static const char* const memory[] = {
+        "absolute", "add", "ceil", "divide", "equal", "floor", "greater", "greater_equal", "isfinite", "isinf", "isnan",
+        "less", "less_equal", "logical_and", "logical_or", "maximum", "minimum", "multiply", "negative", "not_equal",
+        "rint", "square", "subtract", "trunc"};
     static const char* const some[] = {"copysign", "reciprocal", "sign", "sqrt"};
     for (const char* name : memory)
         if (!std::strcmp(name, ufunc)) return COST_MEMORY;
@@ -30,36 +45,52 @@ static inline int cost_of(const char* ufunc) {
     return COST_DEAR;
 }
 
-static inline int share_unary(Team* team, const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t step,
-                              std::ptrdiff_t n) {
-    return in_pieces(team, n, worth_sharing(s->cost, step), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
-        return run_unary(s, slot, x + i * step, out + i * step, step, m);
+static inline int share_unary(Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
+                              std::ptrdiff_t so, std::ptrdiff_t n) {
+    if (n < NOGIL_SIZE) return n ? run_unary(s, slot, x, sx, out, so, n) : 0;
+    return unlocked(n, [=] {
+        return in_pieces(team, n, worth_sharing(s->cost, sx), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+            return run_unary(s, slot, x + i * sx, sx, out + i * so, so, m);
+        });
     });
 }
 
 static inline int share_binary(Team* team, const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
                                std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
-    return in_pieces(team, n, worth_sharing(s->cost, so), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
-        return run_binary(s, slot, a + i * sa, sa, b + i * sb, sb, out + i * so, so, m);
+    if (n < NOGIL_SIZE) return n ? run_binary(s, slot, a, sa, b, sb, out, so, n) : 0;
+    return unlocked(n, [=] {
+        return in_pieces(team, n, worth_sharing(s->cost, item_size(slot)), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+            return run_binary(s, slot, a + i * sa, sa, b + i * sb, sb, out + i * so, so, m);
+        });
     });
 }
 
 static inline int share_rows(Team* team, const LoopSet* s, int slot, char* a, char* b, bool first, char* out,
                              std::ptrdiff_t outer, std::ptrdiff_t inner) {
-    const std::ptrdiff_t item = item_size(slot), row = (inner < 0 ? -inner : inner) * item, part = inner < 0 ? item : 0;
-    return in_rows(team, outer, row / item, worth_sharing(s->cost, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
-        return run_rows(s, slot, a + i * (first ? row : part), b + i * (first ? part : row), first, out + i * row, m, inner);
+    const std::ptrdiff_t item = item_size(slot), n = inner < 0 ? -inner : inner, row = n * item;
+    const std::ptrdiff_t part = inner < 0 ? item : 0, to = s->to_bool ? n : row;
+    return unlocked(outer * n, [=] {
+        return in_rows(team, outer, n, worth_sharing(s->cost, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+            return run_rows(s, slot, a + i * (first ? row : part), b + i * (first ? part : row), first, out + i * to, m,
+                            inner);
+        });
     });
 }
 
 // Sums within rows: a row is one thread's, so its order stays. Sums over all rows are one thread's altogether.
-static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, std::ptrdiff_t outer,
-                            std::ptrdiff_t inner, bool leading, char* start) {
-    if (leading) return run_sum(s, slot, x, out, outer, inner, leading, start);
-    const std::ptrdiff_t item = item_size(slot);
-    return in_rows(team, outer, inner, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
-        return run_sum(s, slot, x + i * inner * item, out + i * item, m, inner, false, start);
+static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start) {
+    return unlocked(r.outer * r.inner, [=] {
+        if (r.leading) return run_sum(s, slot, x, out, r, start);
+        const std::ptrdiff_t item = item_size(slot);
+        return in_rows(team, r.outer, r.inner, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+            return run_sum(s, slot, x + i * r.inner * item, out + i * item, Rows{m, r.inner, false}, start);
+        });
     });
+}
+
+static inline int share_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
+                                    const Rows& r, char* start, char* row) {
+    return unlocked(r.outer * r.inner, [=] { return run_product_sum(add, multiply, slot, a, b, out, r, start, row); });
 }
 
 }  // namespace arraygrad

@@ -40,48 +40,42 @@ static inline int lay_out(const RuleKernel* k, const ArrayView* v, int slot, Ope
     for (int i = 0; i < n; i++) {
         given[i].data = v[i].data;
         given[i].step = single && v[i].ndim >= 0 ? 1 : i == like ? 1 : common_step(&v[i], &v[like]);
-        // What is repeated over the full shape is full in NumPy's results, and its loops of two operands would see
-        // that.
+        // What is repeated over the full shape is full in NumPy's results, and its loops of two operands see that.
         if (given[i].step < 0 || (k->pairs && given[i].step == 0 && i > 0 && v[i].size != 1)) return -1;
         given[i].bytes = single_step(&v[i], slot);
     }
     return like;
 }
 
+// Called with the GIL, which they give up where that pays.
 static inline int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
                              char* out, isize n) {
+    if (n < NOGIL_SIZE) return run_rule(k, loops, slot, given, out, n);
     const isize item = item_size(slot);
     int cost = COST_MEMORY;
     for (int s = 0; s < k->n_steps; s++)
         if (k->steps[s].loop >= 0) cost = COST_DEAR;
-    return in_pieces(team, n, worth_sharing(cost, item), [=](isize i, isize m) {
-        Operand part[MOST_OPERANDS];
-        for (int p = 0; p < k->n_operands; p++) {
-            part[p] = given[p];
-            part[p].data += i * part[p].step * item;
-        }
-        return run_rule(k, loops, slot, part, out + i * item, m);
+    return unlocked(n, [=] {
+        return in_pieces(team, n, worth_sharing(cost, item), [=](isize i, isize m) {
+            Operand part[MOST_OPERANDS];
+            for (int p = 0; p < k->n_operands; p++) {
+                part[p] = given[p];
+                part[p].data += i * part[p].step * item;
+            }
+            return run_rule(k, loops, slot, part, out + i * item, m);
+        });
     });
 }
 
 // A kernel of the gradient (step 0 or 1) and one dense operand.
-static inline int run_pair(const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g, isize sg,
-                           const ArrayView* y, char* out) {
-    if (k->n_steps == 1) {
-        const char* in[2] = {g, y->data};
-        return run_arithmetic(k->steps, slot, in, sg ? 0 : k->steps->any, out, y->size);
-    }
-    const Operand given[2] = {{g, sg, 0}, {y->data, 1, y->size == 1 ? single_step(y, slot) : 0}};
-    return y->size ? run_dense_blocks(k, loops, slot, given, out, y->size) : 0;
+static inline int share_pair(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g,
+                             isize sg, const ArrayView* y, char* out) {
+    const isize n = y->size;
+    const Operand given[2] = {{g, sg, 0}, {y->data, 1, n == 1 ? single_step(y, slot) : 0}};
+    if (n >= NOGIL_SIZE) return share_rule(team, k, loops, slot, given, out, n);
+    if (k->n_steps > 1) return n ? run_dense_blocks(k, loops, slot, given, out, n) : 0;
+    const char* in[2] = {g, y->data};
+    return run_arithmetic(k->steps, slot, in, sg ? 0 : k->steps->any, out, n);
 }
-
-static inline int share_pair(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g, isize sg,
-                             const ArrayView* y, char* out) {
-    const Operand given[2] = {{g, sg, 0}, {y->data, 1, 0}};
-    return share_rule(team, k, loops, slot, given, out, y->size);
-}
-
-// Of reductions' rules. std: g / y, and zero where y is: a constant has no direction.
-ARRAYGRAD_STEP_OF_GRADIENT(over_nonzero, , 2, const T y = in1[i]; out[i] = y == T(0) ? T(0) : g / y;)
 
 }  // namespace arraygrad

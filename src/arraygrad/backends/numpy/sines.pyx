@@ -1,10 +1,10 @@
 # Sine and cosine of float64 arrays: where they are recorded both are computed at once, and the rule finds the other.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.loops, backends.numpy.elementwise.
 from arraygrad.backends.numpy.elementwise cimport (
-    OneStep, saved_value, kernel_named, last_step, over, real_view, rule_of_table, wants_gradient,
+    OneStep, saved_value, kernel_named, last_step, pair_rule, real_view, rule_of_table,
 )
 from arraygrad.backends.numpy.loops cimport (
-    KIND_COSINE, KIND_SINE, KIND_UNARY, NOGIL_SIZE, SLOT_F64, ArrayView, LoopSet, at_first_use, empty_dense, report,
+    KIND_COSINE, KIND_SINE, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, at_first_use, empty_dense, report,
     view_of,
 )
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -17,6 +17,7 @@ cdef extern from "sines.hpp" namespace "arraygrad" nogil:
 
 cdef enum:
     FEW = 16                # elements; of fewer the second array costs more than the second pass
+    MANY = 20000            # and of so many its memory does
 
 # at_first_use
 cdef LoopSet* SIN = NULL
@@ -32,7 +33,7 @@ cdef tuple sines_of(Op op, object x):
     cdef ArrayView v, s, c
     cdef object sine, cosine
     cdef int errors
-    if real_view(x, &v) != SLOT_F64 or not FEW <= v.size < NOGIL_SIZE or not (v.c_order or v.f_order):
+    if real_view(x, &v) != SLOT_F64 or not FEW <= v.size < MANY or not (v.c_order or v.f_order):
         return None
     if _usable < 0:
         _usable = same_sines(at_first_use(&SIN, "sin"), at_first_use(&COS, "cos"))
@@ -43,8 +44,7 @@ cdef tuple sines_of(Op op, object x):
     view_of(sine, &s)
     view_of(cosine, &c)
     errors = run_sines(v.data, s.data, c.data, v.size)
-    if errors:
-        report((<const LoopSet*>op.loops).name, errors)
+    report((<const LoopSet*>op.loops).name, errors)
     return (sine, cosine) if op.fast_kind == KIND_SINE else (cosine, sine)
 
 
@@ -61,10 +61,8 @@ last_step(&COSINE_RULE, kernel_named("cos", "x"))
 
 
 cdef int by_what_was_left(Node node, Frame f, const OneStep* last) except -1:
-    if not wants_gradient(node, f, 0):
-        return 1
     # What is overwritten the table's rule tells of.
-    return 0 if saved_value(node, 0) is None else over(f, &last.kernel, node.args)
+    return 0 if saved_value(node, 0) is None else pair_rule(f, &last.kernel, node.args)
 
 
 cdef int rule_sin(Node node, Frame f) except -1:

@@ -1,6 +1,6 @@
-# Rules of factorizations and linear equations for one plain matrix: what they may know of its structure.
-# May import: numpy (Python only), engine.node, core.op, backends.numpy.elementwise, backends.numpy.loops,
-# backends.numpy.triangular.
+# Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
+# May import: numpy (Python only), engine.arrayops, engine.node, core.op, backends.numpy.elementwise,
+# backends.numpy.loops, backends.numpy.triangular.
 #
 # Note [Factors that are kept]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -17,10 +17,15 @@ import numpy as np
 
 from arraygrad.backends.numpy import triangular
 
-from arraygrad.backends.numpy.elementwise cimport saved_for, real_view, set_out, wants_gradient
-from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, copy_into, empty_c, transposed, view_of
+from arraygrad.backends.numpy.elementwise cimport (
+    real_view, saved_for, set_out, set_outs, wants_gradient,
+)
+from arraygrad.backends.numpy.loops cimport (
+    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, loop_set, reshaped, transposed, view_of,
+)
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
-from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT
+from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT, SAVE_META
 
 cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
     struct Lapack:
@@ -32,10 +37,77 @@ cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
     bint run_factor_gradient(const Lapack* l, int slot, const char* factor, char* work, Py_ssize_t n) noexcept
 
 
+cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef const Lapack* _lapack = NULL
 cdef bint _sought = False
 cdef bint _used = True
 
+
+# Products
+
+cdef object forward_matmul(object args):
+    """Products of two matrices: numpy.matmul's own loop, without the ufunc's dispatch."""
+    cdef ArrayView a, b
+    cdef object x1 = args[0], x2 = args[1]
+    if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.ndim != 2 or b.ndim != 2 or a.dims[1] != b.dims[0] \
+            or not (a.c_order or a.f_order) or not (b.c_order or b.f_order) or a.size == 0 or b.size == 0:
+        return None
+    return dot(x1, x2)
+
+
+cdef object outer(object a, object b):
+    """Outer product of two plain vectors of one dtype."""
+    cdef ArrayView v
+    cdef Py_ssize_t dims[2]
+    cdef object column, out
+    view_of(a, &v)
+    dims[0] = v.size
+    dims[1] = 1
+    column = reshaped(a, 2, dims)
+    out = binary_loop(MULTIPLY, column, b, None)
+    return (<object>MULTIPLY.ufunc)(column, b) if out is None else out
+
+
+cdef int rule_matmul(Node node, Frame f) except -1:
+    cdef ArrayView g, a, b
+    cdef object x1, x2, out0 = None, out1 = None
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
+    cdef int slot = real_view(f.grad, &g), n1, n2
+    if slot < 0:
+        return 0
+    n1 = n2 = -1
+    if first:
+        x2 = saved_for(node, SAVE_INPUT, 1)
+        if real_view(x2, &b) != slot:
+            return 0
+        n2 = b.ndim
+        n1 = rank(saved_for(node, SAVE_META, 0))
+    if second:
+        x1 = saved_for(node, SAVE_INPUT, 0)
+        if real_view(x1, &a) != slot:
+            return 0
+        n1 = a.ndim
+        n2 = rank(saved_for(node, SAVE_META, 1))
+    if not 1 <= n1 <= 2 or not 1 <= n2 <= 2 or n1 == n2 == 1:
+        return 0
+    if first:
+        if n2 == 1:
+            out0 = outer(f.grad, x2)
+        else:
+            out0 = dot(f.grad, transposed(x2, NULL)) if n1 == 2 else dot(x2, f.grad)
+    if second:
+        if n1 == 1:
+            out1 = outer(x1, f.grad)
+        else:
+            out1 = dot(transposed(x1, NULL), f.grad)
+    return set_outs(f, out0, out1)
+
+
+cdef inline int rank(object meta) noexcept:
+    return (<GradMeta>meta).ndim if type(meta) is GradMeta else -1
+
+
+# LAPACK
 
 def use_lapack(bint mode):
     """Whether LAPACK's own routines may be called where they are found; returns the mode before. For tests."""
@@ -166,8 +238,6 @@ cdef int rule_cholesky(Node node, Frame f) except -1:
     cdef ArrayView l, g
     cdef object factor, upper = (<list>node.args)[1]
     cdef int slot
-    if not wants_gradient(node, f, 0):
-        return 1
     factor = saved_for(node, SAVE_ANS, -1)
     slot = real_view(factor, &l)
     if slot < 0 or l.ndim != 2 or l.size == 0 or real_view(f.grad, &g) != slot or g.ndim != 2:
@@ -187,15 +257,9 @@ cdef int rule_solve(Node node, Frame f) except -1:
     cdef object matrix = saved_for(node, SAVE_INPUT, 0), ans = saved_for(node, SAVE_ANS, -1) if first else None
     cdef object out0 = None, out1
     cdef int slot = real_view(matrix, &a)
-    if not (first or second):
-        return 1
     if slot < 0 or a.ndim != 2 or a.size == 0 or real_view(f.grad, &g) != slot or not 1 <= g.ndim <= 2:
         return 0
     if first and (real_view(ans, &x) != slot or x.ndim != g.ndim):
         return 0
     out0, out1 = triangular.solve_gradients(matrix, f.grad, ans, substituted(node, f.grad))
-    if first:
-        set_out(f, 0, out0, True)
-    if second:
-        set_out(f, 1, out1, True)
-    return 1
+    return set_outs(f, out0, out1 if second else None)

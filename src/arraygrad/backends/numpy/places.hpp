@@ -1,0 +1,128 @@
+// Elements that go to places and come from them: rows of a gather, and choices by a mask.
+// May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+#pragma once
+#include <cstdlib>
+
+#include "shared_loops.hpp"
+
+namespace arraygrad {
+
+// Add n rows of `inner` elements at `places` of an array of `count` rows. Places were checked.
+template <typename T>
+static inline void add_rows_of(T* out, const std::int64_t* places, const T* g, std::ptrdiff_t n, std::ptrdiff_t inner,
+                               std::ptrdiff_t count) {
+    for (std::ptrdiff_t k = 0; k < n; k++) {
+        std::int64_t at = places[k] < 0 ? places[k] + count : places[k];
+        T* row = out + at * inner;
+        const T* from = g + k * inner;
+        for (std::ptrdiff_t i = 0; i < inner; i++) row[i] += from[i];
+    }
+}
+
+// The same where nothing is in `out` yet: each row of it is written once, by the first row of g that goes there
+// (plus zero, which has a sign) or with zeros. `seen`: a byte for each row of out, all zero.
+template <typename T>
+static inline void place_rows_of(T* out, const std::int64_t* places, const T* g, std::ptrdiff_t n, std::ptrdiff_t inner,
+                                 std::ptrdiff_t count, char* seen) {
+    for (std::ptrdiff_t k = 0; k < n; k++) {
+        std::int64_t at = places[k] < 0 ? places[k] + count : places[k];
+        T* row = out + at * inner;
+        const T* from = g + k * inner;
+        if (seen[at]) for (std::ptrdiff_t i = 0; i < inner; i++) row[i] += from[i];
+        else for (std::ptrdiff_t i = 0; i < inner; i++) row[i] = from[i] + T(0);
+        seen[at] = 1;
+    }
+    for (std::ptrdiff_t k = 0; k < count;) {
+        if (seen[k]) { k++; continue; }
+        const std::ptrdiff_t from = k;
+        while (k < count && !seen[k]) k++;
+        std::memset((void*)(out + from * inner), 0, (size_t)((k - from) * inner) * sizeof(T));
+    }
+}
+
+// Rows of g at `places`, added to what is in `out` or (`fresh`) to zeros. False: no memory, nothing done.
+template <typename T>
+static inline bool put_rows_of(T* out, const std::int64_t* places, const T* g, std::ptrdiff_t n, std::ptrdiff_t inner,
+                               std::ptrdiff_t count, bool fresh) {
+    if (!fresh) {
+        add_rows_of(out, places, g, n, inner, count);
+        return true;
+    }
+    char* seen = (char*)std::calloc((size_t)count + 1, 1);
+    if (!seen) return false;
+    place_rows_of(out, places, g, n, inner, count, seen);
+    std::free(seen);
+    return true;
+}
+
+// Returns the error bits, -1 without memory.
+static inline int put_rows(int slot, char* out, const std::int64_t* places, const char* g, std::ptrdiff_t n,
+                           std::ptrdiff_t inner, std::ptrdiff_t count, bool fresh) {
+    return unlocked(n * inner, [=] {
+        fp_begin();
+        const bool done = slot == SLOT_F64
+                              ? put_rows_of((double*)out, places, (const double*)g, n, inner, count, fresh)
+                              : put_rows_of((float*)out, places, (const float*)g, n, inner, count, fresh);
+        const int errors = fp_end();
+        return done ? errors : -1;
+    });
+}
+
+// out = the rows of x at `places`, of `bytes` each.
+static inline void take_rows(const char* x, const std::int64_t* places, char* out, std::ptrdiff_t n, std::ptrdiff_t bytes,
+                             std::ptrdiff_t count) {
+    unlocked(n * bytes / 8, [=] {
+        for (std::ptrdiff_t k = 0; k < n; k++) {
+            const char* row = x + (places[k] < 0 ? places[k] + count : places[k]) * bytes;
+            if (bytes == 8) std::memcpy(out + k * 8, row, 8);           // one load and one store, no call
+            else if (bytes == 4) std::memcpy(out + k * 4, row, 4);
+            else std::memcpy(out + k * bytes, row, (size_t)bytes);
+        }
+        return 0;
+    });
+}
+
+static inline bool all_within(const std::int64_t* places, std::ptrdiff_t n, std::ptrdiff_t count) {
+    bool good = true;
+    for (std::ptrdiff_t k = 0; k < n; k++) good &= places[k] >= -count && places[k] < count;
+    return good;
+}
+
+// Choices
+
+struct Wide {
+    std::uint64_t low, high;
+};
+
+template <typename T>
+static inline void choose_as(const char* mask, const T* x, std::ptrdiff_t sx, const T* y, std::ptrdiff_t sy, T* out,
+                             std::ptrdiff_t n) {
+    for (std::ptrdiff_t i = 0; i < n; i++) out[i] = mask[i] ? x[i * sx] : y[i * sy];
+}
+
+// out[i] = mask[i] ? x[i * sx] : y[i * sy] for elements of 4, 8 or 16 bytes; steps are 0 or 1.
+static inline void choose(std::ptrdiff_t item, const char* mask, const char* x, std::ptrdiff_t sx, const char* y,
+                          std::ptrdiff_t sy, char* out, std::ptrdiff_t n) {
+    if (item == 8) {
+        typedef std::uint64_t T;
+        choose_as<T>(mask, (const T*)x, sx, (const T*)y, sy, (T*)out, n);
+    } else if (item == 4) {
+        typedef std::uint32_t T;
+        choose_as<T>(mask, (const T*)x, sx, (const T*)y, sy, (T*)out, n);
+    } else {
+        choose_as<Wide>(mask, (const Wide*)x, sx, (const Wide*)y, sy, (Wide*)out, n);
+    }
+}
+
+// The same for arrays, shared by several threads where that pays.
+static inline void share_choose(Team* team, std::ptrdiff_t item, const char* mask, const char* x, std::ptrdiff_t sx,
+                                const char* y, std::ptrdiff_t sy, char* out, std::ptrdiff_t n) {
+    unlocked(n, [=] {
+        return in_pieces(team, n, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
+            choose(item, mask + i, x + i * sx * item, sx, y + i * sy * item, sy, out + i * item, m);
+            return 0;
+        });
+    });
+}
+
+}  // namespace arraygrad

@@ -1,0 +1,335 @@
+// Reductions and what they send back, over plain memory: one pass each.
+// May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+//
+// An array counts as rows (struct Rows). What is reduced, and what stands for it in a gradient, has one element for each
+// row, or (`leading`) one for each column. Each kernel computes what the table spells, in the same order of operations,
+// with NumPy's own loops for exp, log and sums. A kernel of backward may write over the gradient that it reads.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "rules.hpp"
+#include "shared_loops.hpp"
+
+namespace arraygrad {
+
+// What kernels call of NumPy, and what NumPy begins a sum with.
+struct RowLoops {
+    const LoopSet *add, *exp, *log;
+    double start;
+};
+
+// Reads the arrays `in`, writes `out`; returns the error bits raised.
+typedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* in, char* const* out, const Rows* rows);
+
+// The function NAME_of<T>(f, in, out, rows) as a row_kernel.
+#define ARRAYGRAD_ROW_KERNEL(NAME)                                                                                     \
+    static inline int NAME(const RowLoops* f, int slot, const char* const* in, char* const* out, const Rows* rows) {   \
+        return unlocked(rows->outer * rows->inner, [=] {                                                               \
+            fp_begin();                                                                                                \
+            if (slot == SLOT_F64) NAME##_of<double>(*f, (const double* const*)in, (double* const*)out, *rows);         \
+            else NAME##_of<float>(*f, (const float* const*)in, (float* const*)out, *rows);                             \
+            return fp_end();                                                                                           \
+        });                                                                                                            \
+    }
+
+// A function of `n` elements for both types, compiled for several processors; T is the type.
+#define ARRAYGRAD_ROW_FUNCTION(NAME, ATTRIBUTE, RESULT, ARGUMENTS, ...)                                         \
+    namespace f32 { typedef float T; ARRAYGRAD_CLONES ATTRIBUTE static RESULT NAME ARGUMENTS { __VA_ARGS__ } }  \
+    namespace f64 { typedef double T; ARRAYGRAD_CLONES ATTRIBUTE static RESULT NAME ARGUMENTS { __VA_ARGS__ } } \
+    using f32::NAME;                                                                                            \
+    using f64::NAME;
+
+// Elements that are worked on at a time, so that what is read twice stays in the first cache.
+enum { PART = 1024, TOGETHER = 2048 };
+
+template <typename T> static inline int slot_of() { return sizeof(T) == 8 ? SLOT_F64 : SLOT_F32; }
+
+// NumPy's loop of one operand.
+template <typename T> static inline void each_of(const LoopSet* s, const T* x, T* out, isize n) {
+    char* args[2] = {(char*)x, (char*)out};
+    const isize steps[2] = {(isize)sizeof(T), (isize)sizeof(T)};
+    s->fn[slot_of<T>()](args, &n, steps, s->data[slot_of<T>()]);
+}
+
+// `start` and n elements, added by NumPy's loop.
+template <typename T> static inline T row_sum(const LoopSet* add, const T* x, isize n, T start) {
+    T sum = start;
+    char* args[3] = {(char*)&sum, (char*)x, (char*)&sum};
+    const isize steps[3] = {0, (isize)sizeof(T), 0};
+    add->fn[slot_of<T>()](args, &n, steps, add->data[slot_of<T>()]);
+    return sum;
+}
+
+// The sum of n terms that `make(from, count, to)` writes, in the order of numpy.add's loop (pairwise): halves, cut at a
+// multiple of eight, until a part fits. Minus zero changes no sum.
+template <typename T, typename Make> static T pairwise_sum(const LoopSet* add, Make& make, isize from, isize n) {
+    if (n <= PART) {
+        alignas(64) T terms[PART];
+        make(from, n, terms);
+        return row_sum(add, terms, n, T(-0.0));
+    }
+    const isize half = n / 2 - n / 2 % 8;
+    const T first = pairwise_sum<T>(add, make, from, half);
+    return first + pairwise_sum<T>(add, make, from + half, n - half);
+}
+
+// Calls f(k, n) for parts of the columns, whose sums have been set to the start.
+template <typename T, typename F> static inline void by_columns(T* sums, T start, isize inner, F f) {
+    for (isize k = 0; k < inner; k += PART) {
+        const isize n = inner - k < PART ? inner - k : (isize)PART;
+        for (isize j = 0; j < n; j++) sums[k + j] = start;
+        f(k, n);
+    }
+}
+
+// Variances: sums of (x - mean)^2, and (x - mean) * g.
+
+ARRAYGRAD_ROW_FUNCTION(add_squares, , void, (const T* x, const T* mean, T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+        const T d = x[j] - mean[j];
+        out[j] += d * d;
+    })
+ARRAYGRAD_ROW_FUNCTION(squares, , void, (const T* x, T mean, T* out, isize n),
+    for (isize j = 0; j < n; j++) {
+        const T d = x[j] - mean;
+        out[j] = d * d;
+    })
+ARRAYGRAD_ROW_FUNCTION(deviations_of_columns, , void, (const T* x, const T* mean, const T* g, T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = (x[j] - mean[j]) * g[j];)
+ARRAYGRAD_ROW_FUNCTION(deviations_of_row, , void, (const T* x, T mean, T g, T* out, isize n),
+    for (isize j = 0; j < n; j++) out[j] = (x[j] - mean) * g;)
+
+template <typename T> static void sum_squares_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+    const T *x = in[0], *mean = in[1];
+    if (r.leading) {
+        by_columns(out[0], T(f.start), r.inner, [&](isize k, isize n) {
+            for (isize i = 0; i < r.outer; i++) add_squares(x + i * r.inner + k, mean + k, out[0] + k, n);
+        });
+        return;
+    }
+    for (isize i = 0; i < r.outer; i++) {
+        auto make = [&](isize from, isize n, T* to) { squares(x + i * r.inner + from, mean[i], to, n); };
+        out[0][i] = T(f.start) + pairwise_sum<T>(f.add, make, 0, r.inner);
+    }
+}
+ARRAYGRAD_ROW_KERNEL(sum_squares)
+
+template <typename T> static void deviations_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    const T *mean = in[1], *g = in[2];
+    for (isize i = 0; i < r.outer; i++) {
+        const isize at = i * r.inner;
+        if (r.leading) deviations_of_columns(in[0] + at, mean, g, out[0] + at, r.inner);
+        else deviations_of_row(in[0] + at, mean[i], g[i], out[0] + at, r.inner);
+    }
+}
+ARRAYGRAD_ROW_KERNEL(deviations)
+
+// Quotients by what was broadcast: out = g / z, and the sums of g * y.
+
+ARRAYGRAD_ROW_FUNCTION(quotients_of_columns, , void, (const T* g, const T* y, const T* z, T* out, T* sum, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+        const T gj = g[j];
+        sum[j] += gj * y[j];
+        out[j] = gj / z[j];
+    })
+ARRAYGRAD_ROW_FUNCTION(quotients_of_row, , void, (const T* g, const T* y, T z, T* out, T* product, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+        const T gj = g[j];
+        product[j] = gj * y[j];
+        out[j] = gj / z;
+    })
+
+template <typename T> static void quotients_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+    const T *g = in[0], *y = in[1], *z = in[2];
+    T* sum = out[1];
+    if (r.leading) {
+        by_columns(sum, T(f.start), r.inner, [&](isize k, isize n) {
+            for (isize i = 0; i < r.outer; i++) {
+                const isize at = i * r.inner + k;
+                quotients_of_columns(g + at, y + at, z + k, out[0] + at, sum + k, n);
+            }
+        });
+        return;
+    }
+    for (isize i = 0; i < r.outer; i++) {
+        auto make = [&](isize from, isize n, T* to) {
+            const isize at = i * r.inner + from;
+            quotients_of_row(g + at, y + at, z[i], out[0] + at, to, n);
+        };
+        sum[i] = T(f.start) + pairwise_sum<T>(f.add, make, 0, r.inner);
+    }
+}
+ARRAYGRAD_ROW_KERNEL(quotients)
+
+// max and min: g, shared by the elements of x that equal the extremum, written or added to what is there.
+
+// Add `share` where x is a: a few places, and what waits elsewhere is not even read. (It keeps a negative zero, to
+// which adding zero would give the other sign.)
+template <typename T> static inline void add_few(const T* x, T a, T share, T* out, isize n) {
+    enum { LOOK_AT = 64 };
+    isize i = 0;
+    for (; i + LOOK_AT <= n; i += LOOK_AT) {
+        typename Bits<T>::word hits = 0;
+        for (isize j = 0; j < LOOK_AT; j++) hits += x[i + j] == a;
+        if (!hits) continue;
+        for (isize j = i; j < i + LOOK_AT; j++)
+            if (x[j] == a) out[j] += share;
+    }
+    for (; i < n; i++)
+        if (x[i] == a) out[i] += share;
+}
+
+// Whether an element gets a part of the gradient: it is the extremum, or one of those that made it nan (NANS).
+template <bool NANS, typename T> static inline bool is_hit(T x, T a) { return NANS ? (x == a) | (x != x) : x == a; }
+
+// NANS: some of `ans` are nan, and the elements that are nan share there. `ties` has room for as many as `ans`.
+template <bool NANS, bool ADD, typename T>
+static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, T* ties, const Rows& r) {
+    // Counted in integers of T's width, so that the loop vectorises, in pieces that can't overflow them.
+    const isize FEW = 8, COUNTED = isize(1) << 30, inner = r.inner;
+    if (r.leading) {
+        for (isize j = 0; j < inner; j++) ties[j] = T(0);
+        for (isize i = 0; i < r.outer; i++)
+            for (isize j = 0; j < inner; j++) ties[j] += T(is_hit<NANS>(x[i * inner + j], ans[j]));
+        for (isize j = 0; j < inner; j++) ties[j] = g[j] / ties[j];
+        for (isize i = 0; i < r.outer; i++)
+            for (isize j = 0; j < inner; j++) {
+                const T part = T(is_hit<NANS>(x[i * inner + j], ans[j])) * ties[j];
+                out[i * inner + j] = ADD ? out[i * inner + j] + part : part;
+            }
+        return;
+    }
+    for (isize i = 0; i < r.outer; i++) {
+        const T *row = x + i * inner, a = ans[i];
+        T* to = out + i * inner;
+        isize n = 0;
+        for (isize start = 0; start < inner; start += COUNTED) {
+            const isize end = inner - start < COUNTED ? inner : start + COUNTED;
+            typename Bits<T>::word m = 0;
+            for (isize j = start; j < end; j++) m += is_hit<NANS>(row[j], a);
+            n += m;
+        }
+        const T share = g[i] / T(n);
+        if (ADD && !NANS && n <= FEW && std::fabs(share) <= std::numeric_limits<T>::max()) {
+            add_few(row, a, share, to, inner);
+            continue;
+        }
+        for (isize j = 0; j < inner; j++) {
+            const T part = T(is_hit<NANS>(row[j], a)) * share;
+            to[j] = ADD ? to[j] + part : part;
+        }
+    }
+}
+
+#define ARRAYGRAD_EXTREMUM(ADD)                                                         \
+    bool nans = false;                                                                  \
+    const isize n = r.leading ? r.inner : r.outer;                                      \
+    for (isize i = 0; i < n; i++) nans |= in[2][i] != in[2][i];                         \
+    if (nans) share_extremum<true, ADD>(in[0], in[1], in[2], out[0], out[1], r);        \
+    else share_extremum<false, ADD>(in[0], in[1], in[2], out[0], out[1], r);
+ARRAYGRAD_ROW_FUNCTION(write_extremum, , void, (const T* const* in, T* const* out, const Rows& r), ARRAYGRAD_EXTREMUM(false))
+ARRAYGRAD_ROW_FUNCTION(add_extremum, , void, (const T* const* in, T* const* out, const Rows& r), ARRAYGRAD_EXTREMUM(true))
+#undef ARRAYGRAD_EXTREMUM
+
+template <typename T> static void extremum_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    write_extremum(in, out, r);
+}
+template <typename T> static void added_extremum_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    add_extremum(in, out, r);
+}
+ARRAYGRAD_ROW_KERNEL(extremum)
+ARRAYGRAD_ROW_KERNEL(added_extremum)
+
+// softmax and log_softmax within rows. Rows are worked on together as far as the first cache reaches, so that short ones
+// don't cost a call each.
+
+// The largest element, nan if there is one; zero in the place of an infinity or nan.
+ARRAYGRAD_ROW_FUNCTION(finite_top, ARRAYGRAD_QUIET, T, (const T* x, isize n),
+    T lanes[8];
+    isize j = 0;
+    bool nan = false;
+    T top = x[0];
+    if (n >= 16) {
+        for (int k = 0; k < 8; k++) lanes[k] = x[k];
+        for (; j + 8 <= n; j += 8)
+            for (int k = 0; k < 8; k++) lanes[k] = x[j + k] > lanes[k] ? x[j + k] : lanes[k];
+        for (int k = 0; k < 8; k++) top = lanes[k] > top ? lanes[k] : top;
+    }
+    for (; j < n; j++) top = x[j] > top ? x[j] : top;
+    for (j = 0; j < n; j++) nan |= !(x[j] == x[j]);
+    return nan || !(std::fabs(top) <= std::numeric_limits<T>::max()) ? T(0) : top;)
+ARRAYGRAD_ROW_FUNCTION(less_by, , void, (const T* x, T top, T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = x[j] - top;)
+ARRAYGRAD_ROW_FUNCTION(divided_by, , void, (const T* x, T sum, T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = x[j] / sum;)
+ARRAYGRAD_ROW_FUNCTION(products, , void, (const T* x, const T* y, T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = x[j] * y[j];)
+ARRAYGRAD_ROW_FUNCTION(softmax_back, , void, (const T* g, const T* y, T sum, T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = y[j] * (g[j] - sum);)
+ARRAYGRAD_ROW_FUNCTION(log_softmax_back, , void, (const T* g, const T* e, T sum, T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = g[j] - e[j] * sum;)
+
+static inline isize rows_together(const Rows& r) {
+    const isize most = r.inner < TOGETHER ? TOGETHER / r.inner : 1;
+    return most < r.outer ? most : r.outer;
+}
+
+// Elements of the working space (the second of `out`) of the kernels that follow.
+static inline isize softmax_room(const Rows* r) { return rows_together(*r) * (r->inner + 1); }
+
+// What comparisons with nan raise is among the errors, though the table's operations don't raise it.
+template <bool LOG, typename T>
+static inline void softmax_by(const RowLoops& f, const T* x, T* out, T* work, const Rows& r) {
+    const isize most = rows_together(r), inner = r.inner;
+    T* sums = work + most * inner;
+    for (isize i = 0; i < r.outer; i += most) {
+        const isize rows = r.outer - i < most ? r.outer - i : most;
+        T* to = out + i * inner;
+        for (isize k = 0; k < rows; k++) {
+            const T* row = x + (i + k) * inner;
+            less_by(row, finite_top(row, inner), to + k * inner, inner);
+        }
+        each_of(f.exp, to, work, rows * inner);
+        for (isize k = 0; k < rows; k++) sums[k] = row_sum(f.add, work + k * inner, inner, T(f.start));
+        if (LOG) each_of(f.log, sums, sums, rows);
+        for (isize k = 0; k < rows; k++) {
+            if (LOG) less_by(to + k * inner, sums[k], to + k * inner, inner);
+            else divided_by(work + k * inner, sums[k], to + k * inner, inner);
+        }
+    }
+}
+
+template <bool LOG, typename T>
+static inline void softmax_rule_by(const RowLoops& f, const T* g, const T* y, T* out, T* work, const Rows& r) {
+    const isize most = rows_together(r), inner = r.inner;
+    for (isize i = 0; i < r.outer; i += most) {
+        const isize rows = r.outer - i < most ? r.outer - i : most, at = i * inner;
+        if (LOG) each_of(f.exp, y + at, work, rows * inner);
+        else products(g + at, y + at, work, rows * inner);
+        for (isize k = 0; k < rows; k++) {
+            const isize from = k * inner, row = at + from;
+            const T sum = row_sum(f.add, LOG ? g + row : work + from, inner, T(f.start));
+            if (LOG) log_softmax_back(g + row, work + from, sum, out + row, inner);
+            else softmax_back(g + row, y + row, sum, out + row, inner);
+        }
+    }
+}
+
+#define ARRAYGRAD_SOFTMAX(NAME, LOG)                                                                                    \
+    template <typename T> static void NAME##_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) { \
+        softmax_by<LOG>(f, in[0], out[0], out[1], r);                                                                  \
+    }                                                                                                                  \
+    template <typename T>                                                                                              \
+    static void NAME##_gradient_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {              \
+        softmax_rule_by<LOG>(f, in[0], in[1], out[0], out[1], r);                                                      \
+    }                                                                                                                  \
+    ARRAYGRAD_ROW_KERNEL(NAME)                                                                                         \
+    ARRAYGRAD_ROW_KERNEL(NAME##_gradient)
+ARRAYGRAD_SOFTMAX(softmax, false)
+ARRAYGRAD_SOFTMAX(log_softmax, true)
+#undef ARRAYGRAD_SOFTMAX
+
+}  // namespace arraygrad

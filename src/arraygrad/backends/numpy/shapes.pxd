@@ -1,0 +1,24 @@
+# May cimport: engine.arrayops, engine.node.
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.node cimport Frame, Node
+
+cdef object buffer_for(Node node, GradMeta meta, object grad)
+cdef object forward_reshape(object args)
+cdef object forward_permute_dims(object args)
+cdef object forward_matrix_transpose(object args)
+cdef object forward_squeeze(object args)
+cdef object forward_expand_dims(object args)
+cdef object forward_broadcast_to(object args)
+cdef object forward_flip(object args)
+cdef object forward_diagonal(object args)
+cdef object forward_getitem(object args)
+cdef object forward_take(object args)
+cdef object forward_where(object args)
+cdef object forward_concat(object args)
+cdef object forward_stack(object args)
+cdef int rule_reshape(Node node, Frame f) except -1
+cdef int rule_permute_dims(Node node, Frame f) except -1
+cdef int rule_matrix_transpose(Node node, Frame f) except -1
+cdef int rule_getitem(Node node, Frame f) except -1
+cdef int rule_take(Node node, Frame f) except -1
+cdef int rule_concat(Node node, Frame f) except -1

@@ -1,0 +1,498 @@
+# Shapes, slices, gathers and joins of plain arrays, forward and backward: where elements go.
+# May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.elementwise, backends.numpy.loops.
+#
+# Forwards copy bytes or make views, so values are NumPy's. Joins serve exact row-major ndarrays of one floating dtype
+# (view_of), whose result is row-major in NumPy as well; None: declined.
+# Guarded by tests/ops/test_fast_places.py, test_fast_joins.py, test_fast_pieces.py and test_fast_forward.py.
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.slice cimport PySlice_Check
+from cpython.tuple cimport PyTuple_CheckExact
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
+from arraygrad.backends.numpy.loops cimport (
+    ArrayView, LoopSet, axis_mask, binary_loop, bools_of, empty_c, item_size, loop_set, positions_of, read_number,
+    report, reshaped, same_shape, strided, transposed, view_of, wrapped, zeros_c,
+)
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.evaluate cimport waiting_gradient
+from arraygrad.engine.node cimport Frame, Node
+from arraygrad.engine.sharing cimport Team, team
+from arraygrad.core.value cimport Value
+
+import numpy as np
+
+cdef extern from "places.hpp" namespace "arraygrad":
+    int put_rows(int slot, char* out, const int64_t* places, const char* g, Py_ssize_t n, Py_ssize_t inner,
+                 Py_ssize_t count, bint fresh) noexcept
+    void take_rows(const char* x, const int64_t* places, char* out, Py_ssize_t n, Py_ssize_t bytes,
+                   Py_ssize_t count) noexcept
+    bint all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) noexcept
+    void share_choose(Team* team, Py_ssize_t item, const char* mask, const char* x, Py_ssize_t sx, const char* y,
+                      Py_ssize_t sy, char* out, Py_ssize_t n) noexcept
+
+cdef LoopSet* ADD = loop_set("add")
+cdef object _add = np.add
+cdef object _all = slice(None)
+cdef object _backwards = slice(None, None, -1)
+
+
+# Shapes
+
+cdef object forward_reshape(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t dims[8]
+    cdef object shape = args[1]
+    cdef int i
+    if args[2] is not None or view_of(args[0], &v) < 0:
+        return None
+    if PyLong_CheckExact(shape):
+        dims[0] = PyLong_AsSsize_t(shape)
+        return reshaped(args[0], 1, dims)
+    if type(shape) is not tuple or len(<tuple>shape) > 8:
+        return None
+    for i in range(len(<tuple>shape)):
+        item = (<tuple>shape)[i]
+        if not PyLong_CheckExact(item):
+            return None
+        dims[i] = PyLong_AsSsize_t(item)
+    return reshaped(args[0], <int>len(<tuple>shape), dims)
+
+
+cdef object forward_permute_dims(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t axes[8]
+    cdef object order = args[1]
+    cdef int i
+    if view_of(args[0], &v) < 0 or type(order) is not tuple or len(<tuple>order) != v.ndim or v.ndim > 8:
+        return None
+    for i in range(v.ndim):
+        item = (<tuple>order)[i]
+        if not PyLong_CheckExact(item):
+            return None
+        axes[i] = PyLong_AsSsize_t(item)
+    return transposed(args[0], axes)
+
+
+cdef object forward_matrix_transpose(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t axes[8]
+    cdef int i
+    if view_of(args[0], &v) < 0 or not 2 <= v.ndim <= 8:
+        return None
+    for i in range(v.ndim):
+        axes[i] = i
+    axes[v.ndim - 1], axes[v.ndim - 2] = v.ndim - 2, v.ndim - 1
+    return transposed(args[0], axes)
+
+
+cdef object forward_squeeze(object args):
+    cdef ArrayView v
+    cdef unsigned long long mask
+    cdef Py_ssize_t dims[8]
+    cdef int i, k = 0
+    if view_of(args[0], &v) < 0 or v.ndim > 8 or args[1] is None or not axis_mask(args[1], v.ndim, &mask):
+        return None
+    for i in range(v.ndim):
+        if not (mask >> i) & 1:
+            dims[k] = v.dims[i]
+            k += 1
+        elif v.dims[i] != 1:
+            return None
+    return reshaped(args[0], k, dims)
+
+
+cdef object forward_expand_dims(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t at
+    cdef int i
+    if view_of(args[0], &v) < 0 or v.ndim > 7 or not PyLong_CheckExact(args[1]):
+        return None
+    at = PyLong_AsSsize_t(args[1])
+    if at < 0:
+        at += v.ndim + 1
+    if not 0 <= at <= v.ndim:
+        return None
+    for i in range(v.ndim):
+        dims[i + (i >= at)] = v.dims[i]
+    dims[at] = 1
+    return reshaped(args[0], v.ndim + 1, dims)
+
+
+cdef object forward_broadcast_to(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t strides[8]
+    cdef object shape = args[1]
+    cdef int i, lead
+    if view_of(args[0], &v) < 0 or type(shape) is not tuple or not v.ndim <= len(<tuple>shape) <= 8:
+        return None
+    lead = <int>len(<tuple>shape) - v.ndim
+    for i in range(<int>len(<tuple>shape)):
+        item = (<tuple>shape)[i]
+        if not PyLong_CheckExact(item):
+            return None
+        dims[i] = PyLong_AsSsize_t(item)
+        if dims[i] < 0:
+            return None
+        strides[i] = 0
+        if i >= lead:
+            if v.dims[i - lead] == dims[i]:
+                strides[i] = v.strides[i - lead] if dims[i] != 1 else 0
+            elif v.dims[i - lead] != 1:
+                return None
+    return strided(args[0], <int>len(<tuple>shape), dims, strides)
+
+
+cdef object forward_flip(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t axis
+    if view_of(args[0], &v) < 0 or v.ndim == 0:
+        return None
+    if args[1] is None:
+        return args[0][(_backwards,) * v.ndim]
+    if not PyLong_CheckExact(args[1]):
+        return None
+    axis = PyLong_AsSsize_t(args[1])
+    if axis < 0:
+        axis += v.ndim
+    return args[0][(_all,) * axis + (_backwards,)] if 0 <= axis < v.ndim else None
+
+
+cdef object forward_diagonal(object args):
+    cdef ArrayView v
+    if view_of(args[0], &v) < 0 or v.ndim != 2 or not PyLong_CheckExact(args[1]):
+        return None
+    return args[0].diagonal(args[1])
+
+
+cdef int rule_reshape(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef object slot
+    slot = saved_value(node, 0)
+    if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
+        return 0
+    return 1 + set_out(f, 0, reshaped(f.grad, (<GradMeta>slot).ndim, (<GradMeta>slot).dims), f.owned)
+
+
+cdef int rule_permute_dims(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef Py_ssize_t inverse[8]
+    cdef Py_ssize_t i, k
+    cdef object axes = (<list>node.args)[1]
+    if view_of(f.grad, &g) < 0 or g.ndim > 8 or type(axes) is not tuple or len(<tuple>axes) != g.ndim:
+        return 0
+    for i in range(g.ndim):
+        item = (<tuple>axes)[i]
+        if not PyLong_CheckExact(item):
+            return 0
+        k = PyLong_AsSsize_t(item)
+        inverse[k + g.ndim if k < 0 else k] = i
+    return 1 + set_out(f, 0, transposed(f.grad, inverse), f.owned)
+
+
+cdef int rule_matrix_transpose(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef Py_ssize_t axes[8]
+    cdef int i
+    if view_of(f.grad, &g) < 0 or not 2 <= g.ndim <= 8:
+        return 0
+    for i in range(g.ndim):
+        axes[i] = i
+    axes[g.ndim - 1] = g.ndim - 2
+    axes[g.ndim - 2] = g.ndim - 1
+    return 1 + set_out(f, 0, transposed(f.grad, axes), f.owned)
+
+
+# Slices and gathers
+
+# Note [One buffer for many places]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# The gradient of x[key] is zero but for a region. Made as an array of its own for each of n slices of one array, it
+# costs n times the whole. So the first rule makes such an array, which the engine then holds alone in the slot of the
+# node it leads to, and every later one adds its region to what waits there (waiting_gradient) and returns None, an
+# undefined gradient, which counts as delivered. For slices the sums are those of the plain way, element by element and
+# in the same order; only a negative zero outside of the region stays one, where adding zero would make it positive.
+# Rows of a gather that may meet do not join: added one by one to what waits, they would round otherwise than their sum.
+# Guarded by tests/ops/test_fast_places.py.
+cdef bint is_basic(object key) noexcept:
+    """Whether a key names each element at most once: ints, slices, ... and None."""
+    if type(key) is tuple:
+        for item in <tuple>key:
+            if not (PyLong_CheckExact(item) or type(item) is slice or item is Ellipsis or item is None):
+                return False
+        return True
+    return PyLong_CheckExact(key) or type(key) is slice or key is Ellipsis or key is None
+
+
+cdef object rows_at(object x, object places):
+    """x[places] of a row-major array for a row-major array of int64, without NumPy's iterator. None: declined."""
+    cdef ArrayView v, p, r
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t n = 0, bytes
+    cdef const int64_t* at = positions_of(places, &n)
+    cdef int slot = view_of(x, &v), d
+    cdef object out
+    if at == NULL or slot < 0 or not v.c_order or v.ndim == 0 or v.size == 0:
+        return None
+    view_of(places, &p)
+    if p.ndim == 0 or p.ndim + v.ndim - 1 > 8 or not all_within(at, n, v.dims[0]):
+        return None                         # places out of bounds are NumPy's error
+    for d in range(p.ndim):
+        dims[d] = p.dims[d]
+    for d in range(1, v.ndim):
+        dims[p.ndim + d - 1] = v.dims[d]
+    out = empty_c(x, p.ndim + v.ndim - 1, dims)
+    view_of(out, &r)
+    bytes = v.size // v.dims[0] * item_size(slot)
+    take_rows(v.data, at, r.data, n, bytes, v.dims[0])
+    return out
+
+
+cdef object buffer_for(Node node, GradMeta meta, object grad):
+    """The gradient that waits at the node's edge, if it is a plain array of the right shape and dtype, else None."""
+    cdef ArrayView g, w
+    cdef int d
+    cdef object waiting = waiting_gradient(node)
+    if waiting is None or view_of(waiting, &w) < 0 or view_of(grad, &g) != w.slot or not w.writeable:
+        return None
+    if w.ndim != meta.ndim:
+        return None
+    for d in range(w.ndim):
+        if w.dims[d] != meta.dims[d]:
+            return None
+    return waiting
+
+
+cdef int rule_getitem(Node node, Frame f) except -1:
+    cdef ArrayView g, r
+    cdef object slot, out, region, key = (<list>node.args)[1]
+    cdef GradMeta meta
+    slot = saved_value(node, 0)
+    if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
+        return 0
+    meta = <GradMeta>slot
+    if not is_basic(key):
+        return rows_added(node, f, meta, key)
+    out = buffer_for(node, meta, f.grad)
+    if out is None:
+        out = zeros_c(f.grad, meta.ndim, meta.dims)
+        out[key] = f.grad
+        return 1 + set_out(f, 0, out, True)
+    region = out[key]
+    if view_of(region, &r) < 0:             # one element: a NumPy scalar, no view
+        out[key] = region + f.grad
+    elif not same_shape(&r, &g):
+        return 0
+    elif binary_loop(ADD, region, f.grad, region) is None:
+        _add(region, f.grad, region)
+    return 1
+
+
+cdef int rule_take(Node node, Frame f) except -1:
+    cdef object slot, axis = (<list>node.args)[2]
+    cdef GradMeta meta
+    slot = saved_value(node, 0)
+    if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8:
+        return 0
+    meta = <GradMeta>slot
+    if axis is None:
+        if meta.ndim != 1:
+            return 0
+    elif not PyLong_CheckExact(axis) or axis != 0 and axis != -meta.ndim:
+        return 0
+    return rows_added(node, f, meta, (<list>node.args)[1])
+
+
+cdef bint all_different(const int64_t* at, Py_ssize_t n) noexcept:
+    """Whether n places rise or fall all the way, and so name no row twice."""
+    cdef Py_ssize_t k
+    cdef bint up = n > 1 and at[1] > at[0]
+    for k in range(1, n):
+        if at[k] == at[k - 1] or (at[k] > at[k - 1]) != up:
+            return False
+    # a negative place counts from the end, and may name what another does
+    return n <= 1 or (at[0] >= 0) == (at[n - 1] >= 0)
+
+
+cdef object forward_getitem(object args):
+    cdef ArrayView v
+    cdef object out
+    if view_of(args[0], &v) < 0:
+        return None
+    if PyTuple_CheckExact(args[1]) or PySlice_Check(args[1]) or PyLong_CheckExact(args[1]):
+        return wrapped(args[0][args[1]])
+    out = rows_at(args[0], args[1])
+    return wrapped(args[0][args[1]]) if out is None else out
+
+
+cdef object forward_take(object args):
+    cdef ArrayView v
+    cdef object axis = args[2]
+    if view_of(args[0], &v) < 0 or not (PyLong_CheckExact(axis) and (axis == 0 or axis == -v.ndim)
+                                        or axis is None and v.ndim == 1):
+        return None
+    return rows_at(args[0], args[1])
+
+
+cdef int rows_added(Node node, Frame f, GradMeta meta, object places) except -1:
+    """out0 = zeros with the rows of g added at the rows that an array of integers names; 0: declined."""
+    cdef ArrayView g, r
+    cdef Py_ssize_t n = 0, inner = 1
+    cdef const int64_t* at
+    cdef object out
+    cdef bint waiting
+    cdef int d, errors
+    if type(places) is Value:
+        if (<Value>places).overwritten:
+            return 0
+        places = (<Value>places).raw
+    at = positions_of(places, &n)
+    if at == NULL or meta.ndim == 0 or real_view(f.grad, &g) < 0 or not g.c_order:
+        return 0
+    for d in range(1, meta.ndim):
+        inner *= meta.dims[d]
+    if g.size != n * inner or not all_within(at, n, meta.dims[0]):
+        return 0
+    out = buffer_for(node, meta, f.grad) if all_different(at, n) else None
+    waiting = out is not None
+    if waiting:
+        view_of(out, &r)
+        waiting = r.c_order
+    if not waiting:
+        out = empty_c(f.grad, meta.ndim, meta.dims)
+        view_of(out, &r)
+    errors = put_rows(g.slot, r.data, at, g.data, n, inner, meta.dims[0], not waiting)
+    if errors < 0:
+        return 0
+    report("add", errors)
+    return 1 if waiting else 1 + set_out(f, 0, out, True)
+
+# Joins
+
+cdef object forward_where(object args):
+    cdef ArrayView c, x, y, o
+    cdef double numbers[4]
+    cdef object out, like = args[1]
+    cdef int sx, sy, slot = view_of(args[1], &x)
+    if not bools_of(args[0], &c) or not c.c_order or c.ndim > 8:
+        return None
+    if slot < 0:
+        like = args[2]
+        slot = view_of(args[2], &y)
+        if slot < 0:
+            return None
+    sx = operand(args[1], &x, slot, &c, <char*>numbers)
+    sy = operand(args[2], &y, slot, &c, <char*>(numbers + 2))
+    if sx < 0 or sy < 0:
+        return None
+    out = empty_c(like, c.ndim, c.dims)
+    view_of(out, &o)
+    share_choose(team, item_size(slot), c.data, x.data, sx, y.data, sy, o.data, c.size)
+    return out
+
+
+cdef int operand(object value, ArrayView* v, int slot, const ArrayView* mask, char* number) except -2:
+    """Step in elements with which an operand goes along with the mask: 1, 0 (one value), or -1: neither."""
+    cdef int found = view_of(value, v)
+    if found == slot:
+        if v.c_order and same_shape(v, mask):
+            return 1
+        return 0 if v.size == 1 and v.ndim == 0 else -1
+    if found >= 0 or not read_number(value, slot, number):
+        return -1
+    v.data = number
+    return 0
+
+
+cdef object forward_concat(object args):
+    return joined(args[0], args[1], False)
+
+
+cdef object forward_stack(object args):
+    return joined(args[0], args[1], True)
+
+
+cdef object joined(object pieces, object axis, bint stacked):
+    """Row-major arrays one after another along `axis`, which is a new one where they are `stacked`."""
+    cdef ArrayView first, v
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t at, outer = 1, rest = 1, total = 0, chunk, item, k, row, width
+    cdef int i, slot, nd
+    cdef object out
+    cdef char* target
+    cdef tuple items
+    if type(pieces) is list:
+        items = tuple(<list>pieces)             # nobody changes it meanwhile
+    elif type(pieces) is tuple:
+        items = <tuple>pieces
+    else:
+        return None
+    if not items or not PyLong_CheckExact(axis):
+        return None
+    slot = view_of(items[0], &first)
+    nd = first.ndim + stacked if slot >= 0 else 0
+    if not 1 <= nd <= 8:
+        return None
+    at = PyLong_AsSsize_t(axis)
+    if at < 0:
+        at += nd
+    if not 0 <= at < nd:
+        return None
+    for k in range(len(items)):
+        if view_of(items[k], &v) != slot or not v.c_order or v.ndim != first.ndim:
+            return None
+        for i in range(v.ndim):
+            if v.dims[i] != first.dims[i] and (stacked or i != at):
+                return None
+        total += 1 if stacked else v.dims[at]
+    for i in range(first.ndim):
+        if i < at:
+            dims[i] = first.dims[i]
+            outer *= dims[i]
+        elif stacked or i > at:
+            dims[i + stacked] = first.dims[i]
+            rest *= first.dims[i]
+    dims[at] = total
+    out = empty_c(items[0], nd, dims)
+    view_of(out, &v)
+    target = v.data
+    item = rest * item_size(slot)
+    width = total * item
+    for k in range(len(items)):
+        view_of(items[k], &v)
+        chunk = item if stacked else v.dims[at] * item
+        if outer == 1:
+            memcpy(target, v.data, chunk)
+        else:
+            for row in range(outer):
+                memcpy(target + row * width, v.data + row * chunk, chunk)
+        target += chunk
+    return out
+
+
+cdef int rule_concat(Node node, Frame f) except -1:
+    """Each array's part of the gradient, as a view."""
+    cdef ArrayView g
+    cdef Py_ssize_t start = 0, stop, axis
+    cdef object slot = saved_value(node, 0), static = (<list>node.args)[1]
+    cdef tuple before
+    cdef list pieces = []
+    if not (type(slot) is list or type(slot) is tuple) or not PyLong_CheckExact(static) or view_of(f.grad, &g) < 0:
+        return 0
+    axis = PyLong_AsSsize_t(static)
+    if axis < 0:
+        axis += g.ndim
+    if not 0 <= axis < g.ndim:
+        return 0
+    before = (slice(None),) * axis
+    for meta in slot:
+        if type(meta) is not GradMeta or (<GradMeta>meta).ndim != g.ndim:
+            return 0
+        stop = start + (<GradMeta>meta).dims[axis]
+        pieces.append(f.grad[slice(start, stop) if axis == 0 else before + (slice(start, stop),)])
+        start = stop
+    f.set_outs(pieces)
+    return 1

@@ -1,0 +1,164 @@
+# The way of direct loops, compiled forwards and compiled rules into the table.
+# May import: engine.*, core.op, and the compiled modules of backends.numpy.
+from arraygrad.backends.numpy.elementwise cimport attach, attach_complex, attach_elementwise, attach_kernels
+from arraygrad.backends.numpy.fourier cimport complex_products, rule_irfftn, rule_rfftn
+from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
+from arraygrad.backends.numpy.loops cimport (
+    KIND_BINARY, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_UNARY, forward_ptr, loop_set, set_forward,
+)
+from arraygrad.backends.numpy.powers cimport attach_powers
+from arraygrad.backends.numpy.reductions cimport (
+    forward_log_softmax, forward_max, forward_mean, forward_min, forward_softmax, forward_std, forward_sum, forward_var,
+    rule_divide, rule_extremum, rule_log_softmax, rule_mean, rule_softmax, rule_std, rule_sum, rule_var,
+)
+from arraygrad.backends.numpy.shapes cimport (
+    forward_broadcast_to, forward_concat, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
+    forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze, forward_stack, forward_take,
+    forward_where, rule_concat, rule_getitem, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_take,
+)
+from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
+from arraygrad.engine.free_threading cimport FREE_THREADED
+from arraygrad.engine.node cimport Frame, Node
+from arraygrad.core.op cimport Op
+
+# Operation of the table -> ufunc.
+UNARY_LOOPS = {
+    "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+    "atanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "exp": "exp", "expm1": "expm1", "floor": "floor",
+    "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan",
+    "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "negative": "negative",
+    "reciprocal": "reciprocal", "round": "rint", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
+    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc",
+}
+BINARY_LOOPS = {
+    "add": "add", "atan2": "arctan2", "copysign": "copysign", "divide": "divide", "equal": "equal",
+    "greater": "greater", "greater_equal": "greater_equal", "hypot": "hypot", "less": "less",
+    "less_equal": "less_equal", "logaddexp": "logaddexp", "logical_and": "logical_and", "logical_or": "logical_or",
+    "maximum": "maximum", "minimum": "minimum", "multiply": "multiply", "not_equal": "not_equal",
+    "subtract": "subtract",
+}
+
+
+cdef int use_loops(Op op) except -1:
+    """Find the loops of an operation whose `fast_kind` says that it has some."""
+    name = "power" if op.name == "pow" else (BINARY_LOOPS if op.fast_kind == KIND_BINARY else UNARY_LOOPS)[op.name]
+    # Where the table repairs NumPy's values, it does so for complex arrays.
+    op.loops = loop_set(name, op.entry.forward is not None or op.entry.kind == "nondifferentiable")
+    return 0
+
+
+cdef int offer(dict ops, str name, forward_ptr forward, tuple params, list done) except -1:
+    cdef Op op
+    if name in ops:
+        op = ops[name]
+        if op.params == params:
+            set_forward(op, forward)
+            done.append(name)
+    return 0
+
+
+cdef int serve_complex(dict ops, str name) except -1:
+    """Let the rule of an operation run where the result is complex."""
+    cdef Op op
+    if name in ops:
+        op = ops[name]
+        if op.fast_rule != NULL and op.loops == NULL:
+            op.fast_kind = KIND_COMPLEX
+    return 0
+
+
+def install(dict ops, backend=None):
+    """Give the operations of the table (name -> Op) their direct loops and compiled forwards and rules.
+
+    Operations that are not in the table, or whose nodes keep other values than the rule expects, are passed over.
+    Returns (names with loops or forwards, names with rules).
+    """
+    cdef Op op, twin
+    cdef list loops = [], done = []
+    for table, kind in ((UNARY_LOOPS, KIND_UNARY), (BINARY_LOOPS, KIND_BINARY), (("pow",), KIND_POWER)):
+        for name in table:
+            if name in ops:
+                op = ops[name]
+                op.fast_kind = kind     # the loops follow at the first call: use_loops
+                if FREE_THREADED:       # where many threads may be the first
+                    use_loops(op)
+                if kind == KIND_POWER:
+                    twin = op.by_operator
+                    twin.fast_kind = KIND_OPERATOR_POWER
+                    if FREE_THREADED:
+                        use_loops(twin)
+                loops.append(name)
+    offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), loops)
+    offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), loops)
+    offer(ops, "var", forward_var, ("x", "axis", "correction", "keepdims"), loops)
+    offer(ops, "std", forward_std, ("x", "axis", "correction", "keepdims"), loops)
+    offer(ops, "max", forward_max, ("x", "axis", "keepdims"), loops)
+    offer(ops, "min", forward_min, ("x", "axis", "keepdims"), loops)
+    offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
+    offer(ops, "reshape", forward_reshape, ("x", "shape", "copy"), loops)
+    offer(ops, "permute_dims", forward_permute_dims, ("x", "axes"), loops)
+    offer(ops, "matrix_transpose", forward_matrix_transpose, ("x",), loops)
+    offer(ops, "squeeze", forward_squeeze, ("x", "axis"), loops)
+    offer(ops, "expand_dims", forward_expand_dims, ("x", "axis"), loops)
+    offer(ops, "broadcast_to", forward_broadcast_to, ("x", "shape"), loops)
+    offer(ops, "flip", forward_flip, ("x", "axis"), loops)
+    offer(ops, "diagonal", forward_diagonal, ("x", "offset"), loops)
+    offer(ops, "where", forward_where, ("condition", "x1", "x2"), loops)
+    offer(ops, "concat", forward_concat, ("arrays", "axis"), loops)
+    offer(ops, "stack", forward_stack, ("arrays", "axis"), loops)
+    offer(ops, "_getitem", forward_getitem, ("x", "key"), loops)
+    offer(ops, "take", forward_take, ("x", "indices", "axis"), loops)
+    offer(ops, "softmax", forward_softmax, ("x", "axis"), loops)
+    offer(ops, "log_softmax", forward_log_softmax, ("x", "axis"), loops)
+    offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
+    attach(ops, "concat", rule_concat, ("arrays_meta",), done)
+    attach(ops, "cholesky", rule_cholesky, ("ans",), done)
+    attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
+    attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
+    serve_complex(ops, "rfftn")
+    attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
+    attach_complex(complex_products)
+    attach(ops, "softmax", rule_softmax, ("ans",), done)
+    attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
+    attach_elementwise(ops, done)
+    attach(ops, "divide", rule_divide, ("x2", "ans"), done)
+    attach(ops, "sin", rule_sin, ("x",), done)
+    attach(ops, "cos", rule_cos, ("x",), done)
+    attach_sines(ops)
+    attach_powers(ops, done)
+    attach_kernels(ops, loops, done)
+    attach(ops, "sum", rule_sum, ("x_meta",), done)
+    attach(ops, "mean", rule_mean, ("x_meta",), done)
+    attach(ops, "max", rule_extremum, ("x", "ans"), done)
+    attach(ops, "min", rule_extremum, ("x", "ans"), done)
+    attach(ops, "var", rule_var, ("x",), done)
+    attach(ops, "std", rule_std, ("x", "ans"), done)
+    attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)
+    attach(ops, "reshape", rule_reshape, ("x_meta",), done)
+    attach(ops, "expand_dims", rule_reshape, ("x_meta",), done)
+    attach(ops, "squeeze", rule_reshape, ("x_meta",), done)
+    attach(ops, "permute_dims", rule_permute_dims, (), done)
+    attach(ops, "matrix_transpose", rule_matrix_transpose, (), done)
+    attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
+    attach(ops, "take", rule_take, ("x_meta",), done)
+    return loops, done
+
+
+# For tests
+
+def try_rule(Node node, grad, *, bint owned=False, wanted=(True, True)):
+    """Run the compiled rule of a node on a gradient.
+
+    `owned` lends the gradient's memory. Returns None if the rule declined or there is none, else a list with
+    (gradient, owned) per wanted edge; (None, False) for the others.
+    """
+    cdef Op op = <Op?>node.op
+    cdef Frame f = Frame.__new__(Frame)
+    if op.fast_rule == NULL:
+        return None
+    f.grad = grad
+    f.owned = owned
+    f.needs = (1 if wanted[0] else 0) | (2 if wanted[1] else 0)
+    if not op.fast_rule(node, f):
+        return None
+    return [(f.out0, f.out_owned & 1 != 0), (f.out1, f.out_owned & 2 != 0)][:node.n_edges]
