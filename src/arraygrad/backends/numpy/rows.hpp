@@ -35,6 +35,12 @@ typedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* in, ch
         });                                                                                                            \
     }
 
+#if defined(__GNUC__)
+#define ARRAYGRAD_INLINED __attribute__((always_inline))
+#else
+#define ARRAYGRAD_INLINED
+#endif
+
 // A function of `n` elements for both types, compiled for several processors; T is the type.
 #define ARRAYGRAD_ROW_FUNCTION(NAME, ATTRIBUTE, RESULT, ARGUMENTS, ...)                                         \
     namespace f32 { typedef float T; ARRAYGRAD_CLONES ATTRIBUTE static RESULT NAME ARGUMENTS { __VA_ARGS__ } }  \
@@ -186,8 +192,9 @@ template <typename T> static inline void add_few(const T* x, T a, T share, T* ou
 template <bool NANS, typename T> static inline bool is_hit(T x, T a) { return NANS ? (x == a) | (x != x) : x == a; }
 
 // NANS: some of `ans` are nan, and the elements that are nan share there. `ties` has room for as many as `ans`.
+// Inlined, so that it is compiled for each processor as its callers are.
 template <bool NANS, bool ADD, typename T>
-static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, T* ties, const Rows& r) {
+ARRAYGRAD_INLINED static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, T* ties, const Rows& r) {
     // Counted in integers of T's width, so that the loop vectorises, in pieces that can't overflow them.
     const isize FEW = 8, COUNTED = isize(1) << 30, inner = r.inner;
     if (r.leading) {
@@ -195,11 +202,14 @@ static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, 
         for (isize i = 0; i < r.outer; i++)
             for (isize j = 0; j < inner; j++) ties[j] += T(is_hit<NANS>(x[i * inner + j], ans[j]));
         for (isize j = 0; j < inner; j++) ties[j] = g[j] / ties[j];
-        for (isize i = 0; i < r.outer; i++)
-            for (isize j = 0; j < inner; j++) {
-                const T part = T(is_hit<NANS>(x[i * inner + j], ans[j])) * ties[j];
-                out[i * inner + j] = ADD ? out[i * inner + j] + part : part;
+        for (isize i = 0; i < r.outer; i++) {
+            const T* row = x + i * inner;
+            T* to = out + i * inner;
+            ARRAYGRAD_INDEPENDENT for (isize j = 0; j < inner; j++) {
+                const T part = (is_hit<NANS>(row[j], ans[j]) ? T(1) : T(0)) * ties[j];
+                to[j] = ADD ? to[j] + part : part;
             }
+        }
         return;
     }
     for (isize i = 0; i < r.outer; i++) {
@@ -217,8 +227,8 @@ static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, 
             add_few(row, a, share, to, inner);
             continue;
         }
-        for (isize j = 0; j < inner; j++) {
-            const T part = T(is_hit<NANS>(row[j], a)) * share;
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < inner; j++) {
+            const T part = (is_hit<NANS>(row[j], a) ? T(1) : T(0)) * share;
             to[j] = ADD ? to[j] + part : part;
         }
     }
