@@ -109,7 +109,6 @@ class _ImmediateMode(DecoratingMode):
     """A mode that acts when the object is made; the first `with` block restores what was before."""
 
     __slots__ = ()
-    _switch = staticmethod(set_grad_mode)
 
     def __init__(self, mode):
         name = type(self).__name__
@@ -156,6 +155,7 @@ class set_grad_enabled(_ImmediateMode):
     """
 
     __slots__ = ()
+    _switch = staticmethod(set_grad_mode)
 
 
 class set_multithreading_enabled(_ImmediateMode):

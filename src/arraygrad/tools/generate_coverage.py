@@ -1,6 +1,6 @@
 """Writes docs/numpy-coverage.md: what becomes of every public function of NumPy that is called with a Tensor.
 
-May import: numpy_api.constants, numpy_api.functions, gathered, numpy_api.handlers, numpy_api.adoption, ops,
+May import: numpy_api.constants, numpy_api.functions, numpy_api.gathered, numpy_api.handlers, numpy_api.adoption, ops,
 numpy.
 
 The names are those of the NumPy that the page was written with, which it states; with another minor version of NumPy
