@@ -1,11 +1,15 @@
 """Containers: what flatten takes apart, unflatten puts together again."""
 
 import dataclasses
+import pickle
 from collections import OrderedDict, defaultdict, namedtuple
 
+import numpy as np
 import pytest
 
-from arraygrad.core.containers import align, flatten, leaf_names, unflatten
+import arraygrad as ag
+from arraygrad.core.containers import LEAF, align, flatten, leaf_names, unflatten
+from arraygrad.transforms.trace import Trace
 
 Point = namedtuple("Point", "x y")
 
@@ -140,3 +144,36 @@ def test_type_registered_with_optree_is_a_container():
     leaves, structure = flatten([Pair(1.0, {"k": 2.0})])
     again = unflatten(structure, [10 * leaf for leaf in leaves])
     assert (again[0].a, again[0].b) == (10.0, {"k": 20.0})
+
+
+def test_a_list_that_holds_itself_is_an_error_and_not_a_crash():
+    endless = [1.0]
+    endless.append(endless)
+    with pytest.raises(RecursionError):
+        flatten(endless)
+    nested = 1.0
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(RecursionError):
+        flatten(nested)
+
+
+def test_a_structure_that_was_pickled_takes_leaves_apart_and_together_as_before():
+    tree = {"a": [1.0, (2.0, 3.0)], "b": 4.0}
+    leaves, structure = flatten(tree)
+    copied = pickle.loads(pickle.dumps(structure))
+    assert copied == structure
+    assert copied.n_leaves == 4
+    assert unflatten(copied, leaves) == tree
+    assert unflatten(pickle.loads(pickle.dumps(LEAF)), [1.0]) == 1.0
+
+
+def test_numbers_look_once_for_the_arrays_beside_them(monkeypatch):
+    looked = []
+    beside = Trace.arrays_beside
+    monkeypatch.setattr(Trace, "arrays_beside", lambda self: looked.append(1) or beside(self))
+    found = ag.grad(lambda *numbers: sum(numbers[1:]) * numbers[0][0], argnums=tuple(range(1, 40)))(
+        np.float32([2.0]), *[0.5] * 39
+    )
+    assert found == (2.0,) * 39
+    assert len(looked) == 1

@@ -24,12 +24,20 @@ from __future__ import annotations
 
 import functools
 
-import numpy
-
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
-from arraygrad.transforms.trace import RAW, Trace, function_name, give_back, meta_of, normalize_tree, recorded, run
+from arraygrad.transforms.trace import (
+    RAW,
+    Trace,
+    function_name,
+    give_back,
+    may_be_zero,
+    meta_of,
+    normalize_tree,
+    recorded,
+    run,
+)
 
 __all__ = [
     "elementwise_grad",
@@ -506,8 +514,11 @@ def _value_and_grad(name, f, argnums, has_aux, adopt):
 
     def evaluate(args, kwargs):
         trace = Trace(name, f, args, argnums).call(kwargs, has_aux)
-        _scalar(trace)
-        return trace, _pull_ones(trace)
+        gradients = trace.plain_gradient()
+        if gradients is None:
+            _scalar(trace)
+            gradients = _pull_ones(trace)
+        return trace, gradients
 
     return evaluate
 
@@ -521,16 +532,9 @@ def _pull_ones(trace):
     indices = trace.roots()
     # The graph is freed as the run goes, unless results are part of an outer graph.
     found = trace.pull(indices, _ones(trace, indices), create_graph=trace.record, keep_graph=trace.record)
-    if isinstance(trace.outputs[0], Tensor) and all(_may_be_zero(g) for g in found) and trace.is_constant():
-        trace.warn_of_a_constant()
+    if all(may_be_zero(g) for g in found):
+        trace.look_for_a_constant()
     return trace.give(found)
-
-
-def _may_be_zero(gradient):
-    """A look at one number: most gradients are told from zero by it."""
-    return gradient is None or (
-        type(gradient) is numpy.ndarray and (not gradient.size or gradient.item(0) == 0) and not gradient.any()
-    )
 
 
 def _float_meta(leaf):

@@ -1,7 +1,7 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
-May import: core.containers, core.convert, engine, core.given, autograd.graph, core.inplace, ops,
-autograd.python_numbers, core.tensor. The transforms themselves are in `gradients.py`.
+May import: core.containers, core.given, core.inplace, core.tensor, engine, autograd.graph, autograd.python_numbers,
+ops, transforms.traced. The transforms themselves are in `gradients.py`; `traced.pyx` is the compiled half of `Trace`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ import sys
 import numpy
 
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.python_numbers import Place, depth, warn_at
+from arraygrad.autograd.python_numbers import Place, warn_at
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
-from arraygrad.core.convert import RUNNING
-from arraygrad.core.given import note_holder, raw_array
-from arraygrad.core.inplace import as_scalar, is_scalar
+from arraygrad.core.given import raw_array
+from arraygrad.core.inplace import is_scalar
 from arraygrad.core.tensor import (
     AccumulateGrad,
     Tensor,
     apply_op,
-    asarray,
     backend_of,
     edge_of,
     gradient_edge,
@@ -29,19 +27,24 @@ from arraygrad.core.tensor import (
     wrap_raw,
 )
 from arraygrad.engine.engine import execute
-from arraygrad.engine.modes import Mode
-from arraygrad.engine.node import is_grad_enabled, set_grad_mode
+from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
+from arraygrad.transforms.traced import NUMBER, RAW, SCALAR, STATIC, TENSOR, Traced, give_back, may_be_zero
 
-__all__ = ["Trace", "function_name", "give_back", "meta_of", "normalize_tree", "parameter_name", "recorded", "run"]
-
-# What a leaf of a differentiated argument was, hence what its gradient is given back as.
-TENSOR, RAW, SCALAR, NUMBER, STATIC = range(5)
+__all__ = [
+    "Trace",
+    "function_name",
+    "give_back",
+    "may_be_zero",
+    "meta_of",
+    "normalize_tree",
+    "parameter_name",
+    "recorded",
+    "run",
+]
 
 # Values that belong to a container's structure rather than being numbers in it: they stay, in the gradient too.
 _STATIC_TYPES = (type(None), bool, str, bytes, type)
-
-_IDENTITY = OPS.get("_identity")
 
 
 def function_name(function):
@@ -67,7 +70,7 @@ def meta_of(value):
 # (3) Outside of any other transform raw arguments give raw results, without a look at the graph: whatever else the
 #     function depends on is a constant then, as for every function of raw arrays.
 # Guarded by tests/transforms/test_nesting.py.
-class Trace:
+class Trace(Traced):
     """A call of `function` whose arguments at some positions are differentiated.
 
     Parameters
@@ -98,30 +101,11 @@ class Trace:
         The last refusal of such a call, which the function may have caught.
     """
 
-    __slots__ = (
-        "_alias", "_args", "_before", "_handed", "_nested", "_single", "_static", "argnums", "aux", "edges", "function",
-        "kinds", "left", "metas", "name", "out_structure", "outputs", "plain", "record", "refused", "structure",
-    )  # fmt: skip
+    __slots__ = ("_alias",)
 
     def __init__(self, name, function, args, argnums):
-        self.name = name
-        self.function = function
-        self._single = isinstance(argnums, int)
-        self.argnums = _positions(name, function, argnums, len(args))
-        self._args = args
-        chosen = args[self.argnums[0]] if self._single else tuple([args[i] for i in self.argnums])
-        leaves, self.structure = flatten(chosen)
-        self.kinds = []
-        self.metas = []
-        self.edges = []
         self._alias = False
-        self.left = self.refused = None
-        self._nested = depth.running > 0
-        self._before = is_grad_enabled()
-        with Mode(set_grad_mode, True):
-            self._handed = [self._follow(i, leaf) for i, leaf in enumerate(leaves)]
-        self._static = [leaf if kind == STATIC else None for kind, leaf in zip(self.kinds, leaves, strict=True)]
-        self.plain = TENSOR not in self.kinds
+        super().__init__(name, function, args, argnums)
 
     # Calling the function
 
@@ -135,26 +119,9 @@ class Trace:
         TypeError
             If `has_aux` and the function did not return a pair.
         """
-        args = list(self._args)
-        if self._single:
-            chosen = (self._handed[0] if self.structure is LEAF else unflatten(self.structure, self._handed),)
-        else:
-            chosen = unflatten(self.structure, self._handed)
-        for i, value in zip(self.argnums, chosen, strict=True):
-            args[i] = value
-        self._args = self._handed = None  # the graph keeps what it needs of them
-        kwargs = kwargs or {}
-        key = id(self)
         cause = None
         try:
-            with Mode(set_grad_mode, True):
-                depth.running += 1  # no call from here to `try` and behind `finally`: Note [Modes and interrupts]
-                RUNNING[key] = self
-                try:
-                    result = self.function(*args, **kwargs)
-                finally:
-                    depth.running -= 1
-                    del RUNNING[key]
+            result = self.run(kwargs or {})
         except Exception as error:
             # NumPy wraps what an element's conversion raises: the advice is in the cause. Others replace it.
             cause = error.__cause__
@@ -180,8 +147,8 @@ class Trace:
             self.outputs, self.out_structure = flatten(result)
             if check:
                 self.check_result()
-        self.record = self._before and (
-            self._alias or ((self._nested or not self.plain) and self._reaches_others(self.outputs))
+        self.record = self.before and (
+            self._alias or ((self.nested or not self.plain) and self._reaches_others(self.outputs))
         )
         return self
 
@@ -224,8 +191,13 @@ class Trace:
             "follow, or by a step function such as round",
         )
 
-    def value(self):
-        """What the function returned, raw where its arguments were."""
+    def look_for_a_constant(self):
+        """Warn of a gradient that is zero because the result does not depend on the arguments."""
+        if isinstance(self.outputs[0], Tensor) and self.is_constant():
+            self.warn_of_a_constant()
+
+    def any_value(self):
+        """The value, whatever the function returned."""
         return unflatten(self.out_structure, [self._shown(leaf, self.record) for leaf in self.outputs])
 
     def auxiliary(self):
@@ -234,7 +206,7 @@ class Trace:
         return unflatten(
             structure,
             [
-                self._shown(leaf, self.record or (self._nested and self._before and self._reaches_others((leaf,))))
+                self._shown(leaf, self.record or (self.nested and self.before and self._reaches_others((leaf,))))
                 for leaf in leaves
             ],
         )
@@ -259,12 +231,6 @@ class Trace:
         roots = [edge_of(self.outputs[i]) for i in indices]
         return run(roots, cotangents, self.edges, create_graph=create_graph, keep_graph=keep_graph)
 
-    def give(self, gradients):
-        """The container of gradients (one per edge; None: zero) in the form of the arguments."""
-        if self.structure is LEAF:
-            return give_back(self.kinds[0], gradients[0], self.metas[0])
-        return self.nest([give_back(kind, g, meta) for (kind, meta), g in zip(self.live(), gradients, strict=True)])
-
     def live(self):
         """(kind, meta) of each leaf that is not STATIC, in the order of `edges`."""
         return [pair for pair in zip(self.kinds, self.metas, strict=True) if pair[0] != STATIC]
@@ -276,7 +242,7 @@ class Trace:
         at = iter(per_edge)
         return unflatten(
             self.structure,
-            [leaf if kind == STATIC else next(at) for kind, leaf in zip(self.kinds, self._static, strict=True)],
+            [leaf if kind == STATIC else next(at) for kind, leaf in zip(self.kinds, self.static, strict=True)],
         )
 
     def directions(self, tree, what):
@@ -285,13 +251,15 @@ class Trace:
 
     # Helpers
 
-    def _follow(self, i, leaf):
-        """What the function gets in place of a leaf; notes its kind, metadata and edge."""
+    def positions(self, argnums, args):
+        """The positions of the differentiated arguments, none of them negative."""
+        return _positions(self.name, self.function, argnums, len(args))
+
+    def follow_other(self, i, leaf):
+        """What the function gets in place of a leaf that is neither a plain NumPy array nor a float."""
         kind = type(leaf)
         if kind is Tensor:
             return self._follow_tensor(i, leaf)
-        if kind is numpy.ndarray:
-            return self._follow_array(i, leaf, RAW)
         if isinstance(leaf, _STATIC_TYPES) or inspect.isroutine(leaf):
             if self._is_argument(i):
                 raise TypeError(
@@ -301,38 +269,25 @@ class Trace:
             self.kinds.append(STATIC)
             self.metas.append(None)
             return leaf
-        if kind is float or kind is complex:
-            return self._follow_array(i, self._number(leaf), NUMBER)
+        if kind is complex:
+            xp, dtype, device = self.arrays_beside()
+            raw = numpy.asarray(leaf) if xp is None else self.number_beside(leaf, xp, dtype, device)
+            return self.follow_array(i, raw, NUMBER)
         if isinstance(leaf, numpy.generic):
-            return self._follow_array(i, numpy.asarray(leaf), SCALAR)
+            return self.follow_array(i, numpy.asarray(leaf), SCALAR)
         if isinstance(leaf, int):
-            raise self._integer(i, "int")
-        return self._follow_array(i, leaf, RAW)
+            raise self.integer(i, "int")
+        return self.follow_array(i, leaf, RAW)
 
-    def _follow_array(self, i, raw, kind):
-        try:
-            meta = backend_of(raw).meta(raw)
-        except TypeError as error:
-            raise TypeError(f"{self.name}: {self._leaf_name(i)} can't be differentiated: {error}") from error
-        if not meta.is_floating:
-            raise self._integer(i, f"of dtype {meta.dtype}")
-        handed = wrap_raw(raw, requires_grad=True)
-        if kind == RAW and _IDENTITY is not None:
-            # A place in the graph of its own, over the caller's memory: unlike a leaf it may be written in place, and
-            # then the caller's array changes as it does in a plain call.
-            handed = as_scalar(apply_op(_IDENTITY, (handed,)), False)
-        elif kind != RAW:
-            as_scalar(handed)
-        if kind == RAW:
-            note_holder(handed)
-        self._note(kind, meta, handed)
-        return handed
+    def no_array(self, i, error):
+        """The TypeError for a leaf of which no Tensor can be made."""
+        return TypeError(f"{self.name}: {self._leaf_name(i)} can't be differentiated: {error}")
 
     def _follow_tensor(self, i, tensor):
         meta = meta_of(tensor)
         if not meta.is_floating:
-            raise self._integer(i, f"of dtype {meta.dtype}")
-        if tensor.requires_grad and self._before:
+            raise self.integer(i, f"of dtype {meta.dtype}")
+        if tensor.requires_grad and self.before:
             if is_scalar(tensor) and tensor.ndim == 0:
                 handed = tensor.copy()
             else:
@@ -340,19 +295,17 @@ class Trace:
             self._alias = True
         else:
             handed = tensor.detach().requires_grad_()
-        self._note(TENSOR, meta, handed)
+        self.note(TENSOR, meta, handed)
         return handed
 
-    def _note(self, kind, meta, handed):
-        self.kinds.append(kind)
-        self.metas.append(meta)
-        self.edges.append(edge_of(handed))
+    def arrays_beside(self):
+        """(namespace, dtype, device) of the arrays among all arguments, whose precision Python numbers take.
 
-    def _number(self, value):
-        """A Python number as 0-d array of the precision and library of the arrays beside it (NumPy's own: float64)."""
+        The namespace is None where there are none, the dtype where none of them is floating.
+        """
         dtypes = []
         like = None
-        for leaf in flatten(self._args)[0]:
+        for leaf in flatten(self.args)[0]:
             raw = raw_array(leaf) if isinstance(leaf, Tensor) else leaf
             if isinstance(raw, (float, complex, int, *_STATIC_TYPES)) and not isinstance(raw, numpy.generic):
                 continue
@@ -365,18 +318,23 @@ class Trace:
             if meta.is_floating and meta.ops is like.ops:
                 dtypes.append(meta.dtype)
         if like is None:
-            return asarray(value).array
+            return None, None, None
         xp = like.ops.xp
-        if not dtypes:
-            return xp.asarray(value, device=like.device)
-        dtype = xp.result_type(*dtypes)
+        return xp, xp.result_type(*dtypes) if dtypes else None, like.device
+
+    @staticmethod
+    def number_beside(value, xp, dtype, device):
+        """A Python number as a 0-d array beside arrays: see arrays_beside."""
+        if dtype is None:
+            return xp.asarray(value, device=device)
         if isinstance(value, complex):
             dtype = xp.result_type(dtype, xp.complex64)
         elif xp.isdtype(dtype, "complex floating"):
             dtype = xp.finfo(dtype).dtype
-        return xp.asarray(value, dtype=dtype, device=like.device)
+        return xp.asarray(value, dtype=dtype, device=device)
 
-    def _integer(self, i, what):
+    def integer(self, i, what):
+        """The TypeError for a leaf of integers or booleans."""
         return TypeError(
             f"{self.name}: {self._leaf_name(i)} is an integer or boolean ({what}), which has no "
             "derivative: give a floating-point value, or choose other arguments by argnums"
@@ -384,7 +342,7 @@ class Trace:
 
     def _arguments(self):
         """(position, structure) of each differentiated argument."""
-        return zip(self.argnums, (self.structure,) if self._single else self.structure.children, strict=True)
+        return zip(self.argnums, (self.structure,) if self.single else self.structure.children, strict=True)
 
     def _is_argument(self, i):
         """Whether leaf `i` is an argument itself, not something inside of one."""
@@ -430,23 +388,6 @@ def run(roots, cotangents, edges, *, create_graph, keep_graph):
 def recorded(trace, directions):
     """Whether derivatives along `directions` are part of an outer graph."""
     return trace.record or (is_grad_enabled() and any(isinstance(d, Tensor) and d.requires_grad for d in directions))
-
-
-def give_back(kind, gradient, meta):
-    """A gradient (None: zero) in the form of the leaf it belongs to."""
-    if gradient is None:
-        gradient = meta.ops.zeros(meta)
-    elif isinstance(gradient, Tensor):
-        if kind == TENSOR or gradient.requires_grad:
-            return gradient
-        gradient = gradient.array
-    if kind == TENSOR:
-        return wrap_raw(gradient)
-    if kind == NUMBER and not gradient.shape:
-        return wrap_raw(gradient).item()
-    if kind == SCALAR and not gradient.shape:
-        return gradient[()]
-    return gradient
 
 
 def normalize_tree(name, what, tree, structure, metas):

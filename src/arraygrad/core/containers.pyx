@@ -1,20 +1,35 @@
-"""Nested containers of arrays: taken apart into a list of leaves, and put together again.
-
-May import: nothing of arraygrad. dict, list, tuple, named tuples and dataclasses are containers; whatever else is a
-leaf, unless optree is in use and knows its type (`optree.register_pytree_node`).
-"""
-
-from __future__ import annotations
+# Nested containers of arrays: taken apart into a list of leaves, and put together again.
+# May import: nothing of arraygrad. dict, list, tuple, named tuples and dataclasses are containers; whatever else is a
+# leaf, unless optree is in use and knows its type (`optree.register_pytree_node`).
+cimport cython
 
 import copy
 import dataclasses
 import sys
 from collections import OrderedDict, defaultdict
 
-__all__ = ["Structure", "flatten", "leaf_names", "unflatten"]
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char* where)        # not zero: with an exception set
+    void Py_LeaveRecursiveCall()
+
+__all__ = ["LEAF", "Structure", "align", "flatten", "leaf_names", "note_leaf_type", "stands_for", "unflatten"]
+
+# Types of which most leaves are, told by one look.
+cdef set LEAF_TYPES = {float, int, complex, bool, str, bytes, type(None)}
+cdef tuple _counted = tuple([tuple(range(n)) for n in range(17)])      # the keys of short lists
 
 
-class Structure:
+def note_leaf_type(cls):
+    """Objects of exactly this type are leaves."""
+    LEAF_TYPES.add(cls)
+
+
+cdef tuple counted(Py_ssize_t n):
+    return <tuple>_counted[n] if n < 17 else tuple(range(n))
+
+
+@cython.auto_pickle(True)
+cdef class Structure:
     """What is left of a container when its leaves are taken out. Compares equal where leaves can be exchanged.
 
     Attributes
@@ -28,19 +43,16 @@ class Structure:
     children : tuple of Structure
     """
 
-    __slots__ = ("children", "keys", "kind", "original", "type")
-
-    def __init__(self, kind, container_type, keys, children, original=None):
+    def __init__(self, kind, container_type, tuple keys, tuple children, original=None):
+        cdef Structure child
         self.kind = kind
         self.type = container_type
         self.keys = keys
         self.children = children
         self.original = original  # what rebuilding needs besides the children
-
-    @property
-    def n_leaves(self):
-        """Number of leaves."""
-        return 1 if self.kind == "leaf" else sum(child.n_leaves for child in self.children)
+        self.n_leaves = 0 if children or kind != "leaf" else 1
+        for child in children:
+            self.n_leaves += child.n_leaves
 
     def __eq__(self, other):
         if not isinstance(other, Structure):
@@ -72,7 +84,8 @@ class Structure:
         return f"{self.type.__name__}({pairs})"
 
 
-LEAF = Structure("leaf", None, (), ())
+cdef Structure leaf_structure = Structure("leaf", None, (), ())
+LEAF = leaf_structure
 
 
 def flatten(tree):
@@ -99,11 +112,11 @@ def flatten(tree):
     >>> unflatten(structure, [10 * leaf for leaf in leaves])
     {'w': [10.0, 20.0], 'b': 30.0}
     """
-    leaves = []
-    return leaves, _flatten(tree, leaves)
+    cdef list leaves = []
+    return leaves, flatten_into(tree, leaves)
 
 
-def unflatten(structure, leaves):
+def unflatten(Structure structure not None, leaves):
     """The container with `structure` and the given leaves (an iterable of exactly as many as it has).
 
     Raises
@@ -111,12 +124,13 @@ def unflatten(structure, leaves):
     ValueError
         If the number of leaves differs.
     """
-    leaves = list(leaves)
-    if structure is LEAF and len(leaves) == 1:
-        return leaves[0]
-    if len(leaves) != structure.n_leaves:
-        raise ValueError(f"unflatten: the structure {structure!r} has {structure.n_leaves} leaves, got {len(leaves)}")
-    return _unflatten(structure, iter(leaves))
+    cdef list items = list(leaves)
+    cdef Py_ssize_t at = 0
+    if structure is leaf_structure and len(items) == 1:
+        return items[0]
+    if len(items) != structure.n_leaves:
+        raise ValueError(f"unflatten: the structure {structure!r} has {structure.n_leaves} leaves, got {len(items)}")
+    return unflatten_from(structure, items, &at)
 
 
 def stands_for(structure, wanted):
@@ -165,60 +179,69 @@ def _is_namedtuple(tree):
     return isinstance(tree, tuple) and hasattr(tree, "_fields") and hasattr(tree, "_make")
 
 
-def _flatten(tree, leaves):
-    kind = type(tree)
-    if kind is float:
+cdef Structure flatten_into(object tree, list leaves):
+    """The structure of a container, whose leaves are appended to `leaves`."""
+    cdef object kind = type(tree)
+    if kind in LEAF_TYPES:
         leaves.append(tree)
-        return LEAF
-    if kind is list or kind is tuple:
-        return Structure(
-            "list" if kind is list else "tuple",
-            kind,
-            tuple(range(len(tree))),
-            tuple([_flatten(item, leaves) for item in tree]),
-        )
+        return leaf_structure
+    if kind is list:
+        return Structure("list", kind, counted(len(<list>tree)), _flatten_all(<list>tree, leaves))
+    if kind is tuple:
+        return Structure("tuple", kind, counted(len(<tuple>tree)), _flatten_all(<tuple>tree, leaves))
     if isinstance(tree, dict):
         original = tree.default_factory if isinstance(tree, defaultdict) else None
         if kind not in (dict, OrderedDict, defaultdict):
             original = tree
-        return Structure("dict", kind, tuple(tree), tuple([_flatten(item, leaves) for item in tree.values()]), original)
+        return Structure("dict", kind, tuple(tree), _flatten_all(tree.values(), leaves), original)
     if _is_namedtuple(tree):
-        return Structure("named tuple", kind, tree._fields, tuple([_flatten(item, leaves) for item in tree]))
+        return Structure("named tuple", kind, tree._fields, _flatten_all(tree, leaves))
     if isinstance(tree, (list, tuple)):
         # A subclass may need arguments that can't be guessed: list and tuple themselves take an iterable.
-        return Structure(
-            "list" if isinstance(tree, list) else "tuple",
-            kind,
-            tuple(range(len(tree))),
-            tuple([_flatten(item, leaves) for item in tree]),
-        )
+        name = "list" if isinstance(tree, list) else "tuple"
+        return Structure(name, kind, tuple(range(len(tree))), _flatten_all(tree, leaves))
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names = tuple(field.name for field in dataclasses.fields(tree))
-        return Structure(
-            "dataclass", kind, names, tuple([_flatten(getattr(tree, name), leaves) for name in names]), tree
-        )
+        names = tuple([field.name for field in dataclasses.fields(tree)])
+        return Structure("dataclass", kind, names, _flatten_all([getattr(tree, name) for name in names], leaves), tree)
     optree = sys.modules.get("optree")  # a type can only be registered with optree once that is imported
     if optree is not None and kind.__module__ != "builtins":
         return _flatten_registered(optree, tree, leaves)
     leaves.append(tree)
-    return LEAF
+    return leaf_structure
 
 
-def _flatten_registered(optree, tree, leaves):
+cdef int enter() except -1:
+    return -1 if Py_EnterRecursiveCall(" in a nested container") else 0
+
+
+cdef tuple _flatten_all(object items, list leaves):
+    enter()
+    try:
+        return tuple([flatten_into(item, leaves) for item in items])
+    finally:
+        Py_LeaveRecursiveCall()
+
+
+cdef Structure _flatten_registered(object optree, object tree, list leaves):
     try:
         children, metadata, entries, rebuild = optree.tree_flatten_one_level(tree, none_is_leaf=True)
     except ValueError:  # no registered container
         leaves.append(tree)
-        return LEAF
-    parts = tuple([_flatten(item, leaves) for item in children])
-    return Structure("optree", type(tree), tuple(entries), parts, (rebuild, metadata))
+        return leaf_structure
+    return Structure("optree", type(tree), tuple(entries), _flatten_all(children, leaves), (rebuild, metadata))
 
 
-def _unflatten(structure, leaves):
-    kind = structure.kind
-    if kind == "leaf":
-        return next(leaves)
-    items = [_unflatten(child, leaves) for child in structure.children]
+cdef object unflatten_from(Structure structure, list leaves, Py_ssize_t* at):
+    """The container made of the leaves from number `at` on, which is moved behind them."""
+    cdef object kind = structure.kind
+    cdef Structure child
+    cdef list items
+    if structure is leaf_structure or structure.kind == "leaf":
+        at[0] += 1
+        return leaves[at[0] - 1]
+    items = []
+    for child in structure.children:
+        items.append(unflatten_from(child, leaves, at))
     cls = structure.type
     if kind == "list" or kind == "tuple":
         return items if cls is list else cls(items)

@@ -1,0 +1,25 @@
+# May cimport: core.containers.
+from arraygrad.core.containers cimport Structure
+
+
+cdef class Traced:
+    cdef readonly object name, function
+    cdef readonly bint single               # argnums is an int
+    cdef readonly tuple argnums
+    cdef readonly Structure structure
+    cdef readonly list kinds, metas, edges, static
+    cdef readonly bint nested, before, plain
+    cdef public object args                 # until the call
+    cdef list handed                        # the same
+    cdef object beside
+    cdef public object aux, left, refused, outputs, out_structure
+    cdef public bint record
+
+    cdef object follow(self, Py_ssize_t i, object leaf)
+    cpdef object follow_array(self, Py_ssize_t i, object raw, int kind)
+    cpdef int note(self, int kind, object meta, object handed) except -1
+    cdef object array_of(self, object value)
+    cpdef object run(self, dict kwargs)
+    cpdef object plain_gradient(self)
+    cpdef object value(self)
+    cpdef object give(self, object gradients)

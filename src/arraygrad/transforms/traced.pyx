@@ -1,0 +1,208 @@
+# The compiled half of Trace: what a transform does for every leaf and for every call.
+# May import: engine.*, core.*, autograd.python_numbers, ops, numpy (Python only).
+#
+# What is rare, or has something to explain, is a method of the subclass in trace.py.
+import numpy
+
+from arraygrad.core.apply cimport apply_op
+from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport TensorBase
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.node cimport ThreadState, thread_state
+
+from arraygrad.autograd.python_numbers import depth
+from arraygrad.core.containers import note_leaf_type
+from arraygrad.core.convert import RUNNING
+from arraygrad.core.given import note_holder
+from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
+from arraygrad.engine.engine import execute
+from arraygrad.ops import OPS
+
+# What a leaf of a differentiated argument was, hence what its gradient is given back as.
+cdef enum Kind:
+    KIND_TENSOR = 0
+    KIND_RAW = 1
+    KIND_SCALAR = 2
+    KIND_NUMBER = 3
+    KIND_STATIC = 4
+
+TENSOR, RAW, SCALAR, NUMBER, STATIC = KIND_TENSOR, KIND_RAW, KIND_SCALAR, KIND_NUMBER, KIND_STATIC
+
+cdef Op _identity = OPS.get("_identity")
+cdef object _ndarray = numpy.ndarray
+note_leaf_type(Tensor)
+note_leaf_type(numpy.ndarray)
+
+
+cdef class Traced:
+    """A call of `function` whose arguments at some positions are differentiated: see Trace."""
+
+    def __init__(self, name, function, args, argnums):
+        cdef ThreadState* ts = thread_state()
+        cdef int before = ts.grad_mode
+        cdef Py_ssize_t i
+        cdef list leaves = []
+        self.name = name
+        self.function = function
+        self.single = isinstance(argnums, int)
+        self.argnums = self.positions(argnums, args)
+        self.args = args
+        if self.single:
+            self.structure = flatten_into(args[self.argnums[0]], leaves)
+        else:
+            self.structure = flatten_into(tuple([args[i] for i in self.argnums]), leaves)
+        self.kinds = []
+        self.metas = []
+        self.edges = []
+        self.nested = depth.running > 0
+        self.before = before != 0 or (ts.inference & 2) != 0
+        self.handed = []
+        ts.grad_mode = 1
+        try:
+            for i in range(len(leaves)):
+                self.handed.append(self.follow(i, leaves[i]))
+        finally:
+            thread_state().grad_mode = before
+        self.static = [leaf if kind == KIND_STATIC else None for kind, leaf in zip(self.kinds, leaves)]
+        self.plain = KIND_TENSOR not in self.kinds
+
+    cdef object follow(self, Py_ssize_t i, object leaf):
+        """What the function gets in place of a leaf; notes its kind, metadata and edge."""
+        cdef object kind = type(leaf)
+        if kind is _ndarray:
+            return self.follow_array(i, leaf, KIND_RAW)
+        if kind is float:
+            return self.follow_array(i, self.array_of(leaf), KIND_NUMBER)
+        return self.follow_other(i, leaf)
+
+    cpdef object follow_array(self, Py_ssize_t i, object raw, int kind):
+        """A place in the graph for a raw array."""
+        cdef TensorBase handed
+        try:
+            handed = wrap_raw(raw)
+        except TypeError as error:
+            raise self.no_array(i, error) from error
+        cdef GradMeta meta = handed.value.meta
+        if not meta.is_floating:
+            raise self.integer(i, f"of dtype {meta.dtype}")
+        handed.requires_grad_()
+        if kind == KIND_RAW:
+            if _identity is not None:
+                # A place in the graph of its own, over the caller's memory: unlike a leaf it may be written in place,
+                # and then the caller's array changes as it does in a plain call.
+                handed = apply_op(_identity, (handed,))
+                handed.array0d = True
+            note_holder(handed)
+        else:
+            handed.array0d = False
+        self.note(kind, meta, handed)
+        return handed
+
+    cpdef int note(self, int kind, object meta, object handed) except -1:
+        """Note a leaf that is followed."""
+        self.kinds.append(kind)
+        self.metas.append(meta)
+        self.edges.append(edge_of(handed))
+        return 0
+
+    cdef object array_of(self, object value):
+        # A Python float as a 0-d array of the precision and library of the arrays beside it (NumPy's own: float64).
+        if self.beside is None:
+            self.beside = self.arrays_beside()
+        xp, dtype, device = self.beside
+        if xp is None:
+            return numpy.array(value)
+        return self.number_beside(value, xp, dtype, device)
+
+    cpdef object run(self, dict kwargs):
+        """Call the function with recording on; what it returned."""
+        cdef ThreadState* ts = thread_state()
+        cdef int before = ts.grad_mode
+        cdef list args = list(self.args)
+        cdef Py_ssize_t at = 0, k
+        cdef object key = id(self), chosen
+        if self.single:
+            args[<Py_ssize_t>self.argnums[0]] = unflatten_from(self.structure, self.handed, &at)
+        else:
+            chosen = unflatten_from(self.structure, self.handed, &at)
+            for k in range(len(self.argnums)):
+                args[<Py_ssize_t>self.argnums[k]] = chosen[k]
+        self.args = self.handed = None          # the graph keeps what it needs of them
+        RUNNING[key] = self
+        depth.running += 1
+        ts.grad_mode = 1
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            thread_state().grad_mode = before
+            depth.running -= 1
+            del RUNNING[key]
+
+    cpdef object plain_gradient(self):
+        """The gradient of one real floating-point number, in the form of the arguments; its graph is freed.
+
+        None: anything is unusual.
+        """
+        cdef TensorBase out
+        cdef GradMeta meta
+        cdef tuple found
+        if self.record or self.out_structure is not leaf_structure or type(self.outputs[0]) is not Tensor:
+            return None
+        out = <TensorBase>self.outputs[0]
+        meta = out.value.meta
+        if not meta.is_floating or meta.is_complex or meta.size != 1 or not out.requires_grad or not self.edges:
+            return None
+        found = execute([edge_of(out)], [meta.ops.ones(meta)], accumulate_grad=False, inputs=self.edges)
+        for g in found:
+            if not may_be_zero(g):
+                break
+        else:
+            self.look_for_a_constant()
+        return self.give(found)
+
+    cpdef object value(self):
+        """What the function returned, raw where its arguments were."""
+        if not self.record and self.plain and self.out_structure is leaf_structure \
+                and type(self.outputs[0]) is Tensor and KIND_RAW in self.kinds:
+            return self.outputs[0].detach().array
+        return self.any_value()
+
+    cpdef object give(self, object gradients):
+        """The container of gradients (one per edge; None: zero) in the form of the arguments."""
+        cdef Py_ssize_t k, n = len(self.kinds), at = 0
+        cdef list items = []
+        if self.structure is leaf_structure:
+            return give_back(self.kinds[0], gradients[0], self.metas[0])
+        for k in range(n):
+            if self.kinds[k] == KIND_STATIC:
+                items.append(self.static[k])
+            else:
+                items.append(give_back(self.kinds[k], gradients[at], self.metas[k]))
+                at += 1
+        at = 0
+        return unflatten_from(self.structure, items, &at)
+
+
+cpdef bint may_be_zero(object gradient) except -1:
+    """Whether a gradient is zero everywhere. A look at one number: most are told from zero by it."""
+    if gradient is None:
+        return True
+    return type(gradient) is _ndarray and (not gradient.size or gradient.item(0) == 0) and not gradient.any()
+
+
+cpdef object give_back(int kind, object gradient, GradMeta meta):
+    """A gradient (None: zero) in the form of the leaf it belongs to."""
+    if gradient is None:
+        gradient = meta.ops.zeros(meta)
+    elif isinstance(gradient, TensorBase):
+        if kind == KIND_TENSOR or gradient.requires_grad:
+            return gradient
+        gradient = gradient.array
+    if kind == KIND_TENSOR:
+        return wrap_raw(gradient)
+    if kind == KIND_NUMBER and not gradient.shape:
+        return gradient.item() if type(gradient) is _ndarray else wrap_raw(gradient).item()
+    if kind == KIND_SCALAR and not gradient.shape:
+        return gradient[()]
+    return gradient
