@@ -29,38 +29,114 @@ def forward(xp, subscripts, operands, optimize):
     elif not _NATIVE[library]:
         result = native(_text(inputs, output), *operands)
     else:
-        result = native(_text(inputs, output), *operands, optimize=optimize if len(operands) > 1 else False)
+        plan = None
+        if optimize is True and len(operands) == 2 and operands[0].dtype == operands[1].dtype:
+            plan = _matmul_plan(*inputs, output, operands[0].shape, operands[1].shape)
+        if plan is not None and operands[0].dtype.kind in "fc":
+            return _by_matmul(xp, plan, *operands)
+        # A pair that is no product of matrices is one pass: there is no order of products to look for.
+        optimize = optimize if len(operands) > 2 or len(operands) == 2 and optimize is not True else False
+        result = native(_text(inputs, output), *operands, optimize=optimize)
     return result
 
 
+@functools.lru_cache(maxsize=1024)
+def _matmul_plan(a_labels, b_labels, output, a_shape, b_shape):
+    """How two operands become a product of stacks of matrices; None: they don't, or an axis of length 1 broadcasts."""
+    sizes = dict(zip((*a_labels, *b_labels), (*a_shape, *b_shape), strict=True))
+    if len(set(a_labels)) < len(a_labels) or len(set(b_labels)) < len(b_labels):
+        return None
+    if any(sizes[label] != n for label, n in zip(a_labels, a_shape, strict=True)):
+        return None
+    shared = [x for x in a_labels if x in b_labels]
+    contracted = [x for x in shared if x not in output]
+    rows = [x for x in a_labels if x not in shared]
+    columns = [x for x in b_labels if x not in shared]
+    if not contracted or not set(output) >= {*rows, *columns}:
+        return None
+    batch = [x for x in output if x in shared]
+
+    def way(labels, order, groups):
+        """(permutation or None, shape or None) that bring an operand into stacks of matrices."""
+        axes = tuple([labels.index(x) for x in order])
+        shape = (*[sizes[x] for x in batch], *[math.prod([sizes[x] for x in group]) for group in groups])
+        return (
+            None if axes == tuple(range(len(axes))) else axes,
+            None if shape == tuple([sizes[x] for x in order]) else shape,
+        )
+
+    a = way(a_labels, [*batch, *rows, *contracted], (rows, contracted))
+    b = way(b_labels, [*batch, *contracted, *columns], (contracted, columns))
+    made = [*batch, *rows, *columns]
+    shape = tuple([sizes[x] for x in made])
+    axes = tuple([made.index(x) for x in output])
+    return (
+        *a,
+        *b,
+        None if len(rows) == len(columns) == 1 else shape,
+        None if axes == tuple(range(len(axes))) else axes,
+    )
+
+
+def _by_matmul(xp, plan, a, b):
+    a_axes, a_shape, b_axes, b_shape, shape, axes = plan
+    if a_axes is not None:
+        a = a.transpose(a_axes)
+    if a_shape is not None:
+        a = a.reshape(a_shape)
+    if b_axes is not None:
+        b = b.transpose(b_axes)
+    if b_shape is not None:
+        b = b.reshape(b_shape)
+    result = xp.matmul(a, b)
+    if shape is not None:
+        result = result.reshape(shape)
+    return result if axes is None else result.transpose(axes)
+
+
 def rule(xp, g, subscripts, operands, optimize):
-    """One gradient for each operand: the einsum of g with the others, spread where the operand alone had a label."""
+    """One gradient for each operand: the einsum of g with the others, spread where the operand alone had a label.
+
+    `optimize` was the result's: gradients are sums of other products, in the order that is best for them.
+    """
     inputs, output = _labels(subscripts, operands)
     gradients = []
     for k, labels in enumerate(inputs):
-        others = [*operands[:k], *operands[k + 1 :]]
-        given = [*inputs[:k], *inputs[k + 1 :]]
-        gradients.append(_gradient(xp, g, output, given, others, labels, operands[k].shape, optimize))
+        others = (*operands[:k], *operands[k + 1 :])
+        given = (*inputs[:k], *inputs[k + 1 :])
+        gradients.append(_gradient(xp, g, output, given, others, labels, operands[k].shape))
     return gradients
 
 
 def view_rule(xp, g, shape, subscripts):
     """The gradient of the only operand, of which its shape is enough."""
     (labels,), output = _read(subscripts, (len(shape),))
-    return _gradient(xp, g, output, [], [], labels, shape, False)
+    return _gradient(xp, g, output, (), (), labels, tuple(shape))
 
 
-def _gradient(xp, g, output, given, others, labels, shape, optimize):
+def _gradient(xp, g, output, given, others, labels, shape):
     """Gradient of the operand with `labels` and `shape`, from that of the result and the other operands."""
+    shapes = (tuple(g.shape), *[tuple(other.shape) for other in others])
+    text, spread, sizes, distinct = _gradient_plan(output, given, labels, tuple(shape), shapes)
+    value = xp._einsum(text, g, *others, optimize=True)
+    if spread is not None:
+        value = xp.broadcast_to(xp.reshape(value, spread), sizes)
+    return value if distinct is None else _on_diagonal(xp, value, distinct, labels, shape)
+
+
+@functools.lru_cache(maxsize=1024)
+def _gradient_plan(output, given, labels, shape, shapes):
+    """Subscripts of a gradient, the shapes to which it is then reshaped and broadcast, and labels that are repeated."""
     sizes = dict(zip(labels, shape, strict=True))
     known = {label for one in (output, *given) for label in one}
-    full = _sizes([output, *given], [g.shape, *[other.shape for other in others]])
+    full = _sizes([output, *given], shapes)
     # A label of the operand that nothing else has was summed away; one that it has with length 1 was broadcast.
     target = tuple([label for label in sizes if label in known and sizes[label] == full[label]])
-    value = xp._einsum(_text((output, *given), target), g, *others, optimize=optimize)
-    value = xp.reshape(value, tuple([size if label in target else 1 for label, size in sizes.items()]))
-    value = xp.broadcast_to(value, tuple(sizes.values()))
-    return _on_diagonal(xp, value, tuple(sizes), labels, shape)
+    spread = None
+    if len(target) < len(sizes):
+        spread = tuple([size if label in target else 1 for label, size in sizes.items()])
+    distinct = tuple(sizes) if len(sizes) < len(labels) else None
+    return _text((output, *given), target), spread, tuple(sizes.values()), distinct
 
 
 def _on_diagonal(xp, value, distinct, labels, shape):
