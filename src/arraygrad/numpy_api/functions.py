@@ -243,7 +243,7 @@ def _sorting(name):
         a = tensor_of(a)
         if axis is None:
             a, axis = a.ravel(), -1
-        return F[name](a, axis=axis)
+        return F[name](a, axis=axis, stable=stable is True or kind in ("stable", "mergesort"))
 
     return sorting
 

@@ -35,7 +35,7 @@ def forward(xp, subscripts, operands, optimize):
         if plan is not None and operands[0].dtype.kind in "fc":
             return _by_matmul(xp, plan, *operands)
         # A pair that is no product of matrices is one pass: there is no order of products to look for.
-        optimize = optimize if len(operands) > 2 or len(operands) == 2 and optimize is not True else False
+        optimize = optimize if len(operands) > 2 or (len(operands) == 2 and optimize is not True) else False
         result = native(_text(inputs, output), *operands, optimize=optimize)
     return result
 

@@ -1,5 +1,5 @@
-# Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances, extrema and softmax; and
-# division, whose gradient is a sum where the divisor was broadcast.
+# Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances, extrema and softmax;
+# scans; and division, whose gradient is a sum where the divisor was broadcast.
 # May import: numpy (Python only), engine.*, core.op, backends.numpy.elementwise, backends.numpy.loops.
 #
 # Results are NumPy's bit by bit: sums use the loop of numpy.add in the order in which numpy.add.reduce would. Kernels
@@ -35,7 +35,9 @@ cdef extern from "rows.hpp" namespace "arraygrad":
     ctypedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* given, char* const* out,
                                const Rows* rows) noexcept
     row_kernel sum_squares, deviations, quotients, extremum, added_extremum
-    row_kernel softmax, log_softmax, softmax_gradient, log_softmax_gradient
+    row_kernel softmax, log_softmax, softmax_gradient, log_softmax_gradient, logsumexp, logsumexp_gradient
+    row_kernel cumulative_sum_gradient, cumulative_prod_gradient
+    bint all_finite(int slot, const char* x, Py_ssize_t n) noexcept
     Py_ssize_t softmax_room(const Rows* rows) noexcept
 
 cdef enum:
@@ -483,6 +485,75 @@ cdef int rule_softmax(Node node, Frame f) except -1:
 
 cdef int rule_log_softmax(Node node, Frame f) except -1:
     return normalised_rule(node, f, log_softmax_gradient, "subtract")
+
+
+cdef object forward_logsumexp(object args):
+    """Within rows. None: declined, or with an error that the plain way reports."""
+    cdef ArrayView x
+    cdef Call c
+    cdef Py_ssize_t dims[8]
+    cdef int errors, d, k = 0
+    cdef object out
+    if not within_rows(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
+        return None
+    for d in range(x.ndim):
+        if args[2] or not (c.mask >> d) & 1:
+            dims[k] = 1 if (c.mask >> d) & 1 else x.dims[d]
+            k += 1
+    out = empty_c(args[0], k, dims)
+    errors = run(&c, logsumexp, out, working_space(&c, out))
+    if errors & ~FPE_UNDER:
+        return None
+    report("exp", errors)
+    return out
+
+
+cdef int rule_logsumexp(Node node, Frame f) except -1:
+    cdef ArrayView x, ans, g
+    cdef Call c
+    cdef object saved = saved_for(node, SAVE_INPUT, 0), out
+    if not within_rows(&c, saved, (<list>node.args)[1], &x) or not give(&c, saved, &x) \
+            or not give(&c, saved_for(node, SAVE_ANS, -1), &ans) or not give(&c, f.grad, &g) \
+            or not all_finite(c.slot, ans.data, ans.size):
+        return 0
+    out = empty_dense(saved)
+    report("exp", run(&c, logsumexp_gradient, out, working_space(&c, saved)))
+    return 1 + set_out(f, 0, out, True)
+
+
+# Scans
+
+cdef bint along_rows(Call* c, object x, list args, ArrayView* v) except -1:
+    """Whether a scan of `x`, with what `args` say, goes along the last axis of a row-major array."""
+    cdef object axis = args[1]
+    if args[2] is not None or args[3] is not False or axis is None and real_view(x, v) >= 0 and v.ndim != 1:
+        return False
+    if not begin(c, x, -1 if axis is None else axis, v) or not v.c_order:
+        return False
+    return PyLong_CheckExact(-1 if axis is None else axis) and c.mask == 1ULL << (v.ndim - 1)
+
+
+cdef int rule_cumulative_sum(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef Call c
+    cdef object out
+    if not along_rows(&c, f.grad, <list>node.args, &g) or not give(&c, f.grad, &g):
+        return 0
+    out = place_for(f, &g, f.grad)
+    report("add", run(&c, cumulative_sum_gradient, out))
+    return 1 + set_out(f, 0, out, True)
+
+
+cdef int rule_cumulative_prod(Node node, Frame f) except -1:
+    cdef ArrayView x, g
+    cdef Call c
+    cdef object saved = saved_for(node, SAVE_INPUT, 0), out
+    if not along_rows(&c, saved, <list>node.args, &x) or not give(&c, saved, &x) or not give(&c, f.grad, &g) \
+            or not same_shape(&x, &g):
+        return 0
+    out = place_for(f, &g, f.grad)
+    report("multiply", run(&c, cumulative_prod_gradient, out))
+    return 1 + set_out(f, 0, out, True)
 
 
 # Division

@@ -342,4 +342,85 @@ ARRAYGRAD_SOFTMAX(softmax, false)
 ARRAYGRAD_SOFTMAX(log_softmax, true)
 #undef ARRAYGRAD_SOFTMAX
 
+// logsumexp within rows: its value from the largest element on, and the weights that it gives elements.
+
+ARRAYGRAD_ROW_FUNCTION(weighted, , void, (const T* g, const T* e, T sum, T* out, isize n),
+    const T factor = g[0];
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = factor * (e[j] / sum);)
+
+template <typename T> static void logsumexp_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+    const isize most = rows_together(r), inner = r.inner;
+    T *work = out[1], *sums = work + most * inner;
+    for (isize i = 0; i < r.outer; i += most) {
+        const isize rows = r.outer - i < most ? r.outer - i : most;
+        T* to = out[0] + i;
+        for (isize k = 0; k < rows; k++) {
+            const T* row = in[0] + (i + k) * inner;
+            to[k] = finite_top(row, inner);
+            less_by(row, to[k], work + k * inner, inner);
+        }
+        each_of(f.exp, work, work, rows * inner);
+        for (isize k = 0; k < rows; k++) sums[k] = row_sum(f.add, work + k * inner, inner, T(f.start));
+        each_of(f.log, sums, sums, rows);
+        for (isize k = 0; k < rows; k++) to[k] = sums[k] + to[k];
+    }
+}
+ARRAYGRAD_ROW_KERNEL(logsumexp)
+
+// Of rows whose value is finite.
+template <typename T>
+static void logsumexp_gradient_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+    const isize most = rows_together(r), inner = r.inner;
+    T* work = out[1];
+    for (isize i = 0; i < r.outer; i += most) {
+        const isize rows = r.outer - i < most ? r.outer - i : most;
+        for (isize k = 0; k < rows; k++) less_by(in[0] + (i + k) * inner, in[1][i + k], work + k * inner, inner);
+        each_of(f.exp, work, work, rows * inner);
+        for (isize k = 0; k < rows; k++) {
+            const T* e = work + k * inner;
+            weighted(in[2] + i + k, e, row_sum(f.add, e, inner, T(f.start)), out[0] + (i + k) * inner, inner);
+        }
+    }
+}
+ARRAYGRAD_ROW_KERNEL(logsumexp_gradient)
+
+template <typename T> static inline bool all_finite(const T* x, isize n) {
+    bool finite = true;
+    for (isize i = 0; i < n; i++) finite &= std::fabs(x[i]) <= std::numeric_limits<T>::max();
+    return finite;
+}
+
+static inline bool all_finite(int slot, const char* x, isize n) {
+    return slot == SLOT_F64 ? all_finite((const double*)x, n) : all_finite((const float*)x, n);
+}
+
+// Scans within rows, of which the gradient is a recurrence from the end.
+
+template <typename T>
+static void cumulative_sum_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    for (isize i = 0; i < r.outer; i++) {
+        const T* g = in[0] + i * r.inner;
+        T *to = out[0] + i * r.inner, sum = g[r.inner - 1];
+        to[r.inner - 1] = sum;
+        for (isize j = r.inner - 2; j >= 0; j--) to[j] = sum = sum + g[j];
+    }
+}
+ARRAYGRAD_ROW_KERNEL(cumulative_sum_gradient)
+
+// The product of what comes before an element times s, with s[j] = g[j] + x[j + 1] s[j + 1]: nothing is divided.
+template <typename T>
+static void cumulative_prod_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    for (isize i = 0; i < r.outer; i++) {
+        const T *x = in[0] + i * r.inner, *g = in[1] + i * r.inner;
+        T *to = out[0] + i * r.inner, s = g[r.inner - 1], before = T(1);
+        to[r.inner - 1] = s;
+        for (isize j = r.inner - 2; j >= 0; j--) to[j] = s = g[j] + x[j + 1] * s;
+        for (isize j = 0; j < r.inner; j++) {
+            to[j] *= before;
+            before *= x[j];
+        }
+    }
+}
+ARRAYGRAD_ROW_KERNEL(cumulative_prod_gradient)
+
 }  // namespace arraygrad

@@ -8,13 +8,15 @@ from arraygrad.backends.numpy.loops cimport (
 )
 from arraygrad.backends.numpy.powers cimport attach_powers
 from arraygrad.backends.numpy.reductions cimport (
-    forward_log_softmax, forward_max, forward_mean, forward_min, forward_softmax, forward_std, forward_sum, forward_var,
-    rule_divide, rule_extremum, rule_log_softmax, rule_mean, rule_softmax, rule_std, rule_sum, rule_var,
+    forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std,
+    forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum, rule_divide, rule_extremum,
+    rule_log_softmax, rule_logsumexp, rule_mean, rule_softmax, rule_std, rule_sum, rule_var,
 )
 from arraygrad.backends.numpy.shapes cimport (
     forward_broadcast_to, forward_concat, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
     forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze, forward_stack, forward_take,
-    forward_where, rule_concat, rule_getitem, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_take,
+    forward_where, rule_concat, rule_getitem, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_sort,
+    rule_take,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -110,6 +112,7 @@ def install(dict ops, backend=None):
     offer(ops, "take", forward_take, ("x", "indices", "axis"), loops)
     offer(ops, "softmax", forward_softmax, ("x", "axis"), loops)
     offer(ops, "log_softmax", forward_log_softmax, ("x", "axis"), loops)
+    offer(ops, "logsumexp", forward_logsumexp, ("x", "axis", "keepdims"), loops)
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
@@ -120,6 +123,10 @@ def install(dict ops, backend=None):
     attach_complex(complex_products)
     attach(ops, "softmax", rule_softmax, ("ans",), done)
     attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
+    attach(ops, "logsumexp", rule_logsumexp, ("x", "ans"), done)
+    attach(ops, "cumulative_sum", rule_cumulative_sum, (), done)
+    attach(ops, "cumulative_prod", rule_cumulative_prod, ("x",), done)
+    attach(ops, "sort", rule_sort, ("x",), done)
     attach_elementwise(ops, done)
     attach(ops, "divide", rule_divide, ("x2", "ans"), done)
     attach(ops, "sin", rule_sin, ("x",), done)
