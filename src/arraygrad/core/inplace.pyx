@@ -3,7 +3,7 @@
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
-from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT
+from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_FAST, NODE_HAS_PARENT
 from arraygrad.core.apply cimport (
     apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, to_raw, view_node, wants_grad,
 )
@@ -378,6 +378,8 @@ cdef int store(TensorBase t, object key, object value) except -1:
     if (recorded or t.tracked) and thread_state().grad_mode:
         node = new_op_node(op)
         node.meta = t.value.meta
+        if backend.plain(t.value.raw, op):
+            node.flags |= NODE_FAST
         args = (t, raw_key, value)
         connect(node, t)
         connect(node, tv)

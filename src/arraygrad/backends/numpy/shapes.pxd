@@ -21,5 +21,6 @@ cdef int rule_permute_dims(Node node, Frame f) except -1
 cdef int rule_matrix_transpose(Node node, Frame f) except -1
 cdef int rule_getitem(Node node, Frame f) except -1
 cdef int rule_take(Node node, Frame f) except -1
+cdef int rule_setitem(Node node, Frame f) except -1
 cdef int rule_sort(Node node, Frame f) except -1
 cdef int rule_concat(Node node, Frame f) except -1

@@ -10,10 +10,10 @@ from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
+from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, LoopSet, axis_mask, binary_loop, bools_of, empty_c, item_size, loop_set, positions_of, read_number,
-    report, reshaped, same_shape, strided, transposed, view_of, wrapped, zeros_c,
+    ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, empty_c, is_scalar, item_size, loop_set,
+    positions_of, read_number, report, reshaped, same_shape, strided, transposed, view_of, wrapped, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
@@ -290,6 +290,23 @@ cdef int rule_getitem(Node node, Frame f) except -1:
         return 0
     elif binary_loop(ADD, region, f.grad, region) is None:
         _add(region, f.grad, region)
+    return 1
+
+
+cdef int rule_setitem(Node node, Frame f) except -1:
+    """The region of the gradient for what was written, and zeros there for the array: in place if that may be."""
+    cdef ArrayView g
+    cdef object key = (<list>node.args)[1], region, out
+    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
+    if view_of(f.grad, &g) < 0 or not is_basic(key):
+        return 0
+    if second:
+        region = f.grad[key]
+        set_out(f, 1, wrapped(region) if is_scalar(region) else cloned(region, region), True)
+    if first:
+        out = f.grad if f.owned and g.writeable else cloned(f.grad, f.grad)
+        out[key] = 0
+        set_out(f, 0, out, True)
     return 1
 
 

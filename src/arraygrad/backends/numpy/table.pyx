@@ -15,8 +15,8 @@ from arraygrad.backends.numpy.reductions cimport (
 from arraygrad.backends.numpy.shapes cimport (
     forward_broadcast_to, forward_concat, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
     forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze, forward_stack, forward_take,
-    forward_where, rule_concat, rule_getitem, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_sort,
-    rule_take,
+    forward_where, rule_concat, rule_getitem, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
+    rule_sort, rule_take,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -147,6 +147,7 @@ def install(dict ops, backend=None):
     attach(ops, "permute_dims", rule_permute_dims, (), done)
     attach(ops, "matrix_transpose", rule_matrix_transpose, (), done)
     attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
+    attach(ops, "_setitem", rule_setitem, (), done)
     attach(ops, "take", rule_take, ("x_meta",), done)
     return loops, done
 
