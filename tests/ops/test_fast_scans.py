@@ -48,6 +48,33 @@ def test_the_gradient_of_a_cumulative_product_is_that_of_products_without_one_fa
         np.testing.assert_allclose(got, expected, rtol=3e-4 if dtype == "float32" else 1e-11, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_gradient_of_a_product_is_the_tables(shape, dtype):
+    x = values_of(dtype, 1, -1.1, 1.2)(shape)
+    for values in (x, np.where(x > 1.1, 0, x).astype(dtype), np.where(x > 1.15, np.inf, x).astype(dtype)):
+        for axis in (None, *range(-len(shape), len(shape))):
+            for keepdims in (False, True):
+                with quiet():
+
+                    def function(t, axis=axis, keepdims=keepdims):
+                        return ag.prod(t, axis=axis, keepdims=keepdims)
+
+                    g = values_of(dtype, 2)(function(ag.tensor(values)).shape)
+                    got, expected = compared(function, values, g)
+                assert got.dtype == dtype
+                np.testing.assert_allclose(got, expected, rtol=3e-4 if dtype == "float32" else 1e-11, atol=1e-30)
+
+
+def test_the_gradient_of_a_product_over_several_axes_is_left_to_the_table():
+    x = np.arange(1.0, 25.0).reshape(2, 3, 4)
+    for axis in ((0, 1), (1, 2), (0, 2)):
+        t = ag.tensor(x, requires_grad=True)
+        z = ag.prod(t, axis=axis)
+        z.backward(np.ones(z.shape))
+        np.testing.assert_allclose(t.grad.numpy(), np.prod(x, axis=axis, keepdims=True) / x)
+
+
 def test_the_gradient_of_a_cumulative_product_with_zeros_is_exact():
     x = np.array([2.0, 0.0, 3.0, 0.0, 5.0])
     g = np.array([1.0, 10.0, 100.0, 1000.0, 10000.0])
@@ -110,7 +137,7 @@ def test_logsumexp_of_infinities_and_nan_is_the_tables():
             np.testing.assert_array_equal(*compared(lambda t: ag.logsumexp(t, axis=-1), x, np.array([2.0, 3.0])))
 
 
-@pytest.mark.parametrize("function", [ag.cumulative_sum, ag.cumulative_prod, ag.sort, ag.logsumexp])
+@pytest.mark.parametrize("function", [ag.cumulative_sum, ag.cumulative_prod, ag.prod, ag.sort, ag.logsumexp])
 def test_first_and_second_derivatives_are_those_of_differences(function):
     x = ag.tensor(np.random.default_rng(0).uniform(0.3, 1.7, 6), requires_grad=True)
     assert gradcheck(function, (x,))

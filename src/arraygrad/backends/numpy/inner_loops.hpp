@@ -208,6 +208,7 @@ static inline int run_rows(const LoopSet* s, int slot, char* a, char* b, bool fi
 struct Rows {
     std::ptrdiff_t outer, inner;        // rows, and the elements of each
     bool leading;
+    std::ptrdiff_t behind;              // of a scan along an axis that is not the last: the elements of each step, else 1
 };
 
 // Sums of a dense array by numpy.add's loop, in numpy.add.reduce's order (within rows: pairwise), each begun with

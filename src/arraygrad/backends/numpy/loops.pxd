@@ -27,6 +27,7 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
     struct Rows:
         Py_ssize_t outer, inner
         bint leading
+        Py_ssize_t behind
     struct ArrayView:
         char* data
         const Py_ssize_t* dims

@@ -473,7 +473,7 @@ cdef bint split_axes(object x, unsigned long long mask, Rows* r) noexcept:
     cdef ndarray a = <ndarray>x
     cdef int i, k = 0, nd = PyArray_NDIM(a)
     cdef unsigned long long first = mask & 1
-    r.outer = r.inner = 1
+    r.outer = r.inner = r.behind = 1
     if mask == 0 or nd == 0:
         return False
     if mask == (1ULL << nd) - 1:

@@ -21,4 +21,5 @@ cdef object forward_logsumexp(object args)
 cdef int rule_logsumexp(Node node, Frame f) except -1
 cdef int rule_cumulative_sum(Node node, Frame f) except -1
 cdef int rule_cumulative_prod(Node node, Frame f) except -1
+cdef int rule_prod(Node node, Frame f) except -1
 cdef int rule_divide(Node node, Frame f) except -1

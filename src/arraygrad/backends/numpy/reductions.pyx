@@ -36,7 +36,7 @@ cdef extern from "rows.hpp" namespace "arraygrad":
                                const Rows* rows) noexcept
     row_kernel sum_squares, deviations, quotients, extremum, added_extremum
     row_kernel softmax, log_softmax, softmax_gradient, log_softmax_gradient, logsumexp, logsumexp_gradient
-    row_kernel cumulative_sum_gradient, cumulative_prod_gradient
+    row_kernel cumulative_sum_gradient, cumulative_prod_gradient, prod_gradient
     bint all_finite(int slot, const char* x, Py_ssize_t n) noexcept
     Py_ssize_t softmax_room(const Rows* rows) noexcept
 
@@ -523,21 +523,45 @@ cdef int rule_logsumexp(Node node, Frame f) except -1:
 
 # Scans
 
-cdef bint along_rows(Call* c, object x, list args, ArrayView* v) except -1:
-    """Whether a scan of `x`, with what `args` say, goes along the last axis of a row-major array."""
-    cdef object axis = args[1]
-    if args[2] is not None or args[3] is not False or axis is None and real_view(x, v) >= 0 and v.ndim != 1:
+cdef bint begin_scan(Call* c, object x, object axis, ArrayView* v) except -1:
+    """A call on a row-major array that is gone through along `axis`: an int, or None for all axes. False: another."""
+    cdef int d, at
+    c.slot = real_view(x, v)
+    c.n_given = 0
+    if c.slot < 0 or not v.c_order or not 0 < v.ndim <= 8 or v.size == 0:
         return False
-    if not begin(c, x, -1 if axis is None else axis, v) or not v.c_order:
+    c.rows.leading = False
+    c.rows.outer = c.rows.behind = 1
+    if axis is None:
+        c.rows.inner = v.size
+        return True
+    if not PyLong_CheckExact(axis) or not -v.ndim <= axis < v.ndim:
         return False
-    return PyLong_CheckExact(-1 if axis is None else axis) and c.mask == 1ULL << (v.ndim - 1)
+    at = axis if axis >= 0 else axis + v.ndim
+    c.rows.inner = v.dims[at]
+    for d in range(at):
+        c.rows.outer *= v.dims[d]
+    for d in range(at + 1, v.ndim):
+        c.rows.behind *= v.dims[d]
+    return True
+
+
+cdef bint plain_scan(object x, list args) except -1:
+    """Whether a cumulative function got nothing but an axis, or none for an array of one."""
+    cdef ArrayView v
+    return args[2] is None and args[3] is False and (args[1] is not None or view_of(x, &v) >= 0 and v.ndim == 1)
+
+
+cdef object one_step(Call* c, object like):
+    return empty_c(like, 1, &c.rows.behind)
 
 
 cdef int rule_cumulative_sum(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef Call c
     cdef object out
-    if not along_rows(&c, f.grad, <list>node.args, &g) or not give(&c, f.grad, &g):
+    if not plain_scan(f.grad, <list>node.args) or not begin_scan(&c, f.grad, (<list>node.args)[1], &g) \
+            or not give(&c, f.grad, &g):
         return 0
     out = place_for(f, &g, f.grad)
     report("add", run(&c, cumulative_sum_gradient, out))
@@ -548,11 +572,24 @@ cdef int rule_cumulative_prod(Node node, Frame f) except -1:
     cdef ArrayView x, g
     cdef Call c
     cdef object saved = saved_for(node, SAVE_INPUT, 0), out
-    if not along_rows(&c, saved, <list>node.args, &x) or not give(&c, saved, &x) or not give(&c, f.grad, &g) \
-            or not same_shape(&x, &g):
+    if not plain_scan(saved, <list>node.args) or not begin_scan(&c, saved, (<list>node.args)[1], &x) \
+            or not give(&c, saved, &x) or not give(&c, f.grad, &g) or not same_shape(&x, &g):
         return 0
     out = place_for(f, &g, f.grad)
-    report("multiply", run(&c, cumulative_prod_gradient, out))
+    report("multiply", run(&c, cumulative_prod_gradient, out, one_step(&c, saved)))
+    return 1 + set_out(f, 0, out, True)
+
+
+cdef int rule_prod(Node node, Frame f) except -1:
+    """Over one axis, or all."""
+    cdef ArrayView x, g
+    cdef Call c
+    cdef object saved = saved_for(node, SAVE_INPUT, 0), out
+    if (<list>node.args)[2] is not None or not begin_scan(&c, saved, (<list>node.args)[1], &x) \
+            or not give(&c, saved, &x) or not give(&c, f.grad, &g) or g.size != c.rows.outer * c.rows.behind:
+        return 0
+    out = empty_dense(saved)
+    report("multiply", run(&c, prod_gradient, out, one_step(&c, saved)))
     return 1 + set_out(f, 0, out, True)
 
 

@@ -27,7 +27,7 @@ typedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* in, ch
 // The function NAME_of<T>(f, in, out, rows) as a row_kernel.
 #define ARRAYGRAD_ROW_KERNEL(NAME)                                                                                     \
     static inline int NAME(const RowLoops* f, int slot, const char* const* in, char* const* out, const Rows* rows) {   \
-        return unlocked(rows->outer * rows->inner, [=] {                                                               \
+        return unlocked(rows->outer * rows->inner * rows->behind, [=] {                                                               \
             fp_begin();                                                                                                \
             if (slot == SLOT_F64) NAME##_of<double>(*f, (const double* const*)in, (double* const*)out, *rows);         \
             else NAME##_of<float>(*f, (const float* const*)in, (float* const*)out, *rows);                             \
@@ -394,33 +394,65 @@ static inline bool all_finite(int slot, const char* x, isize n) {
     return slot == SLOT_F64 ? all_finite((const double*)x, n) : all_finite((const float*)x, n);
 }
 
-// Scans within rows, of which the gradient is a recurrence from the end.
+// Scans: `outer` times `inner` steps along an axis, each of `behind` elements. Gradients are recurrences from the end.
 
 template <typename T>
 static void cumulative_sum_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    const isize n = r.behind;
     for (isize i = 0; i < r.outer; i++) {
-        const T* g = in[0] + i * r.inner;
-        T *to = out[0] + i * r.inner, sum = g[r.inner - 1];
-        to[r.inner - 1] = sum;
-        for (isize j = r.inner - 2; j >= 0; j--) to[j] = sum = sum + g[j];
+        const T* g = in[0] + i * r.inner * n;
+        T* to = out[0] + i * r.inner * n;
+        for (isize k = r.inner - 1; k >= 0; k--)
+            ARRAYGRAD_INDEPENDENT for (isize j = k * n; j < k * n + n; j++)
+                to[j] = k == r.inner - 1 ? g[j] : to[j + n] + g[j];
     }
 }
 ARRAYGRAD_ROW_KERNEL(cumulative_sum_gradient)
 
-// The product of what comes before an element times s, with s[j] = g[j] + x[j + 1] s[j + 1]: nothing is divided.
+// The product of what comes before an element times s, with s[k] = g[k] + x[k + 1] s[k + 1]: nothing is divided. The
+// second of `out` has room for one step.
 template <typename T>
 static void cumulative_prod_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    const isize n = r.behind;
+    T* before = out[1];
     for (isize i = 0; i < r.outer; i++) {
-        const T *x = in[0] + i * r.inner, *g = in[1] + i * r.inner;
-        T *to = out[0] + i * r.inner, s = g[r.inner - 1], before = T(1);
-        to[r.inner - 1] = s;
-        for (isize j = r.inner - 2; j >= 0; j--) to[j] = s = g[j] + x[j + 1] * s;
-        for (isize j = 0; j < r.inner; j++) {
-            to[j] *= before;
-            before *= x[j];
-        }
+        const T *x = in[0] + i * r.inner * n, *g = in[1] + i * r.inner * n;
+        T* to = out[0] + i * r.inner * n;
+        for (isize k = r.inner - 1; k >= 0; k--)
+            ARRAYGRAD_INDEPENDENT for (isize j = k * n; j < k * n + n; j++)
+                to[j] = k == r.inner - 1 ? g[j] : g[j] + x[j + n] * to[j + n];
+        for (isize j = 0; j < n; j++) before[j] = T(1);
+        for (isize k = 0; k < r.inner; k++)
+            ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+                to[k * n + j] = before[j] * to[k * n + j];
+                before[j] *= x[k * n + j];
+            }
     }
 }
 ARRAYGRAD_ROW_KERNEL(cumulative_prod_gradient)
+
+// g times the product of what comes before an element and the product of what comes after it.
+template <typename T>
+static void prod_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    const isize n = r.behind;
+    T* product = out[1];
+    for (isize i = 0; i < r.outer; i++) {
+        const T *x = in[0] + i * r.inner * n, *g = in[1] + i * n;
+        T* to = out[0] + i * r.inner * n;
+        for (isize j = 0; j < n; j++) product[j] = T(1);
+        for (isize k = 0; k < r.inner; k++)
+            ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+                to[k * n + j] = product[j];
+                product[j] *= x[k * n + j];
+            }
+        for (isize j = 0; j < n; j++) product[j] = T(1);
+        for (isize k = r.inner - 1; k >= 0; k--)
+            ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+                to[k * n + j] = g[j] * (to[k * n + j] * product[j]);
+                product[j] *= x[k * n + j];
+            }
+    }
+}
+ARRAYGRAD_ROW_KERNEL(prod_gradient)
 
 }  // namespace arraygrad

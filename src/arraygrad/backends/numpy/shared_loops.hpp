@@ -83,7 +83,7 @@ static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, cha
         if (r.leading) return run_sum(s, slot, x, out, r, start);
         const std::ptrdiff_t item = item_size(slot);
         return in_rows(team, r.outer, r.inner, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
-            return run_sum(s, slot, x + i * r.inner * item, out + i * item, Rows{m, r.inner, false}, start);
+            return run_sum(s, slot, x + i * r.inner * item, out + i * item, Rows{m, r.inner, false, 1}, start);
         });
     });
 }

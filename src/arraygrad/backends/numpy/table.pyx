@@ -10,7 +10,7 @@ from arraygrad.backends.numpy.powers cimport attach_powers
 from arraygrad.backends.numpy.reductions cimport (
     forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std,
     forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum, rule_divide, rule_extremum,
-    rule_log_softmax, rule_logsumexp, rule_mean, rule_softmax, rule_std, rule_sum, rule_var,
+    rule_log_softmax, rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std, rule_sum, rule_var,
 )
 from arraygrad.backends.numpy.shapes cimport (
     forward_broadcast_to, forward_concat, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
@@ -126,6 +126,7 @@ def install(dict ops, backend=None):
     attach(ops, "logsumexp", rule_logsumexp, ("x", "ans"), done)
     attach(ops, "cumulative_sum", rule_cumulative_sum, (), done)
     attach(ops, "cumulative_prod", rule_cumulative_prod, ("x",), done)
+    attach(ops, "prod", rule_prod, ("x",), done)
     attach(ops, "sort", rule_sort, ("x",), done)
     attach_elementwise(ops, done)
     attach(ops, "divide", rule_divide, ("x2", "ans"), done)
