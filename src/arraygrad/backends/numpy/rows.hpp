@@ -402,6 +402,11 @@ static void cumulative_sum_gradient_of(const RowLoops&, const T* const* in, T* c
     for (isize i = 0; i < r.outer; i++) {
         const T* g = in[0] + i * r.inner * n;
         T* to = out[0] + i * r.inner * n;
+        if (n == 1) {                                       // the sum stays in a register
+            T sum = to[r.inner - 1] = g[r.inner - 1];
+            for (isize k = r.inner - 2; k >= 0; k--) to[k] = sum = sum + g[k];
+            continue;
+        }
         for (isize k = r.inner - 1; k >= 0; k--)
             ARRAYGRAD_INDEPENDENT for (isize j = k * n; j < k * n + n; j++)
                 to[j] = k == r.inner - 1 ? g[j] : to[j + n] + g[j];
@@ -418,6 +423,15 @@ static void cumulative_prod_gradient_of(const RowLoops&, const T* const* in, T* 
     for (isize i = 0; i < r.outer; i++) {
         const T *x = in[0] + i * r.inner * n, *g = in[1] + i * r.inner * n;
         T* to = out[0] + i * r.inner * n;
+        if (n == 1) {
+            T s = to[r.inner - 1] = g[r.inner - 1], product = T(1);
+            for (isize k = r.inner - 2; k >= 0; k--) to[k] = s = g[k] + x[k + 1] * s;
+            for (isize k = 0; k < r.inner; k++) {
+                to[k] = product * to[k];
+                product *= x[k];
+            }
+            continue;
+        }
         for (isize k = r.inner - 1; k >= 0; k--)
             ARRAYGRAD_INDEPENDENT for (isize j = k * n; j < k * n + n; j++)
                 to[j] = k == r.inner - 1 ? g[j] : g[j] + x[j + n] * to[j + n];
@@ -439,6 +453,18 @@ static void prod_gradient_of(const RowLoops&, const T* const* in, T* const* out,
     for (isize i = 0; i < r.outer; i++) {
         const T *x = in[0] + i * r.inner * n, *g = in[1] + i * n;
         T* to = out[0] + i * r.inner * n;
+        if (n == 1) {
+            T before = T(1), after = T(1);
+            for (isize k = 0; k < r.inner; k++) {
+                to[k] = before;
+                before *= x[k];
+            }
+            for (isize k = r.inner - 1; k >= 0; k--) {
+                to[k] = g[0] * (to[k] * after);
+                after *= x[k];
+            }
+            continue;
+        }
         for (isize j = 0; j < n; j++) product[j] = T(1);
         for (isize k = 0; k < r.inner; k++)
             ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
