@@ -14,7 +14,9 @@ from arraygrad.testing import gradcheck, gradgradcheck
 
 NAMES = ["softmax", "log_softmax"]
 # Rows that are worked on together, alone, and longer than what is worked on at a time; sums that NumPy splits.
-SHAPES = [(3, 4), (1, 1), (7,), (300, 10), (2, 3000), (5, 129), (4, 3, 17), (2, 2, 1500), (30_001,)]
+SHAPES = [
+    (3, 4), (1, 1), (7,), (300, 10), (2, 3000), (5, 129), (4, 3, 17), (2, 2, 1500), (30_001,), (3, 500, 3), (2100, 20),
+]  # fmt: skip
 
 
 def value(name, x, axis):
@@ -32,20 +34,19 @@ def gradient(name, x, g, axis):
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_normalised_as_by_the_table(name, shape, dtype):
     x, g = values_of(dtype, 1, -30, 30)(shape), values_of(dtype, 2)(shape)
-    for axis in (-1, None, 0, tuple(range(1, len(shape)))):
+    for axis in (None, *range(-1, len(shape)), tuple(range(1, len(shape)))):
         if axis == ():
             continue
         same(value(name, x, axis), plain(value, name, x, axis))
         same(gradient(name, x, g, axis), plain(gradient, name, x, g, axis))
-        if axis in (-1, None):
+        if not isinstance(axis, tuple):
             assert try_call(OPS[name], (x, axis)) is not None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_not_within_rows_is_left_to_the_table(name):
+def test_what_is_not_row_major_or_over_some_axes_alone_is_left_to_the_table(name):
     x = values_of("float64")((3, 4))
     for other, axis in [
-        (x, 0),
         (x.T, -1),
         (x[:, ::2], -1),
         (x.astype("float16"), -1),

@@ -423,7 +423,7 @@ cdef int rule_extremum(Node node, Frame f) except -1:
     return 1 if waiting is not None else 1 + set_out(f, 0, out, True)
 
 
-# softmax and log_softmax within rows
+# softmax, log_softmax and logsumexp
 
 cdef bint has_softmax(int slot) except -1:
     """Whether NumPy's loops for exp and log may be trusted."""
@@ -433,9 +433,15 @@ cdef bint has_softmax(int slot) except -1:
     return LOOPS.exp.fn[slot] != NULL and LOOPS.log.fn[slot] != NULL
 
 
-cdef bint within_rows(Call* c, object x, object axis, ArrayView* v) except -1:
-    """Whether a row-major array is normalised within rows: over its last axes, or over all."""
-    return begin(c, x, axis, v) and v.c_order and v.ndim > 0 and not c.rows.leading and has_softmax(c.slot)
+cdef bint along(Call* c, object x, object axis, ArrayView* v) except -1:
+    """Whether a row-major array is normalised within rows (over its last axes, or over all), or along one axis."""
+    if begin(c, x, axis, v) and v.c_order and v.ndim > 0 and not c.rows.leading:
+        return has_softmax(c.slot)
+    c.mask = 0
+    if not PyLong_CheckExact(axis) or not begin_scan(c, x, axis, v):
+        return False
+    c.mask = 1ULL << (axis if axis >= 0 else axis + v.ndim)
+    return has_softmax(c.slot)
 
 
 cdef object working_space(Call* c, object like):
@@ -449,7 +455,7 @@ cdef object normalised(object args, row_kernel kernel):
     cdef Call c
     cdef int errors
     cdef object out
-    if not within_rows(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
+    if not along(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
         return None
     out = empty_dense(args[0])
     errors = run(&c, kernel, out, working_space(&c, out))
@@ -471,7 +477,7 @@ cdef int normalised_rule(Node node, Frame f, row_kernel kernel, const char* name
     cdef ArrayView g, y
     cdef Call c
     cdef object ans = saved_for(node, SAVE_ANS, -1), out
-    if not within_rows(&c, ans, (<list>node.args)[1], &y) or not give(&c, f.grad, &g) or not g.c_order \
+    if not along(&c, ans, (<list>node.args)[1], &y) or not give(&c, f.grad, &g) or not g.c_order \
             or not same_shape(&g, &y) or not give(&c, ans, &y):
         return 0
     out = place_for(f, &g, ans)
@@ -488,13 +494,13 @@ cdef int rule_log_softmax(Node node, Frame f) except -1:
 
 
 cdef object forward_logsumexp(object args):
-    """Within rows. None: declined, or with an error that the plain way reports."""
+    """None: declined, or with an error that the plain way reports."""
     cdef ArrayView x
     cdef Call c
     cdef Py_ssize_t dims[8]
     cdef int errors, d, k = 0
     cdef object out
-    if not within_rows(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
+    if not along(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
         return None
     for d in range(x.ndim):
         if args[2] or not (c.mask >> d) & 1:
@@ -512,7 +518,7 @@ cdef int rule_logsumexp(Node node, Frame f) except -1:
     cdef ArrayView x, ans, g
     cdef Call c
     cdef object saved = saved_for(node, SAVE_INPUT, 0), out
-    if not within_rows(&c, saved, (<list>node.args)[1], &x) or not give(&c, saved, &x) \
+    if not along(&c, saved, (<list>node.args)[1], &x) or not give(&c, saved, &x) \
             or not give(&c, saved_for(node, SAVE_ANS, -1), &ans) or not give(&c, f.grad, &g) \
             or not all_finite(c.slot, ans.data, ans.size):
         return 0

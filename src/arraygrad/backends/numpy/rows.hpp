@@ -1,9 +1,10 @@
 // Reductions and what they send back, over plain memory: one pass each.
 // May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
-// An array counts as rows (struct Rows). What is reduced, and what stands for it in a gradient, has one element for each
-// row, or (`leading`) one for each column. Each kernel computes what the table spells, in the same order of operations,
-// with NumPy's own loops for exp, log and sums. A kernel of backward may write over the gradient that it reads.
+// An array counts as rows (struct Rows). What is reduced, and what stands for it in a gradient, has one element for
+// each row, or (`leading`) one for each column. Each kernel computes what the table spells, in the same order of
+// operations, with NumPy's own loops for exp, log and sums. A kernel of backward may write over the gradient that it
+// reads.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -27,7 +28,7 @@ typedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* in, ch
 // The function NAME_of<T>(f, in, out, rows) as a row_kernel.
 #define ARRAYGRAD_ROW_KERNEL(NAME)                                                                                     \
     static inline int NAME(const RowLoops* f, int slot, const char* const* in, char* const* out, const Rows* rows) {   \
-        return unlocked(rows->outer * rows->inner * rows->behind, [=] {                                                               \
+        return unlocked(rows->outer * rows->inner * rows->behind, [=] {                                                \
             fp_begin();                                                                                                \
             if (slot == SLOT_F64) NAME##_of<double>(*f, (const double* const*)in, (double* const*)out, *rows);         \
             else NAME##_of<float>(*f, (const float* const*)in, (float* const*)out, *rows);                             \
@@ -194,7 +195,8 @@ template <bool NANS, typename T> static inline bool is_hit(T x, T a) { return NA
 // NANS: some of `ans` are nan, and the elements that are nan share there. `ties` has room for as many as `ans`.
 // Inlined, so that it is compiled for each processor as its callers are.
 template <bool NANS, bool ADD, typename T>
-ARRAYGRAD_INLINED static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, T* ties, const Rows& r) {
+ARRAYGRAD_INLINED static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, T* ties,
+                                                    const Rows& r) {
     // Counted in integers of T's width, so that the loop vectorises, in pieces that can't overflow them.
     const isize FEW = 8, COUNTED = isize(1) << 30, inner = r.inner;
     if (r.leading) {
@@ -240,8 +242,10 @@ ARRAYGRAD_INLINED static inline void share_extremum(const T* g, const T* x, cons
     for (isize i = 0; i < n; i++) nans |= in[2][i] != in[2][i];                         \
     if (nans) share_extremum<true, ADD>(in[0], in[1], in[2], out[0], out[1], r);        \
     else share_extremum<false, ADD>(in[0], in[1], in[2], out[0], out[1], r);
-ARRAYGRAD_ROW_FUNCTION(write_extremum, , void, (const T* const* in, T* const* out, const Rows& r), ARRAYGRAD_EXTREMUM(false))
-ARRAYGRAD_ROW_FUNCTION(add_extremum, , void, (const T* const* in, T* const* out, const Rows& r), ARRAYGRAD_EXTREMUM(true))
+ARRAYGRAD_ROW_FUNCTION(write_extremum, , void, (const T* const* in, T* const* out, const Rows& r),
+                       ARRAYGRAD_EXTREMUM(false))
+ARRAYGRAD_ROW_FUNCTION(add_extremum, , void, (const T* const* in, T* const* out, const Rows& r),
+                       ARRAYGRAD_EXTREMUM(true))
 #undef ARRAYGRAD_EXTREMUM
 
 template <typename T> static void extremum_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
@@ -253,8 +257,8 @@ template <typename T> static void added_extremum_of(const RowLoops&, const T* co
 ARRAYGRAD_ROW_KERNEL(extremum)
 ARRAYGRAD_ROW_KERNEL(added_extremum)
 
-// softmax and log_softmax within rows. Rows are worked on together as far as the first cache reaches, so that short ones
-// don't cost a call each.
+// softmax, log_softmax and logsumexp along an axis: within rows, which are worked on together as far as the first cache
+// reaches, so that short ones don't cost a call each; or (`behind` above 1) within columns, as many as fit there.
 
 // The largest element, nan if there is one; zero in the place of an infinity or nan.
 ARRAYGRAD_ROW_FUNCTION(finite_top, ARRAYGRAD_QUIET, T, (const T* x, isize n),
@@ -287,12 +291,90 @@ static inline isize rows_together(const Rows& r) {
     return most < r.outer ? most : r.outer;
 }
 
+static inline isize columns_together(const Rows& r) {
+    const isize most = r.inner < TOGETHER / 32 ? TOGETHER / r.inner : 64;       // loops over fewer cost more than memory
+    return most < r.behind ? most : r.behind;
+}
+
 // Elements of the working space (the second of `out`) of the kernels that follow.
-static inline isize softmax_room(const Rows* r) { return rows_together(*r) * (r->inner + 1); }
+static inline isize softmax_room(const Rows* r) {
+    return r->behind > 1 ? columns_together(*r) * (r->inner + 2) : rows_together(*r) * (r->inner + 1);
+}
+
+// The steps of some columns, `behind` elements apart, go into dense memory and back.
+ARRAYGRAD_ROW_FUNCTION(column_tops, ARRAYGRAD_QUIET, void, (const T* x, T* top, isize steps, isize behind, isize n),
+    for (isize j = 0; j < n; j++) top[j] = x[j];
+    for (isize k = 1; k < steps; k++)
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+            const T v = x[k * behind + j];
+            top[j] = v > top[j] || v != v ? v : top[j];             // a nan stays: nothing is above it
+        }
+    for (isize j = 0; j < n; j++) top[j] = std::fabs(top[j]) <= std::numeric_limits<T>::max() ? top[j] : T(0);)
+ARRAYGRAD_ROW_FUNCTION(columns_less, , void, (const T* x, const T* top, T* out, isize behind, isize to, isize steps,
+                                              isize n),
+    for (isize k = 0; k < steps; k++)
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[k * to + j] = x[k * behind + j] - top[j];)
+ARRAYGRAD_ROW_FUNCTION(column_sums, , void, (const T* x, T* sums, T start, isize behind, isize steps, isize n),
+    for (isize j = 0; j < n; j++) sums[j] = start;
+    for (isize k = 0; k < steps; k++)
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) sums[j] += x[k * behind + j];)
+ARRAYGRAD_ROW_FUNCTION(column_products, , void, (const T* x, const T* y, T* sums, T start, isize behind, isize steps,
+                                                 isize n),
+    for (isize j = 0; j < n; j++) sums[j] = start;
+    for (isize k = 0; k < steps; k++)
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) sums[j] += x[k * behind + j] * y[k * behind + j];)
+ARRAYGRAD_ROW_FUNCTION(columns_divided, , void, (const T* e, const T* sums, T* out, isize behind, isize steps, isize n),
+    for (isize k = 0; k < steps; k++)
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[k * behind + j] = e[k * n + j] / sums[j];)
+ARRAYGRAD_ROW_FUNCTION(columns_weighted, , void, (const T* g, const T* e, const T* sums, T* out, isize behind,
+                                                  isize steps, isize n),
+    for (isize k = 0; k < steps; k++)
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[k * behind + j] = g[j] * (e[k * n + j] / sums[j]);)
+ARRAYGRAD_ROW_FUNCTION(columns_softmax_back, , void, (const T* g, const T* y, const T* sums, T* out, isize behind,
+                                                      isize steps, isize n),
+    for (isize k = 0; k < steps; k++)
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+            const isize at = k * behind + j;
+            out[at] = y[at] * (g[at] - sums[j]);
+        })
+ARRAYGRAD_ROW_FUNCTION(columns_log_softmax_back, , void, (const T* g, const T* e, const T* sums, T* out, isize behind,
+                                                          isize steps, isize n),
+    for (isize k = 0; k < steps; k++)
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++)
+            out[k * behind + j] = g[k * behind + j] - e[k * n + j] * sums[j];)
+
+// Calls f(at, first, n) for groups of columns: where the group begins in the array, and among the columns of all.
+template <typename F> static inline void by_groups(const Rows& r, F f) {
+    const isize most = columns_together(r);
+    for (isize i = 0; i < r.outer; i++)
+        for (isize j = 0; j < r.behind; j += most)
+            f(i * r.inner * r.behind + j, i * r.behind + j, r.behind - j < most ? r.behind - j : most);
+}
+
+// exp(x - the largest of each column) in `work`, and then those, and the sums.
+template <typename T>
+static inline void exp_of_columns(const RowLoops& f, const T* x, T* work, const Rows& r, isize n) {
+    T *tops = work + r.inner * n, *sums = tops + n;
+    column_tops(x, tops, r.inner, r.behind, n);
+    columns_less(x, tops, work, r.behind, n, r.inner, n);
+    each_of(f.exp, work, work, r.inner * n);
+    column_sums(work, sums, T(f.start), n, r.inner, n);
+}
 
 // What comparisons with nan raise is among the errors, though the table's operations don't raise it.
 template <bool LOG, typename T>
 static inline void softmax_by(const RowLoops& f, const T* x, T* out, T* work, const Rows& r) {
+    if (r.behind > 1) {
+        by_groups(r, [&](isize at, isize, isize n) {
+            T *tops = work + r.inner * n, *sums = tops + n;
+            exp_of_columns(f, x + at, work, r, n);
+            if (!LOG) return columns_divided(work, sums, out + at, r.behind, r.inner, n);
+            each_of(f.log, sums, sums, n);
+            columns_less(x + at, tops, out + at, r.behind, r.behind, r.inner, n);
+            columns_less(out + at, sums, out + at, r.behind, r.behind, r.inner, n);
+        });
+        return;
+    }
     const isize most = rows_together(r), inner = r.inner;
     T* sums = work + most * inner;
     for (isize i = 0; i < r.outer; i += most) {
@@ -314,6 +396,21 @@ static inline void softmax_by(const RowLoops& f, const T* x, T* out, T* work, co
 
 template <bool LOG, typename T>
 static inline void softmax_rule_by(const RowLoops& f, const T* g, const T* y, T* out, T* work, const Rows& r) {
+    if (r.behind > 1) {
+        by_groups(r, [&](isize at, isize, isize n) {
+            T* sums = work + r.inner * n;
+            if (LOG) {
+                for (isize k = 0; k < r.inner; k++) std::memcpy(work + k * n, y + at + k * r.behind, n * sizeof(T));
+                each_of(f.exp, work, work, r.inner * n);
+                column_sums(g + at, sums, T(f.start), r.behind, r.inner, n);
+                columns_log_softmax_back(g + at, work, sums, out + at, r.behind, r.inner, n);
+            } else {
+                column_products(g + at, y + at, sums, T(f.start), r.behind, r.inner, n);
+                columns_softmax_back(g + at, y + at, sums, out + at, r.behind, r.inner, n);
+            }
+        });
+        return;
+    }
     const isize most = rows_together(r), inner = r.inner;
     for (isize i = 0; i < r.outer; i += most) {
         const isize rows = r.outer - i < most ? r.outer - i : most, at = i * inner;
@@ -328,7 +425,7 @@ static inline void softmax_rule_by(const RowLoops& f, const T* g, const T* y, T*
     }
 }
 
-#define ARRAYGRAD_SOFTMAX(NAME, LOG)                                                                                    \
+#define ARRAYGRAD_SOFTMAX(NAME, LOG)                                                                                   \
     template <typename T> static void NAME##_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) { \
         softmax_by<LOG>(f, in[0], out[0], out[1], r);                                                                  \
     }                                                                                                                  \
@@ -342,13 +439,22 @@ ARRAYGRAD_SOFTMAX(softmax, false)
 ARRAYGRAD_SOFTMAX(log_softmax, true)
 #undef ARRAYGRAD_SOFTMAX
 
-// logsumexp within rows: its value from the largest element on, and the weights that it gives elements.
+// logsumexp: its value from the largest element on, and the weights that it gives elements.
 
 ARRAYGRAD_ROW_FUNCTION(weighted, , void, (const T* g, const T* e, T sum, T* out, isize n),
     const T factor = g[0];
     ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = factor * (e[j] / sum);)
 
 template <typename T> static void logsumexp_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+    if (r.behind > 1) {
+        by_groups(r, [&](isize at, isize first, isize n) {
+            T *tops = out[1] + r.inner * n, *sums = tops + n;
+            exp_of_columns(f, in[0] + at, out[1], r, n);
+            each_of(f.log, sums, sums, n);
+            for (isize j = 0; j < n; j++) out[0][first + j] = sums[j] + tops[j];
+        });
+        return;
+    }
     const isize most = rows_together(r), inner = r.inner;
     T *work = out[1], *sums = work + most * inner;
     for (isize i = 0; i < r.outer; i += most) {
@@ -370,6 +476,16 @@ ARRAYGRAD_ROW_KERNEL(logsumexp)
 // Of rows whose value is finite.
 template <typename T>
 static void logsumexp_gradient_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+    if (r.behind > 1) {
+        by_groups(r, [&](isize at, isize first, isize n) {
+            T *e = out[1], *sums = e + r.inner * n;
+            columns_less(in[0] + at, in[1] + first, e, r.behind, n, r.inner, n);
+            each_of(f.exp, e, e, r.inner * n);
+            column_sums(e, sums, T(f.start), n, r.inner, n);
+            columns_weighted(in[2] + first, e, sums, out[0] + at, r.behind, r.inner, n);
+        });
+        return;
+    }
     const isize most = rows_together(r), inner = r.inner;
     T* work = out[1];
     for (isize i = 0; i < r.outer; i += most) {
