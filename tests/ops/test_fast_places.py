@@ -280,3 +280,29 @@ def test_rows_that_are_written_once_are_the_sums_of_the_table(inner, dtype):
         got, expected = gradient(), plain(gradient)
         np.testing.assert_array_equal(got, expected)
         np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(10))
+def test_elements_that_several_arrays_of_integers_name_have_the_plain_gradient(seed, dtype):
+    generator = np.random.default_rng(seed)
+    shape = [(5, 4), (3, 4, 2), (2, 3, 4, 2)][seed % 3]
+    a = np.asarray(generator.normal(size=shape)).astype(dtype)
+    n = generator.choice([0, 1, 7])
+    named = generator.integers(2, len(shape) + 1)
+    arrays = [generator.integers(-m, m, n if seed % 2 else (2, n)) for m in shape[:named]]
+    mixed = (*arrays[:-1], int(arrays[-1].flat[0]) if n else 0)
+    keys = [tuple(arrays), mixed, tuple(x[..., :1] if i else x for i, x in enumerate(arrays)), (slice(None), arrays[1])]
+    weights = [generator.integers(-9, 9, a[key].shape).astype(dtype) for key in keys]
+    check(a, keys, weights)
+
+
+def test_the_compiled_rule_serves_arrays_of_integers_of_one_shape_and_ints():
+    x = ag.tensor(np.ones((3, 4)), requires_grad=True)
+    i = np.array([0, 2, -1])
+    for key in ((i, i), (i, 1), (-1, i)):
+        assert try_rule(x[key].grad_fn, np.ones(3)) is not None
+    for key in ((i, i[:1]), (i, i.astype("int32"))):
+        assert try_rule(x[key].grad_fn, np.ones(3)) is None
+    (found,) = try_rule(x[i, 1].grad_fn, np.array([1.0, 10.0, 100.0]))
+    np.testing.assert_array_equal(found[0], [[0, 1, 0, 0], [0, 0, 0, 0], [0, 110, 0, 0]])

@@ -276,8 +276,10 @@ cdef int rule_getitem(Node node, Frame f) except -1:
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
         return 0
     meta = <GradMeta>slot
+    if type(key) is tuple and not is_basic(key):
+        return rows_added(node, f, meta, flat_places(<tuple>key, meta), <int>len(<tuple>key))
     if not is_basic(key):
-        return rows_added(node, f, meta, key)
+        return rows_added(node, f, meta, key, 1)
     out = buffer_for(node, meta, f.grad)
     if out is None:
         out = zeros_c(f.grad, meta.ndim, meta.dims)
@@ -322,7 +324,7 @@ cdef int rule_take(Node node, Frame f) except -1:
             return 0
     elif not PyLong_CheckExact(axis) or axis != 0 and axis != -meta.ndim:
         return 0
-    return rows_added(node, f, meta, (<list>node.args)[1])
+    return rows_added(node, f, meta, (<list>node.args)[1], 1)
 
 
 cdef bint all_different(const int64_t* at, Py_ssize_t n) noexcept:
@@ -356,24 +358,69 @@ cdef object forward_take(object args):
     return rows_at(args[0], args[1])
 
 
-cdef int rows_added(Node node, Frame f, GradMeta meta, object places) except -1:
-    """out0 = zeros with the rows of g added at the rows that an array of integers names; 0: declined."""
+cdef object raw_of(object slot):
+    """An array as the rule may use it, None: it was overwritten since."""
+    if type(slot) is not Value:
+        return slot
+    return None if (<Value>slot).overwritten else (<Value>slot).raw
+
+
+cdef object flat_places(tuple key, GradMeta meta):
+    """The places that arrays of int64 of one shape, and ints, name in an array's first axes, as one. None: declined."""
+    cdef Py_ssize_t n = -1, m = 0, k, place
+    cdef const int64_t* at
+    cdef int64_t* to
+    cdef object out = None, part, first = None
+    cdef int d
+    if len(key) > meta.ndim:
+        return None
+    for part in key:
+        part = raw_of(part)
+        if PyLong_CheckExact(part):
+            continue
+        if positions_of(part, &m) == NULL or first is not None and part.shape != first.shape:
+            return None
+        first = part
+        n = m
+    if first is None:
+        return None
+    out = np.zeros(n, np.int64)
+    to = <int64_t*><void*>positions_of(out, &m)
+    for d in range(len(key)):
+        part = raw_of(key[d])
+        at = NULL
+        place = 0
+        if PyLong_CheckExact(part):
+            place = PyLong_AsSsize_t(part)
+        else:
+            at = positions_of(part, &m)
+        for k in range(n):
+            if at != NULL:
+                place = at[k]
+            if not -meta.dims[d] <= place < meta.dims[d]:
+                return None
+            to[k] = to[k] * meta.dims[d] + (place if place >= 0 else place + meta.dims[d])
+    return out
+
+
+cdef int rows_added(Node node, Frame f, GradMeta meta, object places, int lead) except -1:
+    """out0 = zeros with the rows of g added at the rows, over `lead` axes, that integers name; 0: declined."""
     cdef ArrayView g, r
-    cdef Py_ssize_t n = 0, inner = 1
+    cdef Py_ssize_t n = 0, inner = 1, count = 1
     cdef const int64_t* at
     cdef object out
     cdef bint waiting
     cdef int d, errors
-    if type(places) is Value:
-        if (<Value>places).overwritten:
-            return 0
-        places = (<Value>places).raw
+    places = raw_of(places)
     at = positions_of(places, &n)
     if at == NULL or meta.ndim == 0 or real_view(f.grad, &g) < 0 or not g.c_order:
         return 0
-    for d in range(1, meta.ndim):
-        inner *= meta.dims[d]
-    if g.size != n * inner or not all_within(at, n, meta.dims[0]):
+    for d in range(meta.ndim):
+        if d < lead:
+            count *= meta.dims[d]
+        else:
+            inner *= meta.dims[d]
+    if g.size != n * inner or not all_within(at, n, count):
         return 0
     out = buffer_for(node, meta, f.grad) if all_different(at, n) else None
     waiting = out is not None
@@ -383,11 +430,12 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places) except -1:
     if not waiting:
         out = empty_c(f.grad, meta.ndim, meta.dims)
         view_of(out, &r)
-    errors = put_rows(g.slot, r.data, at, g.data, n, inner, meta.dims[0], not waiting)
+    errors = put_rows(g.slot, r.data, at, g.data, n, inner, count, not waiting)
     if errors < 0:
         return 0
     report("add", errors)
     return 1 if waiting else 1 + set_out(f, 0, out, True)
+
 
 # Sorting
 
