@@ -1,8 +1,8 @@
 """`python -m benchmarks.instructions`: instructions per run of a few small kernels, counted by callgrind.
 
 A count has no noise: it is the same on a busy machine as on an idle one. Each kernel is counted beside the same work
-written by hand in NumPy, in processes that do nothing else, less a process that does neither; the ratio of the two is
-compared with the one in `instructions.json`, so that another compiler or NumPy moves both sides.
+written by hand in NumPy, in the same process, and without what the imports take; the ratio of the two is compared
+with the one in `instructions.json`, so that another compiler or NumPy moves both sides.
 May import: the standard library; NumPy and arraygrad only in the counted process.
 """
 
@@ -24,44 +24,46 @@ EXPECTED = Path(__file__).with_name("instructions.json")
 # path moves it by more than half.
 TOLERANCE = 0.25
 
-RUNS = 400
+RUNS = 100
 KERNELS = {"block-1": 1, "block-100": 100}  # elements of one block of the chain: sin, exp, tanh, + and *
-SIDES = ("arraygrad", "hand")
+MARK = "getppid"  # a function of the C library that nothing here calls but `run`
 
 
 def available() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def run(kernel: str, side: str, runs: int) -> None:
-    """The counted process: the kernel, again and again."""
+def run(kernel: str, runs: int) -> None:
+    """The counted process: both sides, one after the other, with a mark before, between and after."""
     import numpy as np
+
+    import arraygrad as ag
 
     size = KERNELS[kernel]
     x, a, b, g = np.full(size, 0.3), np.full(size, 0.7), np.full(size, 0.2), np.ones(size)
-    if side == "arraygrad":
-        import arraygrad as ag
+    t = ag.tensor(x, requires_grad=True)
 
-        t = ag.tensor(x, requires_grad=True)
+    def ours():
+        t.grad = None
+        np.tanh(np.exp(np.sin((t + b) * a))).backward(g)
 
-        def once():
-            t.grad = None
-            np.tanh(np.exp(np.sin((t + b) * a))).backward(g)
-    else:
+    def by_hand():
+        u = (x + b) * a
+        e = np.exp(np.sin(u))
+        y = np.tanh(e)
+        return g * (1 - y * y) * e * np.cos(u) * a
 
-        def once():
-            u = (x + b) * a
-            e = np.exp(np.sin(u))
-            y = np.tanh(e)
-            return g * (1 - y * y) * e * np.cos(u) * a
-
-        import arraygrad  # noqa: F401 - both processes import the same
-    for _ in range(1 + runs):  # the first makes what later ones find
+    for once in (ours, by_hand):  # the first call makes what later ones find
         once()
+    for once in (ours, by_hand):
+        os.getppid()
+        for _ in range(runs):
+            once()
+    os.getppid()
 
 
-def count(kernel: str, side: str, runs: int) -> int:
-    """Instructions of a process with so many runs after a first one.
+def count(kernel: str, runs: int = RUNS) -> tuple[int, int]:
+    """Instructions of so many runs after a first one: arraygrad's, and those of the same work by hand.
 
     Raises
     ------
@@ -69,36 +71,39 @@ def count(kernel: str, side: str, runs: int) -> int:
         If valgrind fails, or does not say how many.
     """
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", sys.executable, "-m"]
+        # Callgrind starts a new count at each call of MARK, so that what the imports take is counted apart.
+        command = ["valgrind", "--tool=callgrind", f"--dump-before={MARK}", f"--callgrind-out-file={folder}/out"]
         done = subprocess.run(
-            [*command, "benchmarks.instructions", "--run", kernel, side, str(runs)],
+            [*command, sys.executable, "-m", "benchmarks.instructions", "--run", kernel, str(runs)],
             capture_output=True,
             text=True,
             env={**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"},
             cwd=Path(__file__).parents[1],
         )
-    found = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
-    if done.returncode or found is None:
-        raise RuntimeError(f"callgrind of {kernel} ({side}): exit {done.returncode}: {done.stderr[-500:]}")
-    return int(found.group(1))
+        parts = [Path(folder, f"out.{part}") for part in (2, 3)]
+        found = [re.search(r"^totals: (\d+)", p.read_text(), re.MULTILINE) if p.exists() else None for p in parts]
+    if done.returncode or None in found:
+        raise RuntimeError(f"callgrind of {kernel}: exit {done.returncode}: {done.stderr[-500:]}")
+    ours, by_hand = (int(match.group(1)) for match in found)
+    return ours, by_hand
 
 
 def ratios(kernels=tuple(KERNELS)) -> dict[str, float]:
     """kernel -> instructions of arraygrad's run over those of hand's."""
     found = {}
     for kernel in kernels:
-        spent = [count(kernel, side, RUNS) - count(kernel, side, 0) for side in SIDES]
-        found[kernel] = spent[0] / spent[1]
+        ours, by_hand = count(kernel)
+        found[kernel] = ours / by_hand
     return found
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__.splitlines()[0])
-    parser.add_argument("--run", nargs=3, metavar=("KERNEL", "SIDE", "RUNS"), help="be the counted process")
+    parser.add_argument("--run", nargs=2, metavar=("KERNEL", "RUNS"), help="be the counted process")
     parser.add_argument("--keep", action="store_true", help="write the ratios to instructions.json")
     options = parser.parse_args(arguments)
     if options.run:
-        run(options.run[0], options.run[1], int(options.run[2]))
+        run(options.run[0], int(options.run[1]))
         return 0
     if not available():
         print("valgrind is not installed: nothing is counted", file=sys.stderr)
