@@ -5,11 +5,11 @@ functions, gradients with create_graph and the functions of the package import a
 package: a handler that needs the same module in that moment gets an error, and a forked child can't finish what another
 thread had begun to import. Held here: nothing wrong is kept of it, and what imports nothing goes on working.
 
-A hook in sys.meta_path acts at a chosen moment of the import, in a process of its own, so nothing is timed.
+A hook in sys.meta_path acts at a chosen moment of the import, so nothing is timed. Each case is a process that has
+imported the package and nothing else: a child forked from one that did.
 """
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -68,6 +68,21 @@ class Hook:
 
         spec.loader.exec_module = exec_module
         return spec
+
+def in_children(function, cases):
+    '''Calls the function with each case, in a forked child each; all must end well.'''
+    for case in cases:
+        child = os.fork()
+        if child == 0:
+            try:
+                function(*case)
+                sys.stderr.flush()
+                os._exit(0)
+            except BaseException:
+                import traceback
+                print(case, traceback.format_exc(), file=sys.stderr, flush=True)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0, case
 """
 
 NAMES = [
@@ -115,10 +130,12 @@ def test_rules_of_the_table_import_nothing():
     )
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no such signals")
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
+@needs_fork
 @pytest.mark.parametrize("moment", ["find", "before", "after"])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_handler_in_the_middle_of_an_import_leaves_nothing_wrong(name, moment):
+def test_a_handler_in_the_middle_of_an_import_leaves_nothing_wrong(moment):
     run(
         """
         handled = []
@@ -136,38 +153,44 @@ def test_a_handler_in_the_middle_of_an_import_leaves_nothing_wrong(name, moment)
             os.kill(os.getpid(), signal.SIGUSR1)
             sum(range(1000))  # a handler would run here
 
-        signal.signal(signal.SIGUSR1, handler)
-        Hook(sys.argv[1], sys.argv[2], send)
-        work()
-        assert len(handled) == 1, handled
-        work()
+        def case(name):
+            signal.signal(signal.SIGUSR1, handler)
+            Hook(name, sys.argv[1], send)
+            work()
+            assert len(handled) == 1, handled
+            work()
+
+        in_children(case, [[name] for name in sys.argv[2:]])
         """,
-        name,
         moment,
+        *NAMES,
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_interrupted_import_is_tried_again(name):
+@needs_fork
+def test_an_interrupted_import_is_tried_again():
     run(
         """
         def interrupt():
             raise KeyboardInterrupt
 
-        Hook(sys.argv[1], "before", interrupt)
-        try:
+        def case(name):
+            Hook(name, "before", interrupt)
+            try:
+                work()
+            except KeyboardInterrupt:
+                assert "arraygrad." + name not in sys.modules
+            else:
+                raise AssertionError("no interrupt")
             work()
-        except KeyboardInterrupt:
-            assert "arraygrad." + sys.argv[1] not in sys.modules
-        else:
-            raise AssertionError("no interrupt")
-        work()
+
+        in_children(case, [[name] for name in sys.argv[1:]])
         """,
-        name,
+        *NAMES,
     )
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@needs_fork
 def test_a_child_forked_in_the_middle_of_an_import_computes_what_imports_nothing():
     run(
         """
