@@ -48,7 +48,9 @@ def renamed():
     return new(made.ctypes.data, ctypes.cast(_NAME, ctypes.c_char_p), None)
 
 
-@pytest.mark.parametrize("make", [used, renamed, lambda: None, lambda: 5, object], ids=str)
+@pytest.mark.parametrize(
+    "make", [used, renamed, lambda: None, lambda: 5, object], ids=["used", "renamed", "None", "5", "object"]
+)
 def test_a_capsule_that_is_none_is_refused_with_what_was_expected(make):
     with pytest.raises(ValueError, match=r"Producer.__dlpack__\(\) to return a new capsule named 'dltensor'"):
         ag.from_dlpack(Producer(make))
