@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from test_cupy_stand_in import run
+from programs import run
 
 import arraygrad as ag
 

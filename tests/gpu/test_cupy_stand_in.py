@@ -4,26 +4,7 @@ Shows that the backend uses what CuPy documents; what a device makes of it is te
 test runs in a process of its own, so that nobody else meets the stand-in. Imports the public names of arraygrad there.
 """
 
-import os
-import subprocess
-import sys
-import textwrap
-
-STAND_IN = f"""
-import sys
-sys.path.insert(0, {os.path.dirname(__file__)!r})
-from stand_in import *
-import arraygrad as ag
-from arraygrad.engine.engine import device_threads
-"""
-
-
-def run(code):
-    """What a program with the stand-in prints, line by line."""
-    program = STAND_IN + textwrap.dedent(code)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.splitlines()
+from programs import run
 
 
 def test_gradient_is_computed_on_the_devices_own_thread():

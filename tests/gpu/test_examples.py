@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_cupy_stand_in import run
+from programs import run
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "examples" / "gpu").glob("*.py") if path.stem != "__init__")

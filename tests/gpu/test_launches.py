@@ -4,7 +4,7 @@ Each test runs in a process of its own (stand_in). tests/gpu/test_cupy.py counts
 """
 
 import pytest
-from test_cupy_stand_in import run
+from programs import run
 
 
 def test_an_elementwise_node_is_one_launch_forward_and_one_backward():

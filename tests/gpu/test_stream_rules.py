@@ -3,7 +3,7 @@
 Each test runs in a process of its own (stand_in).
 """
 
-from test_cupy_stand_in import run
+from programs import run
 
 
 def test_a_result_has_the_stream_that_was_current_though_its_operand_has_another():
