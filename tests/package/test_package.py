@@ -136,9 +136,14 @@ def test_debug_build_counts_live_objects_and_release_does_not():
 def test_extras_hold_what_the_tests_need():
     extras = PYPROJECT["project"]["optional-dependencies"]
     names = {re.split(r"[\[<>=]", need)[0] for need in extras["test"]}
-    assert {"pytest", "pytest-timeout", "hypothesis", "array-api-strict"} <= names
+    assert {"pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "array-api-strict"} <= names
     # The demo is run by a test.
     assert set(extras["demo"]) <= set(extras["test"])
+
+
+def test_names_of_tests_are_the_same_in_every_process(request):
+    # pytest-xdist hands tests to its processes by name.
+    assert [item.nodeid for item in request.session.items if re.search(r" at 0x[0-9a-f]+", item.nodeid)] == []
 
 
 def test_the_extra_of_developers_holds_what_the_build_requires():

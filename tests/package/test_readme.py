@@ -38,7 +38,7 @@ def test_readme_has_the_two_one_line_commands():
     assert demo.startswith(start)
     assert demo.endswith("-m arraygrad demo\n")
     assert tests.startswith(start)
-    assert tests.endswith("-m pytest\n")
+    assert tests.endswith("-m pytest -n 2 --dist loadfile\n")
 
 
 def test_extras_named_in_readme_exist():
