@@ -54,12 +54,10 @@ def nearly(a, b):
 SAME_SUM = same if np.lib.NumpyVersion(np.__version__) >= "2.4.0" else nearly
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "std"])
-def test_a_reduction_gives_numpys_result(name, shape, axis, keepdims):
-    for dtype in DTYPES:
+def test_a_reduction_gives_numpys_result(name, shape):
+    for dtype, axis, keepdims in itertools.product(DTYPES, AXES, [False, True]):
         for x in arrays(dtype, shape):
             try:
                 expected = np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
@@ -67,7 +65,10 @@ def test_a_reduction_gives_numpys_result(name, shape, axis, keepdims):
                 continue  # no such axis, or one named twice
             got = call(name, x, axis=axis, keepdims=keepdims)
             if shape or axis in (None, ()):  # NumPy has an axis 0 even of no axes
-                SAME_SUM(got, expected)
+                try:
+                    SAME_SUM(got, expected)
+                except AssertionError as error:
+                    raise AssertionError(f"{dtype}, strides {x.strides}, {axis=}, {keepdims=}") from error
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

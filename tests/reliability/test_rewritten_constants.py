@@ -116,15 +116,15 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("mode", ["sample", "full"])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 8, 9, 16, 31, 64, 100, 129, 1000, 4096])
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
-def test_random_rewrites_are_refused(content, n, mode):
+def test_random_rewrites_are_refused(content, mode):
     ag.set_constant_check(mode)
-    rng = np.random.default_rng(n)
-    for name, rewrite in rewrites(rng).items():
-        array = content(rng, n)
-        assert array.nbytes <= ALL
-        assert is_seen(array, rewrite) is not False, name
+    for n in (1, 2, 3, 4, 7, 8, 9, 16, 31, 64, 100, 129, 1000, 4096):
+        rng = np.random.default_rng(n)
+        for name, rewrite in rewrites(rng).items():
+            array = content(rng, n)
+            assert array.nbytes <= ALL
+            assert is_seen(array, rewrite) is not False, (name, n)
 
 
 @pytest.mark.parametrize("n", [5_000, 100_000])
@@ -198,15 +198,15 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("full", [False, True])
-@pytest.mark.parametrize("dtype", ["?", "i1", "f2", "f4", "f8", "c8", "c16", "g", "G"])
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 3), (0, 4), (70, 90), (300, 40, 2)])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_the_copy_of_a_value_has_its_fingerprint(layout, shape, dtype, full):
+def test_the_copy_of_a_value_has_its_fingerprint(layout, shape, full):
     """A Tensor that is written leaves its saved value a row-major copy where its memory had gaps."""
-    rng = np.random.default_rng(0)
-    array = np.asarray(rng.integers(0, 2 if dtype == "?" else 100, shape)).astype(dtype)
-    other = layout(array) if array.ndim else array
-    assert fingerprint_of(other, full) == fingerprint_of(np.ascontiguousarray(other).reshape(shape), full)
+    for dtype in ("?", "i1", "f2", "f4", "f8", "c8", "c16", "g", "G"):
+        rng = np.random.default_rng(0)
+        array = np.asarray(rng.integers(0, 2 if dtype == "?" else 100, shape)).astype(dtype)
+        other = layout(array) if array.ndim else array
+        assert fingerprint_of(other, full) == fingerprint_of(np.ascontiguousarray(other).reshape(shape), full), dtype
 
 
 def test_shape_and_dtype_count():
