@@ -34,6 +34,16 @@ def pytest_collection():
         leave_to_the_end()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None):
+    """The reports of a file's tests live until the end too."""
+    result = yield
+    # Here nothing holds the values of the test's fixtures any more: they are not kept out with the rest.
+    if nextitem is None or nextitem.path != item.path:
+        leave_to_the_end()
+    return result
+
+
 def leave_to_the_end() -> None:
     """Takes all that is alive out of the garbage collector's sight.
 
@@ -97,11 +107,9 @@ def pytest_runtest_makereport(item: pytest.Item):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None):
+def pytest_runtest_teardown(item: pytest.Item):
     """After each test of a debug build, as many engine objects are alive as before it."""
     result = yield
-    if nextitem is None or nextitem.path != item.path:
-        leave_to_the_end()
     before = item.stash.get(BEFORE, None)
     if before is not None and not item.stash.get(FAILED, False):
         # pytest keeps the values of finished fixtures until after this hook.
