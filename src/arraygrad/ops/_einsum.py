@@ -30,9 +30,9 @@ def forward(xp, subscripts, operands, optimize):
         result = native(_text(inputs, output), *operands)
     else:
         plan = None
-        if optimize is True and len(operands) == 2 and operands[0].dtype == operands[1].dtype:
+        if optimize is True and len(operands) == 2:
             plan = _matmul_plan(*inputs, output, operands[0].shape, operands[1].shape)
-        if plan is not None and operands[0].dtype.kind in "fc":
+        if plan is not None and operands[0].dtype == operands[1].dtype and operands[0].dtype.kind in "fc":
             return _by_matmul(xp, plan, *operands)
         # A pair that is no product of matrices is one pass: there is no order of products to look for.
         optimize = optimize if len(operands) > 2 or (len(operands) == 2 and optimize is not True) else False
@@ -42,7 +42,11 @@ def forward(xp, subscripts, operands, optimize):
 
 @functools.lru_cache(maxsize=1024)
 def _matmul_plan(a_labels, b_labels, output, a_shape, b_shape):
-    """How two operands become a product of stacks of matrices; None: they don't, or an axis of length 1 broadcasts."""
+    """How two operands become a product of stacks of matrices; None: they don't, or an axis of length 1 broadcasts.
+
+    Raises ValueError for axes that do not fit.
+    """
+    _sizes([a_labels, b_labels], [a_shape, b_shape])
     sizes = dict(zip((*a_labels, *b_labels), (*a_shape, *b_shape), strict=True))
     if len(set(a_labels)) < len(a_labels) or len(set(b_labels)) < len(b_labels):
         return None
