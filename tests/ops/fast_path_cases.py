@@ -87,7 +87,7 @@ def quiet():
 def recorded(name, operands, params=()):
     """The result of a recorded operation: every array operand requires grad."""
     inputs = [
-        wrap_raw(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x for x in operands
+        wrap_raw(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind in "fc" else x for x in operands
     ]
     op = OPS[name]
     return inputs, apply_op(op, op.bind((*inputs, *params), {}))

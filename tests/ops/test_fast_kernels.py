@@ -12,7 +12,7 @@ import pytest
 from fast_path_cases import DTYPES, OTHER, SPECIAL, gradients, outcome, plain, quiet, recorded, same, values_of
 from samples import samples
 
-from arraygrad.backends.numpy.elementwise import kernel_names, kernels_digest, rule_by_hand
+from arraygrad.backends.numpy.elementwise import complex_kernel_names, kernel_names, kernels_digest, rule_by_hand
 from arraygrad.backends.numpy.kernels import kernels, source
 from arraygrad.backends.numpy.table import try_rule
 from arraygrad.ops import OPS
@@ -37,7 +37,8 @@ BY_HAND = {
 
 
 def test_the_compiled_kernels_are_those_of_the_table():
-    assert kernel_names() == [(k.operation, k.name) for k in KERNELS]
+    assert kernel_names() == [(k.operation, k.name) for k in KERNELS if not k.is_complex]
+    assert complex_kernel_names() == [(k.operation, k.name) for k in KERNELS if k.is_complex]
     assert f'"{kernels_digest()}"' in source(), "a rule was changed since the package was built: build it again"
 
 
@@ -165,6 +166,41 @@ def test_a_kernel_reports_the_errors_of_the_table_and_none_for_nan(name):
         (_, errors), (_, expected) = outcome(run), outcome(lambda run=run: plain(run))
         told, wanted = ({text.split(" encountered")[0] for _, text in found} for found in (errors, expected))
         assert told == wanted, (dtype, value)
+
+
+COMPLEX = [(k.operation, k.name) for k in KERNELS if k.is_complex]
+
+
+def test_products_and_their_kin_have_kernels_for_complex_numbers():
+    assert {("multiply", "x1"), ("multiply", "x2"), ("conj", "x"), ("subtract", "x2")} <= set(COMPLEX)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", sorted({name for name, _ in COMPLEX} - {"remainder"}))  # NumPy has no complex one
+def test_a_complex_kernel_gives_the_tables_gradient(name, dtype):
+    """Not bit by bit: on some processors NumPy's complex products are fused."""
+    parts = np.array(list(itertools.product(VALUES, repeat=2))).astype("float32" if dtype == "complex64" else "float64")
+    special = parts.view(dtype)[:, 0]
+    for shape in ((), (1,), (5,), (3, 701), (0, 3), None):
+        if shape is None:
+            *operands, g = [np.roll(special, 7 * i) for i in range(len(OPS[name].params) + 1)]
+        else:
+            numbers = [values_of("float64", i)((*shape, 2)) for i in range(len(OPS[name].params) + 1)]
+            *operands, g = [x.view("complex128")[..., 0].astype(dtype) for x in numbers]
+        for strided in (False, True):
+            if strided and g.ndim == 2:
+                operands = [np.asfortranarray(a) for a in operands]
+            with quiet():
+                got, expected = gradients(name, operands, g), plain(gradients, name, operands, g)
+            assert len(got) == len(expected) > 0
+            for a, b in zip(got, expected, strict=True):
+                assert (a.dtype, a.shape) == (b.dtype, b.shape)
+                assert a.strides == b.strides or not a.size
+                if shape is None:
+                    np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+                else:
+                    eps = np.finfo(dtype).eps
+                    np.testing.assert_allclose(a, b, rtol=32 * eps, atol=256 * eps)
 
 
 # One formula

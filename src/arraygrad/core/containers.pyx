@@ -28,7 +28,7 @@ cdef tuple counted(Py_ssize_t n):
     return <tuple>_counted[n] if n < 17 else tuple(range(n))
 
 
-@cython.auto_pickle(True)
+@cython.auto_pickle(False)
 cdef class Structure:
     """What is left of a container when its leaves are taken out. Compares equal where leaves can be exchanged.
 
@@ -53,6 +53,9 @@ cdef class Structure:
         self.n_leaves = 0 if children or kind != "leaf" else 1
         for child in children:
             self.n_leaves += child.n_leaves
+
+    def __reduce__(self):
+        return Structure, (self.kind, self.type, self.keys, self.children, self.original)
 
     def __eq__(self, other):
         if not isinstance(other, Structure):

@@ -21,6 +21,7 @@ cdef extern from "rules.hpp" namespace "arraygrad" nogil:
         int n_steps
         bint pairs
         bint dear
+        bint is_complex
     struct Operand:
         const char* data
         Py_ssize_t step
@@ -29,6 +30,7 @@ cdef extern from "rules.hpp" namespace "arraygrad" nogil:
 # The kernels of an operation's first two rules, and in which slots the node keeps what they read besides the gradient.
 cdef struct OpKernels:
     const RuleKernel* kernel[2]
+    const RuleKernel* complex_kernel[2]
     signed char slots[2][3]
     bint single                 # one edge, whose gradient is computed
 
@@ -58,6 +60,5 @@ cdef const RuleKernel* kernel_named(str operation, str name) except NULL
 cdef int last_step(OneStep* last, const RuleKernel* k) except -1
 cdef object without_gaps(object array, ArrayView* x)
 cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1
-cdef int attach_complex(rule_ptr rule) except -1
 cdef int attach_elementwise(dict ops, list done) except -1
 cdef int attach_kernels(dict ops, list forwards, list done) except -1

@@ -5,7 +5,7 @@
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
 # The table's rule is the truth; a compiled one computes the same formula, in the same order of operations (but for
-# matrix products, variances and the gradients of broadcast divisors), in one pass.
+# matrix products, complex ones, variances and the gradients of broadcast divisors), in one pass.
 # Elementwise rules are kernels that setup.py writes out of the table (rule_of_table); what is written by hand here and
 # in the modules above adds shapes: operands that are broadcast, gradients that are handed on, sums on the way.
 # (1) It looks at everything it uses (dtype, layout, what the node kept) and declines (returns 0, nothing done) whatever
@@ -151,7 +151,7 @@ cdef object without_gaps(object array, ArrayView* x):
 
 cdef int operand_view(object x, int slot, ArrayView* v, double* storage) except -2:
     """Fill `v` from a plain array or a number of the slot's dtype; returns the slot, -1 for anything else."""
-    cdef int found = real_view(x, v)
+    cdef int found = view_of(x, v)
     if found >= 0 or not is_number(x) or not read_number(x, slot, <char*>storage):
         return found
     v.data = <char*>storage
@@ -185,22 +185,22 @@ cdef object computed(const RuleKernel* k, object x, object a, object b, object c
     cdef ArrayView v[MOST_OPERANDS]
     cdef ArrayView r
     cdef Operand given[MOST_OPERANDS]
-    cdef double number[MOST_OPERANDS]
-    cdef int like, n = k.n_operands, slot = real_view(x, &v[0]), errors
+    cdef double number[2 * MOST_OPERANDS]
+    cdef int like, n = k.n_operands, slot = view_of(x, &v[0]), errors
     cdef object out
-    if slot < 0 or (k.n_steps > 1 or k.steps.loop >= 0) and not has_loops(k, slot):
+    if slot < 0 or (slot > SLOT_F64) != k.is_complex or (k.n_steps > 1 or k.steps.loop >= 0) and not has_loops(k, slot):
         return None
     if n > 1:
-        if operand_view(a, slot, &v[1], &number[1]) != slot:
+        if operand_view(a, slot, &v[1], &number[4]) != slot:
             return None
         if k.dear and not (v[1].c_order or v[1].f_order) and same_shape(&v[0], &v[1]):
             a = without_gaps(a, &v[1])
     if n > 2:
-        if operand_view(b, slot, &v[2], &number[2]) != slot:
+        if operand_view(b, slot, &v[2], &number[4]) != slot:
             return None
         if k.dear and not (v[2].c_order or v[2].f_order) and same_shape(&v[0], &v[2]):
             b = without_gaps(b, &v[2])
-    if n > 3 and operand_view(c, slot, &v[3], &number[3]) != slot:
+    if n > 3 and operand_view(c, slot, &v[3], &number[6]) != slot:
         return None
     like = lay_out(k, v, slot, given)
     if like < 0:
@@ -240,9 +240,10 @@ cdef int report_steps(const RuleKernel* k, int errors) except -1:
     return 0
 
 
-cdef object gradient(Node node, Frame f, const OpKernels* kernels, int edge, bint overwrite):
+cdef object gradient(Node node, Frame f, const RuleKernel* const* found, const OpKernels* kernels, int edge,
+                     bint overwrite):
     """The gradient of an edge by its kernel, of what the node kept. None: declined."""
-    cdef const RuleKernel* k = kernels.kernel[edge]
+    cdef const RuleKernel* k = found[edge]
     cdef const signed char* slots = kernels.slots[edge]
     if k == NULL:
         return None
@@ -277,27 +278,33 @@ cdef int rule_of_table(Node node, Frame f) except -1:
     """The kernels that setup.py wrote of the operation's rules."""
     cdef const OpKernels* kernels = &kernels_of_ops[(<Op>node.op).index]
     cdef object out
+    if has_complex_result(node):
+        return by_kernels(node, f, kernels.complex_kernel, kernels)
     if not kernels.single:
-        return by_kernels(node, f, kernels)
+        return by_kernels(node, f, kernels.kernel, kernels)
     if kernels.kernel[0].n_operands == 2:
         return pair_rule(f, kernels.kernel[0], saved_value(node, kernels.slots[0][0]))
-    out = gradient(node, f, kernels, 0, True)
+    out = gradient(node, f, kernels.kernel, kernels, 0, True)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
-cdef int by_kernels(Node node, Frame f, const OpKernels* kernels) except -1:
+cdef bint has_complex_result(Node node) noexcept:
+    return node.meta is not None and type(node.meta) is GradMeta and (<GradMeta>node.meta).is_complex
+
+
+cdef int by_kernels(Node node, Frame f, const RuleKernel* const* found, const OpKernels* kernels) except -1:
     """The same for two edges, or one that gets the gradient as it is."""
     cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     # The gradient may be handed on to one edge, or overwritten for the last one.
-    cdef bint passed0 = first and kernels.kernel[0] != NULL and kernels.kernel[0].n_steps == 0
-    cdef bint passed1 = second and kernels.kernel[1] != NULL and kernels.kernel[1].n_steps == 0
+    cdef bint passed0 = first and found[0] != NULL and found[0].n_steps == 0
+    cdef bint passed1 = second and found[1] != NULL and found[1].n_steps == 0
     cdef object out0 = None, out1 = None
     if first and not passed0:
-        out0 = gradient(node, f, kernels, 0, not second)
+        out0 = gradient(node, f, found, kernels, 0, not second)
         if out0 is None:
             return 0
     if second and not passed1:
-        out1 = gradient(node, f, kernels, 1, not passed0)
+        out1 = gradient(node, f, found, kernels, 1, not passed0)
         if out1 is None:
             return 0
     if first:
@@ -311,7 +318,8 @@ cdef const RuleKernel* kernel_named(str operation, str name) except NULL:
     """The kernel of a rule; KeyError if the table has none."""
     cdef int i
     for i in range(n_table_kernels):
-        if table_kernels[i].operation.decode() == operation and table_kernels[i].name.decode() == name:
+        if table_kernels[i].operation.decode() == operation and table_kernels[i].name.decode() == name \
+                and not table_kernels[i].is_complex:
             return &table_kernels[i]
     raise KeyError(f"{operation} has no kernel of {name}")
 
@@ -437,14 +445,13 @@ cdef object narrow_product(Node node, Frame f, int i, object other):
 
 
 cdef const RuleKernel* TWICE = kernel_named("multiply", "both")
-cdef rule_ptr complex_rule = NULL       # the rule of multiply for complex gradients: attach_complex
 
 
 cdef int rule_multiply(Node node, Frame f) except -1:
     cdef object out0 = None, out1 = None
     cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
-    if node.meta is not None and type(node.meta) is GradMeta and (<GradMeta>node.meta).is_complex:
-        return 0 if complex_rule == NULL else complex_rule(node, f)
+    if has_complex_result(node):
+        return rule_of_table(node, f)
     if first and second and node.e0 is node.e1 and node.n0 == node.n1 and unobserved(node):
         return rule_multiply_by_itself(node, f)
     # Edges to broadcast operands come first: they leave the gradient as it is, for the other one to overwrite.
@@ -494,7 +501,14 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
 
 def kernel_names():
     """(operation, parameter) of each kernel that setup.py wrote of the table."""
-    return [(table_kernels[i].operation.decode(), table_kernels[i].name.decode()) for i in range(n_table_kernels)]
+    return [(table_kernels[i].operation.decode(), table_kernels[i].name.decode()) for i in range(n_table_kernels)
+            if not table_kernels[i].is_complex]
+
+
+def complex_kernel_names():
+    """The same for complex dtypes."""
+    return [(table_kernels[i].operation.decode(), table_kernels[i].name.decode()) for i in range(n_table_kernels)
+            if table_kernels[i].is_complex]
 
 
 def kernels_digest():
@@ -518,13 +532,6 @@ cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) excep
     if op.saves == saves:
         op.fast_rule = rule
         done.append(name)
-    return 0
-
-
-cdef int attach_complex(rule_ptr rule) except -1:
-    """Give multiply its rule for complex gradients. It stands in a module above this one."""
-    global complex_rule
-    complex_rule = rule
     return 0
 
 
@@ -556,6 +563,9 @@ cdef int attach_kernels(dict ops, list forwards, list done) except -1:
         kernels = &kernels_of_ops[op.index]
         for r in range(1, k.n_operands):
             kernels.slots[edge][r - 1] = op.saves.index(k.reads[r].decode())
+        if k.is_complex:                # reads what the other one, which comes before it, reads
+            kernels.complex_kernel[edge] = k
+            continue
         kernels.kernel[edge] = k
         kernels.single = len(op.inputs) == 1 and k.n_steps > 0 and (
             k.n_operands != 2 or k.n_steps > 1 or k.steps.loop < 0 and k.steps.n_read == 2)

@@ -3,4 +3,3 @@ from arraygrad.engine.node cimport Frame, Node
 
 cdef int rule_rfftn(Node node, Frame f) except -1
 cdef int rule_irfftn(Node node, Frame f) except -1
-cdef int complex_products(Node node, Frame f) except -1

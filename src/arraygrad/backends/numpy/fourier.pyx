@@ -1,23 +1,17 @@
-# Rules of real Fourier transforms over several axes, and of the complex products that stand between them.
-# May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise,
-# backends.numpy.loops, backends.numpy.spectra.
-from arraygrad.backends.numpy.elementwise cimport saved_for, saved_value, set_out, set_outs, wants_gradient
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, empty_dense, report, common_step, view_of,
-)
+# Rules of real Fourier transforms over several axes.
+# May import: engine.arrayops, engine.node, backends.numpy.elementwise, backends.numpy.loops, backends.numpy.spectra.
+from arraygrad.backends.numpy.elementwise cimport saved_value, set_out
+from arraygrad.backends.numpy.loops cimport SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, view_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
-from arraygrad.engine.sharing cimport Team, team
-from arraygrad.core.op cimport SAVE_INPUT
 
 from arraygrad.backends.numpy import spectra
 from arraygrad.backends.numpy.loops import swap_memory_handler
 
 
-cdef extern from "complex_product.hpp" namespace "arraygrad":
+cdef extern from "weights.hpp" namespace "arraygrad":
     void run_weigh(int slot, char* x, Py_ssize_t rows, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end,
                    double factor) noexcept
-    int share_conjugate_product(Team* team, int slot, const char* g, const char* y, char* out, Py_ssize_t n) noexcept
 
 
 cdef object pooled(object function, tuple args):
@@ -71,34 +65,3 @@ cdef int by_spectra(Node node, Frame f, str function) except -1:
         return 0
     return 1 + set_out(f, 0, pooled(getattr(spectra, function),
                                     (f.grad, shape, args[1], args[2], args[3], weigh_rows)), True)
-
-
-cdef object conjugate_product(object g, object y, bint overwrite):
-    """g * conj(y) for complex arrays of one dtype, shape and layout without gaps; None: declined."""
-    cdef ArrayView vg, vy, r
-    cdef int slot = view_of(g, &vg)
-    cdef object out
-    if view_of(y, &vy) != slot or vg.ndim != vy.ndim or not (vg.c_order or vg.f_order) or common_step(&vy, &vg) != 1:
-        return None
-    out = g if overwrite and vg.writeable else empty_dense(g)
-    view_of(out, &r)
-    report("multiply", share_conjugate_product(team, slot, vg.data, vy.data, r.data, vg.size))
-    return out
-
-
-cdef int complex_products(Node node, Frame f) except -1:
-    """The rule of multiply where the gradient is complex: one pass, where the table's conjugates twice."""
-    cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
-    cdef object out0 = None, out1 = None
-    cdef ArrayView g
-    if view_of(f.grad, &g) < SLOT_C64:
-        return 0
-    if first:
-        out0 = conjugate_product(f.grad, saved_for(node, SAVE_INPUT, 1), f.owned and not second)
-        if out0 is None:
-            return 0
-    if second:
-        out1 = conjugate_product(f.grad, saved_for(node, SAVE_INPUT, 0), f.owned and not first)
-        if out1 is None:
-            return 0
-    return set_outs(f, out0, out1)

@@ -14,11 +14,13 @@ Each rule of an elementwise operation becomes a list of steps (Note [Expressions
 (3) `where` computes both values and chooses, as NumPy's: what the one that is not chosen raises is reported.
 (4) What depends on numbers alone is computed once, so that a loop of two operands gets the steps that NumPy gives it
     (Note [Powers] in powers.pyx). rules.hpp runs the steps, elementwise.pyx says on what.
-(5) An operation of one operand that the table composes of others has a kernel of its value too, named `forward`.
-(6) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
+(5) Rules that are one step of sums and conjugates have a kernel for complex dtypes too, and so has `multiply`.
+(6) An operation of one operand that the table composes of others has a kernel of its value too, named `forward`.
+(7) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
 Guarded by tests/ops/test_fast_kernels.py.
 """
 
+import contextlib
 import hashlib
 import importlib
 import math
@@ -61,11 +63,14 @@ _TEXT = {
     "isinf": "std::fabs({}) == std::numeric_limits<T>::infinity()",
     "isfinite": "(std::fabs({0}) != std::numeric_limits<T>::infinity()) & ({0} == {0})",
     "signbit": "std::signbit({})",
+    "conj": "conj({})",
 }
 _ORDERED = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
 _QUIET = {"less": "less({}, {})", "less_equal": "less_equal({}, {})"}
 _QUIET |= {"greater": "less({1}, {0})", "greater_equal": "less_equal({1}, {0})"}
 _ARITHMETIC = ("add", "subtract", "multiply", "divide", "sqrt")  # what may raise errors
+
+_COMPLEX = ("input", "constant", "add", "subtract", "multiply", "negative", "conj")  # what complex kernels compute
 
 _MOST = 7  # steps of a rule: as many groups of four error bits have room in an int
 _SMALL = 5  # operations: smaller steps of three operands have a loop for each of them that stands for all elements
@@ -83,15 +88,18 @@ class Kernel:
         The names of its operands, as the rule's parameters have them.
     steps : list of Step
         None if the gradient is handed on as it is.
+    is_complex : bool
+        For complex64 and complex128 in place of float32 and float64.
     """
 
-    def __init__(self, operation, name, reads, steps):
+    def __init__(self, operation, name, reads, steps, is_complex=False):
         self.operation, self.name, self.reads, self.steps = operation, name, reads, steps
+        self.is_complex = is_complex
 
     @property
     def identifier(self):
         """A name for C++."""
-        return f"{self.operation.strip('_')}_{self.name}"
+        return f"{self.operation.strip('_')}_{self.name}{'_complex' if self.is_complex else ''}"
 
     @property
     def loops(self):
@@ -109,10 +117,12 @@ class Step:
     def __init__(self, ufunc, operands, text=None, quiet=False, size=1):
         self.ufunc, self.operands, self.text, self.quiet, self.size = ufunc, operands, text, quiet, size
 
-    def macro(self, name, names):
+    def macro(self, name, names, is_complex):
         """(its function in C++, which operands may stand for all elements); `names` are those of its operands."""
         quiet = "ARRAYGRAD_QUIET" if self.quiet else ""
-        if 0 not in self.operands:
+        if is_complex:
+            loads, any_of, macro = names, 0, f"ARRAYGRAD_COMPLEX_STEP({name}, {len(names)}, "
+        elif 0 not in self.operands:
             loads, any_of, macro = names, 0, f"ARRAYGRAD_STEP({name}, {quiet}, {len(names)}, "
         elif len(names) == 3 and self.size <= _SMALL and names[1] != "x":  # numbers beside arrays are common
             loads, any_of, macro = [], 7, f"ARRAYGRAD_STEP_OF_THREE({name}, {quiet}, {names[1]}, {names[2]}, "
@@ -140,6 +150,10 @@ def _literal(number):
     """A constant of the type T."""
     if isinstance(number, bool):
         return "true" if number else "false"
+    if isinstance(number, complex):
+        if number.imag:
+            raise Untraceable("a complex constant")
+        number = number.real
     if math.isinf(number):
         return f"{'-' if number < 0 else ''}std::numeric_limits<T>::infinity()"
     return "std::numeric_limits<T>::quiet_NaN()" if number != number else f"T({number!r})"
@@ -237,6 +251,9 @@ def _traced(entry, names, dtype, same=(), nonzero=()):
     expression = Expression()
     xp = ExpressionNamespace(expression)
     symbols = {"g": expression.input("g", dtype)}
+    conjugate = entry.holomorphic and dtype.startswith("complex")  # the rule multiplies by the derivative itself
+    if conjugate:
+        symbols["g"] = xp.conj(symbols["g"])
     results = []
     for name in names:
         rule = entry.rules[name]
@@ -258,7 +275,7 @@ def _traced(entry, names, dtype, same=(), nonzero=()):
         result = result + other
     if not isinstance(result, Symbol) or result.dtype != symbols["g"].dtype:
         raise Untraceable("its rule gives no array of the gradient's dtype")
-    return expression.inputs, result
+    return expression.inputs, xp.conj(result) if conjugate else result
 
 
 # Kernels besides those of single rules: (operation, name) -> the rules whose sum it is, parameters that are one array
@@ -292,6 +309,23 @@ def _kernel_of(operation, name, trace):
     if found[0][:2] != found[1][:2]:
         raise Untraceable("its rule computes something else for float32 than for float64")
     return Kernel(operation, name, found[0][0], found[0][2])
+
+
+def _complex_kernel(entry, name):
+    """The Kernel of a rule for complex dtypes, if it is one step of arithmetic. Raises Untraceable otherwise."""
+    for dtype in ("complex64", "complex128"):
+        inputs, result = _traced(entry, (name,), dtype)
+        values = in_order([result])
+        if not (entry.holomorphic or result.operation == "conj"):
+            raise Untraceable("complex numbers have no such function")
+        # NumPy's complex products are fused on some processors: only that of `multiply` itself may round otherwise.
+        if entry.name != "multiply" and any(v.operation == "multiply" for v in values):
+            raise Untraceable("it multiplies")
+        if result.operation == "input" or any(v.operation not in _COMPLEX for v in values):
+            raise Untraceable("its complex rule is not arithmetic")
+        read = [x for x in inputs if x.name == "g" or any(x is value for value in values)]
+        operands, text, _, size, ufunc = _statements(result, [(x.name, x) for x in read])
+    return Kernel(entry.name, name, [x.name for x in read], [Step(ufunc, operands, text, size=size)], is_complex=True)
 
 
 def _function_kernel(operation, name, function, operands):
@@ -333,6 +367,9 @@ def kernels():
                 made.append(_kernel(entry, name, *variant))
             except Exception as error:  # whatever a rule does to symbols that they cannot
                 reasons[entry.name, name] = str(error)
+            if variant == ((name,),):
+                with contextlib.suppress(Exception):  # the table's rule serves complex gradients
+                    made.append(_complex_kernel(entry, name))
         if entry.forward is not None and entry.signature == "x, /":
             try:
                 made.append(_forward_kernel(entry))
@@ -353,7 +390,7 @@ def source():
     rows = []
     for kernel in made:
         if kernel.steps is None:
-            rows.append(f'    {{"{kernel.operation}", "{kernel.name}", {{"g"}}, 1, nullptr, 0, 0, 0}},')
+            rows.append(f'    {{"{kernel.operation}", "{kernel.name}", {{"g"}}, 1, nullptr, 0, 0, 0, 0}},')
             continue
         steps = []
         for k, step in enumerate(kernel.steps):
@@ -361,9 +398,9 @@ def source():
             if step.text is not None:
                 name = f"{kernel.identifier}_{k}"
                 names = [(kernel.reads + [f"t{i}" for i in range(k)])[place] for place in step.operands]
-                text, any_of = step.macro(name, names)
+                text, any_of = step.macro(name, names, kernel.is_complex)
                 lines.append(text)
-                functions = f"{name}_f32, {name}_f64"
+                functions = f"{name}_c64, {name}_c128" if kernel.is_complex else f"{name}_f32, {name}_f64"
             loop = loops.index(step.ufunc) if step.text is None else -1
             places = ", ".join(map(str, step.operands))
             steps.append(
@@ -376,7 +413,7 @@ def source():
         dear = int(sum(step.size for step in kernel.steps) > _FEW)
         rows.append(
             f'    {{"{kernel.operation}", "{kernel.name}", {{{reads}}}, {len(kernel.reads)}, '
-            f"steps_of_{kernel.identifier}, {len(kernel.steps)}, {pairs}, {dear}}},"
+            f"steps_of_{kernel.identifier}, {len(kernel.steps)}, {pairs}, {dear}, {int(kernel.is_complex)}}},"
         )
     lines += ["const RuleKernel table_kernels[] = {", *rows, "};"]
     lines += [f"const int n_table_kernels = {len(rows)}, n_table_loops = {len(loops)};"]

@@ -59,6 +59,23 @@ template <typename T> static inline bool less_equal(T a, T b) {
     return ((order_of(a) < order_of(b)) | (a == b)) & (a == a) & (b == b);
 }
 
+// Complex numbers with the products that NumPy computes.
+template <typename R> struct Complex {
+    R re, im;
+    Complex(R real, R imaginary = R(0)) : re(real), im(imaginary) {}
+};
+template <typename R> static inline Complex<R> operator+(Complex<R> a, Complex<R> b) {
+    return {a.re + b.re, a.im + b.im};
+}
+template <typename R> static inline Complex<R> operator-(Complex<R> a, Complex<R> b) {
+    return {a.re - b.re, a.im - b.im};
+}
+template <typename R> static inline Complex<R> operator-(Complex<R> a) { return {-a.re, -a.im}; }
+template <typename R> static inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <typename R> static inline Complex<R> conj(Complex<R> a) { return {a.re, -a.im}; }
+
 // One step of plain arithmetic, for both types. The statements read in0[i], in1[i], ... and set out[i]; all are dense,
 // but for the gradient, of which there may be `one` for all elements. ARRAYGRAD_STEP_OF_GRADIENT: in0 is the gradient,
 // and its element is called g.
@@ -105,6 +122,10 @@ template <typename T> static inline bool less_equal(T a, T b) {
     ARRAYGRAD_FUNCTION(NAME##_f32, float, ATTRIBUTE, COUNT, ARRAYGRAD_EITHER(__VA_ARGS__))      \
     ARRAYGRAD_FUNCTION(NAME##_f64, double, ATTRIBUTE, COUNT, ARRAYGRAD_EITHER(__VA_ARGS__))
 
+#define ARRAYGRAD_COMPLEX_STEP(NAME, COUNT, ...)                                                    \
+    ARRAYGRAD_FUNCTION(NAME##_c64, Complex<float>, , COUNT, ARRAYGRAD_LOOP(__VA_ARGS__))            \
+    ARRAYGRAD_FUNCTION(NAME##_c128, Complex<double>, , COUNT, ARRAYGRAD_LOOP(__VA_ARGS__))
+
 // `one`: which operands stand for all elements, a bit for each.
 typedef void (*step_fn)(const char* const* in, int one, char* out, isize n);
 
@@ -112,7 +133,7 @@ enum { MOST_OPERANDS = 4, MOST_READ = 8, MOST_STEPS = 7, MOST_LOOPS = 64, MOST_P
 
 struct Step {
     const char* name;           // the ufunc in whose name floating-point errors are reported
-    step_fn f32, f64;           // NULL: NumPy's own loop
+    step_fn single, twice;      // for float32 and float64, or complex64 and complex128; NULL: NumPy's own loop
     int loop;                   // which of the table's loops, -1: none
     int n_read;
     signed char read[MOST_READ];        // places: the operands of the rule, then what steps before this one gave
@@ -129,6 +150,7 @@ struct RuleKernel {
     int n_steps;                // 0: the gradient as it is
     bool pairs;                 // calls a loop of two operands
     bool dear;                  // saves so many passes that a copy of what is not dense pays
+    bool is_complex;            // for complex dtypes alone
 };
 
 // In table_kernels.cpp: the kernels, the names of NumPy's loops that they call, and a digest of their text.
@@ -147,12 +169,14 @@ struct Operand {
 // Where one step needs a single value for each element, that is repeated in a longer block. Lengths are in float64.
 enum { BLOCK = 512, LONG_BLOCK = 1024 };
 
+static inline step_fn function_of(const Step* s, int slot) { return slot & 1 ? s->twice : s->single; }
+
 // The errors of a step that are reported: what comparisons with nan raise is none.
 static inline int reported(const Step* s, int errors) { return s->quiet ? errors & ~FPE_INVALID : errors; }
 
 static inline int run_arithmetic(const Step* s, int slot, const char* const* in, int one, char* out, isize n) {
     fp_begin();
-    (slot == SLOT_F64 ? s->f64 : s->f32)(in, one, out, n);
+    function_of(s, slot)(in, one, out, n);
     return reported(s, fp_end());
 }
 
@@ -169,8 +193,9 @@ template <typename T> static inline void repeat(const char* value, char* block, 
 }
 
 static inline void repeat(int slot, const char* value, char* block, isize n) {
-    if (slot == SLOT_F64) repeat<double>(value, block, n);
-    else repeat<float>(value, block, n);
+    if (slot == SLOT_C128) repeat<Complex<double>>(value, block, n);
+    else if (slot == SLOT_F32) repeat<float>(value, block, n);
+    else repeat<double>(value, block, n);       // or complex64, of as many bytes
 }
 
 // The error bits of each step, four to a step. Blocks are not a whole page apart, which caches would mistake.
@@ -273,7 +298,7 @@ static inline int run_repeated(const Step* s, int slot, const Operand* given, in
     const char* in[MOST_OPERANDS];
     isize move[MOST_OPERANDS];
     const isize item = item_size(slot), block = LONG_BLOCK * sizeof(double) / item, room = n < block ? n : block;
-    const step_fn function = slot == SLOT_F64 ? s->f64 : s->f32;
+    const step_fn function = function_of(s, slot);
     for (int r = 0; r < s->n_read; r++) {
         const Operand* x = &given[s->read[r]];
         in[r] = x->data;

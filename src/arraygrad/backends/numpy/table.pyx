@@ -1,7 +1,7 @@
 # The way of direct loops, compiled forwards and compiled rules into the table.
 # May import: engine.*, core.op, and the compiled modules of backends.numpy.
-from arraygrad.backends.numpy.elementwise cimport attach, attach_complex, attach_elementwise, attach_kernels
-from arraygrad.backends.numpy.fourier cimport complex_products, rule_irfftn, rule_rfftn
+from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels
+from arraygrad.backends.numpy.fourier cimport rule_irfftn, rule_rfftn
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_UNARY, forward_ptr, loop_set, set_forward,
@@ -120,7 +120,6 @@ def install(dict ops, backend=None):
     attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
     serve_complex(ops, "rfftn")
     attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
-    attach_complex(complex_products)
     attach(ops, "softmax", rule_softmax, ("ans",), done)
     attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
     attach(ops, "logsumexp", rule_logsumexp, ("x", "ans"), done)
