@@ -181,8 +181,8 @@ def test_a_complex_kernel_gives_the_tables_gradient(name, dtype):
     """Not bit by bit: on some processors NumPy's complex products are fused."""
     parts = np.array(list(itertools.product(VALUES, repeat=2))).astype("float32" if dtype == "complex64" else "float64")
     special = parts.view(dtype)[:, 0]
-    for shape in ((), (1,), (5,), (3, 701), (0, 3), None):
-        if shape is None:
+    for shape in ((), (1,), (5,), (3, 701), (0, 3), *([] if name == "multiply" else [None])):
+        if shape is None:  # what overflows on its way in a product may not where it is fused
             *operands, g = [np.roll(special, 7 * i) for i in range(len(OPS[name].params) + 1)]
         else:
             numbers = [values_of("float64", i)((*shape, 2)) for i in range(len(OPS[name].params) + 1)]
