@@ -107,7 +107,8 @@ MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"inte
 MAY_IMPORT["memory"] = MAY_IMPORT["backends"]
 # The package's face, and what stands on the finished package.
 MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_first_use", "_interpreter", "_version"}) - {"face"}
-MAY_IMPORT["tools"] = MAY_IMPORT["face"] | {"face", "tools"}
+MAY_IMPORT["scipy"] = MAY_IMPORT["face"] | {"face", "scipy"}  # computes with the finished package
+MAY_IMPORT["tools"] = MAY_IMPORT["face"] | {"face", "scipy", "tools"}
 
 
 def room_of(module: str) -> str:

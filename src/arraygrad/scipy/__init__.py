@@ -1,0 +1,49 @@
+"""SciPy's layout with derivatives: values by SciPy's own functions, derivatives by rules of ours.
+
+May import: everything below, and SciPy, which is optional: `arraygrad.scipy` is imported when it is first used. Begin
+with `_declare.py`; a chapter is a list of formulas, each with its source. docs/scipy.md lists them all.
+"""
+
+import importlib
+
+from arraygrad._first_use import first_use
+
+CHAPTERS = (
+    "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special",
+    "stats",
+)  # fmt: skip
+
+__all__ = [
+    "counterparts", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial",
+    "special", "stats",
+]  # fmt: skip
+
+__getattr__, __dir__ = first_use(globals(), {}, CHAPTERS)
+
+
+def counterparts():
+    """dict of SciPy's functions and objects (`scipy.stats.norm`, `scipy.linalg.expm`) to ours of the same name."""
+    found = {}
+    for name, ours in _named().items():
+        chapter, _, rest = name.partition(".")
+        theirs = importlib.import_module(f"scipy.{chapter}")
+        for part in rest.split("."):
+            theirs = getattr(theirs, part, None)
+        if theirs is not None and theirs is not ours:
+            found[theirs] = ours
+    return found
+
+
+def _named():
+    """dict of dotted name below scipy to our function or object, methods left out: their objects stand for them."""
+    from arraygrad.scipy._declare import REGISTRY
+
+    objects = {}
+    for chapter in CHAPTERS:
+        module = importlib.import_module(f"arraygrad.scipy.{chapter}")
+        objects.update({f"{chapter}.{name}": value for name, value in getattr(module, "OBJECTS", {}).items()})
+    found = dict(objects)
+    for name, rule in REGISTRY.items():
+        if not any(name.startswith(f"{owner}.") for owner in objects):
+            found[name] = rule.function
+    return found

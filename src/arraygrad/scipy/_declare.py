@@ -1,0 +1,551 @@
+"""How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
+
+May import: autograd, core.containers, core.tensor, engine, numpy; SciPy in the chapters.
+
+Values are SciPy's own: its function runs on raw arrays. The derivative is one of
+
+- `composed`: the function written with operations that arraygrad differentiates. It runs in backward only, so that its
+  derivative is that of the function, of every order.
+- `ruled`: the gradients of the parameters, from the result's gradient `g`, the result `ans` and the arguments. They are
+  Tensors, and what the rule computes of them is recorded: derivatives of gradients follow.
+
+A Tensor that requires grad and stands elsewhere is refused by name, before SciPy runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import namedtuple
+from dataclasses import dataclass, field
+
+import numpy
+
+from arraygrad.autograd import Function
+from arraygrad.autograd import grad as gradients_of
+from arraygrad.autograd.grad_mode import enable_grad
+from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.engine.node import is_grad_enabled
+
+__all__ = [
+    "REGISTRY", "Rule", "composed", "composition", "formulas", "gradients_of_composition", "guarded", "mirror",
+    "parsed", "raw", "refused", "register", "ruled",
+]  # fmt: skip
+
+# Parameters that say how something is computed, not what.
+INERT = frozenset(
+    "check_finite overwrite_a overwrite_b overwrite_ab overwrite_x overwrite_y overwrite_data overwrite_b overwrite_c "
+    "lapack_driver driver workers plan".split()
+)
+
+# Dotted name below scipy -> Rule, in the order of declaration: what the generated page lists.
+REGISTRY = {}
+
+
+@dataclass
+class Rule:
+    """One declared function.
+
+    Attributes
+    ----------
+    name : str
+        Dotted name below scipy.
+    of : tuple of str
+        Parameters that it is differentiated in.
+    source : str
+        Where the formula comes from.
+    order : str
+        "any", or "first" where the rule itself is not differentiated.
+    values : callable or None
+        SciPy's own function on raw arrays.
+    function : callable
+        Ours.
+    reason : str
+        Why it is refused; empty where it is not.
+    """
+
+    name: str
+    of: tuple
+    source: str
+    order: str = "any"
+    values: object = None
+    function: object = None
+    reason: str = ""
+    refuse: dict = field(default_factory=dict)
+    gradients: object = None
+    signature: object = None
+    whole: object = None
+    known: frozenset = None
+
+
+def raw(value):
+    """The raw arrays of the Tensors in a value, which may be a container; SciPy's object for one of ours."""
+    if hasattr(type(value), "scipy_object"):
+        return value.scipy_object
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, (tuple, list, dict)):
+        leaves, structure = flatten(value)
+        if any(isinstance(leaf, Tensor) for leaf in leaves):
+            return unflatten(structure, [raw(leaf) for leaf in leaves])
+    return value
+
+
+def composed(name, values, of, source, *, order="any", refuse=None, same=True, inert=""):
+    """Decorator of a composition whose derivative is that of SciPy's function `values`.
+
+    Parameters
+    ----------
+    name : str
+        Dotted name below scipy.
+    values : callable
+        SciPy's function.
+    of : str
+        Names of the differentiable parameters, separated by blanks. The composition has the parameters of SciPy's
+        function, with its defaults; it may lack those that no gradient depends on.
+    source : str
+    order : str
+    refuse : dict of str to str, optional
+        Why a parameter is not differentiable.
+    inert : str
+        Names of parameters that change neither the result nor its derivative, beside those that are `INERT`.
+    same : bool
+        The composition has the values of SciPy's function too (not only its derivative), so that it serves arrays of
+        other libraries.
+    """
+
+    def declare(formula):
+        names = tuple(inspect.signature(formula).parameters)
+
+        def pull(g, ans, tensors, at, bound):
+            def call(tensors):
+                return formula(**_named(names, bound, at, tensors))
+
+            return gradients_of_composition(call, g, tensors)
+
+        signature = _signature(values, formula)
+        rule = Rule(name, tuple(of.split()), source, order, values, refuse=refuse or {}, signature=signature)
+        rule.gradients = pull
+        rule.whole = formula if same else None
+        rule.known = frozenset((*names, *inert.split()))
+        return register(rule)
+
+    return declare
+
+
+def ruled(name, values, of, source, *, order="any", refuse=None, signature=None, inert=""):
+    """Decorator of a rule: `rule(g, ans, ...)` names the parameters of SciPy's function that it needs.
+
+    It returns the gradient of the one differentiable parameter, or a dict of gradients by parameter; one that is a
+    function without arguments is called where it is needed. `g` and `ans` are tuples where SciPy returns several
+    arrays, with None for those without a gradient. Gradients of a broadcast argument are summed by the engine.
+    """
+
+    def declare(formula):
+        names = [n for n in inspect.signature(formula).parameters if n not in ("g", "ans", "needs")]
+        takes_needs = "needs" in inspect.signature(formula).parameters
+        parameters = tuple(of.split())
+
+        def pull(g, ans, tensors, at, bound):
+            named = _named(names, bound, at, tensors)
+            needed = {key for key, _ in at}
+            if takes_needs:
+                named["needs"] = needed
+            found = formula(g, ans, **named)
+            if not isinstance(found, dict):
+                found = {parameters[0]: found}
+            for key in needed:
+                if callable(found.get(key)):
+                    found[key] = found[key]()
+            return [_leaf_of(found.get(key), place) for key, place in at]
+
+        shown = parsed(signature) if signature else _signature(values, None)
+        rule = Rule(name, parameters, source, order, values, refuse=refuse or {}, signature=shown)
+        rule.gradients = pull
+        rule.known = frozenset((*names, *parameters, *inert.split()))
+        return register(rule)
+
+    return declare
+
+
+def formulas(name, values, source, signature=None, *, order="any", refuse=None, **by):
+    """Declare a function by one formula per differentiable parameter: `x=lambda g, ans, x, y: ...`.
+
+    A formula gets what its own parameters name: `g`, `ans`, or parameters of the function.
+    """
+    wanted = {key: tuple(inspect.signature(formula).parameters) for key, formula in by.items()}
+
+    def pull(g, ans, tensors, at, bound):
+        given = {**_with(bound, at, tensors), "g": g, "ans": ans}
+        found = {key: by[key](**{n: given[n] for n in wanted[key] if n in given}) for key in {key for key, _ in at}}
+        return [_leaf_of(found[key], place) for key, place in at]
+
+    shown = parsed(signature) if signature else _signature(values, None)
+    rule = Rule(name, tuple(by), source, order, values, refuse=refuse or {}, signature=shown)
+    rule.gradients = pull
+    return register(rule)
+
+
+def composition(name, original, of, source, *, order="any"):
+    """Decorator of a function that is composed of differentiable ones throughout, its values too.
+
+    For functions of SciPy that are themselves compositions, or call back into Python. Without a Tensor among its
+    arguments the result is SciPy's.
+    """
+
+    def declare(function):
+        rule = Rule(name, tuple(of.split()), source, order, original, function)
+        REGISTRY[name] = rule
+
+        @functools.wraps(original)
+        def call(*args, **kwargs):
+            return (function if _holds_tensor((args, kwargs)) else original)(*args, **kwargs)
+
+        rule.function = call
+        return _named_function(call, name, original)
+
+    return declare
+
+
+def refused(name, original, reason):
+    """A function of SciPy that has no derivative, declared so that the page and the error say why."""
+    rule = Rule(name, (), "", "", original, reason=reason)
+    REGISTRY[name] = rule
+    rule.function = guarded(name, original, reason)
+    return rule.function
+
+
+# -- calls ----------------------------------------------------------------------------------------------------------
+
+
+def register(rule):
+    REGISTRY[rule.name] = rule
+
+    @functools.wraps(rule.values)
+    def call(*args, **kwargs):
+        return _call(rule, args, kwargs)
+
+    rule.function = call
+    rule.node = type(_camel(rule.name), (_Values,), {"__module__": __name__, "__doc__": f"A call of {rule.name}."})
+    return _named_function(call, rule.name, rule.values)
+
+
+def _named_function(call, name, original):
+    call.__name__ = call.__qualname__ = name.rpartition(".")[2]
+    call.__module__ = f"arraygrad.scipy.{name.rpartition('.')[0]}"
+    call.__doc__ = (
+        f"scipy.{name}, differentiable in {', '.join(REGISTRY[name].of)}.\n\n{getattr(original, '__doc__', '') or ''}"
+    )
+    return call
+
+
+def _camel(name):
+    return "".join(part[:1].upper() + part[1:] for part in name.replace(".", "_").split("_"))
+
+
+def _call(rule, args, kwargs):
+    leaves, structure = flatten((args, kwargs))
+    if not any(isinstance(leaf, Tensor) for leaf in leaves):
+        return rule.values(*args, **kwargs)
+    try:
+        bound = dict(rule.signature.bind(*args, **kwargs).arguments)
+    except TypeError as error:
+        raise TypeError(f"arraygrad.scipy.{rule.name}: {error}") from None
+    _flatten_variadic(rule.signature, bound)
+    recast = {key: _as_array(value) for key, value in bound.items() if isinstance(value, list)}
+    if any(value is not bound[key] for key, value in recast.items()):
+        bound.update(recast)
+        if not any(p.kind is p.VAR_POSITIONAL for p in rule.signature.parameters.values()):
+            rebound = rule.signature.bind(*args, **kwargs)
+            rebound.arguments.update({key: v for key, v in recast.items() if key in rebound.arguments})
+            args, kwargs = rebound.args, rebound.kwargs
+            leaves, structure = flatten((args, kwargs))
+    recording = is_grad_enabled()
+    at, tensors = [], []
+    foreign = False
+    for key, value in bound.items():
+        parts = flatten(value)[0]
+        for place, leaf in enumerate(parts):
+            if not isinstance(leaf, Tensor):
+                continue
+            foreign = foreign or not isinstance(leaf.array, (numpy.ndarray, numpy.generic))
+            if recording and leaf.requires_grad:
+                if key not in rule.of:
+                    _refuse(rule, key)
+                at.append((key, None if len(parts) == 1 and parts[0] is value else place))
+                tensors.append(leaf)
+    if foreign:
+        if rule.whole is None:
+            raise TypeError(
+                f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
+                "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
+            )
+        names = inspect.signature(rule.whole).parameters
+        return rule.whole(**{key: value for key, value in bound.items() if key in names})
+    raw_args, raw_kwargs = unflatten(structure, [_plain(leaf) for leaf in leaves])
+    if tensors:
+        if rule.known is not None:
+            _check_known(rule, bound)
+        # The caller's array is kept for backward, so SciPy must not overwrite it.
+        raw_kwargs = {key: value for key, value in raw_kwargs.items() if not key.startswith("overwrite_")}
+        if any(key.startswith("overwrite_") and value for key, value in bound.items()):
+            raw_args = tuple([a.copy() if isinstance(a, numpy.ndarray) else a for a in raw_args])
+    result = rule.values(*raw_args, **raw_kwargs)
+    held = [a for a in (raw(leaf) for leaf in leaves) if isinstance(a, numpy.ndarray)]
+    several = isinstance(result, tuple)
+    outs = tuple([_own(out, held) for out in (result if several else (result,))])
+    if not tensors:
+        found = tuple([asarray(out) if isinstance(out, numpy.ndarray) else out for out in outs])
+    else:
+        constants = _with(bound, at, [None] * len(at))
+        constants = {key: raw(value) for key, value in constants.items()}
+        state = (rule, at, constants, len(tensors), several)
+        found = rule.node.apply(state, outs, *tensors)
+    if not several:
+        return found[0]
+    return _rebuilt(result, found)
+
+
+@functools.cache
+def _fields(name, fields):
+    return namedtuple(name, fields)
+
+
+def _rebuilt(result, found):
+    """The results in a named tuple of SciPy's names.
+
+    Of a class that holds more than its fields only these are taken: the others would be constants unseen.
+    """
+    if not hasattr(result, "_fields"):
+        return found
+    kind = type(result)
+    if hasattr(result, "__dict__") or kind.__mro__[1] is not tuple:
+        kind = _fields(kind.__name__, tuple(result._fields))
+    return kind(*found)
+
+
+def _as_array(value):
+    """A list as the array that SciPy makes of it; one Tensor if it holds Tensors."""
+    leaves = flatten(value)[0]
+    if any(isinstance(leaf, Tensor) for leaf in leaves):
+        return asarray(value)
+    if all(isinstance(leaf, (int, float, complex, numpy.generic)) for leaf in leaves):
+        try:
+            return numpy.asarray(value)
+        except ValueError:  # rows of several lengths
+            return value
+    return value
+
+
+def _plain(leaf):
+    """What SciPy is given: an array without axes as NumPy's scalar, as some functions want a number."""
+    if isinstance(leaf, Tensor) and isinstance(leaf.array, numpy.ndarray) and leaf.ndim == 0:
+        return leaf.array[()]
+    return raw(leaf)
+
+
+def _own(out, held):
+    """A result as an array of its own memory; what is no number stays."""
+    if isinstance(out, (numpy.generic, float, int, complex)) and not isinstance(out, bool):
+        return numpy.asarray(out)
+    if isinstance(out, numpy.ndarray) and any(numpy.may_share_memory(out, a) for a in held):
+        return out.copy()
+    return out
+
+
+class _Values(Function):
+    """SciPy's values as results, with the gradients of the rule."""
+
+    @staticmethod
+    def forward(ctx, state, outs, *tensors):
+        rule, at, constants, n, several = state
+        ctx.state = (rule, at, n, several)
+        ctx.bound = constants
+        wrapped = tuple([asarray(out) if isinstance(out, numpy.ndarray) else out for out in outs])
+        kept = [out if isinstance(out, Tensor) else None for out in wrapped]
+        ctx.others = [None if isinstance(out, Tensor) else out for out in wrapped]
+        ctx.save_for_backward(*tensors, *kept)
+        ctx.set_materialize_grads(False)
+        return wrapped
+
+    @staticmethod
+    def backward(ctx, *grads):
+        rule, at, n, several = ctx.state
+        saved = ctx.saved_tensors
+        tensors = list(saved[:n])
+        outs = [other if out is None else out for out, other in zip(saved[n:], ctx.others, strict=True)]
+        needs = ctx.needs_input_grad[2:]
+        if all(g is None for g in grads):
+            return (None,) * (2 + n)
+        # All Tensors keep their place in the graph, for the gradients' own derivatives.
+        bound = _with(ctx.bound, at, tensors)
+        wanted = [place for place, need in zip(at, needs, strict=True) if need]
+        chosen = [t for t, need in zip(tensors, needs, strict=True) if need]
+        g, ans = (list(grads), outs) if several else (grads[0], outs[0])
+        with numpy.errstate(all="ignore"):  # SciPy's values come without warnings at poles, so do the formulas
+            found = rule.gradients(g, ans, chosen, wanted, bound)
+            found = iter([_fitting(one, tensor) for one, tensor in zip(found, chosen, strict=True)])
+        return (None, None, *[next(found) if need else None for need in needs])
+
+
+def _fitting(gradient, tensor):
+    """A gradient with the real part alone where the argument is real."""
+    if isinstance(gradient, Tensor) and gradient.array.dtype.kind == "c" and tensor.array.dtype.kind != "c":
+        return gradient.real
+    return gradient
+
+
+def _with(bound, at, tensors):
+    """The arguments with Tensors in their places."""
+    bound = dict(bound)
+    for (key, place), tensor in zip(at, tensors, strict=True):
+        if place is None:
+            bound[key] = tensor
+        else:
+            leaves, structure = flatten(bound[key])
+            leaves[place] = tensor
+            bound[key] = unflatten(structure, leaves)
+    return bound
+
+
+def _named(names, bound, at, tensors):
+    bound = _with(bound, at, tensors)
+    return {key: value for key, value in bound.items() if key in names}
+
+
+def _leaf_of(value, place):
+    """The gradient of one leaf of a parameter; `value` is shaped as the parameter."""
+    return value if place is None or value is None else flatten(value)[0][place]
+
+
+def gradients_of_composition(call, g, tensors):
+    """Gradients of `call(tensors)`, recorded where the run itself is."""
+    graph = is_grad_enabled()
+    inputs = tensors if graph else [t.detach().requires_grad_() for t in tensors]
+    with enable_grad():
+        if graph:
+            # Places of their own in the graph: a Tensor that depends on another one is differentiated alone.
+            inputs = [t + 0.0 for t in tensors]
+        outs = call(inputs)
+        several = isinstance(outs, (tuple, list))
+        pairs = [
+            (out, gi)
+            for out, gi in zip(outs if several else (outs,), g if several else (g,), strict=True)
+            if gi is not None and isinstance(out, Tensor) and out.requires_grad
+        ]
+        if not pairs:
+            return [None] * len(tensors)
+        # A result of SciPy that is narrower, or a number where ours is an array, has the gradient's shape.
+        pairs = [(out, gi if gi.shape == out.shape else gi.reshape(out.shape)) for out, gi in pairs]
+    with enable_grad() if graph else _nothing():
+        return list(
+            gradients_of(
+                [out for out, _ in pairs], inputs, [gi for _, gi in pairs], create_graph=graph, allow_unused=True
+            )
+        )
+
+
+class _nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+# -- signatures -------------------------------------------------------------------------------------------------------
+
+
+def parsed(text):
+    names = {}
+    exec(f"def f({text}): pass", names)  # the text is a constant of a chapter
+    return inspect.signature(names["f"])
+
+
+def _signature(values, formula):
+    try:
+        return inspect.signature(values)
+    except (TypeError, ValueError):
+        if formula is None:
+            raise
+        return inspect.signature(formula)
+
+
+def _flatten_variadic(signature, bound):
+    """Arguments of **kwargs stand among the named ones; those of *args are one tuple under its name."""
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD and parameter.name in bound:
+            bound.update(bound.pop(parameter.name))
+
+
+# -- what has no rule -------------------------------------------------------------------------------------------------
+
+
+def _refuse(rule, key):
+    reason = rule.refuse.get(key, "it has no rule")
+    known = f"it is differentiable in {', '.join(rule.of)}" if rule.of else "it has no derivative"
+    raise TypeError(
+        f"arraygrad.scipy.{rule.name}: argument '{key}' requires grad, but is not differentiable ({reason}; {known}). "
+        "Pass its detach() if no gradient is wanted"
+    )
+
+
+def _check_known(rule, bound):
+    """Every parameter that the rule does not look at has to have its default."""
+    for key, value in bound.items():
+        if key in rule.known or key in INERT:
+            continue
+        parameter = rule.signature.parameters.get(key)
+        default = inspect.Parameter.empty if parameter is None else parameter.default
+        if value is default or (isinstance(value, (bool, int, float, str, tuple)) and value == default):
+            continue
+        raise NotImplementedError(
+            f"arraygrad.scipy.{rule.name}: an argument requires grad, but the derivative is not known for "
+            f"{key}={value!r}; leave it at its default"
+        )
+
+
+def _holds_tensor(tree, grad=False):
+    return any(isinstance(leaf, Tensor) and (not grad or leaf.requires_grad) for leaf in flatten(tree)[0])
+
+
+def guarded(name, function, reason):
+    """SciPy's own function for constants; it refuses a Tensor that requires grad."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if is_grad_enabled() and _holds_tensor((args, kwargs), grad=True):
+            raise NotImplementedError(
+                f"arraygrad.scipy.{name}: an argument requires grad, but {reason}. Pass its detach() if no gradient is "
+                "wanted, or compose the function of others"
+            )
+        return function(*[raw(a) for a in args], **{key: raw(value) for key, value in kwargs.items()})
+
+    return call
+
+
+def mirror(namespace, module):
+    """`__getattr__` and `__dir__` of a chapter: names that it does not define are SciPy's.
+
+    Functions refuse Tensors that require grad. Classes and constants are SciPy's own objects; a Tensor that requires
+    grad refuses to be converted by them.
+    """
+    chapter = namespace["__name__"].partition("arraygrad.scipy.")[2]
+
+    def __getattr__(name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
+        try:
+            value = getattr(module, name)
+        except AttributeError:
+            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}: nor has SciPy") from None
+        if callable(value) and not isinstance(value, type):
+            value = guarded(f"{chapter}.{name}", value, "the function has no rule here")
+        namespace[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*dir(module), *[name for name in namespace if not name.startswith("_")]})
+
+    return __getattr__, __dir__

@@ -1,0 +1,10 @@
+"""scipy.interpolate: no function is declared yet.
+
+May import: scipy._declare, SciPy.
+"""
+
+from scipy import interpolate as _interpolate
+
+from arraygrad.scipy._declare import mirror as _mirror
+
+__getattr__, __dir__ = _mirror(globals(), _interpolate)

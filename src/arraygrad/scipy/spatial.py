@@ -1,0 +1,10 @@
+"""scipy.spatial: no function is declared yet.
+
+May import: scipy._declare, SciPy.
+"""
+
+from scipy import spatial as _spatial
+
+from arraygrad.scipy._declare import mirror as _mirror
+
+__getattr__, __dir__ = _mirror(globals(), _spatial)

@@ -1,0 +1,335 @@
+"""Elementary functions, elliptic integrals, hypergeometric functions and their kin: one formula per argument.
+
+May import: arraygrad, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital Library of
+Mathematical Functions, by equation.
+"""
+
+import math
+
+import numpy as np
+from scipy import special
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw, refused
+from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
+
+__all__ = []
+
+LN2, LN10, DEGREE, PI = math.log(2.0), math.log(10.0), math.pi / 180.0, math.pi
+exp, log, where = ag.exp, ag.log, ag.where
+
+
+def own(name):
+    """Our function of that name, declared here or later."""
+    return NAMES[name]
+
+
+def _safe(mask, x, value):
+    """x where the formula is used, a harmless value elsewhere."""
+    return where(mask, x, value)
+
+
+def near_or(small, series, formula, x, away):
+    """`series(x)` where `small`, `formula(x)` elsewhere; each sees only arguments that it serves."""
+    small = np.asarray(small)
+    return where(small, series(_safe(small, x, 0.0)), formula(_safe(~small, x, away)))
+
+
+# -- elementary -------------------------------------------------------------------------------------------------------
+
+declare("exp2", "x", "DLMF 4.7.10", x=lambda g, ans: g * ans * LN2)
+declare("exp10", "x", "DLMF 4.7.10", x=lambda g, ans: g * ans * LN10)
+declare("cbrt", "x", "DLMF 4.7.11", x=lambda g, ans: g / (3.0 * ans * ans))
+declare("cosm1", "x", "DLMF 4.20.2", x=lambda g, x: -g * ag.sin(x))
+declare("radian", "d, m, s", "definition", d=lambda g, d: g * DEGREE + 0.0 * d,
+        m=lambda g, m: g * (DEGREE / 60.0) + 0.0 * m, s=lambda g, s: g * (DEGREE / 3600.0) + 0.0 * s)  # fmt: skip
+declare("sindg", "x", "DLMF 4.20.1", x=lambda g, x: g * DEGREE * own("cosdg")(x))
+declare("cosdg", "x", "DLMF 4.20.2", x=lambda g, x: -g * DEGREE * own("sindg")(x))
+declare("tandg", "x", "DLMF 4.20.3", x=lambda g, ans: g * DEGREE * (1.0 + ans * ans))
+declare("cotdg", "x", "DLMF 4.20.6", x=lambda g, ans: -g * DEGREE * (1.0 + ans * ans))
+declare("exprel", "x", "definition: (exp(x) - 1) / x", x=lambda g, x: g * _exprel_slope(x))
+declare("log1pmx", "x", "definition: log(1 + x) - x", x=lambda g, x: -g * x / (1.0 + x))
+declare("softplus", "x", "definition: log(1 + exp(x))", x=lambda g, x: g * ag.special.expit(x))
+declare("huber", "delta, r", "Huber (1964)",
+        delta=lambda g, delta, r: g * _huber(delta, r, lambda d, a: 0.0 * a, lambda d, a: a - d),
+        r=lambda g, delta, r: g * ag.sign(r) * _huber(delta, r, lambda d, a: a, lambda d, a: d + 0.0 * a))  # fmt: skip
+declare("pseudo_huber", "delta, r", "Charbonnier et al. (1997)",
+        delta=lambda g, delta, r: g * _pseudo_huber_delta(delta, r),
+        r=lambda g, delta, r: g * r / ag.sqrt(1.0 + (r / delta) ** 2))  # fmt: skip
+declare("binom", "x, y", "DLMF 5.2.2",
+        x=lambda g, ans, x, y: g * ans * (ag.special.digamma(x + 1.0) - ag.special.digamma(x - y + 1.0)),
+        y=lambda g, ans, x, y: g * ans * (ag.special.digamma(x - y + 1.0) - ag.special.digamma(y + 1.0)))  # fmt: skip
+declare("poch", "z, m", "DLMF 5.2.5",
+        z=lambda g, ans, z, m: g * ans * (ag.special.digamma(z + m) - ag.special.digamma(z)),
+        m=lambda g, ans, z, m: g * ans * ag.special.digamma(z + m))  # fmt: skip
+
+
+def _exprel_slope(x):
+    """(e^x (x - 1) + 1) / x^2, by its power series near zero."""
+    small = np.abs(raw(x)) < 0.5
+
+    def series(x):
+        total = 0.0
+        for k in range(17, 0, -1):
+            total = total * x + k / math.factorial(k + 1)
+        return total
+
+    return near_or(small, series, lambda x: (exp(x) * (x - 1.0) + 1.0) / (x * x), x, 1.0)
+
+
+def _huber(delta, r, inside, outside):
+    size = ag.abs(r)
+    return where(np.asarray(raw(delta) < 0), np.nan,
+                 where(np.asarray(raw(size) <= raw(delta)), inside(delta, size), outside(delta, size)))  # fmt: skip
+
+
+def _pseudo_huber_delta(delta, r):
+    ratio = r / delta
+    root = ag.sqrt(1.0 + ratio * ratio)
+    return 2.0 * delta * (root - 1.0) - r * ratio / root
+
+
+@composition_of("agm", "a b", "DLMF 19.8.5")
+def _agm(a, b):
+    total = a + b
+    return 0.25 * PI * total / own("ellipk")(((a - b) / total) ** 2)
+
+
+def _boxcox_lambda(x_log, lmbda):
+    """d/dlmbda of (exp(lmbda L) - 1) / lmbda for L = x_log: L^2 times the slope of exprel at lmbda L."""
+    return x_log * x_log * _exprel_slope(lmbda * x_log)
+
+
+declare("boxcox", "x, lmbda", "Box and Cox (1964)", x=lambda g, x, lmbda: g * x ** (lmbda - 1.0),
+        lmbda=lambda g, x, lmbda: g * _boxcox_lambda(log(x), lmbda))  # fmt: skip
+declare("boxcox1p", "x, lmbda", "Box and Cox (1964)", x=lambda g, x, lmbda: g * exp((lmbda - 1.0) * ag.log1p(x)),
+        lmbda=lambda g, x, lmbda: g * _boxcox_lambda(ag.log1p(x), lmbda))  # fmt: skip
+
+
+def _inverse_boxcox(y, lmbda):
+    """log of the inverse, log1p(lmbda y) / lmbda, y at lmbda = 0."""
+    flat = np.asarray(np.abs(raw(lmbda) * raw(y)) < 1e-3)
+    t = _safe(flat, lmbda * y, 0.0)
+    series = 1.0 - t * (1 / 2 - t * (1 / 3 - t * (1 / 4 - t * (1 / 5 - t / 6))))
+    divisor = _safe(~flat, lmbda, 1.0)
+    return where(flat, y * series, ag.log1p(divisor * _safe(~flat, y, 0.0)) / divisor)
+
+
+@composition_of("inv_boxcox", "y lmbda", "Box and Cox (1964)")
+def _inv_boxcox(y, lmbda):
+    return exp(_inverse_boxcox(y, lmbda))
+
+
+@composition_of("inv_boxcox1p", "y lmbda", "Box and Cox (1964)")
+def _inv_boxcox1p(y, lmbda):
+    return ag.expm1(_inverse_boxcox(y, lmbda))
+
+
+# -- sums of exponentials ---------------------------------------------------------------------------------------------
+
+
+@composition_of("logsumexp", "a b", "DLMF 4.2; the gradient of b is exp(a) / sum(b exp(a))")
+def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
+    a = ag.asarray(a)
+    top = np.max(np.asarray(raw(a)).real, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0.0)
+    terms = exp(a - top)
+    if b is not None:
+        zero = np.asarray(raw(b)) == 0
+        terms = where(zero & ~np.isfinite(np.asarray(raw(terms))), 0.0, b * terms)
+    total = ag.sum(terms, axis=axis, keepdims=True)
+    if return_sign:
+        sign = total / ag.abs(total)
+        found = log(ag.abs(total)) + top
+    else:
+        found = log(total) + top
+    shape = np.shape(np.max(np.broadcast_to(raw(a), raw(terms).shape), axis=axis, keepdims=keepdims))
+    found = ag.reshape(found, shape)
+    return (found, ag.reshape(sign, shape)) if return_sign else found
+
+
+# -- logarithms and inverse functions ---------------------------------------------------------------------------------
+
+
+def _spence_slope(z):
+    """log(z) / (1 - z), which is -1 at z = 1."""
+    away = 1.0 - z
+
+    def series(t):  # log(1 - t) / t
+        total = 0.0
+        for k in range(18, 0, -1):
+            total = total * t - 1.0 / k
+        return total
+
+    return near_or(np.abs(raw(away)) < 0.1, series, lambda t: log(1.0 - t) / t, away, 0.5)
+
+
+declare("spence", "z", "DLMF 25.12.2", z=lambda g, z: g * _conj(_spence_slope(z)))
+
+
+def _conj(a):
+    return ag.conj(a) if np.asarray(raw(a)).dtype.kind == "c" else a
+
+
+def _lambertw_slope(ans, z):
+    """W / (z (1 + W)) = 1 / (z + e^W)."""
+    return 1.0 / (z + exp(ans))
+
+
+declare("lambertw", "z, k=0, tol=1e-8", "DLMF 4.13.4", refuse={"k": "the number of a branch"},
+        z=lambda g, ans, z: g * _conj(_lambertw_slope(ans, z)))  # fmt: skip
+declare("wrightomega", "z", "DLMF 4.13.4 with z = log", z=lambda g, ans: g * _conj(ans / (1.0 + ans)))
+declare("wofz", "z", "DLMF 7.10.2", z=lambda g, ans, z: g * _conj(-2.0 * z * ans + 2j / math.sqrt(PI)))
+declare("voigt_profile", "x, sigma, gamma", "DLMF 7.19 by wofz; the heat equation",
+        x=lambda g, x, sigma, gamma: g * _voigt(x, sigma, gamma)[0],
+        sigma=lambda g, x, sigma, gamma: g * _voigt(x, sigma, gamma)[1],
+        gamma=lambda g, x, sigma, gamma: g * _voigt(x, sigma, gamma)[2])  # fmt: skip
+
+
+def _voigt(x, sigma, gamma):
+    """Derivatives of Re w(z) / (sigma sqrt(2 pi)), z = (x + i gamma) / (sigma sqrt 2)."""
+    root = math.sqrt(2.0)
+    z = (x + 1j * gamma) / (sigma * root)
+    w = own("wofz")(z)
+    slope = -2.0 * z * w + 2j / math.sqrt(PI)
+    norm = 1.0 / (sigma * math.sqrt(2.0 * PI))
+    by_x = ag.real(slope) * norm / (sigma * root)
+    by_gamma = -ag.imag(slope) * norm / (sigma * root)
+    by_sigma = -(ag.real(w) * norm + ag.real(slope * z) * norm) / sigma
+    return by_x, by_sigma, by_gamma
+
+
+# Integrals of trigonometric functions: two results each.
+
+declare("sici", "x", "DLMF 6.2.9, 6.2.11", x=lambda g, x: _both(g, ag.special.sinc(x / PI), ag.cos(x) / x))
+declare("shichi", "x", "DLMF 6.2.15, 6.2.16", x=lambda g, x: _both(g, _sinhc(x), ag.cosh(x) / x))
+declare("fresnel", "z", "DLMF 7.2.7, 7.2.8",
+        z=lambda g, z: _both(g, ag.sin(0.5 * PI * z * z), ag.cos(0.5 * PI * z * z)))  # fmt: skip
+
+
+def _both(g, first, second):
+    parts = [gi * _conj(slope) for gi, slope in zip(g, (first, second), strict=True) if gi is not None]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+def _sinhc(x):
+    zero = np.asarray(raw(x) == 0)
+    x = _safe(~zero, x, 1.0)
+    return where(zero, 1.0, ag.sinh(x) / x)
+
+
+# -- elliptic integrals -----------------------------------------------------------------------------------------------
+
+
+def _ellipk_slope(m, k):
+    """(E - (1 - m) K) / (2 m (1 - m)), by its power series near m = 0."""
+    small = np.abs(raw(m)) < 0.02
+
+    def series(m):  # K = pi / 2 sum ((2n - 1)!! / (2n)!!)^2 m^n
+        total, c = 0.0, []
+        value = 1.0
+        for n in range(1, 13):
+            value *= ((2 * n - 1) / (2 * n)) ** 2
+            c.append(n * value)
+        for value in reversed(c):
+            total = total * m + value
+        return 0.5 * PI * total
+
+    def formula(m):
+        return (own("ellipe")(m) - (1.0 - m) * own("ellipk")(m)) / (2.0 * m * (1.0 - m))
+
+    return near_or(small, series, formula, m, 0.5)
+
+
+def _ellipe_slope(m):
+    """(E - K) / (2 m), by its power series near m = 0."""
+    small = np.abs(raw(m)) < 0.02
+
+    def series(m):  # E = pi / 2 (1 - sum ((2n - 1)!! / (2n)!!)^2 m^n / (2n - 1))
+        total, c = 0.0, []
+        value = 1.0
+        for n in range(1, 13):
+            value *= ((2 * n - 1) / (2 * n)) ** 2
+            c.append(n * value / (2 * n - 1))
+        for value in reversed(c):
+            total = total * m + value
+        return -0.5 * PI * total
+
+    return near_or(small, series, lambda m: (own("ellipe")(m) - own("ellipk")(m)) / (2.0 * m), m, 0.5)
+
+
+declare("ellipk", "m", "DLMF 19.4.1", m=lambda g, ans, m: g * _ellipk_slope(m, ans))
+declare("ellipe", "m", "DLMF 19.4.2", m=lambda g, m: g * _ellipe_slope(m))
+declare("ellipkm1", "p", "DLMF 19.4.1", p=lambda g, ans, p: g * _ellipkm1_slope(p, ans))
+declare("ellipkinc", "phi, m", "DLMF 19.4.5", phi=lambda g, phi, m: g / ag.sqrt(1.0 - m * ag.sin(phi) ** 2),
+        m=lambda g, ans, phi, m: g * _ellipkinc_m(phi, m, ans))  # fmt: skip
+declare("ellipeinc", "phi, m", "DLMF 19.4.6", phi=lambda g, phi, m: g * ag.sqrt(1.0 - m * ag.sin(phi) ** 2),
+        m=lambda g, ans, phi, m: g * (ans - own("ellipkinc")(phi, m)) / (2.0 * m))  # fmt: skip
+
+
+def _ellipkm1_slope(p, k):
+    """-(E(1 - p) - p K) / (2 p (1 - p)): the negative slope of K at m = 1 - p, without its difference 1 - m."""
+    m = 1.0 - p
+    small = np.asarray(np.abs(raw(m)) < 0.02)
+    away = _safe(~small, p, 0.5)
+    formula = (own("ellipe")(1.0 - away) - away * _safe(~small, k, 1.0)) / (2.0 * away * (1.0 - away))
+    return -where(small, _ellipk_slope(_safe(small, m, 0.0), k), formula)
+
+
+def _ellipkinc_m(phi, m, f):
+    sine = ag.sin(phi)
+    root = ag.sqrt(1.0 - m * sine * sine)
+    e = own("ellipeinc")(phi, m)
+    return e / (2.0 * m * (1.0 - m)) - f / (2.0 * m) - sine * ag.cos(phi) / (2.0 * (1.0 - m) * root)
+
+
+def _ellipj_u(g, ans, m):
+    sn, cn, dn, _ = ans
+    slopes = (cn * dn, -sn * dn, -m * sn * cn, dn)
+    parts = [gi * slope for gi, slope in zip(g, slopes, strict=True) if gi is not None]
+    return sum(parts[1:], parts[0])
+
+
+declare("ellipj", "u, m", "DLMF 22.13", u=lambda g, ans, m: _ellipj_u(g, ans, m), refuse={"m": "it has no rule"})
+
+
+# Carlson's symmetric integrals.
+
+declare("elliprf", "x, y, z", "DLMF 19.18.1",
+        x=lambda g, x, y, z: -g * own("elliprd")(y, z, x) / 6.0,
+        y=lambda g, x, y, z: -g * own("elliprd")(x, z, y) / 6.0,
+        z=lambda g, x, y, z: -g * own("elliprd")(x, y, z) / 6.0)  # fmt: skip
+declare("elliprc", "x, y", "DLMF 19.18.1, homogeneity 19.16.14",
+        x=lambda g, ans, x, y: g * _elliprc_x(ans, x, y),
+        y=lambda g, ans, x, y: -g * (0.5 * ans + x * _elliprc_x(ans, x, y)) / y)  # fmt: skip
+declare("elliprd", "x, y, z", "DLMF 19.16.5, homogeneity 19.16.14",
+        x=lambda g, ans, x, y, z: g * _elliprd_x(ans, x, y, z), y=lambda g, ans, x, y, z: g * _elliprd_x(ans, y, x, z),
+        z=lambda g, ans, x, y, z: g * _elliprd_z(ans, x, y, z))  # fmt: skip
+
+
+def _elliprc_x(ans, x, y):
+    """(R_C - 1 / sqrt(x)) / (2 (y - x)); nan where x = y."""
+    return (ans - 1.0 / ag.sqrt(x)) / (2.0 * (y - x))
+
+
+def _elliprd_x(ans, x, y, z):
+    """From 1 / ((t + x) (t + z)) in partial fractions, under the integral 19.16.5; nan where x = z."""
+    return (own("elliprd")(y, z, x) - ans) / (2.0 * (x - z))
+
+
+def _elliprd_z(ans, x, y, z):
+    return -(1.5 * ans + x * _elliprd_x(ans, x, y, z) + y * _elliprd_x(ans, y, x, z)) / z
+
+
+# -- hypergeometric functions -----------------------------------------------------------------------------------------
+
+_ORDERS = dict.fromkeys("abcv", "arraygrad has no derivative in a parameter of a hypergeometric function")
+declare("hyp0f1", "v, z", "DLMF 16.3.1", refuse=_ORDERS, z=lambda g, v, z: g * _conj(own("hyp0f1")(v + 1.0, z) / v))
+declare("hyp1f1", "a, b, x", "DLMF 13.3.15", refuse=_ORDERS,
+        x=lambda g, a, b, x: g * _conj(a / b * own("hyp1f1")(a + 1.0, b + 1.0, x)))  # fmt: skip
+declare("hyperu", "a, b, x", "DLMF 13.3.22", refuse=_ORDERS,
+        x=lambda g, a, b, x: -g * a * own("hyperu")(a + 1.0, b + 1.0, x))  # fmt: skip
+declare("hyp2f1", "a, b, c, z", "DLMF 15.5.1", refuse=_ORDERS,
+        z=lambda g, a, b, c, z: g * _conj(a * b / c * own("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, z)))  # fmt: skip
+
+NAMES["zetac"] = refused("special.zetac", special.zetac, "arraygrad has no derivative of Riemann's zeta function")

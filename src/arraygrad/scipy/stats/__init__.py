@@ -1,0 +1,15 @@
+"""scipy.stats: distributions whose densities, tails and quantiles are differentiable in every real argument.
+
+May import: scipy._declare and this folder, SciPy. Begin with `_univariate.py`, then `_continuous.py`.
+"""
+
+from scipy import stats as _stats
+
+from arraygrad.scipy._declare import mirror as _mirror
+from arraygrad.scipy.stats import _continuous, _discrete, _functions, _multivariate
+from arraygrad.scipy.stats._functions import *
+from arraygrad.scipy.stats._univariate import OBJECTS
+
+globals().update(OBJECTS)
+
+__getattr__, __dir__ = _mirror(globals(), _stats)

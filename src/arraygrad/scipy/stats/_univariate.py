@@ -1,0 +1,388 @@
+"""How a distribution of one variable is declared: its log-density and its tails in standard form, by formula.
+
+May import: arraygrad, scipy._declare, scipy._incomplete, numpy, SciPy.
+
+Everything else follows: with y = (x - loc) / scale and the density f of the standard form,
+
+    logpdf: log f(y) - log(scale)              pdf: its exponential
+    cdf, sf, logcdf, logsf: in x, loc and scale by the density, in the shape parameters by the formula of the tails
+    ppf, isf: x solves cdf(x; shapes) = q, so dx/dq = 1 / pdf(x) and dx/dshape = -(dcdf/dshape) / pdf(x)
+
+Outside of the support the density is constant, and gradients are zero; where SciPy says nan they are nan.
+"""
+
+import numpy as np
+from scipy import stats
+
+import arraygrad as ag
+from arraygrad.scipy._declare import (
+    REGISTRY,
+    Rule,
+    composed,
+    gradients_of_composition,
+    guarded,
+    parsed,
+    raw,
+    refused,
+    register,
+)
+from arraygrad.scipy._incomplete import log_other, signed
+
+__all__ = ["OBJECTS", "Distribution", "Frozen", "continuous", "discrete"]
+
+# Name in scipy.stats -> Distribution, or our other objects with methods.
+OBJECTS = {}
+
+
+class Distribution:
+    """A distribution of scipy.stats whose methods are differentiable; frozen by calling it with parameters.
+
+    Methods without a rule (`rvs`, `fit`, ...) are SciPy's, and refuse a Tensor that requires grad.
+    """
+
+    def __init__(self, name, methods, kind):
+        self._name = name
+        self.kind = kind
+        self._methods = methods
+        self.__doc__ = self.scipy_object.__doc__
+
+    @property
+    def scipy_object(self):
+        """SciPy's own distribution."""
+        return getattr(stats, self._name)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name in ("_methods", "_name"):
+            raise AttributeError(name)
+        if name in self._methods:
+            return self._methods[name]
+        value = getattr(self.scipy_object, name)
+        if callable(value):
+            return guarded(f"stats.{self._name}.{name}", value, "the method has no rule here")
+        return value
+
+    def __call__(self, *args, **kwargs):
+        return Frozen(self, args, kwargs)
+
+    def freeze(self, *args, **kwargs):
+        """The distribution with its parameters, as by calling it."""
+        return Frozen(self, args, kwargs)
+
+    def __dir__(self):
+        return sorted({*dir(self.scipy_object), *self._methods})
+
+    def __repr__(self):
+        return f"<arraygrad.scipy.stats.{self._name}>"
+
+    def __reduce__(self):
+        return _named, (self._name,)
+
+
+def _named(name):
+    from arraygrad.scipy import stats as chapter
+
+    return getattr(chapter, name)
+
+
+class Frozen:
+    """A distribution with fixed parameters, which gradients reach."""
+
+    # Methods whose first parameters are the point; of the others all parameters are those of the distribution.
+    _OF_A_POINT = frozenset(("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"))
+
+    def __init__(self, dist, args, kwargs):
+        self.dist = dist
+        self.args = args
+        self.kwds = kwargs
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in self.dist._methods:
+            method = self.dist._methods[name]
+            if name in self._OF_A_POINT:
+                return lambda x: method(x, *self.args, **self.kwds)
+            return lambda: method(*self.args, **self.kwds)
+        frozen = self.dist.scipy_object(*[raw(a) for a in self.args], **{k: raw(v) for k, v in self.kwds.items()})
+        value = getattr(frozen, name)
+        if not callable(value):
+            return value
+        # The parameters are looked at too: SciPy's frozen object would hold them as constants.
+        called = guarded(
+            f"stats.{self.dist._name}.{name}", lambda _held, *a, **k: value(*a, **k), "the method has no rule here"
+        )
+        return lambda *a, **k: called((self.args, self.kwds), *a, **k)
+
+    def __repr__(self):
+        return f"<frozen {self.dist!r}>"
+
+
+# -- continuous ------------------------------------------------------------------------------------------------------
+
+
+def continuous(name, shapes, logpdf, *, source, tail=None, mean=None, var=None, entropy=None, **direct):
+    """Declare a continuous distribution.
+
+    Parameters
+    ----------
+    name : str
+    shapes : str
+        Names of the shape parameters, separated by commas.
+    logpdf : callable
+        logpdf(y, *shapes) of the standard form.
+    source : str
+    tail : callable, optional
+        tail(y, *shapes) returns (lower, log of the tail): the mask where that tail is the lower one.
+    mean, var, entropy : callable, optional
+        Of the standard form: mean(*shapes).
+    **direct
+        cdf, sf, logcdf, logsf in place of `tail`. Not needed without shape parameters, where the density says all.
+    """
+    if not hasattr(stats, name):
+        return
+    dist = getattr(stats, name)
+    keys = tuple(s.strip() for s in shapes.split(",") if s.strip())
+    family = _Family(dist, keys, logpdf, _tails(tail, direct))
+    location = ", ".join([*keys, "loc=0", "scale=1"])
+    methods = {}
+
+    def add(method, parameters, pull):
+        rule = Rule(f"stats.{name}.{method}", (), source, "any", getattr(dist, method))
+        rule.signature = parsed(parameters)
+        rule.of = tuple(rule.signature.parameters)
+        rule.gradients = pull
+        methods[method] = register(rule)
+
+    add("logpdf", f"x, {location}", family.of_logpdf)
+    add("pdf", f"x, {location}", family.of_pdf)
+    for method in ("cdf", "sf", "logcdf", "logsf"):
+        if not keys or method in family.tails:
+            add(method, f"x, {location}", family.of_tail(method))
+    if not keys or "cdf" in family.tails:
+        add("ppf", f"q, {location}", family.of_inverse(1.0))
+        add("isf", f"q, {location}", family.of_inverse(-1.0))
+        methods["median"] = _median(methods["ppf"], name, dist, source)
+    _moments(methods, name, dist, keys, mean, var, entropy, source)
+    OBJECTS[name] = Distribution(name, methods, "continuous")
+
+
+def _tails(tail, direct):
+    if tail is None:
+        return direct
+    found = {
+        "cdf": lambda y, *s: signed(*tail(y, *s)),
+        "sf": lambda y, *s: -signed(*tail(y, *s)),
+        "logcdf": lambda y, *s: _log_tail(tail, y, s, True),
+        "logsf": lambda y, *s: _log_tail(tail, y, s, False),
+    }
+    return {**found, **direct}
+
+
+def _log_tail(tail, y, shapes, wanted):
+    lower, log = tail(y, *shapes)
+    own = np.isnan(raw(log))
+    log = ag.where(own, -1.0, log)
+    direct = lower if wanted else ~np.asarray(lower)
+    return ag.where(direct, log, log_other(ag.where(direct, -1.0, log)))
+
+
+class _Family:
+    def __init__(self, dist, keys, logpdf, tails):
+        self.dist, self.keys, self.logpdf, self.tails = dist, keys, logpdf, tails
+
+    def _standard(self, bound, name="x"):
+        """(y inside of the support, shapes, scale, mask of the inside, 1 or nan)."""
+        x, loc, scale = bound[name], bound.get("loc", 0), bound.get("scale", 1)
+        shapes = [bound[key] for key in self.keys]
+        rx, rloc, rscale = (np.asarray(raw(v), dtype=float) for v in (x, loc, scale))
+        rshapes = [np.asarray(raw(s), dtype=float) for s in shapes]
+        with np.errstate(all="ignore"):
+            ry = (rx - rloc) / rscale
+            low, high = self.dist.support(*rshapes)
+            good = ~np.isnan(low) & (rscale > 0)
+            outside = (ry < low) | (ry > high) | np.isinf(ry)
+            inside = good & ~outside
+            middle = self.dist.median(*rshapes)
+        y = (x - loc) / ag.where(good, scale, 1.0)
+        y = ag.where(inside, y, np.where(np.isfinite(middle), middle, 0.5))
+        # A shape parameter that SciPy refuses is replaced, lest formulas meet it; the result is nan in any case.
+        shapes = [s if np.all(good) else ag.where(good, s, 1.5) for s in shapes]
+        return y, shapes, ag.where(good, scale, 1.0), np.asarray(inside), np.where(good | np.isnan(ry), 1.0, np.nan)
+
+    def _log(self, bound, name="x"):
+        y, shapes, scale, inside, mark = self._standard(bound, name)
+        return ag.where(inside, self.logpdf(y, *shapes) - ag.log(scale), 0.0) * mark
+
+    def of_logpdf(self, g, ans, tensors, at, bound):
+        return gradients_of_composition(lambda given: self._log(_with_named(bound, at, given)), g, tensors)
+
+    def of_pdf(self, g, ans, tensors, at, bound):
+        return gradients_of_composition(lambda given: self._log(_with_named(bound, at, given)), g * ans, tensors)
+
+    def of_tail(self, method):
+        sign = 1.0 if method.endswith("cdf") else -1.0
+        logs = method.startswith("log")
+
+        def pull(g, ans, tensors, at, bound):
+            bound = _with_named(bound, at, tensors)
+            y, shapes, scale, inside, mark = self._standard(bound)
+            slope = self.logpdf(y, *shapes) - ag.log(scale)
+            if logs:
+                slope = slope - ag.where(inside, ans, 0.0)
+            slope = ag.where(inside, g, 0.0) * (sign * ag.exp(ag.where(inside, slope, 0.0)) * mark)
+            found = {}
+            of_shape = [i for i, (key, _) in enumerate(at) if key in self.keys]
+            if of_shape:
+                wanted = [at[i][0] for i in of_shape]
+
+                def formula(given):
+                    named = dict(zip(self.keys, shapes, strict=True))
+                    named.update(zip(wanted, given, strict=True))
+                    named = [ag.where(inside | np.isnan(raw(y)), v, 1.5) for v in named.values()]
+                    return ag.where(inside, self.tails[method](y, *named), 0.0) * mark
+
+                gradients = gradients_of_composition(formula, g, [tensors[i] for i in of_shape])
+                found.update(zip(wanted, gradients, strict=True))
+            located = {"x": lambda: slope, "loc": lambda: -slope, "scale": lambda: -slope * y}
+            return [found[key] if key in found else located[key]() for key, _ in at]
+
+        return pull
+
+    def of_inverse(self, sign):
+        def pull(g, ans, tensors, at, bound):
+            bound = _with_named(bound, at, tensors)
+            y, shapes, scale, _, mark = self._standard({**bound, "x": ans})
+            inverse = ag.exp(-self.logpdf(y, *shapes)) * scale * mark
+            at_end = np.isinf(raw(ans))
+            found = {}
+            of_shape = [i for i, (key, _) in enumerate(at) if key in self.keys]
+            if of_shape:
+                wanted = [at[i][0] for i in of_shape]
+
+                def formula(given):
+                    named = dict(zip(self.keys, shapes, strict=True))
+                    named.update(zip(wanted, given, strict=True))
+                    return self.tails["cdf"](y, *named.values())
+
+                push = ag.where(at_end, 0.0, -(g * inverse))
+                gradients = gradients_of_composition(formula, push, [tensors[i] for i in of_shape])
+                found.update(zip(wanted, gradients, strict=True))
+            located = {
+                "q": lambda: g * ag.where(at_end, np.inf, inverse) * sign,
+                "loc": lambda: g * mark,
+                "scale": lambda: g * ag.where(at_end, raw(ans), y) * mark,
+            }
+            return [found[key] if key in found else located[key]() for key, _ in at]
+
+        return pull
+
+
+def _with_named(bound, at, tensors):
+    return {**bound, **{key: tensor for (key, _), tensor in zip(at, tensors, strict=True)}}
+
+
+def _median(ppf, name, dist, source):
+    def median(*args, **kwargs):
+        return ppf(0.5, *args, **kwargs)
+
+    REGISTRY[f"stats.{name}.median"] = Rule(
+        f"stats.{name}.median", REGISTRY[f"stats.{name}.ppf"].of[1:], source, "any", dist.median, median
+    )
+    return median
+
+
+def _moments(methods, name, dist, keys, mean, var, entropy, source):
+    signature = ", ".join([*keys, "loc=0", "scale=1"])
+    of = " ".join([*keys, "loc", "scale"])
+
+    def add(method, formula):
+        function = _with_signature(signature, formula, keys)
+        methods[method] = composed(f"stats.{name}.{method}", getattr(dist, method), of, source, same=False)(function)
+        REGISTRY[f"stats.{name}.{method}"].signature = parsed(signature)
+
+    zero = 0.0
+    if mean is not None:
+        add("mean", lambda shapes, loc, scale: loc + scale * (mean(*shapes) + zero))
+    if var is not None:
+        add("var", lambda shapes, loc, scale: scale * scale * var(*shapes) + zero * loc)
+        add("std", lambda shapes, loc, scale: scale * ag.sqrt(ag.asarray(var(*shapes)) + zero) + zero * loc)
+    if entropy is not None:
+        add("entropy", lambda shapes, loc, scale: entropy(*shapes) + ag.log(scale) + zero * loc)
+
+
+def _with_signature(text, formula, keys):
+    """A function of named parameters, as compositions are, that hands the shapes over as a list."""
+
+    def function(**given):
+        return formula([given[key] for key in keys], given.get("loc", 0.0), given.get("scale", 1.0))
+
+    function.__signature__ = parsed(text)
+    return function
+
+
+# -- discrete ---------------------------------------------------------------------------------------------------------
+
+
+def discrete(name, shapes, logpmf, *, source, tail=None, fixed=(), mean=None, var=None):
+    """Declare a distribution over integers: `logpmf(k, *shapes)` and `tail(k, *shapes)` for whole k in the support.
+
+    `fixed` names shape parameters that are integers.
+    """
+    dist = getattr(stats, name)
+    keys = tuple(s.strip() for s in shapes.split(",") if s.strip())
+    free = " ".join(key for key in keys if key not in fixed)
+    why = {"k": "an integer", "loc": "an integer", "q": "the result is an integer"}
+    why.update(dict.fromkeys(fixed, "an integer"))
+    tails = _tails(tail, {})
+    methods = {}
+
+    def add(method, formula, weighted=False):
+        def pull(g, ans, tensors, at, bound):
+            def call(given):
+                named = _with_named(bound, at, given)
+                k = np.asarray(raw(named["k"]), dtype=float) - np.asarray(raw(named.get("loc", 0)), dtype=float)
+                values = [named[key] for key in keys]
+                low, high = dist.support(*[raw(v) for v in values])
+                good = ~np.isnan(low)
+                whole = np.floor(k)
+                if method in ("pmf", "logpmf"):
+                    inside = (k >= low) & (k <= high) & (k == whole)
+                else:
+                    inside = (whole >= low) & (whole < high)
+                inside = inside & good & np.isfinite(k)
+                whole = np.where(inside, whole, np.where(good, low, 1.0))
+                values = [v if np.all(good) else ag.where(good, v, 0.5) for v in values]
+                if method not in ("pmf", "logpmf"):
+                    # Where nothing is below or above, the formula is not asked.
+                    harmless = [2 if key in fixed else 0.5 for key in keys]
+                    values = [ag.where(inside, v, h) for v, h in zip(values, harmless, strict=True)]
+                    whole = np.where(inside, whole, 1.0)
+                mark = np.where(good | np.isnan(k), 1.0, np.nan)
+                return ag.where(inside, formula(whole, *values), 0.0) * mark
+
+            return gradients_of_composition(call, g * ans if weighted else g, tensors)
+
+        rule = Rule(f"stats.{name}.{method}", tuple(free.split()), source, "any", getattr(dist, method), refuse=why)
+        rule.signature = parsed(", ".join(["k", *keys, "loc=0"]))
+        rule.gradients = pull
+        methods[method] = register(rule)
+
+    add("logpmf", logpmf)
+    add("pmf", logpmf, weighted=True)
+    for method in ("cdf", "sf", "logcdf", "logsf"):
+        if method in tails:
+            add(method, tails[method])
+    for method in ("ppf", "isf", "median"):
+        methods[method] = refused(
+            f"stats.{name}.{method}", getattr(dist, method), "its result is an integer, which has no derivative"
+        )
+    for method, formula in (("mean", mean), ("var", var)):
+        if formula is not None:
+            signature = ", ".join([*keys, "loc=0"])
+            function = _with_signature(signature, lambda s, loc, scale, formula=formula: formula(*s) + 0.0, keys)
+            of = free
+            methods[method] = composed(
+                f"stats.{name}.{method}", getattr(dist, method), of, source, same=False, refuse=why
+            )(function)
+            REGISTRY[f"stats.{name}.{method}"].signature = parsed(signature)
+    OBJECTS[name] = Distribution(name, methods, "discrete")

@@ -1,0 +1,55 @@
+"""Every declared rule is held to differences of SciPy's own values, first and second order. Every rule has a sample."""
+
+import functools
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from differences import check, parts_of
+
+pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
+from samples import SAMPLES
+
+import arraygrad as ag
+from arraygrad.scipy import CHAPTERS, stats
+from arraygrad.scipy._declare import REGISTRY
+
+
+def theirs(name):
+    """SciPy's object of a dotted name."""
+    chapter, *rest = name.split(".")
+    return functools.reduce(getattr, rest, importlib.import_module(f"scipy.{chapter}"))
+
+
+def named(rule, args, kwargs):
+    """The arguments of a call by name, those of *args as one tuple."""
+    return rule.signature.bind(*args, **kwargs).arguments
+
+
+for _chapter in CHAPTERS:
+    if Path(__file__).with_name(f"samples_{_chapter}.py").exists():
+        importlib.import_module(f"samples_{_chapter}")
+    importlib.import_module(f"arraygrad.scipy.{_chapter}")
+NUMBERED = [pytest.param(*one, id=f"{one[0]}-{i}") for i, one in enumerate(SAMPLES)]
+
+
+@pytest.mark.parametrize(("name", "call", "arrays", "options"), NUMBERED)
+def test_rule_has_the_derivatives_of_scipys_function(name, call, arrays, options):
+    rule = REGISTRY.get(name)
+    if rule is None and not hasattr(importlib.import_module("scipy." + name.split(".")[0]), name.split(".")[1]):
+        pytest.skip("this version of SciPy does not have the function")
+    ours = rule.function
+    if rule.whole is not None and not any(np.iscomplexobj(a) for a in arrays):
+        found = call(lambda *a, **k: rule.whole(**named(rule, a, k)), *[ag.asarray(a) for a in arrays])
+        np.testing.assert_allclose(
+            parts_of(found), parts_of(call(theirs(name), *[a[()] for a in arrays])), rtol=1e-7, atol=1e-12
+        )
+    check(functools.partial(call, ours), functools.partial(call, theirs(name)), arrays, **options)
+
+
+def test_every_rule_has_a_sample():
+    univariate = {f"stats.{name}." for name, one in stats.OBJECTS.items() if one.kind != "multivariate"}
+    need = {name for name, rule in REGISTRY.items()
+            if rule.gradients is not None and not any(name.startswith(one) for one in univariate)}  # fmt: skip
+    assert need - {name for name, *_ in SAMPLES} == set()
