@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,11 @@ def theirs(name):
 
 
 def named(rule, args, kwargs):
-    """The arguments of a call by name, those of *args as one tuple."""
-    return rule.signature.bind(*args, **kwargs).arguments
+    """The arguments of a call that the composition looks at, by name; those of *args as one tuple."""
+    known = inspect.signature(rule.whole).parameters
+    given = dict(rule.signature.bind(*args, **kwargs).arguments)
+    given.update(given.pop("kwargs", {}))
+    return {key: value for key, value in given.items() if key in known}
 
 
 for _chapter in CHAPTERS:

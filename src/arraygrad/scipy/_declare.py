@@ -29,8 +29,8 @@ from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
 
 __all__ = [
-    "REGISTRY", "Rule", "composed", "composition", "formulas", "gradients_of_composition", "guarded", "mirror",
-    "parsed", "raw", "refused", "register", "ruled",
+    "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
+    "guarded", "mirror", "parsed", "raw", "refused", "register", "ruled",
 ]  # fmt: skip
 
 # Parameters that say how something is computed, not what.
@@ -216,6 +216,69 @@ def refused(name, original, reason):
     return rule.function
 
 
+def constant(name, original):
+    """A function of SciPy whose result is constant wherever it has a derivative: truth values, integers, ranks."""
+
+    @functools.wraps(original)
+    def call(*args, **kwargs):
+        return original(*[raw(a) for a in args], **{key: raw(value) for key, value in kwargs.items()})
+
+    REGISTRY[name] = Rule(name, (), "", "", original, call, reason="constant")
+    return call
+
+
+class Chapter:
+    """Decorators that declare functions of one module of SciPy; an older SciPy may lack a function.
+
+    Attributes
+    ----------
+    names : dict of str to callable
+        Our functions by name.
+    """
+
+    def __init__(self, name, module):
+        self.name = name
+        self.module = module
+        self.names = {}
+
+    def by_rule(self, name, of, source, **options):
+        """`ruled` for the function `name`."""
+        return self._declared(ruled, name, of, source, options)
+
+    def by_composition(self, name, of, source, **options):
+        """`composed` for the function `name`."""
+        return self._declared(composed, name, of, source, options)
+
+    def composition(self, name, of, source, **options):
+        """`composition` for the function `name`."""
+        return self._declared(composition, name, of, source, options)
+
+    def _declared(self, kind, name, of, source, options):
+        def decorate(formula):
+            values = self.values(name)
+            if values is not None:
+                self.names[name] = kind(f"{self.name}.{name}", values, of, source, **options)(formula)
+            return formula
+
+        return decorate
+
+    def values(self, name):
+        """SciPy's function, None where this SciPy lacks it."""
+        return getattr(self.module, name, None)
+
+    def no_rule(self, reason, *names):
+        """Functions that have no derivative, and why."""
+        for name in names:
+            if self.values(name) is not None:
+                self.names[name] = refused(f"{self.name}.{name}", self.values(name), reason)
+
+    def constants(self, *names):
+        """Functions whose result is constant wherever it has a derivative: truth values, integers."""
+        for name in names:
+            if self.values(name) is not None:
+                self.names[name] = constant(f"{self.name}.{name}", self.values(name))
+
+
 # -- calls ----------------------------------------------------------------------------------------------------------
 
 
@@ -293,7 +356,7 @@ def _call(rule, args, kwargs):
             raw_args = tuple([a.copy() if isinstance(a, numpy.ndarray) else a for a in raw_args])
     result = rule.values(*raw_args, **raw_kwargs)
     held = [a for a in (raw(leaf) for leaf in leaves) if isinstance(a, numpy.ndarray)]
-    several = isinstance(result, tuple)
+    several = isinstance(result, (tuple, list))
     outs = tuple([_own(out, held) for out in (result if several else (result,))])
     if not tensors:
         found = tuple([asarray(out) if isinstance(out, numpy.ndarray) else out for out in outs])
@@ -465,11 +528,14 @@ def parsed(text):
 
 def _signature(values, formula):
     try:
-        return inspect.signature(values)
+        found = inspect.signature(values)
     except (TypeError, ValueError):
         if formula is None:
             raise
         return inspect.signature(formula)
+    kinds = {p.kind for p in found.parameters.values()}
+    hidden = kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}  # behind a wrapper
+    return inspect.signature(formula) if hidden and formula is not None else found
 
 
 def _flatten_variadic(signature, bound):

@@ -1,10 +1,152 @@
-"""scipy.fft: no function is declared yet.
+"""scipy.fft: Fourier transforms by the table's entries, cosine and sine transforms by their transposes.
 
-May import: scipy._declare, SciPy.
+May import: arraygrad, scipy._declare, numpy, SciPy.
+
+The matrices of type II and III are each other's transposes but for a factor 2 at one element, I and IV are their own
+(with the same at the ends, for I); "ortho" makes them orthogonal (Martucci 1994).
 """
 
+import numpy as np
 from scipy import fft as _fft
 
-from arraygrad.scipy._declare import mirror as _mirror
+import arraygrad as ag
+from arraygrad.scipy._declare import Chapter, mirror, raw
 
-__getattr__, __dir__ = _mirror(globals(), _fft)
+__all__ = []
+
+_CHAPTER = Chapter("fft", _fft)
+_NAMES = _CHAPTER.names
+
+# -- Fourier transforms -----------------------------------------------------------------------------------------------
+
+
+def _one(name):
+    function = getattr(ag.fft, name)
+
+    @_CHAPTER.by_composition(name, "x", "the table")
+    def formula(x, n=None, axis=-1, norm=None):
+        return function(_floating(x), n=n, axis=axis, norm=norm or "backward")
+
+
+def _floating(x):
+    x = ag.asarray(x)
+    return x if raw(x).dtype.kind in "fc" else ag.astype(x, ag.float64)
+
+
+def _axes_of(x, s, axes):
+    """(sizes, axes) as SciPy reads them."""
+    if axes is None:
+        axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
+    axes = tuple(int(a) for a in np.atleast_1d(axes))
+    return s, axes
+
+
+def _several(name, axes=None):
+    function = getattr(ag.fft, name[:-1] + "n")
+    default = axes
+
+    @_CHAPTER.by_composition(name, "x", "the table")
+    def formula(x, s=None, axes=default, norm=None):
+        x = _floating(x)
+        s, axes = _axes_of(x, s, axes)
+        return function(x, s=None if s is None else tuple(int(n) for n in np.atleast_1d(s)), axes=axes,
+                        norm=norm or "backward")  # fmt: skip
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    _one(_name)
+for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
+    _several(_name)
+for _name in ("fft2", "ifft2", "rfft2", "irfft2"):
+    _several(_name, (-2, -1))
+
+
+def _shift(name):
+    @_CHAPTER.by_composition(name, "x", "the table")
+    def formula(x, axes=None):
+        return getattr(ag.fft, name)(ag.asarray(x), axes=axes)
+
+
+_shift("fftshift")
+_shift("ifftshift")
+
+# -- cosine and sine transforms ---------------------------------------------------------------------------------------
+
+_INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
+_SWAPPED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _ends(n, axis, ndim, **factors):
+    """Factors along an axis: `first` and `last` at its ends."""
+    weights = np.ones(n)
+    weights[0] *= factors.get("first", 1.0)
+    weights[-1] *= factors.get("last", 1.0)
+    return weights.reshape([-1 if i == axis % ndim else 1 for i in range(ndim)])
+
+
+def _transposed(name, g, type, axis, norm, orthogonalize):
+    """The transposed matrix times g."""
+    function = _NAMES[name]
+    if norm == "ortho" and orthogonalize in (None, True):
+        return function(g, _INVERSE[type], axis=axis, norm="ortho")
+    n, ndim = raw(g).shape[axis], g.ndim
+    further = {"axis": axis, "norm": norm}
+    if orthogonalize:
+        raise NotImplementedError(f"arraygrad.scipy.fft.{name}: orthogonalize=True has a derivative with norm='ortho'")
+    if norm == "ortho":
+        further["orthogonalize"] = False
+    cosine = name == "dct"
+    place = "first" if cosine else "last"
+    if type == 2:
+        return function(g * _ends(n, axis, ndim, **{place: 2.0}), 3, **further)
+    if type == 3:
+        return function(g, 2, **further) * _ends(n, axis, ndim, **{place: 0.5})
+    if type == 1 and cosine:
+        doubled = g * _ends(n, axis, ndim, first=2.0, last=2.0)
+        return function(doubled, 1, **further) * _ends(n, axis, ndim, first=0.5, last=0.5)
+    return function(g, type, **further)
+
+
+def _sized(x, n, axis):
+    """x cut to n elements along an axis, or filled with zeros."""
+    have = raw(x).shape[axis]
+    if n is None or n == have:
+        return x
+    before = (slice(None),) * (axis % x.ndim)
+    if n < have:
+        return x[(*before, slice(0, n))]
+    return ag.pad(x, tuple((0, n - have) if i == axis % x.ndim else (0, 0) for i in range(x.ndim)))
+
+
+def _declare(name, inverse):
+    @_CHAPTER.by_rule(name, "x", "transposed matrices (Martucci 1994)")
+    def rule(g, ans, x, type=2, n=None, axis=-1, norm=None, orthogonalize=None):
+        have = raw(x).shape[axis]
+        return _sized(_transposed(name, g, type, axis, norm, orthogonalize), have, axis)
+
+    @_CHAPTER.by_composition(inverse, "x", "transposed matrices (Martucci 1994)")
+    def formula(x, type=2, n=None, axis=-1, norm=None, orthogonalize=None):
+        x = _sized(_floating(x), n, axis)
+        return _NAMES[name](x, _INVERSE[type], axis=axis, norm=_SWAPPED[norm], orthogonalize=orthogonalize)
+
+    def over_axes(function):
+        def formula(x, type=2, s=None, axes=None, norm=None, orthogonalize=None):
+            x = _floating(x)
+            s, axes = _axes_of(x, s, axes)
+            for i, axis in enumerate(axes):
+                n = None if s is None else int(np.atleast_1d(s)[i])
+                x = _NAMES[function](x, type, n=n, axis=axis, norm=norm, orthogonalize=orthogonalize)
+            return x
+
+        return formula
+
+    for function in (name, inverse):
+        _CHAPTER.by_composition(f"{function}n", "x", "transposed matrices (Martucci 1994)")(over_axes(function))
+
+
+_declare("dct", "idct")
+_declare("dst", "idst")
+
+globals().update(_NAMES)
+
+__getattr__, __dir__ = mirror(globals(), _fft)

@@ -1,0 +1,37 @@
+"""How a function of scipy.linalg is declared, and what its rules share.
+
+May import: arraygrad, scipy._declare, SciPy.
+"""
+
+from scipy import linalg
+
+import arraygrad as ag
+from arraygrad.scipy._declare import Chapter, raw
+
+__all__ = ["NAMES", "adjoint", "by_composition", "by_rule", "constants", "is_complex", "no_rule", "reading", "shape_of"]
+
+CHAPTER = Chapter("linalg", linalg)
+NAMES = CHAPTER.names
+by_rule, by_composition = CHAPTER.by_rule, CHAPTER.by_composition
+constants, no_rule = CHAPTER.constants, CHAPTER.no_rule
+
+
+def adjoint(a):
+    """The conjugate transpose."""
+    return ag.conj(ag.matrix_transpose(a)) if is_complex(a) else ag.matrix_transpose(a)
+
+
+def is_complex(a):
+    dtype = getattr(raw(a), "dtype", None)
+    return dtype is not None and dtype.kind == "c"
+
+
+def reading(a, lower):
+    """The Hermitian matrix that is read from one triangle."""
+    if lower:
+        return ag.tril(a) + adjoint(ag.tril(a, k=-1))
+    return ag.triu(a) + adjoint(ag.triu(a, k=1))
+
+
+def shape_of(a):
+    return tuple(raw(a).shape)

@@ -1,0 +1,261 @@
+"""Factorisations: the rules of the table, at the signs and orders that SciPy's LAPACK chose.
+
+May import: arraygrad, ops._factorizations, scipy._declare, scipy.linalg._chapter, numpy.
+"""
+
+import numpy as np
+
+import arraygrad as ag
+from arraygrad.ops import _factorizations as table
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.linalg._chapter import (
+    NAMES,
+    adjoint,
+    by_composition,
+    by_rule,
+    no_rule,
+    shape_of,
+)
+from arraygrad.scipy.linalg._solve import rows_of
+
+__all__ = []
+
+
+def namespace_of(t):
+    return t.__array_namespace__()
+
+
+# -- Cholesky ---------------------------------------------------------------------------------------------------------
+
+
+@by_composition("cholesky", "a", "Murray (2016)")
+def _cholesky(a, lower=False):
+    return ag.linalg.cholesky(ag.asarray(a), upper=not lower)
+
+
+@by_composition("cho_factor", "a", "Murray (2016)")
+def _cho_factor(a, lower=False):
+    a = ag.asarray(a)
+    # The other triangle is what it was.
+    other = ag.triu(a, k=1) if lower else ag.tril(a, k=-1)
+    return ag.linalg.cholesky(a, upper=not lower) + other, None
+
+
+# -- LU ---------------------------------------------------------------------------------------------------------------
+
+
+def _lu_gradient(g_l, g_u, lower, upper):
+    """The gradient of L U, rows permuted: L^-H (tril(L^H g_L, -1) + triu(g_U U^H)) U^-H for square matrices.
+
+    What is below or right of the square part is a solution with the other factor.
+    """
+    m, n = shape_of(lower)[-2], shape_of(upper)[-1]
+    k = min(m, n)
+    first, beside = upper[..., :, :k], []
+    top = lower[..., :k, :]
+    g_top = None if g_l is None else g_l[..., :k, :]
+    g_first = None if g_u is None else g_u[..., :, :k]
+    if m > n and g_l is not None:
+        rest = _right_solve(g_l[..., k:, :], adjoint(first))
+        extra = -ag.matmul(adjoint(lower[..., k:, :]), rest)
+        g_first = extra if g_first is None else g_first + extra
+        beside = [rest]
+    elif m > n:
+        beside = [ag.zeros_like(lower[..., k:, :])]
+    if n > m and g_u is not None:
+        rest = ag.linalg.solve(adjoint(top), g_u[..., :, k:])
+        extra = -ag.matmul(rest, adjoint(upper[..., :, k:]))
+        g_top = extra if g_top is None else g_top + extra
+        beside = [rest]
+    elif n > m:
+        beside = [ag.zeros_like(upper[..., :, k:])]
+    inner = 0.0
+    if g_top is not None:
+        inner = inner + ag.tril(ag.matmul(adjoint(top), g_top), k=-1)
+    if g_first is not None:
+        inner = inner + ag.triu(ag.matmul(g_first, adjoint(first)))
+    square = _right_solve(ag.linalg.solve(adjoint(top), inner), adjoint(first))
+    return ag.concat([square, *beside], axis=-2 if m > n else -1) if beside else square
+
+
+def _right_solve(b, a):
+    """b a^-1."""
+    return ag.matrix_transpose(ag.linalg.solve(ag.matrix_transpose(a), ag.matrix_transpose(b)))
+
+
+@by_rule("lu", "a", "Giles (2008); de Hoog et al. (2011)")
+def _lu(g, ans, a, p_indices=False):
+    _, g_l, g_u = g
+    p, lower, upper = ans
+    found = _lu_gradient(g_l, g_u, lower, upper)
+    p = np.asarray(raw(p))
+    if p_indices:
+        p = np.swapaxes(np.eye(p.shape[-1])[p], -1, -2) if p.ndim > 1 else np.eye(p.shape[-1])[p]
+        return ag.matmul(p, found)
+    return ag.matmul(p, found)
+
+
+@by_rule("lu_factor", "a", "Giles (2008); de Hoog et al. (2011)")
+def _lu_factor(g, ans, a):
+    packed, piv = ans
+    if packed.ndim > 2:
+        raise NotImplementedError("arraygrad.scipy.linalg.lu_factor: derivatives are for one matrix; use lu for stacks")
+    m, n = shape_of(packed)
+    k = min(m, n)
+    mask = np.tril(np.ones((m, k)), -1)
+    lower = packed[:, :k] * mask + np.eye(m, k)
+    found = _lu_gradient(g[0][:, :k] * mask, ag.triu(g[0][:k, :]), lower, ag.triu(packed[:k, :]))
+    return ag.take(found, np.argsort(rows_of(raw(piv), m)), axis=0)
+
+
+# -- QR ---------------------------------------------------------------------------------------------------------------
+
+
+@by_rule("qr", "a", "the table: Giles (2008); Seeger et al. (2017)")
+def _qr(g, ans, a, mode="full", pivoting=False):
+    a = ag.asarray(a)
+    m, n = shape_of(a)[-2:]
+    k = min(m, n)
+    if mode == "r":
+        r = ans[0]
+        g_r, g_q = g[0], None
+        q = _right_solve(a[..., :, ans[1]][..., :, :k] if pivoting else a[..., :, :k], r[..., :k, :k])
+        r, g_r, mode = r[..., :k, :], g_r[..., :k, :], "economic"
+    elif mode in ("full", "economic"):
+        q, r = ans[0], ans[1]
+        g_q, g_r = g[0], g[1]
+    else:
+        raise NotImplementedError(f"arraygrad.scipy.linalg.qr: the derivative is not known for mode={mode!r}")
+    rule = "complete" if mode == "full" else "reduced"
+    found = table.qr(namespace_of(q), (g_q, g_r), (q, r), (m, n), rule)
+    if not pivoting:
+        return found
+    order = np.asarray(raw(ans[-1]))
+    if order.ndim > 1:
+        raise NotImplementedError("arraygrad.scipy.linalg.qr: with pivoting derivatives are for one matrix")
+    return ag.take(found, np.argsort(order), axis=-1)
+
+
+# -- singular values --------------------------------------------------------------------------------------------------
+
+
+@by_rule("svd", "a", "the table: Townsend (2016)")
+def _svd(g, ans, a, full_matrices=True, compute_uv=True):
+    a = ag.asarray(a)
+    if not compute_uv:
+        u, _, vh = NAMES["svd"](a, full_matrices=False)
+        return ag.matmul(u * g[..., None, :], vh)
+    return table.svd(namespace_of(a), tuple(g), tuple(ans), shape_of(a), full_matrices)
+
+
+@by_composition("svdvals", "a", "the table: Townsend (2016)")
+def _svdvals(a):
+    return ag.linalg.svdvals(ag.asarray(a))
+
+
+# -- eigenvalues ------------------------------------------------------------------------------------------------------
+
+
+def _generalized(g_w, g_v, w, v):
+    """Gradients of a and b from dw_i = v_i^H (da - w_i db) v_i and dv = v c, both Hermitian.
+
+    c_ij = v_i^H (da - w_j db) v_j / (w_j - w_i), and c_ii = -v_i^H db v_i / 2 as v^H b v = 1.
+    """
+    n = shape_of(v)[-1]
+    own = np.eye(n, dtype=bool)
+    in_a = ag.zeros_like(v)
+    in_b = ag.zeros_like(v)
+    if g_w is not None:
+        in_a = in_a + ag.where(own, g_w[..., None, :], 0.0)
+        in_b = in_b + ag.where(own, (g_w * w)[..., None, :], 0.0)
+    if g_v is not None:
+        turn = ag.matmul(adjoint(v), g_v)
+        table._check_phase(namespace_of(v), "eigh", own, turn) if raw(v).dtype.kind == "c" else None
+        gap = ag.where(own, 1.0, w[..., None, :] - w[..., :, None])
+        in_a = in_a + ag.where(own, 0.0, turn / gap)
+        in_b = in_b + ag.where(own, 0.5 * turn, turn * w[..., None, :] / gap)
+
+    def outer(inner):
+        return ag.matmul(ag.matmul(v, inner), adjoint(v))
+
+    return outer(in_a), -outer(in_b)
+
+
+@by_rule("eigh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", inert="type turbo eigvals")
+def _eigh(g, ans, a, b=None, lower=True, eigvals_only=False, type=1):
+    if type != 1 and b is not None:
+        raise NotImplementedError(f"arraygrad.scipy.linalg.eigh: the derivative is not known for type={type}")
+    if eigvals_only:
+        w, v = NAMES["eigh"](a, b, lower=lower)
+        g_w, g_v = g, None
+    else:
+        (g_w, g_v), (w, v) = g, ans
+    if b is None:
+        return table.eigh(namespace_of(v), (g_w, g_v), (w, v), not lower)
+    of_a, of_b = _generalized(g_w, g_v, w, v)
+    xp = namespace_of(v)
+    return {"a": table.of_triangle(xp, of_a, not lower), "b": table.of_triangle(xp, of_b, not lower)}
+
+
+@by_composition("eigvalsh", "a b", "the table: Giles (2008); de Leeuw (2007) with b")
+def _eigvalsh(a, b=None, lower=True):
+    return NAMES["eigh"](ag.asarray(a), b, lower=lower)[0]
+
+
+@by_rule("eig", "a", "the table: Boeddeker et al. (2017)")
+def _eig(g, ans, a, right=True):
+    if not right:
+        raise NotImplementedError("arraygrad.scipy.linalg.eig: the derivative needs right=True; use eigvals")
+    return table.eig(namespace_of(ans[1]), tuple(g), tuple(ans))
+
+
+@by_composition("eigvals", "a", "the table: Boeddeker et al. (2017)")
+def _eigvals(a):
+    return NAMES["eig"](ag.asarray(a))[0]
+
+
+@by_composition("eigh_tridiagonal", "d e", "the table: Giles (2008)")
+def _eigh_tridiagonal(d, e, eigvals_only=False):
+    d, e = ag.asarray(d), ag.asarray(e)
+    n = shape_of(d)[0]
+    if not eigvals_only:
+        raise NotImplementedError(
+            "arraygrad.scipy.linalg.eigh_tridiagonal: the derivative is known with eigvals_only=True; use eigh of the "
+            "matrix for the vectors"
+        )
+    matrix = ag.pad(e[:, None] * np.eye(n - 1), ((1, 0), (0, 1))) + d[:, None] * np.eye(n)
+    return NAMES["eigvalsh"](matrix)
+
+
+@by_composition("eigvalsh_tridiagonal", "d e", "the table: Giles (2008)")
+def _eigvalsh_tridiagonal(d, e):
+    return _eigh_tridiagonal(d, e, True)
+
+
+# -- polar decomposition, and bases ----------------------------------------------------------------------------------
+
+
+@by_composition("polar", "a", "definition, by sqrtm")
+def _polar(a, side="right"):
+    a = ag.asarray(a)
+    if side == "right":
+        p = NAMES["sqrtm"](ag.matmul(adjoint(a), a))
+        return _right_solve(a, p), p
+    p = NAMES["sqrtm"](ag.matmul(a, adjoint(a)))
+    return ag.linalg.solve(p, a), p
+
+
+@by_composition("orthogonal_procrustes", "A B", "Schoenemann (1966), by sqrtm")
+def _orthogonal_procrustes(A, B):
+    m = ag.matmul(adjoint(ag.asarray(A)), ag.asarray(B))
+    p = NAMES["sqrtm"](ag.matmul(adjoint(m), m))
+    return _right_solve(m, p), ag.linalg.trace(p)
+
+
+no_rule(
+    "its vectors are one of many bases of a space, which has no derivative; use the projector, "
+    "1 - pinv(a) @ a for the null space",
+    "null_space", "orth",
+)  # fmt: skip
+no_rule("the factorisation has no rule", "schur", "rsf2csf", "qz", "ordqz", "hessenberg", "ldl", "cossin", "qr_delete",
+        "qr_insert", "qr_update", "qr_multiply", "rq", "cdf2rdf")  # fmt: skip

@@ -1,0 +1,199 @@
+"""Linear systems, inverses, determinants, least squares.
+
+May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy. Source: Giles (2008), "Collected matrix derivative
+results for forward and reverse mode": with A x = b, A^H w = g gives the gradient w of b and -w x^H of A.
+"""
+
+import numpy as np
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.linalg._chapter import (
+    NAMES,
+    adjoint,
+    by_composition,
+    by_rule,
+    is_complex,
+    reading,
+    shape_of,
+)
+
+__all__ = []
+
+GILES = "Giles (2008)"
+
+
+def turned(a, trans):
+    """a, its transpose or its conjugate transpose, as LAPACK's `trans` says."""
+    if trans in (0, "N", False):
+        return a
+    return adjoint(a) if trans in (2, "C") else ag.matrix_transpose(a)
+
+
+_STRUCTURE = {
+    "sym": lambda a, lower: _symmetric(a, lower), "symmetric": lambda a, lower: _symmetric(a, lower),
+    "her": reading, "hermitian": reading, "pos": reading, "positive definite": reading,
+    "upper triangular": lambda a, lower: ag.triu(a), "lower triangular": lambda a, lower: ag.tril(a),
+    "diagonal": lambda a, lower: a * np.eye(shape_of(a)[-1]),
+    "tridiagonal": lambda a, lower: ag.triu(ag.tril(a, k=1), k=-1),
+}  # fmt: skip
+
+
+def _symmetric(a, lower):
+    """As `reading`, without conjugation."""
+    if lower:
+        return ag.tril(a) + ag.matrix_transpose(ag.tril(a, k=-1))
+    return ag.triu(a) + ag.matrix_transpose(ag.triu(a, k=1))
+
+
+@by_composition("solve", "a b", GILES)
+def _solve(a, b, lower=False, assume_a=None, transposed=False):
+    structure = _STRUCTURE.get(assume_a)
+    a = a if structure is None else structure(a, lower)
+    return ag.linalg.solve(turned(ag.asarray(a), 1 if transposed else 0), ag.asarray(b))
+
+
+def triangle(a, lower, unit_diagonal=False):
+    """The triangle that is read."""
+    a = ag.tril(a) if lower else ag.triu(a)
+    if not unit_diagonal:
+        return a
+    n = shape_of(a)[-1]
+    return a * (1.0 - np.eye(n)) + np.eye(n)
+
+
+@by_composition("solve_triangular", "a b", GILES)
+def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
+    return ag.linalg.solve(turned(triangle(ag.asarray(a), lower, unit_diagonal), trans), ag.asarray(b))
+
+
+@by_rule("inv", "a", GILES, inert="assume_a lower")
+def _inv(g, ans, a):
+    turned = adjoint(ans)
+    return -ag.matmul(ag.matmul(turned, g), turned)
+
+
+@by_composition("det", "a", "Jacobi's formula, by cofactors")
+def _det(a):
+    return ag.linalg.det(ag.asarray(a))
+
+
+@by_composition("pinv", "a", "Golub and Pereyra (1973)", inert="return_rank")
+def _pinv(a, atol=None, rtol=None, return_rank=False):
+    found = ag.linalg.pinv(ag.asarray(a), **({} if rtol is None else {"rtol": rtol}))
+    return (found, None) if return_rank else found
+
+
+@by_composition("pinvh", "a", "Golub and Pereyra (1973)")
+def _pinvh(a, atol=None, rtol=None, lower=True, return_rank=False):
+    found = ag.linalg.pinv(reading(ag.asarray(a), lower), **({} if rtol is None else {"rtol": rtol}))
+    return (found, None) if return_rank else found
+
+
+@by_composition("lstsq", "a b", "Golub and Pereyra (1973)", inert="cond")
+def _lstsq(a, b):
+    a, b = ag.asarray(a), ag.asarray(b)
+    m, n = shape_of(a)[-2:]
+    x = ag.matmul(ag.linalg.pinv(a), b)
+    left = b - ag.matmul(a, x)
+    full = m > n and np.linalg.matrix_rank(raw(a)) == n
+    residue = ag.sum(ag.real(left) ** 2 + ag.imag(left) ** 2 if is_complex(left) else left**2, axis=0) if full else None
+    return x, residue, None, ag.linalg.svdvals(a)
+
+
+# -- factors that were computed before --------------------------------------------------------------------------------
+
+
+@by_composition("cho_solve", "c_and_lower b", GILES)
+def _cho_solve(c_and_lower, b):
+    c, lower = c_and_lower
+    c, b = triangle(ag.asarray(c), lower), ag.asarray(b)
+    first, second = (c, adjoint(c)) if lower else (adjoint(c), c)
+    return ag.linalg.solve(second, ag.linalg.solve(first, b))
+
+
+def rows_of(piv, m):
+    """The permutation of rows that LAPACK's exchanges `piv` make."""
+    order = np.arange(m)
+    for i, j in enumerate(np.asarray(piv)):
+        order[[i, j]] = order[[j, i]]
+    return order
+
+
+@by_composition("lu_solve", "lu_and_piv b", GILES)
+def _lu_solve(lu_and_piv, b, trans=0):
+    lu, piv = lu_and_piv
+    lu, b = ag.asarray(lu), ag.asarray(b)
+    if lu.ndim > 2:
+        raise NotImplementedError("arraygrad.scipy.linalg.lu_solve: derivatives are for one matrix, not for stacks")
+    order = rows_of(raw(piv), shape_of(lu)[0])
+    lower, upper = triangle(lu, True, True), ag.triu(lu)
+    if trans == 0:
+        return ag.linalg.solve(upper, ag.linalg.solve(lower, ag.take(b, order, axis=0)))
+    found = ag.linalg.solve(turned(lower, trans), ag.linalg.solve(turned(upper, trans), b))
+    return ag.take(found, np.argsort(order), axis=0)
+
+
+# -- banded matrices --------------------------------------------------------------------------------------------------
+
+
+def _shifted(rows, shifts):
+    """rows[r, j + shifts[r]] at [r, j], zero where that leaves the row."""
+    n = shape_of(rows)[1]
+    places = np.arange(n)[None, :] + np.asarray(shifts)[:, None]
+    inside = (places >= 0) & (places < n)
+    return ag.where(inside, ag.take_along_axis(ag.asarray(rows), np.clip(places, 0, n - 1), axis=1), 0.0)
+
+
+@by_rule("solve_banded", "ab b", GILES)
+def _solve_banded(g, ans, l_and_u, ab, b):
+    below, above = l_and_u
+    rows = np.arange(below + above + 1)
+    # The transpose has the diagonals in the opposite order, each moved to its place.
+    other = ag.conj(ag.asarray(ab)) if is_complex(ab) else ag.asarray(ab)
+    other = _shifted(ag.flip(other, axis=0), rows - below)
+    w = NAMES["solve_banded"]((above, below), other, g)
+    x = ag.conj(ans) if is_complex(ans) else ans
+    w_, x_ = (w[:, None], x[:, None]) if w.ndim == 1 else (w, x)
+    n, k = shape_of(w_)
+    places = np.arange(n)[None, :] + rows[:, None] - above
+    inside = (places >= 0) & (places < n)
+    taken = ag.reshape(ag.take(w_, np.clip(places, 0, n - 1).ravel(), axis=0), (rows.size, n, k))
+    return {"ab": -ag.where(inside, ag.sum(taken * x_[None, :, :], axis=-1), 0.0), "b": w}
+
+
+@by_composition("solveh_banded", "ab b", GILES)
+def _solveh_banded(ab, b, lower=False):
+    ab = ag.asarray(ab)
+    width = shape_of(ab)[0] - 1
+    if lower:
+        below = ab
+        above = _shifted(ag.flip(ab, axis=0), np.arange(-width, 1))[:-1]
+    else:
+        above = ab[:-1]
+        below = _shifted(ag.flip(ab, axis=0), np.arange(width + 1))
+    if is_complex(ab):
+        above, below = (ag.conj(above), below) if lower else (above, ag.conj(below))
+    return NAMES["solve_banded"]((width, width), ag.concat([above, below], axis=0), ag.asarray(b))
+
+
+# -- Toeplitz and circulant matrices ----------------------------------------------------------------------------------
+
+
+@by_composition("solve_toeplitz", "c_or_cr b", GILES)
+def _solve_toeplitz(c_or_cr, b):
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    return ag.linalg.solve(NAMES["toeplitz"](ag.asarray(c), r if r is None else ag.asarray(r)), ag.asarray(b))
+
+
+@by_composition("matmul_toeplitz", "c_or_cr x", "definition")
+def _matmul_toeplitz(c_or_cr, x):
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    return ag.matmul(NAMES["toeplitz"](ag.asarray(c), r if r is None else ag.asarray(r)), ag.asarray(x))
+
+
+@by_composition("solve_circulant", "c b", GILES)
+def _solve_circulant(c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0):
+    if np.ndim(raw(c)) != 1 or (caxis, baxis, outaxis) != (-1, 0, 0):
+        raise NotImplementedError("arraygrad.scipy.linalg.solve_circulant: derivatives are for one circulant matrix")
+    return ag.linalg.solve(NAMES["circulant"](ag.asarray(c)), ag.asarray(b))

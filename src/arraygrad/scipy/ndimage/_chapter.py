@@ -1,0 +1,44 @@
+"""The chapter that functions of scipy.ndimage are declared in, and what its rules share.
+
+May import: arraygrad, scipy._declare, numpy, SciPy.
+"""
+
+import numpy as np
+from scipy import ndimage
+
+from arraygrad.scipy._declare import Chapter, raw
+
+__all__ = ["CHAPTER", "NAMES", "PADDING", "axes_of", "each", "extended", "shape_of"]
+
+CHAPTER = Chapter("ndimage", ndimage)
+NAMES = CHAPTER.names
+
+# SciPy's name of an extension -> NumPy's.
+PADDING = {
+    "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "wrap",
+    "grid-wrap": "wrap", "constant": "constant", "grid-constant": "constant",
+}  # fmt: skip
+
+
+def shape_of(a):
+    return tuple(raw(a).shape)
+
+
+def extended(a, width, mode, cval=0.0):
+    """`a` with elements beyond its edges; width is a pair for every axis."""
+    if all(w == (0, 0) for w in width):
+        return a
+    further = {"constant_values": cval} if PADDING[mode] == "constant" else {}
+    return np.pad(a, width, mode=PADDING[mode], **further)
+
+
+def axes_of(axes, ndim):
+    """Axes as a tuple of non-negative ints."""
+    return tuple(range(ndim)) if axes is None else tuple(int(a) % ndim for a in np.atleast_1d(axes))
+
+
+def each(value, count):
+    """One value for each axis: a sequence, or one for all."""
+    if isinstance(value, str) or np.ndim(raw(value)) == 0:
+        return [value] * count
+    return list(value)

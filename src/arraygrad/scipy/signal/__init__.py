@@ -1,0 +1,14 @@
+"""scipy.signal: convolutions, filters, resampling and spectra, in the signals and in the filters' coefficients.
+
+May import: scipy._declare and this folder, SciPy.
+"""
+
+from scipy import signal as _signal
+
+from arraygrad.scipy._declare import mirror as _mirror
+from arraygrad.scipy.signal import _convolutions, _filters, _resampling, _spectra
+from arraygrad.scipy.signal._chapter import NAMES
+
+globals().update(NAMES)
+
+__getattr__, __dir__ = _mirror(globals(), _signal)

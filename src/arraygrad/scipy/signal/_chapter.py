@@ -1,0 +1,31 @@
+"""The chapter that functions of scipy.signal are declared in, and what its rules share.
+
+May import: arraygrad, scipy._declare, SciPy.
+"""
+
+from scipy import signal
+
+import arraygrad as ag
+from arraygrad.scipy._declare import Chapter, raw
+
+__all__ = ["CHAPTER", "NAMES", "conj", "cut", "is_complex", "shape_of"]
+
+CHAPTER = Chapter("signal", signal)
+NAMES = CHAPTER.names
+
+
+def shape_of(a):
+    return tuple(raw(a).shape)
+
+
+def is_complex(a):
+    return getattr(raw(a), "dtype", None) is not None and raw(a).dtype.kind == "c"
+
+
+def conj(a):
+    return ag.conj(a) if is_complex(a) else a
+
+
+def cut(a, start, stop, axis=-1, step=None):
+    """a[start:stop:step] along an axis."""
+    return a[(slice(None),) * (axis % a.ndim) + (slice(start, stop, step),)]

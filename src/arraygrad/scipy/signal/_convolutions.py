@@ -1,0 +1,164 @@
+"""Convolutions, correlations, and filters that select: each gradient is a convolution of the same kind.
+
+May import: arraygrad, scipy._declare, scipy.signal._chapter, numpy.
+
+y = x * h (all of it) is linear in both: the gradient of x is the valid part of g * conj(flip(h)), so that one rule and
+its own second derivative need nothing but the function itself.
+"""
+
+import numpy as np
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, conj, shape_of
+
+__all__ = []
+
+DEFINITION = "definition (bilinear)"
+
+
+def _starts(mode, n, m):
+    """Where the result of a mode begins within the whole convolution."""
+    if mode == "full":
+        return 0
+    return (m - 1) // 2 if mode == "same" else min(n, m) - 1
+
+
+def _whole(g, mode, shape1, shape2, axes):
+    """The gradient of the whole convolution: g with zeros around it."""
+    width = [(0, 0)] * g.ndim
+    for axis in axes:
+        n, m = shape1[axis], shape2[axis]
+        start = _starts(mode, n, m)
+        width[axis] = (start, n + m - 1 - start - shape_of(g)[axis])
+    return g if all(w == (0, 0) for w in width) else ag.pad(g, tuple(width))
+
+
+def _convolution(name, **fixed):
+    def rule(g, in1, in2, mode="full", axes=None):
+        in1, in2 = ag.asarray(in1), ag.asarray(in2)
+        ndim = in1.ndim
+        along = tuple(range(ndim)) if axes is None else tuple(a % ndim for a in np.atleast_1d(axes))
+        further = {} if axes is None else {"axes": axes}
+        g = _whole(ag.asarray(g), mode, shape_of(in1), shape_of(in2), along)
+        if ndim == 0:
+            return {"in1": g * conj(in2), "in2": g * conj(in1)}
+
+        def with_other(other):
+            return NAMES[name](g, conj(ag.flip(other, axis=along)), mode="valid", **further)
+
+        return {"in1": lambda: with_other(in2), "in2": lambda: with_other(in1)}
+
+    return rule
+
+
+@CHAPTER.by_rule("convolve", "in1 in2", DEFINITION, inert="method")
+def _convolve(g, ans, in1, in2, mode="full"):
+    return _convolution("convolve")(g, in1, in2, mode)
+
+
+@CHAPTER.by_rule("fftconvolve", "in1 in2", DEFINITION)
+def _fftconvolve(g, ans, in1, in2, mode="full", axes=None):
+    return _convolution("fftconvolve")(g, in1, in2, mode, axes)
+
+
+@CHAPTER.by_rule("oaconvolve", "in1 in2", DEFINITION)
+def _oaconvolve(g, ans, in1, in2, mode="full", axes=None):
+    return _convolution("oaconvolve")(g, in1, in2, mode, axes)
+
+
+def _turned(a):
+    a = ag.asarray(a)
+    return conj(ag.flip(a)) if a.ndim else conj(a)
+
+
+@CHAPTER.by_composition("correlate", "in1 in2", DEFINITION, inert="method")
+def _correlate(in1, in2, mode="full"):
+    return NAMES["convolve"](ag.asarray(in1), _turned(in2), mode=mode)
+
+
+_PADDING = {"fill": "constant", "wrap": "wrap", "symm": "symmetric", 0: "constant", 1: "symmetric", 2: "wrap"}
+
+
+@CHAPTER.by_composition("convolve2d", "in1 in2", DEFINITION)
+def _convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    in1, in2 = ag.asarray(in1), ag.asarray(in2)
+    shape1, shape2 = shape_of(in1), shape_of(in2)
+    if mode == "valid" or (_PADDING[boundary] == "constant" and fillvalue == 0):
+        return NAMES["convolve"](in1, in2, mode=mode)
+    width = [(m - 1, m - 1) for m in shape2]
+    further = {"constant_values": fillvalue} if _PADDING[boundary] == "constant" else {}
+    whole = NAMES["convolve"](np.pad(in1, width, mode=_PADDING[boundary], **further), in2, mode="valid")
+    if mode == "full":
+        return whole
+    (top, left), (rows, columns) = ((m - 1) // 2 for m in shape2), shape1
+    return whole[top : top + rows, left : left + columns]
+
+
+@CHAPTER.by_composition("correlate2d", "in1 in2", DEFINITION)
+def _correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    in1, in2 = ag.asarray(in1), ag.asarray(in2)
+    if mode == "same" and any(m % 2 == 0 for m in shape_of(in2)):
+        # An even filter is centred the other way round than in a convolution.
+        whole = _convolve2d(in1, _turned(in2), "full", boundary, fillvalue)
+        (top, left), (rows, columns) = (m // 2 for m in shape_of(in2)), shape_of(in1)
+        return whole[top : top + rows, left : left + columns]
+    return _convolve2d(in1, _turned(in2), mode, boundary, fillvalue)
+
+
+@CHAPTER.by_composition("deconvolve", "signal divisor", "long division: the quotient is the divisor's impulse response")
+def _deconvolve(signal, divisor):
+    signal, divisor = ag.asarray(signal), ag.asarray(divisor)
+    n = shape_of(signal)[0] - shape_of(divisor)[0] + 1
+    if n <= 0:
+        return 0.0 * signal[:0], signal
+    impulse = np.zeros(n)
+    impulse[0] = 1.0
+    quotient = NAMES["lfilter"](signal, divisor, impulse)
+    return quotient, signal - NAMES["convolve"](divisor, quotient, mode="full")
+
+
+# -- by selection -----------------------------------------------------------------------------------------------------
+
+
+def _windows(a, size):
+    """Windows around every element, with zeros beyond the edges, their elements along the last axis."""
+    padded = ag.pad(a, tuple((n // 2, n // 2) for n in size))
+    found = np.lib.stride_tricks.sliding_window_view(padded, size)
+    return ag.reshape(found, (*shape_of(a), -1))
+
+
+def _sizes(kernel_size, ndim):
+    size = np.asarray(3 if kernel_size is None else kernel_size)
+    return tuple(int(n) for n in (np.repeat(size, ndim) if size.size == 1 else size))
+
+
+@CHAPTER.by_composition("medfilt", "volume", "by selection")
+def _medfilt(volume, kernel_size=None):
+    volume = ag.asarray(volume)
+    windows = ag.sort(_windows(volume, _sizes(kernel_size, volume.ndim)), axis=-1)
+    return windows[..., shape_of(windows)[-1] // 2]
+
+
+@CHAPTER.by_composition("medfilt2d", "input", "by selection")
+def _medfilt2d(input, kernel_size=3):
+    return _medfilt(input, kernel_size)
+
+
+@CHAPTER.by_composition("order_filter", "a", "by selection")
+def _order_filter(a, domain, rank):
+    a, domain = ag.asarray(a), np.asarray(domain)
+    windows = _windows(a, domain.shape)
+    return ag.sort(windows[..., np.flatnonzero(domain)], axis=-1)[..., rank]
+
+
+@CHAPTER.by_composition("wiener", "im noise", "Lim (1990)")
+def _wiener(im, mysize=None, noise=None):
+    im = ag.asarray(im)
+    size = _sizes(mysize, im.ndim)
+    window, count = np.ones(size), float(np.prod(size))
+    mean = NAMES["convolve"](im, window, mode="same") / count
+    spread = NAMES["convolve"](im * im, window, mode="same") / count - mean * mean
+    noise = ag.mean(spread) if noise is None else noise
+    flat = np.asarray(raw(spread) < raw(noise))
+    return ag.where(flat, mean, mean + (1.0 - noise / ag.where(flat, 1.0, spread)) * (im - mean))

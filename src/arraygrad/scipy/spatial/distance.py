@@ -1,0 +1,160 @@
+"""scipy.spatial.distance: distances between vectors, each by its definition.
+
+May import: arraygrad, scipy._declare, numpy, SciPy. A distance of equal vectors has the gradient zero where it has a
+kink (euclidean, minkowski, cityblock).
+"""
+
+import numpy as np
+from scipy.spatial import distance as _distance
+
+import arraygrad as ag
+from arraygrad.scipy._declare import Chapter, mirror, raw
+
+__all__ = []
+
+_CHAPTER = Chapter("spatial.distance", _distance)
+DEFINITION = "definition"
+
+
+def _root(total, power=0.5):
+    """total ** power with the gradient zero where the total is zero."""
+    zero = np.asarray(raw(total)) == 0
+    return ag.where(zero, 0.0, ag.where(zero, 1.0, total) ** power)
+
+
+def _weighted(terms, w):
+    return ag.sum(terms if w is None else terms * w, axis=-1)
+
+
+def _share(away, size):
+    """away / size, zero where both are."""
+    zero = np.asarray(raw(size)) == 0
+    return ag.where(zero, 0.0, away / ag.where(zero, 1.0, size))
+
+
+def _cosine(x, y, w=None):
+    return 1.0 - _weighted(x * y, w) / ag.sqrt(_weighted(x * x, w) * _weighted(y * y, w))
+
+
+def _centred(x, w):
+    if w is None:
+        return x - ag.mean(x, axis=-1, keepdims=True)
+    return x - ag.sum(x * w, axis=-1, keepdims=True) / ag.sum(ag.asarray(w))
+
+
+def _jensenshannon(x, y, base=None):
+    x, y = (v / ag.sum(v, axis=-1, keepdims=True) for v in (x, y))
+    middle = 0.5 * (x + y)
+    total = ag.sum(ag.special.rel_entr(x, middle) + ag.special.rel_entr(y, middle), axis=-1)
+    return ag.sqrt(0.5 * total if base is None else 0.5 * total / np.log(base))
+
+
+def _mahalanobis(x, y, VI):
+    away = x - y
+    return _root(ag.sum(ag.matmul(away[..., None, :], VI)[..., 0, :] * away, axis=-1))
+
+
+_METRICS = {
+    "euclidean": lambda x, y, w=None: _root(_weighted((x - y) ** 2, w)),
+    "sqeuclidean": lambda x, y, w=None: _weighted((x - y) ** 2, w),
+    "cityblock": lambda x, y, w=None: _weighted(ag.abs(x - y), w),
+    "chebyshev": lambda x, y, w=None: ag.max(
+        ag.abs(x - y) if w is None else ag.abs(x - y) * (np.asarray(raw(w)) > 0), axis=-1),
+    "minkowski": lambda x, y, p=2, w=None: _METRICS["chebyshev"](x, y) if np.isinf(p) else _root(
+        _weighted(ag.abs(x - y) ** p, w), 1.0 / p),
+    "cosine": _cosine,
+    "correlation": lambda x, y, w=None, centered=True: _cosine(_centred(x, w), _centred(y, w), w) if centered else (
+        _cosine(x, y, w)),
+    "canberra": lambda x, y, w=None: _weighted(_share(ag.abs(x - y), ag.abs(x) + ag.abs(y)), w),
+    "braycurtis": lambda x, y, w=None: _weighted(ag.abs(x - y), w) / _weighted(ag.abs(x + y), w),
+    "seuclidean": lambda x, y, V: _root(ag.sum((x - y) ** 2 / V, axis=-1)),
+    "mahalanobis": _mahalanobis,
+    "jensenshannon": _jensenshannon,
+}  # fmt: skip
+_ALIASES = {"euclid": "euclidean", "eu": "euclidean", "e": "euclidean", "sqe": "sqeuclidean", "sqeuclid": "sqeuclidean",
+            "manhattan": "cityblock", "cityblk": "cityblock", "cb": "cityblock", "c": "cityblock", "cos": "cosine",
+            "minkowski": "minkowski", "mi": "minkowski", "m": "minkowski", "pnorm": "minkowski"}  # fmt: skip
+
+
+def between(x, y, metric, **given):
+    """Distances along the last axis, the others broadcast."""
+    if not isinstance(metric, str):
+        raise NotImplementedError("arraygrad.scipy.spatial.distance: the derivative is known for metrics by name")
+    name = _ALIASES.get(metric.lower(), metric.lower())
+    if name not in _METRICS:
+        raise NotImplementedError(f"arraygrad.scipy.spatial.distance: metric {metric!r} has no rule")
+    if name == "seuclidean" and given.get("V") is None:
+        raise NotImplementedError("arraygrad.scipy.spatial.distance: pass V=, whose own derivative counts")
+    if name == "mahalanobis" and given.get("VI") is None:
+        raise NotImplementedError("arraygrad.scipy.spatial.distance: pass VI=, whose own derivative counts")
+    return _METRICS[name](x, y, **{key: value for key, value in given.items() if value is not None})
+
+
+def _function(name):
+    def formula(u, v, w=None):
+        return _METRICS[name](ag.asarray(u), ag.asarray(v), w=w)
+
+    _CHAPTER.by_composition(name, "u v w", DEFINITION)(formula)
+
+
+for _name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "canberra", "braycurtis"):
+    _function(_name)
+
+
+@_CHAPTER.by_composition("minkowski", "u v w", DEFINITION)
+def _minkowski(u, v, p=2, w=None):
+    return _METRICS["minkowski"](ag.asarray(u), ag.asarray(v), p, w)
+
+
+@_CHAPTER.by_composition("correlation", "u v w", DEFINITION)
+def _correlation(u, v, w=None, centered=True):
+    return _METRICS["correlation"](ag.asarray(u), ag.asarray(v), w, centered)
+
+
+@_CHAPTER.by_composition("seuclidean", "u v V", DEFINITION)
+def _seuclidean(u, v, V):
+    return _METRICS["seuclidean"](ag.asarray(u), ag.asarray(v), V)
+
+
+@_CHAPTER.by_composition("mahalanobis", "u v VI", DEFINITION)
+def _mahalanobis_of(u, v, VI):
+    return _mahalanobis(ag.asarray(u), ag.asarray(v), ag.asarray(VI))
+
+
+@_CHAPTER.by_composition("jensenshannon", "p q", DEFINITION)
+def _jensenshannon_of(p, q, base=None, *, axis=0):
+    return _jensenshannon(ag.moveaxis(ag.asarray(p), axis, -1), ag.moveaxis(ag.asarray(q), axis, -1), base)
+
+
+@_CHAPTER.by_composition("cdist", "XA XB w V VI", DEFINITION)
+def _cdist(XA, XB, metric="euclidean", p=None, w=None, V=None, VI=None):
+    return between(ag.asarray(XA)[:, None, :], ag.asarray(XB)[None, :, :], metric, p=p, w=w, V=V, VI=VI)
+
+
+@_CHAPTER.by_composition("pdist", "X w V VI", DEFINITION)
+def _pdist(X, metric="euclidean", p=None, w=None, V=None, VI=None):
+    X = ag.asarray(X)
+    first, second = np.triu_indices(X.shape[0], 1)
+    x, y = ag.take(X, first, axis=0), ag.take(X, second, axis=0)
+    return between(x, y, metric, p=p, w=w, V=V, VI=VI)
+
+
+@_CHAPTER.by_composition("squareform", "X", "definition (linear)")
+def _squareform(X, force="no", checks=True):
+    X = ag.asarray(X)
+    if X.ndim == 2:
+        first, second = np.triu_indices(X.shape[0], 1)
+        return X[first, second]
+    n = int(np.ceil(np.sqrt(2 * X.shape[0])))
+    places = np.zeros((n, n), dtype=int)
+    first, second = np.triu_indices(n, 1)
+    places[first, second] = places[second, first] = np.arange(first.size)
+    return ag.reshape(ag.take(X, places.ravel()), (n, n)) * (1.0 - np.eye(n))
+
+
+_CHAPTER.constants("dice", "hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule", "is_valid_dm",
+                   "is_valid_y", "num_obs_dm", "num_obs_y")  # fmt: skip
+
+globals().update(_CHAPTER.names)
+
+__getattr__, __dir__ = mirror(globals(), _distance)

@@ -1,0 +1,107 @@
+"""Samples of scipy.linalg.
+
+May import: numpy, samples.
+"""
+
+import numpy as np
+from samples import COV, A, X, positive_definite, sample, spread
+
+rng = np.random.default_rng(3)
+S = rng.normal(size=(3, 3)) + 2.0 * np.eye(3)
+S2 = rng.normal(size=(3, 3)) + 2.0 * np.eye(3)
+STACK = rng.normal(size=(2, 3, 3)) + 2.0 * np.eye(3)
+C = S + 1j * rng.normal(size=(3, 3))
+TALL, WIDE = rng.normal(size=(4, 3)), rng.normal(size=(3, 4))
+V, W = rng.normal(size=3), rng.normal(size=(3, 2))
+
+
+def symmetric(a):
+    return 0.5 * (a + np.swapaxes(a, -1, -2).conj())
+
+
+def sized(*parts):
+    """Vectors without their sign, which LAPACK may choose anew at every place."""
+    return tuple([abs(part) for part in parts])
+
+
+for _a in (S, STACK, C):
+    sample("linalg.inv linalg.det linalg.expm", _a)
+    sample("linalg.solve", _a, W, step=3e-3)
+sample("linalg.solve linalg.solve_triangular", S, V)
+sample("linalg.solve", S, W, call=lambda f, a, b: f(a, b, transposed=True))
+for _form in ("sym", "pos", "upper triangular", "lower triangular", "diagonal"):
+    sample("linalg.solve", COV, W, call=lambda f, a, b, form=_form: f(a, b, assume_a=form), step=3e-3)
+    sample("linalg.solve", COV, W, call=lambda f, a, b, form=_form: f(a, b, assume_a=form, lower=True), step=3e-3)
+for _lower in (True, False):
+    for _trans in (0, 1):
+        sample("linalg.solve_triangular", S, W,
+               call=lambda f, a, b, lower=_lower, trans=_trans: f(a, b, lower=lower, trans=trans))  # fmt: skip
+    sample("linalg.solve_triangular", S, W, call=lambda f, a, b, lower=_lower: f(a, b, lower=lower, unit_diagonal=True))
+    sample("linalg.cholesky linalg.cho_factor", COV, call=lambda f, a, lower=_lower: f(a, lower=lower))
+    sample("linalg.cho_solve", S, W, call=lambda f, c, b, lower=_lower: f((c, lower), b))
+    sample("linalg.pinvh linalg.eigvalsh", COV, call=lambda f, a, lower=_lower: f(a, lower=lower))
+    sample("linalg.eigh", COV, call=lambda f, a, lower=_lower: sized(*f(a, lower=lower)), step=3e-3)
+    sample("linalg.eigh", COV, positive_definite(3, 9), step=2e-3,
+           call=lambda f, a, b, lower=_lower: sized(*f(a, b, lower=lower)))  # fmt: skip
+    sample("linalg.solveh_banded", np.stack([spread(4, low=0.2, high=0.8), 4.0 + X]), spread(4, 2), call=(
+        lambda f, ab, b, lower=_lower: f(ab[::-1, :] if lower else ab, b, lower=lower)))  # fmt: skip
+sample("linalg.eigvalsh", COV, positive_definite(3, 9))
+sample("linalg.eigh", COV, call=lambda f, a: f(a, eigvals_only=True))
+sample("linalg.cholesky linalg.eigvalsh", np.stack([COV, positive_definite(3, 9)]))
+sample("linalg.pinv linalg.svdvals", TALL)
+sample("linalg.pinv linalg.svdvals", WIDE)
+for _a in (TALL, WIDE, S, STACK):
+    sample("linalg.lu", _a)
+    sample("linalg.svd", _a, call=lambda f, a: sized(*f(a, full_matrices=False)), step=3e-3)
+    sample("linalg.qr", _a, call=lambda f, a: f(a, mode="economic"))
+sample("linalg.lu_factor", S)
+sample("linalg.lu_factor", TALL)
+sample("linalg.lu_factor", WIDE)
+sample("linalg.lu", S, call=lambda f, a: f(a, p_indices=True)[1:])
+sample("linalg.svd", S, call=lambda f, a: f(a, compute_uv=False))
+sample("linalg.qr", TALL, call=lambda f, a: f(a)[1])
+sample("linalg.qr", WIDE, call=lambda f, a: f(a))
+sample("linalg.qr", TALL, call=lambda f, a: f(a, mode="r"))
+sample("linalg.qr", TALL, call=lambda f, a: f(a, pivoting=True, mode="economic"))
+for _trans in (0, 1):
+    sample("linalg.lu_solve", S, W, call=lambda f, lu, b, trans=_trans: f((lu, np.array([1, 2, 2])), b, trans=trans))
+sample("linalg.lstsq", TALL, spread(4, 2))
+sample("linalg.lstsq", WIDE, V)
+sample("linalg.eig", S, call=lambda f, a: (lambda w, v: (w, abs(v)))(*f(a)), step=3e-3)
+sample("linalg.eigvals", S)
+sample("linalg.eigh_tridiagonal", X, A[:3], call=lambda f, d, e: f(d, e, eigvals_only=True))
+sample("linalg.eigvalsh_tridiagonal", X, A[:3])
+sample("linalg.polar", S)
+sample("linalg.polar", WIDE, call=lambda f, a: f(a, side="left"))
+sample("linalg.orthogonal_procrustes", TALL, spread(4, 3))
+sample("linalg.solve_banded", np.stack([spread(4, low=0.2, high=0.8), 4.0 + X, spread(4, low=0.2, high=0.8, seed=3)]),
+       spread(4, 2), call=lambda f, ab, b: f((1, 1), ab, b))  # fmt: skip
+sample("linalg.solve_banded", np.concatenate([spread(2, 4, low=0.1, high=0.8), [5.0 + X], spread(1, 4)]), spread(4),
+       call=lambda f, ab, b: f((1, 2), ab, b))  # fmt: skip
+T, R = np.array([4.0, 1.0, 0.5]), np.array([4.0, 0.7, 0.2])
+sample("linalg.solve_toeplitz linalg.matmul_toeplitz", T, V)
+sample("linalg.solve_toeplitz linalg.matmul_toeplitz", T, R, W, call=lambda f, c, r, b: f((c, r), b))
+sample("linalg.solve_circulant", T, V)
+
+EIGHT = COV + 0.1 * S
+sample("linalg.logm linalg.sqrtm linalg.sinm linalg.cosm linalg.tanm linalg.sinhm linalg.coshm linalg.tanhm",
+       EIGHT / 3.0, rtol=1e-6)  # fmt: skip
+sample("linalg.fractional_matrix_power", EIGHT, call=lambda f, a: f(a, 0.4), rtol=1e-6)
+sample("linalg.expm_frechet", S / 3.0, S2)
+sample("linalg.norm", TALL)
+sample("linalg.norm", TALL, call=lambda f, a: f(a, 3, axis=1))
+sample("linalg.norm", TALL, call=lambda f, a: f(a, "nuc"))
+
+sample("linalg.solve_sylvester", COV, S, W @ W.T)
+sample("linalg.solve_continuous_lyapunov", COV, S)
+sample("linalg.solve_discrete_lyapunov", S / 5.0, COV, step=3e-3)
+sample("linalg.solve_continuous_are linalg.solve_discrete_are", S / 3.0, W, COV, positive_definite(2, 7),
+       call=lambda f, a, b, q, r: f(a, b, symmetric(q), symmetric(r)), rtol=1e-6)  # fmt: skip
+
+sample("linalg.toeplitz linalg.hankel", V)
+sample("linalg.toeplitz linalg.hankel", V, spread(4))
+sample("linalg.circulant linalg.companion linalg.fiedler", spread(4))
+sample("linalg.leslie", spread(4), spread(3))
+for _mode in ("full", "same", "valid"):
+    sample("linalg.convolution_matrix", V, call=lambda f, a, mode=_mode: f(a, 5, mode))
+sample("linalg.block_diag linalg.kron linalg.khatri_rao", spread(2, 3), spread(4, 3))
