@@ -59,7 +59,8 @@ sample("ndimage.affine_transform", IMAGE, np.array([0.83, 0.71]), 0.31, step=1e-
        call=lambda f, a, m, o: f(a, m, o, mode="mirror"))  # fmt: skip
 
 sample("ndimage.sum_labels ndimage.sum ndimage.mean ndimage.variance ndimage.standard_deviation ndimage.minimum "
-       "ndimage.maximum ndimage.median", IMAGE, step=1e-4, rtol=1e-6, call=lambda f, a: f(a, LABELS, [1, 3, 0]))  # fmt: skip
+       "ndimage.maximum ndimage.median", IMAGE, step=1e-4, rtol=1e-6,
+       call=lambda f, a: f(a, LABELS, [1, 3, 0]))  # fmt: skip
 sample("ndimage.sum_labels ndimage.sum ndimage.mean ndimage.variance ndimage.standard_deviation ndimage.minimum "
        "ndimage.maximum ndimage.median", IMAGE, step=1e-4, rtol=1e-6, call=lambda f, a: f(a, LABELS))  # fmt: skip
 sample("ndimage.mean ndimage.center_of_mass", IMAGE)

@@ -262,6 +262,18 @@ class Chapter:
 
         return decorate
 
+    def object(self, name, of, source, order="any"):
+        """Decorator of a class of ours with the name of one of SciPy's: its methods are compositions."""
+
+        def decorate(ours):
+            if self.values(name) is not None:
+                full = f"{self.name}.{name}"
+                REGISTRY[full] = Rule(full, tuple(of.split()), source, order, self.values(name), ours)
+                self.names[name] = ours
+            return ours
+
+        return decorate
+
     def values(self, name):
         """SciPy's function, None where this SciPy lacks it."""
         return getattr(self.module, name, None)

@@ -2,8 +2,8 @@
 
 May import: arraygrad, scipy._declare, scipy.ndimage._chapter, scipy.signal, numpy.
 
-A filter is a correlation of the image, extended beyond its edges, of which the inner part is kept: its transpose follows
-from those of the two (`scipy.signal`). Weights may be differentiated too.
+A filter is a correlation of the image, extended beyond its edges, of which the inner part is kept: its transpose
+follows from those of the two (`scipy.signal`). Weights may be differentiated too.
 """
 
 import numpy as np

@@ -1,0 +1,335 @@
+"""B-splines: evaluation by the recursion of Cox and de Boor, coefficients as a linear map of the data.
+
+May import: arraygrad, scipy._declare, scipy.interpolate._chapter, numpy, SciPy.
+
+For given knots the coefficients of an interpolating or least-squares spline are linear in the data: the map is SciPy's
+own, applied once to the unit vectors. Knots and the places of data are constants here. Source: de Boor (2001), IX, X.
+"""
+
+import numpy as np
+from scipy import interpolate
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.interpolate._chapter import (
+    CHAPTER,
+    Interpolant,
+    constant_only,
+    floating,
+    has_tensor,
+    shape_of,
+)
+
+__all__ = []
+
+DE_BOOR = "de Boor (2001), IX, X"
+
+
+def _basis(t, k, points, places):
+    """The k + 1 B-splines that are not zero at each point, recorded in the points."""
+    found = [points * 0.0 + 1.0]
+    for order in range(1, k + 1):
+        grown = [0.0] * (order + 1)
+        for i in range(order):
+            left, right = t[places + i + 1 - order], t[places + i + 1]
+            width = right - left
+            share = np.where(width > 0, 1.0 / np.where(width > 0, width, 1.0), 0.0)
+            grown[i] = grown[i] + (right - points) * share * found[i]
+            grown[i + 1] = grown[i + 1] + (points - left) * share * found[i]
+        found = grown
+    return found
+
+
+def _evaluated(t, c, k, points):
+    """sum_j c[j] B_j at a vector of points; the outermost polynomials go on beyond the knots."""
+    n = shape_of(c)[0]
+    places = np.clip(np.searchsorted(t, np.asarray(raw(points)), side="right") - 1, k, n - 1)
+    trailing = [1] * (c.ndim - 1)
+    total = 0.0
+    for i, weight in enumerate(_basis(t, k, points, places)):
+        total = total + ag.reshape(weight, (-1, *trailing)) * ag.take(c, places - k + i, axis=0)
+    return total
+
+
+def _lowered(t, c, k):
+    """(knots, coefficients, degree) of the derivative."""
+    n = shape_of(c)[0]
+    width = t[k + 1 : n + k] - t[1:n]
+    width = np.where(width > 0, width, np.inf).reshape((-1, *[1] * (c.ndim - 1)))
+    return t[1:-1], k * ag.diff(c, axis=0) / width, k - 1
+
+
+@CHAPTER.object("BSpline", "c points", DE_BOOR)
+class BSpline(Interpolant):
+    """scipy.interpolate.BSpline, differentiable in the coefficients and the points; the knots are constants."""
+
+    _scipy_class = interpolate.BSpline
+
+    def __init__(self, t, c, k, extrapolate=True, axis=0):
+        t = constant_only("BSpline", "t", t)
+        self._remember(t, c, k, extrapolate, axis)
+        self._t, self._k, self._extrapolate, self._axis = np.asarray(t, dtype=float), int(k), extrapolate, axis
+        n = self._t.size - self._k - 1
+        self._c = ag.moveaxis(floating(c), axis, 0)[:n]
+
+    t = property(lambda self: self._t)
+    k = property(lambda self: self._k)
+    c = property(lambda self: ag.moveaxis(self._c, 0, self._axis))
+
+    def __call__(self, x, nu=0, extrapolate=None):
+        if self._is_plain(x):
+            return self._plain(x, nu, extrapolate)
+        extrapolate = self._extrapolate if extrapolate is None else extrapolate
+        points = floating(x)
+        flat = ag.reshape(points, (-1,))
+        t, c, k = self._t, self._c, self._k
+        low, high = t[k], t[shape_of(c)[0]]
+        values = np.asarray(raw(flat))
+        if isinstance(extrapolate, str):
+            flat = flat - np.floor((values - low) / (high - low)) * (high - low)
+        for _ in range(nu):
+            if k == 0:
+                c = 0.0 * c
+                break
+            t, c, k = _lowered(t, c, k)
+        found = _evaluated(t, c, k, flat)
+        if not extrapolate:
+            outside = (values < low) | (values > high)
+            found = ag.where(outside.reshape((-1, *[1] * (c.ndim - 1))), np.nan, found)
+        shape = shape_of(points)
+        found = ag.reshape(found, (*shape, *shape_of(c)[1:]))
+        if self._axis:
+            n = len(shape)
+            found = ag.moveaxis(found, list(range(n)), list(range(self._axis, self._axis + n)))
+        return found
+
+    def derivative(self, nu=1):
+        """The derivative as a B-spline."""
+        if self._is_plain():
+            return self._plain.derivative(nu)
+        t, c, k = self._t, self._c, self._k
+        for _ in range(nu):
+            t, c, k = _lowered(t, c, k)
+        return BSpline(t, ag.moveaxis(c, 0, self._axis), k, self._extrapolate, self._axis)
+
+    def antiderivative(self, nu=1):
+        """The antiderivative as a B-spline."""
+        if self._is_plain():
+            return self._plain.antiderivative(nu)
+        t, c, k = self._t, self._c, self._k
+        for _ in range(nu):
+            n = shape_of(c)[0]
+            width = ((t[k + 1 : n + k + 1] - t[:n]) / (k + 1)).reshape((-1, *[1] * (c.ndim - 1)))
+            c = ag.concat([ag.zeros_like(c[:1]), ag.cumulative_sum(c * width, axis=0)], axis=0)
+            t, k = np.concatenate([t[:1], t, t[-1:]]), k + 1
+        return BSpline(t, ag.moveaxis(c, 0, self._axis), k, self._extrapolate, self._axis)
+
+    def integrate(self, a, b, extrapolate=None):
+        """The integral from a to b."""
+        if self._is_plain(a, b):
+            return self._plain.integrate(a, b, extrapolate)
+        whole = self.antiderivative()
+        return whole(b) - whole(a)
+
+
+def _linear_map(coefficients, y):
+    """`coefficients(y)`, affine in y along the first axis, as a matrix applied to it."""
+    n = shape_of(y)[0]
+    start = np.asarray(coefficients(np.zeros(n)))
+    matrix = np.stack([np.asarray(coefficients(row)) for row in np.eye(n)], axis=1) - start[:, None]
+    found = ag.tensordot(ag.asarray(matrix), y, axes=1)
+    return found + start.reshape((-1, *[1] * (y.ndim - 1)))
+
+
+@CHAPTER.composition("make_interp_spline", "y", DE_BOOR)
+def _make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
+    x = constant_only("make_interp_spline", "x", x)
+    t = constant_only("make_interp_spline", "t", t)
+    y = ag.moveaxis(floating(y), axis, 0)
+    plain = interpolate.make_interp_spline(x, raw(y), k, t, bc_type)
+    if bc_type is None or isinstance(bc_type, str):
+        c = _linear_map(lambda v: interpolate.make_interp_spline(x, v, k, plain.t, bc_type).c, y)
+    elif y.ndim == 1:
+        c = _linear_map(lambda v: interpolate.make_interp_spline(x, v, k, plain.t, raw(bc_type)).c, y)
+    else:
+        raise NotImplementedError("arraygrad.scipy.interpolate.make_interp_spline: bc_type by name has derivatives")
+    extrapolate = "periodic" if isinstance(bc_type, str) and bc_type == "periodic" else True
+    return BSpline(plain.t, ag.moveaxis(c, 0, axis), k, extrapolate, axis)
+
+
+@CHAPTER.composition("make_lsq_spline", "y", DE_BOOR)
+def _make_lsq_spline(x, y, t, k=3, w=None, axis=0, check_finite=True, *, method="qr"):
+    x, t = constant_only("make_lsq_spline", "x", x), constant_only("make_lsq_spline", "t", t)
+    w = constant_only("make_lsq_spline", "w", w)
+    y = ag.moveaxis(floating(y), axis, 0)
+    c = _linear_map(lambda v: interpolate.make_lsq_spline(x, v, t, k, w).c, y)
+    return BSpline(t, ag.moveaxis(c, 0, axis), k, True, axis)
+
+
+@CHAPTER.composition("splrep", "y", DE_BOOR)
+def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_output=0, per=0, quiet=1):
+    if full_output or per or (task == 0 and s not in (None, 0)) or (task == 0 and s is None and w is not None):
+        raise NotImplementedError(
+            "arraygrad.scipy.interpolate.splrep: the derivative is known for s=0, and for task=-1 with knots; a smoothing "
+            "spline's knots depend on the data"
+        )
+    x, w, t = (constant_only("splrep", name, value) for name, value in (("x", x), ("w", w), ("t", t)))
+
+    def coefficients(v):
+        return interpolate.splrep(x, v, w, xb, xe, k, task, s, t)[1]
+
+    knots = interpolate.splrep(x, raw(y), w, xb, xe, k, task, s, t)[0]
+    return knots, _linear_map(coefficients, floating(y)), k
+
+
+@CHAPTER.composition("splev", "x tck", DE_BOOR)
+def _splev(x, tck, der=0, ext=0):
+    if hasattr(tck, "tck") or isinstance(tck, BSpline):
+        tck = (tck.t, tck.c, tck.k)
+    t, c, k = tck
+    t = np.asarray(constant_only("splev", "t", t), dtype=float)
+    if isinstance(c, list):
+        return [_splev(x, (t, part, k), der, ext) for part in c]
+    points = floating(x)
+    flat = ag.reshape(points, (-1,))
+    low, high = t[k], t[-k - 1]
+    values = np.asarray(raw(flat))
+    outside = (values < low) | (values > high)
+    if ext == 2 and np.any(outside):
+        raise ValueError("Invalid input data")
+    if ext == 3 and der == 0:  # FITPACK extrapolates derivatives
+        flat = ag.where(outside, np.clip(values, low, high), flat)
+    found = ag.reshape(BSpline(t, floating(c)[: t.size - k - 1], k)(flat, nu=der), shape_of(points))
+    return ag.where(outside.reshape(shape_of(points)), 0.0, found) if ext == 1 else found
+
+
+# -- the spline classes of FITPACK -----------------------------------------------------------------------------------
+
+
+class _Fitted(Interpolant):
+    """A spline of FITPACK whose knots are fixed: its coefficients are linear in y."""
+
+    def __call__(self, x, nu=0, ext=None):
+        if self._is_plain(x):
+            return self._plain(x, nu, ext)
+        modes = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
+        ext = self._ext if ext is None else ext
+        return _splev(x, (self._t, self._c, self._k), nu, modes.get(ext, ext))
+
+    def _fit(self, y, k, ext, make):
+        self._k, self._ext = k, ext
+        self._t = self._plain._eval_args[0]
+        n = self._t.size - k - 1
+        self._c = _linear_map(lambda v: make(v)._eval_args[1][:n], floating(y)) if has_tensor(y) else ag.asarray(
+            self._plain._eval_args[1][:n])  # fmt: skip
+
+    def derivative(self, n=1):
+        """The derivative as a B-spline."""
+        return self._plain.derivative(n) if self._is_plain() else BSpline(self._t, self._c, self._k).derivative(n)
+
+    def antiderivative(self, n=1):
+        """The antiderivative as a B-spline."""
+        return (
+            self._plain.antiderivative(n) if self._is_plain() else BSpline(self._t, self._c, self._k).antiderivative(n)
+        )
+
+    def integral(self, a, b):
+        """The integral from a to b."""
+        if self._is_plain(a, b):
+            return self._plain.integral(a, b)
+        return BSpline(self._t, self._c, self._k).integrate(a, b)
+
+
+@CHAPTER.object("InterpolatedUnivariateSpline", "y points", DE_BOOR)
+class InterpolatedUnivariateSpline(_Fitted):
+    """scipy.interpolate.InterpolatedUnivariateSpline, differentiable in y and the points."""
+
+    _scipy_class = interpolate.InterpolatedUnivariateSpline
+
+    def __init__(self, x, y, w=None, bbox=(None, None), k=3, ext=0, check_finite=False):
+        x, w = (
+            constant_only("InterpolatedUnivariateSpline", "x", x),
+            constant_only("InterpolatedUnivariateSpline", "w", w),
+        )
+        self._remember(x, y, w, list(bbox), k, ext, check_finite)
+        self._fit(y, k, ext, lambda v: interpolate.InterpolatedUnivariateSpline(x, v, w, list(bbox), k, ext))
+
+
+@CHAPTER.object("LSQUnivariateSpline", "y points", DE_BOOR)
+class LSQUnivariateSpline(_Fitted):
+    """scipy.interpolate.LSQUnivariateSpline, differentiable in y and the points."""
+
+    _scipy_class = interpolate.LSQUnivariateSpline
+
+    def __init__(self, x, y, t, w=None, bbox=(None, None), k=3, ext=0, check_finite=False):
+        x, w = constant_only("LSQUnivariateSpline", "x", x), constant_only("LSQUnivariateSpline", "w", w)
+        t = constant_only("LSQUnivariateSpline", "t", t)
+        self._remember(x, y, t, w, list(bbox), k, ext, check_finite)
+        self._fit(y, k, ext, lambda v: interpolate.LSQUnivariateSpline(x, v, t, w, list(bbox), k, ext))
+
+
+@CHAPTER.object("UnivariateSpline", "y points", DE_BOOR + "; y with s=0")
+class UnivariateSpline(_Fitted):
+    """scipy.interpolate.UnivariateSpline, differentiable in the points, and in y with s=0."""
+
+    _scipy_class = interpolate.UnivariateSpline
+
+    def __init__(self, x, y, w=None, bbox=(None, None), k=3, s=None, ext=0, check_finite=False):
+        x, w = constant_only("UnivariateSpline", "x", x), constant_only("UnivariateSpline", "w", w)
+        if s != 0 and has_tensor(y) and ag.asarray(y).requires_grad:
+            raise NotImplementedError(
+                "arraygrad.scipy.interpolate.UnivariateSpline: y requires grad, but a smoothing spline's knots depend on "
+                "it; the derivative is known for s=0, or use LSQUnivariateSpline with knots"
+            )
+        self._remember(x, y, w, list(bbox), k, s, ext, check_finite)
+        self._fit(y, k, ext, lambda v: interpolate.UnivariateSpline(x, v, w, list(bbox), k, 0, ext))
+
+
+@CHAPTER.object("RectBivariateSpline", "z points", DE_BOOR)
+class RectBivariateSpline(Interpolant):
+    """scipy.interpolate.RectBivariateSpline with s=0, differentiable in z and the points."""
+
+    _scipy_class = interpolate.RectBivariateSpline
+
+    def __init__(self, x, y, z, bbox=(None, None, None, None), kx=3, ky=3, s=0, maxit=20):
+        x, y = constant_only("RectBivariateSpline", "x", x), constant_only("RectBivariateSpline", "y", y)
+        if s and has_tensor(z):
+            raise NotImplementedError(
+                "arraygrad.scipy.interpolate.RectBivariateSpline: the derivative is known for s=0"
+            )
+        self._remember(x, y, z, list(bbox), kx, ky, s, **({} if maxit == 20 else {"maxit": maxit}))
+        self._degrees = (kx, ky)
+        self._knots = [np.asarray(t) for t in self._plain.tck[:2]]
+        c = floating(z)
+        for axis, (places, k, t) in enumerate(zip((x, y), (kx, ky), self._knots, strict=True)):
+            design = interpolate.BSpline.design_matrix(np.asarray(places, dtype=float), t, k).toarray()
+            c = ag.moveaxis(ag.tensordot(ag.asarray(np.linalg.inv(design)), c, axes=((1,), (axis,))), 0, axis)
+        self._c = c
+
+    def __call__(self, x, y, dx=0, dy=0, grid=True):
+        if self._is_plain(x, y):
+            return self._plain(x, y, dx, dy, grid)
+        x, y = floating(x), floating(y)
+        if not grid:
+            return self.ev(x, y, dx, dy)
+        rows = self._weights(0, ag.reshape(x, (-1,)), dx)
+        columns = self._weights(1, ag.reshape(y, (-1,)), dy)
+        return ag.matmul(ag.matmul(rows, self._c), ag.matrix_transpose(columns))
+
+    def ev(self, xi, yi, dx=0, dy=0):
+        """Values at pairs of coordinates."""
+        if self._is_plain(xi, yi):
+            return self._plain.ev(xi, yi, dx, dy)
+        xi, yi = ag.broadcast_arrays(floating(xi), floating(yi))
+        rows = self._weights(0, ag.reshape(xi, (-1,)), dx)
+        columns = self._weights(1, ag.reshape(yi, (-1,)), dy)
+        return ag.reshape(ag.sum(ag.matmul(rows, self._c) * columns, axis=1), shape_of(xi))
+
+    def _weights(self, axis, points, nu):
+        """All B-splines of an axis at the points: a matrix."""
+        t, k = self._knots[axis], self._degrees[axis]
+        low, high = t[k], t[-k - 1]
+        values = np.asarray(raw(points))
+        outside = (values < low) | (values > high)
+        points = ag.where(outside, np.clip(values, low, high), points)  # FITPACK goes on with the edge's value
+        return BSpline(t, ag.asarray(np.eye(t.size - k - 1)), k)(points, nu=nu)

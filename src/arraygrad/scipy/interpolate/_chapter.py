@@ -1,0 +1,75 @@
+"""The chapter that functions and classes of scipy.interpolate are declared in, and what they share.
+
+May import: arraygrad, scipy._declare, numpy, SciPy.
+"""
+
+import numpy as np
+from scipy import interpolate
+
+import arraygrad as ag
+from arraygrad.core.containers import flatten
+from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._declare import Chapter, guarded, raw
+
+__all__ = ["CHAPTER", "NAMES", "Interpolant", "constant_only", "floating", "has_tensor", "shape_of"]
+
+CHAPTER = Chapter("interpolate", interpolate)
+NAMES = CHAPTER.names
+
+
+def shape_of(a):
+    return tuple(np.shape(raw(a)))
+
+
+def floating(a):
+    """A Tensor of floating-point numbers."""
+    a = ag.asarray(a)
+    return a if raw(a).dtype.kind in "fc" else ag.astype(a, ag.float64)
+
+
+def has_tensor(*values):
+    return any(isinstance(leaf, Tensor) for leaf in flatten(values)[0])
+
+
+def constant_only(name, parameter, value):
+    """Refuse a parameter that has no rule."""
+    if any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in flatten(value)[0]):
+        raise TypeError(
+            f"arraygrad.scipy.interpolate.{name}: argument '{parameter}' requires grad, but is not differentiable (it "
+            "has no rule). Pass its detach() if no gradient is wanted"
+        )
+    return raw(value)
+
+
+class Interpolant:
+    """What our interpolants share: SciPy's own object of the same data, for what has no rule here."""
+
+    _scipy_class = None
+
+    def _remember(self, *args, **kwargs):
+        self._args, self._kwargs = args, kwargs
+        # Made at once, so that SciPy's own checks speak first.
+        self._plain = self._scipy_class(*[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
+
+    @property
+    def scipy_object(self):
+        """SciPy's own interpolant of the plain data."""
+        return self._plain
+
+    def _is_plain(self, *values):
+        """Whether nothing here is a Tensor, so that SciPy's own object answers."""
+        return not has_tensor(self._args, self._kwargs, values)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self._plain, name)
+        held = (self._args, self._kwargs)
+        kind = type(self).__name__
+        if not callable(value):
+            call = guarded(f"interpolate.{kind}.{name}", lambda held: value, "the attribute has no rule here")
+            return call(held)
+        call = guarded(
+            f"interpolate.{kind}.{name}", lambda held, *a, **k: value(*a, **k), "the method has no rule here"
+        )
+        return lambda *a, **k: call(held, *a, **k)

@@ -1,0 +1,391 @@
+"""Piecewise polynomials: cubic splines, Hermite, PCHIP and Akima interpolants, and interp1d.
+
+May import: arraygrad, scipy._declare, scipy.interpolate._chapter, scipy.linalg, numpy, SciPy.
+
+Each is made of the slopes at the breakpoints; they and the evaluation are recorded, so that the result is differentiable
+in the breakpoints, the data and the points. Sources: de Boor (2001), A Practical Guide to Splines ("de Boor"); Fritsch
+and Butland (1984); Akima (1970).
+"""
+
+import numpy as np
+from scipy import interpolate
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, shape_of
+from arraygrad.scipy.linalg import _solve as _declared  # noqa: F401 (declares solve_banded)
+from arraygrad.scipy.linalg._chapter import NAMES as LINALG
+
+__all__ = ["Polynomials"]
+
+
+class Polynomials:
+    """Polynomials between breakpoints: c[k, i] is the coefficient of (x - x[i]) ** (degree - k)."""
+
+    def __init__(self, c, x, extrapolate=True, axis=0):
+        self._c, self._x, self._extrapolate, self._axis = c, x, extrapolate, axis
+
+    def __call__(self, points, nu=0, extrapolate=None):
+        extrapolate = self._extrapolate if extrapolate is None else extrapolate
+        points = floating(points)
+        shape = shape_of(points)
+        flat = ag.reshape(points, (-1,))
+        x = np.asarray(raw(self._x))
+        values = np.asarray(raw(flat))
+        inside = (values >= x[0]) & (values <= x[-1])
+        if isinstance(extrapolate, str):  # periodic
+            period = self._x[-1] - self._x[0]
+            turns = np.floor((values - x[0]) / (x[-1] - x[0]))
+            flat = flat - turns * period
+            values = np.asarray(raw(flat))
+        places = np.clip(np.searchsorted(x, values, side="right") - 1, 0, x.size - 2)
+        t = flat - ag.take(floating(self._x), places)
+        degree = shape_of(self._c)[0] - 1
+        trailing = len(shape_of(self._c)) - 2
+        t = ag.reshape(t, (-1, *[1] * trailing))
+        found = 0.0
+        for k in range(degree + 1 - nu):
+            power = degree - k
+            factor = float(np.prod(np.arange(power - nu + 1, power + 1))) if nu else 1.0
+            found = found * t + factor * ag.take(self._c[k], places, axis=0)
+        if degree + 1 - nu <= 0:
+            found = 0.0 * t + 0.0 * ag.take(self._c[0], places, axis=0)
+        if extrapolate is False or (not isinstance(extrapolate, str) and not extrapolate):
+            found = ag.where(np.reshape(inside, (-1, *[1] * trailing)), found, np.nan)
+        found = ag.reshape(found, (*shape, *shape_of(self._c)[2:]))
+        return ag.moveaxis(found, list(range(len(shape))), list(range(self._axis, self._axis + len(shape)))) if (
+            self._axis) else found  # fmt: skip
+
+    def derivative(self, nu=1):
+        """The derivative as such polynomials."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        c = self._c
+        for _ in range(nu):
+            degree = shape_of(c)[0] - 1
+            if degree == 0:
+                c = 0.0 * c
+                break
+            factors = np.arange(degree, 0, -1.0).reshape((-1, *[1] * (c.ndim - 1)))
+            c = c[:-1] * factors
+        return Polynomials(c, self._x, self._extrapolate, self._axis)
+
+    def antiderivative(self, nu=1):
+        """The antiderivative, zero at the first breakpoint, as such polynomials."""
+        found = self
+        for _ in range(nu):
+            found = found._integrated()
+        return found
+
+    def _integrated(self):
+        c, x = self._c, floating(self._x)
+        degree = shape_of(c)[0] - 1
+        trailing = [1] * (c.ndim - 2)
+        raised = c / np.arange(degree + 1, 0, -1.0).reshape((-1, 1, *trailing))
+        gaps = ag.reshape(ag.diff(x), (-1, *trailing))
+        over = 0.0
+        for k in range(degree + 1):
+            over = (over + raised[k]) * gaps if k == degree else (over + raised[k]) * gaps
+        start = ag.concat([ag.zeros_like(over[:1]), ag.cumulative_sum(over, axis=0)[:-1]], axis=0)
+        return Polynomials(ag.concat([raised, start[None, ...]], axis=0), self._x, self._extrapolate, self._axis)
+
+    def integrate(self, a, b, extrapolate=None):
+        """The integral from a to b."""
+        whole = self.antiderivative()
+        if isinstance(self._extrapolate if extrapolate is None else extrapolate, str):
+            raise NotImplementedError("arraygrad.scipy.interpolate: integrals of periodic extensions have no rule")
+        return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
+
+
+class _Declared(Polynomials, Interpolant):
+    """An interpolant of SciPy's name; SciPy's own object answers where no Tensor takes part."""
+
+    def __call__(self, x, nu=0, extrapolate=None):
+        if self._is_plain(x):
+            return self._plain(x, nu, extrapolate)
+        return super().__call__(x, nu, extrapolate)
+
+    def derivative(self, nu=1):
+        """The derivative; SciPy's object where no Tensor takes part."""
+        return self._plain.derivative(nu) if self._is_plain() else super().derivative(nu)
+
+    def antiderivative(self, nu=1):
+        """The antiderivative; SciPy's object where no Tensor takes part."""
+        return self._plain.antiderivative(nu) if self._is_plain() else super().antiderivative(nu)
+
+    def integrate(self, a, b, extrapolate=None):
+        """The integral from a to b."""
+        if self._is_plain(a, b):
+            return self._plain.integrate(a, b, extrapolate)
+        return super().integrate(a, b, extrapolate)
+
+    def _set(self, x, y, axis, slopes, extrapolate):
+        self._x, self._axis = x, axis % y.ndim
+        self._extrapolate = extrapolate
+        y = ag.moveaxis(y, axis, 0)
+        trailing = [1] * (y.ndim - 1)
+        gaps = ag.reshape(ag.diff(x), (-1, *trailing))
+        rise = ag.diff(y, axis=0) / gaps
+        s = slopes(x, y, gaps, rise)
+        t = (s[:-1] + s[1:] - 2.0 * rise) / gaps
+        self._c = ag.stack([t / gaps, (rise - s[:-1]) / gaps - t, s[:-1] + 0.0 * y[:-1], y[:-1] + 0.0 * s[:-1]])
+
+
+@CHAPTER.object("PPoly", "c x points", "definition")
+class PPoly(_Declared):
+    """scipy.interpolate.PPoly, differentiable in c, x and the points."""
+
+    _scipy_class = interpolate.PPoly
+
+    def __init__(self, c, x, extrapolate=None, axis=0):
+        self._remember(c, x, extrapolate, axis)
+        self._c, self._x, self._axis = floating(c), floating(x), axis
+        self._extrapolate = True if extrapolate is None else extrapolate
+        if axis:
+            raise NotImplementedError("arraygrad.scipy.interpolate.PPoly: axis=0 has derivatives")
+
+
+@CHAPTER.object("CubicHermiteSpline", "x y dydx points", "de Boor, IV")
+class CubicHermiteSpline(_Declared):
+    """scipy.interpolate.CubicHermiteSpline, differentiable in x, y, dydx and the points."""
+
+    _scipy_class = interpolate.CubicHermiteSpline
+
+    def __init__(self, x, y, dydx, axis=0, extrapolate=None):
+        self._remember(x, y, dydx, axis, extrapolate)
+        slopes = ag.moveaxis(floating(dydx), axis, 0)
+        self._set(floating(x), floating(y), axis, lambda *_: slopes, True if extrapolate is None else extrapolate)
+
+
+@CHAPTER.object("CubicSpline", "x y points", "de Boor, IV")
+class CubicSpline(_Declared):
+    """scipy.interpolate.CubicSpline, differentiable in x, y and the points, for every bc_type."""
+
+    _scipy_class = interpolate.CubicSpline
+
+    def __init__(self, x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
+        self._remember(x, y, axis, bc_type, extrapolate)
+        periodic = isinstance(bc_type, str) and bc_type == "periodic"
+        if extrapolate is None:
+            extrapolate = "periodic" if periodic else True
+        self._set(floating(x), floating(y), axis, lambda *parts: _spline_slopes(*parts, bc_type), extrapolate)
+
+
+def _conditions(bc_type, n, rise):
+    """The conditions at both ends: "not-a-knot" or (order, value)."""
+    both = (bc_type, bc_type) if isinstance(bc_type, str) else bc_type
+    named = {"clamped": (1, 0.0), "natural": (2, 0.0)}
+    both = [named.get(one, one) if isinstance(one, str) else one for one in both]
+    if n == 2:
+        both = [(1, rise[0]) if one == "not-a-knot" else one for one in both]
+    return both
+
+
+def _spline_slopes(x, y, gaps, rise, bc_type):
+    n = shape_of(x)[0]
+    dx = ag.diff(x)
+    if isinstance(bc_type, str) and bc_type == "periodic":
+        return _periodic_slopes(dx, gaps, rise, n)
+    start, end = _conditions(bc_type, n, rise)
+    if n == 3 and start == "not-a-knot" and end == "not-a-knot":
+        # A parabola through three points.
+        middle = (gaps[0] * rise[1] + gaps[1] * rise[0]) / (gaps[0] + gaps[1])
+        return ag.stack([2.0 * rise[0] - middle, middle, 2.0 * rise[1] - middle])
+    zero = 0.0 * dx[0]
+    diagonal, upper, lower = [], [], []
+    first, last = None, None
+    if start == "not-a-knot":
+        d = x[2] - x[0]
+        diagonal.append(dx[1])
+        upper.append(d)
+        first = ((gaps[0] + 2.0 * d) * gaps[1] * rise[0] + gaps[0] ** 2 * rise[1]) / d
+    elif start[0] == 1:
+        diagonal.append(zero + 1.0)
+        upper.append(zero)
+        first = ag.asarray(start[1]) + 0.0 * rise[0]
+    else:
+        diagonal.append(2.0 * dx[0])
+        upper.append(dx[0])
+        first = -0.5 * ag.asarray(start[1]) * gaps[0] ** 2 + 3.0 * (y[1] - y[0])
+    if end == "not-a-knot":
+        d = x[-1] - x[-3]
+        end_diagonal, end_lower = dx[-2], d
+        last = (gaps[-1] ** 2 * rise[-2] + (2.0 * d + gaps[-1]) * gaps[-2] * rise[-1]) / d
+    elif end[0] == 1:
+        end_diagonal, end_lower = zero + 1.0, zero
+        last = ag.asarray(end[1]) + 0.0 * rise[0]
+    else:
+        end_diagonal, end_lower = 2.0 * dx[-1], dx[-1]
+        last = 0.5 * ag.asarray(end[1]) * gaps[-1] ** 2 + 3.0 * (y[-1] - y[-2])
+    middle = [2.0 * (dx[:-1] + dx[1:])] if n > 2 else []
+    right = [3.0 * (gaps[1:] * rise[:-1] + gaps[:-1] * rise[1:])] if n > 2 else []
+    diagonal = ag.concat([ag.stack(diagonal), *middle, ag.stack([end_diagonal])])
+    above = ag.concat([ag.stack([zero, upper[0]]), *([dx[:-1]] if n > 2 else [])])
+    below = ag.concat([*([dx[1:]] if n > 2 else []), ag.stack([end_lower, zero])])
+    b = ag.concat([first[None, ...], *right, last[None, ...]], axis=0)
+    found = LINALG["solve_banded"]((1, 1), ag.stack([above, diagonal, below]), ag.reshape(b, (n, -1)))
+    return ag.reshape(found, shape_of(b))
+
+
+def _periodic_slopes(dx, gaps, rise, n):
+    m = n - 1
+    before = np.roll(np.arange(m), 1)
+    eye = np.eye(m)
+    if m == 2:
+        # Both neighbours are one and the same point.
+        return (
+            (rise[:1] * gaps[1:2] + rise[1:2] * gaps[:1])
+            / (gaps[:1] + gaps[1:2])
+            * np.ones((3, *[1] * (rise.ndim - 1)))
+        )
+    previous = ag.take(dx, before)
+    matrix = (2.0 * (dx + previous))[:, None] * eye + previous[:, None] * np.roll(eye, 1, axis=1)
+    matrix = matrix + dx[:, None] * np.roll(eye, -1, axis=1)
+    b = 3.0 * (gaps * ag.take(rise, before, axis=0) + ag.take(gaps, before, axis=0) * rise)
+    found = ag.reshape(ag.linalg.solve(matrix, ag.reshape(b, (m, -1))), shape_of(b))
+    return ag.concat([found, found[:1]], axis=0)
+
+
+@CHAPTER.object("PchipInterpolator", "x y points", "Fritsch and Butland (1984)")
+class PchipInterpolator(_Declared):
+    """scipy.interpolate.PchipInterpolator, differentiable in x, y and the points."""
+
+    _scipy_class = interpolate.PchipInterpolator
+
+    def __init__(self, x, y, axis=0, extrapolate=None):
+        self._remember(x, y, axis, extrapolate)
+        self._set(floating(x), floating(y), axis, _pchip_slopes, True if extrapolate is None else extrapolate)
+
+
+def _pchip_slopes(x, y, gaps, rise):
+    if shape_of(y)[0] == 2:
+        return ag.concat([rise, rise], axis=0)
+    m = np.asarray(raw(rise))
+    flat = (np.sign(m[1:]) != np.sign(m[:-1])) | (m[1:] == 0) | (m[:-1] == 0)
+    w1, w2 = 2.0 * gaps[1:] + gaps[:-1], gaps[1:] + 2.0 * gaps[:-1]
+    left, right = ag.where(flat, 1.0, rise[:-1]), ag.where(flat, 1.0, rise[1:])
+    inner = ag.where(flat, 0.0, (w1 + w2) / (w1 / left + w2 / right))
+    first = _pchip_edge(gaps[0], gaps[1], rise[0], rise[1])
+    last = _pchip_edge(gaps[-1], gaps[-2], rise[-1], rise[-2])
+    return ag.concat([first[None, ...], inner, last[None, ...]], axis=0)
+
+
+def _pchip_edge(h0, h1, m0, m1):
+    d = ((2.0 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
+    rd, r0, r1 = (np.asarray(raw(v)) for v in (d, m0, m1))
+    turned = np.sign(rd) != np.sign(r0)
+    steep = (np.sign(r0) != np.sign(r1)) & (np.abs(rd) > 3.0 * np.abs(r0))
+    return ag.where(turned, 0.0, ag.where(steep & ~turned, 3.0 * m0, d))
+
+
+@CHAPTER.object("Akima1DInterpolator", "x y points", "Akima (1970)")
+class Akima1DInterpolator(_Declared):
+    """scipy.interpolate.Akima1DInterpolator, differentiable in x, y and the points."""
+
+    _scipy_class = interpolate.Akima1DInterpolator
+
+    def __init__(self, x, y, axis=0, *, method="akima", extrapolate=None):
+        self._remember(x, y, axis, method=method, extrapolate=extrapolate)
+
+        def slopes(x, y, gaps, rise):
+            return _akima_slopes(y, rise, method)
+
+        self._set(floating(x), floating(y), axis, slopes, False if extrapolate is None else extrapolate)
+
+
+def _akima_slopes(y, rise, method):
+    if shape_of(y)[0] == 2:
+        return ag.concat([rise, rise], axis=0)
+    second, first = 2.0 * rise[:1] - rise[1:2], None
+    first = 2.0 * second - rise[:1]
+    after = 2.0 * rise[-1:] - rise[-2:-1]
+    last = 2.0 * after - rise[-1:]
+    m = ag.concat([first, second, rise, after, last], axis=0)
+    dm = ag.abs(ag.diff(m, axis=0))
+    if method == "makima":
+        mean = ag.abs(m[1:] + m[:-1])
+        f1, f2 = dm[2:] + 0.5 * mean[2:], dm[:-2] + 0.5 * mean[:-2]
+    else:
+        f1, f2 = dm[2:], dm[:-2]
+    total = f1 + f2
+    values = np.asarray(raw(total))
+    flat = values <= 1e-9 * np.max(values, initial=-np.inf)
+    weighted = m[1:-2] + f2 / ag.where(flat, 1.0, total) * (m[2:-1] - m[1:-2])
+    plain = 0.5 * (m[3:] + m[:-3]) if method != "makima" else 0.0 * weighted
+    return ag.where(flat, plain, weighted)
+
+
+@CHAPTER.object("interp1d", "x y points", "definition; de Boor, IX, for splines")
+class interp1d(Interpolant):
+    """scipy.interpolate.interp1d, differentiable in y and the points; in x for kind "linear", "nearest" and their kin."""
+
+    _scipy_class = interpolate.interp1d
+
+    def __init__(self, x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan,
+                 assume_sorted=False):  # fmt: skip
+        self._remember(x, y, kind, axis, copy, bounds_error, fill_value, assume_sorted)
+        self._kind = kind
+        x, y = floating(x), floating(y)
+        y = ag.moveaxis(y, axis, 0)
+        if not assume_sorted:
+            order = np.argsort(raw(x), kind="mergesort")
+            x, y = ag.take(x, order), ag.take(y, order, axis=0)
+        self._x, self._y, self._axis = x, y, axis % y.ndim
+        self._spline = None
+        self._fill, self._outside_refused = fill_value, bounds_error is not False
+        self._extended = isinstance(fill_value, str) and fill_value == "extrapolate"
+        if bounds_error is None:
+            self._outside_refused = not self._extended and np.ndim(raw(fill_value)) == 0 and bool(
+                np.isnan(np.asarray(raw(fill_value), dtype=float))) if not self._extended else False  # fmt: skip
+        degrees = {"slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
+        degree = degrees.get(kind, kind if isinstance(kind, int) else None)
+        if degree is not None:
+            self._spline = NAMES["make_interp_spline"](x, y, k=degree)
+
+    def __call__(self, points):
+        if self._is_plain(points):
+            return self._plain(points)
+        points = floating(points)
+        values, x = np.asarray(raw(points)).ravel(), np.asarray(raw(self._x))
+        below, above = values < x[0], values > x[-1]
+        if self._outside_refused and np.any(below | above):
+            self._plain(raw(points))  # SciPy's own error
+        found = self._inside(ag.reshape(points, (-1,)), values, x)
+        if not self._extended:
+            low, high = self._fill if isinstance(self._fill, tuple) else (self._fill, self._fill)
+            trailing = [1] * (self._y.ndim - 1)
+            found = ag.where(below.reshape(-1, *trailing), low, found)
+            found = ag.where(above.reshape(-1, *trailing), high, found)
+        shape = shape_of(points)
+        found = ag.reshape(found, (*shape, *shape_of(self._y)[1:]))
+        if self._axis:
+            n = len(shape)
+            found = ag.moveaxis(found, list(range(n)), list(range(self._axis, self._axis + n)))
+        return found
+
+    def _inside(self, points, values, x):
+        if self._spline is not None:
+            return self._spline(points)
+        if self._kind == "linear":
+            places = np.clip(np.searchsorted(x, values), 1, x.size - 1)
+            x0, x1 = ag.take(self._x, places - 1), ag.take(self._x, places)
+            y0, y1 = ag.take(self._y, places - 1, axis=0), ag.take(self._y, places, axis=0)
+            share = ag.reshape((points - x0) / (x1 - x0), (-1, *[1] * (self._y.ndim - 1)))
+            return y0 + share * (y1 - y0)
+        middles = 0.5 * (x[1:] + x[:-1])
+        if self._kind in ("nearest", "nearest-up"):
+            places = np.searchsorted(middles, values, side="left" if self._kind == "nearest" else "right")
+        elif self._kind == "previous":
+            places = np.searchsorted(x, values, side="right") - 1
+        else:
+            places = np.searchsorted(x, values, side="left")
+        return ag.take(self._y, np.clip(places, 0, x.size - 1), axis=0)
+
+
+def _function(name, kind):
+    @CHAPTER.by_composition(name, "xi yi x", "as the class")
+    def formula(xi, yi, x, der=0, axis=0):
+        return NAMES[kind](xi, yi, axis=axis)(x, nu=der)
+
+
+_function("pchip_interpolate", "PchipInterpolator")
