@@ -73,7 +73,7 @@ for _kernel in ("linear", "thin_plate_spline", "cubic", "quintic"):
            call=lambda f, y, d, at, kernel=_kernel: f(y, d, kernel=kernel)(at))  # fmt: skip
 for _kernel in ("multiquadric", "inverse_multiquadric", "inverse_quadratic", "gaussian"):
     sample("interpolate.RBFInterpolator", CORNERS, Y, PAIRS, 0.1, 0.6, step=2e-3, loose=1e-9,
-           call=lambda f, y, d, at, s, e, kernel=_kernel: f(y, d, smoothing=s, kernel=kernel, epsilon=e)(at))  # fmt: skip
+           call=lambda f, y, d, at, s, e, kind=_kernel: f(y, d, smoothing=s, kernel=kind, epsilon=e)(at))  # fmt: skip
 sample("interpolate.KroghInterpolator interpolate.BarycentricInterpolator", XI, ROWS, AT,
        call=lambda f, x, y, at: f(x, y)(at), **HOW)  # fmt: skip
 sample("interpolate.krogh_interpolate interpolate.barycentric_interpolate", XI, Y, AT, **HOW)

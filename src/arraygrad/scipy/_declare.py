@@ -1,6 +1,6 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.tensor, engine, numpy; SciPy in the chapters.
+May import: autograd, core.containers, core.tensor, engine, scipy._guards, numpy; SciPy in the chapters.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -27,6 +27,7 @@ from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.scipy._guards import depends, guarded, holds_tensor, mirror, raw, watched
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -77,19 +78,6 @@ class Rule:
     signature: object = None
     whole: object = None
     known: frozenset = None
-
-
-def raw(value):
-    """The raw arrays of the Tensors in a value, which may be a container; SciPy's object for one of ours."""
-    if hasattr(type(value), "scipy_object"):
-        return value.scipy_object
-    if isinstance(value, Tensor):
-        return value.array
-    if isinstance(value, (tuple, list, dict)):
-        leaves, structure = flatten(value)
-        if any(isinstance(leaf, Tensor) for leaf in leaves):
-            return unflatten(structure, [raw(leaf) for leaf in leaves])
-    return value
 
 
 def composed(name, values, of, source, *, order="any", refuse=None, same=True, inert=""):
@@ -200,7 +188,9 @@ def composition(name, original, of, source, *, order="any"):
 
         @functools.wraps(original)
         def call(*args, **kwargs):
-            return (function if _holds_tensor((args, kwargs)) else original)(*args, **kwargs)
+            if holds_tensor((args, kwargs)) or any(depends(a) for a in (*args, *kwargs.values()) if callable(a)):
+                return function(*args, **kwargs)
+            return original(*watched(name, args), **dict(zip(kwargs, watched(name, kwargs.values()), strict=True)))
 
         rule.function = call
         return _named_function(call, name, original)
@@ -582,48 +572,3 @@ def _check_known(rule, bound):
             f"arraygrad.scipy.{rule.name}: an argument requires grad, but the derivative is not known for "
             f"{key}={value!r}; leave it at its default"
         )
-
-
-def _holds_tensor(tree, grad=False):
-    return any(isinstance(leaf, Tensor) and (not grad or leaf.requires_grad) for leaf in flatten(tree)[0])
-
-
-def guarded(name, function, reason):
-    """SciPy's own function for constants; it refuses a Tensor that requires grad."""
-
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        if is_grad_enabled() and _holds_tensor((args, kwargs), grad=True):
-            raise NotImplementedError(
-                f"arraygrad.scipy.{name}: an argument requires grad, but {reason}. Pass its detach() if no gradient is "
-                "wanted, or compose the function of others"
-            )
-        return function(*[raw(a) for a in args], **{key: raw(value) for key, value in kwargs.items()})
-
-    return call
-
-
-def mirror(namespace, module):
-    """`__getattr__` and `__dir__` of a chapter: names that it does not define are SciPy's.
-
-    Functions refuse Tensors that require grad. Classes and constants are SciPy's own objects; a Tensor that requires
-    grad refuses to be converted by them.
-    """
-    chapter = namespace["__name__"].partition("arraygrad.scipy.")[2]
-
-    def __getattr__(name):
-        if name.startswith("__"):
-            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
-        try:
-            value = getattr(module, name)
-        except AttributeError:
-            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}: nor has SciPy") from None
-        if callable(value) and not isinstance(value, type):
-            value = guarded(f"{chapter}.{name}", value, "the function has no rule here")
-        namespace[name] = value
-        return value
-
-    def __dir__():
-        return sorted({*dir(module), *[name for name in namespace if not name.startswith("_")]})
-
-    return __getattr__, __dir__

@@ -170,8 +170,8 @@ def _make_lsq_spline(x, y, t, k=3, w=None, axis=0, check_finite=True, *, method=
 def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_output=0, per=0, quiet=1):
     if full_output or per or (task == 0 and s not in (None, 0)) or (task == 0 and s is None and w is not None):
         raise NotImplementedError(
-            "arraygrad.scipy.interpolate.splrep: the derivative is known for s=0, and for task=-1 with knots; a smoothing "
-            "spline's knots depend on the data"
+            "arraygrad.scipy.interpolate.splrep: the derivative is known for s=0, and for task=-1 with knots; a "
+            "smoothing spline's knots depend on the data"
         )
     x, w, t = (constant_only("splrep", name, value) for name, value in (("x", x), ("w", w), ("t", t)))
 
@@ -278,8 +278,8 @@ class UnivariateSpline(_Fitted):
         x, w = constant_only("UnivariateSpline", "x", x), constant_only("UnivariateSpline", "w", w)
         if s != 0 and has_tensor(y) and ag.asarray(y).requires_grad:
             raise NotImplementedError(
-                "arraygrad.scipy.interpolate.UnivariateSpline: y requires grad, but a smoothing spline's knots depend on "
-                "it; the derivative is known for s=0, or use LSQUnivariateSpline with knots"
+                "arraygrad.scipy.interpolate.UnivariateSpline: y requires grad, but a smoothing spline's knots depend "
+                "on it; the derivative is known for s=0, or use LSQUnivariateSpline with knots"
             )
         self._remember(x, y, w, list(bbox), k, s, ext, check_finite)
         self._fit(y, k, ext, lambda v: interpolate.UnivariateSpline(x, v, w, list(bbox), k, 0, ext))

@@ -2,9 +2,9 @@
 
 May import: arraygrad, scipy._declare, scipy.interpolate._chapter, scipy.linalg, numpy, SciPy.
 
-Each is made of the slopes at the breakpoints; they and the evaluation are recorded, so that the result is differentiable
-in the breakpoints, the data and the points. Sources: de Boor (2001), A Practical Guide to Splines ("de Boor"); Fritsch
-and Butland (1984); Akima (1970).
+Each is made of the slopes at the breakpoints; they and the evaluation are recorded, so that the result is
+differentiable in the breakpoints, the data and the points. Sources: de Boor (2001), A Practical Guide to Splines ("de
+Boor"); Fritsch and Butland (1984); Akima (1970).
 """
 
 import numpy as np
@@ -85,7 +85,7 @@ class Polynomials:
         gaps = ag.reshape(ag.diff(x), (-1, *trailing))
         over = 0.0
         for k in range(degree + 1):
-            over = (over + raised[k]) * gaps if k == degree else (over + raised[k]) * gaps
+            over = (over + raised[k]) * gaps
         start = ag.concat([ag.zeros_like(over[:1]), ag.cumulative_sum(over, axis=0)[:-1]], axis=0)
         return Polynomials(ag.concat([raised, start[None, ...]], axis=0), self._x, self._extrapolate, self._axis)
 
@@ -192,7 +192,7 @@ def _spline_slopes(x, y, gaps, rise, bc_type):
         middle = (gaps[0] * rise[1] + gaps[1] * rise[0]) / (gaps[0] + gaps[1])
         return ag.stack([2.0 * rise[0] - middle, middle, 2.0 * rise[1] - middle])
     zero = 0.0 * dx[0]
-    diagonal, upper, lower = [], [], []
+    diagonal, upper = [], []
     first, last = None, None
     if start == "not-a-knot":
         d = x[2] - x[0]
@@ -317,7 +317,7 @@ def _akima_slopes(y, rise, method):
 
 @CHAPTER.object("interp1d", "x y points", "definition; de Boor, IX, for splines")
 class interp1d(Interpolant):
-    """scipy.interpolate.interp1d, differentiable in y and the points; in x for kind "linear", "nearest" and their kin."""
+    """scipy.interpolate.interp1d, differentiable in y and the points, and in x for the kinds that are no splines."""
 
     _scipy_class = interpolate.interp1d
 

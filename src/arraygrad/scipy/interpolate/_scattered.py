@@ -47,7 +47,7 @@ class RegularGridInterpolator(Interpolant):
         method = self._method if method is None else method
         if method not in ("linear", "nearest") or further.get("nu") is not None:
             raise NotImplementedError(
-                f"arraygrad.scipy.interpolate.RegularGridInterpolator: the derivative is not known for method={method!r}"
+                f"arraygrad.scipy.interpolate.RegularGridInterpolator: no derivative is known for method={method!r}"
             )
         d = len(self._grid)
         flat, shape = _points(xi, d)
@@ -146,7 +146,8 @@ def _griddata(points, values, xi, method="linear", fill_value=np.nan, rescale=Fa
         raise NotImplementedError("arraygrad.scipy.interpolate.griddata: in one dimension use interp1d")
     if rescale or method not in ("linear", "nearest"):
         raise NotImplementedError(
-            "arraygrad.scipy.interpolate.griddata: the derivative is known for method 'linear' and 'nearest', not rescaled"
+            "arraygrad.scipy.interpolate.griddata: the derivative is known for method 'linear' and 'nearest', without "
+            "rescale"
         )
     flat, shape = _points(xi, shape_of(points)[-1])
     values = floating(values)
@@ -185,7 +186,7 @@ def _sqrt(r2):
 
 @CHAPTER.object("RBFInterpolator", "y d x smoothing epsilon", "Fasshauer (2007)")
 class RBFInterpolator(Interpolant):
-    """scipy.interpolate.RBFInterpolator without neighbors, differentiable in y, d, smoothing, epsilon and the points."""
+    """scipy.interpolate.RBFInterpolator without neighbors: differentiable in all real arguments and the points."""
 
     _scipy_class = interpolate.RBFInterpolator
 

@@ -1,0 +1,128 @@
+"""What keeps a gradient from being lost: SciPy's functions without a rule refuse Tensors that require grad.
+
+May import: core.containers, core.tensor, engine. Functions among the arguments are looked at too: SciPy calls them on
+raw arrays, and takes a Tensor's value without its gradient.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+
+from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.tensor import Tensor
+from arraygrad.engine.node import is_grad_enabled
+
+__all__ = ["depends", "guarded", "holds_tensor", "mirror", "parts_of", "raw", "watched"]
+
+
+def raw(value):
+    """The raw arrays of the Tensors in a value, which may be a container; SciPy's object for one of ours."""
+    if hasattr(type(value), "scipy_object"):
+        return value.scipy_object
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, (tuple, list, dict)):
+        leaves, structure = flatten(value)
+        if any(isinstance(leaf, Tensor) for leaf in leaves):
+            return unflatten(structure, [raw(leaf) for leaf in leaves])
+    return value
+
+
+def holds_tensor(tree, grad=False):
+    return any(isinstance(leaf, Tensor) and (not grad or leaf.requires_grad) for leaf in flatten(tree)[0])
+
+
+def guarded(name, function, reason):
+    """SciPy's own function for constants; it refuses a Tensor that requires grad."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if is_grad_enabled() and holds_tensor((args, kwargs), grad=True):
+            raise NotImplementedError(
+                f"arraygrad.scipy.{name}: an argument requires grad, but {reason}. Pass its detach() if no gradient is "
+                "wanted, or compose the function of others"
+            )
+        plain = watched(name, [raw(a) for a in (*args, *kwargs.values())])
+        return function(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True)))
+
+    return call
+
+
+# -- functions among the arguments ------------------------------------------------------------------------------------
+
+
+def parts_of(f):
+    """The values that a function holds: its closure's and its defaults."""
+    if isinstance(f, functools.partial):
+        return [f.func, f.args, f.keywords]
+    if isinstance(f, types.FunctionType):
+        cells = []
+        for cell in f.__closure__ or ():
+            try:
+                cells.append(cell.cell_contents)
+            except ValueError:  # not yet filled
+                cells.append(None)
+        return [*cells, f.__defaults__ or (), f.__kwdefaults__ or {}]
+    return []
+
+
+def depends(f, depth=4):
+    """Whether a Tensor that requires grad is found in the closure of a function, or of one that it holds."""
+    if not depth or not is_grad_enabled():
+        return False
+    for part in parts_of(f):
+        for leaf in flatten(part)[0]:
+            if isinstance(leaf, Tensor) and leaf.requires_grad:
+                return True
+            if isinstance(leaf, (types.FunctionType, functools.partial)) and depends(leaf, depth - 1):
+                return True
+    return False
+
+
+def watched(name, values):
+    """The values, callables among them replaced by ones that refuse to hand a Tensor that requires grad to SciPy."""
+    return [_watching(name, v) if isinstance(v, _CALLBACKS) else v for v in values]
+
+
+_CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def _watching(name, f):
+    @functools.wraps(f)
+    def call(*args, **kwargs):
+        result = f(*args, **kwargs)
+        if is_grad_enabled() and holds_tensor(result, grad=True):
+            raise TypeError(
+                f"arraygrad.scipy.{name}: '{getattr(f, '__name__', type(f).__name__)}' depends on a Tensor that "
+                "requires grad and is not among its arguments, so its gradient would be lost: pass it in args"
+            )
+        return raw(result)
+
+    return call
+
+
+def mirror(namespace, module):
+    """`__getattr__` and `__dir__` of a chapter: names that it does not define are SciPy's.
+
+    Functions refuse Tensors that require grad. Classes and constants are SciPy's own objects; a Tensor that requires
+    grad refuses to be converted by them.
+    """
+    chapter = namespace["__name__"].partition("arraygrad.scipy.")[2]
+
+    def __getattr__(name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
+        try:
+            value = getattr(module, name)
+        except AttributeError:
+            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}: nor has SciPy") from None
+        if callable(value) and not isinstance(value, type):
+            value = guarded(f"{chapter}.{name}", value, "the function has no rule here")
+        namespace[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*dir(module), *[name for name in namespace if not name.startswith("_")]})
+
+    return __getattr__, __dir__

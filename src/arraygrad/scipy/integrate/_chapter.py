@@ -1,0 +1,15 @@
+"""The chapter that functions of scipy.integrate are declared in.
+
+May import: scipy._declare, SciPy.
+"""
+
+from scipy import integrate
+
+from arraygrad.scipy._declare import Chapter
+
+__all__ = ["CHAPTER", "NAMES"]
+
+CHAPTER = Chapter("integrate", integrate)
+NAMES = CHAPTER.names
+CHAPTER.no_rule("it has no rule; nest quad instead", "tplquad", "nquad")
+CHAPTER.no_rule("it has no rule; discretise the problem and use arraygrad.implicit.root", "solve_bvp")

@@ -1,0 +1,132 @@
+"""Integrals of functions, by Leibniz' rule: the limits by the integrand, parameters by the integral of its gradient.
+
+May import: arraygrad, core.tensor, implicit.common, transforms, scipy._declare, scipy._callbacks,
+scipy.integrate._chapter, numpy, SciPy.
+
+The gradient's integral is an integral of the same kind with the cotangent among its parameters: derivatives of any
+order follow. Its own accuracy is that of the call's tolerances.
+"""
+
+import numpy as np
+from scipy import integrate, special
+
+import arraygrad as ag
+from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.common import Arguments, as_tensor, raw_function
+from arraygrad.scipy._callbacks import lifted
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.integrate._chapter import CHAPTER, NAMES
+from arraygrad.transforms import vjp
+
+__all__ = []
+
+LEIBNIZ = "Leibniz' rule"
+
+
+class _Integral:
+    """A computed integral as the node of its Tensor sees it."""
+
+    def __init__(self, name, f, solution, arguments, tolerances):
+        self.name, self.f, self.solution = name, f, solution
+        self.arguments, self.tolerances = arguments, tolerances
+
+    def pull(self, g, ans, arrays):
+        """Gradients of the limits and the parameters that are differentiated."""
+        g = as_tensor(g)
+        tensors = [as_tensor(array) for array in arrays]
+        positions = self.arguments.positions()
+        lower, upper, *parameters = self.arguments.rebuilt(tensors)
+        found = {}
+        if 0 in positions:
+            found[0] = -ag.sum(g * self.f(lower, *parameters))
+        if 1 in positions:
+            found[1] = ag.sum(g * self.f(upper, *parameters))
+        inner = [(p, t) for p, t in zip(positions, tensors, strict=True) if p > 1]
+        if inner:
+            sizes = [int(np.prod(raw(t).shape)) for _, t in inner]
+            arguments, f = self.arguments, self.f
+            before = [t for p, t in zip(positions, tensors, strict=True) if p < 2]
+
+            def integrand(x, cotangent, *values):
+                def of(*values):
+                    _, _, *rest = arguments.rebuilt([*before, *values])
+                    return f(x, *rest)
+
+                _, back = vjp(of, *values)
+                parts = back(cotangent)
+                return ag.concat([ag.reshape(ag.asarray(part), (-1,)) for part in parts])
+
+            whole = _vector(self.name, integrand, lower, upper, (g, *[t for _, t in inner]), self.tolerances)
+            offset = 0
+            for (p, t), size in zip(inner, sizes, strict=True):
+                found[p] = ag.reshape(ag.asarray(whole)[offset : offset + size], raw(t).shape)
+                offset += size
+        gradients = [found[p] for p in positions]
+        if isinstance(ans, Tensor):
+            return gradients
+        return [raw(gradient) for gradient in gradients]
+
+
+def _vector(name, f, lower, upper, parameters, tolerances):
+    """The integral of an array-valued function, recorded."""
+    arguments = Arguments((lower, upper, *parameters))
+    a, b, *rest = arguments.raw()
+
+    def plain(x):
+        return np.asarray(raw(f(x, *rest)))
+
+    value, _ = integrate.quad_vec(plain, float(a), float(b), **tolerances)
+    return arguments.attach(_Integral(name, f, np.asarray(value), arguments, tolerances))
+
+
+def _tolerances(epsabs, epsrel):
+    return {"epsabs": max(epsabs, 1e-300), "epsrel": epsrel}
+
+
+@CHAPTER.composition("quad", "a b args", LEIBNIZ)
+def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, limit=50, points=None, weight=None,
+          wvar=None, wopts=None, maxp1=50, limlst=50, complex_func=False):  # fmt: skip
+    if weight is not None or complex_func:
+        raise NotImplementedError("arraygrad.scipy.integrate.quad: integrals with a weight have no rule")
+    f, parameters = lifted(func, args)
+    arguments = Arguments((a, b, *parameters))
+    lower, upper, *rest = arguments.raw()
+    found = integrate.quad(raw_function("scipy.integrate.quad", f, rest), lower, upper, (), full_output, epsabs, epsrel,
+                           limit, points)  # fmt: skip
+    problem = _Integral("scipy.integrate.quad", f, np.asarray(found[0]), arguments, _tolerances(epsabs, epsrel))
+    return (arguments.attach(problem), *found[1:])
+
+
+@CHAPTER.composition("quad_vec", "a b args", LEIBNIZ)
+def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, limit=10000, workers=1, points=None,
+              quadrature=None, full_output=False, *, args=()):  # fmt: skip
+    function, parameters = lifted(f, args)
+    arguments = Arguments((a, b, *parameters))
+    lower, upper, *rest = arguments.raw()
+    found = integrate.quad_vec(raw_function("scipy.integrate.quad_vec", function, rest), lower, upper, epsabs, epsrel,
+                               norm, cache_size, limit, workers, points, quadrature, full_output)  # fmt: skip
+    problem = _Integral("scipy.integrate.quad_vec", function, np.asarray(found[0]), arguments,
+                        _tolerances(epsabs, epsrel))  # fmt: skip
+    return (arguments.attach(problem), *found[1:])
+
+
+@CHAPTER.composition("dblquad", "a b args", LEIBNIZ)
+def _dblquad(func, a, b, gfun, hfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
+    f, parameters = lifted(func, args)
+
+    def limit(bound, x):
+        return bound(x) if callable(bound) else bound
+
+    def inner(x, *values):
+        return NAMES["quad"](lambda y, x, *values: f(y, x, *values), limit(gfun, x), limit(hfun, x), (x, *values),
+                             epsabs=epsabs, epsrel=epsrel)[0]  # fmt: skip
+
+    return _quad(inner, a, b, parameters, epsabs=epsabs, epsrel=epsrel)
+
+
+@CHAPTER.composition("fixed_quad", "a b args", "Gauss and Legendre; the function itself")
+def _fixed_quad(func, a, b, args=(), n=5):
+    nodes, weights = special.roots_legendre(n)
+    half = 0.5 * (b - a)
+    y = half * (nodes + 1.0) + a
+    return half * ag.sum(weights * ag.asarray(func(y, *args)), axis=-1), None

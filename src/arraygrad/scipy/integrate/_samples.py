@@ -1,0 +1,112 @@
+"""Integrals of samples: linear in the values, rational in the places.
+
+May import: arraygrad, scipy._declare, scipy.integrate._chapter, numpy.
+"""
+
+import math
+
+import numpy as np
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.integrate._chapter import CHAPTER
+
+__all__ = []
+
+DEFINITION = "definition (linear in y)"
+
+
+def _gaps(y, x, dx):
+    """Differences of the places along the last axis, or dx."""
+    if x is None:
+        return ag.asarray(dx)
+    x = ag.asarray(x)
+    return ag.diff(x, axis=-1)
+
+
+def _last(a, axis):
+    return a if a is None or np.ndim(raw(a)) < 2 else ag.moveaxis(ag.asarray(a), axis, -1)
+
+
+@CHAPTER.by_composition("trapezoid", "y x dx", DEFINITION)
+def _trapezoid(y, x=None, dx=1.0, axis=-1):
+    y = ag.moveaxis(ag.asarray(y), axis, -1)
+    return ag.sum(0.5 * (y[..., 1:] + y[..., :-1]) * _gaps(y, _last(x, axis), dx), axis=-1)
+
+
+@CHAPTER.by_composition("cumulative_trapezoid", "y x dx", DEFINITION)
+def _cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
+    y = ag.moveaxis(ag.asarray(y), axis, -1)
+    found = ag.cumulative_sum(0.5 * (y[..., 1:] + y[..., :-1]) * _gaps(y, _last(x, axis), dx), axis=-1)
+    if initial is not None:
+        found = ag.concat([ag.zeros_like(found[..., :1]) + initial, found], axis=-1)
+    return ag.moveaxis(found, -1, axis)
+
+
+@CHAPTER.by_composition("simpson", "y x dx", DEFINITION + "; Cartwright (2017) for an even number")
+def _simpson(y, x=None, *, dx=1.0, axis=-1):
+    y = ag.moveaxis(ag.asarray(y), axis, -1)
+    n = raw(y).shape[-1]
+    gaps = _gaps(y, _last(x, axis), dx)
+    gaps = ag.broadcast_to(gaps, (*raw(y).shape[:-1], n - 1)) if gaps.ndim == 0 else gaps
+    if n == 2:
+        return 0.5 * gaps[..., 0] * (y[..., 0] + y[..., 1])
+    total = 0.0
+    count = n if n % 2 else n - 1
+    h0, h1 = gaps[..., 0 : count - 1 : 2], gaps[..., 1:count:2]
+    h0, h1 = h0[..., : (count - 1) // 2], h1[..., : (count - 1) // 2]
+    whole = h0 + h1
+    first, middle, last = y[..., 0 : count - 2 : 2], y[..., 1 : count - 1 : 2], y[..., 2:count:2]
+    terms = first * (2.0 - h1 / h0) + middle * whole * whole / (h0 * h1) + last * (2.0 - h0 / h1)
+    total = ag.sum(whole / 6.0 * terms, axis=-1)
+    if n % 2 == 0:
+        a, b = gaps[..., -2], gaps[..., -1]
+        total = total + (2.0 * b * b + 3.0 * a * b) / (6.0 * (a + b)) * y[..., -1]
+        total = total + (b * b + 3.0 * a * b) / (6.0 * a) * y[..., -2]
+        total = total - b**3 / (6.0 * a * (a + b)) * y[..., -3]
+    return total
+
+
+def _subintegrals(y, gaps):
+    """The integral over each first interval of the parabola through three places."""
+    x21, x32 = gaps[..., :-1], gaps[..., 1:]
+    x31 = x21 + x32
+    f1, f2, f3 = y[..., :-2], y[..., 1:-1], y[..., 2:]
+    share, square = x21 / x31, x21 * x21 / (x31 * x32)
+    return x21 / 6.0 * ((3.0 - share) * f1 + (3.0 + square + share) * f2 - square * f3)
+
+
+@CHAPTER.by_composition("cumulative_simpson", "y x dx", DEFINITION)
+def _cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):
+    y = ag.moveaxis(ag.asarray(y), axis, -1)
+    n = raw(y).shape[-1]
+    gaps = _gaps(y, _last(x, axis), dx)
+    gaps = ag.broadcast_to(gaps, (*raw(y).shape[:-1], n - 1))
+    if n < 3:
+        found = _cumulative_trapezoid(y, x=x, dx=dx)
+    else:
+        ahead = _subintegrals(y, gaps)
+        back = ag.flip(_subintegrals(ag.flip(y, axis=-1), ag.flip(gaps, axis=-1)), axis=-1)
+        # The parabola that begins at an even place serves two intervals; the last one serves the last.
+        pieces = [ahead[..., i] if i % 2 == 0 and i < n - 2 else back[..., i - 1] for i in range(n - 1)]
+        found = ag.cumulative_sum(ag.stack(pieces, axis=-1), axis=-1)
+    if initial is not None:
+        found = ag.concat([ag.zeros_like(found[..., :1]), found], axis=-1) + initial
+    return ag.moveaxis(found, -1, axis)
+
+
+@CHAPTER.by_composition("romb", "y dx", "Romberg (1955)", inert="show")
+def _romb(y, dx=1.0, axis=-1):
+    y = ag.moveaxis(ag.asarray(y), axis, -1)
+    n = raw(y).shape[-1] - 1
+    h = n * ag.asarray(dx)
+    row = [0.5 * (y[..., 0] + y[..., -1]) * h]
+    step = n
+    for _ in range(round(math.log2(n))):
+        h = 0.5 * h
+        new = [0.5 * row[0] + h * ag.sum(y[..., step // 2 :: step], axis=-1)]
+        step //= 2
+        for j, before in enumerate(row):
+            new.append(new[j] + (new[j] - before) / (4.0 ** (j + 1) - 1.0))
+        row = new
+    return row[-1]

@@ -1,0 +1,15 @@
+"""scipy.optimize: solutions by SciPy's solvers, gradients by the implicit function theorem.
+
+May import: scipy._declare and this folder, SciPy. What the function depends on is handed over as `args`; Tensors in its
+closure are found. `arraygrad.implicit` is the same without SciPy's own calls.
+"""
+
+from scipy import optimize as _optimize
+
+from arraygrad.scipy._declare import mirror as _mirror
+from arraygrad.scipy.optimize import _linear, _minima, _roots
+from arraygrad.scipy.optimize._chapter import NAMES
+
+globals().update(NAMES)
+
+__getattr__, __dir__ = _mirror(globals(), _optimize)

@@ -1,0 +1,103 @@
+"""Linear problems: assignments, programs at a vertex, least squares with signs or bounds.
+
+May import: arraygrad, scipy._declare, scipy.optimize._chapter, numpy, SciPy. Which constraints are active is taken as
+locally constant.
+"""
+
+import numpy as np
+from scipy import optimize
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.optimize._chapter import CHAPTER
+
+__all__ = []
+
+VERTEX = "the active constraints as equations"
+ACTIVE = 1e-8
+
+CHAPTER.constants("linear_sum_assignment", "quadratic_assignment")
+
+
+def _pseudo_solved(a, b):
+    return ag.matmul(ag.linalg.pinv(a), b)
+
+
+@CHAPTER.by_composition("nnls", "A b", "normal equations of the free elements")
+def _nnls(A, b, maxiter=None):
+    A, b = ag.asarray(A), ag.asarray(b)
+    x, _ = optimize.nnls(raw(A), raw(b))
+    free = np.flatnonzero(x > 0)
+    found = _pseudo_solved(ag.take(A, free, axis=1), b)
+    spread = np.zeros((x.size, free.size))
+    spread[free, np.arange(free.size)] = 1.0
+    left = ag.matmul(ag.take(A, free, axis=1), found) - b
+    return ag.matmul(ag.asarray(spread), found), ag.sqrt(ag.sum(left * left))
+
+
+@CHAPTER.composition("lsq_linear", "A b", "normal equations of the free elements")
+def _lsq_linear(A, b, bounds=(-np.inf, np.inf), **options):
+    A, b = ag.asarray(A), ag.asarray(b)
+    result = optimize.lsq_linear(raw(A), raw(b), raw(bounds), **options)
+    x, active = result.x, result.active_mask != 0
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else raw(bounds)
+    fixed = np.where(result.active_mask < 0, low, np.where(result.active_mask > 0, high, 0.0))
+    free = np.flatnonzero(~active)
+    spread = np.zeros((x.size, free.size))
+    spread[free, np.arange(free.size)] = 1.0
+    right = b - ag.matmul(A, ag.asarray(np.where(active, fixed, 0.0)))
+    found = _pseudo_solved(ag.take(A, free, axis=1), right)
+    result.x = ag.matmul(ag.asarray(spread), found) + np.where(active, fixed, 0.0)
+    result.fun = ag.matmul(A, result.x) - b
+    result.cost = 0.5 * ag.sum(result.fun * result.fun)
+    return result
+
+
+@CHAPTER.composition("linprog", "c A_ub b_ub A_eq b_eq", VERTEX)
+def _linprog(c, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=(0, None), method="highs", callback=None,
+             options=None, x0=None, integrality=None):  # fmt: skip
+    if integrality is not None and np.any(integrality):
+        raise NotImplementedError("arraygrad.scipy.optimize.linprog: integers have no derivative")
+    result = optimize.linprog(raw(c), raw(A_ub), raw(b_ub), raw(A_eq), raw(b_eq), bounds, method, callback, options, x0)
+    if not result.success:
+        return result
+    x = result.x
+    pairs = np.asarray([(None, None)] if bounds is None else bounds, dtype=object).reshape(-1, 2)
+    pairs = np.broadcast_to(pairs, (x.size, 2))
+    rows, right = [], []
+    if A_ub is not None:
+        slack = np.abs(np.asarray(raw(b_ub)) - np.asarray(raw(A_ub)) @ x)
+        tight = np.flatnonzero(slack <= ACTIVE * (1.0 + np.abs(np.asarray(raw(b_ub)))))
+        rows.append(ag.take(ag.asarray(A_ub), tight, axis=0))
+        right.append(ag.take(ag.asarray(b_ub), tight))
+    if A_eq is not None:
+        rows.append(ag.asarray(A_eq))
+        right.append(ag.asarray(b_eq))
+    for i, (low, high) in enumerate(pairs):
+        for bound in (low, high):
+            if bound is not None and np.isfinite(bound) and abs(x[i] - bound) <= ACTIVE * (1.0 + abs(bound)):
+                rows.append(ag.asarray(np.eye(x.size)[i : i + 1]))
+                right.append(ag.asarray(np.array([float(bound)])))
+                break
+    count = sum(np.shape(raw(r))[0] for r in rows)
+    whole = ag.concat([ag.astype(r, ag.float64) for r in rows], axis=0) if rows else None
+    if count != x.size or np.linalg.matrix_rank(raw(whole)) < x.size:
+        raise NotImplementedError(
+            f"arraygrad.scipy.optimize.linprog: {count} constraints are active at the solution of {x.size} elements: "
+            "it is no simple vertex, and not differentiable"
+        )
+    result.x = ag.linalg.solve(whole, ag.concat([ag.astype(r, ag.float64) for r in right]))
+    result.fun = ag.sum(ag.asarray(c) * result.x)
+    for name in ("slack", "con", "ineqlin", "eqlin", "lower", "upper"):
+        result.pop(name, None)
+    return result
+
+
+@CHAPTER.by_composition("rosen", "x", "definition")
+def _rosen(x):
+    x = ag.asarray(x)
+    return ag.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2, axis=0)
+
+
+CHAPTER.no_rule("integers have no derivative", "milp")
+CHAPTER.no_rule("it differentiates by differences; use arraygrad's own transforms", "approx_fprime", "check_grad")

@@ -1,0 +1,179 @@
+"""Minima, least squares and fits: the gradient is zero at the solution, or the solution lies at a bound.
+
+May import: arraygrad, transforms, scipy._declare, scipy.optimize._chapter, numpy, SciPy. Which bounds are active is
+taken as locally constant, as a minimiser strictly at a bound stays there.
+"""
+
+import numpy as np
+from scipy import optimize
+
+import arraygrad as ag
+from arraygrad.scipy._callbacks import tracked
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, Problem
+from arraygrad.scipy.optimize._roots import _without
+from arraygrad.transforms import grad, jacobian, vjp
+
+__all__ = []
+
+# Of a bound, relative: what counts as being at it.
+AT_BOUND = 1e-9
+
+
+def _active(x, bounds):
+    """(mask, values) of the elements at a bound; None without bounds."""
+    if bounds is None:
+        return None
+    if hasattr(bounds, "lb"):
+        low, high = np.broadcast_to(bounds.lb, x.shape), np.broadcast_to(bounds.ub, x.shape)
+    else:
+        low = np.array([-np.inf if b[0] is None else b[0] for b in bounds], dtype=float)
+        high = np.array([np.inf if b[1] is None else b[1] for b in bounds], dtype=float)
+    with np.errstate(invalid="ignore"):
+        below = np.isfinite(low) & (np.abs(x - low) <= AT_BOUND * (1.0 + np.abs(low)))
+        above = np.isfinite(high) & (np.abs(x - high) <= AT_BOUND * (1.0 + np.abs(high)))
+    return below | above, np.where(below, low, high)
+
+
+def _stationary(f, active):
+    """The residual: the gradient, and x minus the bound where it is active."""
+
+    def residual(x, *args):
+        found = grad(f)(x, *args)
+        if active is None or not np.any(active[0]):
+            return found
+        return ag.where(active[0], x - active[1], found)
+
+    return residual
+
+
+@CHAPTER.composition("minimize", "args", IMPLICIT)
+def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None,
+              callback=None, options=None):  # fmt: skip
+    if constraints is not None and np.size(constraints):
+        raise NotImplementedError(
+            "arraygrad.scipy.optimize.minimize: constraints have no rule; bounds have one, and arraygrad.implicit.root "
+            "takes the conditions of Karush, Kuhn and Tucker"
+        )
+    if tracked((bounds,)):
+        raise TypeError("arraygrad.scipy.optimize.minimize: bounds require grad, but are not differentiable")
+    f = (lambda *given: fun(*given)[0]) if jac is True else fun
+    problem = Problem("minimize", f, args)
+    if jac is True:
+        both = Problem("minimize", fun, args)
+        function = lambda x: tuple(raw(part) for part in both.f(x, *both.plain))
+    else:
+        function = lambda x: float(np.asarray(problem.raw(x)).reshape(()))
+    result = optimize.minimize(
+        function, raw(x0), (), method, jac if jac is True or isinstance(jac, str) else problem.helper(jac),
+        hess if isinstance(hess, str) else problem.helper(hess), problem.helper(hessp), raw(bounds), (), tol, callback,
+        options,
+    )  # fmt: skip
+    scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
+    result.x = problem.solution(result.x, _stationary(scalar, _active(result.x, raw(bounds))))
+    result.fun = scalar(result.x, *problem.parameters)
+    return _without(result, "jac", "hess", "hess_inv", "grad", "final_simplex", "v", "lagrangian_grad")
+
+
+@CHAPTER.composition("minimize_scalar", "args", IMPLICIT)
+def _minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=None, options=None):
+    problem = Problem("minimize_scalar", fun, args)
+    result = optimize.minimize_scalar(problem.raw, raw(bracket), raw(bounds), (), method, tol, options)
+    x = np.asarray(result.x, dtype=float)
+    result.x = problem.solution(x, _stationary(problem.f, None))
+    result.fun = problem.f(result.x, *problem.parameters)
+    return result
+
+
+# -- least squares ----------------------------------------------------------------------------------------------------
+
+
+def _normal_equations(f, active=None):
+    """J^T r of the residuals f."""
+
+    def residual(x, *args):
+        value, pull = vjp(lambda x: f(x, *args), x)
+        found = pull(value)[0]
+        if active is None or not np.any(active[0]):
+            return found
+        return ag.where(active[0], x - active[1], found)
+
+    return residual
+
+
+@CHAPTER.composition("least_squares", "args", IMPLICIT)
+def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf", ftol=1e-8, xtol=1e-8, gtol=1e-8,
+                   x_scale=None, loss="linear", f_scale=1.0, diff_step=None, tr_solver=None, tr_options=None,
+                   jac_sparsity=None, max_nfev=None, verbose=0, args=(), kwargs=None, **further):  # fmt: skip
+    if loss != "linear":
+        raise NotImplementedError(f"arraygrad.scipy.optimize.least_squares: loss={loss!r} has no rule")
+    f = fun if not kwargs else (lambda x, *args: fun(x, *args, **kwargs))
+    problem = Problem("least_squares", f, args)
+    bounds = raw(bounds)
+    options = {} if x_scale is None else {"x_scale": x_scale}
+    result = optimize.least_squares(
+        problem.raw, raw(x0), jac if isinstance(jac, str) else problem.helper(jac), bounds, method, ftol, xtol, gtol,
+        diff_step=diff_step, tr_solver=tr_solver, tr_options=tr_options or {}, jac_sparsity=jac_sparsity,
+        max_nfev=max_nfev, verbose=verbose, **options, **further,
+    )  # fmt: skip
+    limits = bounds if hasattr(bounds, "lb") else optimize.Bounds(*bounds)
+    result.x = problem.solution(result.x, _normal_equations(problem.f, _active(result.x, limits)))
+    result.fun = problem.f(result.x, *problem.parameters)
+    result.cost = 0.5 * ag.sum(ag.asarray(result.fun) ** 2)
+    return _without(result, "jac", "grad")
+
+
+@CHAPTER.composition("leastsq", "args", IMPLICIT)
+def _leastsq(func, x0, args=(), Dfun=None, full_output=False, **options):
+    if full_output:
+        raise NotImplementedError("arraygrad.scipy.optimize.leastsq: full_output has no rule; use least_squares")
+    problem = Problem("leastsq", func, args)
+    x, flag = optimize.leastsq(problem.raw, raw(x0), (), problem.helper(Dfun), False, **options)
+    return problem.solution(x, _normal_equations(problem.f)), flag
+
+
+@CHAPTER.composition("curve_fit", "xdata ydata sigma", IMPLICIT)
+def _curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_finite=None,
+               bounds=(-np.inf, np.inf), method=None, jac=None, *, full_output=False, nan_policy=None,
+               **options):  # fmt: skip
+    if full_output or nan_policy is not None:
+        raise NotImplementedError("arraygrad.scipy.optimize.curve_fit: full_output and nan_policy have no rule")
+    if sigma is not None and np.ndim(raw(sigma)) != 1:
+        raise NotImplementedError("arraygrad.scipy.optimize.curve_fit: sigma as a vector has a derivative")
+
+    def residuals(p, xdata, ydata, *sigma):
+        left = f(xdata, *[p[i] for i in range(p.shape[0])]) - ydata
+        return left / sigma[0] if sigma else left
+
+    data = tuple(ag.asarray(a) if tracked(a) else np.asarray(raw(a)) for a in (xdata, ydata))
+    weights = () if sigma is None else (sigma,)
+    problem = Problem("curve_fit", residuals, (*data, *weights))
+    plain = problem.plain
+
+    def model(x, *p):
+        return problem.raw(np.asarray(p)) * (plain[2] if weights else 1.0) + plain[1]
+
+    found, _ = optimize.curve_fit(model, plain[0], plain[1], _start(f, p0), plain[2] if weights else None,
+                                  absolute_sigma, bounds=raw(bounds), method=method, jac=jac, **options)  # fmt: skip
+    limits = bounds if hasattr(bounds, "lb") else optimize.Bounds(*bounds)
+    popt = problem.solution(found, _normal_equations(problem.f, _active(found, limits)))
+    popt = ag.asarray(popt)
+    slopes = jacobian(lambda p: problem.f(p, *problem.parameters))(popt)
+    pcov = ag.linalg.inv(ag.matmul(ag.matrix_transpose(slopes), slopes))
+    if not absolute_sigma:
+        left = problem.f(popt, *problem.parameters)
+        pcov = pcov * (ag.sum(left * left) / (left.shape[0] - popt.shape[0]))
+    return popt, pcov
+
+
+def _start(f, p0):
+    if p0 is not None:
+        return np.atleast_1d(np.asarray(raw(p0), dtype=float))
+    import inspect
+
+    return np.ones(len(inspect.signature(f).parameters) - 1)
+
+
+CHAPTER.no_rule("it has no rule; use minimize at its result", "basinhopping", "brute", "differential_evolution", "shgo",
+                "dual_annealing", "direct", "fmin", "fmin_bfgs", "fmin_cg", "fmin_cobyla", "fmin_l_bfgs_b", "fmin_ncg",
+                "fmin_powell", "fmin_slsqp", "fmin_tnc", "fminbound", "brent", "golden")  # fmt: skip

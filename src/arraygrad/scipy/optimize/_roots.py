@@ -1,0 +1,95 @@
+"""Roots and fixed points.
+
+May import: scipy._declare, scipy.optimize._chapter, numpy, SciPy.
+"""
+
+import numpy as np
+from scipy import optimize
+
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, Problem
+
+__all__ = []
+
+
+def _bracketing(name):
+    @CHAPTER.composition(name, "args", IMPLICIT)
+    def solver(f, a, b, args=(), **options):
+        problem = Problem(name, f, args)
+        if name == "toms748":
+            options.pop("k", None)
+        found = getattr(optimize, name)(problem.raw, raw(a), raw(b), (), **options)
+        if options.get("full_output"):
+            return problem.solution(found[0]), found[1]
+        return problem.solution(found)
+
+
+for _name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
+    _bracketing(_name)
+
+
+@CHAPTER.composition("newton", "args", IMPLICIT)
+def _newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None, x1=None, rtol=0.0,
+            full_output=False, disp=True):  # fmt: skip
+    problem = Problem("newton", func, args)
+    x0 = np.asarray(raw(x0), dtype=float)[()]
+    found = optimize.newton(problem.raw, x0, problem.helper(fprime), (), tol, maxiter, problem.helper(fprime2), raw(x1),
+                            rtol, full_output, disp)  # fmt: skip
+    if not full_output:
+        return problem.solution(found)
+    return (problem.solution(found[0]), *found[1:])
+
+
+@CHAPTER.composition("root_scalar", "args", IMPLICIT)
+def _root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=None, x0=None, x1=None, xtol=None,
+                 rtol=None, maxiter=None, options=None):  # fmt: skip
+    if fprime is True:
+        raise NotImplementedError("arraygrad.scipy.optimize.root_scalar: pass fprime as a function")
+    problem = Problem("root_scalar", f, args)
+    result = optimize.root_scalar(
+        problem.raw, (), method, raw(bracket), problem.helper(fprime), problem.helper(fprime2), raw(x0), raw(x1), xtol,
+        rtol, maxiter, options,
+    )  # fmt: skip
+    result.root = problem.solution(result.root)
+    return result
+
+
+@CHAPTER.composition("root", "args", IMPLICIT)
+def _root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, options=None):
+    f = (lambda *given: fun(*given)[0]) if jac is True else fun
+    problem = Problem("root", f, args)
+    jac = None if jac is True else problem.helper(jac)
+    result = optimize.root(problem.raw, raw(x0), (), method, jac, tol, callback, options)
+    shape = np.shape(result.x)
+    if np.shape(problem.raw(result.x)) != shape:
+        result.x = problem.solution(result.x, lambda x, *args: problem.f(x, *args).reshape(shape))
+    else:
+        result.x = problem.solution(result.x)
+    return _without(result, "fjac", "r", "qtf", "jac")
+
+
+def _without(result, *names):
+    """A result without arrays that depend on the parameters and carry no gradient."""
+    for name in names:
+        result.pop(name, None)
+    return result
+
+
+@CHAPTER.composition("fsolve", "args", IMPLICIT)
+def _fsolve(func, x0, args=(), fprime=None, full_output=0, col_deriv=0, xtol=1.49012e-8, maxfev=0, band=None,
+            epsfcn=None, factor=100, diag=None):  # fmt: skip
+    if full_output:
+        raise NotImplementedError("arraygrad.scipy.optimize.fsolve: full_output has no rule; use root")
+    problem = Problem("fsolve", func, args)
+    x = optimize.fsolve(problem.raw, raw(x0), (), problem.helper(fprime), 0, col_deriv, xtol, maxfev, band, epsfcn,
+                        factor, diag)  # fmt: skip
+    if np.shape(problem.raw(x)) != np.shape(x):
+        return problem.solution(x, lambda x, *args: problem.f(x, *args).reshape(np.shape(raw(x))))
+    return problem.solution(x)
+
+
+@CHAPTER.composition("fixed_point", "args", IMPLICIT)
+def _fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2"):
+    problem = Problem("fixed_point", func, args)
+    x = optimize.fixed_point(problem.raw, np.asarray(raw(x0), dtype=float), (), xtol, maxiter, method)
+    return problem.solution(x, lambda x, *args: problem.f(x, *args) - x)
