@@ -1,0 +1,17 @@
+"""scipy.sparse: sparse matrices whose values gradients reach, and their products with Tensors.
+
+May import: scipy._declare and this folder, SciPy. SciPy's own matrices convert whatever they are multiplied with and
+refuse a Tensor; those made here (`csr_array`, ...) hold SciPy's matrix, and a Tensor of its values if they are one.
+"""
+
+from scipy import sparse as _sparse
+
+from arraygrad.scipy._declare import mirror as _mirror
+from arraygrad.scipy.sparse import linalg
+from arraygrad.scipy.sparse._matrices import NAMES, Matrix
+
+globals().update(NAMES)
+
+__all__ = ["Matrix", "linalg"]
+
+__getattr__, __dir__ = _mirror(globals(), _sparse)

@@ -1,0 +1,347 @@
+"""Sparse matrices: a pattern of SciPy's, and values that may be a Tensor.
+
+May import: arraygrad, core.tensor, ops, scipy._declare, numpy, SciPy.
+
+y = A x is bilinear in the values and x: x gets A^H g, the value at (i, j) gets g_i conj(x_j), summed over columns of x.
+Only the elements of the pattern have gradients.
+"""
+
+import numpy as np
+from scipy import sparse
+
+import arraygrad as ag
+from arraygrad.core.tensor import Tensor, apply_op
+from arraygrad.ops import OPS
+from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
+
+__all__ = ["NAMES", "Matrix", "conj", "coordinates", "with_values"]
+
+CHAPTER = Chapter("sparse", sparse)
+NAMES = CHAPTER.names
+BILINEAR = "definition (bilinear)"
+
+
+def conj(a):
+    return ag.conj(a) if getattr(raw(a), "dtype", np.dtype(float)).kind == "c" else a
+
+
+def summed(values, places, count):
+    """Sums of values by place: the transpose of a gather."""
+    return apply_op(OPS["_take_adjoint"], (ag.asarray(values), places, (count,), 0))
+
+
+def with_values(pattern, values):
+    """SciPy's matrix with other values in the order of its own."""
+    matrix = pattern.copy()
+    matrix.data = np.asarray(values).reshape(pattern.data.shape)
+    return matrix
+
+
+def coordinates(pattern):
+    """(rows, columns, places of the values in `data`) of the elements of a pattern of any format."""
+    labels = with_values(pattern, np.arange(1.0, pattern.data.size + 1.0)).tocoo()
+    rows, columns = labels.coords if hasattr(labels, "coords") else (labels.row, labels.col)
+    kept = labels.data > 0
+    return rows[kept], columns[kept], labels.data[kept].astype(int) - 1
+
+
+def _product(values, x, pattern):
+    return with_values(pattern, values) @ x
+
+
+@ruled("sparse._product", _product, "values x", BILINEAR)
+def _recorded_product(g, ans, values, x, pattern):
+    def by_values():
+        rows, columns, places = coordinates(pattern)
+        x_ = ag.asarray(x)
+        terms = ag.take(g, rows, axis=0) * conj(ag.take(x_, columns, axis=0))
+        if terms.ndim == 2:
+            terms = ag.sum(terms, axis=1)
+        return ag.reshape(summed(terms, places, pattern.data.size), pattern.data.shape)
+
+    def by_x():
+        rows, columns, places = coordinates(pattern)
+        turned = sparse.coo_array((np.ones(rows.size), (columns, rows)), shape=pattern.shape[::-1])
+        taken = ag.take(ag.reshape(ag.asarray(values), (-1,)), places)
+        return _recorded_product(conj(taken), g, turned)
+
+    return {"values": by_values, "x": by_x}
+
+
+REGISTRY.pop("sparse._product")
+
+
+class Matrix:
+    """A sparse matrix of SciPy's format, whose values may be a Tensor.
+
+    Attributes
+    ----------
+    pattern : sparse array or matrix of SciPy's
+        With plain values.
+    data : array or Tensor
+        The values, in the order of the format.
+    """
+
+    __array_ufunc__ = None  # a Tensor's operator and NumPy's arrays leave it to ours
+    __array_priority__ = 1000.0
+
+    def __init__(self, pattern, data=None):
+        self.pattern = pattern
+        self._values = data
+
+    @property
+    def data(self):
+        """The values: a Tensor, or a plain array."""
+        return self.pattern.data if self._values is None else self._values
+
+    @property
+    def scipy_object(self):
+        """SciPy's matrix; refused where its values require grad."""
+        if self._values is not None and self._values.requires_grad:
+            raise TypeError(
+                "arraygrad.scipy.sparse: the values of the matrix require grad, and this operation has no rule for "
+                "them; use products, toarray() or arraygrad.scipy.sparse.linalg, or .pattern for the plain matrix"
+            )
+        return self.pattern
+
+    shape = property(lambda self: self.pattern.shape)
+    dtype = property(lambda self: self.pattern.dtype)
+    format = property(lambda self: self.pattern.format)
+    nnz = property(lambda self: self.pattern.nnz)
+    ndim = property(lambda self: 2)
+
+    def __matmul__(self, other):
+        if isinstance(other, Matrix) or sparse.issparse(other):
+            return Matrix(self.scipy_object @ raw(other))
+        if not isinstance(other, Tensor) and self._values is None:
+            return self.pattern @ other
+        return _recorded_product(self.data, other if isinstance(other, Tensor) else np.asarray(other), self.pattern)
+
+    def __rmatmul__(self, other):
+        if sparse.issparse(other):
+            return Matrix(other @ self.scipy_object)
+        other = other if isinstance(other, Tensor) else np.asarray(other)
+        if other.ndim == 1:
+            return self.T @ other
+        found = self.T @ (ag.matrix_transpose(other) if isinstance(other, Tensor) else other.T)
+        return ag.matrix_transpose(found) if isinstance(found, Tensor) else found.T
+
+    def dot(self, other):
+        """self @ other."""
+        return self @ other
+
+    def matvec(self, x):
+        """self @ x."""
+        return self @ x
+
+    def __mul__(self, other):
+        if np.ndim(raw(other)) == 0:
+            return self._scaled(other)
+        if isinstance(self.pattern, sparse.spmatrix):
+            return self @ other
+        raise NotImplementedError("arraygrad.scipy.sparse: elementwise products have no rule; use toarray()")
+
+    def __rmul__(self, other):
+        return self * other if np.ndim(raw(other)) == 0 else self.__rmatmul__(other)
+
+    def __truediv__(self, other):
+        return self._scaled(1.0 / other)
+
+    def __neg__(self):
+        return self._scaled(-1.0)
+
+    def _scaled(self, factor):
+        if self._values is None and not isinstance(factor, Tensor):
+            return Matrix(self.pattern * factor)
+        data = ag.asarray(self.data) * factor
+        return Matrix(with_values(self.pattern, raw(data)), data)
+
+    def __add__(self, other):
+        if self._values is None and not (isinstance(other, Matrix) and other._values is not None):
+            return Matrix(self.pattern + raw(other))
+        if not isinstance(other, Matrix) and not sparse.issparse(other):
+            raise NotImplementedError("arraygrad.scipy.sparse: sums are known of sparse matrices; use toarray()")
+        other = other if isinstance(other, Matrix) else Matrix(other)
+        return _of_triples([_triple(self), _triple(other)], self.shape, self.format, type(self.pattern))
+
+    def __sub__(self, other):
+        return self + (-(other if isinstance(other, Matrix) else Matrix(other)))
+
+    @property
+    def T(self):
+        """The transpose."""
+        if self._values is None:
+            return Matrix(self.pattern.T)
+        rows, columns, values = _triple(self)
+        return _of_triples([(columns, rows, values)], self.shape[::-1], _TURNED.get(self.format, "coo"),
+                           type(self.pattern))  # fmt: skip
+
+    def transpose(self):
+        """The transpose."""
+        return self.T
+
+    def asformat(self, format):
+        """The same matrix in another format of SciPy's."""
+        if self._values is None:
+            return Matrix(self.pattern.asformat(format))
+        return _of_triples([_triple(self)], self.shape, format, type(self.pattern))
+
+    def toarray(self):
+        """The dense array."""
+        if self._values is None:
+            return self.pattern.toarray()
+        rows, columns, values = _triple(self)
+        m, n = self.shape
+        return ag.reshape(summed(values, rows * n + columns, m * n), (m, n))
+
+    todense = toarray
+
+    def diagonal(self, k=0):
+        """A diagonal."""
+        return self.pattern.diagonal(k) if self._values is None else ag.linalg.diagonal(self.toarray(), offset=k)
+
+    def sum(self, axis=None):
+        """Sums of the elements: of all, or along an axis."""
+        if self._values is None:
+            return self.pattern.sum(axis=axis)
+        rows, columns, values = _triple(self)
+        if axis is None:
+            return ag.sum(values)
+        at = columns if axis % 2 == 0 else rows
+        return summed(values, at, self.shape[1 - axis % 2])
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name.startswith("to") and name[2:] in ("csr", "csc", "coo", "dia", "lil", "dok", "bsr"):
+            return lambda *args, **kwargs: self.asformat(name[2:])
+        value = getattr(self.scipy_object, name)
+        if not callable(value):
+            return Matrix(value) if sparse.issparse(value) else value
+
+        def call(*args, **kwargs):
+            found = value(*[raw(a) for a in args], **{key: raw(v) for key, v in kwargs.items()})
+            return Matrix(found) if sparse.issparse(found) else found
+
+        return call
+
+    def __repr__(self):
+        return f"<arraygrad {self.pattern!r}>"
+
+
+_TURNED = {"csr": "csc", "csc": "csr", "coo": "coo", "dia": "coo"}
+
+
+def _triple(matrix):
+    rows, columns, places = coordinates(matrix.pattern)
+    return rows, columns, ag.take(ag.reshape(ag.asarray(matrix.data), (-1,)), places)
+
+
+def _of_triples(triples, shape, format, kind):
+    """The matrix of (rows, columns, values), sums where an element is named more than once."""
+    rows, columns = (np.concatenate([np.asarray(t[i]) for t in triples]) for i in (0, 1))
+    values = ag.concat([t[2] for t in triples])
+    keys, places = np.unique(rows * shape[1] + columns, return_inverse=True)
+    labels = sparse.coo_array((np.arange(1.0, keys.size + 1.0), (keys // shape[1], keys % shape[1])), shape=shape)
+    if format not in ("csr", "csc", "coo"):
+        format = "coo"
+    pattern = labels.asformat(format)
+    if issubclass(kind, sparse.spmatrix):
+        pattern = getattr(sparse, f"{format}_matrix")(pattern)
+    order = np.asarray(pattern.data).astype(int) - 1
+    data = ag.take(summed(values, places, keys.size), order)
+    return Matrix(with_values(pattern, raw(data)), data)
+
+
+# -- constructors -----------------------------------------------------------------------------------------------------
+
+
+def _constructor(name):
+    kind = getattr(sparse, name, None)
+    if kind is None:
+        return
+    format = name.split("_")[0]
+
+    def make(arg1, shape=None, dtype=None, copy=False):
+        if isinstance(arg1, Matrix):
+            found = arg1.asformat(format)
+            return found
+        if isinstance(arg1, Tensor):
+            rows, columns = np.nonzero(raw(arg1))
+            return _of_triples([(rows, columns, arg1[rows, columns])], tuple(raw(arg1).shape), format, kind)
+        if not (isinstance(arg1, tuple) and len(arg1) and isinstance(arg1[0], Tensor)):
+            return Matrix(kind(arg1, shape=shape, dtype=dtype, copy=copy))
+        plain = kind(raw(arg1), shape=shape, dtype=dtype)
+        if len(arg1) == 2 and isinstance(arg1[1], tuple) and format != "coo":
+            rows, columns = (np.asarray(raw(a)) for a in arg1[1])
+            return _of_triples([(rows, columns, arg1[0])], plain.shape, format, kind)
+        return Matrix(plain, arg1[0])
+
+    make.__name__ = name
+    make.__doc__ = f"scipy.sparse.{name} as a `Matrix`: products with Tensors are recorded, and values may be a Tensor."
+    CHAPTER.object(name, "arg1 (the values)", BILINEAR)(make)
+
+
+for _format in ("csr", "csc", "coo", "dia", "bsr"):
+    for _kind in ("array", "matrix"):
+        _constructor(f"{_format}_{_kind}")
+
+
+def _diagonals(name):
+    theirs = getattr(sparse, name, None)
+    if theirs is None:
+        return
+
+    def make(diagonals, /, *args, offsets=0, shape=None, format=None, dtype=None):
+        if args:
+            offsets, *args = args
+        if args:
+            shape, *args = args
+        plain = [raw(d) for d in diagonals] if isinstance(diagonals, (list, tuple)) else raw(diagonals)
+        made = theirs(plain, offsets=offsets, shape=shape, format=format, dtype=dtype)
+        parts = diagonals if isinstance(diagonals, (list, tuple)) else [diagonals]
+        if not any(isinstance(part, Tensor) for part in parts):
+            return Matrix(made)
+        single = np.ndim(offsets) == 0
+        offsets = np.atleast_1d(offsets)
+        if single and not (isinstance(diagonals, (list, tuple)) and np.ndim(raw(parts[0])) == 1):
+            parts = [diagonals]
+        elif isinstance(diagonals, Tensor):
+            parts = [diagonals[i] for i in range(len(offsets))]
+        triples = []
+        m, n = made.shape
+        for offset, part in zip(offsets, parts, strict=True):
+            length = min(m + min(offset, 0), n - max(offset, 0))
+            rows = np.arange(length) + max(-offset, 0)
+            part = ag.asarray(part)
+            if part.ndim == 0 or part.shape[0] == 1:
+                part = ag.broadcast_to(part, (length,))
+            triples.append((rows, rows + offset, part[:length]))
+        return _of_triples(triples, made.shape, format or "coo", type(made))
+
+    make.__name__ = name
+    make.__doc__ = f"scipy.sparse.{name} as a `Matrix`; the diagonals may be Tensors."
+    CHAPTER.object(name, "diagonals", BILINEAR)(make)
+
+
+_diagonals("diags")
+_diagonals("diags_array")
+
+
+def _constant_matrix(name):
+    theirs = getattr(sparse, name, None)
+    if theirs is None:
+        return
+
+    def make(*args, **kwargs):
+        found = theirs(*[raw(a) for a in args], **{key: raw(value) for key, value in kwargs.items()})
+        return Matrix(found) if sparse.issparse(found) else found
+
+    make.__name__ = name
+    make.__doc__ = f"scipy.sparse.{name} of constants, as a `Matrix`."
+    NAMES[name] = make
+
+
+for _name in ("eye", "eye_array", "identity", "random", "random_array", "kron", "kronsum", "block_diag", "block_array",
+              "bmat", "hstack", "vstack", "tril", "triu", "load_npz"):  # fmt: skip
+    _constant_matrix(_name)

@@ -1,0 +1,68 @@
+"""Samples of scipy.sparse.
+
+May import: numpy, samples, SciPy.
+"""
+
+import numpy as np
+from samples import sample, spread
+from scipy import sparse
+
+ROWS, COLUMNS = np.array([0, 0, 1, 2, 2, 3, 3, 1]), np.array([0, 2, 1, 2, 0, 3, 1, 3])
+VALUES = np.array([3.0, 0.4, 2.5, 4.0, -0.7, 3.5, 0.6, 0.3])
+BOTH = np.concatenate([ROWS, COLUMNS, [0, 1]]), np.concatenate([COLUMNS, ROWS, [1, 0]])
+B, BS, WIDE = spread(4, seed=2), spread(4, 2, seed=3), spread(2, 4, seed=4)
+for _format in ("csr", "csc", "coo"):
+    for _kind in ("array", "matrix"):
+        sample(f"sparse.{_format}_{_kind}", VALUES, B, call=lambda f, v, b: f((v, (ROWS, COLUMNS)), shape=(4, 4)) @ b)
+    sample(f"sparse.{_format}_array", VALUES, BS, WIDE, call=lambda f, v, b, c: (
+        lambda a: (a @ b, c @ a, a.T @ b, a.dot(b)))(f((v, (ROWS, COLUMNS)), shape=(4, 4))))  # fmt: skip
+    sample(f"sparse.{_format}_array", VALUES, call=lambda f, v: (lambda a: (
+        a.toarray(), a.sum(), a.sum(axis=0), a.sum(axis=1), (2.0 * a + a.T).toarray(), a.diagonal(), a.tocsr().data))(
+        f((v, (ROWS, COLUMNS)), shape=(4, 4))))  # fmt: skip
+INDPTR = np.array([0, 2, 4, 6, 8])
+INDICES = np.array([0, 2, 1, 3, 0, 2, 1, 3])
+sample("sparse.csr_array sparse.csc_matrix", VALUES, B, call=lambda f, v, b: f((v, INDICES, INDPTR), shape=(4, 4)) @ b)
+TWICE = np.r_[ROWS, 0, 0], np.r_[COLUMNS, 0, 2]
+sample("sparse.csr_array", VALUES, call=lambda f, v: f((np.concatenate([v, v[:2]]), TWICE)).data)
+sample("sparse.dia_array", spread(2, 4), B, call=lambda f, v, b: f((v, np.array([0, 1])), shape=(4, 4)) @ b)
+sample("sparse.diags_array sparse.diags", B, spread(3), BS, call=lambda f, d, e, b: f([d, e], offsets=[0, -1]) @ b)
+sample("sparse.csr_matrix", B, call=lambda f, b: f(np.diag([1.0, 2.0, 3.0, 4.0])) * b)
+
+
+def made(v):
+    """A matrix of our own for a Tensor, of SciPy's for an array."""
+    from arraygrad.scipy import sparse as ours
+
+    return (sparse if isinstance(v, np.ndarray) else ours).csc_array((v, (ROWS, COLUMNS)), shape=(4, 4))
+
+
+def symmetric(v):
+    from arraygrad.scipy import sparse as ours
+
+    module = sparse if isinstance(v, np.ndarray) else ours
+    values = np.concatenate([v, v, 0.1 * v[:1], 0.1 * v[:1]])
+    return module.csr_array((values, BOTH), shape=(4, 4))
+
+
+TIGHT = {"rtol": 1e-12, "atol": 1e-13}
+sample("sparse.linalg.spsolve", VALUES, B, call=lambda f, v, b: f(made(v), b))
+sample("sparse.linalg.spsolve", VALUES, BS, call=lambda f, v, b: f(made(v), b))
+sample("sparse.linalg.splu", VALUES, BS, call=lambda f, v, b: f(made(v)).solve(b))
+for _trans in ("T", "H"):
+    sample("sparse.linalg.splu", VALUES, B, call=lambda f, v, b, trans=_trans: f(made(v)).solve(b, trans))
+sample("sparse.linalg.factorized", VALUES, B, call=lambda f, v, b: f(made(v))(b))
+for _name in ("gmres", "bicg", "bicgstab", "lgmres", "gcrotmk"):
+    sample(f"sparse.linalg.{_name}", VALUES, B, call=lambda f, v, b: f(made(v), b, **TIGHT)[0], loose=1e-9)
+sample("sparse.linalg.cg", VALUES, B, call=lambda f, v, b: f(symmetric(v), b, **TIGHT)[0], loose=1e-9)
+sample("sparse.linalg.minres", VALUES, B, call=lambda f, v, b: f(symmetric(v), b, rtol=1e-13)[0], loose=1e-9)
+sample("sparse.linalg.lsqr", VALUES[:5], B, loose=1e-8, rtol=1e-6, call=lambda f, v, b: (lambda r: (r[0], r[3]))(
+    f(tall(v), b, atol=1e-14, btol=1e-14)))  # fmt: skip
+sample("sparse.linalg.lsqr", VALUES[:5], B[:2], loose=1e-8, rtol=1e-6,
+       call=lambda f, v, b: f(tall(v).T, b, atol=1e-14, btol=1e-14)[0])  # fmt: skip
+
+
+def tall(v):
+    from arraygrad.scipy import sparse as ours
+
+    module = sparse if isinstance(v, np.ndarray) else ours
+    return module.csr_array((v, (np.array([0, 1, 2, 3, 3]), np.array([0, 1, 0, 1, 0]))), shape=(4, 2))
