@@ -14,6 +14,7 @@ from arraygrad import jax as jax
 from arraygrad import linalg as linalg
 from arraygrad import memory as memory
 from arraygrad import numpy as numpy
+from arraygrad import scipy as scipy
 from arraygrad import special as special
 from arraygrad import torch as torch
 from arraygrad._version import __version__ as __version__

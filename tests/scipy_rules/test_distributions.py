@@ -7,6 +7,7 @@ from differences import check
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 import scipy.stats
 
+import arraygrad as ag
 from arraygrad.scipy import stats
 from arraygrad.scipy._declare import REGISTRY
 
@@ -53,7 +54,20 @@ def test_continuous_method_is_differentiable_in_every_argument(name, method):
     first = np.array([0.13, 0.41, 0.86]) if method in ("ppf", "isf") else tail[0] + tail[1] * x
     # SciPy finds some quantiles by iteration, and computes some tails by quadrature.
     loose = method in ("ppf", "isf")
-    check(ours, theirs, [first, *shapes, *tail], step=2e-3, rtol=2e-6 if loose else 1e-7)
+    # The second order of what follows from these: of a few distributions.
+    second = method in ("logpdf", "cdf", "logsf", "ppf") or name in ("norm", "gamma", "beta", "t", "foldnorm")
+    check(ours, theirs, [first, *shapes, *tail], step=2e-3, rtol=2e-6 if loose else 1e-7, second=second)
+
+
+@pytest.mark.parametrize(("name", "method"), [p for p in CONTINUOUS if p[1] in ("logpdf", "logcdf", "ppf")])
+def test_continuous_method_serves_numbers_as_it_does_arrays(name, method):
+    ours, shapes = getattr(getattr(stats, name), method), SHAPES.get(name, ())
+    x = 0.3 if method in ("ppf", "isf") else float(places(getattr(scipy.stats, name), shapes)[1])
+    several = [ag.tensor(np.full(2, v), requires_grad=True) for v in (x, *shapes)]
+    single = [ag.tensor(v, requires_grad=True) for v in (x, *shapes)]
+    of_several = ag.autograd.grad(ours(*several).sum(), several)
+    for g, expected in zip(ag.autograd.grad(ours(*single), single), of_several, strict=True):
+        np.testing.assert_allclose(g.numpy(), expected.numpy()[0], rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize(("name", "method"), COUNTED)

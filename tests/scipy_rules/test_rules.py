@@ -10,7 +10,7 @@ import pytest
 from differences import check, parts_of
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
-from samples import SAMPLES
+from samples import SAMPLES, plain
 
 import arraygrad as ag
 from arraygrad.scipy import CHAPTERS, stats
@@ -50,6 +50,28 @@ def test_rule_has_the_derivatives_of_scipys_function(name, call, arrays, options
             parts_of(found), parts_of(call(theirs(name), *[a[()] for a in arrays])), rtol=1e-7, atol=1e-12
         )
     check(functools.partial(call, ours), functools.partial(call, theirs(name)), arrays, **options)
+
+
+ELEMENTWISE = [one for one in NUMBERED if one.values[0].startswith("special.") and one.values[1] is plain
+               and not one.values[0].endswith("logsumexp")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "call", "arrays", "options"), ELEMENTWISE)
+def test_elementwise_rule_serves_numbers_as_it_does_arrays(name, call, arrays, options):
+    if name not in REGISTRY:
+        pytest.skip("this version of SciPy does not have the function")
+    f = REGISTRY[name].function
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    several = [ag.tensor(np.broadcast_to(a, shape).copy(), requires_grad=True) for a in arrays]
+    single = [ag.tensor(np.broadcast_to(a, shape).ravel()[0], requires_grad=True) for a in arrays]
+
+    def total(result):
+        parts = result if isinstance(result, tuple) else (result,)
+        return sum(ag.abs(part).sum() for part in parts)
+
+    of_several = ag.autograd.grad(total(f(*several)), several)
+    for g, expected in zip(ag.autograd.grad(total(f(*single)), single), of_several, strict=True):
+        np.testing.assert_allclose(g.numpy(), expected.numpy().ravel()[0], rtol=1e-12, atol=1e-14)
 
 
 def test_every_rule_has_a_sample():

@@ -27,11 +27,11 @@ from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
-from arraygrad.scipy._guards import depends, guarded, holds_tensor, mirror, raw, watched
+from arraygrad.scipy._guards import depends, guarded, holds_tensor, kind_of, mirror, raw, watched
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
-    "guarded", "mirror", "parsed", "raw", "refused", "register", "ruled",
+    "guarded", "kind_of", "mirror", "parsed", "raw", "refused", "register", "ruled",
 ]  # fmt: skip
 
 # Parameters that say how something is computed, not what.
@@ -99,8 +99,7 @@ def composed(name, values, of, source, *, order="any", refuse=None, same=True, i
     inert : str
         Names of parameters that change neither the result nor its derivative, beside those that are `INERT`.
     same : bool
-        The composition has the values of SciPy's function too (not only its derivative), so that it serves arrays of
-        other libraries.
+        The composition has the values of SciPy's function too, not only its derivative; tests compare them.
     """
 
     def declare(formula):
@@ -341,13 +340,10 @@ def _call(rule, args, kwargs):
                 at.append((key, None if len(parts) == 1 and parts[0] is value else place))
                 tensors.append(leaf)
     if foreign:
-        if rule.whole is None:
-            raise TypeError(
-                f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
-                "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
-            )
-        names = inspect.signature(rule.whole).parameters
-        return rule.whole(**{key: value for key, value in bound.items() if key in names})
+        raise TypeError(
+            f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
+            "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
+        )
     raw_args, raw_kwargs = unflatten(structure, [_plain(leaf) for leaf in leaves])
     if tensors:
         if rule.known is not None:

@@ -13,7 +13,7 @@ from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["depends", "guarded", "holds_tensor", "mirror", "parts_of", "raw", "watched"]
+__all__ = ["depends", "guarded", "holds_tensor", "kind_of", "mirror", "parts_of", "raw", "watched"]
 
 
 def raw(value):
@@ -27,6 +27,14 @@ def raw(value):
         if any(isinstance(leaf, Tensor) for leaf in leaves):
             return unflatten(structure, [raw(leaf) for leaf in leaves])
     return value
+
+
+def kind_of(a):
+    """NumPy's letter for the kind of an array's dtype, of any library."""
+    dtype = getattr(raw(a), "dtype", None)
+    if dtype is None:
+        return "c" if isinstance(a, complex) else "f"
+    return getattr(dtype, "kind", "c" if "complex" in str(dtype) else "f" if "float" in str(dtype) else "i")
 
 
 def holds_tensor(tree, grad=False):

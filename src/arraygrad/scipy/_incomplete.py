@@ -37,7 +37,8 @@ def gamma_tail(a, x):
     """(lower, log of the tail): gammainc(a, x) where `lower`, gammaincc(a, x) elsewhere. nan outside a > 0, x > 0."""
     ra, rx = np.broadcast_arrays(_float(a), _float(x))
     valid = (ra > 0) & (rx > 0) & np.isfinite(rx) & np.isfinite(ra)
-    lower = rx <= np.maximum(ra, 1.0)
+    valid = np.asarray(valid)
+    lower = np.asarray(rx <= np.maximum(ra, 1.0))
     a = ag.where(valid, a, 1.0)
     x = ag.where(valid, x, 1.0)
     ra, rx = np.where(valid, ra, 1.0), np.where(valid, rx, 1.0)
@@ -63,9 +64,10 @@ def beta_tail(a, b, x, complement=None):
     complement = 1.0 - x if complement is None else complement
     ra, rb, rx, rz = np.broadcast_arrays(_float(a), _float(b), _float(x), _float(complement))
     valid = (ra > 0) & (rb > 0) & (rx > 0) & (rz > 0) & np.isfinite(ra) & np.isfinite(rb)
+    valid = np.asarray(valid)
     ra, rb, rx = (np.where(valid, r, s) for r, s in ((ra, 1.0), (rb, 1.0), (rx, 0.5)))
     a, b, x, complement = (ag.where(valid, r, s) for r, s in ((a, 1.0), (b, 1.0), (x, 0.5), (complement, 0.5)))
-    lower = rx <= ra / (ra + rb)
+    lower = np.asarray(rx <= ra / (ra + rb))
     # The upper tail is the lower one of 1 - x with a and b exchanged (DLMF 8.17.4).
     p, q = ag.where(lower, a, b), ag.where(lower, b, a)
     y, z = ag.where(lower, x, complement), ag.where(lower, complement, x)
@@ -84,12 +86,12 @@ def t_tail(df, y):
     square = y * y
     inner, log_inner = beta_tail(0.5 * df, 0.5, df / (df + square), square / (df + square))
     log_inner = ag.where(inner, log_inner, log_other(ag.where(inner, -1.0, log_inner)))
-    return _float(y) < 0, log_inner - math.log(2.0)
+    return np.asarray(_float(y) < 0), log_inner - math.log(2.0)
 
 
 def signed(lower, log_tail):
     """What differs from the lower tail by a constant, 0 or 1: the lower tail, or minus the upper one."""
-    tail = ag.exp(ag.where(np.isnan(raw(log_tail)), -np.inf, log_tail))
+    tail = ag.exp(ag.where(np.asarray(np.isnan(raw(log_tail))), -np.inf, log_tail))
     return ag.where(lower, tail, -tail)
 
 

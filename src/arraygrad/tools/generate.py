@@ -1,5 +1,5 @@
 """Writes what is derived from the table and from the live objects: the stubs, and docs/operations.md,
-docs/derivatives.md and docs/numpy-coverage.md.
+docs/derivatives.md, docs/numpy-coverage.md and the table of docs/scipy.md.
 
     python -m arraygrad.tools.generate            write them
     python -m arraygrad.tools.generate --check    exit with 1, and name the files that differ from what would be written
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from arraygrad.ops import OPS
-from arraygrad.tools import generate_coverage, generate_derivatives, generate_stubs
+from arraygrad.tools import generate_coverage, generate_derivatives, generate_scipy, generate_stubs
 
 __all__ = ["generated", "main", "operations_page"]
 
@@ -59,6 +59,9 @@ def generated():
     files[DOCS / "operations.md"] = operations_page()
     page = DOCS / "numpy-coverage.md"
     files[page] = generate_coverage.coverage_page(page.read_text() if page.exists() else "")
+    page = DOCS / "scipy.md"
+    if page.exists():
+        files[page] = generate_scipy.scipy_page(page.read_text())
     files[DOCS / "derivatives.md"] = generate_derivatives.derivatives_page(ROOT, CHAPTER_TITLES)
     return files
 

@@ -11,7 +11,7 @@ from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, guarded, raw
 
-__all__ = ["CHAPTER", "NAMES", "Interpolant", "constant_only", "floating", "has_tensor", "shape_of"]
+__all__ = ["CHAPTER", "NAMES", "Interpolant", "constant_only", "floating", "has_tensor", "kept", "shape_of"]
 
 CHAPTER = Chapter("interpolate", interpolate)
 NAMES = CHAPTER.names
@@ -22,7 +22,14 @@ def shape_of(a):
 
 
 def floating(a):
-    """A Tensor of floating-point numbers."""
+    """A Tensor in double precision, as SciPy's interpolants compute."""
+    a = ag.asarray(a)
+    wanted = ag.complex128 if raw(a).dtype.kind == "c" else ag.float64
+    return a if raw(a).dtype == wanted else ag.astype(a, wanted)
+
+
+def kept(a):
+    """A Tensor of floating-point numbers in their own precision."""
     a = ag.asarray(a)
     return a if raw(a).dtype.kind in "fc" else ag.astype(a, ag.float64)
 

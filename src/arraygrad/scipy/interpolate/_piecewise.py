@@ -12,7 +12,7 @@ from scipy import interpolate
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, shape_of
+from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, kept, shape_of
 from arraygrad.scipy.linalg import _solve as _declared  # noqa: F401 (declares solve_banded)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 
@@ -325,7 +325,7 @@ class interp1d(Interpolant):
                  assume_sorted=False):  # fmt: skip
         self._remember(x, y, kind, axis, copy, bounds_error, fill_value, assume_sorted)
         self._kind = kind
-        x, y = floating(x), floating(y)
+        x, y = kept(x), kept(y)
         y = ag.moveaxis(y, axis, 0)
         if not assume_sorted:
             order = np.argsort(raw(x), kind="mergesort")
@@ -345,7 +345,7 @@ class interp1d(Interpolant):
     def __call__(self, points):
         if self._is_plain(points):
             return self._plain(points)
-        points = floating(points)
+        points = kept(points)
         values, x = np.asarray(raw(points)).ravel(), np.asarray(raw(self._x))
         below, above = values < x[0], values > x[-1]
         if self._outside_refused and np.any(below | above):

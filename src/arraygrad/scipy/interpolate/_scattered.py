@@ -10,7 +10,7 @@ from scipy import interpolate, spatial
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, shape_of
+from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, kept, shape_of
 
 __all__ = []
 
@@ -39,6 +39,7 @@ class RegularGridInterpolator(Interpolant):
         self._remember(points, values, method, bounds_error, fill_value, **further)
         self._grid = [floating(p) for p in points]
         self._values, self._method, self._fill = floating(values), method, fill_value
+        self._given = kept(values)  # the nearest value is one of them as it is
         self._bounds_error = bounds_error
 
     def __call__(self, xi, method=None, **further):
@@ -70,7 +71,7 @@ class RegularGridInterpolator(Interpolant):
             shares.append((x - low) / (high - low))
         if method == "nearest":
             chosen = [at + (np.asarray(raw(s)) > 0.5) for at, s in zip(places, shares, strict=True)]
-            found = self._values[tuple(chosen)]
+            found = self._given[tuple(chosen)]
         else:
             found = self._blended(places, shares)
         trailing = shape_of(self._values)[d:]

@@ -6,7 +6,7 @@ May import: arraygrad, scipy._declare, SciPy.
 from scipy import linalg
 
 import arraygrad as ag
-from arraygrad.scipy._declare import Chapter, raw
+from arraygrad.scipy._declare import Chapter, kind_of, raw
 
 __all__ = ["NAMES", "adjoint", "by_composition", "by_rule", "constants", "is_complex", "no_rule", "reading", "shape_of"]
 
@@ -22,8 +22,7 @@ def adjoint(a):
 
 
 def is_complex(a):
-    dtype = getattr(raw(a), "dtype", None)
-    return dtype is not None and dtype.kind == "c"
+    return kind_of(a) == "c"
 
 
 def reading(a, lower):

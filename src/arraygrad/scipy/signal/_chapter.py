@@ -6,7 +6,7 @@ May import: arraygrad, scipy._declare, SciPy.
 from scipy import signal
 
 import arraygrad as ag
-from arraygrad.scipy._declare import Chapter, raw
+from arraygrad.scipy._declare import Chapter, kind_of, raw
 
 __all__ = ["CHAPTER", "NAMES", "conj", "cut", "is_complex", "shape_of"]
 
@@ -19,7 +19,7 @@ def shape_of(a):
 
 
 def is_complex(a):
-    return getattr(raw(a), "dtype", None) is not None and raw(a).dtype.kind == "c"
+    return kind_of(a) == "c"
 
 
 def conj(a):

@@ -64,7 +64,7 @@ def turned(tail):
 
     def other(y, *shapes):
         lower, found = tail(y, *shapes)
-        return ~np.asarray(lower), found
+        return np.asarray(np.logical_not(lower)), found
 
     return other
 
@@ -137,7 +137,7 @@ continuous("nakagami", "nu",
 def _gengamma_tail(y, a, c):
     lower, found = gamma_tail(a, y**c)
     raw_c = c.numpy() if isinstance(c, ag.Tensor) else np.asarray(c)
-    return np.asarray(lower) == (raw_c > 0), found
+    return np.asarray(np.asarray(lower) == (raw_c > 0)), found
 
 
 # Beta and its kin.

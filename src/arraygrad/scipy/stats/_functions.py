@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 import arraygrad as ag
-from arraygrad.scipy._declare import composed, raw, refused
+from arraygrad.scipy._declare import composed, constant, raw
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 __all__ = []
@@ -485,14 +485,12 @@ def _yeojohnson_llf(lmb, data, axis=0):
     return (lmb - 1.0) * logs - 0.5 * n * ag.log(spread)
 
 
-# -- what has no derivative -------------------------------------------------------------------------------------------
+# -- made of ranks and counts, whose derivative is zero ----------------------------------------------------------------
 
 for _name in (
     "rankdata", "spearmanr", "kendalltau", "mannwhitneyu", "wilcoxon", "kruskal", "friedmanchisquare", "ansari", "mood",
     "fligner", "brunnermunzel", "cramervonmises_2samp", "ks_2samp",
 ):  # fmt: skip
     if hasattr(stats, _name):
-        globals()[_name] = refused(
-            f"stats.{_name}", getattr(stats, _name), "it is made of ranks or counts, whose derivative is zero"
-        )
+        globals()[_name] = constant(f"stats.{_name}", getattr(stats, _name))
         __all__.append(_name)

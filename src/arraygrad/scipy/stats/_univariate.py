@@ -180,9 +180,8 @@ def _tails(tail, direct):
 
 def _log_tail(tail, y, shapes, wanted):
     lower, log = tail(y, *shapes)
-    own = np.isnan(raw(log))
-    log = ag.where(own, -1.0, log)
-    direct = lower if wanted else ~np.asarray(lower)
+    log = ag.where(np.asarray(np.isnan(raw(log))), -1.0, log)
+    direct = np.asarray(lower if wanted else np.logical_not(lower))
     return ag.where(direct, log, log_other(ag.where(direct, -1.0, log)))
 
 
@@ -199,15 +198,17 @@ class _Family:
         with np.errstate(all="ignore"):
             ry = (rx - rloc) / rscale
             low, high = self.dist.support(*rshapes)
-            good = ~np.isnan(low) & (rscale > 0)
+            good = np.asarray(~np.isnan(low) & (rscale > 0))
             outside = (ry < low) | (ry > high) | np.isinf(ry)
-            inside = good & ~outside
+            inside = np.asarray(good & ~outside)
             middle = self.dist.median(*rshapes)
-        y = (x - loc) / ag.where(good, scale, 1.0)
+        if not np.all(good):
+            # Parameters that SciPy refuses: a factor nan makes their gradients nan, as the value is.
+            refused = np.where(good, 1.0, np.nan)
+            scale, shapes = scale * refused, [s * refused for s in shapes]
+        y = (x - loc) / scale
         y = ag.where(inside, y, np.where(np.isfinite(middle), middle, 0.5))
-        # A shape parameter that SciPy refuses is replaced, lest formulas meet it; the result is nan in any case.
-        shapes = [s if np.all(good) else ag.where(good, s, 1.5) for s in shapes]
-        return y, shapes, ag.where(good, scale, 1.0), np.asarray(inside), np.where(good | np.isnan(ry), 1.0, np.nan)
+        return y, shapes, ag.asarray(scale), np.asarray(inside), np.where(good | np.isnan(ry), 1.0, np.nan)
 
     def _log(self, bound, name="x"):
         y, shapes, scale, inside, mark = self._standard(bound, name)
@@ -238,7 +239,8 @@ class _Family:
                 def formula(given):
                     named = dict(zip(self.keys, shapes, strict=True))
                     named.update(zip(wanted, given, strict=True))
-                    named = [ag.where(inside | np.isnan(raw(y)), v, 1.5) for v in named.values()]
+                    used = np.asarray(inside | np.isnan(raw(y)) | np.isnan(mark))
+                    named = [ag.where(used, v * mark, 1.5) for v in named.values()]
                     return ag.where(inside, self.tails[method](y, *named), 0.0) * mark
 
                 gradients = gradients_of_composition(formula, g, [tensors[i] for i in of_shape])
@@ -253,7 +255,7 @@ class _Family:
             bound = _with_named(bound, at, tensors)
             y, shapes, scale, _, mark = self._standard({**bound, "x": ans})
             inverse = ag.exp(-self.logpdf(y, *shapes)) * scale * mark
-            at_end = np.isinf(raw(ans))
+            at_end = np.asarray(np.isinf(raw(ans)))
             found = {}
             of_shape = [i for i, (key, _) in enumerate(at) if key in self.keys]
             if of_shape:
@@ -343,13 +345,13 @@ def discrete(name, shapes, logpmf, *, source, tail=None, fixed=(), mean=None, va
                 k = np.asarray(raw(named["k"]), dtype=float) - np.asarray(raw(named.get("loc", 0)), dtype=float)
                 values = [named[key] for key in keys]
                 low, high = dist.support(*[raw(v) for v in values])
-                good = ~np.isnan(low)
+                good = np.asarray(~np.isnan(low))
                 whole = np.floor(k)
                 if method in ("pmf", "logpmf"):
                     inside = (k >= low) & (k <= high) & (k == whole)
                 else:
                     inside = (whole >= low) & (whole < high)
-                inside = inside & good & np.isfinite(k)
+                inside = np.asarray(inside & good & np.isfinite(k))
                 whole = np.where(inside, whole, np.where(good, low, 1.0))
                 values = [v if np.all(good) else ag.where(good, v, 0.5) for v in values]
                 if method not in ("pmf", "logpmf"):
