@@ -12,15 +12,17 @@ IMAGE, KERNEL, EVEN = spread(5, 4, seed=1), spread(3, 3, seed=2), spread(2, 4, s
 COMPLEX = X[:3] + 1j * spread(3, seed=9)
 
 for _mode in ("full", "same", "valid"):
-    for _x, _h in ((LONG[:6], X), (X, LONG[:6]), (IMAGE, KERNEL), (X, COMPLEX)):
-        sample("signal.convolve signal.correlate signal.fftconvolve signal.oaconvolve", _x, _h,
-               call=lambda f, x, h, mode=_mode: f(x, h, mode))  # fmt: skip
+    for _x, _h in ((LONG[:6], X), (X, LONG[:6])):
+        sample("signal.convolve signal.correlate", _x, _h, call=lambda f, x, h, mode=_mode: f(x, h, mode))
+    sample("signal.convolve signal.correlate signal.fftconvolve signal.oaconvolve", IMAGE, KERNEL,
+           call=lambda f, x, h, mode=_mode: f(x, h, mode))  # fmt: skip
     sample("signal.fftconvolve signal.oaconvolve", ROWS, M[:2],
            call=lambda f, x, h, mode=_mode: f(x, h, mode, axes=1))  # fmt: skip
     for _boundary in ("fill", "wrap", "symm"):
-        for _h in (KERNEL, EVEN):
+        for _h in (KERNEL, EVEN) if _boundary == "symm" else (EVEN,):
             sample("signal.convolve2d signal.correlate2d", IMAGE, _h,
                    call=lambda f, x, h, mode=_mode, boundary=_boundary: f(x, h, mode, boundary))  # fmt: skip
+sample("signal.convolve signal.correlate signal.fftconvolve", X, COMPLEX)
 sample("signal.convolve2d", IMAGE, KERNEL, call=lambda f, x, h: f(x, h, "same", "fill", 0.7))
 sample("signal.deconvolve", LONG[:6], np.array([1.0, 0.4, 0.2]))
 sample("signal.medfilt", LONG, call=lambda f, x: f(x, 5), step=1e-4)
