@@ -14,11 +14,11 @@ CHAPTERS = (
 )  # fmt: skip
 
 __all__ = [
-    "counterparts", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial",
-    "special", "stats",
+    "NotDifferentiable", "counterparts", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal",
+    "sparse", "spatial", "special", "stats",
 ]  # fmt: skip
 
-__getattr__, __dir__ = first_use(globals(), {}, CHAPTERS)
+__getattr__, __dir__ = first_use(globals(), {"NotDifferentiable": "arraygrad.scipy._guards"}, CHAPTERS)
 
 
 def counterparts():

@@ -27,7 +27,7 @@ from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
-from arraygrad.scipy._guards import depends, guarded, holds_tensor, kind_of, mirror, raw, watched
+from arraygrad.scipy._guards import NotDifferentiable, depends, guarded, holds_tensor, kind_of, mirror, raw, watched
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -171,6 +171,7 @@ def formulas(name, values, source, signature=None, *, order="any", refuse=None, 
     shown = parsed(signature) if signature else _signature(values, None)
     rule = Rule(name, tuple(by), source, order, values, refuse=refuse or {}, signature=shown)
     rule.gradients = pull
+    rule.known = frozenset(shown.parameters) - {"out"}
     return register(rule)
 
 
@@ -325,6 +326,8 @@ def _call(rule, args, kwargs):
             rebound.arguments.update({key: v for key, v in recast.items() if key in rebound.arguments})
             args, kwargs = rebound.args, rebound.kwargs
             leaves, structure = flatten((args, kwargs))
+    if isinstance(bound.get("out"), Tensor):
+        raise TypeError(f"arraygrad.scipy.{rule.name}: out= takes plain arrays, whose content has no gradient")
     recording = is_grad_enabled()
     at, tensors = [], []
     foreign = False
@@ -564,7 +567,7 @@ def _check_known(rule, bound):
         default = inspect.Parameter.empty if parameter is None else parameter.default
         if value is default or (isinstance(value, (bool, int, float, str, tuple)) and value == default):
             continue
-        raise NotImplementedError(
+        raise NotDifferentiable(
             f"arraygrad.scipy.{rule.name}: an argument requires grad, but the derivative is not known for "
             f"{key}={value!r}; leave it at its default"
         )

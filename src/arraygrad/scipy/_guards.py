@@ -13,7 +13,11 @@ from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["depends", "guarded", "holds_tensor", "kind_of", "mirror", "parts_of", "raw", "watched"]
+__all__ = ["NotDifferentiable", "depends", "guarded", "holds_tensor", "kind_of", "mirror", "parts_of", "raw", "watched"]
+
+
+class NotDifferentiable(TypeError):
+    """A gradient was asked through something of SciPy's that has no rule: a function, an argument, an option."""
 
 
 def raw(value):
@@ -47,7 +51,7 @@ def guarded(name, function, reason):
     @functools.wraps(function)
     def call(*args, **kwargs):
         if is_grad_enabled() and holds_tensor((args, kwargs), grad=True):
-            raise NotImplementedError(
+            raise NotDifferentiable(
                 f"arraygrad.scipy.{name}: an argument requires grad, but {reason}. Pass its detach() if no gradient is "
                 "wanted, or compose the function of others"
             )

@@ -11,6 +11,7 @@ from scipy import fft as _fft
 
 import arraygrad as ag
 from arraygrad.scipy._declare import Chapter, mirror, raw
+from arraygrad.scipy._guards import NotDifferentiable
 
 __all__ = []
 
@@ -92,7 +93,7 @@ def _transposed(name, g, type, axis, norm, orthogonalize):
     n, ndim = raw(g).shape[axis], g.ndim
     further = {"axis": axis, "norm": norm}
     if orthogonalize:
-        raise NotImplementedError(f"arraygrad.scipy.fft.{name}: orthogonalize=True has a derivative with norm='ortho'")
+        raise NotDifferentiable(f"arraygrad.scipy.fft.{name}: orthogonalize=True has a derivative with norm='ortho'")
     if norm == "ortho":
         further["orthogonalize"] = False
     cosine = name == "dct"

@@ -14,6 +14,7 @@ from arraygrad.implicit.common import Arguments, raw_function
 from arraygrad.implicit.ivp import _Problem
 from arraygrad.scipy._callbacks import lifted, plain, tracked
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.integrate._chapter import CHAPTER
 
 __all__ = []
@@ -51,7 +52,7 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
             "time, with the length of the interval among args"
         )
     if dense_output or events is not None:
-        raise NotImplementedError(
+        raise NotDifferentiable(
             "arraygrad.scipy.integrate.solve_ivp: dense_output and events have no rule: ask for t_eval, or solve "
             "without gradients"
         )

@@ -15,6 +15,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import Arguments, as_tensor, raw_function
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.integrate._chapter import CHAPTER, NAMES
 from arraygrad.transforms import vjp
 
@@ -87,7 +88,7 @@ def _tolerances(epsabs, epsrel):
 def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, limit=50, points=None, weight=None,
           wvar=None, wopts=None, maxp1=50, limlst=50, complex_func=False):  # fmt: skip
     if weight is not None or complex_func:
-        raise NotImplementedError("arraygrad.scipy.integrate.quad: integrals with a weight have no rule")
+        raise NotDifferentiable("arraygrad.scipy.integrate.quad: integrals with a weight have no rule")
     f, parameters = lifted(func, args)
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()

@@ -11,6 +11,7 @@ from scipy import interpolate
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._chapter import (
     CHAPTER,
     Interpolant,
@@ -152,7 +153,7 @@ def _make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tr
     elif y.ndim == 1:
         c = _linear_map(lambda v: interpolate.make_interp_spline(x, v, k, plain.t, raw(bc_type)).c, y)
     else:
-        raise NotImplementedError("arraygrad.scipy.interpolate.make_interp_spline: bc_type by name has derivatives")
+        raise NotDifferentiable("arraygrad.scipy.interpolate.make_interp_spline: bc_type by name has derivatives")
     extrapolate = "periodic" if isinstance(bc_type, str) and bc_type == "periodic" else True
     return BSpline(plain.t, ag.moveaxis(c, 0, axis), k, extrapolate, axis)
 
@@ -169,7 +170,7 @@ def _make_lsq_spline(x, y, t, k=3, w=None, axis=0, check_finite=True, *, method=
 @CHAPTER.composition("splrep", "y", DE_BOOR)
 def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_output=0, per=0, quiet=1):
     if full_output or per or (task == 0 and s not in (None, 0)) or (task == 0 and s is None and w is not None):
-        raise NotImplementedError(
+        raise NotDifferentiable(
             "arraygrad.scipy.interpolate.splrep: the derivative is known for s=0, and for task=-1 with knots; a "
             "smoothing spline's knots depend on the data"
         )
@@ -277,7 +278,7 @@ class UnivariateSpline(_Fitted):
     def __init__(self, x, y, w=None, bbox=(None, None), k=3, s=None, ext=0, check_finite=False):
         x, w = constant_only("UnivariateSpline", "x", x), constant_only("UnivariateSpline", "w", w)
         if s != 0 and has_tensor(y) and ag.asarray(y).requires_grad:
-            raise NotImplementedError(
+            raise NotDifferentiable(
                 "arraygrad.scipy.interpolate.UnivariateSpline: y requires grad, but a smoothing spline's knots depend "
                 "on it; the derivative is known for s=0, or use LSQUnivariateSpline with knots"
             )
@@ -294,9 +295,7 @@ class RectBivariateSpline(Interpolant):
     def __init__(self, x, y, z, bbox=(None, None, None, None), kx=3, ky=3, s=0, maxit=20):
         x, y = constant_only("RectBivariateSpline", "x", x), constant_only("RectBivariateSpline", "y", y)
         if s and has_tensor(z):
-            raise NotImplementedError(
-                "arraygrad.scipy.interpolate.RectBivariateSpline: the derivative is known for s=0"
-            )
+            raise NotDifferentiable("arraygrad.scipy.interpolate.RectBivariateSpline: the derivative is known for s=0")
         self._remember(x, y, z, list(bbox), kx, ky, s, **({} if maxit == 20 else {"maxit": maxit}))
         self._degrees = (kx, ky)
         self._knots = [np.asarray(t) for t in self._plain.tck[:2]]

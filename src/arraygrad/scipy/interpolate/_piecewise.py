@@ -12,6 +12,7 @@ from scipy import interpolate
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, kept, shape_of
 from arraygrad.scipy.linalg import _solve as _declared  # noqa: F401 (declares solve_banded)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
@@ -93,7 +94,7 @@ class Polynomials:
         """The integral from a to b."""
         whole = self.antiderivative()
         if isinstance(self._extrapolate if extrapolate is None else extrapolate, str):
-            raise NotImplementedError("arraygrad.scipy.interpolate: integrals of periodic extensions have no rule")
+            raise NotDifferentiable("arraygrad.scipy.interpolate: integrals of periodic extensions have no rule")
         return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
 
 
@@ -142,7 +143,7 @@ class PPoly(_Declared):
         self._c, self._x, self._axis = floating(c), floating(x), axis
         self._extrapolate = True if extrapolate is None else extrapolate
         if axis:
-            raise NotImplementedError("arraygrad.scipy.interpolate.PPoly: axis=0 has derivatives")
+            raise NotDifferentiable("arraygrad.scipy.interpolate.PPoly: axis=0 has derivatives")
 
 
 @CHAPTER.object("CubicHermiteSpline", "x y dydx points", "de Boor, IV")

@@ -10,6 +10,7 @@ from scipy import interpolate, spatial
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, kept, shape_of
 
 __all__ = []
@@ -47,7 +48,7 @@ class RegularGridInterpolator(Interpolant):
             return self._plain(xi, method, **further)
         method = self._method if method is None else method
         if method not in ("linear", "nearest") or further.get("nu") is not None:
-            raise NotImplementedError(
+            raise NotDifferentiable(
                 f"arraygrad.scipy.interpolate.RegularGridInterpolator: no derivative is known for method={method!r}"
             )
         d = len(self._grid)
@@ -127,7 +128,7 @@ class LinearNDInterpolator(Interpolant):
     def __init__(self, points, values, fill_value=np.nan, rescale=False):
         self._remember(points, values, fill_value, rescale)
         if rescale:
-            raise NotImplementedError("arraygrad.scipy.interpolate.LinearNDInterpolator: rescale=False has derivatives")
+            raise NotDifferentiable("arraygrad.scipy.interpolate.LinearNDInterpolator: rescale=False has derivatives")
         self._points, self._values, self._fill = floating(points), floating(values), fill_value
         self._triangulation = spatial.Delaunay(np.asarray(raw(self._points)))
 
@@ -144,9 +145,9 @@ class LinearNDInterpolator(Interpolant):
 def _griddata(points, values, xi, method="linear", fill_value=np.nan, rescale=False):
     points = ag.stack([floating(p) for p in points], axis=-1) if isinstance(points, tuple) else floating(points)
     if points.ndim == 1 or shape_of(points)[-1] == 1:
-        raise NotImplementedError("arraygrad.scipy.interpolate.griddata: in one dimension use interp1d")
+        raise NotDifferentiable("arraygrad.scipy.interpolate.griddata: in one dimension use interp1d")
     if rescale or method not in ("linear", "nearest"):
-        raise NotImplementedError(
+        raise NotDifferentiable(
             "arraygrad.scipy.interpolate.griddata: the derivative is known for method 'linear' and 'nearest', without "
             "rescale"
         )
@@ -194,7 +195,7 @@ class RBFInterpolator(Interpolant):
     def __init__(self, y, d, neighbors=None, smoothing=0.0, kernel="thin_plate_spline", epsilon=None, degree=None):
         self._remember(y, d, neighbors, smoothing, kernel, epsilon, degree)
         if neighbors is not None:
-            raise NotImplementedError("arraygrad.scipy.interpolate.RBFInterpolator: neighbors=None has derivatives")
+            raise NotDifferentiable("arraygrad.scipy.interpolate.RBFInterpolator: neighbors=None has derivatives")
         self._y, d = floating(y), floating(d)
         self._kernel, self._epsilon = kernel, 1.0 if epsilon is None else epsilon
         n, dims = shape_of(self._y)
@@ -266,7 +267,7 @@ def _polynomial(name):
             self._xi, self._axis = floating(xi), axis
             self._yi = ag.moveaxis(floating(yi), axis, 0)
             if np.unique(np.asarray(raw(self._xi))).size < shape_of(self._xi)[0]:
-                raise NotImplementedError(f"arraygrad.scipy.interpolate.{name}: nodes once each have derivatives")
+                raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: nodes once each have derivatives")
 
         def __call__(self, x):
             if self._is_plain(x):
@@ -295,5 +296,5 @@ def _barycentric_interpolate(xi, yi, x, axis=0):
 @CHAPTER.by_composition("krogh_interpolate", "xi yi x", "Lagrange's formula")
 def _krogh_interpolate(xi, yi, x, der=0, axis=0):
     if np.ndim(der) or der:
-        raise NotImplementedError("arraygrad.scipy.interpolate.krogh_interpolate: der=0 has derivatives")
+        raise NotDifferentiable("arraygrad.scipy.interpolate.krogh_interpolate: der=0 has derivatives")
     return NAMES["KroghInterpolator"](xi, yi, axis=axis)(x)

@@ -8,6 +8,7 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.ops import _factorizations as table
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.linalg._chapter import (
     NAMES,
     adjoint,
@@ -99,7 +100,7 @@ def _lu(g, ans, a, p_indices=False):
 def _lu_factor(g, ans, a):
     packed, piv = ans
     if packed.ndim > 2:
-        raise NotImplementedError("arraygrad.scipy.linalg.lu_factor: derivatives are for one matrix; use lu for stacks")
+        raise NotDifferentiable("arraygrad.scipy.linalg.lu_factor: derivatives are for one matrix; use lu for stacks")
     m, n = shape_of(packed)
     k = min(m, n)
     mask = np.tril(np.ones((m, k)), -1)
@@ -125,14 +126,14 @@ def _qr(g, ans, a, mode="full", pivoting=False):
         q, r = ans[0], ans[1]
         g_q, g_r = g[0], g[1]
     else:
-        raise NotImplementedError(f"arraygrad.scipy.linalg.qr: the derivative is not known for mode={mode!r}")
+        raise NotDifferentiable(f"arraygrad.scipy.linalg.qr: the derivative is not known for mode={mode!r}")
     rule = "complete" if mode == "full" else "reduced"
     found = table.qr(namespace_of(q), (g_q, g_r), (q, r), (m, n), rule)
     if not pivoting:
         return found
     order = np.asarray(raw(ans[-1]))
     if order.ndim > 1:
-        raise NotImplementedError("arraygrad.scipy.linalg.qr: with pivoting derivatives are for one matrix")
+        raise NotDifferentiable("arraygrad.scipy.linalg.qr: with pivoting derivatives are for one matrix")
     return ag.take(found, np.argsort(order), axis=-1)
 
 
@@ -184,7 +185,7 @@ def _generalized(g_w, g_v, w, v):
 @by_rule("eigh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", inert="type turbo eigvals")
 def _eigh(g, ans, a, b=None, lower=True, eigvals_only=False, type=1):
     if type != 1 and b is not None:
-        raise NotImplementedError(f"arraygrad.scipy.linalg.eigh: the derivative is not known for type={type}")
+        raise NotDifferentiable(f"arraygrad.scipy.linalg.eigh: the derivative is not known for type={type}")
     if eigvals_only:
         w, v = NAMES["eigh"](a, b, lower=lower)
         g_w, g_v = g, None
@@ -205,7 +206,7 @@ def _eigvalsh(a, b=None, lower=True):
 @by_rule("eig", "a", "the table: Boeddeker et al. (2017)")
 def _eig(g, ans, a, right=True):
     if not right:
-        raise NotImplementedError("arraygrad.scipy.linalg.eig: the derivative needs right=True; use eigvals")
+        raise NotDifferentiable("arraygrad.scipy.linalg.eig: the derivative needs right=True; use eigvals")
     return table.eig(namespace_of(ans[1]), tuple(g), tuple(ans))
 
 
@@ -219,7 +220,7 @@ def _eigh_tridiagonal(d, e, eigvals_only=False):
     d, e = ag.asarray(d), ag.asarray(e)
     n = shape_of(d)[0]
     if not eigvals_only:
-        raise NotImplementedError(
+        raise NotDifferentiable(
             "arraygrad.scipy.linalg.eigh_tridiagonal: the derivative is known with eigvals_only=True; use eigh of the "
             "matrix for the vectors"
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.linalg._chapter import (
     NAMES,
     adjoint,
@@ -125,7 +126,7 @@ def _lu_solve(lu_and_piv, b, trans=0):
     lu, piv = lu_and_piv
     lu, b = ag.asarray(lu), ag.asarray(b)
     if lu.ndim > 2:
-        raise NotImplementedError("arraygrad.scipy.linalg.lu_solve: derivatives are for one matrix, not for stacks")
+        raise NotDifferentiable("arraygrad.scipy.linalg.lu_solve: derivatives are for one matrix, not for stacks")
     order = rows_of(raw(piv), shape_of(lu)[0])
     lower, upper = triangle(lu, True, True), ag.triu(lu)
     if trans == 0:
@@ -195,5 +196,5 @@ def _matmul_toeplitz(c_or_cr, x):
 @by_composition("solve_circulant", "c b", GILES)
 def _solve_circulant(c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0):
     if np.ndim(raw(c)) != 1 or (caxis, baxis, outaxis) != (-1, 0, 0):
-        raise NotImplementedError("arraygrad.scipy.linalg.solve_circulant: derivatives are for one circulant matrix")
+        raise NotDifferentiable("arraygrad.scipy.linalg.solve_circulant: derivatives are for one circulant matrix")
     return ag.linalg.solve(NAMES["circulant"](ag.asarray(c)), ag.asarray(b))

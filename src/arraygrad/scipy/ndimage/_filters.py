@@ -10,6 +10,7 @@ import numpy as np
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.ndimage._chapter import CHAPTER, axes_of, each, extended, shape_of
 from arraygrad.scipy.signal import _convolutions  # noqa: F401 (declares what is used here)
 from arraygrad.scipy.signal._chapter import NAMES as SIGNAL
@@ -250,7 +251,7 @@ def _percentile_filter(input, percentile, size=None, footprint=None, mode="refle
 
 def _flat_only(name, structure):
     if structure is not None:
-        raise NotImplementedError(f"arraygrad.scipy.ndimage.{name}: the derivative is known without a structure")
+        raise NotDifferentiable(f"arraygrad.scipy.ndimage.{name}: the derivative is known without a structure")
 
 
 def _eroded(a, size, footprint, mode, cval, origin, axes=None):

@@ -14,6 +14,7 @@ from scipy import ndimage
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.ndimage._chapter import CHAPTER, each, extended, shape_of
 
 __all__ = []
@@ -90,7 +91,7 @@ def _reflected(i, n):
 def _interpolated(a, coordinates, order, mode, cval, prefilter):
     """Values at coordinates (ndim arrays of one shape)."""
     if mode not in ("constant", "nearest", "mirror", "reflect", "grid-mirror", "grid-wrap"):
-        raise NotImplementedError(f"arraygrad.scipy.ndimage: interpolation has no derivative for mode={mode!r}")
+        raise NotDifferentiable(f"arraygrad.scipy.ndimage: interpolation has no derivative for mode={mode!r}")
     a = ag.asarray(a)
     original = shape_of(a)
     shift = 0
@@ -167,7 +168,7 @@ def _zoom(input, zoom, order=3, mode="constant", cval=0.0, prefilter=True, *, gr
     a = ag.asarray(input)
     shape = tuple(round(n * z) for n, z in zip(shape_of(a), each(zoom, a.ndim), strict=True))
     if grid_mode:
-        raise NotImplementedError("arraygrad.scipy.ndimage.zoom: the derivative is known for grid_mode=False")
+        raise NotDifferentiable("arraygrad.scipy.ndimage.zoom: the derivative is known for grid_mode=False")
     factors = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in zip(shape_of(a), shape, strict=True)]
     coordinates = [ag.asarray(g * f) for g, f in zip(_grid(shape), factors, strict=True)]
     return _interpolated(a, coordinates, order, mode, cval, prefilter)

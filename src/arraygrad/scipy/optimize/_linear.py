@@ -9,6 +9,7 @@ from scipy import optimize
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.optimize._chapter import CHAPTER
 
 __all__ = []
@@ -57,7 +58,7 @@ def _lsq_linear(A, b, bounds=(-np.inf, np.inf), **options):
 def _linprog(c, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=(0, None), method="highs", callback=None,
              options=None, x0=None, integrality=None):  # fmt: skip
     if integrality is not None and np.any(integrality):
-        raise NotImplementedError("arraygrad.scipy.optimize.linprog: integers have no derivative")
+        raise NotDifferentiable("arraygrad.scipy.optimize.linprog: integers have no derivative")
     result = optimize.linprog(raw(c), raw(A_ub), raw(b_ub), raw(A_eq), raw(b_eq), bounds, method, callback, options, x0)
     if not result.success:
         return result
@@ -82,7 +83,7 @@ def _linprog(c, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=(0, None), me
     count = sum(np.shape(raw(r))[0] for r in rows)
     whole = ag.concat([ag.astype(r, ag.float64) for r in rows], axis=0) if rows else None
     if count != x.size or np.linalg.matrix_rank(raw(whole)) < x.size:
-        raise NotImplementedError(
+        raise NotDifferentiable(
             f"arraygrad.scipy.optimize.linprog: {count} constraints are active at the solution of {x.size} elements: "
             "it is no simple vertex, and not differentiable"
         )

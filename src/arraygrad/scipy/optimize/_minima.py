@@ -10,6 +10,7 @@ from scipy import optimize
 import arraygrad as ag
 from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, Problem
 from arraygrad.scipy.optimize._roots import _without
 from arraygrad.transforms import grad, jacobian, vjp
@@ -51,7 +52,7 @@ def _stationary(f, active):
 def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None,
               callback=None, options=None):  # fmt: skip
     if constraints is not None and np.size(constraints):
-        raise NotImplementedError(
+        raise NotDifferentiable(
             "arraygrad.scipy.optimize.minimize: constraints have no rule; bounds have one, and arraygrad.implicit.root "
             "takes the conditions of Karush, Kuhn and Tucker"
         )
@@ -106,7 +107,7 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
                    x_scale=None, loss="linear", f_scale=1.0, diff_step=None, tr_solver=None, tr_options=None,
                    jac_sparsity=None, max_nfev=None, verbose=0, args=(), kwargs=None, **further):  # fmt: skip
     if loss != "linear":
-        raise NotImplementedError(f"arraygrad.scipy.optimize.least_squares: loss={loss!r} has no rule")
+        raise NotDifferentiable(f"arraygrad.scipy.optimize.least_squares: loss={loss!r} has no rule")
     f = fun if not kwargs else (lambda x, *args: fun(x, *args, **kwargs))
     problem = Problem("least_squares", f, args)
     bounds = raw(bounds)
@@ -126,7 +127,7 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
 @CHAPTER.composition("leastsq", "args", IMPLICIT)
 def _leastsq(func, x0, args=(), Dfun=None, full_output=False, **options):
     if full_output:
-        raise NotImplementedError("arraygrad.scipy.optimize.leastsq: full_output has no rule; use least_squares")
+        raise NotDifferentiable("arraygrad.scipy.optimize.leastsq: full_output has no rule; use least_squares")
     problem = Problem("leastsq", func, args)
     x, flag = optimize.leastsq(problem.raw, raw(x0), (), problem.helper(Dfun), False, **options)
     return problem.solution(x, _normal_equations(problem.f)), flag
@@ -137,9 +138,9 @@ def _curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check
                bounds=(-np.inf, np.inf), method=None, jac=None, *, full_output=False, nan_policy=None,
                **options):  # fmt: skip
     if full_output or nan_policy is not None:
-        raise NotImplementedError("arraygrad.scipy.optimize.curve_fit: full_output and nan_policy have no rule")
+        raise NotDifferentiable("arraygrad.scipy.optimize.curve_fit: full_output and nan_policy have no rule")
     if sigma is not None and np.ndim(raw(sigma)) != 1:
-        raise NotImplementedError("arraygrad.scipy.optimize.curve_fit: sigma as a vector has a derivative")
+        raise NotDifferentiable("arraygrad.scipy.optimize.curve_fit: sigma as a vector has a derivative")
 
     def residuals(p, xdata, ydata, *sigma):
         left = f(xdata, *[p[i] for i in range(p.shape[0])]) - ydata

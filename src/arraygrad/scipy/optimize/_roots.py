@@ -7,6 +7,7 @@ import numpy as np
 from scipy import optimize
 
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, Problem
 
 __all__ = []
@@ -44,7 +45,7 @@ def _newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=Non
 def _root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=None, x0=None, x1=None, xtol=None,
                  rtol=None, maxiter=None, options=None):  # fmt: skip
     if fprime is True:
-        raise NotImplementedError("arraygrad.scipy.optimize.root_scalar: pass fprime as a function")
+        raise NotDifferentiable("arraygrad.scipy.optimize.root_scalar: pass fprime as a function")
     problem = Problem("root_scalar", f, args)
     result = optimize.root_scalar(
         problem.raw, (), method, raw(bracket), problem.helper(fprime), problem.helper(fprime2), raw(x0), raw(x1), xtol,
@@ -79,7 +80,7 @@ def _without(result, *names):
 def _fsolve(func, x0, args=(), fprime=None, full_output=0, col_deriv=0, xtol=1.49012e-8, maxfev=0, band=None,
             epsfcn=None, factor=100, diag=None):  # fmt: skip
     if full_output:
-        raise NotImplementedError("arraygrad.scipy.optimize.fsolve: full_output has no rule; use root")
+        raise NotDifferentiable("arraygrad.scipy.optimize.fsolve: full_output has no rule; use root")
     problem = Problem("fsolve", func, args)
     x = optimize.fsolve(problem.raw, raw(x0), (), problem.helper(fprime), 0, col_deriv, xtol, maxfev, band, epsfcn,
                         factor, diag)  # fmt: skip

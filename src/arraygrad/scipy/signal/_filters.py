@@ -15,6 +15,7 @@ from scipy import signal
 
 import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, conj, shape_of
 
 __all__ = []
@@ -160,7 +161,7 @@ def _both_ways(x, padtype, length, run):
 @CHAPTER.by_composition("filtfilt", "b a x", SOURCE)
 def _filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad"):
     if method != "pad":
-        raise NotImplementedError("arraygrad.scipy.signal.filtfilt: the derivative is known for method='pad'")
+        raise NotDifferentiable("arraygrad.scipy.signal.filtfilt: the derivative is known for method='pad'")
     b, a = _normalized(b, a)
     taps = max(shape_of(a)[0], shape_of(b)[0])
     length = 0 if padtype is None else 3 * taps if padlen is None else padlen

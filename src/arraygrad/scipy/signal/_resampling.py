@@ -9,6 +9,7 @@ import numpy as np
 from scipy import signal
 
 import arraygrad as ag
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, cut, is_complex, shape_of
 
 __all__ = []
@@ -17,7 +18,7 @@ __all__ = []
 @CHAPTER.by_composition("upfirdn", "h x", "definition: insert zeros, convolve, keep every down-th")
 def _upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
     if mode not in (None, "constant", "zero") or cval:
-        raise NotImplementedError("arraygrad.scipy.signal.upfirdn: the derivative is known for mode='constant', cval=0")
+        raise NotDifferentiable("arraygrad.scipy.signal.upfirdn: the derivative is known for mode='constant', cval=0")
     h, x = ag.reshape(ag.asarray(h), (-1,)), ag.moveaxis(ag.asarray(x), axis, -1)
     if up > 1:
         n = shape_of(x)[-1]
@@ -30,7 +31,7 @@ def _upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
 @CHAPTER.by_composition("resample_poly", "x", "definition, by upfirdn")
 def _resample_poly(x, up, down, axis=0, window=("kaiser", 5.0), padtype="constant", cval=None):
     if padtype != "constant" or cval:
-        raise NotImplementedError("arraygrad.scipy.signal.resample_poly: the derivative is known for zeros as padding")
+        raise NotDifferentiable("arraygrad.scipy.signal.resample_poly: the derivative is known for zeros as padding")
     x = ag.moveaxis(ag.asarray(x), axis, -1)
     common = math.gcd(int(up), int(down))
     up, down = int(up) // common, int(down) // common
@@ -57,7 +58,7 @@ def _resample_poly(x, up, down, axis=0, window=("kaiser", 5.0), padtype="constan
 @CHAPTER.by_composition("resample", "x", "definition: the spectrum cut or filled with zeros")
 def _resample(x, num, axis=0, window=None, domain="time"):
     if window is not None or domain != "time":
-        raise NotImplementedError("arraygrad.scipy.signal.resample: the derivative is known in time, without a window")
+        raise NotDifferentiable("arraygrad.scipy.signal.resample: the derivative is known in time, without a window")
     x = ag.moveaxis(ag.asarray(x), axis, -1)
     n = shape_of(x)[-1]
     smaller = min(num, n)
@@ -96,5 +97,5 @@ def _decimate(x, q, n=None, ftype="iir", axis=-1, zero_phase=True):
         sos = signal.cheby1(8 if n is None else n, 0.05, 0.8 / q, output="sos")
         found = NAMES["sosfiltfilt" if zero_phase else "sosfilt"](sos, x, axis=-1)[..., ::q]
     else:
-        raise NotImplementedError("arraygrad.scipy.signal.decimate: the derivative is known for ftype 'iir' and 'fir'")
+        raise NotDifferentiable("arraygrad.scipy.signal.decimate: the derivative is known for ftype 'iir' and 'fir'")
     return ag.moveaxis(found, -1, axis)

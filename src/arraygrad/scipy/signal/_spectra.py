@@ -10,6 +10,7 @@ from scipy import signal
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, is_complex, shape_of
 
 __all__ = []
@@ -55,7 +56,7 @@ def _radians(w, fs):
 @CHAPTER.by_composition("freqz", "b a", "definition", inert="include_nyquist plot")
 def _freqz(b, a=1, worN=512, whole=False, fs=2.0 * math.pi, include_nyquist=False):
     if np.ndim(raw(b)) > 1:
-        raise NotImplementedError("arraygrad.scipy.signal.freqz: the derivative is known for one filter")
+        raise NotDifferentiable("arraygrad.scipy.signal.freqz: the derivative is known for one filter")
     w, _ = signal.freqz(raw(b), raw(a), worN, whole, fs=fs, include_nyquist=include_nyquist)
     return None, _response(b, a, _radians(w, fs))
 
@@ -212,9 +213,7 @@ def _periodogram(x, fs=1.0, window="boxcar", nfft=None, detrend="constant", retu
 def _spectrogram(x, fs=1.0, window=("tukey_periodic", 0.25), nperseg=None, noverlap=None, nfft=None,
                  detrend="constant", return_onesided=True, scaling="density", axis=-1, mode="psd"):  # fmt: skip
     if mode != "psd":
-        raise NotImplementedError(
-            "arraygrad.scipy.signal.spectrogram: the derivative is known for mode='psd'; use stft"
-        )
+        raise NotDifferentiable("arraygrad.scipy.signal.spectrogram: the derivative is known for mode='psd'; use stft")
     n = shape_of(ag.asarray(x))[axis]
     taken, length = _window_of(window, nperseg, n)
     noverlap = length // 8 if noverlap is None else noverlap

@@ -13,6 +13,7 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.ops import OPS
 from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
+from arraygrad.scipy._guards import NotDifferentiable
 
 __all__ = ["NAMES", "Matrix", "conj", "coordinates", "with_values"]
 
@@ -139,7 +140,7 @@ class Matrix:
             return self._scaled(other)
         if isinstance(self.pattern, sparse.spmatrix):
             return self @ other
-        raise NotImplementedError("arraygrad.scipy.sparse: elementwise products have no rule; use toarray()")
+        raise NotDifferentiable("arraygrad.scipy.sparse: elementwise products have no rule; use toarray()")
 
     def __rmul__(self, other):
         return self * other if np.ndim(raw(other)) == 0 else self.__rmatmul__(other)
@@ -160,7 +161,7 @@ class Matrix:
         if self._values is None and not (isinstance(other, Matrix) and other._values is not None):
             return Matrix(self.pattern + raw(other))
         if not isinstance(other, Matrix) and not sparse.issparse(other):
-            raise NotImplementedError("arraygrad.scipy.sparse: sums are known of sparse matrices; use toarray()")
+            raise NotDifferentiable("arraygrad.scipy.sparse: sums are known of sparse matrices; use toarray()")
         other = other if isinstance(other, Matrix) else Matrix(other)
         return _of_triples([_triple(self), _triple(other)], self.shape, self.format, type(self.pattern))
 

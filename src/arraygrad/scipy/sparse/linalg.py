@@ -12,6 +12,7 @@ from scipy.sparse import linalg as _linalg
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.sparse._matrices import Matrix, conj, coordinates, summed, with_values
 
 __all__ = []
@@ -106,7 +107,7 @@ def _iterative(name):
             # The starting point is that of the solution, not of the gradient's system.
             start = {"x0": raw(x0)} if x0 is not None and not flags else {}
             if isinstance(A, (_linalg.LinearOperator, sparse.sparray, sparse.spmatrix)) and b.ndim == 2:
-                raise NotImplementedError(f"arraygrad.scipy.sparse.linalg.{name}: one right side has a derivative")
+                raise NotDifferentiable(f"arraygrad.scipy.sparse.linalg.{name}: one right side has a derivative")
             x, info = theirs(A if isinstance(A, _linalg.LinearOperator) else A.tocsr(), b, **start, **options)
             if flags and info:
                 raise RuntimeError(
@@ -163,7 +164,7 @@ class _Factors:
         if name.startswith("_"):
             raise AttributeError(name)
         if isinstance(self._values, Tensor) and self._values.requires_grad:
-            raise NotImplementedError(f"arraygrad.scipy.sparse.linalg: the factors' {name} has no rule")
+            raise NotDifferentiable(f"arraygrad.scipy.sparse.linalg: the factors' {name} has no rule")
         return getattr(self._factors, name)
 
 
@@ -188,7 +189,7 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
     if not _wanted(A, b):
         return _linalg.lsqr(A, b, damp, atol, btol, conlim, iter_lim, show, calc_var, x0)
     if damp or x0 is not None or isinstance(A, _linalg.LinearOperator):
-        raise NotImplementedError("arraygrad.scipy.sparse.linalg.lsqr: damp, x0 and operators have no rule")
+        raise NotDifferentiable("arraygrad.scipy.sparse.linalg.lsqr: damp, x0 and operators have no rule")
     values, pattern = _parts(A)
     settings = {"atol": atol, "btol": btol, "conlim": conlim, "iter_lim": iter_lim}
     plain = _linalg.lsqr(with_values(pattern, raw(values)), raw(b), **settings)

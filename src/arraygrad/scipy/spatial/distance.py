@@ -9,6 +9,7 @@ from scipy.spatial import distance as _distance
 
 import arraygrad as ag
 from arraygrad.scipy._declare import Chapter, mirror, raw
+from arraygrad.scipy._guards import NotDifferentiable
 
 __all__ = []
 
@@ -79,14 +80,14 @@ _ALIASES = {"euclid": "euclidean", "eu": "euclidean", "e": "euclidean", "sqe": "
 def between(x, y, metric, **given):
     """Distances along the last axis, the others broadcast."""
     if not isinstance(metric, str):
-        raise NotImplementedError("arraygrad.scipy.spatial.distance: the derivative is known for metrics by name")
+        raise NotDifferentiable("arraygrad.scipy.spatial.distance: the derivative is known for metrics by name")
     name = _ALIASES.get(metric.lower(), metric.lower())
     if name not in _METRICS:
-        raise NotImplementedError(f"arraygrad.scipy.spatial.distance: metric {metric!r} has no rule")
+        raise NotDifferentiable(f"arraygrad.scipy.spatial.distance: metric {metric!r} has no rule")
     if name == "seuclidean" and given.get("V") is None:
-        raise NotImplementedError("arraygrad.scipy.spatial.distance: pass V=, whose own derivative counts")
+        raise NotDifferentiable("arraygrad.scipy.spatial.distance: pass V=, whose own derivative counts")
     if name == "mahalanobis" and given.get("VI") is None:
-        raise NotImplementedError("arraygrad.scipy.spatial.distance: pass VI=, whose own derivative counts")
+        raise NotDifferentiable("arraygrad.scipy.spatial.distance: pass VI=, whose own derivative counts")
     return _METRICS[name](x, y, **{key: value for key, value in given.items() if value is not None})
 
 

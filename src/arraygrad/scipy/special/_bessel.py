@@ -11,6 +11,7 @@ from scipy import special
 
 import arraygrad as ag
 from arraygrad.scipy._declare import formulas, raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.special._chapter import NAMES, declare
 
 __all__ = []
@@ -41,7 +42,7 @@ for _name in ("hankel1", "hankel2"):
 def _scaled_real(name):
     def rule(g, v, z):
         if np.asarray(raw(z)).dtype.kind == "c":
-            raise NotImplementedError(
+            raise NotDifferentiable(
                 f"arraygrad.scipy.special.{name}: of a complex argument it is no holomorphic function: multiply the "
                 "unscaled one by exp(-abs(imag(z)))"
             )

@@ -11,6 +11,7 @@ from scipy import stats
 
 import arraygrad as ag
 from arraygrad.scipy._declare import composed, constant, raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 __all__ = []
@@ -203,7 +204,7 @@ def _median_abs_deviation(x, axis=0, center=None, scale=1.0):
     a, axis = _flat(x, axis)
     center = np.median if center is None else center
     if center is not np.median and center is not np.mean:
-        raise NotImplementedError("arraygrad.scipy.stats.median_abs_deviation: center must be np.median or np.mean")
+        raise NotDifferentiable("arraygrad.scipy.stats.median_abs_deviation: center must be np.median or np.mean")
     scale = 0.6744897501960817 if scale == "normal" else scale
     middle = center(a, axis=axis)
     return np.median(ag.abs(a - ag.expand_dims(middle, axis=axis)), axis=axis) / scale
@@ -451,7 +452,7 @@ def _yeo(x, lmb):
 @_declare("boxcox", "x lmbda", "Box and Cox (1964)")
 def _boxcox(x, lmbda=None):
     if lmbda is None:
-        raise NotImplementedError(
+        raise NotDifferentiable(
             "arraygrad.scipy.stats.boxcox: the derivative needs lmbda; find it first, with arraygrad.implicit.minimize "
             "where its own derivative is wanted"
         )
@@ -461,7 +462,7 @@ def _boxcox(x, lmbda=None):
 @_declare("yeojohnson", "x lmbda", "Yeo and Johnson (2000)")
 def _yeojohnson(x, lmbda=None):
     if lmbda is None:
-        raise NotImplementedError(
+        raise NotDifferentiable(
             "arraygrad.scipy.stats.yeojohnson: the derivative needs lmbda; find it first, with "
             "arraygrad.implicit.minimize where its own derivative is wanted"
         )
