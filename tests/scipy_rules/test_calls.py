@@ -235,6 +235,8 @@ def test_counterparts_lead_from_scipys_objects_to_ours():
     assert found[scipy.integrate.quad] is integrate.quad
     assert found[scipy.sparse.csr_array] is sparse.csr_array
     assert len(found) > 500
+    assert counterparts("linalg").keys() < found.keys()
+    assert scipy.stats.norm not in counterparts("linalg")
 
 
 # -- other libraries --------------------------------------------------------------------------------------------------

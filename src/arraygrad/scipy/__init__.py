@@ -21,29 +21,33 @@ __all__ = [
 __getattr__, __dir__ = first_use(globals(), {"NotDifferentiable": "arraygrad.scipy._guards"}, CHAPTERS)
 
 
-def counterparts():
-    """dict of SciPy's functions and objects (`scipy.stats.norm`, `scipy.linalg.expm`) to ours of the same name."""
+def counterparts(*chapters):
+    """dict of SciPy's functions and objects (`scipy.stats.norm`, `scipy.linalg.expm`) to ours of the same name.
+
+    Parameters
+    ----------
+    *chapters : str
+        Chapters wanted ("stats", "linalg", ...); all by default. Each is imported, and SciPy's module with it.
+    """
     found = {}
-    for name, ours in _named().items():
-        chapter, _, rest = name.partition(".")
-        theirs = importlib.import_module(f"scipy.{chapter}")
-        for part in rest.split("."):
-            theirs = getattr(theirs, part, None)
-        if theirs is not None and theirs is not ours:
-            found[theirs] = ours
+    for chapter in chapters or CHAPTERS:
+        for name, ours in _named(chapter).items():
+            theirs = importlib.import_module(f"scipy.{chapter}")
+            for part in name.split(".")[1:]:
+                theirs = getattr(theirs, part, None)
+            if theirs is not None and theirs is not ours:
+                found[theirs] = ours
     return found
 
 
-def _named():
-    """dict of dotted name below scipy to our function or object, methods left out: their objects stand for them."""
+def _named(chapter):
+    """dict of dotted name below scipy to our function or object; methods are reached through their objects."""
+    module = importlib.import_module(f"arraygrad.scipy.{chapter}")
     from arraygrad.scipy._declare import REGISTRY
 
-    objects = {}
-    for chapter in CHAPTERS:
-        module = importlib.import_module(f"arraygrad.scipy.{chapter}")
-        objects.update({f"{chapter}.{name}": value for name, value in getattr(module, "OBJECTS", {}).items()})
+    objects = {f"{chapter}.{name}": value for name, value in getattr(module, "OBJECTS", {}).items()}
     found = dict(objects)
     for name, rule in REGISTRY.items():
-        if not any(name.startswith(f"{owner}.") for owner in objects):
+        if name.startswith(f"{chapter}.") and not any(name.startswith(f"{owner}.") for owner in objects):
             found[name] = rule.function
     return found
