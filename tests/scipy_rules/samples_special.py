@@ -74,6 +74,7 @@ sample("special.eval_legendre special.eval_chebyt special.eval_chebyu special.ev
        "special.eval_hermitenorm special.eval_sh_legendre special.eval_sh_chebyt", UNIT,
        call=lambda f, x: f(np.array([0, 1, 2, 5]), x))  # fmt: skip
 sample("special.eval_gegenbauer special.eval_genlaguerre", UNIT, call=lambda f, x: f(4, 0.7, x))
+sample("special.legendre_p", UNIT, call=lambda f, x: f(np.array([0, 1, 2, 5]), x))
 sample("special.eval_jacobi", UNIT, call=lambda f, x: f(4, 0.7, 1.2, x))
 sample("special.sph_harm_y", X, B, call=lambda f, theta, phi: f(3, 1, theta, phi))
 sample("special.sph_harm_y", X, B, call=lambda f, theta, phi: f(3, -2, theta, phi))

@@ -171,7 +171,7 @@ def formulas(name, values, source, signature=None, *, order="any", refuse=None, 
     shown = parsed(signature) if signature else _signature(values, None)
     rule = Rule(name, tuple(by), source, order, values, refuse=refuse or {}, signature=shown)
     rule.gradients = pull
-    rule.known = frozenset(shown.parameters) - {"out"}
+    rule.known = frozenset(shown.parameters) - {"out", "diff_n"}  # another result than the formula's
     return register(rule)
 
 

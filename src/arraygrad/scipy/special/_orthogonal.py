@@ -73,3 +73,9 @@ if hasattr(special, "sph_harm_y"):
         theta=lambda g, n, m, theta, phi: ag.real(ag.conj(g) * _harmonic_theta(n, m, theta, phi)),
         phi=lambda g, ans, m: ag.real(ag.conj(g) * (1j * np.asarray(m)) * ans),
     )  # fmt: skip
+
+if hasattr(special, "legendre_p"):
+    NAMES["legendre_p"] = formulas(
+        "special.legendre_p", special.legendre_p, "DLMF 18.9.15", "n, z, *, diff_n=0", refuse=_WHY,
+        z=lambda g, n, z: g * _lowered(own("eval_gegenbauer"), n, 1.5, z),
+    )  # fmt: skip
