@@ -59,6 +59,7 @@ _SUBMODULES = (
 )  # fmt: skip
 _ELSEWHERE = {
     "_version": ("__version__",),
+    "adoption": ("adopt",),
     "autograd.checkpointing": ("checkpoint",),
     "autograd.primitive": ("defvjp", "primitive"),
     "autograd.threads": ("get_num_threads", "set_num_threads"),

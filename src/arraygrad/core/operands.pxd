@@ -10,5 +10,6 @@ cdef object mixed(Op op, Backend a, Backend b)
 cdef object listed(object items)
 cdef int check_operand(Op op, object arg, Backend backend) except -1
 cdef bint is_numpy_scalar(object obj) except -1
+cdef bint spread(object items, Py_ssize_t level, list lengths, list parts) except -1
 cdef bint has_tensor(object items) except -1
 cdef bint nested(bint (*question)(object) except -1, object item) except -1

@@ -269,3 +269,25 @@ cdef bint nested(bint (*question)(object) except -1, object item) except -1:
     finally:
         Py_LeaveRecursiveCall()
     return answer
+
+
+cdef bint spread(object items, Py_ssize_t level, list lengths, list parts) except -1:
+    """Put what nested lists hold into `parts`, and the length of each level into `lengths`; False if they differ."""
+    cdef Py_ssize_t n = len(items)
+    cdef Py_ssize_t lists = 0
+    if level == len(lengths):
+        if parts or not n:
+            return False                    # a level that other branches lack
+        lengths.append(n)
+    elif lengths[level] != n:
+        return False
+    for item in items:
+        if type(item) is list or type(item) is tuple:
+            lists += 1
+            if not spread(item, level + 1, lengths, parts):
+                return False
+        elif level + 1 < len(lengths):
+            return False
+        else:
+            parts.append(item)
+    return lists == 0 or lists == n

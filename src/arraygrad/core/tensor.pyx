@@ -22,7 +22,7 @@ from arraygrad.core.given cimport enter, give
 from arraygrad.core.inplace cimport inplace, setitem
 from arraygrad.core.nodes cimport leaf_hooks
 from arraygrad.core.op cimport Op, named_op
-from arraygrad.core.operands cimport has_tensor, is_like_scalar, is_numpy_scalar
+from arraygrad.core.operands cimport has_tensor, is_like_scalar, is_numpy_scalar, spread
 from arraygrad.core.protocols cimport array_function, array_ufunc
 from arraygrad.core.roots cimport plain_backward
 from arraygrad.core.value cimport (
@@ -763,10 +763,14 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
 
 
 cdef object stacked(object items, object dtype, object device, bint requires_grad):
-    """Nested lists that hold Tensors, as one Tensor: stacked level by level, recorded."""
+    """Nested lists that hold Tensors, as one Tensor: stacked at once where they are regular, else level by level."""
     cdef Op op = named_op("stack")
     cdef Backend backend = backend_in(items, op)
-    cdef list parts = []
+    cdef list parts = [], lengths = []
+    if spread(items, 0, lengths, parts) and len(lengths) > 1:
+        t = stacked(parts, None, None, False)
+        return asarray(t.reshape((*lengths, *t.shape[1:])), dtype=dtype, device=device, requires_grad=requires_grad)
+    parts.clear()
     for item in items:
         if isinstance(item, Tensor):
             parts.append(item)
@@ -778,7 +782,7 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
     if len(shapes) != 1:
         raise ValueError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
                          f"{sorted(shapes)}")
-    if len({str(t.dtype) for t in parts}) > 1:
+    if not all([t.dtype is parts[0].dtype for t in parts]) and len({str(t.dtype) for t in parts}) > 1:
         common = backend.xp.result_type(*[t.array for t in parts])
         parts = [t.astype(common) for t in parts]
     return asarray(apply_op(op, op.bind((parts,), {})), dtype=dtype, device=device, requires_grad=requires_grad)

@@ -182,24 +182,61 @@ class Vectorize:
     """numpy.vectorize for Tensors: the function is called once per element, and its results are stacked, recorded."""
 
     def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
-        if signature is not None or excluded:
-            raise TypeError("vectorize: signature= and excluded= are not supported for Tensors: leave them out")
-        self.pyfunc = pyfunc
+        self._plain = numpy.vectorize(pyfunc, otypes, doc, excluded, cache, signature)
         functools.update_wrapper(self, pyfunc, updated=())
-        self.__doc__ = doc or pyfunc.__doc__
+        self.__doc__ = self._plain.__doc__
 
-    def __call__(self, *args):
+    @classmethod
+    def of(cls, plain):
+        """What does the work of an object of numpy.vectorize."""
+        found = cls.__new__(cls)
+        found._plain = plain
+        return found
+
+    def __getattr__(self, name):
+        return getattr(self._plain, name)
+
+    def __call__(self, *args, **kwargs):
+        plain = self._plain
+        if plain.signature is not None or plain.excluded or kwargs or not args:
+            if backend_among((*args, *kwargs.values())) is None:
+                return plain(*args, **kwargs)
+            raise TypeError("vectorize: signature=, excluded= and arguments by name are not supported for Tensors")
         if backend_among(args) is None:
-            return numpy.vectorize(self.pyfunc)(*args)
+            return self._of_arrays(args)
         arrays = F["broadcast_arrays"](*tensors(*args))
         rows = zip(*[F["unstack"](a.ravel()) for a in arrays], strict=True)
-        results = [self.pyfunc(*row) for row in rows]
+        results = [plain.pyfunc(*row) for row in rows]
         if not results:
             return arrays[0].copy()
         if isinstance(results[0], tuple):
-            return tuple([self._joined(part, arrays[0]) for part in zip(*results, strict=True)])
-        return self._joined(results, arrays[0])
+            return tuple([self._joined(part, arrays[0], i) for i, part in enumerate(zip(*results, strict=True))])
+        return self._joined(results, arrays[0], 0)
 
-    def _joined(self, results, like):
+    def _of_arrays(self, args):
+        """Of plain arguments: NumPy's, unless the function closes over Tensors."""
+        plain = self._plain
+        results = []
+
+        def noted(*row):
+            found = plain.pyfunc(*row)
+            for part in found if isinstance(found, tuple) else (found,):
+                if isinstance(part, Tensor):
+                    raise _ClosesOverTensors
+            results.append(found)
+            return found
+
+        try:
+            return numpy.vectorize(noted, plain.otypes, None, None, plain.cache)(*args)
+        except _ClosesOverTensors:
+            return self(*[tensors(numpy.asarray(a, dtype=float))[0] for a in args])
+
+    def _joined(self, results, like, i):
         results = [r.reshape(()) if isinstance(r, Tensor) else r for r in results]
-        return F["stack"](tensors(*results, like)[:-1]).reshape(like.shape)
+        joined = F["stack"](tensors(*results, like)[:-1]).reshape(like.shape)
+        otypes = self._plain.otypes
+        return joined if otypes is None else joined.astype(numpy.dtype(otypes[i]))
+
+
+class _ClosesOverTensors(Exception):
+    """A vectorized function of plain numbers gave a Tensor."""

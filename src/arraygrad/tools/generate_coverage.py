@@ -1,7 +1,7 @@
 """Writes docs/numpy-coverage.md: what becomes of every public function of NumPy that is called with a Tensor.
 
-May import: numpy_api.constants, numpy_api.functions, numpy_api.gathered, numpy_api.handlers, numpy_api.adoption, ops,
-numpy.
+May import: numpy_api.constants, numpy_api.functions, numpy_api.gathered, numpy_api.handlers, adoption.numpy_names,
+ops, numpy.
 
 The names are those of the NumPy that the page was written with, which it states; with another minor version of NumPy
 the page is left as it is, and not checked.
@@ -11,7 +11,7 @@ import re
 
 import numpy
 
-from arraygrad.numpy_api.adoption import CREATION
+from arraygrad.adoption.numpy_names import CREATION
 from arraygrad.numpy_api.constants import CONSTANT
 from arraygrad.numpy_api.gathered import FUNCTIONS
 from arraygrad.numpy_api.handlers import ufuncs
@@ -70,6 +70,7 @@ _REFUSED = {
     "busday_offset": _DATES, "datetime_as_string": _DATES, "datetime_data": _DATES, "is_busday": _DATES,
     "isnat": _DATES, "busday_count": _DATES,
     "from_dlpack": "hands out the bare memory: use arraygrad.from_dlpack",
+    "frombuffer": "gives an array over the buffer's memory: numpy.array(...) of it makes one of its own",
     "frompyfunc": "makes a ufunc of a Python function: call the function on the Tensor",
     "nested_iters": "iterates over bare memory: iterate over the Tensor",
     "savez": _FILES, "savez_compressed": _FILES, "save": _FILES, "savetxt": _FILES, "fromfile": _FILES,

@@ -1,6 +1,6 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: core.containers, engine, ops, core.tensor, numpy_api.adoption, transforms.trace, transforms.jacobians,
+May import: core.containers, engine, ops, core.tensor, adoption, transforms.trace, transforms.jacobians,
 numpy.
 
 A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
@@ -17,7 +17,7 @@ they have in common:
   steepest ascent.
 - A function may write into its raw arguments in place; the caller's array changes as it does in a plain call.
 - With `adopt=True` arrays that NumPy's creation functions make inside of `f` are recordable: `out = np.zeros(3)`, then
-  `out[0] = x`. What that reaches, and what it does not, is said in `arraygrad.numpy_api.adoption`.
+  `out[0] = x`. What that reaches, and what it does not, is said in `arraygrad.adopt`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def grad(f, argnums=0, has_aux=False, *, adopt=False):
     has_aux : bool
         `f` returns a pair (scalar, auxiliary data).
     adopt : bool
-        Arrays that NumPy's creation functions make inside of `f` are recordable (see `arraygrad.numpy_api.adoption`).
+        Arrays that NumPy's creation functions make inside of `f` are recordable (see `arraygrad.adopt`).
 
     Returns
     -------
@@ -493,9 +493,9 @@ def _checked(name, f, argnums, adopt):
     _check(name, f, argnums)
     if not adopt:
         return f
-    from arraygrad.numpy_api.adoption import adopted
+    from arraygrad.adoption.calls import adopt as adopted
 
-    return adopted(f)
+    return adopted(f) if adopt is True else adopted(f, adopt)
 
 
 def _check(name, f, argnums):

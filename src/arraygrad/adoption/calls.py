@@ -1,0 +1,156 @@
+"""`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
+
+May import: adoption.answers, adoption.reach, adoption.numpy_names, adoption.number_names, engine.modes.
+
+`numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
+Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
+are refused in a program as it stands. An adopted call runs the program with other names for them.
+
+Note [Stand-ins]
+~~~~~~~~~~~~~~~~
+(1) While an adopted call runs, the modules that its function reaches (Note [What adoption reaches]) hold stand-ins
+    under the names that they have for numpy, math, cmath, their functions and a few builtins. When the call ends the
+    real things are back. Nothing is changed in NumPy or the standard library, and no function is copied: what the
+    program assigns, globals included, is assigned where it says.
+(2) A stand-in asks whether its own thread runs an adopted call, and is the real thing if not. So other threads see no
+    difference, nor does what keeps a stand-in after the call.
+(3) Calls that overlap, nested or on several threads, count: the last one to end puts the real things back. If a signal
+    handler's exception arrives in between, stand-ins may stay, and do nothing.
+(4) A stand-in computes what the real thing computes, and raises what it raises: each of math calls the real function
+    on the plain numbers first.
+(5) An array that a creation function makes is a Tensor only if nobody else holds its memory: `np.asarray(a)` of a plain
+    array stays that array, because what is written into it is read through `a` too, where no gradient is.
+(6) Why not copies of functions with other globals: methods, functions of other modules and all that looks names up by
+    itself run the originals. Why not for good: compiled dispatchers (Numba's) and `np is numpy` would see the
+    stand-ins outside of a call.
+Guarded by tests/adoption.
+"""
+
+import functools
+import threading
+import types
+import weakref
+
+from arraygrad.adoption import number_names, numpy_names
+from arraygrad.adoption.answers import switch
+from arraygrad.adoption.reach import Reach, forget
+from arraygrad.engine.modes import Mode
+
+__all__ = ["adopt"]
+
+numpy_names.install()
+number_names.install()
+
+_reaches = weakref.WeakKeyDictionary()  # function -> its Reach
+_lock = threading.RLock()  # guards the `users` of Names, and their places while they change
+
+
+def _adopt(function, packages=None):
+    """A function whose program makes recordable arrays, and keeps its numbers recorded, while it is called.
+
+    The transforms do it themselves (`grad(f, adopt=True)`); `adopt(f)` serves code that calls `backward()`.
+
+    Parameters
+    ----------
+    function : callable
+        Functions, methods and callable objects of Python code. What is compiled runs as it is.
+    packages : str or tuple of str, optional
+        Names of the packages and modules that are reached; by default all that the function leads to, but the standard
+        library and the array libraries.
+
+    Returns
+    -------
+    callable
+        Called as `function`. While it runs, floating-point and complex arrays that NumPy's creation functions make are
+        Tensors, functions of math and cmath, `float` and `complex` of recorded Tensors stay recorded, and `isinstance`
+        and `type` answer as for the plain value. `adopt.clear()` undoes what is left in modules: nothing but the names
+        of builtins.
+
+    Raises
+    ------
+    TypeError
+        If `function` can't be called, or `packages` are no names.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> def energy(t):
+    ...     out = np.zeros(2)
+    ...     out[0] = math.sin(t)
+    ...     return out.sum()
+    >>> t = ag.tensor(0.0, requires_grad=True)
+    >>> ag.adopt(energy)(t).backward()
+    >>> t.grad
+    Tensor(1.)
+    """
+    if not callable(function):
+        raise TypeError(f"adopt: expected a function, got {type(function).__name__}")
+    reach = _reach(function, _packages(packages))
+
+    @functools.wraps(function)
+    def adopted(*args, **kwargs):
+        names = _enter(reach, args, kwargs)
+        try:
+            with Mode(switch, True):
+                return function(*args, **kwargs)
+        finally:
+            _leave(names)
+
+    if not hasattr(function, "__name__"):  # a partial, an object
+        adopted.__name__ = type(function).__name__
+    return adopted
+
+
+def _reach(function, packages):
+    """What a function reaches; one for all transforms of it."""
+    if packages is not None or not isinstance(function, types.FunctionType):
+        return Reach(function, packages)
+    reach = _reaches.get(function)
+    if reach is None:
+        reach = _reaches[function] = Reach(function)
+    return reach
+
+
+def _packages(packages):
+    if packages is None:
+        return None
+    names = (packages,) if isinstance(packages, str) else packages
+    if not isinstance(names, tuple | list | set | frozenset) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"adopt: expected True, False or names of packages, got {packages!r}")
+    return tuple(names)
+
+
+def _enter(reach, args, kwargs):
+    with _lock:
+        found = reach.names((*args, *kwargs.values()) if kwargs else args)
+        for names in found[0]:
+            if not names.users:
+                names.put()
+            names.users += 1
+        for place in found[1]:
+            place.put()
+    return found
+
+
+def _leave(found):
+    with _lock:
+        for names in found[0]:
+            names.users -= 1
+            if not names.users:
+                names.take_back()
+        for place in found[1]:
+            place.take_back()
+
+
+def _clear():
+    """Forget which modules adoption reached, and take the names of builtins out of them again."""
+    with _lock:
+        forget()
+
+
+adopt = _adopt
+adopt.__name__ = adopt.__qualname__ = "adopt"
+adopt.clear = _clear
+_clear.__name__ = _clear.__qualname__ = "clear"

@@ -1,0 +1,334 @@
+"""What stands in for math, cmath and a few builtins in adopted calls: numbers of recorded Tensors stay recorded.
+
+May import: adoption.answers, adoption.table, autograd.python_numbers, core.tensor, special, the standard library,
+numpy.
+
+Note [Numbers that stay]
+~~~~~~~~~~~~~~~~~~~~~~~~
+(1) `float(t)`, `complex(t)` and the functions of math and cmath give 0-d Tensors for recorded Tensors of one element
+    and double precision. The value is that of the real call, to rounding, and the real call comes first: what it
+    raises is raised.
+(2) In single precision they are refused as outside: a Python number is a double there and gives way to the dtype of
+    the array beside it, which no Tensor does.
+(3) What has no slope or decides a branch gives the plain value, as outside: `int`, `bool`, `round`, comparisons,
+    floor, ceil, trunc, isnan, isfinite, isclose; `modf` and `frexp` keep the fraction.
+(4) A number that stays is like a scalar of NumPy, not like a Python float: it divides by zero with a warning, and
+    `type(t) is float` is False. `isinstance(t, float)` is True.
+(5) `isinstance`, `type` and `hasattr` answer for a Tensor as for the value that it holds in a plain call; what asks for
+    Tensors themselves is answered too.
+Guarded by tests/adoption/test_numbers.py.
+"""
+
+import cmath
+import functools
+import math
+import types
+
+import numpy
+
+from arraygrad import special
+from arraygrad.adoption.answers import hasattr_, is_on, isinstance_, plain_type, stays
+from arraygrad.adoption.table import stand_in, stand_ins_of
+from arraygrad.autograd.python_numbers import element
+from arraygrad.core.tensor import Tensor
+
+__all__ = ["install"]
+
+
+# -- functions of math and cmath ---------------------------------------------------------------------------------------
+
+
+def _number(x):
+    """The plain number of an argument."""
+    return x.detach().item() if isinstance(x, Tensor) else x
+
+
+def _of_one(real, rule):
+    """A function of one number; `rule(t)` computes it of a 0-d Tensor."""
+
+    @functools.wraps(real)
+    def function(x, /):
+        if not stays(x):
+            return real(x)
+        real(_number(x))  # (1)
+        return rule(element(x))
+
+    return function
+
+
+def _of_several(real, rule):
+    """A function of numbers; `rule(*args)` computes it where at least one is a 0-d Tensor."""
+
+    @functools.wraps(real)
+    def function(*args, **kwargs):
+        if not any(stays(x) for x in args):
+            return real(*args, **kwargs)
+        if any(isinstance(x, Tensor) and x.requires_grad and not stays(x) for x in args):
+            return real(*args, **kwargs)  # which refuses it
+        real(*[_number(x) for x in args], **kwargs)
+        return rule(*[element(x) if isinstance(x, Tensor) else x for x in args], **kwargs)
+
+    return function
+
+
+def _of_iterables(real, rule):
+    """A function of sequences of numbers; `rule(*lists)` where one holds a recorded Tensor."""
+
+    @functools.wraps(real)
+    def function(*args, **kwargs):
+        if not is_on():
+            return real(*args, **kwargs)
+        lists = [list(x) if not isinstance(x, Tensor) or x.ndim else x for x in args]
+        flat = [x for items in lists if isinstance(items, list) for x in items if isinstance(x, Tensor)]
+        if not any(stays(x) for x in flat) or any(x.requires_grad and not stays(x) for x in flat):
+            return real(*lists, **kwargs)
+        real(*[[_number(x) for x in items] for items in lists], **kwargs)
+        return rule(*[[element(x) if isinstance(x, Tensor) else x for x in items] for items in lists], **kwargs)
+
+    return function
+
+
+def _of_plain(real):
+    """A function of numbers whose result has no slope: that of the plain values (3)."""
+
+    @functools.wraps(real)
+    def function(*args, **kwargs):
+        if not is_on():
+            return real(*args, **kwargs)
+        return real(*[_number(x) if type(x) is Tensor and x.size == 1 else x for x in args], **kwargs)
+
+    return function
+
+
+def _moved(value, *slopes):
+    """A number of exactly this value, with these slopes: pairs (slope, 0-d Tensor)."""
+    return sum((slope * (t - t.detach()) for slope, t in slopes if isinstance(t, Tensor)), 0.0) + value
+
+
+def _power(x, y):
+    return numpy.power(x, y)
+
+
+def _log(x, base=math.e):
+    if base is math.e:
+        return numpy.log(x)
+    return numpy.log(x) / (numpy.log(base) if isinstance(base, Tensor) else math.log(base))
+
+
+def _hypot(*coordinates):
+    if len(coordinates) == 1:
+        return abs(coordinates[0])
+    return functools.reduce(numpy.hypot, coordinates)
+
+
+def _dist(p, q):
+    return _hypot(*[a - b for a, b in zip(p, q, strict=True)])
+
+
+def _prod(items, *, start=1):
+    return functools.reduce(lambda a, b: a * b, items, start)
+
+
+def _fmod(x, y):
+    value = math.fmod(_number(x), _number(y))
+    return _moved(value, (1.0, x), (-round((_number(x) - value) / _number(y)), y))
+
+
+def _remainder(x, y):
+    value = math.remainder(_number(x), _number(y))
+    return _moved(value, (1.0, x), (-round((_number(x) - value) / _number(y)), y))
+
+
+def _modf(x):
+    fraction, whole = math.modf(_number(x))
+    return _moved(fraction, (1.0, x)), whole
+
+
+def _frexp(x):
+    fraction, exponent = math.frexp(_number(x))
+    return _moved(fraction, (2.0**-exponent, x)), exponent
+
+
+def _ldexp(x, i):
+    return x * 2.0**i
+
+
+def _sumprod(p, q):
+    return sum(a * b for a, b in zip(p, q, strict=True))
+
+
+_ONE = {
+    "acos": numpy.arccos, "acosh": numpy.arccosh, "asin": numpy.arcsin, "asinh": numpy.arcsinh, "atan": numpy.arctan,
+    "atanh": numpy.arctanh, "cbrt": numpy.cbrt, "cos": numpy.cos, "cosh": numpy.cosh, "degrees": numpy.degrees,
+    "erf": special.erf, "erfc": special.erfc,
+    "exp": numpy.exp, "exp2": numpy.exp2, "expm1": numpy.expm1, "fabs": numpy.absolute,
+    "gamma": special.gamma, "lgamma": special.gammaln, "log10": numpy.log10, "log1p": numpy.log1p, "log2": numpy.log2,
+    "modf": _modf, "radians": numpy.radians, "sin": numpy.sin, "sinh": numpy.sinh, "sqrt": numpy.sqrt,
+    "tan": numpy.tan, "tanh": numpy.tanh,
+}  # fmt: skip
+_SEVERAL = {
+    "atan2": numpy.arctan2, "copysign": numpy.copysign, "fma": lambda x, y, z: x * y + z, "fmod": _fmod,
+    "frexp": _frexp, "hypot": _hypot, "ldexp": _ldexp, "log": _log, "pow": _power, "remainder": _remainder,
+}  # fmt: skip
+_ITERABLES = {"dist": _dist, "fsum": sum, "prod": _prod, "sumprod": _sumprod}
+_PREDICATES = ("isclose", "isfinite", "isinf", "isnan")
+
+
+def _complex_of_one(name):
+    function = getattr(numpy, {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
+                               "atan": "arctan", "atanh": "arctanh"}.get(name, name))  # fmt: skip
+    return lambda x: function(_as_complex(x))
+
+
+def _as_complex(x):
+    return x.astype(numpy.complex128) if isinstance(x, Tensor) else complex(x)
+
+
+def _complex_log(z, base=math.e):
+    found = numpy.log(_as_complex(z))
+    return found if base is math.e else found / numpy.log(_as_complex(base))
+
+
+def _phase(z):
+    z = _as_complex(z)
+    return numpy.arctan2(z.imag, z.real)
+
+
+def _rect(r, phi):
+    return r * numpy.cos(phi) + 1j * (r * numpy.sin(phi))
+
+
+_COMPLEX_ONE = {
+    name: _complex_of_one(name)
+    for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log10", "sin", "sinh",
+                 "sqrt", "tan", "tanh")
+}  # fmt: skip
+_COMPLEX_ONE["phase"] = _phase
+_COMPLEX_ONE["polar"] = lambda z: (abs(_as_complex(z)), _phase(z))
+_COMPLEX_SEVERAL = {"log": _complex_log, "rect": _rect}
+
+
+# -- builtins ----------------------------------------------------------------------------------------------------------
+
+
+class _Number(type):
+    """The type of what stands in for float and complex: like the real type, but for calls with recorded Tensors."""
+
+    def __call__(cls, *args, **kwargs):
+        made = cls._recorded
+        if made is None:  # a class that the program derives from it
+            return type.__call__(cls, *args, **kwargs)
+        for x in args:
+            if type(x) is Tensor:
+                number = made(*args, **kwargs)
+                if number is not None:
+                    return number
+        return cls._real(*args, **kwargs)
+
+    def __instancecheck__(cls, obj):
+        return type.__instancecheck__(cls, obj) if cls._recorded is None else isinstance(obj, cls._real)
+
+    def __subclasscheck__(cls, other):
+        return type.__subclasscheck__(cls, other) if cls._recorded is None else issubclass(other, cls._real)
+
+    def __eq__(cls, other):
+        return other is cls or (cls._recorded is not None and other is cls._real)
+
+    def __ne__(cls, other):
+        return not cls == other
+
+    def __hash__(cls):
+        return type.__hash__(cls) if cls._recorded is None else hash(cls._real)
+
+    def __or__(cls, other):
+        return (cls if cls._recorded is None else cls._real) | other
+
+    def __ror__(cls, other):
+        return other | (cls if cls._recorded is None else cls._real)
+
+    def __repr__(cls):
+        return type.__repr__(cls) if cls._recorded is None else repr(cls._real)
+
+
+def _float_of(*args):
+    if len(args) == 1 and stays(args[0]) and args[0].dtype.kind == "f":
+        return element(args[0])
+    return None
+
+
+def _complex_of(real=0, imag=0):
+    if not is_on() or not all(
+        stays(x) if isinstance(x, Tensor) else isinstance(x, int | float | complex) for x in (real, imag)
+    ):
+        return None
+    real, imag = [element(x) if isinstance(x, Tensor) else x for x in (real, imag)]
+    return _as_complex(real) if type(imag) is int and imag == 0 else _as_complex(real) + 1j * imag
+
+
+class _TypeName(type):
+    """The type of what stands in for `type`."""
+
+    def __call__(cls, *args, **kwargs):
+        if cls is not _type:
+            return type.__call__(cls, *args, **kwargs)
+        if len(args) == 1 and not kwargs and isinstance(args[0], Tensor) and is_on():
+            return plain_type(args[0])
+        return type(*args, **kwargs)
+
+    def __instancecheck__(cls, obj):
+        return isinstance(obj, type) if cls is _type else type.__instancecheck__(cls, obj)
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, type) if cls is _type else type.__subclasscheck__(cls, other)
+
+    def __eq__(cls, other):
+        return other is cls or (cls is _type and other is type)
+
+    def __ne__(cls, other):
+        return not cls == other
+
+    def __hash__(cls):
+        return hash(type) if cls is _type else type.__hash__(cls)
+
+    def __repr__(cls):
+        return repr(type) if cls is _type else type.__repr__(cls)
+
+
+def _stand_in_type(real, made):
+    return _Number(real.__name__, (real,), {"_real": real, "_recorded": staticmethod(made), "dtype": numpy.dtype(real),
+                                            "__module__": "builtins", "__slots__": (), "__doc__": real.__doc__,
+                                            "__init_subclass__": classmethod(_derived)})  # fmt: skip
+
+
+def _derived(cls, **kwargs):
+    """A class of the program's own that names float or complex as its base: it is a plain one."""
+    cls._recorded = None
+
+
+_type = None
+_type = _TypeName("type", (type,), {"__module__": "builtins", "__doc__": type.__doc__})
+_float = _stand_in_type(float, _float_of)
+_complex = _stand_in_type(complex, _complex_of)
+
+
+# -- the names ---------------------------------------------------------------------------------------------------------
+
+
+def install():
+    """Put what stands in for math, cmath, their functions and builtins into the table."""
+    for module, of_one, of_several in ((math, _ONE, _SEVERAL), (cmath, _COMPLEX_ONE, _COMPLEX_SEVERAL)):
+        for kind, rules in ((_of_one, of_one), (_of_several, of_several), (_of_iterables, _ITERABLES)):
+            for name, rule in rules.items():
+                real = vars(module).get(name)  # some are of later versions of Python
+                if real is not None:
+                    stand_in(real, kind(real, rule))
+        for name in _PREDICATES:
+            stand_in(vars(module)[name], _of_plain(vars(module)[name]))
+        other = types.ModuleType(module.__name__, module.__doc__)
+        vars(other).update(vars(module))
+        vars(other).update(stand_ins_of(module))
+        stand_in(module, other)
+    for real, other in (
+        (float, _float), (complex, _complex), (type, _type), (isinstance, isinstance_), (hasattr, hasattr_),
+    ):  # fmt: skip
+        stand_in(real, other)

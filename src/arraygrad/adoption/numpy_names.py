@@ -1,0 +1,252 @@
+"""What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
+
+May import: adoption.answers, adoption.table, core.inplace, core.tensor, namespaces.bind, numpy_api.arrays,
+numpy_api.rearranging, numpy.
+"""
+
+import functools
+import types
+
+import numpy
+
+from arraygrad.adoption.answers import is_on, plain_type
+from arraygrad.adoption.table import stand_in, stand_ins_of
+from arraygrad.core.inplace import as_scalar
+from arraygrad.core.tensor import Tensor, asarray, wrap_raw
+from arraygrad.namespaces.bind import contains_tensor
+from arraygrad.numpy_api.arrays import ARRAYS, holds_tensors
+from arraygrad.numpy_api.rearranging import Vectorize
+
+__all__ = ["CREATION", "install"]
+
+# Make an array of numbers and shapes alone.
+_FRESH = (
+    "arange", "bartlett", "blackman", "empty", "eye", "fromfunction", "geomspace", "hamming", "hanning", "identity",
+    "kaiser", "linspace", "load", "loadtxt", "logspace", "ones", "tri", "zeros",
+)  # fmt: skip
+# Make an array of the values of another, in memory of its own or in that of the other.
+_OF_AN_ARRAY = (
+    "copy", "diag", "diagflat", "empty_like", "full_like", "meshgrid", "ones_like", "repeat", "tile", "vander",
+    "zeros_like",
+)  # fmt: skip
+# Take a sequence of arrays: NumPy sees the Tensors among them itself, but not those in lists among them.
+_OF_SEQUENCES = frozenset(
+    """
+    block broadcast_arrays choose column_stack concat concatenate dstack einsum einsum_path hstack ix_ lexsort
+    linalg.multi_dot meshgrid row_stack select stack vstack
+    """.split()
+)
+
+
+def _recordable(result, given=()):
+    """An array with a derivative as a Tensor, also in tuples and lists; anything else, and what is given, as it is.
+
+    An array over the memory of one that is given stays an array: Note [Stand-ins], 5.
+    """
+    if isinstance(result, tuple | list):
+        return type(result)([_recordable(item, given) for item in result]) if type(result) in (tuple, list) else result
+    if type(result) is not numpy.ndarray or result.dtype.kind not in "fc":
+        return result
+    for item in given:
+        if isinstance(item, numpy.ndarray) and numpy.may_share_memory(item, result):
+            return result
+    return _own(result)
+
+
+def _own(made):
+    """A Tensor over an array that nobody else holds."""
+    t = wrap_raw(made)
+    return t if t.ndim else as_scalar(t, False)
+
+
+def _fresh(function):
+    @functools.wraps(function)
+    def create(*args, **kwargs):
+        made = function(*args, **kwargs)
+        if is_on():
+            if type(made) is numpy.ndarray and made.dtype.kind in "fc":
+                return _own(made)
+            return _recordable(made)
+        return made
+
+    return create
+
+
+def _of_an_array(function):
+    @functools.wraps(function)
+    def create(*args, **kwargs):
+        if not is_on():
+            return function(*args, **kwargs)
+        args = [_gathered(a) for a in args]
+        return _recordable(function(*args, **kwargs), (*args, *kwargs.values()))
+
+    return create
+
+
+def _from_data(function):
+    """numpy.array and its like: of Tensors and lists of them, recorded; of anything else NumPy's, made recordable."""
+    ours = ARRAYS[function]
+
+    @functools.wraps(function)
+    def create(*args, **kwargs):
+        if not is_on():
+            return function(*args, **kwargs)
+        data = args[0] if args else kwargs.get("object", kwargs.get("a"))
+        kind = type(data)
+        if kind is Tensor or (
+            (kind is list or kind is tuple or isinstance(data, list | tuple)) and holds_tensors(data)
+        ):
+            return ours(*args, **kwargs)
+        if kind is list or kind is tuple:
+            made = function(*args, **kwargs)
+            return _own(made) if type(made) is numpy.ndarray and made.dtype.kind in "fc" else made
+        if type(data) is not numpy.ndarray and hasattr(type(data), "__array__"):
+            return function(*args, **kwargs)  # it may hand out memory of its own
+        if isinstance(data, memoryview | bytearray):
+            return function(*args, **kwargs)
+        return _recordable(function(*args, **kwargs), (data,))
+
+    return create
+
+
+@functools.wraps(numpy.full)
+def _full(shape, fill_value, dtype=None, order="C", **kwargs):
+    fill_value = _gathered(fill_value) if is_on() else fill_value
+    if isinstance(fill_value, Tensor) and is_on():
+        value = fill_value if dtype is None else fill_value.astype(numpy.dtype(dtype))
+        return numpy.broadcast_to(value, shape).copy()
+    made = numpy.full(shape, fill_value, dtype, order, **kwargs)
+    return _recordable(made) if is_on() else made
+
+
+@functools.wraps(numpy.full_like)
+def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **kwargs):
+    if not is_on():
+        return numpy.full_like(a, fill_value, dtype, order, subok, shape, **kwargs)
+    if not holds_tensors(a) and not holds_tensors(fill_value):
+        return _recordable(numpy.full_like(a, fill_value, dtype, order, subok, shape, **kwargs))
+    return numpy.full_like(asarray(_gathered(a)), _gathered(fill_value), dtype, order, subok, shape, **kwargs)
+
+
+@functools.wraps(numpy.fromiter)
+def _fromiter(iter, dtype, count=-1, **kwargs):
+    if not is_on():
+        return numpy.fromiter(iter, dtype, count, **kwargs)
+    items = []
+    for item in iter:
+        items.append(item)
+        if len(items) == count:
+            break
+    if not holds_tensors(items):
+        return _recordable(numpy.fromiter(items, dtype, count, **kwargs))
+    if 0 <= len(items) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return asarray(items).astype(numpy.dtype(dtype))
+
+
+@functools.wraps(numpy.isscalar)
+def _isscalar(element):
+    if is_on() and isinstance(element, Tensor):
+        return issubclass(plain_type(element), numpy.generic)
+    return numpy.isscalar(element)
+
+
+class _Joined:
+    """numpy.r_ and numpy.c_: slices, numbers, arrays and Tensors between brackets, joined."""
+
+    __slots__ = ("_columns", "_own")
+
+    def __init__(self, own, columns):
+        self._own = own
+        self._columns = columns
+
+    def __getattr__(self, name):
+        return getattr(self._own, name)
+
+    def __getitem__(self, key):
+        items = key if isinstance(key, tuple) else (key,)
+        if not is_on():
+            return self._own[key]
+        if not contains_tensor(items):
+            return _recordable(self._own[key], items)
+        if isinstance(items[0], str):
+            raise TypeError("numpy.r_: a string of axes is not supported beside Tensors: use numpy.concatenate")
+        pieces = [numpy.r_[item] if isinstance(item, slice) else _gathered(item) for item in items]
+        return numpy.column_stack(pieces) if self._columns else numpy.concatenate(numpy.atleast_1d(*pieces, 0)[:-1])
+
+
+# -- lists -------------------------------------------------------------------------------------------------------------
+
+
+def _gathered(data):
+    """A nested list or tuple that holds Tensors as one Tensor; anything else as it is."""
+    if type(data) in (list, tuple) and contains_tensor(data):
+        return ARRAYS[numpy.asarray](data)
+    return data
+
+
+def _of_lists(function, name):
+    """A function of NumPy that takes lists of Tensors as it takes lists of numbers."""
+    if name in _OF_SEQUENCES:
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            if is_on():
+                args = [type(a)([_gathered(item) for item in a]) if type(a) in (list, tuple) else a for a in args]
+            return function(*args, **kwargs)
+
+        return call
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if is_on():
+            for a in args:
+                if type(a) is list or type(a) is tuple:
+                    args = [_gathered(a) for a in args]
+                    break
+        return function(*args, **kwargs)
+
+    return call
+
+
+# -- the names ---------------------------------------------------------------------------------------------------------
+
+
+def _creation():
+    """dict numpy function -> what stands for it."""
+    found = {getattr(numpy, name): _fresh(getattr(numpy, name)) for name in _FRESH}
+    found.update({getattr(numpy, name): _of_an_array(getattr(numpy, name)) for name in _OF_AN_ARRAY})
+    found.update({function: _from_data(function) for function in ARRAYS})
+    found[numpy.full] = _full
+    found[numpy.full_like] = _full_like
+    found[numpy.fromiter] = _fromiter
+    found[numpy.vectorize] = Vectorize
+    return found
+
+
+CREATION = _creation()
+
+
+def install():
+    """Put what stands in for numpy, numpy.linalg, numpy.fft and their functions into the table."""
+    for real, other in CREATION.items():
+        stand_in(real, other)
+    stand_in(numpy.isscalar, _isscalar)
+    for joined, columns in ((numpy.r_, False), (numpy.c_, True)):
+        stand_in(joined, _Joined(joined, columns))
+    for module, prefix in ((numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft.")):
+        for name, function in vars(module).items():
+            if hasattr(function, "_implementation") and function not in CREATION:
+                stand_in(function, _of_lists(function, prefix + name))
+    for module in (numpy.linalg, numpy.fft, numpy):  # numpy last: it holds the others
+        stand_in(module, _module(module))
+
+
+def _module(real):
+    """A module with the names of `real` and stand-ins among them."""
+    module = types.ModuleType(real.__name__, real.__doc__)
+    vars(module).update(vars(real))
+    vars(module).update(stand_ins_of(real))
+    # Submodules and names that come later: from the real one.
+    module.__getattr__ = lambda name: getattr(real, name)
+    return module

@@ -1,0 +1,570 @@
+"""Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
+
+May import: adoption.answers, adoption.table, core.tensor, numpy_api.rearranging, the standard library, numpy.
+
+Note [What adoption reaches]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+(1) A function looks up `np`, `zeros` and `float` in the globals of its module. So stand-ins are put into modules, and
+    all code of a module that is reached sees them: functions, methods, properties, generators, whoever calls them.
+(2) Which modules: those of the functions and classes that the function's code names, of what these name, and so on;
+    further of what it closes over, of its defaults, of what a partial, a bound method or a wrapper holds, of the
+    attributes of objects, of the items of dicts and lists, and of the arguments of the call. A class is reached with
+    all its methods, a module by the attributes that the code names.
+(3) Besides globals, these hold stand-ins: cells of closures, default arguments, dicts that are globals
+    (`OPS = {"exp": math.exp}`), and what functions import in their bodies: `import numpy` is an instruction that names
+    a module, so the function runs code that names the stand-in's.
+(4) Not reached: the standard library and the array libraries of `_LIBRARIES`, whose code stays as it is; compiled code;
+    a module that only a text names (`getattr(module, text)`, `importlib`).
+(5) A name is left alone in a module that compares it by `is` (`xp is np`, `type(x) is float`): the stand-in is another
+    object, and a branch would flip. What such a module would lose a gradient by is refused, as everywhere.
+(6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes.
+Guarded by tests/adoption/test_reach.py.
+"""
+
+import builtins
+import dis
+import functools
+import sys
+import types
+import weakref
+
+import numpy
+
+from arraygrad.adoption.answers import exchange
+from arraygrad.adoption.table import STAND_IN_MODULES, STAND_INS
+from arraygrad.core.tensor import Tensor
+from arraygrad.numpy_api.rearranging import Vectorize
+
+__all__ = ["BUILTINS", "Names", "Reach", "forget"]
+
+# The builtins that have stand-ins, by name: a module finds them when its own globals lack the name.
+BUILTINS = ("complex", "float", "hasattr", "isinstance", "type")
+
+# Top-level packages that are not reached (4): array libraries, what compiles Python code, and what draws or tests.
+_LIBRARIES = frozenset(
+    """
+    arraygrad numpy scipy cupy cupyx cupy_backends torch torchvision jax jaxlib tensorflow keras dask distributed numba
+    llvmlite cython Cython pythran autograd sympy mpmath pandas polars pyarrow xarray numexpr bottleneck sparse
+    array_api_compat array_api_strict array_api_extra array_api_tests matplotlib mpl_toolkits PIL cv2 h5py netCDF4
+    IPython ipykernel traitlets pytest _pytest pluggy hypothesis coverage setuptools pip pkg_resources tqdm joblib
+    cloudpickle dill optree attr attrs pydantic
+    """.split()
+)
+_BUILTIN_NAMES = frozenset(BUILTINS)
+_NOTHING = compile("", "", "exec")
+_PLAIN = frozenset((numpy.ndarray, float, int, complex, str, bytes, bool, type(None), numpy.float64, Tensor))
+_DEPTH = 4  # how deep objects in objects are followed
+_ITEMS = 256  # how many items of a container are looked at
+
+_namespaces = {}  # id of a dict -> its Names, which keeps it alive
+_leads = {}  # id of a code object or class -> (it, the namespace it is looked from, what it leads to, sizes)
+_MANY = 4096  # so many of these are kept
+
+
+class Names:
+    """A namespace, the globals of some module, and the places that stand-ins are put into.
+
+    Attributes
+    ----------
+    namespace : dict
+    places : list of (dict, key, real thing, stand-in)
+        In the namespace itself, and in dicts that are its globals.
+    shared : list of Place
+        Cells, defaults and code of functions that are globals.
+    users : int
+        How many running adopted calls have the stand-ins in place. Guarded by the lock of `calls.py`.
+    """
+
+    __slots__ = ("_codes", "_kept", "_looked", "_shared", "_used", "added", "namespace", "places", "shared", "users")
+
+    def __init__(self, namespace):
+        self.namespace = namespace
+        self.users = 0
+        self.places = []
+        self.shared = []
+        self.added = []
+        self._shared = {}
+        self._codes = {}  # id -> code object that was seen
+        self._used = set()  # names of builtins in them
+        self._kept = set()  # names that are left alone (5)
+        self._looked = None
+
+    @classmethod
+    def of(cls, namespace):
+        """The Names of a namespace."""
+        found = _namespaces.get(id(namespace))
+        if found is None:
+            found = _namespaces[id(namespace)] = cls(namespace)
+        return found
+
+    def saw(self, code, places):
+        """Note a code object that looks names up here, and places that belong to its function."""
+        if id(code) not in self._codes:
+            self._codes[id(code)] = code
+            self._looked = None
+            self._used.update(_names_in(code) & _BUILTIN_NAMES)
+            self._kept.update(_compared(self.namespace, code))
+        for place in places:
+            self._shared[id(place)] = place
+            self._looked = None
+
+    def look(self):
+        """Find the places, unless nothing has changed or they are in use."""
+        if self.users or self._looked == len(self.namespace):
+            return
+        places = []
+        for name, value in list(self.namespace.items()):
+            pair = _pair(value)
+            if pair is not None:
+                if name not in self._kept and (name not in _BUILTIN_NAMES or name in self._used):
+                    places.append((self.namespace, name, *pair))
+            elif type(value) is dict and len(value) <= _ITEMS and not name.startswith("__"):
+                places += [(value, key, *_pair(item)) for key, item in value.items() if _pair(item) is not None]
+        for name in self._used - self._kept - self.namespace.keys():
+            # The name stays there from now on, with the real thing: names that come and go cost lookups everywhere.
+            self.namespace[name] = getattr(builtins, name)
+            self.added.append(name)
+            places.append((self.namespace, name, *STAND_INS[id(self.namespace[name])]))
+        self.places = places
+        self.shared = list(self._shared.values())
+        self._looked = len(self.namespace)
+
+    def put(self):
+        """Put the stand-ins where the real things are."""
+        exchange(self.places, False)
+        for place in self.shared:
+            place.put()
+
+    def take_back(self):
+        """Put the real things where the stand-ins are."""
+        exchange(self.places, True)
+        for place in self.shared:
+            place.take_back()
+
+
+class Place:
+    """A cell or a default argument of a function, which several searches may find.
+
+    `users` says how many Names have the stand-in there; guarded by the lock of `calls.py`.
+    """
+
+    __slots__ = ("__weakref__", "_holder", "_key", "_other", "_real", "users")
+
+    _known = weakref.WeakValueDictionary()  # (id of the holder, key, id of the real thing) -> Place
+
+    def __init__(self, holder, key, real, other):
+        self._holder = _weak(holder)
+        self._key = key
+        self._real = real
+        self._other = other
+        self.users = 0
+
+    @classmethod
+    def of(cls, holder, key, real, other):
+        """The Place there, one for all."""
+        name = (id(holder), key, id(real))
+        place = cls._known.get(name)
+        if place is None:
+            place = cls._known[name] = cls(holder, key, real, other)
+        return place
+
+    def put(self):
+        """Put the stand-in there, unless it is there."""
+        if not self.users:
+            self._swap(self._real, self._other)
+        self.users += 1
+
+    def take_back(self):
+        """Put the real thing back when nobody needs the stand-in any more."""
+        self.users -= 1
+        if not self.users:
+            self._swap(self._other, self._real)
+
+    def _swap(self, old, new):
+        holder = self._holder()
+        if type(holder) is dict:
+            if holder.get(self._key) is old:
+                holder[self._key] = new
+        elif type(holder) is types.CellType:
+            try:
+                found = holder.cell_contents
+            except ValueError:  # the program has deleted it
+                return
+            if found is old:
+                holder.cell_contents = new
+        elif self._key == "__code__":
+            if holder is not None and holder.__code__ is old:
+                holder.__code__ = new
+        elif holder is not None:
+            defaults = holder.__defaults__
+            if defaults is not None and any(item is old for item in defaults):
+                holder.__defaults__ = tuple([new if item is old else item for item in defaults])
+
+
+def forget():
+    """Take out of all namespaces what was added to them, and look at them afresh when they are reached again."""
+    _leads.clear()
+    for names in list(_namespaces.values()):
+        if names.users:
+            continue
+        for name in names.added:
+            if names.namespace.get(name) is getattr(builtins, name):
+                del names.namespace[name]
+        del _namespaces[id(names.namespace)]
+
+
+def _weak(obj):
+    """A function that gives the object; one of a function of Python does not keep it alive."""
+    return weakref.ref(obj) if type(obj) is types.FunctionType else lambda: obj
+
+
+class Reach:
+    """The namespaces that a function reaches.
+
+    Parameters
+    ----------
+    function : callable
+    packages : tuple of str or None
+        Names of the packages and modules that alone are reached; None: all that may be.
+    """
+
+    __slots__ = ("_found", "_function", "_packages", "_sizes")
+
+    def __init__(self, function, packages=None):
+        self._function = _weak(function)
+        self._packages = packages
+        self._found = None
+        self._sizes = ()
+
+    def names(self, arguments):
+        """(Names to put stand-ins into, places that are the function's own) for a call with these arguments."""
+        if self._found is None or any(len(names.namespace) != n for names, n in self._sizes):
+            search = _Search()
+            search.visit(self._function(), 0)
+            self._found = self._wanted(search.finish()), search.places
+            self._sizes = [(names, len(names.namespace)) for names in self._found[0]]
+        more = [a for a in arguments if not (type(a) in _PLAIN or (type(a) in (list, tuple) and _all_plain(a)))]
+        if not more:
+            return self._found
+        search = _Search()
+        for argument in more:
+            search.visit(argument, 0)
+        new = [names for names in self._wanted(search.finish()) if names not in self._found[0]]
+        if not new and not search.places:
+            return self._found
+        return self._found[0] + new, self._found[1] + search.places
+
+    def _wanted(self, found):
+        if self._packages is None:
+            return found
+        return [names for names in found if self._matches(names.namespace.get("__name__") or "")]
+
+    def _matches(self, name):
+        return any(name == package or name.startswith(f"{package}.") for package in self._packages)
+
+
+class _Search:
+    """A walk over objects: which namespaces they lead to, and which places outside of namespaces hold stand-ins.
+
+    Attributes
+    ----------
+    found : dict of int to Names
+    places : list of Place
+        Of functions that are no globals.
+    """
+
+    __slots__ = ("_led", "_seen", "found", "places")
+
+    def __init__(self):
+        self._seen = {}
+        self._led = {}
+        self.found = {}
+        self.places = []
+
+    def finish(self):
+        """The Names that were found, ready to be used."""
+        for names in self.found.values():
+            names.look()
+        return list(self.found.values())
+
+    def visit(self, obj, depth, named=None):
+        """Look at one object, and at what it holds unless it is too deep. `named`: attributes that the code names."""
+        kind = type(obj)
+        if kind in _PLAIN:
+            return
+        if kind is types.ModuleType:
+            self._module(obj, depth, named)
+            return
+        if id(obj) in self._seen:
+            return
+        self._seen[id(obj)] = obj
+        if kind is types.FunctionType:
+            self._function(obj, depth)
+        elif isinstance(obj, type):
+            self._class(obj)
+        elif kind in (list, tuple, set, frozenset, dict):
+            if len(obj) <= _ITEMS and depth < _DEPTH:
+                for item in list(obj.values() if kind is dict else obj):
+                    self.visit(item, depth + 1)
+        elif kind is types.MethodType:
+            self.visit(obj.__func__, depth)
+            self.visit(obj.__self__, depth)
+        elif isinstance(obj, functools.partial):
+            for item in (obj.func, obj.args, obj.keywords):
+                self.visit(item, depth)
+        elif kind in (classmethod, staticmethod):
+            self.visit(obj.__func__, depth)
+        elif kind is property:
+            for item in (obj.fget, obj.fset):
+                self.visit(item, depth)
+        else:
+            self._object(obj, depth)
+
+    def _module(self, module, depth, named):
+        """What the code that names a module names in it; all of one that is handed over."""
+        namespace = vars(module)
+        if not adoptable(namespace):
+            return
+        key = id(module), id(named)
+        if key in self._seen:
+            return
+        self._seen[key] = module, named
+        for name in list(namespace) if named is None else named & namespace.keys():
+            value = namespace[name]
+            if named is not None or type(value) is not types.ModuleType:
+                self.visit(value, depth, named)
+
+    def _function(self, function, depth):
+        namespace = function.__globals__
+        if not adoptable(namespace):
+            # A decorator of a library: the function that it wraps.
+            if depth < _DEPTH and hasattr(function, "__wrapped__"):
+                self.visit(function.__wrapped__, depth + 1)
+            return
+        self._lead(function.__code__, namespace)
+        for holder, value in _held(function):
+            pair = _pair(value)
+            if pair is not None:
+                self.places.append(Place.of(*holder, *pair))
+            elif depth < _DEPTH:
+                self.visit(value, depth + 1)
+        other = _importing_stand_ins(function.__code__)
+        if other is not function.__code__:
+            self.places.append(Place.of(function, "__code__", function.__code__, other))
+
+    def _class(self, cls):
+        for base in cls.__mro__[:-1]:
+            module = sys.modules.get(base.__module__)
+            if module is not None and adoptable(vars(module)):
+                self._lead(base, vars(module))
+
+    def _object(self, obj, depth):
+        wrapped = getattr(type(obj), "__wrapped__", None) is None and _attribute(obj, "__wrapped__")
+        if wrapped:
+            self.visit(wrapped, depth + 1)
+        cls = type(obj)
+        if cls is numpy.vectorize:
+            self.visit(obj.pyfunc, depth)
+            return
+        if _top(cls.__module__) in _LIBRARIES or _top(cls.__module__) in sys.stdlib_module_names:
+            return
+        self.visit(cls, depth)
+        held = _attribute(obj, "__dict__")
+        if type(held) is dict and depth < _DEPTH:
+            for value in list(held.values())[:_ITEMS]:
+                self.visit(value, depth + 1)
+
+    def _lead(self, item, namespace):
+        """Find what code, or the methods of a class, lead to by the globals of their module."""
+        if id(item) in self._led:
+            return
+        self._led[id(item)] = item
+        known = _leads.get(id(item))
+        if known is not None and known[0] is item and known[1] is namespace:
+            if all(len(names.namespace) == n for names, n in known[2]):
+                for names, _ in known[2]:
+                    self.found[id(names.namespace)] = names
+                return
+        inner = _Spread(item, namespace)
+        if len(_leads) > _MANY:
+            _leads.clear()
+        _leads[id(item)] = (item, namespace, [(names, len(names.namespace)) for names in inner.finish()])
+        self.found.update(inner.found)
+
+
+class _Spread(_Search):
+    """The walk from one code object or class over globals, with all that they lead to in turn."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self, item, namespace):
+        super().__init__()
+        self._waiting = []
+        self._lead(item, namespace)
+        while self._waiting:
+            self._follow(*self._waiting.pop())
+
+    def _lead(self, item, namespace):
+        if id(item) not in self._led:
+            self._led[id(item)] = item
+            self._waiting.append((item, namespace))
+
+    def _follow(self, item, namespace):
+        if isinstance(item, type):
+            for value in list(vars(item).values()):
+                if isinstance(value, types.FunctionType | property | classmethod | staticmethod | functools.partial):
+                    self.visit(value, 1)
+                elif type(value) not in _PLAIN:
+                    self.visit(value, _DEPTH - 1)
+            return
+        places, self.places = self.places, []
+        names = self.found[id(namespace)] = Names.of(namespace)
+        names.saw(item, places)
+        named = _names_in(item)
+        for name in named & namespace.keys():
+            self.visit(namespace[name], 1, named)
+        for name in _imported(item):
+            module = sys.modules.get(name)
+            if module is not None:
+                self.visit(module, 1, named)
+
+    def _object(self, obj, depth):
+        super()._object(obj, max(depth, 2))
+
+    def finish(self):
+        """As before; the places of functions that are globals go with some namespace."""
+        for names in self.found.values():
+            names.saw(_NOTHING, self.places)
+            break
+        return super().finish()
+
+
+def _all_plain(items):
+    """Whether a list or tuple, of lists at most, holds numbers and arrays alone."""
+    for item in items:
+        kind = type(item)
+        if kind not in _PLAIN and not (kind in (list, tuple) and all(type(one) in _PLAIN for one in item)):
+            return False
+    return True
+
+
+def _attribute(obj, name):
+    """An attribute that an object stores itself; None where there is none, or where asking runs the program's code."""
+    try:
+        return object.__getattribute__(obj, name)
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def _held(function):
+    """((holder, key), value) of what a function closes over and of its default arguments."""
+    for cell in function.__closure__ or ():
+        try:
+            yield (cell, None), cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    for value in function.__defaults__ or ():
+        yield (function, None), value
+    for name, value in (function.__kwdefaults__ or {}).items():
+        yield (function.__kwdefaults__, name), value
+    if "__wrapped__" in vars(function):
+        yield (vars(function), "__wrapped__"), vars(function)["__wrapped__"]
+
+
+def _pair(value):
+    """(the real thing, its stand-in) for a value that has one, else None."""
+    pair = STAND_INS.get(id(value))
+    if pair is not None and pair[0] is value:
+        return pair
+    if type(value) is numpy.vectorize:
+        return (value, Vectorize.of(value))
+    return None
+
+
+def _top(module):
+    return (module if isinstance(module, str) else "").partition(".")[0]
+
+
+def adoptable(namespace):
+    """Whether a namespace is a program's: no library's of arrays, nor the standard library's (4)."""
+    top = _top(namespace.get("__name__"))
+    return bool(top) and top not in _LIBRARIES and top not in sys.stdlib_module_names
+
+
+# -- what code says ----------------------------------------------------------------------------------------------------
+
+_IMPORT = dis.opmap["IMPORT_NAME"]
+_IS = dis.opmap["IS_OP"]
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+_named = {}  # id of a code object -> (it, the names in it)
+
+
+def _names_in(code):
+    """All names that code, and code of functions in it, looks up, be it as globals or attributes."""
+    known = _named.get(id(code))
+    if known is not None and known[0] is code:
+        return known[1]
+    names = frozenset(code.co_names).union(
+        *[_names_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    )
+    if len(_named) > _MANY:
+        _named.clear()
+    _named[id(code)] = (code, names)
+    return names
+
+
+def _imported(code):
+    """Names of the modules that the body of a function, and of functions in it, imports."""
+    names = set()
+    if _IMPORT in code.co_code[::2]:
+        names.update(step.argval for step in dis.get_instructions(code) if step.opcode == _IMPORT)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.update(_imported(constant))
+    return names
+
+
+def _importing_stand_ins(code):
+    """The code with `import numpy` as an import of what stands in for it; the code itself if it has none such."""
+    constants = tuple([_importing_stand_ins(c) if isinstance(c, types.CodeType) else c for c in code.co_consts])
+    if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
+        code = code.replace(co_consts=constants)
+    if _IMPORT not in code.co_code[::2]:
+        return code
+    uses = {}
+    for step in dis.get_instructions(code):
+        if step.opcode in dis.hasname:
+            uses.setdefault(step.argval, set()).add(step.opcode)
+    names = tuple(
+        [
+            STAND_IN_MODULES[name] if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} else name
+            for name in code.co_names
+        ]
+    )
+    return code if names == code.co_names else code.replace(co_names=names)
+
+
+def _compared(namespace, code):
+    """The names with stand-ins that code compares by `is` (5)."""
+    kept = set()
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            kept |= _compared(namespace, constant)
+    if _IS not in code.co_code[::2]:
+        return kept
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
+    for i, step in enumerate(steps):
+        if step.opcode != _IS:
+            continue
+        for j in range(max(0, i - 4), i):
+            name = steps[j].argval
+            if steps[j].opname not in ("LOAD_GLOBAL", "LOAD_NAME") or (
+                name not in BUILTINS and _pair(namespace.get(name)) is None
+            ):
+                continue
+            called = steps[j].opname == "LOAD_GLOBAL" and steps[j].arg & 1
+            if not called and steps[j + 1].opname not in _ATTRIBUTES:
+                kept.add(name)
+    return kept
