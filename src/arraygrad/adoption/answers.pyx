@@ -1,5 +1,6 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
 # of names. May import: engine.node, core.value, core.operands, core.tensor, numpy, the standard library.
+import threading
 import types
 
 import numpy
@@ -25,20 +26,48 @@ cdef object union_type = types.UnionType
 cdef frozenset own_types = frozenset(Tensor.__mro__)
 
 
-def switch(bint on):
-    """Have the calls of this thread be adopted or not; returns what was before."""
+_lock = threading.RLock()                       # guards the `users` of Names and Places
+
+
+cdef int set_adopting(int on) noexcept:
     global arraygrad_adopting
-    cdef bint before = arraygrad_adopting
+    cdef int before = arraygrad_adopting
     arraygrad_adopting = on
     return before
 
 
-def is_on():
-    """Whether this thread runs an adopted call."""
-    return arraygrad_adopting != 0
+cdef class Namespace:
+    """The places of one namespace (see Names in reach.py) that an adopted call exchanges."""
+    cdef public dict namespace
+    cdef public list places                 # of (dict, key, real thing, stand-in)
+    cdef public list shared                 # of Place
+    cdef public Py_ssize_t users            # running calls that have the stand-ins in place
 
 
-def exchange(list places, bint back):
+cdef class Route:
+    """What calls of one function exchange. Subclasses search for it: see Reach in reach.py."""
+    cdef public list found                  # of Namespace; None: not searched
+    cdef public list own                    # of Place
+    cdef public list sizes                  # the number of names in each namespace when it was searched
+
+
+cdef set plain_types = {numpy.ndarray, float, int, complex, str, bytes, bool, type(None), numpy.float64, Tensor}
+
+
+def is_plain(argument):
+    """Whether an argument is, or a list or tuple holds, numbers and arrays alone: no code of the program."""
+    cdef object kind = type(argument)
+    if kind in plain_types:
+        return True
+    if kind is not list and kind is not tuple:
+        return False
+    for item in argument:
+        if type(item) not in plain_types and not ((type(item) is list or type(item) is tuple) and is_plain(item)):
+            return False
+    return True
+
+
+cdef int exchange(list places, bint back) except -1:
     """Put stand-ins into places (dict, key, real thing, stand-in), or the real things back, where the others are."""
     cdef dict holder
     cdef tuple place
@@ -51,6 +80,104 @@ def exchange(list places, bint back):
                 holder[place[1]] = place[2]
         elif found is place[2]:
             holder[place[1]] = place[3]
+    return 0
+
+
+cdef tuple enter(Route reach, tuple args, dict kwargs):
+    cdef Namespace names
+    cdef Py_ssize_t i
+    cdef tuple found = None
+    cdef bint changed
+    with _lock:
+        changed = reach.found is None
+        if not changed:
+            for i in range(len(reach.found)):
+                if len((<Namespace>reach.found[i]).namespace) != reach.sizes[i]:
+                    changed = True
+                    break
+        if changed:
+            reach.search()
+        for argument in args if not kwargs else (*args, *kwargs.values()):
+            if not is_plain(argument):
+                found = reach.with_arguments((*args, *kwargs.values()))
+                break
+        if found is None:
+            found = (reach.found, reach.own)
+        for names in <list>found[0]:
+            if names.users == 0:
+                exchange(names.places, False)
+                for place in names.shared:
+                    place.put()
+            names.users += 1
+        for place in <list>found[1]:
+            place.put()
+    return found
+
+
+cdef int leave(tuple found) except -1:
+    cdef Namespace names
+    with _lock:
+        for names in <list>found[0]:
+            names.users -= 1
+            if names.users == 0:
+                exchange(names.places, True)
+                for place in names.shared:
+                    place.take_back()
+        for place in <list>found[1]:
+            place.take_back()
+    return 0
+
+
+cdef class Adopted:
+    """A function as an adopted call runs it. `reach` says where stand-ins go."""
+    cdef object function
+    cdef Route reach
+
+    def __init__(self, function, Route reach):
+        self.function = function
+        self.reach = reach
+
+    def __call__(self, *args, **kwargs):
+        cdef tuple found = enter(self.reach, args, kwargs)
+        cdef int before = set_adopting(1)       # compiled: no signal handler runs before `finally` undoes it
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            set_adopting(before)
+            leave(found)
+
+    def __get__(self, instance, owner):
+        return self if instance is None else types.MethodType(self, instance)
+
+    @property
+    def __wrapped__(self):
+        """The function."""
+        return self.function
+
+    @property
+    def __doc__(self):
+        return self.function.__doc__
+
+    @property
+    def __module__(self):
+        return self.function.__module__
+
+    def __getattr__(self, name):
+        return getattr(self.function, name)
+
+    def __repr__(self):
+        return f"<adopted {self.function!r}>"
+
+
+def forgetting(forget):
+    """Call `forget()` while no call is entered or left."""
+    with _lock:
+        return forget()
+
+
+def is_on():
+    """Whether this thread runs an adopted call."""
+    return arraygrad_adopting != 0
 
 
 cdef object plain(TensorBase t):

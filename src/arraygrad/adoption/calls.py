@@ -1,6 +1,6 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.reach, adoption.numpy_names, adoption.number_names, engine.modes.
+May import: adoption.answers, adoption.reach, adoption.numpy_names, adoption.number_names.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -26,23 +26,14 @@ Note [Stand-ins]
 Guarded by tests/adoption.
 """
 
-import functools
-import threading
-import types
-import weakref
-
 from arraygrad.adoption import number_names, numpy_names
-from arraygrad.adoption.answers import switch
-from arraygrad.adoption.reach import Reach, forget
-from arraygrad.engine.modes import Mode
+from arraygrad.adoption.answers import Adopted, forgetting
+from arraygrad.adoption.reach import forget, reach_of
 
 __all__ = ["adopt"]
 
 numpy_names.install()
 number_names.install()
-
-_reaches = weakref.WeakKeyDictionary()  # function -> its Reach
-_lock = threading.RLock()  # guards the `users` of Names, and their places while they change
 
 
 def _adopt(function, packages=None):
@@ -87,30 +78,7 @@ def _adopt(function, packages=None):
     """
     if not callable(function):
         raise TypeError(f"adopt: expected a function, got {type(function).__name__}")
-    reach = _reach(function, _packages(packages))
-
-    @functools.wraps(function)
-    def adopted(*args, **kwargs):
-        names = _enter(reach, args, kwargs)
-        try:
-            with Mode(switch, True):
-                return function(*args, **kwargs)
-        finally:
-            _leave(names)
-
-    if not hasattr(function, "__name__"):  # a partial, an object
-        adopted.__name__ = type(function).__name__
-    return adopted
-
-
-def _reach(function, packages):
-    """What a function reaches; one for all transforms of it."""
-    if packages is not None or not isinstance(function, types.FunctionType):
-        return Reach(function, packages)
-    reach = _reaches.get(function)
-    if reach is None:
-        reach = _reaches[function] = Reach(function)
-    return reach
+    return Adopted(function, reach_of(function, _packages(packages)))
 
 
 def _packages(packages):
@@ -122,32 +90,9 @@ def _packages(packages):
     return tuple(names)
 
 
-def _enter(reach, args, kwargs):
-    with _lock:
-        found = reach.names((*args, *kwargs.values()) if kwargs else args)
-        for names in found[0]:
-            if not names.users:
-                names.put()
-            names.users += 1
-        for place in found[1]:
-            place.put()
-    return found
-
-
-def _leave(found):
-    with _lock:
-        for names in found[0]:
-            names.users -= 1
-            if not names.users:
-                names.take_back()
-        for place in found[1]:
-            place.take_back()
-
-
 def _clear():
     """Forget which modules adoption reached, and take the names of builtins out of them again."""
-    with _lock:
-        forget()
+    forgetting(forget)
 
 
 adopt = _adopt

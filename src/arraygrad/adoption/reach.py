@@ -1,6 +1,6 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
-May import: adoption.answers, adoption.table, core.tensor, numpy_api.rearranging, the standard library, numpy.
+May import: adoption.answers, adoption.table, numpy_api.rearranging, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -30,12 +30,11 @@ import weakref
 
 import numpy
 
-from arraygrad.adoption.answers import exchange
+from arraygrad.adoption.answers import Namespace, Route, is_plain
 from arraygrad.adoption.table import STAND_IN_MODULES, STAND_INS
-from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = ["BUILTINS", "Names", "Reach", "forget"]
+__all__ = ["BUILTINS", "Names", "Reach", "forget", "reach_of"]
 
 # The builtins that have stand-ins, by name: a module finds them when its own globals lack the name.
 BUILTINS = ("complex", "float", "hasattr", "isinstance", "type")
@@ -52,7 +51,6 @@ _LIBRARIES = frozenset(
 )
 _BUILTIN_NAMES = frozenset(BUILTINS)
 _NOTHING = compile("", "", "exec")
-_PLAIN = frozenset((numpy.ndarray, float, int, complex, str, bytes, bool, type(None), numpy.float64, Tensor))
 _DEPTH = 4  # how deep objects in objects are followed
 _ITEMS = 256  # how many items of a container are looked at
 
@@ -61,7 +59,7 @@ _leads = {}  # id of a code object or class -> (it, the namespace it is looked f
 _MANY = 4096  # so many of these are kept
 
 
-class Names:
+class Names(Namespace):
     """A namespace, the globals of some module, and the places that stand-ins are put into.
 
     Attributes
@@ -75,7 +73,7 @@ class Names:
         How many running adopted calls have the stand-ins in place. Guarded by the lock of `calls.py`.
     """
 
-    __slots__ = ("_codes", "_kept", "_looked", "_shared", "_used", "added", "namespace", "places", "shared", "users")
+    __slots__ = ("_codes", "_kept", "_looked", "_shared", "_used", "added")
 
     def __init__(self, namespace):
         self.namespace = namespace
@@ -128,18 +126,6 @@ class Names:
         self.places = places
         self.shared = list(self._shared.values())
         self._looked = len(self.namespace)
-
-    def put(self):
-        """Put the stand-ins where the real things are."""
-        exchange(self.places, False)
-        for place in self.shared:
-            place.put()
-
-    def take_back(self):
-        """Put the real things where the stand-ins are."""
-        exchange(self.places, True)
-        for place in self.shared:
-            place.take_back()
 
 
 class Place:
@@ -204,6 +190,7 @@ class Place:
 def forget():
     """Take out of all namespaces what was added to them, and look at them afresh when they are reached again."""
     _leads.clear()
+    _reaches.clear()
     for names in list(_namespaces.values()):
         if names.users:
             continue
@@ -218,7 +205,32 @@ def _weak(obj):
     return weakref.ref(obj) if type(obj) is types.FunctionType else lambda: obj
 
 
-class Reach:
+_reaches = {}  # id of a code object -> (it, globals, its Reach), for functions that are no more than that
+
+
+def reach_of(function, packages):
+    """The Reach of a function."""
+    if (
+        packages is not None
+        or type(function) is not types.FunctionType
+        or function.__closure__
+        or function.__defaults__
+        or function.__kwdefaults__
+        or function.__dict__
+    ):
+        return Reach(function, packages)
+    code = function.__code__
+    known = _reaches.get(id(code))
+    if known is not None and known[0] is code and known[1] is function.__globals__:
+        return known[2]
+    if len(_reaches) > _MANY:
+        _reaches.clear()
+    reach = Reach(function)
+    _reaches[id(code)] = (code, function.__globals__, reach)
+    return reach
+
+
+class Reach(Route):
     """The namespaces that a function reaches.
 
     Parameters
@@ -228,31 +240,30 @@ class Reach:
         Names of the packages and modules that alone are reached; None: all that may be.
     """
 
-    __slots__ = ("_found", "_function", "_packages", "_sizes")
+    __slots__ = ("_function", "_packages")
 
     def __init__(self, function, packages=None):
-        self._function = _weak(function)
+        self._function = function
         self._packages = packages
-        self._found = None
-        self._sizes = ()
 
-    def names(self, arguments):
-        """(Names to put stand-ins into, places that are the function's own) for a call with these arguments."""
-        if self._found is None or any(len(names.namespace) != n for names, n in self._sizes):
-            search = _Search()
-            search.visit(self._function(), 0)
-            self._found = self._wanted(search.finish()), search.places
-            self._sizes = [(names, len(names.namespace)) for names in self._found[0]]
-        more = [a for a in arguments if not (type(a) in _PLAIN or (type(a) in (list, tuple) and _all_plain(a)))]
-        if not more:
-            return self._found
+    def search(self):
+        """Find what the function leads to."""
         search = _Search()
-        for argument in more:
-            search.visit(argument, 0)
-        new = [names for names in self._wanted(search.finish()) if names not in self._found[0]]
-        if not new and not search.places:
-            return self._found
-        return self._found[0] + new, self._found[1] + search.places
+        search.visit(self._function, 0)
+        self.found = self._wanted(search.finish())
+        self.own = search.places
+        self.sizes = [len(names.namespace) for names in self.found]
+
+    def with_arguments(self, arguments):
+        """(Names, Places) for a call with these arguments."""
+        search = _Search()
+        for argument in arguments:
+            if not is_plain(argument):
+                search.visit(argument, 0)
+        return (
+            self.found + [names for names in self._wanted(search.finish()) if names not in self.found],
+            self.own + search.places,
+        )
 
     def _wanted(self, found):
         if self._packages is None:
@@ -283,14 +294,15 @@ class _Search:
 
     def finish(self):
         """The Names that were found, ready to be used."""
-        for names in self.found.values():
+        found = list(self.found.values())
+        for names in found:
             names.look()
-        return list(self.found.values())
+        return found
 
     def visit(self, obj, depth, named=None):
         """Look at one object, and at what it holds unless it is too deep. `named`: attributes that the code names."""
         kind = type(obj)
-        if kind in _PLAIN:
+        if is_plain(obj):
             return
         if kind is types.ModuleType:
             self._module(obj, depth, named)
@@ -336,21 +348,23 @@ class _Search:
 
     def _function(self, function, depth):
         namespace = function.__globals__
-        if not adoptable(namespace):
+        code = function.__code__
+        if id(code) not in _leads and not adoptable(namespace):
             # A decorator of a library: the function that it wraps.
             if depth < _DEPTH and hasattr(function, "__wrapped__"):
                 self.visit(function.__wrapped__, depth + 1)
             return
-        self._lead(function.__code__, namespace)
-        for holder, value in _held(function):
-            pair = _pair(value)
-            if pair is not None:
-                self.places.append(Place.of(*holder, *pair))
-            elif depth < _DEPTH:
-                self.visit(value, depth + 1)
-        other = _importing_stand_ins(function.__code__)
-        if other is not function.__code__:
-            self.places.append(Place.of(function, "__code__", function.__code__, other))
+        self._lead(code, namespace)
+        if function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__:
+            for holder, value in _held(function):
+                pair = _pair(value)
+                if pair is not None:
+                    self.places.append(Place.of(*holder, *pair))
+                elif depth < _DEPTH:
+                    self.visit(value, depth + 1)
+        other = _importing_stand_ins(code)
+        if other is not code:
+            self.places.append(Place.of(function, "__code__", code, other))
 
     def _class(self, cls):
         for base in cls.__mro__[:-1]:
@@ -381,9 +395,11 @@ class _Search:
         self._led[id(item)] = item
         known = _leads.get(id(item))
         if known is not None and known[0] is item and known[1] is namespace:
-            if all(len(names.namespace) == n for names, n in known[2]):
-                for names, _ in known[2]:
-                    self.found[id(names.namespace)] = names
+            for names, n in known[2]:
+                if len(names.namespace) != n:
+                    break
+                self.found[id(names.namespace)] = names
+            else:
                 return
         inner = _Spread(item, namespace)
         if len(_leads) > _MANY:
@@ -414,7 +430,7 @@ class _Spread(_Search):
             for value in list(vars(item).values()):
                 if isinstance(value, types.FunctionType | property | classmethod | staticmethod | functools.partial):
                     self.visit(value, 1)
-                elif type(value) not in _PLAIN:
+                else:
                     self.visit(value, _DEPTH - 1)
             return
         places, self.places = self.places, []
@@ -437,15 +453,6 @@ class _Spread(_Search):
             names.saw(_NOTHING, self.places)
             break
         return super().finish()
-
-
-def _all_plain(items):
-    """Whether a list or tuple, of lists at most, holds numbers and arrays alone."""
-    for item in items:
-        kind = type(item)
-        if kind not in _PLAIN and not (kind in (list, tuple) and all(type(one) in _PLAIN for one in item)):
-            return False
-    return True
 
 
 def _attribute(obj, name):
@@ -526,24 +533,35 @@ def _imported(code):
     return names
 
 
+_importing = {}  # id of a code object -> (it, the code that imports stand-ins)
+
+
 def _importing_stand_ins(code):
     """The code with `import numpy` as an import of what stands in for it; the code itself if it has none such."""
+    known = _importing.get(id(code))
+    if known is not None and known[0] is code:
+        return known[1]
     constants = tuple([_importing_stand_ins(c) if isinstance(c, types.CodeType) else c for c in code.co_consts])
+    other = code
     if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
-        code = code.replace(co_consts=constants)
-    if _IMPORT not in code.co_code[::2]:
-        return code
-    uses = {}
-    for step in dis.get_instructions(code):
-        if step.opcode in dis.hasname:
-            uses.setdefault(step.argval, set()).add(step.opcode)
-    names = tuple(
-        [
-            STAND_IN_MODULES[name] if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} else name
-            for name in code.co_names
-        ]
-    )
-    return code if names == code.co_names else code.replace(co_names=names)
+        other = code.replace(co_consts=constants)
+    if _IMPORT in code.co_code[::2]:
+        uses = {}
+        for step in dis.get_instructions(code):
+            if step.opcode in dis.hasname:
+                uses.setdefault(step.argval, set()).add(step.opcode)
+        names = tuple(
+            [
+                STAND_IN_MODULES[name] if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} else name
+                for name in code.co_names
+            ]
+        )
+        if names != code.co_names:
+            other = other.replace(co_names=names)
+    if len(_importing) > _MANY:
+        _importing.clear()
+    _importing[id(code)] = (code, other)
+    return other
 
 
 def _compared(namespace, code):
