@@ -159,7 +159,7 @@ def test_store_into_a_plain_array_is_refused_and_changes_nothing(write, dtype):
     assert isinstance(error, TypeError)
     assert "plain array" in str(error)
     assert "arraygrad.asarray" in str(error)
-    assert "adopt=True" in str(error)
+    assert "arraygrad.adopt(f)" in str(error)
     assert not a.any()
 
 
@@ -169,7 +169,7 @@ def test_inside_a_transform_the_refusal_is_the_advice_itself():
         out[0] = x[0]
         return out.sum()
 
-    with pytest.raises(TypeError, match=r"plain array.*arraygrad\.asarray\(x\).*adopt=True"):
+    with pytest.raises(TypeError, match=r"in test_inside.*plain array.*adopt=True.*arraygrad\.asarray\(x\)"):
         ag.grad(f)(np.ones(2))
 
 

@@ -191,6 +191,11 @@ def plain_type(t):
     return plain(t)
 
 
+def is_floating(TensorBase t):
+    """Whether a Tensor has a dtype with a derivative."""
+    return t.value.meta.is_floating
+
+
 def stays(t):
     """Whether a number made of this argument stays recorded: Note [Numbers that stay], 2."""
     if not arraygrad_adopting or type(t) is not tensor_type or not thread_state().grad_mode:

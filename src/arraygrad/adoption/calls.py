@@ -1,6 +1,6 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.reach, adoption.numpy_names, adoption.number_names.
+May import: adoption.answers, adoption.reach, adoption.numpy_names, adoption.number_names, autograd.python_numbers.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -27,11 +27,13 @@ Guarded by tests/adoption.
 """
 
 from arraygrad.adoption import number_names, numpy_names
-from arraygrad.adoption.answers import Adopted, forgetting
+from arraygrad.adoption.answers import Adopted, forgetting, is_on
 from arraygrad.adoption.reach import forget, reach_of
+from arraygrad.autograd import python_numbers
 
 __all__ = ["adopt"]
 
+python_numbers.adopting = is_on
 numpy_names.install()
 number_names.install()
 

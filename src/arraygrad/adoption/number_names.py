@@ -39,8 +39,10 @@ __all__ = ["install"]
 
 
 def _number(x):
-    """The plain number of an argument."""
-    return x.detach().item() if isinstance(x, Tensor) else x
+    """What the real call is given: the plain number of an argument, an array where it has axes."""
+    if not isinstance(x, Tensor):
+        return x
+    return x.detach().numpy() if x.ndim else x.detach().item()
 
 
 def _of_one(real, rule):
@@ -226,7 +228,7 @@ class _Number(type):
         return cls._real(*args, **kwargs)
 
     def __instancecheck__(cls, obj):
-        return type.__instancecheck__(cls, obj) if cls._recorded is None else isinstance(obj, cls._real)
+        return type.__instancecheck__(cls, obj) if cls._recorded is None else isinstance_(obj, cls._real)
 
     def __subclasscheck__(cls, other):
         return type.__subclasscheck__(cls, other) if cls._recorded is None else issubclass(other, cls._real)
@@ -252,6 +254,7 @@ class _Number(type):
 
 def _float_of(*args):
     if len(args) == 1 and stays(args[0]) and args[0].dtype.kind == "f":
+        float(_number(args[0]))
         return element(args[0])
     return None
 
@@ -328,6 +331,9 @@ def install():
         vars(other).update(vars(module))
         vars(other).update(stand_ins_of(module))
         stand_in(module, other)
+    for other, real in ((isinstance_, isinstance), (hasattr_, hasattr)):
+        other.__name__ = other.__qualname__ = real.__name__
+        other.__doc__ = real.__doc__
     for real, other in (
         (float, _float), (complex, _complex), (type, _type), (isinstance, isinstance_), (hasattr, hasattr_),
     ):  # fmt: skip

@@ -9,7 +9,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import is_on, plain_type
+from arraygrad.adoption.answers import is_floating, is_on, plain_type
 from arraygrad.adoption.table import stand_in, stand_ins_of
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
@@ -21,7 +21,7 @@ __all__ = ["CREATION", "install"]
 
 # Make an array of numbers and shapes alone.
 _FRESH = (
-    "arange", "bartlett", "blackman", "empty", "eye", "fromfunction", "geomspace", "hamming", "hanning", "identity",
+    "bartlett", "blackman", "empty", "eye", "fromfunction", "geomspace", "hamming", "hanning", "identity",
     "kaiser", "linspace", "load", "loadtxt", "logspace", "ones", "tri", "zeros",
 )  # fmt: skip
 # Make an array of the values of another, in memory of its own or in that of the other.
@@ -32,8 +32,9 @@ _OF_AN_ARRAY = (
 # Take a sequence of arrays: NumPy sees the Tensors among them itself, but not those in lists among them.
 _OF_SEQUENCES = frozenset(
     """
-    block broadcast_arrays choose column_stack concat concatenate dstack einsum einsum_path hstack ix_ lexsort
-    linalg.multi_dot meshgrid row_stack select stack vstack
+    apply_over_axes broadcast_arrays choose column_stack concat concatenate dstack einsum einsum_path hstack ix_
+    lexsort
+    linalg.multi_dot meshgrid piecewise row_stack select stack vstack
     """.split()
 )
 
@@ -100,11 +101,10 @@ def _from_data(function):
         if kind is list or kind is tuple:
             made = function(*args, **kwargs)
             return _own(made) if type(made) is numpy.ndarray and made.dtype.kind in "fc" else made
-        if type(data) is not numpy.ndarray and hasattr(type(data), "__array__"):
-            return function(*args, **kwargs)  # it may hand out memory of its own
-        if isinstance(data, memoryview | bytearray):
-            return function(*args, **kwargs)
-        return _recordable(function(*args, **kwargs), (data,))
+        made = function(*args, **kwargs)
+        if kind is not numpy.ndarray and hasattr(kind, "__array__") and not isinstance(data, numpy.generic):
+            return made  # it may be an array that the object holds too
+        return _recordable(made, (data,)) if type(made) is numpy.ndarray and made.base is None else made
 
     return create
 
@@ -126,6 +126,31 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **k
     if not holds_tensors(a) and not holds_tensors(fill_value):
         return _recordable(numpy.full_like(a, fill_value, dtype, order, subok, shape, **kwargs))
     return numpy.full_like(asarray(_gathered(a)), _gathered(fill_value), dtype, order, subok, shape, **kwargs)
+
+
+@functools.wraps(numpy.arange)
+def _arange(*args, **kwargs):
+    given = [*args, *kwargs.values()]
+    if not is_on() or not holds_tensors(given):
+        made = numpy.arange(*args, **kwargs)
+        return _recordable(made) if is_on() else made
+    start, step, dtype = _range(*args, **kwargs)
+    plain = [x.detach().item() if isinstance(x, Tensor) else x for x in args]
+    made = numpy.arange(*plain, **{k: x.detach().item() if isinstance(x, Tensor) else x for k, x in kwargs.items()})
+    if made.dtype.kind not in "fc" or (dtype is not None and numpy.dtype(dtype) != made.dtype):
+        return made
+    # The end says how many elements there are; their values follow from start and step.
+    found = _own(made)
+    if isinstance(start, Tensor):
+        found = found + (start - start.detach())
+    if isinstance(step, Tensor):
+        found = found + numpy.arange(len(made)) * (step - step.detach())
+    return found
+
+
+def _range(start, stop=None, step=1, dtype=None, **kwargs):
+    """(start, step, dtype) of the arguments of numpy.arange."""
+    return 0 if stop is None else start, step, dtype
 
 
 @functools.wraps(numpy.fromiter)
@@ -180,9 +205,20 @@ class _Joined:
 
 def _gathered(data):
     """A nested list or tuple that holds Tensors as one Tensor; anything else as it is."""
-    if type(data) in (list, tuple) and contains_tensor(data):
+    if type(data) in (list, tuple) and _holds_numbers(data):
         return ARRAYS[numpy.asarray](data)
     return data
+
+
+def _holds_numbers(data):
+    """Whether a nested list holds a Tensor with a derivative: lists of conditions mean something else."""
+    for item in data:
+        if isinstance(item, Tensor):
+            if is_floating(item):
+                return True
+        elif type(item) in (list, tuple) and _holds_numbers(item):
+            return True
+    return False
 
 
 def _of_lists(function, name):
@@ -217,6 +253,7 @@ def _creation():
     found = {getattr(numpy, name): _fresh(getattr(numpy, name)) for name in _FRESH}
     found.update({getattr(numpy, name): _of_an_array(getattr(numpy, name)) for name in _OF_AN_ARRAY})
     found.update({function: _from_data(function) for function in ARRAYS})
+    found[numpy.arange] = _arange
     found[numpy.full] = _full
     found[numpy.full_like] = _full_like
     found[numpy.fromiter] = _fromiter
@@ -236,7 +273,7 @@ def install():
         stand_in(joined, _Joined(joined, columns))
     for module, prefix in ((numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft.")):
         for name, function in vars(module).items():
-            if hasattr(function, "_implementation") and function not in CREATION:
+            if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:
                 stand_in(function, _of_lists(function, prefix + name))
     for module in (numpy.linalg, numpy.fft, numpy):  # numpy last: it holds the others
         stand_in(module, _module(module))

@@ -15,8 +15,8 @@ Note [What adoption reaches]
     a module, so the function runs code that names the stand-in's.
 (4) Not reached: the standard library and the array libraries of `_LIBRARIES`, whose code stays as it is; compiled code;
     a module that only a text names (`getattr(module, text)`, `importlib`).
-(5) A name is left alone in a module that compares it by `is` (`xp is np`, `type(x) is float`): the stand-in is another
-    object, and a branch would flip. What such a module would lose a gradient by is refused, as everywhere.
+(5) What code that is reached compares by `is` (`xp is np`, `type(x) is float`) has no stand-in anywhere in the call:
+    that is another object, and a branch would flip. What loses a gradient by it is refused, as everywhere.
 (6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes.
 Guarded by tests/adoption/test_reach.py.
 """
@@ -69,11 +69,13 @@ class Names(Namespace):
         In the namespace itself, and in dicts that are its globals.
     shared : list of Place
         Cells, defaults and code of functions that are globals.
+    compared : frozenset of int
+        Ids of the real things that code here compares by `is` (5).
     users : int
         How many running adopted calls have the stand-ins in place. Guarded by the lock of `calls.py`.
     """
 
-    __slots__ = ("_codes", "_kept", "_looked", "_shared", "_used", "added")
+    __slots__ = ("_codes", "_looked", "_others", "_shared", "_used", "added", "compared")
 
     def __init__(self, namespace):
         self.namespace = namespace
@@ -84,8 +86,9 @@ class Names(Namespace):
         self._shared = {}
         self._codes = {}  # id -> code object that was seen
         self._used = set()  # names of builtins in them
-        self._kept = set()  # names that are left alone (5)
         self._looked = None
+        self._others = {}
+        self.compared = frozenset()
 
     @classmethod
     def of(cls, namespace):
@@ -101,7 +104,7 @@ class Names(Namespace):
             self._codes[id(code)] = code
             self._looked = None
             self._used.update(_names_in(code) & _BUILTIN_NAMES)
-            self._kept.update(_compared(self.namespace, code))
+            self.compared |= _compared(self.namespace, code)
         for place in places:
             self._shared[id(place)] = place
             self._looked = None
@@ -114,11 +117,12 @@ class Names(Namespace):
         for name, value in list(self.namespace.items()):
             pair = _pair(value)
             if pair is not None:
-                if name not in self._kept and (name not in _BUILTIN_NAMES or name in self._used):
+                if name not in _BUILTIN_NAMES or name in self._used:
                     places.append((self.namespace, name, *pair))
-            elif type(value) is dict and len(value) <= _ITEMS and not name.startswith("__"):
+            elif type(value) is dict and len(value) <= _ITEMS and "__name__" not in value and not name.startswith("__"):
+                # no namespace: those of NumPy and the standard library stay as they are
                 places += [(value, key, *_pair(item)) for key, item in value.items() if _pair(item) is not None]
-        for name in self._used - self._kept - self.namespace.keys():
+        for name in self._used - self.namespace.keys():
             # The name stays there from now on, with the real thing: names that come and go cost lookups everywhere.
             self.namespace[name] = getattr(builtins, name)
             self.added.append(name)
@@ -126,6 +130,18 @@ class Names(Namespace):
         self.places = places
         self.shared = list(self._shared.values())
         self._looked = len(self.namespace)
+        self._others.clear()
+
+    def without(self, real):
+        """As this, but for places of the real things with these ids."""
+        if not real:
+            return self
+        other = self._others.get(real)
+        if other is None:
+            other = self._others[real] = Names(self.namespace)
+            other.places = [place for place in self.places if id(place[2]) not in real]
+            other.shared = [place for place in self.shared if place.real not in real]
+        return other
 
 
 class Place:
@@ -134,7 +150,7 @@ class Place:
     `users` says how many Names have the stand-in there; guarded by the lock of `calls.py`.
     """
 
-    __slots__ = ("__weakref__", "_holder", "_key", "_other", "_real", "users")
+    __slots__ = ("__weakref__", "_holder", "_key", "_other", "_real", "real", "users")
 
     _known = weakref.WeakValueDictionary()  # (id of the holder, key, id of the real thing) -> Place
 
@@ -143,6 +159,7 @@ class Place:
         self._key = key
         self._real = real
         self._other = other
+        self.real = id(real)
         self.users = 0
 
     @classmethod
@@ -250,25 +267,26 @@ class Reach(Route):
         """Find what the function leads to."""
         search = _Search()
         search.visit(self._function, 0)
-        self.found = self._wanted(search.finish())
-        self.own = search.places
+        self.found, self.own = self._wanted(search)
         self.sizes = [len(names.namespace) for names in self.found]
 
     def with_arguments(self, arguments):
         """(Names, Places) for a call with these arguments."""
         search = _Search()
+        search.visit(self._function, 0)
         for argument in arguments:
             if not is_plain(argument):
                 search.visit(argument, 0)
-        return (
-            self.found + [names for names in self._wanted(search.finish()) if names not in self.found],
-            self.own + search.places,
-        )
+        return self._wanted(search)
 
-    def _wanted(self, found):
-        if self._packages is None:
-            return found
-        return [names for names in found if self._matches(names.namespace.get("__name__") or "")]
+    def _wanted(self, search):
+        found = search.finish()
+        if self._packages is not None:
+            found = [names for names in found if self._matches(names.namespace.get("__name__") or "")]
+        compared = frozenset().union(*[names.compared for names in found])
+        if not compared:
+            return found, search.places
+        return [names.without(compared) for names in found], [p for p in search.places if p.real not in compared]
 
     def _matches(self, name):
         return any(name == package or name.startswith(f"{package}.") for package in self._packages)
@@ -314,10 +332,12 @@ class _Search:
             self._function(obj, depth)
         elif isinstance(obj, type):
             self._class(obj)
-        elif kind in (list, tuple, set, frozenset, dict):
+        elif isinstance(obj, list | tuple | set | frozenset | dict):
             if len(obj) <= _ITEMS and depth < _DEPTH:
-                for item in list(obj.values() if kind is dict else obj):
+                for item in list(obj.values() if isinstance(obj, dict) else obj):
                     self.visit(item, depth + 1)
+            if kind not in (list, tuple, set, frozenset, dict):
+                self._object(obj, depth)
         elif kind is types.MethodType:
             self.visit(obj.__func__, depth)
             self.visit(obj.__self__, depth)
@@ -380,9 +400,10 @@ class _Search:
         if cls is numpy.vectorize:
             self.visit(obj.pyfunc, depth)
             return
-        if _top(cls.__module__) in _LIBRARIES or _top(cls.__module__) in sys.stdlib_module_names:
-            return
-        self.visit(cls, depth)
+        if cls is not types.SimpleNamespace:
+            if _top(cls.__module__) in _LIBRARIES or _top(cls.__module__) in sys.stdlib_module_names:
+                return
+            self.visit(cls, depth)
         held = _attribute(obj, "__dict__")
         if type(held) is dict and depth < _DEPTH:
             for value in list(held.values())[:_ITEMS]:
@@ -565,24 +586,21 @@ def _importing_stand_ins(code):
 
 
 def _compared(namespace, code):
-    """The names with stand-ins that code compares by `is` (5)."""
-    kept = set()
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            kept |= _compared(namespace, constant)
+    """Ids of the real things with stand-ins that code compares by `is` (5)."""
+    found = frozenset().union(*[_compared(namespace, c) for c in code.co_consts if isinstance(c, types.CodeType)])
     if _IS not in code.co_code[::2]:
-        return kept
+        return found
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
     for i, step in enumerate(steps):
         if step.opcode != _IS:
             continue
         for j in range(max(0, i - 4), i):
-            name = steps[j].argval
-            if steps[j].opname not in ("LOAD_GLOBAL", "LOAD_NAME") or (
-                name not in BUILTINS and _pair(namespace.get(name)) is None
-            ):
+            if steps[j].opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
                 continue
             called = steps[j].opname == "LOAD_GLOBAL" and steps[j].arg & 1
-            if not called and steps[j + 1].opname not in _ATTRIBUTES:
-                kept.add(name)
-    return kept
+            if called or steps[j + 1].opname in _ATTRIBUTES:
+                continue
+            pair = _pair(namespace.get(steps[j].argval, vars(builtins).get(steps[j].argval)))
+            if pair is not None:
+                found |= {id(pair[0])}
+    return found

@@ -235,9 +235,63 @@ def place():
     return str(Place(sys._getframe(1)))
 
 
-def refused(t, error):
-    """`error`, which refuses that a value of `t` leaves, known to the traces that follow `t`."""
-    return _known(followed_by(t), error)
+def store_refused(t):
+    """The error for a value of `t` that is to be written into a plain array."""
+    at = Place(sys._getframe(1))
+    text = f"{at}: a Tensor that requires grad can't be written into a plain array, whose memory holds no gradient: "
+    if adopting():
+        text += (
+            "the array was made where adoption does not reach, before the call or by a library. Write into a copy, "
+            "x = numpy.array(x), which is recorded here; t.detach() where only the bare value is meant."
+        )
+    elif followed_by(t):
+        text += (
+            "let NumPy's creation functions make recordable arrays, arraygrad.grad(f, adopt=True), or make the target "
+            "a Tensor first, x = arraygrad.asarray(x); t.detach() where only the bare value is meant."
+        )
+    else:
+        text += (
+            "make the target a Tensor first, x = arraygrad.asarray(x), or call arraygrad.adopt(f) in the place of the "
+            "function f that makes it; t.detach() where only the bare value is meant."
+        )
+    return _known(followed_by(t), TypeError(text))
+
+
+def conversion_refused(t, how):
+    """The error for a Tensor that is to become a plain array by `how`."""
+    at = Place(sys._getframe(1))
+    text = f"{at}: {how} of a tensor that requires grad would drop its gradient silently. "
+    library = (getattr(at.called, "__module__", None) or "").partition(".")[0]
+    if library in ("numpy", "math") and getattr(at.called, "__name__", "") in _CREATION:
+        text += _OF_LISTS if adopting() else f"{_OF_LISTS[:-2]}, or arraygrad.grad(f, adopt=True), which records it. "
+    elif library == "numpy":
+        text += "A list of Tensors is an array to it as arraygrad.asarray([...])"
+        text += ". " if adopting() else ", or in arraygrad.grad(f, adopt=True). "
+    elif library and library not in ("builtins", "__main__"):
+        text += f"{library}'s functions take no Tensor where they convert what they are given: "
+        text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
+    elif adopting():
+        text += (
+            "Adoption does not reach the code that asks for the array (compiled code, an array library): compose the "
+            "value of functions that are recorded. "
+        )
+    else:
+        text += (
+            "To stay recorded: NumPy's functions on the Tensor itself, arraygrad.asarray([...]) for lists of Tensors, "
+            "arraygrad.asarray(x) for an array x that it is to be written into, or arraygrad.grad(f, adopt=True). "
+        )
+    text += "Use t.detach() or t.numpy() where only the values are meant, arraygrad.testing.assert_allclose to compare."
+    return _known(followed_by(t), TypeError(text))
+
+
+def _never():
+    return False
+
+
+adopting = _never  # whether this thread runs an adopted call; arraygrad.adoption puts its own question here
+
+_CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
+_OF_LISTS = "Use numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in its place. "
 
 
 def _known(traces, error):
@@ -266,7 +320,7 @@ def followed_by(t):
 
 
 class Place:
-    """Where a value became a number: the innermost frame that is not of arraygrad, NumPy or the standard library.
+    """Where a value became a number: the innermost frame of neither arraygrad, NumPy, SciPy nor the standard library.
 
     Attributes
     ----------
@@ -309,7 +363,7 @@ def warn_at(place, text):
 def _is_ours(frame):
     filename = frame.f_code.co_filename
     module = frame.f_globals.get("__name__", "")
-    if filename.startswith(_PACKAGE) or filename.endswith(".pyx") or module.partition(".")[0] == "numpy":
+    if filename.startswith(_PACKAGE) or filename.endswith(".pyx") or module.partition(".")[0] in ("numpy", "scipy"):
         return True
     return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename
 

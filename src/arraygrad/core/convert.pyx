@@ -174,11 +174,7 @@ cdef int refuse_store(TensorBase t) except -1:
     if frame is None or not 0 <= frame.f_lasti < len(_code_of(frame.f_code)):
         return 0
     if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
-        error = TypeError("a Tensor that requires grad can't be written into a plain array, whose memory holds no "
-                          "gradient: make the target a Tensor first, x = arraygrad.asarray(x), or let NumPy's "
-                          "creation functions make recordable arrays with arraygrad.grad(f, adopt=True); write "
-                          "t.detach() if the bare value is meant")
-        raise _guard.refused(t, error) if _running else error
+        raise _guard.store_refused(t)
     return 0
 
 
@@ -187,12 +183,7 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
         refresh(t)
     if t.tracked:
         refuse_store(t)
-        error = TypeError(f"{_guard.place()}: {how} of a tensor that requires grad would drop its gradient silently. "
-                          "To stay recorded: numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in the place of "
-                          "numpy.array([...]), NumPy's functions on the Tensor itself, arraygrad.grad(f, adopt=True), "
-                          "and arraygrad.asarray(x) for an array x that it is to be written into. Use t.detach() or "
-                          "t.numpy() where only the values are meant, arraygrad.testing.assert_allclose to compare")
-        raise _guard.refused(t, error) if _running else error
+        raise _guard.conversion_refused(t, how)
     return 0
 
 

@@ -1,0 +1,162 @@
+"""Arrays that an adopted call makes are recorded, and those whose memory somebody else reads are not.
+
+Imports the public names of arraygrad. The reference is the plain call: its value, and differences of it.
+"""
+
+import array
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+X = np.asarray([0.45, 1.2, 2.3])
+SHARED = np.zeros(3)
+
+
+def differences(f, x, step=1e-6):
+    found = np.empty_like(x)
+    for i in range(x.size):
+        high, low = x.copy(), x.copy()
+        high[i] += step
+        low[i] -= step
+        found[i] = (f(high) - f(low)) / (2 * step)
+    return found
+
+
+def filled(make):
+    """A function that writes into an array that `make()` makes."""
+
+    def f(x):
+        out = make()
+        out[0] = x[0] * x[1]
+        out[1:2] += x[2]
+        return (out[:3] ** 2).sum()
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.zeros(3), lambda: np.ones(3), lambda: np.full(3, 2.0), lambda: np.array([1.0, 2.0, 3.0]),
+        lambda: np.array(SHARED), lambda: np.copy(SHARED), lambda: np.zeros_like(SHARED), lambda: np.arange(3.0),
+        lambda: np.linspace(0.0, 1.0, 3), lambda: np.asarray([1.0, 2.0, 3.0]), lambda: np.asarray((1.0, 2.0, 3.0)),
+        lambda: np.full_like(SHARED, 2.0), lambda: np.tile(1.0, 3), lambda: np.repeat(2.0, 3), lambda: np.eye(3)[0],
+        lambda: np.r_[0.0:3.0], lambda: np.asarray(range(3), dtype=float), lambda: np.fromiter([1.0, 2.0, 3.0], float),
+        lambda: np.fromfunction(lambda i: i * 1.0, (3,)), lambda: np.logspace(0.0, 1.0, 3),
+    ],
+)  # fmt: skip
+def test_array_made_inside_can_be_written(make):
+    f = filled(make)
+    value, gradient = ag.value_and_grad(f, adopt=True)(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-14)
+    np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.array([[x[0], 1.0], [x[1], x[2]]]).prod() + np.array([x, 2 * x])[1].sum(),
+        lambda x: np.asarray([[[x[0]], [2.0]], [[x[1]], [x[2]]]])[:, :, 0].prod(axis=1).sum(),
+        lambda x: np.sum([x[0], x[1]]) * np.mean([[x[0], 1.0], [x[1], x[2]]], axis=0)[1],
+        lambda x: np.max([x[0], x[1]]) + np.std([x[0], x[1], 2.0]) + np.median([x[0], x[2], x[1]]),
+        lambda x: np.dot([x[0], 1.0], [x[1], x[2]]) + np.cross([x[0], 1.0, 2.0], [x[1], x[2], 1.0])[1],
+        lambda x: np.linalg.norm([x[0], x[1]]) + np.linalg.det([[x[0], 1.0], [1.0, x[1]]]),
+        lambda x: np.diff([x[0], x[1], x[2]]).prod() + np.append([x[0]], [x[1], 2.0]).prod(),
+        lambda x: np.concatenate([[x[0], 1.0], [x[1]]]).prod() + np.hstack([[x[0]], x]).sum(),
+        lambda x: np.block([[np.ones(1) * x[0], 2.0], [3.0, x[1]]]).prod(),
+        lambda x: np.vstack([[x[0], 1.0], [x[1], x[2]]]).prod() + np.outer([x[0], 2.0], [x[1], 1.0]).sum(),
+        lambda x: np.full(3, x[0]).sum() + np.full((2, 2), [x[1], x[2]]).prod(),
+        lambda x: np.full_like(SHARED, x[0]).sum() + np.ones((2, 3))[0] @ x,
+        lambda x: np.fromiter((v * v for v in x), float).sum() + np.fromiter([x[0], x[1], x[2]], float, count=2).prod(),
+        lambda x: np.fromfunction(lambda i, j: i * x[0] + j * x[1], (2, 3)).sum(),
+        lambda x: np.vectorize(lambda v, w: v * w if v > 1.0 else w)(x, 2.0 * x).sum(),
+        lambda x: np.vectorize(lambda v: v * x[0], otypes=[float])(np.arange(3.0)).sum(),
+        lambda x: np.vectorize(lambda v: (v, v * v))(x)[1].sum(),
+        lambda x: np.apply_along_axis(lambda row: row.sum() * x[0], 0, np.ones((2, 3))).sum(),
+        lambda x: np.piecewise(x, [x < 1.0, x >= 1.0], [lambda v: v * v, 3.0]).sum(),
+        lambda x: np.select([x < 1.0, x > 2.0], [x * x, 2.0 * x], 5.0).sum(),
+        lambda x: (np.arange(0.0, x[2], x[0]) ** 2).sum() + np.arange(x[0], 3.0).sum() + np.arange(x[2]).sum(),
+        lambda x: np.c_[x, x * x][1].prod() + np.r_[x[0], 1.0, [x[1], 2.0]].prod(),
+        lambda x: (np.asarray(x) * np.asanyarray(x) * np.ascontiguousarray(x)).sum() + np.array(x, dtype=float)[0],
+        lambda x: np.interp(x[0], [0.0, 1.0, 2.0], [0.0, x[1], 3.0]),
+    ],
+)
+def test_arrays_of_recorded_values_are_recorded(f):
+    value, gradient = ag.value_and_grad(f, adopt=True)(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-13)
+    np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-6, atol=1e-7)
+
+
+class OverShared:
+    """Hands out memory that it keeps."""
+
+    def __array__(self, dtype=None, copy=None):
+        return SHARED
+
+
+class Interface:
+    __array_interface__ = SHARED.__array_interface__
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda: np.asarray(SHARED), lambda: np.asanyarray(SHARED), lambda: np.array(SHARED, copy=None),
+        lambda: np.ascontiguousarray(SHARED), lambda: np.asarray(SHARED[:2]), lambda: np.asarray(memoryview(SHARED)),
+        lambda: np.frombuffer(SHARED), lambda: np.asarray(OverShared()), lambda: np.asarray(Interface()),
+        lambda: np.r_[SHARED] if np.shares_memory(np.r_[SHARED], SHARED) else SHARED, lambda: SHARED.reshape(3, 1),
+    ],
+)  # fmt: skip
+def test_array_over_memory_that_somebody_else_reads_stays_plain(view):
+    """It would be read through the other name, without a gradient."""
+
+    def f(x):
+        view()[0] = x[0]
+        return SHARED.sum() + 0.0 * x[0]
+
+    with pytest.raises(TypeError, match="plain array"):
+        ag.grad(f, adopt=True)(X)
+    assert not SHARED.any()
+
+
+def test_array_over_the_memory_of_a_buffer_stays_plain():
+    numbers = array.array("d", [0.0, 0.0])
+
+    def f(x):
+        np.asarray(numbers)[0] = x[0]
+        return sum(numbers) + 0.0 * x[0]
+
+    with pytest.raises(TypeError, match="plain array"):
+        ag.grad(f, adopt=True)(X)
+
+
+def test_two_names_of_an_array_made_inside_are_one():
+    def f(x):
+        out = np.zeros(3)
+        other = np.asarray(out)
+        part = out[1:]
+        other[0] = x[0]
+        part[0] = x[1]
+        return out.prod() + (out * np.arange(3.0)).sum() + other[1] * 2.0
+
+    np.testing.assert_allclose(ag.grad(f, adopt=True)(X), differences(f, X), atol=1e-8)
+
+
+def test_integers_booleans_and_text_stay_arrays():
+    def f():
+        return [np.zeros(2, dtype=int), np.arange(3), np.ones(2, bool), np.array(["a"]), np.array([1, 2])]
+
+    assert [type(a) for a in ag.adopt(f)()] == [np.ndarray] * 5
+
+
+def test_single_precision_stays_single():
+    def f(x):
+        out = np.zeros(3, dtype=np.float32)
+        out[:] = x * np.ones(3, np.float32)
+        return out.sum()
+
+    gradient = ag.grad(f, adopt=True)(X.astype(np.float32))
+    assert gradient.dtype == np.float32
+    assert gradient.tolist() == [1.0, 1.0, 1.0]

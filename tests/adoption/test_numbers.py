@@ -1,0 +1,235 @@
+"""Numbers in adopted calls: those of math, cmath, float and complex stay recorded, with the value of the plain call.
+
+Imports the public names of arraygrad. The reference is the plain call: its value, and differences of it.
+"""
+
+import cmath
+import collections.abc
+import math
+import numbers
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+X = np.asarray([0.45, 1.2, 2.3])
+ONE = (
+    "acos asin asinh atan atanh cbrt cos cosh degrees erf erfc exp exp2 expm1 fabs gamma lgamma log log10 log1p log2 "
+    "radians sin sinh sqrt tan tanh"
+).split()
+COMPLEX = "acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh".split()
+
+
+def differences(f, x, step=1e-6):
+    found = np.empty_like(x)
+    for i in range(x.size):
+        high, low = x.copy(), x.copy()
+        high[i] += step
+        low[i] -= step
+        found[i] = (f(high) - f(low)) / (2 * step)
+    return found
+
+
+def check(f, x=X):
+    value, gradient = ag.value_and_grad(f, adopt=True)(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-14)
+    np.testing.assert_allclose(gradient, differences(f, x), rtol=2e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", [name for name in ONE if hasattr(math, name)])
+def test_function_of_math_is_recorded(name):
+    if name in ("erf", "erfc", "gamma", "lgamma"):
+        pytest.importorskip("scipy")
+    function = getattr(math, name)  # the real one, which the program holds
+
+    check(lambda x: getattr(math, name)(x[0]) * x[1] + function(0.5) * x[2])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: math.acosh(x[2]),
+        lambda x: math.atan2(x[0], x[1]) + math.atan2(x[0], 2.0) + math.atan2(2.0, x[0]),
+        lambda x: math.hypot(x[0], x[1], x[2]) + math.hypot(-x[0]) + math.hypot(x[0], 3.0),
+        lambda x: math.dist([x[0], 1.0], [x[1], x[2]]),
+        lambda x: math.fsum([x[0], 1.0, x[1] * x[2]]) + math.fsum(v * v for v in x),
+        lambda x: math.prod([x[0], 2.0, x[1]], start=3.0),
+        lambda x: math.pow(x[0], x[1]) + math.pow(x[0], 3) + math.pow(2.0, x[1]),
+        lambda x: math.log(x[0], x[2]) + math.log(x[0], 10) + math.log(7.0, x[1]),
+        lambda x: math.fmod(x[2], x[0]) + math.fmod(-x[2], 0.7),
+        lambda x: math.remainder(x[2], x[0]),
+        lambda x: math.copysign(x[0], -2.0) * x[1],
+        lambda x: math.ldexp(x[0], 3) + math.frexp(x[1])[0] * math.frexp(x[1])[1],
+        lambda x: math.modf(x[2])[0] * x[0] + math.modf(x[2])[1],
+        lambda x: math.floor(x[2]) * x[0] + math.ceil(x[1]) * x[1] + math.trunc(x[2]),
+        lambda x: x[0] if math.isfinite(x[1]) and not math.isnan(x[0]) and not math.isclose(x[0], x[1]) else x[1],
+        lambda x: sum([float(v) for v in x]) + sum(map(float, x)) * float(x[0] * x[1]),
+        lambda x: max([float(v) for v in x]) + min(x[0], 2.0) + abs(float(-x[1])),
+        lambda x: x[0].item() * float(x[1]),
+        lambda x: abs(complex(x[0], x[1])) + abs(complex(x[2])) + abs(complex(1.0, x[2])),
+        lambda x: (1j * complex(x[0])).imag,
+    ],
+)
+def test_numbers_stay_recorded(f):
+    check(f)
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_function_of_cmath_is_recorded(name):
+    check(lambda x: abs(getattr(cmath, name)(complex(x[0], x[1]))))
+    check(lambda x: getattr(cmath, name)(x[0]).real)
+
+
+def test_polar_coordinates_are_recorded():
+    check(lambda x: cmath.phase(complex(x[0], x[1])) + cmath.polar(complex(x[1], x[2]))[0])
+    check(lambda x: cmath.rect(x[0], x[1]).imag + abs(cmath.sqrt(-x[0])) + cmath.log(complex(x[0], x[1]), 2).real)
+
+
+def test_second_derivatives_of_numbers():
+    def f(x):
+        return math.sin(float(x[0]) * x[1]) + math.fmod(x[2], x[0]) ** 2
+
+    exact = ag.hessian(f, adopt=True)(X)
+    for i in range(3):
+        row = differences(lambda x, i=i: ag.grad(f, adopt=True)(x)[i], X)
+        np.testing.assert_allclose(exact[i], row, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda t: math.sqrt(t - 5.0), ValueError),
+        (lambda t: math.log(t - t), ValueError),
+        (lambda t: math.exp(t * 1e4), OverflowError),
+        (lambda t: math.acos(t + 1.0), ValueError),
+        (lambda t: math.fmod(t, 0.0), ValueError),
+        (lambda t: math.pow(t - 1.0, 0.5), ValueError),
+        (lambda t: cmath.log(t - t), ValueError),
+        (lambda t: float(np.stack([t, t])), TypeError),
+        (lambda t: math.sin(t, t), TypeError),
+    ],
+)
+def test_what_the_real_call_raises_is_raised(call, error):
+    raised = []
+
+    def f(t):
+        try:
+            call(t)
+        except error as caught:
+            raised.append(type(caught))
+            return t * 2.0
+        return t
+
+    assert ag.grad(f, adopt=True)(0.5) == 2.0
+    with pytest.raises(error):
+        call(np.float64(0.5))
+
+
+def test_array_of_one_element_becomes_a_number_where_numpys_does():
+    def f(x):
+        return float(x[:1]) * x[1]
+
+    try:
+        f(X)
+    except TypeError as error:  # from NumPy 2.5 on
+        with pytest.raises(TypeError, match=str(error)):
+            ag.grad(f, adopt=True)(X)
+    except DeprecationWarning:
+        with pytest.warns(DeprecationWarning, match="scalar"):
+            assert ag.grad(f, adopt=True)(X).tolist() == [X[1], X[0], 0.0]
+
+
+@pytest.mark.parametrize("call", [float, complex, math.sin, cmath.sin, math.fsum])
+def test_numbers_of_single_precision_are_refused(call):
+    def f(x):
+        return call([x[0]]) if call is math.fsum else call(x[0])
+
+    with pytest.raises(TypeError, match="becomes a Python number"):
+        ag.grad(f, adopt=True)(X.astype(np.float32))
+
+
+def test_what_has_no_slope_gives_plain_values():
+    seen = []
+
+    def f(x):
+        seen.extend([int(x[2]), round(x[2]), bool(x[0]), bool(x[0] < x[1]), f"{x[0]:.2f}", math.floor(x[2])])
+        return x.sum()
+
+    ag.grad(f, adopt=True)(X)
+    assert seen == [2, 2, True, True, "0.45", 2]
+    assert not any(getattr(value, "requires_grad", False) for value in seen)
+
+
+def test_constants_become_python_numbers():
+    seen = []
+
+    def f(x):
+        out = np.zeros(2)
+        seen.extend(
+            [float(out[0]), math.cos(out[1]), float(ag.stop_gradient(x[0])), float("2.5"), float(3), complex(1)]
+        )
+        return x.sum()
+
+    ag.grad(f, adopt=True)(X)
+    assert seen == [0.0, 1.0, 0.45, 2.5, 3.0, 1 + 0j]
+    assert [seen[i].__class__ for i in range(6)] == [float] * 5 + [complex]
+
+
+def test_types_are_those_of_the_plain_value():
+    def plain_and_recorded(x):
+        t = x[0]
+        return (
+            isinstance(x, np.ndarray), isinstance(t, float), isinstance(t, int | float), isinstance(t, np.floating),
+            isinstance(t, (list, numbers.Real)), isinstance(t, collections.abc.Iterable), isinstance(x, np.generic),
+            type(x) is np.ndarray, type(t) is np.float64, type(t) in (int, float), type(t).__name__, np.isscalar(t),
+            np.isscalar(x), hasattr(t, "__len__"), hasattr(x, "__len__"), hasattr(t, "shape"),
+            type(np.zeros(2)) is type(x),
+            type(np.array(1.0)) is np.ndarray, type(x.sum()) is np.float64, isinstance(x[:1], np.ndarray),
+            isinstance(x.astype(complex)[0], complex), isinstance(x.astype(np.float32)[0], float),
+        )  # fmt: skip
+
+    found = []
+    ag.grad(lambda x: (found.append(plain_and_recorded(x)), x.sum())[1], adopt=True)(X)
+    assert found == [plain_and_recorded(X)]
+
+
+def test_code_that_knows_tensors_finds_them():
+    def f(x):
+        assert isinstance(x, ag.Tensor)
+        assert isinstance(x, (str, ag.Tensor))
+        assert hasattr(x, "requires_grad")
+        return x.sum()
+
+    ag.grad(f, adopt=True)(X)
+
+
+def test_float_and_complex_are_types_wherever_one_is_needed():
+    def f(x):
+        class Celsius(float):
+            def kelvin(self):
+                return float(self) + 273.0
+
+        class Meta(type):
+            pass
+
+        assert Celsius(2.0).kelvin() == 275.0
+        assert isinstance(Celsius(2.0), float)
+        assert not isinstance(2.0, Celsius)
+        assert issubclass(Celsius, float)
+        assert issubclass(float, numbers.Real)
+        assert isinstance(float, type)
+        assert isinstance(Meta("Made", (), {}), Meta)
+        assert np.dtype(float) == np.float64
+        assert np.zeros(2, dtype=complex).dtype == complex
+        assert np.issubdtype(x.dtype, float)
+        assert {float: 1}[type(X.item(0))] == 1
+        assert type(X.item(0)) in (int, float)
+        assert float.fromhex("0x1p1") == 2.0
+        assert float in {float}
+        match x[0]:
+            case float():
+                return x.astype(float).sum() + np.arange(3).astype(float).sum()
+        return 0.0 * x.sum()
+
+    assert ag.grad(f, adopt=True)(X).tolist() == [1.0, 1.0, 1.0]

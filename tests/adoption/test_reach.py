@@ -1,0 +1,391 @@
+"""Which code an adopted call reaches, and that nothing of it is left behind.
+
+Imports the public names of arraygrad, and arraygrad.adoption's stand-ins where a test looks for them. Programs are
+modules written for the test.
+"""
+
+import functools
+import inspect
+import math
+import sys
+import textwrap
+import threading
+import types
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+from arraygrad.adoption.table import STAND_INS
+
+X = np.asarray([0.5, 1.0, 2.0])
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """program(name=source, ...): writes modules, imports them and returns the last."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = []
+
+    def write(**sources):
+        for name, source in sources.items():
+            path = tmp_path / (name.replace("_", "/") + ".py")
+            path.parent.mkdir(exist_ok=True)
+            path.parent.joinpath("__init__.py").touch()
+            path.write_text(textwrap.dedent(source))
+            made.append(name.replace("_", "."))
+        __import__(made[-1])
+        return sys.modules[made[-1]]
+
+    yield write
+    ag.adopt.clear()
+    for name in made:
+        sys.modules.pop(name, None)
+
+
+LIBRARY = """
+    import math
+    from math import exp
+    import numpy as np
+    from numpy import zeros
+
+    def fill(x):
+        out = zeros(3)
+        out[0] = math.sin(x[0])
+        out[1] = exp(x[1])
+        return out
+
+    class Base:
+        def inherited(self, x):
+            out = np.zeros(3)
+            out[2] = x[2]
+            return out
+
+    class Model(Base):
+        scale = 2.0
+        def __init__(self, n): self.n = n
+        def method(self, x): return fill(x) * self.scale
+        @property
+        def table(self): return np.zeros(self.n)
+        @staticmethod
+        def static(x):
+            out = np.empty(1); out[0] = x[0]; return out
+        @classmethod
+        def made(cls, x):
+            out = cls(3).table; out[:] = x; return out
+        def __call__(self, x): return self.method(x)
+        def __add__(self, x): return self.method(x)
+
+    def decorated(f):
+        def wrapper(*args): return f(*args) * 1.0
+        return wrapper
+
+    @decorated
+    def through_a_decorator(x): return fill(x)
+
+    def generator(x):
+        for i in range(3):
+            out = np.zeros(1)
+            out[0] = x[i] * x[i]
+            yield out
+
+    TABLE = {"sin": math.sin, "fill": lambda x: fill(x)}
+    MODEL = Model(3)
+
+    def with_defaults(x, sine=math.sin, *, make=np.zeros):
+        out = make(1); out[0] = sine(x[0]); return out
+"""
+FILLED = "np.cos(X[0]), np.exp(X[1]), 0"
+CALLS = {
+    "m.fill(x).sum()": FILLED,
+    "m.Model(3).method(x).sum()": "2*np.cos(X[0]), 2*np.exp(X[1]), 0",
+    "m.MODEL(x).sum()": "2*np.cos(X[0]), 2*np.exp(X[1]), 0",
+    "(m.MODEL + x).sum()": "2*np.cos(X[0]), 2*np.exp(X[1]), 0",
+    "m.MODEL.inherited(x).sum()": "0, 0, 1",
+    "m.Model.static(x)[0]": "1, 0, 0",
+    "m.Model.made(x).sum()": "1, 1, 1",
+    "m.through_a_decorator(x).sum()": FILLED,
+    "sum(out[0] for out in m.generator(x))": "2*X[0], 2*X[1], 2*X[2]",
+    "m.TABLE['sin'](x[0]) + m.TABLE['fill'](x)[1]": FILLED,
+    "m.with_defaults(x)[0]": "np.cos(X[0]), 0, 0",
+    "functools.partial(m.fill, x)().sum()": FILLED,
+    "[f(x) for f in (m.fill, m.MODEL)][0].sum()": FILLED,
+    "(lambda g: g(x).sum())(m.fill)": FILLED,
+    "getattr(m, 'fill')(x).sum()": FILLED,
+}
+
+
+@pytest.mark.parametrize(("call", "expected"), CALLS.items())
+def test_code_of_another_module_is_reached(program, call, expected):
+    if call.startswith("getattr"):
+        source = "import library as m\ndef f(x): return m.fill(x).sum()"
+    else:
+        source = f"import functools, library as m\ndef f(x): return {call}"
+    main = program(library=LIBRARY, main=source)
+    expected = eval(f"[{expected}]", {"np": np, "X": X})
+    np.testing.assert_allclose(ag.grad(main.f, adopt=True)(X), expected)
+
+
+def test_modules_of_a_package_and_relative_imports_are_reached(program):
+    main = program(
+        pkg_inner="import numpy as np\ndef g(x):\n    out = np.zeros(1); out[0] = x[0]; return out",
+        pkg_outer="from . import inner\nfrom .inner import g\ndef f(x): return inner.g(x)[0] * g(x)[0]",
+        main="import pkg.outer\ndef f(x): return pkg.outer.f(x)",
+    )
+    assert ag.grad(main.f, adopt=True)(X).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_a_module_that_a_function_imports_in_its_body_is_reached(program):
+    main = program(library=LIBRARY, main="def f(x):\n    from library import fill\n    return fill(x).sum()")
+    import library  # noqa: F401
+
+    np.testing.assert_allclose(ag.grad(main.f, adopt=True)(X), [np.cos(X[0]), np.exp(X[1]), 0])
+
+
+def test_objects_functions_and_modules_that_are_arguments_are_reached(program):
+    library = program(library=LIBRARY)
+
+    def f(x, model, fill, module, more):
+        return model.method(x)[0] + fill(x)[1] + module.Model.static(x)[0] + more["list"][0](x)[0]
+
+    expected = [2 * np.cos(X[0]) + 1 + np.cos(X[0]), np.exp(X[1]), 0]
+    given = (library.Model(3), library.fill, library, {"list": [library.fill]})
+    np.testing.assert_allclose(ag.grad(f, adopt=True)(X, *given), expected)
+
+
+def test_attributes_of_objects_are_reached(program):
+    library = program(library=LIBRARY)
+    holder = types.SimpleNamespace(model=library.Model(3), step=functools.partial(library.fill))
+
+    class Owner:
+        def __init__(self):
+            self.holder = holder
+
+        def loss(self, x):
+            return self.holder.model.method(x)[0] + self.holder.step(x)[1]
+
+    np.testing.assert_allclose(ag.grad(Owner().loss, adopt=True)(X), [2 * np.cos(X[0]), np.exp(X[1]), 0])
+
+
+def test_names_of_packages_narrow_what_is_reached(program):
+    main = program(library=LIBRARY, main="import library as m\ndef f(x): return m.fill(x).sum()")
+    with pytest.raises(TypeError, match=r"becomes a Python number|plain array"):
+        ag.grad(main.f, adopt=("main",))(X)
+    expected = [np.cos(X[0]), np.exp(X[1]), 0]
+    np.testing.assert_allclose(ag.grad(main.f, adopt=("main", "library"))(X), expected)
+    np.testing.assert_allclose(ag.grad(main.f, adopt="library")(X), expected)
+
+
+def test_name_that_is_compared_by_identity_is_left_alone(program):
+    main = program(
+        main="""
+        import numpy as np
+        NAMESPACES = [np]
+        KIND = float
+        def f(x, xp=np):
+            a = 2.0 if xp is np else 3.0
+            b = 5.0 if NAMESPACES[0] is np else 7.0
+            c = 11.0 if type(1.0) is KIND and KIND is float else 13.0
+            return x[0] * (a * b * c)
+        """
+    )
+    assert main.f(X) == 55.0
+    assert ag.grad(main.f, adopt=True)(X).tolist() == [110.0, 0.0, 0.0]
+
+
+def test_a_function_that_assigns_a_global_assigns_it(program):
+    main = program(main="COUNT = 0\ndef f(x):\n    global COUNT\n    COUNT += 1\n    return x.sum()")
+    ag.grad(main.f, adopt=True)(X)
+    assert main.COUNT == 1
+
+
+def namespace_of(module):
+    return {name: value for name, value in vars(module).items() if name != "__builtins__"}
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_module_is_as_before_after_the_call(program, raises):
+    main = program(library=LIBRARY, main="import library as m\ndef f(x): return m.with_defaults(x)[0]")
+    library = sys.modules["library"]
+    before = namespace_of(library)
+    tables = dict(library.TABLE)
+    defaults = library.with_defaults.__defaults__, dict(library.with_defaults.__kwdefaults__)
+    inside = []
+
+    def f(x):
+        inside.append(library.np)
+        if raises:
+            raise KeyError("x")
+        return main.f(x)
+
+    if raises:
+        with pytest.raises(KeyError):
+            ag.grad(f, adopt=True)(X)
+    else:
+        ag.grad(f, adopt=True)(X)
+    assert inside[0] is not np
+    assert library.TABLE == tables
+    assert (library.with_defaults.__defaults__, library.with_defaults.__kwdefaults__) == defaults
+    ag.adopt.clear()
+    after = namespace_of(library)
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+
+
+def test_numpy_and_the_standard_library_are_not_touched():
+    real = {module: dict(vars(module)) for module in (np, np.linalg, math)}
+    seen = []
+
+    def f(x):
+        seen.extend(vars(module)[name] is value for module, names in real.items() for name, value in names.items())
+        return np.zeros(2).sum() * x[0] + math.sin(x[0])
+
+    ag.grad(f, adopt=True)(X)
+    assert seen
+    assert all(seen)
+
+
+def test_namespace_in_a_global_dict_is_not_touched(program):
+    main = program(main="import math\nNAMES = vars(math)\ndef f(x): return math.sin(x[0]), NAMES['sin'], vars(math)")
+    _, found, names = ag.adopt(main.f)(X)
+    assert found is math.sin
+    assert names["cos"] is not None
+
+
+def test_calls_that_overlap_leave_the_module_as_it_was(program):
+    main = program(
+        main="""
+        import numpy as np
+        def g(x):
+            out = np.zeros(1); out[0] = x * x; return out[0]
+        """
+    )
+
+    def f(x):
+        before = ag.grad(main.g, adopt=True)(x)
+        out = main.np.zeros(1)
+        out[0] = before * x
+        return out[0] + main.g(x)
+
+    assert ag.grad(f, adopt=True)(3.0) == pytest.approx(2 * 2 * 3.0 + 2 * 3.0)
+    assert main.np is np
+
+
+def test_another_thread_sees_numpy_while_one_records(program):
+    main = program(library=LIBRARY)
+    seen = []
+    inside, done = threading.Event(), threading.Event()
+
+    def other():
+        assert inside.wait(30)
+        seen.append((main.np.zeros(2), main.math.sin(0.5), main.np.array([1.0]), type(main.MODEL.table)))
+        done.set()
+
+    def f(x):
+        inside.set()
+        assert done.wait(30)
+        return main.fill(x).sum()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    ag.grad(f, adopt=True)(X)
+    thread.join()
+    assert [type(value) for value in seen[0][:3]] == [np.ndarray, float, np.ndarray]
+    assert seen[0][3] is np.ndarray
+
+
+def test_stand_in_that_is_kept_does_nothing_after_the_call():
+    kept = []
+
+    def f(x):
+        kept.extend([np, math.sin, np.zeros, float, isinstance])
+        return x.sum()
+
+    ag.grad(f, adopt=True)(X)
+    namespace, sine, make, number, ask = kept
+    assert type(namespace.zeros(2)) is np.ndarray
+    assert type(make(2)) is np.ndarray
+    assert type(sine(0.5)) is float
+    assert type(number("2")) is float
+    t = ag.tensor(2.0, requires_grad=True)
+    assert not ask(t, float)
+    with pytest.warns(UserWarning, match="becomes a Python number"):
+        assert type(number(t)) is float
+
+
+@pytest.mark.parametrize("real", [pair[0] for pair in STAND_INS.values()], ids=repr)
+def test_stand_in_has_the_name_and_parameters_of_the_real_thing(real):
+    other = STAND_INS[id(real)][1]
+    if hasattr(real, "__name__"):
+        assert other.__name__ == real.__name__
+    if isinstance(real, types.ModuleType):
+        assert [name for name in vars(real) if not hasattr(other, name)] == []
+        return
+    if isinstance(real, type):
+        return
+    try:
+        expected = inspect.signature(real)
+    except (TypeError, ValueError):
+        return
+    assert inspect.signature(other) == expected
+
+
+def test_functions_without_transforms_are_adopted_by_adopt():
+    @ag.adopt
+    def f(t):
+        """What it does."""
+        out = np.zeros(2)
+        out[0] = math.sin(t)
+        return out.sum()
+
+    t = ag.tensor(0.0, requires_grad=True)
+    f(t).backward()
+    assert t.grad.item() == 1.0
+    assert (f.__name__, f.__doc__) == ("f", "What it does.")
+
+
+def test_adopt_decorates_methods():
+    class Model:
+        @ag.adopt
+        def loss(self, t):
+            out = np.zeros(2)
+            out[0] = t * t
+            return out.sum()
+
+    t = ag.tensor(3.0, requires_grad=True)
+    Model().loss(t).backward()
+    assert t.grad.item() == 6.0
+
+
+class TestRefusals:
+    """Each names the line, what happened, and a way that works there."""
+
+    def test_write_into_an_array_from_outside(self):
+        outside = np.zeros(3)
+
+        def f(x):
+            outside[0] = x[0]
+            return outside.sum()
+
+        with pytest.raises(TypeError, match=r"test_reach\.py:\d+, in .*f.*numpy\.array\(x\)"):
+            ag.grad(f, adopt=True)(X)
+
+        def g(x):
+            inside = np.array(outside)  # the way it names
+            inside[0] = x[0]
+            return inside.sum()
+
+        assert ag.grad(g, adopt=True)(X).tolist() == [1.0, 0.0, 0.0]
+
+    def test_creation_function_without_adoption(self):
+        with pytest.raises(TypeError, match=r"in .*: np\.array\(\[x\[0\]\]\).*arraygrad\.grad\(f, adopt=True\)"):
+            ag.grad(lambda x: np.array([x[0]]).sum())(X)
+
+    def test_function_of_a_list_without_adoption(self):
+        with pytest.raises(TypeError, match=r"np\.sum\(\[x\[0\]\]\).*A list of Tensors is an array to it as"):
+            ag.grad(lambda x: np.sum([x[0]]))(X)
+
+    def test_function_of_scipy_is_named_at_the_line_that_calls_it(self):
+        linalg = pytest.importorskip("scipy.linalg")
+        with pytest.raises(TypeError, match=r"test_reach\.py:\d+, in .*linalg\.null_space\(.*scipy's functions"):
+            ag.grad(lambda x: linalg.null_space(np.outer(x, x)).sum(), adopt=True)(X)
