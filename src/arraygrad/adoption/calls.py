@@ -33,7 +33,7 @@ from arraygrad.autograd import python_numbers
 
 __all__ = ["adopt"]
 
-python_numbers.adopting = is_on
+python_numbers.set_adoption(is_on)
 numpy_names.install()
 number_names.install()
 

@@ -1,6 +1,6 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-May import: adoption.answers, adoption.table, core.inplace, core.tensor, namespaces.bind, numpy_api.arrays,
+May import: adoption.answers, adoption.table, core.inplace, core.tensor, numpy_api.arrays,
 numpy_api.rearranging, numpy.
 """
 
@@ -13,8 +13,7 @@ from arraygrad.adoption.answers import is_floating, is_on, plain_type
 from arraygrad.adoption.table import stand_in, stand_ins_of
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
-from arraygrad.namespaces.bind import contains_tensor
-from arraygrad.numpy_api.arrays import ARRAYS, holds_tensors
+from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
 from arraygrad.numpy_api.rearranging import Vectorize
 
 __all__ = ["CREATION", "install"]
@@ -157,16 +156,8 @@ def _range(start, stop=None, step=1, dtype=None, **kwargs):
 def _fromiter(iter, dtype, count=-1, **kwargs):
     if not is_on():
         return numpy.fromiter(iter, dtype, count, **kwargs)
-    items = []
-    for item in iter:
-        items.append(item)
-        if len(items) == count:
-            break
-    if not holds_tensors(items):
-        return _recordable(numpy.fromiter(items, dtype, count, **kwargs))
-    if 0 <= len(items) < count:
-        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
-    return asarray(items).astype(numpy.dtype(dtype))
+    made = fromiter(iter, dtype, count)
+    return made if is_floating(made) else made.array
 
 
 @functools.wraps(numpy.isscalar)
@@ -176,28 +167,8 @@ def _isscalar(element):
     return numpy.isscalar(element)
 
 
-class _Joined:
-    """numpy.r_ and numpy.c_: slices, numbers, arrays and Tensors between brackets, joined."""
-
-    __slots__ = ("_columns", "_own")
-
-    def __init__(self, own, columns):
-        self._own = own
-        self._columns = columns
-
-    def __getattr__(self, name):
-        return getattr(self._own, name)
-
-    def __getitem__(self, key):
-        items = key if isinstance(key, tuple) else (key,)
-        if not is_on():
-            return self._own[key]
-        if not contains_tensor(items):
-            return _recordable(self._own[key], items)
-        if isinstance(items[0], str):
-            raise TypeError("numpy.r_: a string of axes is not supported beside Tensors: use numpy.concatenate")
-        pieces = [numpy.r_[item] if isinstance(item, slice) else _gathered(item) for item in items]
-        return numpy.column_stack(pieces) if self._columns else numpy.concatenate(numpy.atleast_1d(*pieces, 0)[:-1])
+def _joined(result, items):
+    return _recordable(result, items) if is_on() else result
 
 
 # -- lists -------------------------------------------------------------------------------------------------------------
@@ -270,7 +241,7 @@ def install():
         stand_in(real, other)
     stand_in(numpy.isscalar, _isscalar)
     for joined, columns in ((numpy.r_, False), (numpy.c_, True)):
-        stand_in(joined, _Joined(joined, columns))
+        stand_in(joined, Joined(joined, columns, _joined))
     for module, prefix in ((numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft.")):
         for name, function in vars(module).items():
             if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:

@@ -284,11 +284,18 @@ def conversion_refused(t, how):
     return _known(followed_by(t), TypeError(text))
 
 
-def _never():
-    return False
+def adopting():
+    """Whether this thread runs an adopted call."""
+    return _adoption is not None and _adoption()
 
 
-adopting = _never  # whether this thread runs an adopted call; arraygrad.adoption puts its own question here
+def set_adoption(question):
+    """Have `question()` say whether this thread runs an adopted call."""
+    global _adoption
+    _adoption = question
+
+
+_adoption = None  # see set_adoption: adoption is imported on first use
 
 _CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
 _OF_LISTS = "Use numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in its place. "

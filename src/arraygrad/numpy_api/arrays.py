@@ -4,12 +4,14 @@ May import: core.tensor, namespaces.bind, numpy. NumPy itself asks no protocol h
 `arraygrad.numpy` shows these functions, and so does a function that is differentiated with `adopt=True`.
 """
 
+import functools
+
 import numpy
 
 from arraygrad.core.tensor import Tensor, asarray, backend_of, wrap_raw
 from arraygrad.namespaces.bind import contains_tensor
 
-__all__ = ["ARRAYS", "holds_tensors"]
+__all__ = ["ARRAYS", "Joined", "fromiter", "holds_tensors", "numpys_own"]
 
 
 def holds_tensors(obj):
@@ -102,6 +104,85 @@ def _in_order(name, t, order, copy):
     if copy is False:
         raise ValueError(f"{name}: order={order!r} needs a copy, but copy=False was asked for")
     return t.copy(order)
+
+
+def fromiter(iter, dtype, count=-1, *, like=None):
+    """A Tensor of the items of an iterable, as numpy.fromiter: of Tensors recorded."""
+    items = []
+    for item in iter:
+        items.append(item)
+        if len(items) == count:
+            break
+    if not holds_tensors(items):
+        return asarray(numpy.fromiter(items, dtype, count))
+    if len(items) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return asarray(items).astype(numpy.dtype(dtype))
+
+
+class Joined:
+    """numpy.r_ and numpy.c_: slices, numbers, arrays and Tensors between brackets, joined; what lacks Tensors is
+    NumPy's, given to `plain`."""
+
+    __slots__ = ("_columns", "_own", "_plain")
+
+    def __init__(self, own, columns, plain):
+        self._own = own
+        self._columns = columns
+        self._plain = plain
+
+    def __getattr__(self, name):
+        return getattr(self._own, name)
+
+    def __getitem__(self, key):
+        items = key if isinstance(key, tuple) else (key,)
+        if not contains_tensor(items):
+            return self._plain(self._own[key], items)
+        if isinstance(items[0], str):
+            raise TypeError("numpy.r_: a string of axes is not supported beside Tensors: use numpy.concatenate")
+        pieces = [numpy.r_[item] if isinstance(item, slice) else self._piece(item) for item in items]
+        return numpy.column_stack(pieces) if self._columns else numpy.concatenate(numpy.atleast_1d(*pieces, 0)[:-1])
+
+    @staticmethod
+    def _piece(item):
+        return asarray(item) if holds_tensors(item) else item
+
+
+# Functions of numbers and shapes that the standard lacks: their arrays are Tensors in arraygrad.numpy.
+_MAKERS = frozenset(
+    """
+    bartlett blackman frombuffer fromfile fromfunction fromstring genfromtxt hamming hanning identity kaiser load
+    loadtxt tri
+    """.split()
+)
+
+
+def numpys_own(name):
+    """What `arraygrad.numpy` shows of NumPy that has no derivative: the same object, or a function that makes Tensors.
+
+    Raises
+    ------
+    AttributeError
+        If NumPy has no such name.
+    """
+    value = getattr(numpy, name)
+    if name in ("r_", "c_"):
+        return Joined(value, name == "c_", lambda result, items: _shown(result))
+    if name == "fromiter":
+        return fromiter
+    if name not in _MAKERS:
+        return value
+
+    @functools.wraps(value)
+    def make(*args, **kwargs):
+        return _shown(value(*args, **kwargs))
+
+    return make
+
+
+def _shown(made):
+    """An array of numbers as a Tensor; anything else as it is."""
+    return asarray(made) if type(made) is numpy.ndarray and made.dtype.kind in "biufc" else made
 
 
 # numpy function -> function of Tensors with the same parameters

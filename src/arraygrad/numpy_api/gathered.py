@@ -15,12 +15,12 @@ from arraygrad.numpy_api import (
     shapes,
     statistics,
 )
-from arraygrad.numpy_api.arrays import ARRAYS
+from arraygrad.numpy_api.arrays import ARRAYS, numpys_own
 from arraygrad.numpy_api.beyond import scipy_ufuncs
 from arraygrad.numpy_api.functions import FUNCTIONS
 from arraygrad.numpy_api.ufuncs import METHODS, UFUNCS, call
 
-__all__ = ["ARRAYS", "FUNCTIONS", "METHODS", "MODULES", "UFUNCS", "call", "scipy_ufuncs"]
+__all__ = ["ARRAYS", "FUNCTIONS", "METHODS", "MODULES", "UFUNCS", "call", "numpys_own", "scipy_ufuncs"]
 
 # These fill FUNCTIONS when they are imported.
 MODULES = (

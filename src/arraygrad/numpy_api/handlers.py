@@ -169,25 +169,32 @@ def _settled(function, result, args):
 
 
 def numpy_name(module, name):
-    """What `arraygrad.numpy` shows of NumPy beyond the standard: `numpy.vstack`, `numpy.power`, `numpy.linalg.norm`.
+    """What `arraygrad.numpy` shows of NumPy beyond the standard: `numpy.vstack`, `numpy.power`, `numpy.random`.
+
+    Where the two differ the standard wins: `zeros`, `sum` and whatever else it names has its parameters and its result,
+    a Tensor. All other public names are NumPy's: recorded where they have a derivative, else the same object.
 
     Raises
     ------
     AttributeError
-        If NumPy has no such function, or none that is recorded.
+        If NumPy has no such public name.
     """
     owner = numpy
     for part in module.split(".")[2:]:
         owner = getattr(owner, part)
-    theirs = getattr(owner, name, None) if not name.startswith("_") else None
+    missing = AttributeError(f"module {module!r} has no attribute {name!r}")
+    if name.startswith("_") and name != "__version__":
+        raise missing
+    theirs = getattr(owner, name, missing)
+    if theirs is missing:
+        raise missing
     try:
         ours = ufuncs().get(theirs) or _written().FUNCTIONS.get(theirs) or _written().ARRAYS.get(theirs)
     except TypeError:  # not hashable, so no function
         ours = None
-    if ours is None:
-        hint = "" if theirs is None else f"; numpy.{name} is not recorded, call it on t.numpy() where that is meant"
-        raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
-    return ours
+    if ours is not None:
+        return ours
+    return theirs if owner is not numpy else _written().numpys_own(name)
 
 
 def handlers():
