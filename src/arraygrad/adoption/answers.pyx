@@ -5,6 +5,7 @@ import types
 
 import numpy
 
+from arraygrad.core.operands cimport has_tensor as list_has_tensor
 from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport thread_state
@@ -189,6 +190,11 @@ cdef object plain(TensorBase t):
 def plain_type(t):
     """The type that the value of a Tensor has in a plain call."""
     return plain(t)
+
+
+def has_tensor(items):
+    """Whether a nested list or tuple holds a Tensor."""
+    return list_has_tensor(items)
 
 
 def is_floating(TensorBase t):

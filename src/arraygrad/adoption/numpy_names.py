@@ -9,7 +9,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import is_floating, is_on, plain_type
+from arraygrad.adoption.answers import has_tensor, is_floating, is_on, plain_type
 from arraygrad.adoption.table import stand_in, stand_ins_of
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
@@ -86,6 +86,7 @@ def _of_an_array(function):
 def _from_data(function):
     """numpy.array and its like: of Tensors and lists of them, recorded; of anything else NumPy's, made recordable."""
     ours = ARRAYS[function]
+    copies = function not in (numpy.asarray, numpy.asanyarray)
 
     @functools.wraps(function)
     def create(*args, **kwargs):
@@ -93,17 +94,21 @@ def _from_data(function):
             return function(*args, **kwargs)
         data = args[0] if args else kwargs.get("object", kwargs.get("a"))
         kind = type(data)
-        if kind is Tensor or (
-            (kind is list or kind is tuple or isinstance(data, list | tuple)) and holds_tensors(data)
-        ):
+        if kind is Tensor:
+            if not copies and len(args) == 1 and not kwargs and data.ndim:
+                return data
             return ours(*args, **kwargs)
-        if kind is list or kind is tuple:
+        if isinstance(data, list | tuple):
+            if has_tensor(data):
+                return ours(*args, **kwargs)
             made = function(*args, **kwargs)
             return _own(made) if type(made) is numpy.ndarray and made.dtype.kind in "fc" else made
         made = function(*args, **kwargs)
+        if made is data or type(made) is not numpy.ndarray or made.base is not None or made.dtype.kind not in "fc":
+            return made
         if kind is not numpy.ndarray and hasattr(kind, "__array__") and not isinstance(data, numpy.generic):
             return made  # it may be an array that the object holds too
-        return _recordable(made, (data,)) if type(made) is numpy.ndarray and made.base is None else made
+        return _own(made)
 
     return create
 
@@ -129,8 +134,7 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **k
 
 @functools.wraps(numpy.arange)
 def _arange(*args, **kwargs):
-    given = [*args, *kwargs.values()]
-    if not is_on() or not holds_tensors(given):
+    if not is_on() or not any(isinstance(a, Tensor) for a in (*args, *kwargs.values())):
         made = numpy.arange(*args, **kwargs)
         return _recordable(made) if is_on() else made
     start, step, dtype = _range(*args, **kwargs)
