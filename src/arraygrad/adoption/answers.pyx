@@ -52,6 +52,9 @@ cdef class Route:
     cdef public list sizes                  # the number of names in each namespace when it was searched
 
 
+cdef enum:
+    MANY = 256
+
 cdef set plain_types = {numpy.ndarray, float, int, complex, str, bytes, bool, type(None), numpy.float64, Tensor}
 
 
@@ -62,6 +65,8 @@ def is_plain(argument):
         return True
     if kind is not list and kind is not tuple:
         return False
+    if len(argument) > MANY:                    # data: not searched
+        return True
     for item in argument:
         if type(item) not in plain_types and not ((type(item) is list or type(item) is tuple) and is_plain(item)):
             return False
@@ -200,6 +205,11 @@ def has_tensor(items):
 def is_floating(TensorBase t):
     """Whether a Tensor has a dtype with a derivative."""
     return t.value.meta.is_floating
+
+
+def number_of(TensorBase t):
+    """What the real function of math is given: the plain number, an array where there are axes."""
+    return t.value.raw if t.value.meta.ndim else t.value.raw.item()
 
 
 def stays(t):

@@ -1,6 +1,7 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.reach, adoption.numpy_names, adoption.number_names, autograd.python_numbers.
+May import: adoption.answers, adoption.reach, adoption.numpy_names, adoption.number_names,
+adoption.scipy_names, autograd.python_numbers.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -26,7 +27,7 @@ Note [Stand-ins]
 Guarded by tests/adoption.
 """
 
-from arraygrad.adoption import number_names, numpy_names
+from arraygrad.adoption import number_names, numpy_names, scipy_names
 from arraygrad.adoption.answers import Adopted, forgetting, is_on
 from arraygrad.adoption.reach import forget, reach_of
 from arraygrad.autograd import python_numbers
@@ -80,6 +81,8 @@ def _adopt(function, packages=None):
     """
     if not callable(function):
         raise TypeError(f"adopt: expected a function, got {type(function).__name__}")
+    if scipy_names.refresh():
+        forgetting(forget)
     return Adopted(function, reach_of(function, _packages(packages)))
 
 

@@ -27,7 +27,7 @@ import types
 import numpy
 
 from arraygrad import special
-from arraygrad.adoption.answers import hasattr_, is_on, isinstance_, plain_type, stays
+from arraygrad.adoption.answers import hasattr_, is_on, isinstance_, number_of, plain_type, stays
 from arraygrad.adoption.table import stand_in, stand_ins_of
 from arraygrad.autograd.python_numbers import element
 from arraygrad.core.tensor import Tensor
@@ -39,10 +39,8 @@ __all__ = ["install"]
 
 
 def _number(x):
-    """What the real call is given: the plain number of an argument, an array where it has axes."""
-    if not isinstance(x, Tensor):
-        return x
-    return x.detach().numpy() if x.ndim else x.detach().item()
+    """What the real call is given in the place of an argument."""
+    return number_of(x) if isinstance(x, Tensor) else x
 
 
 def _of_one(real, rule):
@@ -52,7 +50,7 @@ def _of_one(real, rule):
     def function(x, /):
         if not stays(x):
             return real(x)
-        real(_number(x))  # (1)
+        real(number_of(x))  # (1)
         return rule(element(x))
 
     return function

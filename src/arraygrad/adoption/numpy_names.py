@@ -10,13 +10,13 @@ import types
 import numpy
 
 from arraygrad.adoption.answers import has_tensor, is_floating, is_on, plain_type
-from arraygrad.adoption.table import stand_in, stand_ins_of
+from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
 from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = ["CREATION", "install"]
+__all__ = ["CREATION", "install", "module_of"]
 
 # Make an array of numbers and shapes alone.
 _FRESH = (
@@ -251,14 +251,14 @@ def install():
             if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:
                 stand_in(function, _of_lists(function, prefix + name))
     for module in (numpy.linalg, numpy.fft, numpy):  # numpy last: it holds the others
-        stand_in(module, _module(module))
+        stand_in(module, module_of(module))
 
 
-def _module(real):
+def module_of(real):
     """A module with the names of `real` and stand-ins among them."""
     module = types.ModuleType(real.__name__, real.__doc__)
     vars(module).update(vars(real))
     vars(module).update(stand_ins_of(real))
     # Submodules and names that come later: from the real one.
-    module.__getattr__ = lambda name: getattr(real, name)
+    module.__getattr__ = lambda name: stand_in_for(getattr(real, name))
     return module

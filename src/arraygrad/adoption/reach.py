@@ -53,6 +53,7 @@ _BUILTIN_NAMES = frozenset(BUILTINS)
 _NOTHING = compile("", "", "exec")
 _DEPTH = 4  # how deep objects in objects are followed
 _ITEMS = 256  # how many items of a container are looked at
+_OBJECTS = 20_000  # how many objects one search looks at
 
 _namespaces = {}  # id of a dict -> its Names, which keeps it alive
 _leads = {}  # id of a code object or class -> (it, the namespace it is looked from, what it leads to, sizes)
@@ -325,7 +326,7 @@ class _Search:
         if kind is types.ModuleType:
             self._module(obj, depth, named)
             return
-        if id(obj) in self._seen:
+        if id(obj) in self._seen or len(self._seen) > _OBJECTS:
             return
         self._seen[id(obj)] = obj
         if kind is types.FunctionType:

@@ -1,0 +1,94 @@
+"""What stands in for SciPy in adopted calls: the functions of arraygrad.scipy, chapter by chapter as they are loaded.
+
+May import: adoption.answers, adoption.table, adoption.numpy_names, the standard library; arraygrad.scipy by its name,
+as SciPy is optional.
+"""
+
+import functools
+import importlib
+import importlib.util
+import sys
+import types
+
+from arraygrad.adoption.answers import is_on
+from arraygrad.adoption.numpy_names import module_of
+from arraygrad.adoption.table import stand_in
+
+__all__ = ["refresh"]
+
+_ROOM = "arraygrad.scipy"
+_done = set()  # chapters whose functions are in the table
+
+
+def refresh():
+    """Put what stands in for the chapters of SciPy that are loaded by now into the table; whether any was new."""
+    if "scipy" not in sys.modules or _chapters() is None:
+        return False
+    new = [name for name in _chapters() if name not in _done and f"scipy.{name}" in sys.modules]
+    for chapter in new:
+        _done.add(chapter)
+        _install(chapter)
+    if new:
+        scipy = sys.modules["scipy"]
+        stand_in(scipy, module_of(scipy))
+    return bool(new)
+
+
+@functools.cache
+def _chapters():
+    """Names of the chapters, None without arraygrad.scipy."""
+    if importlib.util.find_spec(_ROOM) is None:
+        return None
+    return importlib.import_module(_ROOM).CHAPTERS
+
+
+def _install(chapter):
+    ours = importlib.import_module(f"{_ROOM}.{chapter}")
+    declared = importlib.import_module(f"{_ROOM}._declare").REGISTRY
+    prefix = f"{chapter}."
+    objects = getattr(ours, "OBJECTS", {})
+    found = {name.removeprefix(prefix): rule.function for name, rule in declared.items() if name.startswith(prefix)}
+    found = {name: function for name, function in found.items() if name.partition(".")[0] not in objects}
+    for name, value in (*found.items(), *objects.items()):
+        owner = sys.modules[f"scipy.{chapter}"]
+        *path, last = name.split(".")
+        for part in path:
+            owner = getattr(owner, part, None)
+        real = getattr(owner, last, None)
+        if real is None or value is None or real is value:
+            continue
+        if isinstance(value, types.FunctionType):
+            stand_in(real, _gate(real, value))
+        elif not isinstance(value, type):  # programs ask isinstance of a class
+            stand_in(real, _Either(real, value))
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"scipy.{chapter}.") and "._" not in name and isinstance(module, types.ModuleType):
+            stand_in(module, module_of(module))
+    stand_in(sys.modules[f"scipy.{chapter}"], module_of(sys.modules[f"scipy.{chapter}"]))
+
+
+class _Either:
+    """An object of SciPy's, such as a distribution: ours in adopted calls, SciPy's own elsewhere."""
+
+    __slots__ = ("_ours", "_real")
+
+    def __init__(self, real, ours):
+        self._real = real
+        self._ours = ours
+
+    def __getattr__(self, name):
+        ours = is_on() and getattr(self._ours, name, None)
+        return ours or getattr(self._real, name)
+
+    def __call__(self, *args, **kwargs):
+        return (self._ours if is_on() else self._real)(*args, **kwargs)
+
+
+def _gate(real, ours):
+    """Ours in adopted calls, SciPy's own elsewhere."""
+
+    @functools.wraps(real)
+    def function(*args, **kwargs):
+        return (ours if is_on() else real)(*args, **kwargs)
+
+    return function
