@@ -199,6 +199,33 @@ def test_a_function_that_assigns_a_global_assigns_it(program):
     assert main.COUNT == 1
 
 
+def test_module_named_as_one_of_the_standard_library_is_reached(program):
+    before = sys.modules.pop("this", None)
+    try:
+        main = program(this=LIBRARY, main="import this as m\ndef f(x): return m.fill(x).sum()")
+        np.testing.assert_allclose(ag.grad(main.f, adopt=True)(X), [np.cos(X[0]), np.exp(X[1]), 0])
+    finally:
+        if before is not None:
+            sys.modules["this"] = before
+
+
+def test_function_that_was_executed_in_a_bare_namespace_is_reached():
+    names = {}
+    exec("import math, numpy as np\ndef f(x):\n    out = np.zeros(1); out[0] = math.sin(x[0]); return out[0]", names)
+    np.testing.assert_allclose(ag.grad(names["f"], adopt=True)(X), [np.cos(X[0]), 0, 0])
+
+
+def test_what_is_kept_of_the_search_stays_bounded(monkeypatch):
+    monkeypatch.setattr("arraygrad.adoption.reach._MANY", 20)
+    from arraygrad.adoption import reach
+
+    for i in range(60):
+        names = {"__name__": f"made{i}"}
+        exec("import numpy as np\ndef f(x):\n    out = np.zeros(1); out[0] = x; return out[0]", names)
+        assert ag.grad(names["f"], adopt=True)(2.0) == 1.0
+    assert max(map(len, (reach._namespaces, reach._leads, reach._reaches, reach._named, reach._importing))) <= 40
+
+
 def namespace_of(module):
     return {name: value for name, value in vars(module).items() if name != "__builtins__"}
 

@@ -24,6 +24,7 @@ Guarded by tests/adoption/test_reach.py.
 import builtins
 import dis
 import functools
+import os
 import sys
 import types
 import weakref
@@ -51,6 +52,7 @@ _LIBRARIES = frozenset(
 )
 _BUILTIN_NAMES = frozenset(BUILTINS)
 _NOTHING = compile("", "", "exec")
+_STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<")
 _DEPTH = 4  # how deep objects in objects are followed
 _ITEMS = 256  # how many items of a container are looked at
 _OBJECTS = 20_000  # how many objects one search looks at
@@ -96,6 +98,8 @@ class Names(Namespace):
         """The Names of a namespace."""
         found = _namespaces.get(id(namespace))
         if found is None:
+            if len(_namespaces) > _MANY:
+                forget()
             found = _namespaces[id(namespace)] = cls(namespace)
         return found
 
@@ -517,7 +521,12 @@ def _top(module):
 def adoptable(namespace):
     """Whether a namespace is a program's: no library's of arrays, nor the standard library's (4)."""
     top = _top(namespace.get("__name__"))
-    return bool(top) and top not in _LIBRARIES and top not in sys.stdlib_module_names
+    if top in _LIBRARIES:
+        return False
+    if top not in sys.stdlib_module_names:
+        return True
+    file = namespace.get("__file__")  # a program may call a file as the standard library does: test.py, signal.py
+    return isinstance(file, str) and not file.startswith(_STANDARD_LIBRARY)
 
 
 # -- what code says ----------------------------------------------------------------------------------------------------
