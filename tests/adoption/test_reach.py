@@ -321,6 +321,28 @@ def test_another_thread_sees_numpy_while_one_records(program):
     assert seen[0][3] is np.ndarray
 
 
+def test_threads_that_record_at_once_leave_the_module_as_it_was(program):
+    main = program(library=LIBRARY, main="import library as m\ndef f(x): return m.MODEL(x).sum()")
+    library = sys.modules["library"]
+    failed = []
+
+    def work():
+        gradient = ag.grad(main.f, adopt=True)
+        for _ in range(100):
+            if not np.allclose(gradient(X), [2 * np.cos(X[0]), 2 * np.exp(X[1]), 0]):
+                failed.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert library.np is np
+    assert library.math is math
+    assert library.TABLE["sin"] is math.sin
+
+
 def test_stand_in_that_is_kept_does_nothing_after_the_call():
     kept = []
 

@@ -103,19 +103,30 @@ def _compared(gradient, expected, code, outside):
     return "recorded" if np.any(expected) else "constant"
 
 
-def in_a_transform(code):
+def program(code):
+    """A function that a program could have: the line in it, what the line needs among its globals and defaults."""
+    space = {module.__name__: module for module in MODULES}
+    space.update(np=np, ag=ag, x0=0.4, v0=np.array([0.5, 1.5, 0.25]), A=np.zeros(3), M=np.zeros((3, 3)))
+    space.update(O=np.empty(2, object), R=np.zeros(3, [("f", float)]).view(np.recarray))
+    body = code if "; r = " in code else f"r = {code}"
+    exec(f"def line({argument(code)}, a=A, m=M, o=O, rec=R):\n    {body}\n    return r", space)
+    return space["line"]
+
+
+def in_a_transform(code, adopt=False):
     """(outcome, message) of a line inside of `ag.grad`."""
     expected = differences(code)
     start = X if argument(code) == "x" else V.copy()
+    line = program(code) if adopt else functools.partial(evaluate, code)
 
     def f(value):
-        result = evaluate(code, value)
+        result = line(value)
         return np.sum(value) if expected is None else result.sum() if hasattr(result, "sum") else result
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            gradient = ag.grad(f)(start)
+            gradient = ag.grad(f, adopt=adopt)(start)
         except Exception as error:
             return _told(error), " ".join([str(error), *getattr(error, "__notes__", ())])
     said = " ".join([str(w.message) for w in caught])

@@ -25,6 +25,14 @@ def test_line_does_what_the_table_says(code, inside, outside):
     assert found == outside, message
 
 
+@pytest.mark.parametrize(("code", "inside"), [(code, inside) for code, inside, _ in ROWS], ids=[row[0] for row in ROWS])
+def test_adoption_loses_nothing_and_lies_nowhere(code, inside):
+    found, message = in_a_transform(code, adopt=True)
+    assert found.removesuffix(", with a warning") in OUTCOMES - {"number"} or found.startswith("refused: "), message
+    if not inside.startswith("refused"):
+        assert found.removesuffix(", with a warning") == inside.removesuffix(", with a warning"), message
+
+
 REFUSED = [(code, inside) for code, inside, _ in ROWS if inside.startswith("refused")]
 # What Python or NumPy itself refuses before it asks a Tensor for anything.
 THEIRS = ("Fraction", "Decimal", "__add__", "hex", "json", "memoryview", "nditer")

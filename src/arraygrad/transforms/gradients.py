@@ -16,7 +16,7 @@ they have in common:
 - Complex numbers follow PyTorch: the gradient of a real function f at z = x + iy is df/dx + i df/dy, the direction of
   steepest ascent.
 - A function may write into its raw arguments in place; the caller's array changes as it does in a plain call.
-- With `adopt=True` arrays that NumPy's creation functions make inside of `f` are recordable: `out = np.zeros(3)`, then
+- With `adopt=True` arrays that NumPy's creation functions make while `f` runs are recordable: `out = np.zeros(3)`, then
   `out[0] = x`. What that reaches, and what it does not, is said in `arraygrad.adopt`.
 """
 
@@ -65,8 +65,9 @@ def grad(f, argnums=0, has_aux=False, *, adopt=False):
         Positions of the arguments to differentiate.
     has_aux : bool
         `f` returns a pair (scalar, auxiliary data).
-    adopt : bool
-        Arrays that NumPy's creation functions make inside of `f` are recordable (see `arraygrad.adopt`).
+    adopt : bool, str or tuple of str
+        Arrays that NumPy's creation functions make while `f` runs are recordable, and numbers of math stay recorded, in
+        all modules that `f` leads to, or in the packages of these names (see `arraygrad.adopt`).
 
     Returns
     -------
@@ -141,7 +142,7 @@ def elementwise_grad(f, argnums=0, *, adopt=False):
     f : callable
         Its result is a real array of any shape.
     argnums : int or tuple of int
-    adopt : bool
+    adopt : bool, str or tuple of str
         As for `grad`.
 
     Returns
@@ -184,7 +185,7 @@ def vjp(f, *primals, has_aux=False, adopt=False):
         The arguments; all are differentiated.
     has_aux : bool
         `f` returns a pair (result, auxiliary data).
-    adopt : bool
+    adopt : bool, str or tuple of str
         As for `grad`.
 
     Returns
@@ -237,7 +238,7 @@ def jvp(f, primals, tangents, *, adopt=False):
     f : callable
     primals, tangents : tuple
         The arguments of `f`, all of which are differentiated, and a direction of the same shapes and structure.
-    adopt : bool
+    adopt : bool, str or tuple of str
         As for `grad`.
 
     Returns
@@ -274,7 +275,7 @@ def linearize(f, *primals, adopt=False):
     f : callable
     *primals
         The arguments; all are differentiated.
-    adopt : bool
+    adopt : bool, str or tuple of str
         As for `grad`.
 
     Returns
@@ -317,7 +318,7 @@ def jacobian(f, argnums=0, chunk_size=None, *, adopt=False):
     chunk_size : int, optional
         How many rows may be computed at a time. Each row is one reverse pass over the same graph, computed by itself:
         any value is kept to.
-    adopt : bool
+    adopt : bool, str or tuple of str
         As for `grad`.
 
     Returns
@@ -400,7 +401,7 @@ def hessian(f, argnums=0, *, adopt=False):
     f : callable
         Its result is a real scalar.
     argnums : int or tuple of int
-    adopt : bool
+    adopt : bool, str or tuple of str
         As for `grad`.
 
     Returns
@@ -434,7 +435,7 @@ def hvp(f, argnums=0, *, adopt=False):
     f : callable
         Its result is a real scalar.
     argnums : int or tuple of int
-    adopt : bool
+    adopt : bool, str or tuple of str
         As for `grad`.
 
     Returns
@@ -489,7 +490,7 @@ def hvp(f, argnums=0, *, adopt=False):
 
 
 def _checked(name, f, argnums, adopt):
-    """The function to trace: `f`, or with `adopt` its copy that makes recordable arrays."""
+    """The function to trace: `f`, or with `adopt` what calls it adopted."""
     _check(name, f, argnums)
     if not adopt:
         return f
