@@ -1,5 +1,6 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
 # of names. May import: engine.node, core.value, core.operands, core.tensor, numpy, the standard library.
+import functools
 import threading
 import types
 
@@ -10,7 +11,7 @@ from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport thread_state
 
-from arraygrad.core.tensor import Tensor
+from arraygrad.core.tensor import Tensor, asarray
 
 cdef extern from *:
     """
@@ -205,6 +206,52 @@ def has_tensor(items):
 def is_floating(TensorBase t):
     """Whether a Tensor has a dtype with a derivative."""
     return t.value.meta.is_floating
+
+
+cdef bint holds_numbers(object items) except -1:
+    """Whether a nested list holds a Tensor with a derivative: lists of conditions and indices mean something else."""
+    cdef object kind
+    for item in items:
+        kind = type(item)
+        if kind is float:
+            continue
+        if isinstance(item, TensorBase):
+            if (<TensorBase>item).value.meta.is_floating:
+                return True
+        elif (kind is list or kind is tuple) and holds_numbers(item):
+            return True
+    return False
+
+
+def gathered(data):
+    """A nested list or tuple that holds Tensors as one Tensor; anything else as it is."""
+    if (type(data) is list or type(data) is tuple) and list_has_tensor(data) and holds_numbers(data):
+        return asarray(data)
+    return data
+
+
+def gathering(function):
+    """A function of NumPy that takes lists of Tensors as it takes lists of numbers."""
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if arraygrad_adopting:
+            for a in args:
+                if type(a) is list or type(a) is tuple:
+                    args = tuple([gathered(a) for a in args])
+                    break
+        return function(*args, **kwargs)
+    return call
+
+
+def recording(function, rule, element):
+    """A function of one number that `rule(t)` computes of a 0-d Tensor: Note [Numbers that stay]."""
+    @functools.wraps(function)
+    def call(x, /):
+        if type(x) is not tensor_type or not stays(x):
+            return function(x)
+        function(number_of(x))
+        return rule(element(x))
+    return call
 
 
 def number_of(TensorBase t):

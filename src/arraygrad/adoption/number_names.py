@@ -27,7 +27,7 @@ import types
 import numpy
 
 from arraygrad import special
-from arraygrad.adoption.answers import hasattr_, is_on, isinstance_, number_of, plain_type, stays
+from arraygrad.adoption.answers import hasattr_, is_on, isinstance_, number_of, plain_type, recording, stays
 from arraygrad.adoption.table import stand_in, stand_ins_of
 from arraygrad.autograd.python_numbers import element
 from arraygrad.core.tensor import Tensor
@@ -45,15 +45,7 @@ def _number(x):
 
 def _of_one(real, rule):
     """A function of one number; `rule(t)` computes it of a 0-d Tensor."""
-
-    @functools.wraps(real)
-    def function(x, /):
-        if not stays(x):
-            return real(x)
-        real(number_of(x))  # (1)
-        return rule(element(x))
-
-    return function
+    return recording(real, rule, element)
 
 
 def _of_several(real, rule):

@@ -9,7 +9,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import has_tensor, is_floating, is_on, plain_type
+from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, is_on, plain_type
 from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
@@ -77,7 +77,7 @@ def _of_an_array(function):
     def create(*args, **kwargs):
         if not is_on():
             return function(*args, **kwargs)
-        args = [_gathered(a) for a in args]
+        args = [gathered(a) for a in args]
         return _recordable(function(*args, **kwargs), (*args, *kwargs.values()))
 
     return create
@@ -115,7 +115,7 @@ def _from_data(function):
 
 @functools.wraps(numpy.full)
 def _full(shape, fill_value, dtype=None, order="C", **kwargs):
-    fill_value = _gathered(fill_value) if is_on() else fill_value
+    fill_value = gathered(fill_value) if is_on() else fill_value
     if isinstance(fill_value, Tensor) and is_on():
         value = fill_value if dtype is None else fill_value.astype(numpy.dtype(dtype))
         return numpy.broadcast_to(value, shape).copy()
@@ -129,14 +129,14 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **k
         return numpy.full_like(a, fill_value, dtype, order, subok, shape, **kwargs)
     if not holds_tensors(a) and not holds_tensors(fill_value):
         return _recordable(numpy.full_like(a, fill_value, dtype, order, subok, shape, **kwargs))
-    return numpy.full_like(asarray(_gathered(a)), _gathered(fill_value), dtype, order, subok, shape, **kwargs)
+    return numpy.full_like(asarray(gathered(a)), gathered(fill_value), dtype, order, subok, shape, **kwargs)
 
 
 @functools.wraps(numpy.arange)
 def _arange(*args, **kwargs):
-    if not is_on() or not any(isinstance(a, Tensor) for a in (*args, *kwargs.values())):
+    if not is_on() or not has_tensor([*args, *kwargs.values()]):
         made = numpy.arange(*args, **kwargs)
-        return _recordable(made) if is_on() else made
+        return _own(made) if is_on() and made.dtype.kind in "fc" else made
     start, step, dtype = _range(*args, **kwargs)
     plain = [x.detach().item() if isinstance(x, Tensor) else x for x in args]
     made = numpy.arange(*plain, **{k: x.detach().item() if isinstance(x, Tensor) else x for k, x in kwargs.items()})
@@ -178,24 +178,6 @@ def _joined(result, items):
 # -- lists -------------------------------------------------------------------------------------------------------------
 
 
-def _gathered(data):
-    """A nested list or tuple that holds Tensors as one Tensor; anything else as it is."""
-    if type(data) in (list, tuple) and _holds_numbers(data):
-        return ARRAYS[numpy.asarray](data)
-    return data
-
-
-def _holds_numbers(data):
-    """Whether a nested list holds a Tensor with a derivative: lists of conditions mean something else."""
-    for item in data:
-        if isinstance(item, Tensor):
-            if is_floating(item):
-                return True
-        elif type(item) in (list, tuple) and _holds_numbers(item):
-            return True
-    return False
-
-
 def _of_lists(function, name):
     """A function of NumPy that takes lists of Tensors as it takes lists of numbers."""
     if name in _OF_SEQUENCES:
@@ -203,21 +185,12 @@ def _of_lists(function, name):
         @functools.wraps(function)
         def call(*args, **kwargs):
             if is_on():
-                args = [type(a)([_gathered(item) for item in a]) if type(a) in (list, tuple) else a for a in args]
+                args = [type(a)([gathered(item) for item in a]) if type(a) in (list, tuple) else a for a in args]
             return function(*args, **kwargs)
 
         return call
 
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        if is_on():
-            for a in args:
-                if type(a) is list or type(a) is tuple:
-                    args = [_gathered(a) for a in args]
-                    break
-        return function(*args, **kwargs)
-
-    return call
+    return gathering(function)
 
 
 # -- the names ---------------------------------------------------------------------------------------------------------
