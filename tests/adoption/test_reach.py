@@ -167,6 +167,24 @@ def test_attributes_of_objects_are_reached(program):
     np.testing.assert_allclose(ag.grad(Owner().loss, adopt=True)(X), [2 * np.cos(X[0]), np.exp(X[1]), 0])
 
 
+def test_containers_that_hold_themselves_end_the_search():
+    ring, table = [1.0], {"a": 1.0}
+    ring.append(ring)
+    table["b"] = table
+    assert (
+        ag.grad(lambda x, ring, table: (x * ring[0] * table["a"]).sum(), adopt=True)(X, ring, table).tolist()
+        == [1.0] * 3
+    )
+
+
+def test_objects_among_arguments_are_reached_at_every_call(program):
+    library = program(library=LIBRARY)
+    gradient = ag.grad(lambda x, fill: fill(x).sum(), adopt=True)
+    for fill in (np.sin, library.fill, np.sin, library.MODEL, library.Model(3).method):
+        expected = ag.grad(lambda x, fill=fill: fill(x).sum(), adopt=True)(X)
+        np.testing.assert_allclose(gradient(X, fill), expected)
+
+
 def test_names_of_packages_narrow_what_is_reached(program):
     main = program(library=LIBRARY, main="import library as m\ndef f(x): return m.fill(x).sum()")
     with pytest.raises(TypeError, match=r"becomes a Python number|plain array"):

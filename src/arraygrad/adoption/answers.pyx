@@ -60,16 +60,25 @@ cdef set plain_types = {numpy.ndarray, float, int, complex, str, bytes, bool, ty
 
 
 def is_plain(argument):
-    """Whether an argument is, or a list or tuple holds, numbers and arrays alone: no code of the program."""
+    """Whether an argument is, or a list, tuple or dict holds, numbers and arrays alone: no code of the program."""
+    return plain_to(argument, 4)
+
+
+cdef bint plain_to(object argument, int depth) except -1:
+    """is_plain, for containers that are no deeper than that: one may hold itself."""
     cdef object kind = type(argument)
     if kind in plain_types:
         return True
-    if kind is not list and kind is not tuple:
+    if kind is dict:
+        argument = list((<dict>argument).values())
+    elif kind is not list and kind is not tuple:
+        return False
+    if not depth:
         return False
     if len(argument) > MANY:                    # data: not searched
         return True
     for item in argument:
-        if type(item) not in plain_types and not ((type(item) is list or type(item) is tuple) and is_plain(item)):
+        if type(item) not in plain_types and not plain_to(item, depth - 1):
             return False
     return True
 
