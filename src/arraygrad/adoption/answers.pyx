@@ -196,6 +196,20 @@ def is_on():
     return arraygrad_adopting != 0
 
 
+def makes_tensors():
+    """Whether what an adopted call of this thread makes is to be recordable: not where nothing is recorded."""
+    return arraygrad_adopting != 0 and thread_state().grad_mode != 0
+
+
+def without(function, args, kwargs):
+    """Call a function as if no adopted call were running: one that computes with raw arrays."""
+    cdef int before = set_adopting(0)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        set_adopting(before)
+
+
 cdef object plain(TensorBase t):
     if t.value.meta.ndim == 0 and rebinds(t) and isinstance(t.value.meta.dtype, dtype_type):
         return t.value.meta.dtype.type

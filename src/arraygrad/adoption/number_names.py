@@ -16,7 +16,7 @@ Note [Numbers that stay]
     `type(t) is float` is False. `isinstance(t, float)` is True.
 (5) `isinstance`, `type` and `hasattr` answer for a Tensor as for the value that it holds in a plain call; what asks for
     Tensors themselves is answered too.
-Guarded by tests/adoption/test_numbers.py.
+Guarded by tests/adoption/test_adopted_numbers.py.
 """
 
 import cmath

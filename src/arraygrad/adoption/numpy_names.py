@@ -9,7 +9,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, is_on, plain_type
+from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, is_on, makes_tensors, plain_type
 from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
@@ -63,7 +63,7 @@ def _fresh(function):
     @functools.wraps(function)
     def create(*args, **kwargs):
         made = function(*args, **kwargs)
-        if is_on():
+        if makes_tensors():
             if type(made) is numpy.ndarray and made.dtype.kind in "fc":
                 return _own(made)
             return _recordable(made)
@@ -75,7 +75,7 @@ def _fresh(function):
 def _of_an_array(function):
     @functools.wraps(function)
     def create(*args, **kwargs):
-        if not is_on():
+        if not makes_tensors():
             return function(*args, **kwargs)
         args = [gathered(a) for a in args]
         return _recordable(function(*args, **kwargs), (*args, *kwargs.values()))
@@ -90,7 +90,7 @@ def _from_data(function):
 
     @functools.wraps(function)
     def create(*args, **kwargs):
-        if not is_on():
+        if not makes_tensors():
             return function(*args, **kwargs)
         data = args[0] if args else kwargs.get("object", kwargs.get("a"))
         kind = type(data)
@@ -115,17 +115,17 @@ def _from_data(function):
 
 @functools.wraps(numpy.full)
 def _full(shape, fill_value, dtype=None, order="C", **kwargs):
-    fill_value = gathered(fill_value) if is_on() else fill_value
-    if isinstance(fill_value, Tensor) and is_on():
+    fill_value = gathered(fill_value) if makes_tensors() else fill_value
+    if isinstance(fill_value, Tensor) and makes_tensors():
         value = fill_value if dtype is None else fill_value.astype(numpy.dtype(dtype))
         return numpy.broadcast_to(value, shape).copy()
     made = numpy.full(shape, fill_value, dtype, order, **kwargs)
-    return _recordable(made) if is_on() else made
+    return _recordable(made) if makes_tensors() else made
 
 
 @functools.wraps(numpy.full_like)
 def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **kwargs):
-    if not is_on():
+    if not makes_tensors():
         return numpy.full_like(a, fill_value, dtype, order, subok, shape, **kwargs)
     if not holds_tensors(a) and not holds_tensors(fill_value):
         return _recordable(numpy.full_like(a, fill_value, dtype, order, subok, shape, **kwargs))
@@ -134,9 +134,9 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **k
 
 @functools.wraps(numpy.arange)
 def _arange(*args, **kwargs):
-    if not is_on() or not has_tensor([*args, *kwargs.values()]):
+    if not makes_tensors() or not has_tensor([*args, *kwargs.values()]):
         made = numpy.arange(*args, **kwargs)
-        return _own(made) if is_on() and made.dtype.kind in "fc" else made
+        return _own(made) if makes_tensors() and made.dtype.kind in "fc" else made
     start, step, dtype = _range(*args, **kwargs)
     plain = [x.detach().item() if isinstance(x, Tensor) else x for x in args]
     made = numpy.arange(*plain, **{k: x.detach().item() if isinstance(x, Tensor) else x for k, x in kwargs.items()})
@@ -158,7 +158,7 @@ def _range(start, stop=None, step=1, dtype=None, **kwargs):
 
 @functools.wraps(numpy.fromiter)
 def _fromiter(iter, dtype, count=-1, **kwargs):
-    if not is_on():
+    if not makes_tensors():
         return numpy.fromiter(iter, dtype, count, **kwargs)
     made = fromiter(iter, dtype, count)
     return made if is_floating(made) else made.array
@@ -172,7 +172,7 @@ def _isscalar(element):
 
 
 def _joined(result, items):
-    return _recordable(result, items) if is_on() else result
+    return _recordable(result, items) if makes_tensors() else result
 
 
 # -- lists -------------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def _of_lists(function, name):
 
         @functools.wraps(function)
         def call(*args, **kwargs):
-            if is_on():
+            if makes_tensors():
                 args = [type(a)([gathered(item) for item in a]) if type(a) in (list, tuple) else a for a in args]
             return function(*args, **kwargs)
 

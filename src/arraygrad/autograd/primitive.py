@@ -1,6 +1,6 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
-May import: core.constants, engine, core.graph_ops, core.tensor.
+May import: autograd.python_numbers, core.constants, engine, core.graph_ops, core.tensor.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import weakref
 
+from arraygrad.autograd.python_numbers import unadopted
 from arraygrad.core.constants import Contents
 from arraygrad.core.graph_ops import Kept, attach_node, settled
 from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
@@ -117,7 +118,7 @@ class Primitive:
         self._check(tracked, kwargs if recording else {})
         raw_args = [_raw(a) for a in args]
         raw_kwargs = {name: _raw(a) for name, a in kwargs.items()}
-        result = self._function(*raw_args, **raw_kwargs)
+        result = unadopted(self._function, raw_args, raw_kwargs)
         like = next(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))
         several = isinstance(result, tuple)
         results = tuple([self._wrapped(r, like, raw_args) for r in (result if several else (result,))])

@@ -289,13 +289,18 @@ def adopting():
     return _adoption is not None and _adoption()
 
 
-def set_adoption(question):
-    """Have `question()` say whether this thread runs an adopted call."""
-    global _adoption
-    _adoption = question
+def unadopted(function, args, kwargs):
+    """Call a function that computes with raw arrays: what it makes stays raw in an adopted call too."""
+    return function(*args, **kwargs) if _without is None else _without(function, args, kwargs)
 
 
-_adoption = None  # see set_adoption: adoption is imported on first use
+def set_adoption(question, without):
+    """Have `question()` say whether this thread runs an adopted call, `without(f, args, kwargs)` call as if not."""
+    global _adoption, _without
+    _adoption, _without = question, without
+
+
+_adoption = _without = None  # see set_adoption: adoption is imported on first use
 
 _CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
 _OF_LISTS = "Use numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in its place. "

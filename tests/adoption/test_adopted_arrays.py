@@ -144,6 +144,44 @@ def test_two_names_of_an_array_made_inside_are_one():
     np.testing.assert_allclose(ag.grad(f, adopt=True)(X), differences(f, X), atol=1e-8)
 
 
+def test_arrays_stay_raw_where_nothing_is_recorded():
+    seen = []
+
+    class Square(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(np.zeros(2))
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2.0 * ctx.saved_tensors[0]
+
+    def f(x):
+        with ag.no_grad():
+            seen.append(np.zeros(2))
+        return Square.apply(x).sum()
+
+    np.testing.assert_allclose(ag.grad(f, adopt=True)(X), 2.0 * X)
+    assert [type(made) for made in seen] == [np.ndarray] * 2
+
+
+def test_primitives_compute_with_raw_arrays():
+    seen = []
+
+    @ag.primitive
+    def cube(x):
+        out = np.zeros(3)
+        out[:] = x**3
+        seen.append(type(out))
+        return out
+
+    ag.defvjp(cube, lambda ans, x: lambda g: g * 3.0 * x**2)
+    np.testing.assert_allclose(ag.grad(lambda x: (cube(x) * np.ones(3)).sum(), adopt=True)(X), 3.0 * X**2)
+    assert seen == [np.ndarray]
+
+
 def test_integers_booleans_and_text_stay_arrays():
     def f():
         return [np.zeros(2, dtype=int), np.arange(3), np.ones(2, bool), np.array(["a"]), np.array([1, 2])]
