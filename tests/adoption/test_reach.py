@@ -380,7 +380,11 @@ def test_stand_in_that_is_kept_does_nothing_after_the_call():
         assert type(number(t)) is float
 
 
-@pytest.mark.parametrize("real", [pair[0] for pair in STAND_INS.values()], ids=repr)
+def name_of(real):
+    return f"{getattr(real, '__module__', '')}.{getattr(real, '__name__', type(real).__name__)}"
+
+
+@pytest.mark.parametrize("real", sorted([pair[0] for pair in STAND_INS.values()], key=name_of), ids=name_of)
 def test_stand_in_has_the_name_and_parameters_of_the_real_thing(real):
     other = STAND_INS[id(real)][1]
     if hasattr(real, "__name__"):
