@@ -1,9 +1,9 @@
 """Samples of scipy.fft.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
-from samples import M, X, sample, spread
+from scipy_samples import M, X, sample, spread
 
 C = X + 1j * spread(4, seed=4)
 sample("fft.fft fft.ifft fft.rfft fft.ihfft", X)

@@ -1,10 +1,10 @@
 """Samples of scipy.integrate.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
 import numpy as np
-from samples import M, sample, spread
+from scipy_samples import M, sample, spread
 
 Y, X8 = spread(8, seed=1), np.cumsum(spread(8, seed=2))
 for _n in (7, 8, 4):

@@ -1,10 +1,10 @@
 """Samples of scipy.interpolate.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
 import numpy as np
-from samples import sample, spread
+from scipy_samples import sample, spread
 
 XI = np.array([0.0, 0.7, 1.2, 2.1, 2.9, 3.6])
 Y, ROWS = spread(6, seed=2), spread(6, 2, seed=3)

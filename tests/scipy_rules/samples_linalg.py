@@ -1,10 +1,10 @@
 """Samples of scipy.linalg.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
 import numpy as np
-from samples import COV, A, X, positive_definite, sample, spread
+from scipy_samples import COV, A, X, positive_definite, sample, spread
 
 rng = np.random.default_rng(3)
 S = rng.normal(size=(3, 3)) + 2.0 * np.eye(3)

@@ -1,10 +1,10 @@
 """Samples of scipy.ndimage.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
 import numpy as np
-from samples import sample, spread
+from scipy_samples import sample, spread
 
 IMAGE = spread(6, 5, seed=1)
 KERNEL, EVEN = spread(3, 3, seed=2), spread(2, 4, seed=3)

@@ -1,10 +1,10 @@
 """Samples of scipy.optimize.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
 import numpy as np
-from samples import sample, spread
+from scipy_samples import sample, spread
 
 HOW = {"loose": 1e-7, "step": 2e-3, "rtol": 1e-5, "rtol2": 1e-4}
 

@@ -1,10 +1,10 @@
 """Samples of scipy.signal.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
 import numpy as np
-from samples import M, X, sample, spread
+from scipy_samples import M, X, sample, spread
 
 LONG = spread(24, low=-1.0, high=1.0)
 ROWS = spread(2, 24, low=-1.0, high=1.0, seed=4)

@@ -1,10 +1,10 @@
 """Samples of scipy.sparse.
 
-May import: numpy, samples, SciPy.
+May import: numpy, scipy_samples, SciPy.
 """
 
 import numpy as np
-from samples import sample, spread
+from scipy_samples import sample, spread
 from scipy import sparse
 
 ROWS, COLUMNS = np.array([0, 0, 1, 2, 2, 3, 3, 1]), np.array([0, 2, 1, 2, 0, 3, 1, 3])

@@ -1,9 +1,9 @@
 """Samples of scipy.spatial.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
-from samples import A, X, positive_definite, sample, spread
+from scipy_samples import A, X, positive_definite, sample, spread
 
 P, Q = spread(4, 3, seed=1), spread(5, 3, seed=2)
 U = spread(4, low=0.35, high=1.85, seed=6)

@@ -1,10 +1,10 @@
 """Samples of scipy.special.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
 import numpy as np
-from samples import SIGNED, UNIT, A, B, X, sample, spread
+from scipy_samples import SIGNED, UNIT, A, B, X, sample, spread
 
 Z = SIGNED[:3] + 1j * spread(3, seed=5)
 FAR = spread(4, low=2.1, high=4.3, seed=3)

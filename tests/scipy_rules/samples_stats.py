@@ -1,10 +1,10 @@
 """Samples of scipy.stats but its univariate distributions, which test_distributions.py takes from the table.
 
-May import: numpy, samples.
+May import: numpy, scipy_samples.
 """
 
 import numpy as np
-from samples import COV, A, B, M, X, positive_definite, sample, spread
+from scipy_samples import COV, A, B, M, X, positive_definite, sample, spread
 
 for _axis in (1, None):
     sample("stats.gmean stats.hmean stats.sem stats.skew stats.kurtosis stats.variation stats.gstd stats.tmean "

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from differences import check
+from scipy_differences import check
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 import scipy.stats

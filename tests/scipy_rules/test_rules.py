@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from differences import check, parts_of
+from scipy_differences import check, parts_of
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
-from samples import SAMPLES, plain
+from scipy_samples import SAMPLES, plain
 
 import arraygrad as ag
 from arraygrad.scipy import CHAPTERS, stats
