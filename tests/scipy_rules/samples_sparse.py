@@ -4,8 +4,8 @@ May import: numpy, scipy_samples, SciPy.
 """
 
 import numpy as np
-from scipy_samples import sample, spread
 from scipy import sparse
+from scipy_samples import sample, spread
 
 ROWS, COLUMNS = np.array([0, 0, 1, 2, 2, 3, 3, 1]), np.array([0, 2, 1, 2, 0, 3, 1, 3])
 VALUES = np.array([3.0, 0.4, 2.5, 4.0, -0.7, 3.5, 0.6, 0.3])
