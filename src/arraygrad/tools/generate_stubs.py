@@ -302,11 +302,17 @@ def _is_compiled(cls):
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 
+# Slots of one operand, whose signature Python tells from 3.14 on.
+_UNTOLD_SLOTS = ("__divmod__", "__getattr__", "__rdivmod__")
+
+
 def _signature(function):
+    P = inspect.Parameter
+    if inspect.ismethoddescriptor(function) and getattr(function, "__name__", None) in _UNTOLD_SLOTS:
+        return inspect.Signature([P("self", P.POSITIONAL_ONLY), P("object", P.POSITIONAL_ONLY)])
     try:
         return inspect.signature(function)
     except ValueError:
-        P = inspect.Parameter
         return inspect.Signature([P("args", P.VAR_POSITIONAL), P("kwargs", P.VAR_KEYWORD)])
 
 
