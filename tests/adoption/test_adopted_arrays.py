@@ -198,3 +198,54 @@ def test_single_precision_stays_single():
     gradient = ag.grad(f, adopt=True)(X.astype(np.float32))
     assert gradient.dtype == np.float32
     assert gradient.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.array, np.asarray, np.asanyarray, np.copy, np.zeros_like, np.block,
+        lambda s: np.asarray(s, dtype=float), lambda s: np.array(s, copy=None), lambda s: np.full((), s),
+        lambda s: np.full_like(s, s), lambda s: np.tile(s, ()), lambda s: np.asarray(np.array(s)),
+        lambda s: np.array(s).copy(), lambda s: np.array(s).T, lambda s: np.array(s).squeeze(),
+        lambda s: np.array(s).astype(float),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("scalar", [lambda x: x[0], lambda x: np.mean(x), lambda x: float(x[0])])
+def test_array_without_axes_that_is_made_of_a_scalar_is_an_array(make, scalar):
+    def f(x):
+        s = scalar(x)
+        a = make(s)
+        b = a
+        b += x[1]  # an array is written, so `a` is too
+        assert isinstance(a, np.ndarray)
+        assert type(a) is np.ndarray
+        assert not np.isscalar(a)
+        return a * s + (a * x[2] if isinstance(a, np.ndarray) else 5.0)
+
+    value, gradient = ag.value_and_grad(f, adopt=True)(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-14)
+    np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-7, atol=1e-8)
+
+
+def test_argument_that_was_a_number_becomes_an_array_and_stays_a_number():
+    def f(x):
+        a = np.asarray(x)
+        a += 1.0
+        return a * x
+
+    assert ag.value_and_grad(f, adopt=True)(0.31) == (pytest.approx(f(0.31)), pytest.approx(1.62))
+
+
+def test_array_without_axes_stays_itself_by_asarray():
+    def f(x):
+        a = np.array(x[0])
+        np.asarray(a)[...] = x[1] * x[2]
+        return a * x[0]
+
+    np.testing.assert_allclose(ag.grad(f, adopt=True)(X), [X[1] * X[2], X[0] * X[2], X[0] * X[1]])
+
+
+def test_scalar_that_is_broadcast_to_no_axes_is_an_array():
+    assert ag.grad(lambda x: x[0] * (2.0 if isinstance(np.broadcast_to(x[0], ()), np.ndarray) else 5.0), adopt=True)(
+        X
+    ).tolist() == [2.0, 0.0, 0.0]

@@ -11,7 +11,7 @@ import numpy
 
 from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, is_on, makes_tensors, plain_type
 from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
-from arraygrad.core.inplace import as_scalar
+from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
 from arraygrad.numpy_api.rearranging import Vectorize
@@ -59,6 +59,13 @@ def _own(made):
     return t if t.ndim else as_scalar(t, False)
 
 
+def _array(made, data):
+    """What NumPy makes an array of, as an array also where it has no axes: of a scalar `data` a new one."""
+    if type(made) is not Tensor or made.ndim or not is_scalar(made):
+        return made
+    return as_scalar(made.copy() if made is data else made, False)
+
+
 def _fresh(function):
     @functools.wraps(function)
     def create(*args, **kwargs):
@@ -78,7 +85,8 @@ def _of_an_array(function):
         if not makes_tensors():
             return function(*args, **kwargs)
         args = [gathered(a) for a in args]
-        return _recordable(function(*args, **kwargs), (*args, *kwargs.values()))
+        made = _recordable(function(*args, **kwargs), (*args, *kwargs.values()))
+        return _array(made, args[0]) if args else made
 
     return create
 
@@ -95,9 +103,9 @@ def _from_data(function):
         data = args[0] if args else kwargs.get("object", kwargs.get("a"))
         kind = type(data)
         if kind is Tensor:
-            if not copies and len(args) == 1 and not kwargs and data.ndim:
+            if not copies and len(args) == 1 and not kwargs and (data.ndim or not is_scalar(data)):
                 return data
-            return ours(*args, **kwargs)
+            return _array(ours(*args, **kwargs), data)
         if isinstance(data, list | tuple):
             if has_tensor(data):
                 return ours(*args, **kwargs)
@@ -118,7 +126,7 @@ def _full(shape, fill_value, dtype=None, order="C", **kwargs):
     fill_value = gathered(fill_value) if makes_tensors() else fill_value
     if isinstance(fill_value, Tensor) and makes_tensors():
         value = fill_value if dtype is None else fill_value.astype(numpy.dtype(dtype))
-        return numpy.broadcast_to(value, shape).copy()
+        return _array(numpy.broadcast_to(value, shape).copy(), fill_value)
     made = numpy.full(shape, fill_value, dtype, order, **kwargs)
     return _recordable(made) if makes_tensors() else made
 
@@ -171,6 +179,17 @@ def _isscalar(element):
     return numpy.isscalar(element)
 
 
+def _array_of(function):
+    """A function of NumPy whose result is an array also where it has no axes."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        made = function(*args, **kwargs)
+        return _array(made, made) if type(made) is Tensor and is_on() else made
+
+    return call
+
+
 def _joined(result, items):
     return _recordable(result, items) if makes_tensors() else result
 
@@ -217,12 +236,14 @@ def install():
     for real, other in CREATION.items():
         stand_in(real, other)
     stand_in(numpy.isscalar, _isscalar)
+    stand_in(numpy.block, _array_of(numpy.block))
     for joined, columns in ((numpy.r_, False), (numpy.c_, True)):
         stand_in(joined, Joined(joined, columns, _joined))
     for module, prefix in ((numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft.")):
         for name, function in vars(module).items():
             if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:
                 stand_in(function, _of_lists(function, prefix + name))
+    stand_in(numpy.broadcast_to, _array_of(stand_in_for(numpy.broadcast_to)))
     for module in (numpy.linalg, numpy.fft, numpy):  # numpy last: it holds the others
         stand_in(module, module_of(module))
 
