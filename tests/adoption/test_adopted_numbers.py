@@ -143,7 +143,7 @@ def test_array_of_one_element_becomes_a_number_where_numpys_does():
 @pytest.mark.parametrize("call", [float, complex, math.sin, cmath.sin, math.fsum])
 def test_numbers_of_single_precision_are_refused(call):
     def f(x):
-        return call([x[0]]) if call is math.fsum else call(x[0])
+        return call([x[0]]) if call.__name__ == "fsum" else call(x[0])
 
     with pytest.raises(TypeError, match="becomes a Python number"):
         ag.grad(f, adopt=True)(X.astype(np.float32))

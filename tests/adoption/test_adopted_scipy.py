@@ -40,7 +40,7 @@ def test_functions_of_scipy_are_ours(f):
     value, gradient = ag.value_and_grad(f, adopt=True)(X)
     np.testing.assert_allclose(value, f(X), rtol=1e-13)
     np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-6, atol=1e-8)
-    assert linalg is sys.modules["scipy.linalg"]
+    assert globals()["linalg"] is sys.modules["scipy.linalg"]
 
 
 @pytest.fixture
@@ -76,4 +76,4 @@ def test_other_code_and_threads_ask_scipy(room):
     assert f() == (1.0, 1.0, 1.0)
     assert kept[0](np.eye(2)) == 1.0
     assert kept[0].__name__ == "det"
-    assert linalg is sys.modules["scipy.linalg"]
+    assert globals()["linalg"] is sys.modules["scipy.linalg"]

@@ -16,7 +16,10 @@ Note [What adoption reaches]
 (4) Not reached: the standard library and the array libraries of `_LIBRARIES`, whose code stays as it is; compiled code;
     a module that only a text names (`getattr(module, text)`, `importlib`).
 (5) What code that is reached compares by `is` (`xp is np`, `type(x) is float`) has no stand-in anywhere in the call:
-    that is another object, and a branch would flip. What loses a gradient by it is refused, as everywhere.
+    that is another object, and a branch would flip. So it is with `==`, `in` and keys of global dicts and sets, but for
+    float, complex and type, whose stand-ins are equal to them. In a module that is reached other code may run too, by
+    other threads or found by a text: what any function there compares has no stand-in there.
+    What loses a gradient by it is refused, as everywhere.
 (6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes.
 Guarded by tests/adoption/test_reach.py.
 """
@@ -25,6 +28,7 @@ import builtins
 import dis
 import functools
 import os
+import re
 import sys
 import types
 import weakref
@@ -73,12 +77,12 @@ class Names(Namespace):
     shared : list of Place
         Cells, defaults and code of functions that are globals.
     compared : frozenset of int
-        Ids of the real things that code here compares by `is` (5).
+        Ids of the real things that code here compares (5).
     users : int
         How many running adopted calls have the stand-ins in place. Guarded by the lock of `calls.py`.
     """
 
-    __slots__ = ("_codes", "_looked", "_others", "_shared", "_used", "added", "compared")
+    __slots__ = ("_codes", "_looked", "_others", "_shared", "_used", "_whole", "added", "compared")
 
     def __init__(self, namespace):
         self.namespace = namespace
@@ -91,6 +95,7 @@ class Names(Namespace):
         self._used = set()  # names of builtins in them
         self._looked = None
         self._others = {}
+        self._whole = {}  # id of the code of a function that is defined here, reached or not -> (it, what it compares)
         self.compared = frozenset()
 
     @classmethod
@@ -119,6 +124,7 @@ class Names(Namespace):
         if self.users or self._looked == len(self.namespace):
             return
         places = []
+        kept = self._left_alone()
         for name, value in list(self.namespace.items()):
             pair = _pair(value)
             if pair is not None:
@@ -132,10 +138,20 @@ class Names(Namespace):
             self.namespace[name] = getattr(builtins, name)
             self.added.append(name)
             places.append((self.namespace, name, *STAND_INS[id(self.namespace[name])]))
-        self.places = places
-        self.shared = list(self._shared.values())
+        self.places = [place for place in places if id(place[2]) not in kept]
+        self.shared = [place for place in self._shared.values() if place.real not in kept]
         self._looked = len(self.namespace)
         self._others.clear()
+
+    def _left_alone(self):
+        """Ids of the real things that any code here compares: they have no stand-in here (5)."""
+        found = _keys_in(self.namespace)
+        self._whole, before = {}, self._whole
+        for code in _codes_of(self.namespace):
+            compared = before.get(id(code)) or (code, _compared(self.namespace, code))
+            self._whole[id(code)] = compared
+            found |= compared[1]
+        return found
 
     def without(self, real):
         """As this, but for places of the real things with these ids."""
@@ -547,7 +563,6 @@ def adoptable(namespace):
 
 _IMPORT = dis.opmap["IMPORT_NAME"]
 _IS = dis.opmap["IS_OP"]
-_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 _named = {}  # id of a code object -> (it, the names in it)
@@ -609,22 +624,105 @@ def _importing_stand_ins(code):
     return other
 
 
+def _codes_of(namespace):
+    """The code of all functions that a namespace holds and that look names up there, methods of its classes too."""
+    found = []
+    seen = set()
+    waiting = list(namespace.values())
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind in _DATA or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if kind is types.FunctionType:
+            if value.__globals__ is namespace:
+                found.append(value.__code__)
+            waiting += [held for _, held in _held(value)]
+        elif isinstance(value, type):
+            if value.__module__ == namespace.get("__name__"):
+                waiting += vars(value).values()
+        elif kind is property:
+            waiting += [value.fget, value.fset, value.fdel]
+        elif kind is functools.partial:
+            waiting.append(value.func)
+        elif kind in (dict, list, tuple) and len(value) <= _ITEMS:
+            waiting += value.values() if kind is dict and "__name__" not in value else value
+        elif kind in (classmethod, staticmethod, functools.cached_property) or _attribute(value, "__wrapped__"):
+            waiting.append(value.func if kind is functools.cached_property else value.__wrapped__)
+    return found
+
+
+_DATA = frozenset((types.NoneType, bool, int, float, complex, str, bytes, types.ModuleType, numpy.ndarray))
+
+
+def _keys_in(namespace):
+    """Ids of the real things that are keys of dicts, or items of sets, that a namespace holds."""
+    found = frozenset()
+    for name, value in namespace.items():
+        if type(value) in (dict, set, frozenset) and len(value) <= _ITEMS and not name.startswith("__"):
+            for key in value:
+                found |= _identities(key, False)
+    return found
+
+
+def _identities(value, by_is):
+    """Ids of what must have no stand-in where code compares a value: it, and the modules that show it."""
+    pair = _pair(value)
+    if pair is None or (isinstance(value, type) and not by_is):  # its stand-in is equal to it
+        return frozenset()
+    found = {id(value)}
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        name = getattr(value, "__name__", None)
+        if not isinstance(name, str):
+            continue
+        for module, _ in STAND_INS.values():
+            if type(module) is types.ModuleType and id(module) not in found:
+                if vars(module).get(name.rpartition(".")[2]) is value:
+                    found.add(id(module))
+                    waiting.append(module)
+    return frozenset(found)
+
+
+_LOADS = ("LOAD_", "BUILD_")
+_EQUAL = bytes((dis.opmap["COMPARE_OP"], dis.opmap["CONTAINS_OP"]))
+_BARE = bytes(dis.opmap[name] for name in ("CACHE", "NOP", "PRECALL") if name in dis.opmap)
+_NAMES = b"[" + b"".join(re.escape(bytes((dis.opmap[n],))) for n in ("LOAD_GLOBAL", "LOAD_NAME")) + b"]"
+_READ = b"".join(re.escape(bytes((c,))) for n, c in dis.opmap.items() if n.startswith(_LOADS))
+# The opcodes of a global that is compared by `==`, `in` or `is`; what `dis` says of each takes much longer.
+_MAY_COMPARE = re.compile(
+    _NAMES + b"(?:[" + _READ + b"]*[" + re.escape(_EQUAL) + b"]|.{0,3}" + re.escape(bytes((_IS,))) + b")", re.DOTALL
+)
+
+
 def _compared(namespace, code):
-    """Ids of the real things with stand-ins that code compares by `is` (5)."""
+    """Ids of the real things with stand-ins that code compares (5)."""
     found = frozenset().union(*[_compared(namespace, c) for c in code.co_consts if isinstance(c, types.CodeType)])
-    if _IS not in code.co_code[::2]:
+    if not _MAY_COMPARE.search(code.co_code[::2].translate(None, _BARE)):
         return found
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
     for i, step in enumerate(steps):
-        if step.opcode != _IS:
+        if step.opcode != _IS and step.opcode not in _EQUAL:
             continue
-        for j in range(max(0, i - 4), i):
-            if steps[j].opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
-                continue
-            called = steps[j].opname == "LOAD_GLOBAL" and steps[j].arg & 1
-            if called or steps[j + 1].opname in _ATTRIBUTES:
-                continue
-            pair = _pair(namespace.get(steps[j].argval, vars(builtins).get(steps[j].argval)))
-            if pair is not None:
-                found |= {id(pair[0])}
+        for j in range(i - 1, max(-1, i - (5 if step.opcode == _IS else _ITEMS)), -1):
+            if steps[j].opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                found |= _identities(_loaded(namespace, steps, j), step.opcode == _IS)
+            elif step.opcode != _IS and not steps[j].opname.startswith(_LOADS):
+                break
     return found
+
+
+def _loaded(namespace, steps, at):
+    """What a global that is loaded there is, or the attribute of a module that is taken of it; None if it is called."""
+    value = namespace.get(steps[at].argval, vars(builtins).get(steps[at].argval))
+    if steps[at].opname == "LOAD_GLOBAL" and steps[at].arg & 1:
+        return None
+    for step in steps[at + 1 :]:
+        if step.opname != "LOAD_ATTR":
+            return None if step.opname == "LOAD_METHOD" else value
+        if type(value) is not types.ModuleType or (sys.version_info >= (3, 12) and step.arg & 1):
+            return None
+        value = vars(value).get(step.argval)
+    return value
