@@ -233,3 +233,62 @@ def test_float_and_complex_are_types_wherever_one_is_needed():
         return 0.0 * x.sum()
 
     assert ag.grad(f, adopt=True)(X).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("refused", "text"),
+    [
+        (lambda x: np.random.default_rng(1).normal(x[0], 1.0), "normal"),
+        (lambda x: np.ma.array([1.0]).__setitem__(0, x[0]), "numpy"),
+        (lambda x: np.float32(x[0]), "float32"),
+    ],
+)
+def test_refusal_that_the_program_catches_is_told_at_the_end(refused, text):
+    def f(x):
+        try:
+            v = refused(x)
+        except (TypeError, ValueError):
+            v = 0.5
+        return v * x[1]
+
+    with pytest.warns(UserWarning, match=f"value_and_grad: 'f' caught what arraygrad refused.*{text}") as told:
+        value, gradient = ag.value_and_grad(f, adopt=True)(X)
+    assert len(told) == 1
+    assert value == 0.5 * X[1]
+    assert gradient.tolist() == [0.0, 0.5, 0.0]
+
+
+def test_refusal_that_an_inner_transform_has_told_is_told_once():
+    def inner(y, x):
+        try:
+            return np.float32(x[0]) * y
+        except TypeError:
+            return y * y
+
+    with pytest.warns(UserWarning, match="caught what arraygrad refused") as told:
+        ag.grad(lambda x: ag.grad(inner)(x[1], x) * x[2], adopt=True)(X)
+    assert len(told) == 1
+
+
+def test_refusal_that_the_program_catches_is_told_for_a_container_too():
+    def f(x):
+        try:
+            np.float32(x[0])
+        except TypeError:
+            return {"a": x * 2.0, "b": 1.0}
+
+    with pytest.warns(UserWarning, match="caught what arraygrad refused"):
+        ag.jacobian(f, adopt=True)(X)
+
+
+def test_refusal_after_which_the_program_uses_the_value_itself_is_not_told(recwarn):
+    def f(x):
+        try:
+            v = float(x[0])  # refused without adoption
+        except TypeError:
+            v = x[0]
+        return v * x[1]
+
+    one = np.asarray(0.45)
+    assert ag.grad(lambda x: f([x, 2.0]))(one) == 2.0
+    assert not recwarn

@@ -16,7 +16,8 @@ it computes is zero, or that of a part of it.
     give plain values everywhere. So do text and printing.
 (4) Where grad mode is off nothing is recorded, so nothing is lost.
 (5) A function may catch the TypeError, or let values out on purpose (`t.numpy()`). The trace notes both. If its result
-    then depends on no argument, the transform raises instead of returning zeros (`Trace.check_result`).
+    then depends on no argument, the transform raises instead of returning zeros (`Trace.check_result`); if it does, the
+    transform warns of a TypeError that was caught, as a part of the gradient may be lost.
 `set_number_policy` and `number_policy` change (1). Guarded by tests/transforms/test_numbers.py and by the table of
 docs/reliability.md, tests/reliability/test_idioms.py.
 """
@@ -178,7 +179,9 @@ def becomes_number(t, how):
     if policy == "warn":
         warn_at(at, f"{text} arraygrad.set_number_policy('off') turns this warning off.")
         return
-    raise _known(traces, TypeError(text))
+    error = TypeError(text)
+    error.node = gradient_edge(t)[0]  # for `Trace.tell_refusal`
+    raise _known(traces, error)
 
 
 def leaves(t, how):

@@ -141,12 +141,14 @@ class Trace(Traced):
             result, self.aux = result
         if type(result) is Tensor:
             self.outputs, self.out_structure = [result], LEAF
-            if self.refused is not None and not result.requires_grad:
-                raise self.refused
+            if self.refused is not None:
+                self.tell_refusal(result.requires_grad)
         else:
             self.outputs, self.out_structure = flatten(result)
             if check:
                 self.check_result()
+            elif self.refused is not None:
+                self.tell_refusal(True)
         self.record = self.before and (
             self._alias or ((self.nested or not self.plain) and self._reaches_others(self.outputs))
         )
@@ -161,8 +163,8 @@ class Trace(Traced):
             If it is so because a value left the graph: Note [Numbers that leave], 5.
         """
         tensors = [leaf for leaf in self.outputs if isinstance(leaf, Tensor)]
-        if self.refused is not None and not any(leaf.requires_grad for leaf in tensors):
-            raise self.refused
+        if self.refused is not None:
+            self.tell_refusal(any(leaf.requires_grad for leaf in tensors))
         if tensors or not self.edges:
             return
         name = function_name(self.function)
@@ -173,6 +175,26 @@ class Trace(Traced):
             )
         if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in self.outputs):
             self.warn_of_a_constant()
+
+    def tell_refusal(self, recorded):
+        """What the function caught of what was refused: raise it, or warn of it where the result is recorded.
+
+        The function went on with another value, which may have cost a part of the gradient. One that tries math, or
+        float, and goes on with the Tensor itself has lost nothing.
+        """
+        if not recorded:
+            raise self.refused
+        if hasattr(self.refused, "told"):  # by a transform inside of this one
+            return
+        tried = getattr(self.refused, "node", None)
+        if tried is not None and tried in set(walk(self._nodes(self.outputs))):
+            return
+        self.refused.told = True
+        warn_at(
+            Place(sys._getframe(1)),
+            f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, so that its "
+            f"gradient may lack what depends on that value. Refused was: {self.refused}",
+        )
 
     def is_constant(self):
         """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""
