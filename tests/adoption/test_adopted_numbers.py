@@ -292,3 +292,51 @@ def test_refusal_after_which_the_program_uses_the_value_itself_is_not_told(recwa
     one = np.asarray(0.45)
     assert ag.grad(lambda x: f([x, 2.0]))(one) == 2.0
     assert not recwarn
+
+
+ASKS = {
+    "isinstance(y, np.float64)": lambda y: isinstance(y, np.float64),
+    "isinstance(y, np.number)": lambda y: isinstance(y, (np.number, str)),
+    "isinstance(y, np.generic)": lambda y: isinstance(y, np.generic),
+    "type(y) == np.float64": lambda y: type(y) == np.float64,  # noqa: E721
+    "type(y) in (int, np.float64)": lambda y: type(y) in (int, np.float64),
+    "np.float64 is type(y)": lambda y: np.float64 is type(y),
+}
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda s, x: s, lambda s, x: math.sin(s), lambda s, x: math.hypot(s, x[0]), lambda s, x: math.fsum([s, 1.0]),
+        lambda s, x: math.modf(s)[0], lambda s, x: float(np.array(x[0])), lambda s, x: s * s, lambda s, x: -s,
+        lambda s, x: float(s), lambda s, x: x[0], lambda s, x: x.sum(), lambda s, x: x[0] * 2.0,
+        lambda s, x: s * x[0], lambda s, x: np.sin(s), lambda s, x: -np.mean(x),
+    ],
+)  # fmt: skip
+def test_float_and_scalar_of_numpy_are_told_apart_where_the_graph_tells(make, ask):
+    def f(s, x, found):
+        found.append(bool(ask(make(s, x))))
+        return s * x.sum()
+
+    plain, adopted = [], []
+    f(0.3, X, plain)
+    ag.grad(f, argnums=(0, 1), adopt=True)(0.3, X, adopted)
+    assert adopted == plain
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda s, x: s * 2.0, lambda s, x: s * np.float64(2.0), lambda s, x: float(x[0]), lambda s, x: x[0].item(),
+        lambda s, x: x.tolist()[0],
+    ],
+)  # fmt: skip
+def test_float_or_scalar_of_numpy_is_refused_where_the_graph_does_not_tell(make, ask):
+    with pytest.raises(
+        TypeError, match=r"between a Python float and a scalar of NumPy's.*isinstance\(x, float"
+    ):
+        ag.grad(lambda s, x: s * (2.0 if ask(make(s, x)) else 5.0), argnums=(0, 1), adopt=True)(0.3, X)
+    assert ag.grad(lambda s: (2 if isinstance(s * 2.0, (float, np.floating)) else 5) * s, adopt=True)(0.3) == 2.0
+    assert ag.grad(lambda s: (2 if type(s * 2.0) is np.ndarray else 5) * s, adopt=True)(0.3) == 5.0

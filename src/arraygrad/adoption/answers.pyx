@@ -1,6 +1,8 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
-# of names. May import: engine.node, core.value, core.operands, core.tensor, numpy, the standard library.
+# of names. May import: engine.node, core.convert, core.value, core.operands, core.tensor, numpy, the standard library.
+import dis
 import functools
+import sys
 import threading
 import types
 
@@ -9,9 +11,10 @@ import numpy
 from arraygrad.core.operands cimport has_tensor as list_has_tensor
 from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
-from arraygrad.engine.node cimport thread_state
+from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.convert import RUNNING
+from arraygrad.core.tensor import Tensor, asarray, gradient_edge
 
 cdef extern from *:
     """
@@ -273,7 +276,7 @@ def recording(function, rule, element):
         if type(x) is not tensor_type or not stays(x):
             return function(x)
         function(number_of(x))
-        return rule(element(x))
+        return made_float(rule(element(x)))
     return call
 
 
@@ -292,11 +295,148 @@ def stays(t):
     return dtype is real_double or dtype is complex_double or dtype == real_double or dtype == complex_double
 
 
+# Note [Float or scalar of NumPy's]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# `x` is a float in a plain call where it was handed over as one, or where math or float() made it, and numpy.float64
+# where NumPy computed it. Both are 0-d Tensors here. Where a question has two answers, the graph tells:
+# (1) A leaf is what the caller handed over. What math and float() make has a mark on its node.
+# (2) What Python's operators make is a scalar of NumPy's if one of the operands is, a float if all are; a constant
+#     operand is not in the graph, so this may stay open. So it does where float() gave back the Tensor that it got.
+# (3) An open question is refused, not guessed.
+cdef enum:
+    NODE_FLOAT = 8192           # bits of Node.flags that the engine does not use: surely a float, perhaps a float
+    NODE_MAYBE_FLOAT = 16384
+    OPEN = 0
+    FLOAT = 1
+    SCALAR = 2
+
+cdef frozenset operators = frozenset(
+    f"{name}Backward" for name in "Add Sub Mul Div Pow Neg Pos Abs Remainder FloorDivide Copy".split()
+)
+cdef frozenset unary = frozenset(f"{name}Backward" for name in "Neg Pos Abs Copy".split())
+cdef frozenset twins = frozenset((float, complex, numpy.float64, numpy.complex128, numpy.floating, numpy.float32,
+                                  numpy.complexfloating, numpy.inexact, numpy.number, numpy.generic))
+
+
+def made_float(made):
+    """What math or float() made anew, marked as a float (1); also those in a tuple."""
+    if type(made) is tuple:
+        for item in made:
+            made_float(item)
+    elif type(made) is tensor_type and (<TensorBase>made).grad_fn_ is not None:
+        (<TensorBase>made).grad_fn_.flags |= NODE_FLOAT
+    return made
+
+
+def given_as_float(TensorBase t, TensorBase made):
+    """The Tensor `made` that float(t) gives, marked: anew, or the same Tensor (2)."""
+    if made is not t:
+        return made_float(made)
+    if t.grad_fn_ is None:
+        return t if origin(t) == FLOAT else made_float(t.copy())
+    if not t.grad_fn_.flags & NODE_FLOAT:
+        t.grad_fn_.flags |= NODE_MAYBE_FLOAT
+    return t
+
+
+cdef int origin(TensorBase t) except -1:
+    """FLOAT, SCALAR or OPEN: what a recorded 0-d Tensor is in a plain call."""
+    if not t.tracked:
+        return SCALAR
+    return origin_of(gradient_edge(t)[0], 0)
+
+
+cdef int origin_of(Node node, int depth) except -1:
+    cdef int one, other
+    if node.flags & NODE_FLOAT:
+        return FLOAT
+    if node.flags & (NODE_MAYBE_FLOAT | NODE_PYTHON) or depth > 32:
+        return OPEN
+    name = node.name()
+    if name.startswith("AccumulateGrad"):
+        for trace in list(RUNNING.values()):
+            for edge, (kind, _) in zip(trace.edges, trace.live()):
+                if edge.node is node:
+                    return FLOAT if kind == 3 else SCALAR if kind == 1 or kind == 2 else OPEN   # NUMBER, RAW, SCALAR
+        return OPEN
+    if name not in operators:
+        return SCALAR
+    one = origin_of(node.e0, depth + 1) if node.e0 is not None else OPEN
+    if one == SCALAR or name in unary:
+        return one
+    other = origin_of(node.e1, depth + 1) if node.e1 is not None else OPEN
+    return SCALAR if other == SCALAR else FLOAT if one == FLOAT and other == FLOAT else OPEN
+
+
+cdef object twin_of(object kind):
+    """The Python type whose values a 0-d Tensor of this plain type may stand for; None where there is none."""
+    if kind is numpy.float64 or kind is numpy.float32:
+        return float
+    return complex if kind is numpy.complex128 or kind is numpy.complex64 else None
+
+
 def isinstance_(obj, class_or_tuple, /):
     """What stands in for isinstance."""
     if not arraygrad_adopting or type(obj) is not tensor_type:
         return isinstance(obj, class_or_tuple)
-    return issubclass(plain(obj), class_or_tuple) or names_tensors(class_or_tuple)
+    kind = plain(obj)
+    cdef bint found = issubclass(kind, class_or_tuple)
+    twin = twin_of(kind)
+    if twin is not None and class_or_tuple is not twin and issubclass(twin, class_or_tuple) != found:
+        if names_tensors(class_or_tuple):
+            return True
+        return found == (known_origin(obj, twin, "isinstance(x, ...) of these classes") == SCALAR)
+    return found or names_tensors(class_or_tuple)
+
+
+cdef int known_origin(TensorBase t, object twin, str what) except -1:
+    cdef int found = origin(t)
+    if found == OPEN:
+        raise TypeError(
+            f"{what} differs between a Python {twin.__name__} and a scalar of NumPy's, and which of them this Tensor "
+            f"is in a plain call is not known in an adopted one. isinstance(x, {twin.__name__}) is True of both in "
+            f"double precision; {twin.__name__}(x) of a new number and math's functions make a {twin.__name__}, "
+            "numpy.asarray(x)[()] makes a scalar of NumPy's"
+        )
+    return found
+
+
+def type_of(TensorBase t):
+    """What stands in for type(t): the plain type. An open one is refused where the caller compares it."""
+    kind = plain(t)
+    twin = twin_of(kind)
+    if twin is None:
+        return kind
+    cdef int found = origin(t)
+    if found == OPEN and compares(sys._getframe(1)):        # 0 is the stand-in for `type`
+        known_origin(t, twin, "type(x)")
+    return twin if found == FLOAT else kind
+
+
+@functools.lru_cache(256)
+def steps_of(code):
+    """The instructions of a code object, but for those without a meaning."""
+    return [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
+
+
+cdef bint compares(object frame) except -1:
+    """Whether the instruction that a frame is at calls type(x) for a comparison with a type that has a twin."""
+    cdef list steps = steps_of(frame.f_code)
+    at = next((i for i, s in enumerate(steps) if s.offset >= frame.f_lasti), len(steps))
+    end = next((i for i in range(at, min(at + 12, len(steps)))
+                if steps[i].opname in ("IS_OP", "COMPARE_OP", "CONTAINS_OP")), None)
+    if end is None:
+        return False
+    for i in range(max(0, at - 6), end):
+        step = steps[i]
+        if step.opname in ("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_NAME") and any(
+                step.argval == twin.__name__ for twin in twins):
+            return True
+        if step.opname in ("LOAD_FAST", "LOAD_DEREF") and i > at:
+            value = frame.f_locals.get(step.argval)
+            if isinstance(value, type) and value in twins:
+                return True
+    return False
 
 
 cdef bint names_tensors(object classes) except -1:

@@ -28,13 +28,13 @@ Guarded by tests/adoption.
 """
 
 from arraygrad.adoption import number_names, numpy_names, scipy_names
-from arraygrad.adoption.answers import Adopted, forgetting, is_on, without
+from arraygrad.adoption.answers import Adopted, forgetting, given_as_float, is_on, without
 from arraygrad.adoption.reach import forget, reach_of
 from arraygrad.autograd import python_numbers
 
 __all__ = ["adopt"]
 
-python_numbers.set_adoption(is_on, without)
+python_numbers.set_adoption(is_on, without, given_as_float)
 numpy_names.install()
 number_names.install()
 

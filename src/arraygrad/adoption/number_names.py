@@ -12,10 +12,10 @@ Note [Numbers that stay]
     the array beside it, which no Tensor does.
 (3) What has no slope or decides a branch gives the plain value, as outside: `int`, `bool`, `round`, comparisons,
     floor, ceil, trunc, isnan, isfinite, isclose; `modf` and `frexp` keep the fraction.
-(4) A number that stays is like a scalar of NumPy, not like a Python float: it divides by zero with a warning, and
-    `type(t) is float` is False. `isinstance(t, float)` is True.
+(4) A number that stays computes like a scalar of NumPy, not like a Python float: it divides by zero with a warning.
 (5) `isinstance`, `type` and `hasattr` answer for a Tensor as for the value that it holds in a plain call; what asks for
-    Tensors themselves is answered too.
+    Tensors themselves is answered too. Where a float and a scalar of NumPy differ, and the graph does not tell which of
+    them it is, the question is refused: Note [Float or scalar of NumPy's] in answers.pyx.
 Guarded by tests/adoption/test_adopted_numbers.py.
 """
 
@@ -27,9 +27,19 @@ import types
 import numpy
 
 from arraygrad import special
-from arraygrad.adoption.answers import hasattr_, is_on, isinstance_, number_of, plain_type, recording, stays
+from arraygrad.adoption.answers import (
+    given_as_float,
+    hasattr_,
+    is_on,
+    isinstance_,
+    made_float,
+    number_of,
+    recording,
+    stays,
+    type_of,
+)
 from arraygrad.adoption.table import stand_in, stand_ins_of
-from arraygrad.autograd.python_numbers import element
+from arraygrad.autograd.python_numbers import one_element as element
 from arraygrad.core.tensor import Tensor
 
 __all__ = ["install"]
@@ -58,7 +68,7 @@ def _of_several(real, rule):
         if any(isinstance(x, Tensor) and x.requires_grad and not stays(x) for x in args):
             return real(*args, **kwargs)  # which refuses it
         real(*[_number(x) for x in args], **kwargs)
-        return rule(*[element(x) if isinstance(x, Tensor) else x for x in args], **kwargs)
+        return made_float(rule(*[element(x) if isinstance(x, Tensor) else x for x in args], **kwargs))
 
     return function
 
@@ -75,7 +85,8 @@ def _of_iterables(real, rule):
         if not any(stays(x) for x in flat) or any(x.requires_grad and not stays(x) for x in flat):
             return real(*lists, **kwargs)
         real(*[[_number(x) for x in items] for items in lists], **kwargs)
-        return rule(*[[element(x) if isinstance(x, Tensor) else x for x in items] for items in lists], **kwargs)
+        made = rule(*[[element(x) if isinstance(x, Tensor) else x for x in items] for items in lists], **kwargs)
+        return made_float(made)
 
     return function
 
@@ -245,7 +256,7 @@ class _Number(type):
 def _float_of(*args):
     if len(args) == 1 and stays(args[0]) and args[0].dtype.kind == "f":
         float(_number(args[0]))
-        return element(args[0])
+        return given_as_float(args[0], element(args[0]))
     return None
 
 
@@ -265,7 +276,7 @@ class _TypeName(type):
         if cls is not _type:
             return type.__call__(cls, *args, **kwargs)
         if len(args) == 1 and not kwargs and isinstance(args[0], Tensor) and is_on():
-            return plain_type(args[0])
+            return type_of(args[0])
         return type(*args, **kwargs)
 
     def __instancecheck__(cls, obj):

@@ -196,6 +196,12 @@ def stays(t):
 
 
 def element(t):
+    """What `t.item()` gives where the number stays in the graph."""
+    found = one_element(t)
+    return _given(t, found) if adopting() else found
+
+
+def one_element(t):
     """The one element of a Tensor as a 0-d Tensor that behaves like a scalar."""
     if t.size != 1:
         raise ValueError(f"item(): can only convert a tensor of size 1 to a scalar, but got shape {t.shape}")
@@ -297,13 +303,16 @@ def unadopted(function, args, kwargs):
     return function(*args, **kwargs) if _without is None else _without(function, args, kwargs)
 
 
-def set_adoption(question, without):
-    """Have `question()` say whether this thread runs an adopted call, `without(f, args, kwargs)` call as if not."""
-    global _adoption, _without
-    _adoption, _without = question, without
+def set_adoption(question, without, given):
+    """Have `question()` say whether this thread runs an adopted call, `without(f, args, kwargs)` call as if not.
+
+    `given(t, number)` marks a number that an adopted call takes out of `t`, and gives it.
+    """
+    global _adoption, _without, _given
+    _adoption, _without, _given = question, without, given
 
 
-_adoption = _without = None  # see set_adoption: adoption is imported on first use
+_adoption = _without = _given = None  # see set_adoption: adoption is imported on first use
 
 _CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
 _OF_LISTS = "Use numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in its place. "
