@@ -334,9 +334,7 @@ def test_float_and_scalar_of_numpy_are_told_apart_where_the_graph_tells(make, as
     ],
 )  # fmt: skip
 def test_float_or_scalar_of_numpy_is_refused_where_the_graph_does_not_tell(make, ask):
-    with pytest.raises(
-        TypeError, match=r"between a Python float and a scalar of NumPy's.*isinstance\(x, float"
-    ):
+    with pytest.raises(TypeError, match=r"between a Python float and a scalar of NumPy's.*isinstance\(x, float"):
         ag.grad(lambda s, x: s * (2.0 if ask(make(s, x)) else 5.0), argnums=(0, 1), adopt=True)(0.3, X)
     assert ag.grad(lambda s: (2 if isinstance(s * 2.0, (float, np.floating)) else 5) * s, adopt=True)(0.3) == 2.0
     assert ag.grad(lambda s: (2 if type(s * 2.0) is np.ndarray else 5) * s, adopt=True)(0.3) == 5.0
