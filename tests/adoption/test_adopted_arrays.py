@@ -249,3 +249,17 @@ def test_scalar_that_is_broadcast_to_no_axes_is_an_array():
     assert ag.grad(lambda x: x[0] * (2.0 if isinstance(np.broadcast_to(x[0], ()), np.ndarray) else 5.0), adopt=True)(
         X
     ).tolist() == [2.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.interp(x[0], range(3), [0.0, 1.0, 4.0]) * x[1], lambda x: np.trapezoid(x * x, range(3)),
+        lambda x: np.dot(x, range(3)) * np.polyval(range(3), x).sum(), lambda x: np.outer(range(2), x * x).sum(),
+        lambda x: np.r_[0 : x[0] : 5j, x[1]].prod() + (np.r_[x[0] : x[1] : 4j] ** 2).sum(),
+    ],
+)  # fmt: skip
+def test_ranges_and_complex_steps_beside_tensors_are_arrays(f):
+    value, gradient = ag.value_and_grad(f, adopt=True)(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-14)
+    np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-7, atol=1e-8)

@@ -199,6 +199,13 @@ def test_names_of_packages_narrow_what_is_reached(program):
     np.testing.assert_allclose(ag.grad(main.f, adopt="library")(X), expected)
 
 
+def test_names_of_packages_that_nothing_has_are_an_error(program):
+    main = program(library=LIBRARY, main="import library as m\ndef f(x): return m.fill(x).sum()")
+    with pytest.raises(ValueError, match="adopt: no module or package that is imported is called 'libary'"):
+        ag.grad(main.f, adopt=("libary",))(X)
+    np.testing.assert_allclose(ag.grad(main.f, adopt=("libary", "library"))(X), [np.cos(X[0]), np.exp(X[1]), 0])
+
+
 def test_name_that_is_compared_by_identity_is_left_alone(program):
     main = program(
         main="""

@@ -36,6 +36,8 @@ _OF_SEQUENCES = frozenset(
     linalg.multi_dot meshgrid piecewise row_stack select stack vstack
     """.split()
 )
+# Take arrays alone, so that a range among their arguments is one.
+_OF_RANGES = frozenset("convolve correlate cross dot inner interp kron outer polyval trapezoid vdot".split())
 
 
 def _recordable(result, given=()):
@@ -206,6 +208,17 @@ def _of_lists(function, name):
             if makes_tensors():
                 args = [type(a)([gathered(item) for item in a]) if type(a) in (list, tuple) else a for a in args]
             return function(*args, **kwargs)
+
+        return call
+
+    if name in _OF_RANGES:
+        ours = gathering(function)
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            if range in map(type, args) and is_on():
+                args = [numpy.asarray(a) if type(a) is range else a for a in args]
+            return ours(*args, **kwargs)
 
         return call
 

@@ -317,11 +317,21 @@ class Reach(Route):
     def _wanted(self, search):
         found = search.finish()
         if self._packages is not None:
+            self._check_packages(found)
             found = [names for names in found if self._matches(names.namespace.get("__name__") or "")]
         compared = frozenset().union(*[names.compared for names in found])
         if not compared:
             return found, search.places
         return [names.without(compared) for names in found], [p for p in search.places if p.real not in compared]
+
+    def _check_packages(self, found):
+        known = {names.namespace.get("__name__") for names in found} | sys.modules.keys()
+        unknown = [package for package in self._packages if package not in known]
+        if len(unknown) == len(self._packages):
+            raise ValueError(
+                f"adopt: no module or package that is imported is called {' or '.join(map(repr, unknown))}, so nothing "
+                "would be adopted"
+            )
 
     def _matches(self, name):
         return any(name == package or name.startswith(f"{package}.") for package in self._packages)

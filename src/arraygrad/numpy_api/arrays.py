@@ -136,12 +136,19 @@ class Joined:
 
     def __getitem__(self, key):
         items = key if isinstance(key, tuple) else (key,)
-        if not contains_tensor(items):
+        ends = [end for item in items if isinstance(item, slice) for end in (item.start, item.stop)]
+        if not contains_tensor(items) and not contains_tensor(ends):
             return self._plain(self._own[key], items)
         if isinstance(items[0], str):
             raise TypeError("numpy.r_: a string of axes is not supported beside Tensors: use numpy.concatenate")
-        pieces = [numpy.r_[item] if isinstance(item, slice) else self._piece(item) for item in items]
+        pieces = [self._slice(item) if isinstance(item, slice) else self._piece(item) for item in items]
         return numpy.column_stack(pieces) if self._columns else numpy.concatenate(numpy.atleast_1d(*pieces, 0)[:-1])
+
+    @staticmethod
+    def _slice(item):
+        if isinstance(item.step, complex) and contains_tensor((item.start, item.stop)):
+            return numpy.linspace(0 if item.start is None else item.start, item.stop, int(abs(item.step)))
+        return numpy.r_[item]
 
     @staticmethod
     def _piece(item):
