@@ -468,6 +468,22 @@ class TestRefusals:
         with pytest.raises(TypeError, match=r"np\.sum\(\[x\[0\]\]\).*A list of Tensors is an array to it as"):
             ag.grad(lambda x: np.sum([x[0]]))(X)
 
+    def test_scalar_type_of_numpy(self):
+        with pytest.raises(TypeError, match=r"np\.float64\(x\[0\]\).*leave the 0-d Tensor as it is"):
+            ag.grad(lambda x: np.float64(x[0]), adopt=True)(X)
+
+    def test_generator_of_random_numbers(self):
+        rng = np.random.default_rng(1)
+        with pytest.raises(TypeError, match=r"mu \+ sigma \* rng\.normal"):
+            ag.grad(lambda x: rng.normal(x[0], 1.0), adopt=True)(X)
+        drawn = rng.normal(size=3)
+        assert ag.grad(lambda x: (x[0] + x[1] * drawn).sum(), adopt=True)(X).tolist() == [3.0, drawn.sum(), 0.0]
+
+    def test_function_of_scipy_without_adoption_names_the_room(self):
+        optimize = pytest.importorskip("scipy.optimize")
+        with pytest.raises(TypeError, match=r"optimize\.nnls.*take that of arraygrad\.scipy"):
+            ag.grad(lambda x: optimize.nnls(np.eye(3), x)[1])(X)
+
     def test_function_of_scipy_is_named_at_the_line_that_calls_it(self):
         vq = pytest.importorskip("scipy.cluster.vq")
         with pytest.raises(TypeError, match=r"test_reach\.py:\d+, in .*vq\.whiten\(.*scipy's functions"):

@@ -273,11 +273,17 @@ def conversion_refused(t, how):
     library = (getattr(at.called, "__module__", None) or "").partition(".")[0]
     if library in ("numpy", "math") and getattr(at.called, "__name__", "") in _CREATION:
         text += _OF_LISTS if adopting() else f"{_OF_LISTS[:-2]}, or arraygrad.grad(f, adopt=True), which records it. "
+    elif library == "numpy" and isinstance(at.called, type):
+        text += "A scalar of NumPy's holds no gradient: leave the 0-d Tensor as it is, or x.astype(dtype). "
+    elif ".normal(" in at.expression:
+        text += "What a generator draws is a constant: mu + sigma * rng.normal(size=...) is recorded. "
     elif library == "numpy":
         text += "A list of Tensors is an array to it as arraygrad.asarray([...])"
         text += ". " if adopting() else ", or in arraygrad.grad(f, adopt=True). "
     elif library and library not in ("builtins", "__main__"):
         text += f"{library}'s functions take no Tensor where they convert what they are given: "
+        if library == "scipy":
+            text += "arraygrad.scipy lacks this one, " if adopting() else "take that of arraygrad.scipy if it has it, "
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     elif adopting():
         text += (
