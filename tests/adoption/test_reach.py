@@ -468,6 +468,18 @@ class TestRefusals:
         with pytest.raises(TypeError, match=r"np\.sum\(\[x\[0\]\]\).*A list of Tensors is an array to it as"):
             ag.grad(lambda x: np.sum([x[0]]))(X)
 
+    def test_operator_that_writes_into_an_array_from_outside(self):
+        outside = np.zeros(3)
+
+        def f(x, copied):
+            y = copied(outside)
+            y += x
+            return y.sum()
+
+        with pytest.raises(TypeError, match=r"numpy\.add: .*x = numpy\.array\(x\) in arraygrad\.grad\(f, adopt=True\)"):
+            ag.grad(f, adopt=True)(X, lambda a: a.copy())
+        assert ag.grad(f, adopt=True)(X, lambda a: np.array(a)).tolist() == [1.0, 1.0, 1.0]
+
     def test_scalar_type_of_numpy(self):
         with pytest.raises(TypeError, match=r"np\.float64\(x\[0\]\).*leave the 0-d Tensor as it is"):
             ag.grad(lambda x: np.float64(x[0]), adopt=True)(X)

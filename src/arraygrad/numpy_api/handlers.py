@@ -339,7 +339,8 @@ def _outs(name, out):
             cls = type(target)
             raise TypeError(
                 f"{name}: a Tensor can't be written into {cls.__module__}.{cls.__qualname__}, whose memory holds no "
-                "gradient: write x = x + t instead of x += t, or make x a Tensor first, x = arraygrad.asarray(x)"
+                "gradient: write x = x + t instead of x += t, or make x a Tensor first, x = arraygrad.asarray(x), or "
+                "x = numpy.array(x) in arraygrad.grad(f, adopt=True), which reaches no array that was made outside"
             )
     return outs
 
