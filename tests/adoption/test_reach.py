@@ -328,6 +328,28 @@ def test_calls_that_overlap_leave_the_module_as_it_was(program):
     assert same(main.np, np)
 
 
+def test_calls_that_overlap_and_leave_different_names_alone_do_not_disturb_each_other(program):
+    main = program(
+        library="""
+        import math
+        def sine(x): return math.sin(x)
+        """,
+        compares="import numpy as np, library\ndef g(x, xp=np): return library.sine(x) * (2.0 if xp is np else 3.0)",
+        main="""
+        import library, compares
+        def f(x):
+            before = globals()["in" + "ner"](x[2])
+            return library.sine(x[0]) + before
+        """,
+    )
+    library, compares = sys.modules["library"], sys.modules["compares"]
+    main.inner = ag.grad(compares.g, adopt=True)  # the search from `main.f` does not find what it compares
+    main.inner(X[2])
+    found = ag.grad(main.f, adopt=True)(X)
+    np.testing.assert_allclose(found, [np.cos(X[0]), 0.0, -2 * np.sin(X[2])])
+    assert same(library.math, math)
+
+
 def test_another_thread_sees_numpy_while_one_records(program):
     main = program(library=LIBRARY)
     seen = []

@@ -47,6 +47,7 @@ cdef class Namespace:
     cdef public list places                 # of (dict, key, real thing, stand-in)
     cdef public list shared                 # of Place
     cdef public Py_ssize_t users            # running calls that have the stand-ins in place
+    cdef public list siblings               # of Namespace: all over this namespace; None: this one alone
 
 
 cdef class Route:
@@ -102,6 +103,16 @@ cdef int exchange(list places, bint back) except -1:
     return 0
 
 
+cdef list unshared(Namespace names):
+    """The places that no other running call over the same namespace has stand-ins in."""
+    cdef Namespace other
+    cdef set kept = set()
+    for other in names.siblings:
+        if other.users:
+            kept.update([(id(place[0]), place[1]) for place in other.places])
+    return [place for place in names.places if (id(place[0]), place[1]) not in kept]
+
+
 cdef tuple enter(Route reach, tuple args, dict kwargs):
     cdef Namespace names
     cdef Py_ssize_t i
@@ -139,7 +150,7 @@ cdef int leave(tuple found) except -1:
         for names in <list>found[0]:
             names.users -= 1
             if names.users == 0:
-                exchange(names.places, True)
+                exchange(names.places if names.siblings is None else unshared(names), True)
                 for place in names.shared:
                     place.take_back()
         for place in <list>found[1]:

@@ -121,7 +121,7 @@ class Names(Namespace):
 
     def look(self):
         """Find the places, unless nothing has changed or they are in use."""
-        if self.users or self._looked == len(self.namespace):
+        if self.users or self._looked == len(self.namespace) or any(names.users for names in self.siblings or ()):
             return
         places = []
         kept = self._left_alone()
@@ -160,6 +160,10 @@ class Names(Namespace):
         other = self._others.get(real)
         if other is None:
             other = self._others[real] = Names(self.namespace)
+            siblings = [names for names in self.siblings or () if names.users]
+            self.siblings = [self, other, *siblings, *self._others.values()]
+            for names in self.siblings:
+                names.siblings = self.siblings
             other.places = [place for place in self.places if id(place[2]) not in real]
             other.shared = [place for place in self.shared if place.real not in real]
         return other
@@ -230,7 +234,7 @@ def forget():
     _leads.clear()
     _reaches.clear()
     for names in list(_namespaces.values()):
-        if names.users:
+        if names.users or any(other.users for other in names.siblings or ()):
             continue
         for name in names.added:
             if names.namespace.get(name) is getattr(builtins, name):
