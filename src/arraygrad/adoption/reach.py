@@ -61,8 +61,8 @@ _DEPTH = 4  # how deep objects in objects are followed
 _ITEMS = 256  # how many items of a container are looked at
 _OBJECTS = 20_000  # how many objects one search looks at
 
-_namespaces = {}  # id of a dict -> its Names, which keeps it alive
-_leads = {}  # id of a code object or class -> (it, the namespace it is looked from, what it leads to, sizes)
+_namespaces: dict = {}  # id of a dict -> its Names, which keeps it alive
+_leads: dict = {}  # id of a code object or class -> (it, the namespace it is looked from, what it leads to, sizes)
 _MANY = 4096  # so many of these are kept
 
 
@@ -177,7 +177,9 @@ class Place:
 
     __slots__ = ("__weakref__", "_holder", "_key", "_other", "_real", "real", "users")
 
-    _known = weakref.WeakValueDictionary()  # (id of the holder, key, id of the real thing) -> Place
+    _known: weakref.WeakValueDictionary = (
+        weakref.WeakValueDictionary()
+    )  # (id of the holder, key, id of the real thing) -> Place
 
     def __init__(self, holder, key, real, other):
         self._holder = _weak(holder)
@@ -247,7 +249,7 @@ def _weak(obj):
     return weakref.ref(obj) if type(obj) is types.FunctionType else lambda: obj
 
 
-_reaches = {}  # id of a code object -> (it, globals, its Reach), for functions that are no more than that
+_reaches: dict = {}  # id of a code object -> (it, globals, its Reach), for functions that are no more than that
 
 
 def reach_of(function, packages):
@@ -579,7 +581,7 @@ _IMPORT = dis.opmap["IMPORT_NAME"]
 _IS = dis.opmap["IS_OP"]
 
 
-_named = {}  # id of a code object -> (it, the names in it)
+_named: dict = {}  # id of a code object -> (it, the names in it)
 
 
 def _names_in(code):
@@ -607,7 +609,7 @@ def _imported(code):
     return names
 
 
-_importing = {}  # id of a code object -> (it, the code that imports stand-ins)
+_importing: dict = {}  # id of a code object -> (it, the code that imports stand-ins)
 
 
 def _importing_stand_ins(code):

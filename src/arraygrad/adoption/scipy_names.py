@@ -17,7 +17,7 @@ from arraygrad.adoption.table import stand_in
 __all__ = ["refresh"]
 
 _ROOM = "arraygrad.scipy"
-_done = set()  # chapters whose functions are in the table
+_done: set = set()  # chapters whose functions are in the table
 
 
 def refresh():

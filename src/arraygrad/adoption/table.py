@@ -10,9 +10,9 @@ __all__ = ["STAND_INS", "STAND_IN_MODULES", "stand_in", "stand_in_for", "stand_i
 
 
 # id of a module, function or type -> (it, what stands in for it); written while the room is imported, and by `stand_in`
-STAND_INS = {}
+STAND_INS: dict = {}
 # name of a module -> name that imports what stands in for it
-STAND_IN_MODULES = {}
+STAND_IN_MODULES: dict = {}
 
 
 def stand_in(real, other):

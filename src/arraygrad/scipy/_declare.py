@@ -41,7 +41,7 @@ INERT = frozenset(
 )
 
 # Dotted name below scipy -> Rule, in the order of declaration: what the generated page lists.
-REGISTRY = {}
+REGISTRY: dict = {}
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Rule:
     gradients: object = None
     signature: object = None
     whole: object = None
-    known: frozenset = None
+    known: frozenset | None = None
 
 
 def composed(name, values, of, source, *, order="any", refuse=None, same=True, inert=""):

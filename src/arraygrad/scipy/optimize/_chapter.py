@@ -7,7 +7,7 @@ import numpy as np
 from scipy import optimize
 
 from arraygrad.implicit.common import Arguments, raw_function
-from arraygrad.implicit.problems import _Root
+from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import Chapter, raw
 

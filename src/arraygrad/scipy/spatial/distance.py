@@ -55,7 +55,7 @@ def _mahalanobis(x, y, VI):
     return _root(ag.sum(ag.matmul(away[..., None, :], VI)[..., 0, :] * away, axis=-1))
 
 
-_METRICS = {
+_METRICS: dict = {
     "euclidean": lambda x, y, w=None: _root(_weighted((x - y) ** 2, w)),
     "sqeuclidean": lambda x, y, w=None: _weighted((x - y) ** 2, w),
     "cityblock": lambda x, y, w=None: _weighted(ag.abs(x - y), w),

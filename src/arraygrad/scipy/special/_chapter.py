@@ -15,7 +15,7 @@ from arraygrad.scipy._declare import REGISTRY, Rule, composed, formulas
 __all__ = ["NAMES", "composition_of", "declare"]
 
 # Name -> our function.
-NAMES = {}
+NAMES: dict = {}
 
 
 def declare(name, signature, source, refuse=None, **by):

@@ -31,7 +31,7 @@ from arraygrad.scipy._incomplete import log_other, signed
 __all__ = ["OBJECTS", "Distribution", "Frozen", "continuous", "discrete"]
 
 # Name in scipy.stats -> Distribution, or our other objects with methods.
-OBJECTS = {}
+OBJECTS: dict = {}
 
 
 class Distribution:
