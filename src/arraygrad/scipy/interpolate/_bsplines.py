@@ -277,6 +277,7 @@ class UnivariateSpline(_Fitted):
 
     def __init__(self, x, y, w=None, bbox=(None, None), k=3, s=None, ext=0, check_finite=False):
         x, w = constant_only("UnivariateSpline", "x", x), constant_only("UnivariateSpline", "w", w)
+        s = constant_only("UnivariateSpline", "s", s)
         if s != 0 and has_tensor(y) and ag.asarray(y).requires_grad:
             raise NotDifferentiable(
                 "arraygrad.scipy.interpolate.UnivariateSpline: y requires grad, but a smoothing spline's knots depend "
@@ -294,6 +295,7 @@ class RectBivariateSpline(Interpolant):
 
     def __init__(self, x, y, z, bbox=(None, None, None, None), kx=3, ky=3, s=0, maxit=20):
         x, y = constant_only("RectBivariateSpline", "x", x), constant_only("RectBivariateSpline", "y", y)
+        s = constant_only("RectBivariateSpline", "s", s)
         if s and has_tensor(z):
             raise NotDifferentiable("arraygrad.scipy.interpolate.RectBivariateSpline: the derivative is known for s=0")
         self._remember(x, y, z, list(bbox), kx, ky, s, **({} if maxit == 20 else {"maxit": maxit}))

@@ -31,12 +31,18 @@ class Problem:
     f : callable
     args : tuple
         Its further arguments.
+    bounds : tuple
+        What the solution, but not the function, depends on: stands before everything else in `parameters`.
     """
 
-    def __init__(self, name, f, args=()):
+    def __init__(self, name, f, args=(), bounds=()):
         self.name = f"scipy.optimize.{name}"
         args = args if isinstance(args, tuple) else (args,)
         self.f, parameters = lifted(f, args)
+        self.first = len(bounds)
+        if bounds:
+            inner, parameters = self.f, (*bounds, *parameters)
+            self.f = lambda x, *given: inner(x, *given[len(bounds) :])
         self.arguments = Arguments(parameters)
         self.parameters = parameters
         self.plain = self.arguments.raw()
@@ -52,5 +58,5 @@ class Problem:
         """A callback for the solver alone: SciPy passes it x, and we the plain arguments."""
         if not callable(f):
             return f
-        args = [raw(a) for a in self.plain[: self.n]]
+        args = [raw(a) for a in self.plain[self.first : self.first + self.n]]
         return lambda *given: raw(f(*given, *args))

@@ -1,6 +1,6 @@
 """Linear problems: assignments, programs at a vertex, least squares with signs or bounds.
 
-May import: arraygrad, scipy._declare, scipy.optimize._chapter, numpy, SciPy. Which constraints are active is taken as
+May import: arraygrad, core.tensor, scipy._declare, scipy._callbacks, scipy.optimize._chapter, numpy, SciPy. Which constraints are active is taken as
 locally constant.
 """
 
@@ -8,6 +8,8 @@ import numpy as np
 from scipy import optimize
 
 import arraygrad as ag
+from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.optimize._chapter import CHAPTER
@@ -36,19 +38,20 @@ def _nnls(A, b, maxiter=None):
     return ag.matmul(ag.asarray(spread), found), ag.sqrt(ag.sum(left * left))
 
 
-@CHAPTER.composition("lsq_linear", "A b", "normal equations of the free elements")
+@CHAPTER.composition("lsq_linear", "A b bounds", "normal equations of the free elements")
 def _lsq_linear(A, b, bounds=(-np.inf, np.inf), **options):
     A, b = ag.asarray(A), ag.asarray(b)
     result = optimize.lsq_linear(raw(A), raw(b), raw(bounds), **options)
     x, active = result.x, result.active_mask != 0
-    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else raw(bounds)
-    fixed = np.where(result.active_mask < 0, low, np.where(result.active_mask > 0, high, 0.0))
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    low, high = (b if isinstance(b, Tensor) else ag.asarray(b) for b in (low, high))
+    fixed = ag.where(result.active_mask < 0, low, ag.where(result.active_mask > 0, high, 0.0))
     free = np.flatnonzero(~active)
     spread = np.zeros((x.size, free.size))
     spread[free, np.arange(free.size)] = 1.0
-    right = b - ag.matmul(A, ag.asarray(np.where(active, fixed, 0.0)))
+    right = b - ag.matmul(A, fixed)
     found = _pseudo_solved(ag.take(A, free, axis=1), right)
-    result.x = ag.matmul(ag.asarray(spread), found) + np.where(active, fixed, 0.0)
+    result.x = ag.matmul(ag.asarray(spread), found) + fixed
     result.fun = ag.matmul(A, result.x) - b
     result.cost = 0.5 * ag.sum(result.fun * result.fun)
     return result
@@ -59,6 +62,11 @@ def _linprog(c, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=(0, None), me
              options=None, x0=None, integrality=None):  # fmt: skip
     if integrality is not None and np.any(integrality):
         raise NotDifferentiable("arraygrad.scipy.optimize.linprog: integers have no derivative")
+    if tracked((bounds,)):
+        raise NotDifferentiable(
+            "arraygrad.scipy.optimize.linprog: bounds require grad: pass them as rows of A_ub, b_ub"
+        )
+    bounds = raw(bounds)
     result = optimize.linprog(raw(c), raw(A_ub), raw(b_ub), raw(A_eq), raw(b_eq), bounds, method, callback, options, x0)
     if not result.success:
         return result

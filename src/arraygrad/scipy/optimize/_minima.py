@@ -11,7 +11,7 @@ import arraygrad as ag
 from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, Problem
+from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, TOLERANCE, Problem
 from arraygrad.scipy.optimize._roots import _without
 from arraygrad.transforms import grad, jacobian, vjp
 
@@ -21,34 +21,70 @@ __all__ = []
 AT_BOUND = 1e-9
 
 
-def _active(x, bounds):
-    """(mask, values) of the elements at a bound; None without bounds."""
+def _limits(bounds, shape):
+    """(low, high) of the variables, as arrays or Tensors; None without bounds."""
     if bounds is None:
         return None
     if hasattr(bounds, "lb"):
-        low, high = np.broadcast_to(bounds.lb, x.shape), np.broadcast_to(bounds.ub, x.shape)
+        pair = (bounds.lb, bounds.ub)
     else:
-        low = np.array([-np.inf if b[0] is None else b[0] for b in bounds], dtype=float)
-        high = np.array([np.inf if b[1] is None else b[1] for b in bounds], dtype=float)
-    with np.errstate(invalid="ignore"):
-        below = np.isfinite(low) & (np.abs(x - low) <= AT_BOUND * (1.0 + np.abs(low)))
-        above = np.isfinite(high) & (np.abs(x - high) <= AT_BOUND * (1.0 + np.abs(high)))
-    return below | above, np.where(below, low, high)
+        pair = [
+            [free if b[i] is None else b[i] for b in bounds] for i, free in ((0, -np.inf), (1, np.inf))
+        ]  # fmt: skip
+    return _spread(pair, shape)
+
+
+def _spread(pair, shape):
+    """A pair of bounds, each for all variables."""
+    return tuple([
+        ag.broadcast_to(ag.astype(ag.asarray(b), ag.float64), shape) if tracked((b,)) else
+        np.broadcast_to(np.asarray(raw(b), dtype=float), shape)
+        for b in pair
+    ])  # fmt: skip
+
+
+def _recorded(limits):
+    """The bounds that a solution depends on: none of constants."""
+    return limits if limits is not None and tracked(limits) else ()
+
+
+class _Active:
+    """Which elements of a solution are at a bound, and x minus that bound."""
+
+    def __init__(self, x, limits, mask=None):
+        self.mask, self.below, self.recorded = np.zeros(np.shape(x), dtype=bool), None, False
+        if limits is None:
+            return
+        self.recorded = bool(_recorded(limits))
+        self.low, self.high = (np.asarray(raw(b)) for b in limits)
+        with np.errstate(invalid="ignore"):
+            below = np.isfinite(self.low) & (np.abs(x - self.low) <= AT_BOUND * (1.0 + np.abs(self.low)))
+            above = np.isfinite(self.high) & (np.abs(x - self.high) <= AT_BOUND * (1.0 + np.abs(self.high)))
+        if mask is not None:  # what the solver itself says
+            below, above = below | (mask < 0), above | (mask > 0)
+        self.mask, self.below = below | above, below
+
+    def residual(self, found, x, args):
+        """`found`, the distance to the bound in its place where that is active."""
+        if not np.any(self.mask):
+            return found
+        low, high = args[:2] if self.recorded else (self.low, self.high)
+        low, high = (
+            ag.where(np.asarray(here), b, 0.0) for here, b in ((self.below, low), (self.mask & ~self.below, high))
+        )
+        return ag.where(np.asarray(self.mask), x - low - high, found)
 
 
 def _stationary(f, active):
     """The residual: the gradient, and x minus the bound where it is active."""
 
     def residual(x, *args):
-        found = grad(f)(x, *args)
-        if active is None or not np.any(active[0]):
-            return found
-        return ag.where(active[0], x - active[1], found)
+        return active.residual(grad(f)(x, *args), x, args)
 
     return residual
 
 
-@CHAPTER.composition("minimize", "args", IMPLICIT)
+@CHAPTER.composition("minimize", "args bounds", IMPLICIT)
 def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None,
               callback=None, options=None):  # fmt: skip
     if constraints is not None and np.size(constraints):
@@ -56,10 +92,9 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
             "arraygrad.scipy.optimize.minimize: constraints have no rule; bounds have one, and arraygrad.implicit.root "
             "takes the conditions of Karush, Kuhn and Tucker"
         )
-    if tracked((bounds,)):
-        raise TypeError("arraygrad.scipy.optimize.minimize: bounds require grad, but are not differentiable")
+    limits = _limits(bounds, np.shape(np.atleast_1d(raw(x0))))
     f = (lambda *given: fun(*given)[0]) if jac is True else fun
-    problem = Problem("minimize", f, args)
+    problem = Problem("minimize", f, args, _recorded(limits))
     if jac is True:
         both = Problem("minimize", fun, args)
         function = lambda x: tuple(raw(part) for part in both.f(x, *both.plain))
@@ -67,58 +102,71 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
         function = lambda x: float(np.asarray(problem.raw(x)).reshape(()))
     result = optimize.minimize(
         function, raw(x0), (), method, jac if jac is True or isinstance(jac, str) else problem.helper(jac),
-        hess if isinstance(hess, str) else problem.helper(hess), problem.helper(hessp), raw(bounds), (), tol, callback,
-        options,
+        hess if isinstance(hess, str) else problem.helper(hess), problem.helper(hessp),
+        None if limits is None else optimize.Bounds(*raw(limits)), (), tol, callback, options,
     )  # fmt: skip
     scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
-    result.x = problem.solution(result.x, _stationary(scalar, _active(result.x, raw(bounds))))
+    result.x = problem.solution(result.x, _stationary(scalar, _Active(result.x, limits)))
     result.fun = scalar(result.x, *problem.parameters)
     return _without(result, "jac", "hess", "hess_inv", "grad", "final_simplex", "v", "lagrangian_grad")
 
 
-@CHAPTER.composition("minimize_scalar", "args", IMPLICIT)
+@CHAPTER.composition("minimize_scalar", "args bounds", IMPLICIT)
 def _minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=None, options=None):
-    problem = Problem("minimize_scalar", fun, args)
+    limits = None if bounds is None else _spread(bounds, ())
+    problem = Problem("minimize_scalar", fun, args, _recorded(limits))
     result = optimize.minimize_scalar(problem.raw, raw(bracket), raw(bounds), (), method, tol, options)
     x = np.asarray(result.x, dtype=float)
-    result.x = problem.solution(x, _stationary(problem.f, None))
+    side = None if limits is None else _side(problem, x, raw(limits))
+    result.x = problem.solution(x, _stationary(problem.f, _Active(x, limits, side)))
     result.fun = problem.f(result.x, *problem.parameters)
     return result
+
+
+def _side(problem, x, limits):
+    """-1 or 1 where the minimum is at the lower or upper bound, which the search by sections only approaches; else 0.
+
+    The function falls towards that bound as far as the bound itself.
+    """
+    for side, bound in zip((-1, 1), limits, strict=True):
+        if abs(x - bound) <= TOLERANCE * (1.0 + abs(bound)):
+            slope = raw(grad(lambda x: problem.f(x, *problem.plain))(np.asarray(bound, dtype=float)))
+            if side * slope < 0.0:
+                return np.asarray(side)
+    return np.asarray(0)
 
 
 # -- least squares ----------------------------------------------------------------------------------------------------
 
 
 def _normal_equations(f, active=None):
-    """J^T r of the residuals f."""
+    """J^T r of the residuals f, and x minus the bound where it is active."""
 
     def residual(x, *args):
         value, pull = vjp(lambda x: f(x, *args), x)
         found = pull(value)[0]
-        if active is None or not np.any(active[0]):
-            return found
-        return ag.where(active[0], x - active[1], found)
+        return found if active is None else active.residual(found, x, args)
 
     return residual
 
 
-@CHAPTER.composition("least_squares", "args", IMPLICIT)
+@CHAPTER.composition("least_squares", "args bounds", IMPLICIT)
 def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf", ftol=1e-8, xtol=1e-8, gtol=1e-8,
                    x_scale=None, loss="linear", f_scale=1.0, diff_step=None, tr_solver=None, tr_options=None,
                    jac_sparsity=None, max_nfev=None, verbose=0, args=(), kwargs=None, **further):  # fmt: skip
     if loss != "linear":
         raise NotDifferentiable(f"arraygrad.scipy.optimize.least_squares: loss={loss!r} has no rule")
     f = fun if not kwargs else (lambda x, *args: fun(x, *args, **kwargs))
-    problem = Problem("least_squares", f, args)
-    bounds = raw(bounds)
+    limits = _spread((bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds, np.shape(np.atleast_1d(raw(x0))))
+    problem = Problem("least_squares", f, args, _recorded(limits))
+    bounds = tuple(raw(limits))
     options = {} if x_scale is None else {"x_scale": x_scale}
     result = optimize.least_squares(
         problem.raw, raw(x0), jac if isinstance(jac, str) else problem.helper(jac), bounds, method, ftol, xtol, gtol,
         diff_step=diff_step, tr_solver=tr_solver, tr_options=tr_options or {}, jac_sparsity=jac_sparsity,
         max_nfev=max_nfev, verbose=verbose, **options, **further,
     )  # fmt: skip
-    limits = bounds if hasattr(bounds, "lb") else optimize.Bounds(*bounds)
-    result.x = problem.solution(result.x, _normal_equations(problem.f, _active(result.x, limits)))
+    result.x = problem.solution(result.x, _normal_equations(problem.f, _Active(result.x, limits, result.active_mask)))
     result.fun = problem.f(result.x, *problem.parameters)
     result.cost = 0.5 * ag.sum(ag.asarray(result.fun) ** 2)
     return _without(result, "jac", "grad")
@@ -150,14 +198,20 @@ def _curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check
     weights = () if sigma is None else (sigma,)
     problem = Problem("curve_fit", residuals, (*data, *weights))
     plain = problem.plain
+    start = _start(f, p0)
+    pair = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    if tracked(tuple(pair)):
+        raise NotDifferentiable(
+            "arraygrad.scipy.optimize.curve_fit: bounds require grad, and have no rule here; least_squares has one"
+        )
 
     def model(x, *p):
         return problem.raw(np.asarray(p)) * (plain[2] if weights else 1.0) + plain[1]
 
-    found, _ = optimize.curve_fit(model, plain[0], plain[1], _start(f, p0), plain[2] if weights else None,
+    found, _ = optimize.curve_fit(model, plain[0], plain[1], start, plain[2] if weights else None,
                                   absolute_sigma, bounds=raw(bounds), method=method, jac=jac, **options)  # fmt: skip
-    limits = bounds if hasattr(bounds, "lb") else optimize.Bounds(*bounds)
-    popt = problem.solution(found, _normal_equations(problem.f, _active(found, limits)))
+    limits = _spread(pair, found.shape)
+    popt = problem.solution(found, _normal_equations(problem.f, _Active(found, limits)))
     popt = ag.asarray(popt)
     slopes = jacobian(lambda p: problem.f(p, *problem.parameters))(popt)
     pcov = ag.linalg.inv(ag.matmul(ag.matrix_transpose(slopes), slopes))

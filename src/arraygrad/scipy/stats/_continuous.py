@@ -1,6 +1,6 @@
 """Continuous distributions: log-density and tails of the standard form, each by the formula that SciPy documents.
 
-May import: arraygrad, scipy._incomplete, scipy.stats._univariate, numpy.
+May import: arraygrad, scipy._declare, scipy._incomplete, scipy.stats._univariate, numpy.
 
 Sources: "JKB" is Johnson, Kotz and Balakrishnan (1994/1995), Continuous Univariate Distributions 1 and 2, by chapter;
 the parameters are SciPy's.
@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.scipy._declare import raw
 from arraygrad.scipy._incomplete import beta_tail, gamma_tail, t_tail
 from arraygrad.scipy.stats._univariate import continuous
 
@@ -315,12 +316,19 @@ def _two_sided(y, upper_half):
     return np.asarray((y < 0).numpy()), beyond - LOG_2
 
 
+def _log_i0e(z):
+    """log(I0(z)) - z for z >= 0: the scaled function has a kink at zero, this one has the slope -1 there."""
+    small = np.asarray(raw(z)) < 1.0
+    near = where(small, z, 0.0)
+    return where(small, log(ag.special.i0(near)) - near, log(ag.special.i0e(where(small, 1.0, z))))
+
+
 # Densities alone: SciPy integrates numerically for the rest, or by functions without a derivative here.
 
 continuous("vonmises", "kappa",
-           lambda y, kappa: kappa * (ag.cos(y) - 1.0) - math.log(2.0 * PI) - log(ag.special.i0e(kappa)),
+           lambda y, kappa: kappa * (ag.cos(y) - 1.0) - math.log(2.0 * PI) - _log_i0e(kappa),
            source="Mardia and Jupp (2000)")  # fmt: skip
-continuous("rice", "b", lambda y, b: log(y) - 0.5 * (y - b) ** 2 + log(ag.special.i0e(y * b)), source="Rice (1945)")
+continuous("rice", "b", lambda y, b: log(y) - 0.5 * (y - b) ** 2 + _log_i0e(y * b), source="Rice (1945)")
 continuous("exponnorm", "K",
            lambda y, K: 0.5 / (K * K) - y / K - log(K) + log_ndtr(y - 1.0 / K), source="Grushka (1972)")  # fmt: skip
 continuous("norminvgauss", "a, b",

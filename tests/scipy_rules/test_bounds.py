@@ -1,0 +1,91 @@
+"""Solutions at their bounds: they follow a bound that is active, and what else is free follows with them.
+
+May import: arraygrad, numpy, pytest, SciPy.
+"""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
+import scipy.optimize
+
+import arraygrad as ag
+from arraygrad.scipy import interpolate, optimize, stats
+
+TARGET = np.array([1.0, 1.5])
+COUPLED = np.array([[2.0, 0.6], [0.3, 1.0]])
+
+
+def of_minimize_scalar(u):
+    return optimize.minimize_scalar(lambda x: (x - 1.0) ** 2, bounds=(0, u), method="bounded").x
+
+
+def of_minimize(u):
+    return optimize.minimize(lambda x: ((x - 1.0) ** 2).sum(), np.array([0.1]), bounds=[(0, u)]).x[0]
+
+
+def of_least_squares(u):
+    return optimize.least_squares(lambda x: x - 1.0, [0.1], bounds=(0, u)).x[0]
+
+
+def of_least_squares_by_lists(u):
+    return optimize.least_squares(lambda x: x - 1.0, [0.1], bounds=([0], [u])).x[0]
+
+
+def of_lsq_linear(u):
+    return optimize.lsq_linear(np.eye(2), np.ones(2), bounds=(0, u)).x[0]
+
+
+SOLVERS = [of_minimize_scalar, of_minimize, of_least_squares, of_least_squares_by_lists, of_lsq_linear]
+
+
+@pytest.mark.parametrize("solution", SOLVERS)
+def test_a_solution_at_its_bound_follows_the_bound(solution):
+    assert ag.grad(solution)(0.5) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("solution", SOLVERS)
+def test_a_solution_inside_does_not_depend_on_the_bound(solution):
+    assert ag.grad(solution)(3.0) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("bounded", [
+    lambda u: optimize.minimize(
+        lambda x: ((COUPLED @ x - TARGET) ** 2).sum(), np.array([-1.0, 0.0]), bounds=[(None, u), (None, None)], tol=1e-12).x,
+    lambda u: optimize.least_squares(
+        lambda x: COUPLED @ x - TARGET, np.array([-1.0, 0.0]), bounds=(-np.inf, [u, np.inf]), xtol=1e-14).x,
+    lambda u: optimize.lsq_linear(COUPLED, TARGET, bounds=(-np.inf, [u, np.inf])).x,
+], ids=["minimize", "least_squares", "lsq_linear"])  # fmt: skip
+def test_free_elements_follow_an_active_bound_by_their_own_equation(bounded):
+    # With x0 = u the other element is c.(t - u a) / c.c, for the columns a and c of the matrix.
+    a, c = COUPLED.T
+    found = ag.jacobian(bounded)(-0.5)
+    np.testing.assert_allclose(found, [1.0, -(c @ a) / (c @ c)], rtol=1e-6)
+
+
+def test_at_a_bound_the_function_of_one_variable_does_not_matter():
+    found = ag.grad(lambda a: optimize.minimize_scalar(lambda x: (x - a) ** 2, bounds=(0, 0.5), method="bounded").x)
+    assert found(1.0) == pytest.approx(0.0, abs=1e-12)
+    assert found(0.3) == pytest.approx(1.0, abs=1e-9)
+    assert found(0.49999) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_bounds_without_a_rule_are_refused():
+    with pytest.raises(TypeError, match="curve_fit: bounds require grad"):
+        ag.grad(lambda u: optimize.curve_fit(lambda x, a: a * x, np.ones(3), np.ones(3), bounds=(0, u))[0][0])(0.5)
+    with pytest.raises(TypeError, match="linprog: bounds require grad"):
+        ag.grad(lambda u: optimize.linprog(np.array([-1.0]), bounds=[(0, u)]).fun)(0.5)
+
+
+def test_the_smoothing_of_a_spline_is_refused():
+    x = np.linspace(0.0, 6.0, 15)
+    with pytest.raises(TypeError, match="UnivariateSpline: argument 's' requires grad"):
+        ag.grad(lambda s: interpolate.UnivariateSpline(x, np.sin(x), s=s)(3.3))(3.0)
+
+
+def test_densities_with_bessel_functions_have_their_slope_at_zero():
+    assert ag.grad(lambda b: stats.rice.logpdf(0.5, b))(0.0) == pytest.approx(0.0, abs=1e-15)
+    assert ag.grad(lambda b: stats.rice.pdf(0.5, b))(0.0) == pytest.approx(0.0, abs=1e-15)
+    assert ag.grad(lambda k: stats.vonmises.logpdf(0.7, k))(0.0) == pytest.approx(np.cos(0.7), rel=1e-14)
+    # Far from zero the scaled function is used: d log I0(z) / dz is 1 - 1 / (2 z) + O(z^-2).
+    assert ag.grad(lambda k: stats.vonmises.logpdf(0.0, k))(1e4) == pytest.approx(0.5e-4, rel=1e-3)
