@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
-import scipy.optimize
 
 import arraygrad as ag
 from arraygrad.scipy import interpolate, optimize, stats
 
 TARGET = np.array([1.0, 1.5])
+START = np.array([-1.0, 0.0])
 COUPLED = np.array([[2.0, 0.6], [0.3, 1.0]])
 
 
@@ -51,9 +51,9 @@ def test_a_solution_inside_does_not_depend_on_the_bound(solution):
 
 @pytest.mark.parametrize("bounded", [
     lambda u: optimize.minimize(
-        lambda x: ((COUPLED @ x - TARGET) ** 2).sum(), np.array([-1.0, 0.0]), bounds=[(None, u), (None, None)], tol=1e-12).x,
+        lambda x: ((COUPLED @ x - TARGET) ** 2).sum(), START, bounds=[(None, u), (None, None)], tol=1e-12).x,
     lambda u: optimize.least_squares(
-        lambda x: COUPLED @ x - TARGET, np.array([-1.0, 0.0]), bounds=(-np.inf, [u, np.inf]), xtol=1e-14).x,
+        lambda x: COUPLED @ x - TARGET, START, bounds=(-np.inf, [u, np.inf]), xtol=1e-14).x,
     lambda u: optimize.lsq_linear(COUPLED, TARGET, bounds=(-np.inf, [u, np.inf])).x,
 ], ids=["minimize", "least_squares", "lsq_linear"])  # fmt: skip
 def test_free_elements_follow_an_active_bound_by_their_own_equation(bounded):

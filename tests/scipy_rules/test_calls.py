@@ -12,6 +12,7 @@ import scipy.integrate
 import scipy.linalg
 import scipy.optimize
 import scipy.sparse
+import scipy.special
 import scipy.stats
 
 import arraygrad as ag
@@ -285,3 +286,30 @@ def test_gradients_are_those_of_torch(name):
     found = ag.autograd.grad(ours(*tensors).sum(), tensors)
     for g, expected in zip(found, by_torch(theirs, *arrays), strict=True):
         np.testing.assert_allclose(g.numpy(), expected, rtol=1e-10, atol=1e-12)
+
+
+TRUNCATED = {
+    "kn": ((2.6,), (2,)), "yn": ((0.6,), (0,)), "expn": ((2.5,), (2,)), "bdtr": ((1.0, 3.6), (1.0, 3)),
+    "bdtrc": ((1.0, 3.6), (1.0, 3)), "bdtri": ((1.0, 3.6), (1.0, 3)), "nbdtr": ((2.3, 1.0), (2, 1)),
+    "nbdtrc": ((2.0, 1.6), (2, 1)), "nbdtri": ((2.3, 1.6), (2, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_orders_that_scipy_truncates_have_to_be_whole(name):
+    broken, whole = TRUNCATED[name]
+    ours, theirs = getattr(special, name), getattr(scipy.special, name)
+    with pytest.raises(TypeError, match="is no whole number"):
+        ag.grad(lambda x: ours(*broken, x))(0.4)
+    slope = (theirs(*whole, 0.4 + 1e-5) - theirs(*whole, 0.4 - 1e-5)) / 2e-5
+    np.testing.assert_allclose(ag.grad(lambda x: ours(*whole, x))(0.4), slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gammaln", "ellipk", "ndtr"])
+def test_keywords_of_a_ufunc_are_scipys_for_plain_arrays_and_refused_for_others(name):
+    ours, theirs = getattr(special, name), getattr(scipy.special, name)
+    x, out, mask = np.array([0.3, 0.6]), np.full(2, 7.0), np.array([True, False])
+    assert ours(x, out=out, where=mask) is out
+    np.testing.assert_array_equal(out, [theirs(0.3), 7.0])
+    with pytest.raises(TypeError, match="keywords"):
+        ours(leaf(0.3, 0.6), where=mask)

@@ -1,7 +1,7 @@
 """Linear problems: assignments, programs at a vertex, least squares with signs or bounds.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._callbacks, scipy.optimize._chapter, numpy, SciPy. Which constraints are active is taken as
-locally constant.
+May import: arraygrad, core.tensor, scipy._declare, scipy._callbacks, scipy.optimize._chapter, numpy, SciPy. Which
+constraints are active is taken as locally constant.
 """
 
 import numpy as np

@@ -9,8 +9,9 @@ from scipy import special as _special
 
 from arraygrad.scipy._declare import mirror as _mirror
 from arraygrad.scipy.special import _bessel, _distributions, _elementary, _orthogonal
-from arraygrad.scipy.special._chapter import NAMES
+from arraygrad.scipy.special._chapter import NAMES, as_ufuncs
 
+as_ufuncs()
 globals().update(NAMES)
 
 __getattr__, __dir__ = _mirror(globals(), _special)

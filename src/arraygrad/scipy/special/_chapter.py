@@ -1,18 +1,22 @@
 """How a special function is declared, and the functions that `arraygrad.special` has already.
 
-May import: arraygrad, scipy._declare, SciPy.
+May import: arraygrad, engine, scipy._declare, scipy._guards, numpy, SciPy.
 """
 
+import functools
 import inspect
 
+import numpy as np
 from scipy import special
 
 import arraygrad as ag
 from arraygrad import special as table
+from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
-from arraygrad.scipy._declare import REGISTRY, Rule, composed, formulas
+from arraygrad.scipy._declare import REGISTRY, Rule, composed, formulas, guarded, raw
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 
-__all__ = ["NAMES", "composition_of", "declare"]
+__all__ = ["NAMES", "as_ufuncs", "composition_of", "declare"]
 
 # Name -> our function.
 NAMES: dict = {}
@@ -53,6 +57,49 @@ def _take_over():
     for name in ("exp2", "log1p", "expm1"):
         if hasattr(special, name) and hasattr(ag, name):
             NAMES[name] = getattr(ag, name)
+
+
+# -- calls as those of a ufunc ----------------------------------------------------------------------------------------
+
+# Parameters that SciPy truncates to whole numbers: function -> place by name.
+_TRUNCATED = {
+    "kn": {"n": 0}, "yn": {"n": 0}, "expn": {"n": 0}, "bdtr": {"n": 1}, "bdtrc": {"n": 1}, "bdtri": {"n": 1},
+    "nbdtr": {"k": 0, "n": 1}, "nbdtrc": {"k": 0, "n": 1}, "nbdtri": {"k": 0, "n": 1},
+}  # fmt: skip
+_OF_UFUNCS = frozenset(("where", "out", "casting", "order", "dtype", "subok", "signature", "sig"))
+
+
+def as_ufuncs():
+    """Wrap the functions of `NAMES` that are ufuncs in SciPy: a ufunc's keywords, orders that have to be whole."""
+    for name, function in list(NAMES.items()):
+        theirs = getattr(special, name, None)
+        if isinstance(theirs, np.ufunc):
+            NAMES[name] = _as_ufunc(name, function, theirs)
+            if f"special.{name}" in REGISTRY:
+                REGISTRY[f"special.{name}"].function = NAMES[name]
+
+
+def _as_ufunc(name, function, theirs):
+    truncated = _TRUNCATED.get(name, {})
+    with_keywords = guarded(f"special.{name}", theirs, "the derivative is not known for a ufunc's keywords")
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if kwargs and not _OF_UFUNCS.isdisjoint(kwargs):
+            if holds_tensor((args, kwargs)) and "out" in kwargs and set(kwargs) == {"out"}:
+                return function(*args, **kwargs)  # which says why not
+            return with_keywords(*args, **kwargs)
+        if truncated and is_grad_enabled() and holds_tensor((args, kwargs), grad=True):
+            for key, place in truncated.items():
+                order = np.asarray(raw(args[place] if place < len(args) else kwargs.get(key, 0)))
+                if np.any(order != np.floor(order)):
+                    raise NotDifferentiable(
+                        f"arraygrad.scipy.special.{name}: an argument requires grad, but {key}={order} is no whole "
+                        "number, and SciPy truncates it: pass a whole number"
+                    )
+        return function(*args, **kwargs)
+
+    return call
 
 
 _take_over()
