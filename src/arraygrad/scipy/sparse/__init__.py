@@ -1,13 +1,13 @@
 """scipy.sparse: sparse matrices whose values gradients reach, and their products with Tensors.
 
 May import: scipy._declare and this folder, SciPy. SciPy's own matrices convert whatever they are multiplied with and
-refuse a Tensor; those made here (`csr_array`, ...) hold SciPy's matrix, and a Tensor of its values if they are one.
+refuse a Tensor; those made here (`csr_array`, ...) take one. With a Tensor of values they are a `Matrix`.
 """
 
 from scipy import sparse as _sparse
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.sparse import linalg
+from arraygrad.scipy.sparse import _constants, linalg
 from arraygrad.scipy.sparse._matrices import NAMES, Matrix
 
 globals().update(NAMES)

@@ -13,13 +13,14 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.ops import OPS
 from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
-from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._guards import NotDifferentiable, guarded
 
-__all__ = ["NAMES", "Matrix", "conj", "coordinates", "with_values"]
+__all__ = ["CHAPTER", "FORMATS", "NAMES", "Matrix", "conj", "coordinates", "from_tensors", "with_values"]
 
 CHAPTER = Chapter("sparse", sparse)
 NAMES = CHAPTER.names
 BILINEAR = "definition (bilinear)"
+FORMATS = ("csr", "csc", "coo", "dia", "bsr")
 
 
 def conj(a):
@@ -158,6 +159,8 @@ class Matrix:
         return Matrix(with_values(self.pattern, raw(data)), data)
 
     def __add__(self, other):
+        if isinstance(other, Tensor):
+            raise NotDifferentiable("arraygrad.scipy.sparse: sums are known of sparse matrices; use toarray()")
         if self._values is None and not (isinstance(other, Matrix) and other._values is not None):
             return Matrix(self.pattern + raw(other))
         if not isinstance(other, Matrix) and not sparse.issparse(other):
@@ -165,7 +168,14 @@ class Matrix:
         other = other if isinstance(other, Matrix) else Matrix(other)
         return _of_triples([_triple(self), _triple(other)], self.shape, self.format, type(self.pattern))
 
+    __radd__ = __add__
+
+    def __rsub__(self, other):
+        return -self + other
+
     def __sub__(self, other):
+        if isinstance(other, Tensor):
+            raise NotDifferentiable("arraygrad.scipy.sparse: differences are known of sparse matrices; use toarray()")
         return self + (-(other if isinstance(other, Matrix) else Matrix(other)))
 
     @property
@@ -220,14 +230,53 @@ class Matrix:
         if not callable(value):
             return Matrix(value) if sparse.issparse(value) else value
 
-        def call(*args, **kwargs):
-            found = value(*[raw(a) for a in args], **{key: raw(v) for key, v in kwargs.items()})
-            return Matrix(found) if sparse.issparse(found) else found
+        return guarded(f"sparse.{type(self.pattern).__name__}.{name}", value, "the method has no rule here")
 
-        return call
+    # What has no rule: SciPy's own where the values require no grad, refused by `scipy_object` where they do.
+
+    def __getitem__(self, key):
+        return self.scipy_object[key]
+
+    def __abs__(self):
+        return abs(self.scipy_object)
+
+    def __pow__(self, exponent):
+        return self.scipy_object ** raw(exponent)
+
+    def __iter__(self):
+        return iter(self.scipy_object)
+
+    def __bool__(self):
+        return bool(self.pattern)
+
+    # Comparisons are constant wherever they have a derivative.
+
+    def __eq__(self, other):
+        return self.pattern == _pattern_of(other)
+
+    def __ne__(self, other):
+        return self.pattern != _pattern_of(other)
+
+    def __lt__(self, other):
+        return self.pattern < _pattern_of(other)
+
+    def __le__(self, other):
+        return self.pattern <= _pattern_of(other)
+
+    def __gt__(self, other):
+        return self.pattern > _pattern_of(other)
+
+    def __ge__(self, other):
+        return self.pattern >= _pattern_of(other)
+
+    __hash__ = object.__hash__
 
     def __repr__(self):
         return f"<arraygrad {self.pattern!r}>"
+
+
+def _pattern_of(other):
+    return other.pattern if isinstance(other, Matrix) else raw(other)
 
 
 _TURNED = {"csr": "csc", "csc": "csr", "coo": "coo", "dia": "coo"}
@@ -257,35 +306,20 @@ def _of_triples(triples, shape, format, kind):
 # -- constructors -----------------------------------------------------------------------------------------------------
 
 
-def _constructor(name):
-    kind = getattr(sparse, name, None)
-    if kind is None:
-        return
+def from_tensors(name, arg1, shape=None, dtype=None):
+    """The `Matrix` that a constructor of SciPy's (`csr_array`, ...) makes of Tensors."""
+    kind = getattr(sparse, name)
     format = name.split("_")[0]
-
-    def make(arg1, shape=None, dtype=None, copy=False):
-        if isinstance(arg1, Matrix):
-            found = arg1.asformat(format)
-            return found
-        if isinstance(arg1, Tensor):
-            rows, columns = np.nonzero(raw(arg1))
-            return _of_triples([(rows, columns, arg1[rows, columns])], tuple(raw(arg1).shape), format, kind)
-        if not (isinstance(arg1, tuple) and len(arg1) and isinstance(arg1[0], Tensor)):
-            return Matrix(kind(arg1, shape=shape, dtype=dtype, copy=copy))
-        plain = kind(raw(arg1), shape=shape, dtype=dtype)
-        if len(arg1) == 2 and isinstance(arg1[1], tuple) and format != "coo":
-            rows, columns = (np.asarray(raw(a)) for a in arg1[1])
-            return _of_triples([(rows, columns, arg1[0])], plain.shape, format, kind)
-        return Matrix(plain, arg1[0])
-
-    make.__name__ = name
-    make.__doc__ = f"scipy.sparse.{name} as a `Matrix`: products with Tensors are recorded, and values may be a Tensor."
-    CHAPTER.object(name, "arg1 (the values)", BILINEAR)(make)
-
-
-for _format in ("csr", "csc", "coo", "dia", "bsr"):
-    for _kind in ("array", "matrix"):
-        _constructor(f"{_format}_{_kind}")
+    if isinstance(arg1, Matrix):
+        return arg1.asformat(format)
+    if isinstance(arg1, Tensor):
+        rows, columns = np.nonzero(raw(arg1))
+        return _of_triples([(rows, columns, arg1[rows, columns])], tuple(raw(arg1).shape), format, kind)
+    plain = kind(raw(arg1), shape=shape, dtype=dtype)
+    if len(arg1) == 2 and isinstance(arg1[1], tuple) and format != "coo":
+        rows, columns = (np.asarray(raw(a)) for a in arg1[1])
+        return _of_triples([(rows, columns, arg1[0])], plain.shape, format, kind)
+    return Matrix(plain, arg1[0])
 
 
 def _diagonals(name):
@@ -302,7 +336,9 @@ def _diagonals(name):
         made = theirs(plain, offsets=offsets, shape=shape, format=format, dtype=dtype)
         parts = diagonals if isinstance(diagonals, (list, tuple)) else [diagonals]
         if not any(isinstance(part, Tensor) for part in parts):
-            return Matrix(made)
+            from arraygrad.scipy.sparse._constants import constant_of
+
+            return constant_of(made)
         single = np.ndim(offsets) == 0
         offsets = np.atleast_1d(offsets)
         if single and not (isinstance(diagonals, (list, tuple)) and np.ndim(raw(parts[0])) == 1):
@@ -327,22 +363,3 @@ def _diagonals(name):
 
 _diagonals("diags")
 _diagonals("diags_array")
-
-
-def _constant_matrix(name):
-    theirs = getattr(sparse, name, None)
-    if theirs is None:
-        return
-
-    def make(*args, **kwargs):
-        found = theirs(*[raw(a) for a in args], **{key: raw(value) for key, value in kwargs.items()})
-        return Matrix(found) if sparse.issparse(found) else found
-
-    make.__name__ = name
-    make.__doc__ = f"scipy.sparse.{name} of constants, as a `Matrix`."
-    NAMES[name] = make
-
-
-for _name in ("eye", "eye_array", "identity", "random", "random_array", "kron", "kronsum", "block_diag", "block_array",
-              "bmat", "hstack", "vstack", "tril", "triu", "load_npz"):  # fmt: skip
-    _constant_matrix(_name)

@@ -89,8 +89,13 @@ def _wanted(A, b):
     return isinstance(b, Tensor) or isinstance(A, Tensor) or isinstance(A, Matrix)
 
 
-@_CHAPTER.composition("spsolve", "A b", GILES)
-def _spsolve(A, b, permc_spec=None, use_umfpack=True):
+@_CHAPTER.object("spsolve", "A b", GILES)
+def spsolve(A, b, permc_spec=None, use_umfpack=True):
+    """scipy.sparse.linalg.spsolve, differentiable in the values of A and in the right side."""
+    if not _wanted(A, b):
+        return _linalg.spsolve(A, b, permc_spec, use_umfpack)
+    if isinstance(b, Matrix) or sparse.issparse(b):
+        raise NotDifferentiable("arraygrad.scipy.sparse.linalg.spsolve: sparse right sides have no rule; use toarray()")
     return _solved(A, b, lambda A, b: _linalg.spsolve(A.tocsc(), b, permc_spec, use_umfpack))
 
 
