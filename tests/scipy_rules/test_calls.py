@@ -1,5 +1,6 @@
 """How functions of `arraygrad.scipy` take their arguments, what they refuse, and what they agree with elsewhere."""
 
+import pickle
 import subprocess
 import sys
 
@@ -313,3 +314,32 @@ def test_keywords_of_a_ufunc_are_scipys_for_plain_arrays_and_refused_for_others(
     np.testing.assert_array_equal(out, [theirs(0.3), 7.0])
     with pytest.raises(TypeError, match="keywords"):
         ours(leaf(0.3, 0.6), where=mask)
+
+
+@pytest.mark.parametrize("name", ["ncx2", "erlang", "randint", "hypergeom", "nct", "zipf", "landau", "trapezoid"])
+def test_a_distribution_without_rules_is_scipys_object_and_refuses_gradients(name):
+    ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
+    shapes = {"ncx2": (2.0, 3.0), "erlang": (2,), "randint": (1, 5), "hypergeom": (20, 7, 12), "nct": (2.0, 1.0),
+              "zipf": (2.5,), "landau": (), "trapezoid": (0.2, 0.6)}[name]  # fmt: skip
+    assert isinstance(ours, type(theirs))
+    assert ours.name == name
+    np.testing.assert_array_equal(ours.cdf(0.7, *shapes), theirs.cdf(0.7, *shapes))
+    np.testing.assert_array_equal(ours(*shapes).std(), theirs(*shapes).std())
+    assert pickle.loads(pickle.dumps(ours)) is ours
+    with pytest.raises(TypeError, match=f"stats.{name}.cdf: an argument requires grad"):
+        ours.cdf(leaf(0.7), *shapes)
+    with pytest.raises(TypeError, match=f"stats.{name}: an argument requires grad"):
+        ours(loc=leaf(0.7))
+
+
+def decay(k, jac):
+    return integrate.solve_ivp(
+        lambda t, y: -k * y, (0.0, 1.0), np.ones(1), method="BDF", rtol=1e-9, atol=1e-11, t_eval=[1.0], jac=jac(k)
+    ).y[0, 0]
+
+
+@pytest.mark.parametrize("jac", [
+    lambda k: lambda t, y: -k * np.eye(1), lambda k: lambda t, y: -1.3 * np.eye(1), lambda k: -1.3 * np.eye(1),
+], ids=["of the parameter", "function", "matrix"])  # fmt: skip
+def test_the_jacobian_of_an_equation_is_the_solvers_own_affair(jac):
+    np.testing.assert_allclose(ag.grad(lambda k: decay(k, jac))(1.3), -np.exp(-1.3), rtol=1e-6)

@@ -7,13 +7,25 @@ raw arrays, and takes a Tensor's value without its gradient.
 from __future__ import annotations
 
 import functools
+import importlib
 import types
 
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["NotDifferentiable", "depends", "guarded", "holds_tensor", "kind_of", "mirror", "parts_of", "raw", "watched"]
+__all__ = [
+    "Guarded",
+    "NotDifferentiable",
+    "depends",
+    "guarded",
+    "holds_tensor",
+    "kind_of",
+    "mirror",
+    "parts_of",
+    "raw",
+    "watched",
+]
 
 
 class NotDifferentiable(TypeError):
@@ -114,6 +126,43 @@ def _watching(name, f):
     return call
 
 
+class Guarded:
+    """An object of SciPy's that is called and has methods (a distribution without rules): its own for constants.
+
+    Calls and methods refuse a Tensor that requires grad. It counts as an instance of SciPy's class.
+    """
+
+    def __init__(self, name, value, reason):
+        vars(self).update(_name=name, scipy_object=value, _reason=reason)
+
+    # `raw` looks for it on the class.
+    scipy_object = None
+
+    __class__ = property(lambda self: type(self.scipy_object))
+
+    def __call__(self, *args, **kwargs):
+        return guarded(self._name, self.scipy_object.__call__, self._reason)(*args, **kwargs)
+
+    def __getattr__(self, name):
+        value = getattr(vars(self)["scipy_object"], name)
+        if not callable(value) or name.startswith("__"):
+            return value
+        return guarded(f"{self._name}.{name}", value, self._reason)
+
+    def __dir__(self):
+        return dir(self.scipy_object)
+
+    def __repr__(self):
+        return f"<arraygrad.scipy.{self._name}: SciPy's, without a derivative>"
+
+    def __reduce__(self):
+        return _reached, tuple(self._name.rsplit(".", 1))
+
+
+def _reached(chapter, name):
+    return getattr(importlib.import_module(f"arraygrad.scipy.{chapter}"), name)
+
+
 def mirror(namespace, module):
     """`__getattr__` and `__dir__` of a chapter: names that it does not define are SciPy's.
 
@@ -130,7 +179,8 @@ def mirror(namespace, module):
         except AttributeError:
             raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}: nor has SciPy") from None
         if callable(value) and not isinstance(value, type):
-            value = guarded(f"{chapter}.{name}", value, "the function has no rule here")
+            with_methods = type(value).__module__.startswith("scipy.")
+            value = (Guarded if with_methods else guarded)(f"{chapter}.{name}", value, "the function has no rule here")
         namespace[name] = value
         return value
 

@@ -61,7 +61,8 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
     arguments = Arguments((y0, *parameters))
     start, *rest = arguments.raw()
     start_time, end_time = (float(raw(t)) for t in t_span)
-    jac = {"jac": plain(options.pop("jac"), rest)} if "jac" in options else {}
+    given = len(() if args is None else args)
+    jac = {"jac": plain(options.pop("jac"), rest[:given])} if "jac" in options else {}  # what was lifted is fun's alone
     result = integrate.solve_ivp(
         lambda t, y: raw_function("scipy.integrate.solve_ivp", lambda y: f(t, y, *rest), ())(y), (start_time, end_time),
         start, method, raw(t_eval), vectorized=vectorized, **options, **jac,
