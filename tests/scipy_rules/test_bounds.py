@@ -89,3 +89,22 @@ def test_densities_with_bessel_functions_have_their_slope_at_zero():
     assert ag.grad(lambda k: stats.vonmises.logpdf(0.7, k))(0.0) == pytest.approx(np.cos(0.7), rel=1e-14)
     # Far from zero the scaled function is used: d log I0(z) / dz is 1 - 1 / (2 z) + O(z^-2).
     assert ag.grad(lambda k: stats.vonmises.logpdf(0.0, k))(1e4) == pytest.approx(0.5e-4, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "before", "shape", "after"),
+    [
+        ("beta", 0.0, (), 1.0, (1.0,)), ("beta", 1.0, (2.0,), 1.0, ()), ("gamma", 0.0, (), 1.0, ()),
+        ("chi2", 0.0, (), 2.0, ()), ("nakagami", 0.0, (), 0.5, ()), ("weibull_min", 0.0, (), 1.0, ()),
+        ("powerlaw", 0.0, (), 1.0, ()),
+    ],
+)  # fmt: skip
+def test_where_a_density_jumps_in_its_shape_the_slope_is_not_finite(name, y, before, shape, after):
+    # The density at the end is 0 for a greater shape and infinite for a smaller one.
+    for method in ("logpdf", "pdf"):
+        f = getattr(getattr(stats, name), method)
+        assert ag.grad(lambda s: f(y, *before, s, *after))(shape) == -np.inf  # noqa: B023
+        inside = np.array([y, 0.3])
+        found = ag.grad(lambda s: f(inside, *before, s, *after)[1])(shape)  # noqa: B023
+        ends = [f(0.3, *before, shape + h, *after) for h in (1e-5, -1e-5)]
+        np.testing.assert_allclose(found, (ends[0] - ends[1]) / 2e-5, rtol=1e-6)

@@ -343,3 +343,25 @@ def decay(k, jac):
 ], ids=["of the parameter", "function", "matrix"])  # fmt: skip
 def test_the_jacobian_of_an_equation_is_the_solvers_own_affair(jac):
     np.testing.assert_allclose(ag.grad(lambda k: decay(k, jac))(1.3), -np.exp(-1.3), rtol=1e-6)
+
+
+STACK = np.stack([SQUARE @ SQUARE.T + np.eye(3), 2.0 * np.eye(3) + 0.1])
+RIGHT = np.arange(6.0).reshape(2, 3, 1)
+TALL = np.concatenate([SQUARE, X[None, :]])
+OF_STACKS = {
+    "cho_solve": (lambda a, b: linalg.cho_solve(linalg.cho_factor(a), b), STACK, RIGHT),
+    "cho_solve lower": (lambda a, b: linalg.cho_solve(linalg.cho_factor(a, lower=True), b), STACK, RIGHT),
+    "lstsq": (lambda a, b: linalg.lstsq(a, b)[0], np.stack([TALL, TALL[::-1] + 0.2]), np.arange(8.0).reshape(2, 4, 1)),
+    "residues": (lambda a, b: linalg.lstsq(a, b)[1], np.stack([TALL, TALL[::-1] + 0.2]),
+                 np.arange(8.0).reshape(2, 4, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_STACKS)
+def test_a_stack_has_the_gradients_of_its_matrices(name):
+    f, a, b = OF_STACKS[name]
+    total = lambda a, b: f(a, b).sum()
+    found = ag.grad(total, argnums=(0, 1))(a, b)
+    single = [ag.grad(total, argnums=(0, 1))(a[i], b[i]) for i in range(2)]
+    for j in range(2):
+        np.testing.assert_allclose(found[j], np.stack([one[j] for one in single]), rtol=1e-9, atol=1e-12)

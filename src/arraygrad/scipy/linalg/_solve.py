@@ -97,8 +97,11 @@ def _lstsq(a, b):
     m, n = shape_of(a)[-2:]
     x = ag.matmul(ag.linalg.pinv(a), b)
     left = b - ag.matmul(a, x)
-    full = m > n and np.linalg.matrix_rank(raw(a)) == n
-    residue = ag.sum(ag.real(left) ** 2 + ag.imag(left) ** 2 if is_complex(left) else left**2, axis=0) if full else None
+    full = np.asarray(np.linalg.matrix_rank(raw(a)) == n) & (m > n)
+    if np.any(full) and not np.all(full):
+        raise NotDifferentiable("arraygrad.scipy.linalg.lstsq: the matrices of a stack need one rank")
+    squares = ag.real(left) ** 2 + ag.imag(left) ** 2 if is_complex(left) else left**2
+    residue = ag.sum(squares, axis=-1 if b.ndim == 1 else -2) if np.all(full) else None
     return x, residue, None, ag.linalg.svdvals(a)
 
 
@@ -108,6 +111,9 @@ def _lstsq(a, b):
 @by_composition("cho_solve", "c_and_lower b", GILES)
 def _cho_solve(c_and_lower, b):
     c, lower = c_and_lower
+    if np.any(lower) and not np.all(lower):
+        raise NotDifferentiable("arraygrad.scipy.linalg.cho_solve: the factors of a stack are all lower or all upper")
+    lower = bool(np.all(lower))  # of a stack cho_factor says it for each
     c, b = triangle(ag.asarray(c), lower), ag.asarray(b)
     first, second = (c, adjoint(c)) if lower else (adjoint(c), c)
     return ag.linalg.solve(second, ag.linalg.solve(first, b))

@@ -1,6 +1,6 @@
 """Continuous distributions: log-density and tails of the standard form, each by the formula that SciPy documents.
 
-May import: arraygrad, scipy._declare, scipy._incomplete, scipy.stats._univariate, numpy.
+May import: arraygrad, autograd, scipy._declare, scipy._incomplete, scipy.stats._univariate, numpy.
 
 Sources: "JKB" is Johnson, Kotz and Balakrishnan (1994/1995), Continuous Univariate Distributions 1 and 2, by chapter;
 the parameters are SciPy's.
@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.autograd import Function
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._incomplete import beta_tail, gamma_tail, t_tail
 from arraygrad.scipy.stats._univariate import continuous
@@ -22,8 +23,36 @@ LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 EULER = 0.5772156649015329
 
 exp, log, log1p, expm1, where, gammaln = ag.exp, ag.log, ag.log1p, ag.expm1, ag.where, ag.gammaln
-xlogy, xlog1py, ndtr, log_ndtr = ag.special.xlogy, ag.special.xlog1py, ag.special.ndtr, ag.special.log_ndtr
+ndtr, log_ndtr = ag.special.ndtr, ag.special.log_ndtr
 gamma, digamma, betaln = ag.special.gamma, ag.special.digamma, ag.special.betaln
+
+
+class _Pole(Function):
+    """Zero, with the derivative minus infinity: of a log(y) in a, where a and y are zero."""
+
+    @staticmethod
+    def forward(ctx, a):
+        return a * 0.0
+
+    @staticmethod
+    def backward(ctx, g):
+        return where(np.asarray(np.asarray(raw(g)) == 0.0), 0.0, g * -np.inf)  # what does not count stays out of it
+
+
+def _at_pole(power, a, at):
+    """a log(y), whose derivative in a at the pole of the logarithm is that where a is zero as well."""
+    at = np.asarray(at & (np.asarray(raw(a)) == 0.0))
+    if not np.any(at):
+        return power
+    return power + where(at, _Pole.apply(a), 0.0)
+
+
+def xlogy(a, y):
+    return _at_pole(ag.special.xlogy(a, y), a, np.asarray(raw(y)) == 0.0)
+
+
+def xlog1py(a, y):
+    return _at_pole(ag.special.xlog1py(a, y), a, np.asarray(raw(y)) == -1.0)
 
 
 def softplus(y):
