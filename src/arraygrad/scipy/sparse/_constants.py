@@ -1,17 +1,19 @@
 """SciPy's sparse classes for constants, in classes of ours of the same names: what is done with a Tensor is recorded.
 
-May import: core.tensor, scipy._guards, scipy.sparse._matrices, engine, SciPy.
+May import: arraygrad, core.tensor, engine, scipy._guards, scipy.sparse._matrices, numpy, SciPy.
 
 Everything but an operator with a Tensor, or with a `Matrix` of one, is SciPy's own: indexing, powers, comparisons,
 graph algorithms. What SciPy makes of such a matrix is of these classes again.
 """
 
+import numpy as np
 from scipy import sparse
 
+import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, raw
-from arraygrad.scipy.sparse._matrices import CHAPTER, FORMATS, Matrix, from_tensors
+from arraygrad.scipy.sparse._matrices import BILINEAR, CHAPTER, FORMATS, Matrix, from_tensors, of_triples
 
 __all__ = ["CLASSES", "constant_of", "plain"]
 
@@ -115,7 +117,7 @@ def _class(name, format, kind):
     for other in FORMATS:  # what SciPy's conversions make
         members[f"_{other}_container"] = property(lambda self, key=f"{other}_{kind}": CLASSES[key])
     CLASSES[name] = globals()[name] = type(name, (Constant, theirs), members)
-    CHAPTER.object(name, "arg1 (the values)", "definition (bilinear)")(CLASSES[name])
+    CHAPTER.object(name, "arg1 (the values)", BILINEAR)(CLASSES[name])
 
 
 for _format in FORMATS:
@@ -139,3 +141,44 @@ def _maker(name):
 for _name in ("eye", "eye_array", "identity", "random", "random_array", "kron", "kronsum", "block_diag", "block_array",
               "bmat", "hstack", "vstack", "tril", "triu", "load_npz"):  # fmt: skip
     _maker(_name)
+
+
+def _diagonals(name):
+    theirs = getattr(sparse, name, None)
+    if theirs is None:
+        return
+
+    def make(diagonals, /, *args, offsets=0, shape=None, format=None, dtype=None):
+        if args:
+            offsets, *args = args
+        if args:
+            shape, *args = args
+        plain = [raw(d) for d in diagonals] if isinstance(diagonals, (list, tuple)) else raw(diagonals)
+        made = theirs(plain, offsets=offsets, shape=shape, format=format, dtype=dtype)
+        parts = diagonals if isinstance(diagonals, (list, tuple)) else [diagonals]
+        if not any(isinstance(part, Tensor) for part in parts):
+            return constant_of(made)
+        single = np.ndim(offsets) == 0
+        offsets = np.atleast_1d(offsets)
+        if single and not (isinstance(diagonals, (list, tuple)) and np.ndim(raw(parts[0])) == 1):
+            parts = [diagonals]
+        elif isinstance(diagonals, Tensor):
+            parts = [diagonals[i] for i in range(len(offsets))]
+        triples = []
+        m, n = made.shape
+        for offset, part in zip(offsets, parts, strict=True):
+            length = min(m + min(offset, 0), n - max(offset, 0))
+            rows = np.arange(length) + max(-offset, 0)
+            part = ag.asarray(part)
+            if part.ndim == 0 or part.shape[0] == 1:
+                part = ag.broadcast_to(part, (length,))
+            triples.append((rows, rows + offset, part[:length]))
+        return of_triples(triples, made.shape, format or "coo", type(made))
+
+    make.__name__ = name
+    make.__doc__ = f"scipy.sparse.{name} as a `Matrix`; the diagonals may be Tensors."
+    CHAPTER.object(name, "diagonals", BILINEAR)(make)
+
+
+_diagonals("diags")
+_diagonals("diags_array")

@@ -15,7 +15,18 @@ from arraygrad.ops import OPS
 from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, guarded
 
-__all__ = ["CHAPTER", "FORMATS", "NAMES", "Matrix", "conj", "coordinates", "from_tensors", "with_values"]
+__all__ = [
+    "BILINEAR",
+    "CHAPTER",
+    "FORMATS",
+    "NAMES",
+    "Matrix",
+    "conj",
+    "coordinates",
+    "from_tensors",
+    "of_triples",
+    "with_values",
+]
 
 CHAPTER = Chapter("sparse", sparse)
 NAMES = CHAPTER.names
@@ -166,7 +177,7 @@ class Matrix:
         if not isinstance(other, Matrix) and not sparse.issparse(other):
             raise NotDifferentiable("arraygrad.scipy.sparse: sums are known of sparse matrices; use toarray()")
         other = other if isinstance(other, Matrix) else Matrix(other)
-        return _of_triples([_triple(self), _triple(other)], self.shape, self.format, type(self.pattern))
+        return of_triples([_triple(self), _triple(other)], self.shape, self.format, type(self.pattern))
 
     __radd__ = __add__
 
@@ -184,7 +195,7 @@ class Matrix:
         if self._values is None:
             return Matrix(self.pattern.T)
         rows, columns, values = _triple(self)
-        return _of_triples([(columns, rows, values)], self.shape[::-1], _TURNED.get(self.format, "coo"),
+        return of_triples([(columns, rows, values)], self.shape[::-1], _TURNED.get(self.format, "coo"),
                            type(self.pattern))  # fmt: skip
 
     def transpose(self):
@@ -195,7 +206,7 @@ class Matrix:
         """The same matrix in another format of SciPy's."""
         if self._values is None:
             return Matrix(self.pattern.asformat(format))
-        return _of_triples([_triple(self)], self.shape, format, type(self.pattern))
+        return of_triples([_triple(self)], self.shape, format, type(self.pattern))
 
     def toarray(self):
         """The dense array."""
@@ -287,7 +298,7 @@ def _triple(matrix):
     return rows, columns, ag.take(ag.reshape(ag.asarray(matrix.data), (-1,)), places)
 
 
-def _of_triples(triples, shape, format, kind):
+def of_triples(triples, shape, format, kind):
     """The matrix of (rows, columns, values), sums where an element is named more than once."""
     rows, columns = (np.concatenate([np.asarray(t[i]) for t in triples]) for i in (0, 1))
     values = ag.concat([t[2] for t in triples])
@@ -314,52 +325,9 @@ def from_tensors(name, arg1, shape=None, dtype=None):
         return arg1.asformat(format)
     if isinstance(arg1, Tensor):
         rows, columns = np.nonzero(raw(arg1))
-        return _of_triples([(rows, columns, arg1[rows, columns])], tuple(raw(arg1).shape), format, kind)
+        return of_triples([(rows, columns, arg1[rows, columns])], tuple(raw(arg1).shape), format, kind)
     plain = kind(raw(arg1), shape=shape, dtype=dtype)
     if len(arg1) == 2 and isinstance(arg1[1], tuple) and format != "coo":
         rows, columns = (np.asarray(raw(a)) for a in arg1[1])
-        return _of_triples([(rows, columns, arg1[0])], plain.shape, format, kind)
+        return of_triples([(rows, columns, arg1[0])], plain.shape, format, kind)
     return Matrix(plain, arg1[0])
-
-
-def _diagonals(name):
-    theirs = getattr(sparse, name, None)
-    if theirs is None:
-        return
-
-    def make(diagonals, /, *args, offsets=0, shape=None, format=None, dtype=None):
-        if args:
-            offsets, *args = args
-        if args:
-            shape, *args = args
-        plain = [raw(d) for d in diagonals] if isinstance(diagonals, (list, tuple)) else raw(diagonals)
-        made = theirs(plain, offsets=offsets, shape=shape, format=format, dtype=dtype)
-        parts = diagonals if isinstance(diagonals, (list, tuple)) else [diagonals]
-        if not any(isinstance(part, Tensor) for part in parts):
-            from arraygrad.scipy.sparse._constants import constant_of
-
-            return constant_of(made)
-        single = np.ndim(offsets) == 0
-        offsets = np.atleast_1d(offsets)
-        if single and not (isinstance(diagonals, (list, tuple)) and np.ndim(raw(parts[0])) == 1):
-            parts = [diagonals]
-        elif isinstance(diagonals, Tensor):
-            parts = [diagonals[i] for i in range(len(offsets))]
-        triples = []
-        m, n = made.shape
-        for offset, part in zip(offsets, parts, strict=True):
-            length = min(m + min(offset, 0), n - max(offset, 0))
-            rows = np.arange(length) + max(-offset, 0)
-            part = ag.asarray(part)
-            if part.ndim == 0 or part.shape[0] == 1:
-                part = ag.broadcast_to(part, (length,))
-            triples.append((rows, rows + offset, part[:length]))
-        return _of_triples(triples, made.shape, format or "coo", type(made))
-
-    make.__name__ = name
-    make.__doc__ = f"scipy.sparse.{name} as a `Matrix`; the diagonals may be Tensors."
-    CHAPTER.object(name, "diagonals", BILINEAR)(make)
-
-
-_diagonals("diags")
-_diagonals("diags_array")
