@@ -1,5 +1,6 @@
 """How functions of `arraygrad.scipy` take their arguments, what they refuse, and what they agree with elsewhere."""
 
+import importlib.util
 import pickle
 import subprocess
 import sys
@@ -365,3 +366,25 @@ def test_a_stack_has_the_gradients_of_its_matrices(name):
     single = [ag.grad(total, argnums=(0, 1))(a[i], b[i]) for i in range(2)]
     for j in range(2):
         np.testing.assert_allclose(found[j], np.stack([one[j] for one in single]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [0.0, 1e-12, -1e-7, 0.019, 0.021, -0.3])
+@pytest.mark.parametrize(("name", "slope"), [
+    ("ellipkinc", lambda s, m: 0.5 * s * (1.0 - m * s) ** -1.5),
+    ("ellipeinc", lambda s, m: -0.5 * s * (1.0 - m * s) ** -0.5),
+])  # fmt: skip
+def test_incomplete_elliptic_integrals_have_the_slope_of_their_integrand_in_m(name, slope, m):
+    ours = getattr(special, name)
+    expected = scipy.integrate.quad(lambda t: slope(np.sin(t) ** 2, m), 0.0, 0.8, epsabs=1e-14)[0]
+    np.testing.assert_allclose(ag.grad(lambda m: ours(0.8, m))(m), expected, rtol=1e-11)
+    h = 1e-4
+    second = (ag.grad(lambda m: ours(0.8, m))(m + h) - ag.grad(lambda m: ours(0.8, m))(m - h)) / (2.0 * h)
+    np.testing.assert_allclose(ag.grad(ag.grad(lambda m: ours(0.8, m)))(m), second, rtol=1e-5)
+
+
+def test_modules_that_scipy_leaves_to_be_imported_are_found():
+    if importlib.util.find_spec("scipy.optimize.elementwise") is None:
+        pytest.skip("this version of SciPy does not have the module")
+    code = "from arraygrad.scipy import optimize; print(optimize.elementwise.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "scipy.optimize.elementwise"

@@ -163,6 +163,14 @@ def _reached(chapter, name):
     return getattr(importlib.import_module(f"arraygrad.scipy.{chapter}"), name)
 
 
+def _submodule(module, name):
+    """A module of SciPy's that SciPy leaves to be imported (`optimize.elementwise`), None where there is none."""
+    try:
+        return importlib.import_module(f"{module.__name__}.{name}")
+    except ModuleNotFoundError:
+        return None
+
+
 def mirror(namespace, module):
     """`__getattr__` and `__dir__` of a chapter: names that it does not define are SciPy's.
 
@@ -177,7 +185,11 @@ def mirror(namespace, module):
         try:
             value = getattr(module, name)
         except AttributeError:
-            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}: nor has SciPy") from None
+            value = _submodule(module, name)
+            if value is None:
+                raise AttributeError(
+                    f"module {namespace['__name__']!r} has no attribute {name!r}: nor has SciPy"
+                ) from None
         if callable(value) and not isinstance(value, type):
             with_methods = type(value).__module__.startswith("scipy.")
             value = (Guarded if with_methods else guarded)(f"{chapter}.{name}", value, "the function has no rule here")

@@ -264,7 +264,7 @@ declare("ellipkm1", "p", "DLMF 19.4.1", p=lambda g, ans, p: g * _ellipkm1_slope(
 declare("ellipkinc", "phi, m", "DLMF 19.4.5", phi=lambda g, phi, m: g / ag.sqrt(1.0 - m * ag.sin(phi) ** 2),
         m=lambda g, ans, phi, m: g * _ellipkinc_m(phi, m, ans))  # fmt: skip
 declare("ellipeinc", "phi, m", "DLMF 19.4.6", phi=lambda g, phi, m: g * ag.sqrt(1.0 - m * ag.sin(phi) ** 2),
-        m=lambda g, ans, phi, m: g * (ans - own("ellipkinc")(phi, m)) / (2.0 * m))  # fmt: skip
+        m=lambda g, ans, phi, m: g * _ellipeinc_m(phi, m, ans))  # fmt: skip
 
 
 def _ellipkm1_slope(p, k):
@@ -277,10 +277,33 @@ def _ellipkm1_slope(p, k):
 
 
 def _ellipkinc_m(phi, m, f):
+    small = np.asarray(np.abs(raw(m)) < 0.02)
+    m_ = ag.where(small, 0.5, m)
     sine = ag.sin(phi)
-    root = ag.sqrt(1.0 - m * sine * sine)
-    e = own("ellipeinc")(phi, m)
-    return e / (2.0 * m * (1.0 - m)) - f / (2.0 * m) - sine * ag.cos(phi) / (2.0 * (1.0 - m) * root)
+    root = ag.sqrt(1.0 - m_ * sine * sine)
+    e = own("ellipeinc")(phi, m_)
+    formula = e / (2.0 * m_ * (1.0 - m_)) - f / (2.0 * m_) - sine * ag.cos(phi) / (2.0 * (1.0 - m_) * root)
+    return ag.where(small, _near_zero(phi, ag.where(small, m, 0.0), False), formula)
+
+
+def _ellipeinc_m(phi, m, e):
+    small = np.asarray(np.abs(raw(m)) < 0.02)
+    m_ = ag.where(small, 0.5, m)
+    formula = (e - own("ellipkinc")(phi, m_)) / (2.0 * m_)
+    return ag.where(small, _near_zero(phi, ag.where(small, m, 0.0), True), formula)
+
+
+def _near_zero(phi, m, second):
+    """d/dm of F(phi, m), or of E(phi, m), by powers of m: their integrands are (1 - m sin^2)^(-1/2) and ^(1/2)."""
+    sine, cosine = ag.sin(phi), ag.cos(phi)
+    integral, odd, power, factor, total = phi, sine, 1.0, 1.0, 0.0
+    for k in range(1, 13):
+        integral = ((2.0 * k - 1.0) * integral - odd * cosine) / (2.0 * k)  # of sin^(2k) from 0 to phi
+        odd = odd * sine * sine
+        factor = factor * (2.0 * k - 1.0) / (2.0 * k)
+        total = total + (-k / (2.0 * k - 1.0) if second else k) * factor * power * integral
+        power = power * m
+    return total
 
 
 def _ellipj_u(g, ans, m):
