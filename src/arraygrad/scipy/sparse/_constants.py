@@ -18,7 +18,7 @@ from arraygrad.scipy.sparse._matrices import BILINEAR, CHAPTER, FORMATS, Matrix,
 __all__ = ["CLASSES", "constant_of", "plain"]
 
 # "csr_array" -> our class.
-CLASSES = {}
+CLASSES: dict = {}
 
 _OPERATORS = {
     "matmul": "matmul", "multiply": "mul", "add": "add", "subtract": "sub", "divide": "truediv", "power": "pow",
