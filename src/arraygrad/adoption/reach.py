@@ -706,7 +706,7 @@ _LOADS = ("LOAD_", "BUILD_")
 _EQUAL = bytes((dis.opmap["COMPARE_OP"], dis.opmap["CONTAINS_OP"]))
 _BARE = bytes(dis.opmap[name] for name in ("CACHE", "NOP", "PRECALL") if name in dis.opmap)
 _NAMES = b"[" + b"".join(re.escape(bytes((dis.opmap[n],))) for n in ("LOAD_GLOBAL", "LOAD_NAME")) + b"]"
-_READ = b"".join(re.escape(bytes((c,))) for n, c in dis.opmap.items() if n.startswith(_LOADS))
+_READ = b"".join(re.escape(bytes((c,))) for n, c in dis.opmap.items() if n.startswith(_LOADS) and c < 256)
 # The opcodes of a global that is compared by `==`, `in` or `is`; what `dis` says of each takes much longer.
 _MAY_COMPARE = re.compile(
     _NAMES + b"(?:[" + _READ + b"]*[" + re.escape(_EQUAL) + b"]|.{0,3}" + re.escape(bytes((_IS,))) + b")", re.DOTALL
