@@ -17,6 +17,10 @@ from arraygrad.scipy import CHAPTERS, stats
 from arraygrad.scipy._declare import REGISTRY
 
 
+# Names that newer versions of SciPy want spelled otherwise are served as long as they are there.
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of:DeprecationWarning")
+
+
 def theirs(name):
     """SciPy's object of a dotted name."""
     chapter, *rest = name.split(".")

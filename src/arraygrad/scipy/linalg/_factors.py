@@ -1,9 +1,12 @@
 """Factorisations: the rules of the table, at the signs and orders that SciPy's LAPACK chose.
 
-May import: arraygrad, ops._factorizations, scipy._declare, scipy.linalg._chapter, numpy.
+May import: arraygrad, ops._factorizations, scipy._declare, scipy.linalg._chapter, numpy, SciPy.
 """
 
+import functools
+
 import numpy as np
+import scipy.linalg
 
 import arraygrad as ag
 from arraygrad.ops import _factorizations as table
@@ -37,9 +40,16 @@ def _cholesky(a, lower=False):
 @by_composition("cho_factor", "a", "Murray (2016)")
 def _cho_factor(a, lower=False):
     a = ag.asarray(a)
-    # The other triangle is what it was.
-    other = ag.triu(a, k=1) if lower else ag.tril(a, k=-1)
-    return ag.linalg.cholesky(a, upper=not lower) + other, None
+    factor = ag.linalg.cholesky(a, upper=not lower)
+    if _keeps_the_other_triangle():
+        factor = factor + (ag.triu(a, k=1) if lower else ag.tril(a, k=-1))
+    return factor, None
+
+
+@functools.cache
+def _keeps_the_other_triangle():
+    """Whether cho_factor leaves in the other triangle what it was, as before SciPy 1.18, which clears it."""
+    return bool(scipy.linalg.cho_factor(np.array([[2.0, 1.0], [1.0, 2.0]]))[0][1, 0])
 
 
 # -- LU ---------------------------------------------------------------------------------------------------------------
