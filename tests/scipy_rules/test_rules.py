@@ -16,7 +16,6 @@ import arraygrad as ag
 from arraygrad.scipy import CHAPTERS, stats
 from arraygrad.scipy._declare import REGISTRY
 
-
 # Names that newer versions of SciPy want spelled otherwise are served as long as they are there.
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of:DeprecationWarning")
 
