@@ -32,7 +32,6 @@ from arraygrad.transforms.trace import (
     Trace,
     function_name,
     give_back,
-    may_be_zero,
     meta_of,
     normalize_tree,
     recorded,
@@ -533,9 +532,7 @@ def _pull_ones(trace):
     indices = trace.roots()
     # The graph is freed as the run goes, unless results are part of an outer graph.
     found = trace.pull(indices, _ones(trace, indices), create_graph=trace.record, keep_graph=trace.record)
-    if all(may_be_zero(g) for g in found):
-        trace.look_for_a_constant()
-    return trace.give(found)
+    return trace.give_checked(found)
 
 
 def _float_meta(leaf):

@@ -29,13 +29,12 @@ from arraygrad.core.tensor import (
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
-from arraygrad.transforms.traced import NUMBER, RAW, SCALAR, STATIC, TENSOR, Traced, give_back, may_be_zero
+from arraygrad.transforms.traced import NUMBER, RAW, SCALAR, STATIC, TENSOR, Traced, give_back
 
 __all__ = [
     "Trace",
     "function_name",
     "give_back",
-    "may_be_zero",
     "meta_of",
     "normalize_tree",
     "parameter_name",
@@ -257,16 +256,6 @@ class Trace(Traced):
         """(kind, meta) of each leaf that is not STATIC, in the order of `edges`."""
         return [pair for pair in zip(self.kinds, self.metas, strict=True) if pair[0] != STATIC]
 
-    def nest(self, per_edge):
-        """The container of the arguments with these values, one per edge, in place of the leaves."""
-        if self.structure is LEAF:
-            return per_edge[0]
-        at = iter(per_edge)
-        return unflatten(
-            self.structure,
-            [leaf if kind == STATIC else next(at) for kind, leaf in zip(self.kinds, self.static, strict=True)],
-        )
-
     def directions(self, tree, what):
         """The leaves of `tree`, a container of tangents for the arguments, as one Tensor or raw array per edge."""
         return normalize_tree(self.name, what, tree, self.structure, self.metas)
@@ -292,9 +281,7 @@ class Trace(Traced):
             self.metas.append(None)
             return leaf
         if kind is complex:
-            xp, dtype, device = self.arrays_beside()
-            raw = numpy.asarray(leaf) if xp is None else self.number_beside(leaf, xp, dtype, device)
-            return self.follow_array(i, raw, NUMBER)
+            return self.follow_array(i, self.array_of(leaf), NUMBER)
         if isinstance(leaf, numpy.generic):
             return self.follow_array(i, numpy.asarray(leaf), SCALAR)
         if isinstance(leaf, int):

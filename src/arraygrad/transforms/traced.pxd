@@ -18,8 +18,10 @@ cdef class Traced:
     cdef object follow(self, Py_ssize_t i, object leaf)
     cpdef object follow_array(self, Py_ssize_t i, object raw, int kind)
     cpdef int note(self, int kind, object meta, object handed) except -1
-    cdef object array_of(self, object value)
+    cpdef object array_of(self, object value)
     cpdef object run(self, dict kwargs)
     cpdef object plain_gradient(self)
     cpdef object value(self)
     cpdef object give(self, object gradients)
+    cpdef object give_checked(self, object gradients)
+    cpdef object nest(self, object per_edge)

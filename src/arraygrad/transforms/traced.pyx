@@ -106,8 +106,8 @@ cdef class Traced:
         self.edges.append(edge_of(handed))
         return 0
 
-    cdef object array_of(self, object value):
-        # A Python float as a 0-d array of the precision and library of the arrays beside it (NumPy's own: float64).
+    cpdef object array_of(self, object value):
+        """A Python number as a 0-d array of the precision and library of the arrays beside it (none: NumPy's own)."""
         if self.beside is None:
             self.beside = self.arrays_beside()
         xp, dtype, device = self.beside
@@ -154,12 +154,7 @@ cdef class Traced:
         if not meta.is_floating or meta.is_complex or meta.size != 1 or not out.requires_grad or not self.edges:
             return None
         found = execute([edge_of(out)], [meta.ops.ones(meta)], accumulate_grad=False, inputs=self.edges)
-        for g in found:
-            if not may_be_zero(g):
-                break
-        else:
-            self.look_for_a_constant()
-        return self.give(found)
+        return self.give_checked(found)
 
     cpdef object value(self):
         """What the function returned, raw where its arguments were."""
@@ -170,15 +165,33 @@ cdef class Traced:
 
     cpdef object give(self, object gradients):
         """The container of gradients (one per edge; None: zero) in the form of the arguments."""
-        cdef Py_ssize_t k, n = len(self.kinds), at = 0
+        cdef Py_ssize_t k
+        cdef list given = []
+        for k in range(len(self.kinds)):
+            if self.kinds[k] != KIND_STATIC:
+                given.append(give_back(self.kinds[k], gradients[len(given)], self.metas[k]))
+        return self.nest(given)
+
+    cpdef object give_checked(self, object gradients):
+        """`give`, with a warning where all is zero because the result does not depend on the arguments."""
+        for g in gradients:
+            if not may_be_zero(g):
+                break
+        else:
+            self.look_for_a_constant()
+        return self.give(gradients)
+
+    cpdef object nest(self, object per_edge):
+        """The container of the arguments with these values, one per edge, in place of the leaves."""
+        cdef Py_ssize_t k, at = 0
         cdef list items = []
         if self.structure is leaf_structure:
-            return give_back(self.kinds[0], gradients[0], self.metas[0])
-        for k in range(n):
+            return per_edge[0]
+        for k in range(len(self.kinds)):
             if self.kinds[k] == KIND_STATIC:
                 items.append(self.static[k])
             else:
-                items.append(give_back(self.kinds[k], gradients[at], self.metas[k]))
+                items.append(per_edge[at])
                 at += 1
         at = 0
         return unflatten_from(self.structure, items, &at)

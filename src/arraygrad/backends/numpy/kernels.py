@@ -207,6 +207,11 @@ def _code(value, code, quiet):
     return _TEXT[operation].format(*code)
 
 
+def _read(inputs, values):
+    """The inputs that a kernel is given: those that its expression reads, and g in any case."""
+    return [x for x in inputs if x.name == "g" or any(x is value for value in values)]
+
+
 def _steps(result, inputs):
     """(inputs that are read, steps) of a rule's expression."""
     values = in_order([result])
@@ -216,7 +221,7 @@ def _steps(result, inputs):
             value.operation in ("input", "constant", "where", "cast", *_ORDERED, *_TEXT) or _is_loop(value)
         ):
             raise Untraceable(f"NumPy has no loop for {value.operation} of {value.dtype}")
-    read = [x for x in inputs if x.name == "g" or any(x is value for value in values)]
+    read = _read(inputs, values)
     leaves = [(x.name, x) for x in read]  # then the blocks
     steps, place = [], {id(x): k for k, x in enumerate(read)}
 
@@ -323,7 +328,7 @@ def _complex_kernel(entry, name):
             raise Untraceable("it multiplies")
         if result.operation == "input" or any(v.operation not in _COMPLEX for v in values):
             raise Untraceable("its complex rule is not arithmetic")
-        read = [x for x in inputs if x.name == "g" or any(x is value for value in values)]
+        read = _read(inputs, values)
         operands, text, _, size, ufunc = _statements(result, [(x.name, x) for x in read])
     return Kernel(entry.name, name, [x.name for x in read], [Step(ufunc, operands, text, size=size)], is_complex=True)
 

@@ -111,6 +111,8 @@ cdef bint is_scalar(object x) noexcept
 cdef object wrapped(object result)
 cdef int set_forward(Op op, forward_ptr forward) except -1
 cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1
+cdef int reduced_dims(int ndim, const Py_ssize_t* dims, unsigned long long mask, bint keepdims,
+                      Py_ssize_t* out) noexcept
 cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims)
 cdef bint split_axes(object x, unsigned long long mask, Rows* r) noexcept
 cdef object sum_of_products(object a, object b, GradMeta meta)

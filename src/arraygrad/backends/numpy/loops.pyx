@@ -498,6 +498,17 @@ cdef bint split_axes(object x, unsigned long long mask, Rows* r) noexcept:
     return True
 
 
+cdef int reduced_dims(int ndim, const Py_ssize_t* dims, unsigned long long mask, bint keepdims,
+                      Py_ssize_t* out) noexcept:
+    """The shape `dims` reduced over the axes in `mask`, written to `out`; its number of axes."""
+    cdef int i, n = 0
+    for i in range(ndim):
+        if keepdims or not (mask >> i) & 1:
+            out[n] = 1 if (mask >> i) & 1 else dims[i]
+            n += 1
+    return n
+
+
 cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims):
     """Sum (`loops`: numpy.add's) of an exact ndarray over the axes in `mask`, in numpy.add.reduce's order.
 
@@ -507,19 +518,13 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     cdef ndarray result
     cdef npy_intp dims[8]
     cdef Rows r
-    cdef int slot = dense_slot(a), i, k = 0
+    cdef int slot = dense_slot(a), n_dims
     cdef double start[2]
     if slot < 0 or slot > SLOT_F64 or size_of(a) == 0 or loops.fn[slot] == NULL or PyArray_NDIM(a) > 8 \
             or not split_axes(a, mask, &r):
         return None
-    for i in range(PyArray_NDIM(a)):
-        if not (mask >> i) & 1:
-            dims[k] = PyArray_DIM(a, i)
-            k += 1
-        elif keepdims:
-            dims[k] = 1
-            k += 1
-    result = <ndarray>new_array(_handler, k, dims, type_of_slot(slot), 0)
+    n_dims = reduced_dims(PyArray_NDIM(a), <const Py_ssize_t*>PyArray_DIMS(a), mask, keepdims, <Py_ssize_t*>dims)
+    result = <ndarray>new_array(_handler, n_dims, dims, type_of_slot(slot), 0)
     read_number(_sum_start, slot, <char*>start)
     report("reduce", share_sum(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), r, <char*>start))
     return result

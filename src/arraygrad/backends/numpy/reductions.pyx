@@ -1,11 +1,13 @@
 # Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances, extrema and softmax;
 # scans; and division, whose gradient is a sum where the divisor was broadcast.
-# May import: numpy (Python only), engine.*, core.op, backends.numpy.elementwise, backends.numpy.loops.
+# May import: numpy (Python only), engine.*, core.op, backends.numpy.elementwise, backends.numpy.loops,
+# backends.numpy.shapes.
 #
 # Results are NumPy's bit by bit: sums use the loop of numpy.add in the order in which numpy.add.reduce would. Kernels
 # of one pass are in rows.hpp; they serve row-major arrays reduced over their first or their last axes. See Note
 # [Compiled rules] in elementwise.pyx.
-# Guarded by tests/ops/test_fast_forward.py, test_fast_moments.py, test_fast_rules.py and test_fast_softmax.py.
+# Guarded by tests/ops/test_fast_forward.py, test_fast_moments.py, test_fast_rules.py, test_fast_scans.py and
+# test_fast_softmax.py.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 
@@ -17,7 +19,8 @@ from arraygrad.backends.numpy.elementwise cimport (
 )
 from arraygrad.backends.numpy.loops cimport (
     FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
-    empty_dense, loop_set, reduce_by, report, reshaped, same_shape, split_axes, strided, unary_loop, view_of, wrapped,
+    empty_dense, loop_set, reduce_by, reduced_dims, report, reshaped, same_shape, split_axes, strided, unary_loop,
+    view_of, wrapped,
 )
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.engine.arrayops cimport GradMeta
@@ -216,15 +219,12 @@ cdef object squares(object x, object mean, object axis, bint keepdims):
     cdef ArrayView v, m
     cdef Call c
     cdef Py_ssize_t dims[8]
-    cdef int d, k = 0
+    cdef int n_dims
     cdef object out
     if not begin(&c, x, axis, &v) or not added_whole(v.size) or not give(&c, x, &v) or not give(&c, mean, &m):
         return None
-    for d in range(v.ndim):
-        if keepdims or not (c.mask >> d) & 1:
-            dims[k] = 1 if (c.mask >> d) & 1 else v.dims[d]
-            k += 1
-    out = empty_c(x, k, dims)
+    n_dims = reduced_dims(v.ndim, v.dims, c.mask, keepdims, dims)
+    out = empty_c(x, n_dims, dims)
     return None if run(&c, sum_squares, out) else out
 
 
@@ -498,15 +498,12 @@ cdef object forward_logsumexp(object args):
     cdef ArrayView x
     cdef Call c
     cdef Py_ssize_t dims[8]
-    cdef int errors, d, k = 0
+    cdef int errors, n_dims
     cdef object out
     if not along(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
         return None
-    for d in range(x.ndim):
-        if args[2] or not (c.mask >> d) & 1:
-            dims[k] = 1 if (c.mask >> d) & 1 else x.dims[d]
-            k += 1
-    out = empty_c(args[0], k, dims)
+    n_dims = reduced_dims(x.ndim, x.dims, c.mask, args[2], dims)
+    out = empty_c(args[0], n_dims, dims)
     errors = run(&c, logsumexp, out, working_space(&c, out))
     if errors & ~FPE_UNDER:
         return None

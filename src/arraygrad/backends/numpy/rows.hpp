@@ -237,9 +237,7 @@ ARRAYGRAD_INLINED static inline void share_extremum(const T* g, const T* x, cons
 }
 
 #define ARRAYGRAD_EXTREMUM(ADD)                                                         \
-    bool nans = false;                                                                  \
-    const isize n = r.leading ? r.inner : r.outer;                                      \
-    for (isize i = 0; i < n; i++) nans |= in[2][i] != in[2][i];                         \
+    const bool nans = any_nan(in[2], r.leading ? r.inner : r.outer);                    \
     if (nans) share_extremum<true, ADD>(in[0], in[1], in[2], out[0], out[1], r);        \
     else share_extremum<false, ADD>(in[0], in[1], in[2], out[0], out[1], r);
 ARRAYGRAD_ROW_FUNCTION(write_extremum, , void, (const T* const* in, T* const* out, const Rows& r),

@@ -3,7 +3,8 @@
 #
 # Forwards copy bytes or make views, so values are NumPy's. Joins serve exact row-major ndarrays of one floating dtype
 # (view_of), whose result is row-major in NumPy as well; None: declined.
-# Guarded by tests/ops/test_fast_places.py, test_fast_joins.py, test_fast_pieces.py and test_fast_forward.py.
+# Guarded by tests/ops/test_fast_places.py, test_fast_joins.py, test_fast_pieces.py, test_fast_scans.py,
+# test_fast_setitem.py and test_fast_forward.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact

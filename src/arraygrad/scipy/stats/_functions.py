@@ -449,23 +449,23 @@ def _yeo(x, lmb):
     return ag.where(positive, boxcox1p(above, lmb), -boxcox1p(-below, 2.0 - lmb))
 
 
-@_declare("boxcox", "x lmbda", "Box and Cox (1964)")
-def _boxcox(x, lmbda=None):
+def _needs_lmbda(name, lmbda):
     if lmbda is None:
         raise NotDifferentiable(
-            "arraygrad.scipy.stats.boxcox: the derivative needs lmbda; find it first, with arraygrad.implicit.minimize "
-            "where its own derivative is wanted"
+            f"arraygrad.scipy.stats.{name}: the derivative needs lmbda; find it first, with "
+            "arraygrad.implicit.minimize where its own derivative is wanted"
         )
+
+
+@_declare("boxcox", "x lmbda", "Box and Cox (1964)")
+def _boxcox(x, lmbda=None):
+    _needs_lmbda("boxcox", lmbda)
     return _box(x, lmbda)
 
 
 @_declare("yeojohnson", "x lmbda", "Yeo and Johnson (2000)")
 def _yeojohnson(x, lmbda=None):
-    if lmbda is None:
-        raise NotDifferentiable(
-            "arraygrad.scipy.stats.yeojohnson: the derivative needs lmbda; find it first, with "
-            "arraygrad.implicit.minimize where its own derivative is wanted"
-        )
+    _needs_lmbda("yeojohnson", lmbda)
     return _yeo(x, lmbda)
 
 

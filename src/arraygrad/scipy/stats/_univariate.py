@@ -220,6 +220,21 @@ class _Family:
     def of_pdf(self, g, ans, tensors, at, bound):
         return gradients_of_composition(lambda given: self._log(_with_named(bound, at, given)), g * ans, tensors)
 
+    def _of_shapes(self, formula, shapes, g, tensors, at):
+        """The gradients of `formula(*shapes)` in the shape parameters among the arguments `at`, by their names."""
+        places = [i for i, (key, _) in enumerate(at) if key in self.keys]
+        names = [at[i][0] for i in places]
+        if not names:
+            return {}
+
+        def of_given(given):
+            named = dict(zip(self.keys, shapes, strict=True))
+            named.update(zip(names, given, strict=True))
+            return formula(*named.values())
+
+        gradients = gradients_of_composition(of_given, g, [tensors[i] for i in places])
+        return dict(zip(names, gradients, strict=True))
+
     def of_tail(self, method):
         sign = 1.0 if method.endswith("cdf") else -1.0
         logs = method.startswith("log")
@@ -231,20 +246,13 @@ class _Family:
             if logs:
                 slope = slope - ag.where(inside, ans, 0.0)
             slope = ag.where(inside, g, 0.0) * (sign * ag.exp(ag.where(inside, slope, 0.0)) * mark)
-            found = {}
-            of_shape = [i for i, (key, _) in enumerate(at) if key in self.keys]
-            if of_shape:
-                wanted = [at[i][0] for i in of_shape]
 
-                def formula(given):
-                    named = dict(zip(self.keys, shapes, strict=True))
-                    named.update(zip(wanted, given, strict=True))
-                    used = np.asarray(inside | np.isnan(raw(y)) | np.isnan(mark))
-                    named = [ag.where(used, v * mark, 1.5) for v in named.values()]
-                    return ag.where(inside, self.tails[method](y, *named), 0.0) * mark
+            def tail(*given):
+                used = np.asarray(inside | np.isnan(raw(y)) | np.isnan(mark))
+                given = [ag.where(used, v * mark, 1.5) for v in given]
+                return ag.where(inside, self.tails[method](y, *given), 0.0) * mark
 
-                gradients = gradients_of_composition(formula, g, [tensors[i] for i in of_shape])
-                found.update(zip(wanted, gradients, strict=True))
+            found = self._of_shapes(tail, shapes, g, tensors, at)
             located = {"x": lambda: slope, "loc": lambda: -slope, "scale": lambda: -slope * y}
             return [found[key] if key in found else located[key]() for key, _ in at]
 
@@ -256,19 +264,8 @@ class _Family:
             y, shapes, scale, _, mark = self._standard({**bound, "x": ans})
             inverse = ag.exp(-self.logpdf(y, *shapes)) * scale * mark
             at_end = np.asarray(np.isinf(raw(ans)))
-            found = {}
-            of_shape = [i for i, (key, _) in enumerate(at) if key in self.keys]
-            if of_shape:
-                wanted = [at[i][0] for i in of_shape]
-
-                def formula(given):
-                    named = dict(zip(self.keys, shapes, strict=True))
-                    named.update(zip(wanted, given, strict=True))
-                    return self.tails["cdf"](y, *named.values())
-
-                push = ag.where(at_end, 0.0, -(g * inverse))
-                gradients = gradients_of_composition(formula, push, [tensors[i] for i in of_shape])
-                found.update(zip(wanted, gradients, strict=True))
+            push = ag.where(at_end, 0.0, -(g * inverse))
+            found = self._of_shapes(lambda *given: self.tails["cdf"](y, *given), shapes, push, tensors, at)
             located = {
                 "q": lambda: g * ag.where(at_end, np.inf, inverse) * sign,
                 "loc": lambda: g * mark,
