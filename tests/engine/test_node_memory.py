@@ -124,3 +124,49 @@ def test_the_count_of_none_is_kept():
     before = count()
     work()
     assert abs(count() - before) < 1000
+
+
+class Collections:
+    """How often the collector ran within the block, its counts at zero at the start."""
+
+    def __enter__(self):
+        gc.collect()
+        self.count = 0
+        gc.callbacks.append(self.note)
+        return self
+
+    def __exit__(self, *error):
+        gc.callbacks.remove(self.note)
+
+    def note(self, phase, info):
+        self.count += phase == "start"
+
+
+def graph(n):
+    x = ag.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(n):
+        y = y * 1.0 + 1.0
+    return x, y
+
+
+ordinary = pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="kept under the GIL")
+
+
+@ordinary
+def test_a_graph_that_is_made_and_freed_again_does_not_call_the_collector():
+    graph(5_000)
+    with Collections() as seen:
+        for _ in range(3):
+            graph(5_000)
+    assert seen.count <= 1
+
+
+@ordinary
+def test_graphs_that_only_the_collector_frees_call_it():
+    with Collections() as seen:
+        for _ in range(40):
+            x, y = graph(2_000)
+            y.grad_fn.metadata["me"] = y
+            del x, y
+    assert seen.count > 3
