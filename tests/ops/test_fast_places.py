@@ -96,6 +96,99 @@ def test_gathers_of_one_array_give_the_plain_gradient(seed, index, dtype):
     check(a, keys, weights)
 
 
+LARGE = [(4096,), (64, 70), (16, 16, 17), (3, 2000)]  # more than PARTIAL_SIZE bytes
+
+
+def large_key(generator, shape):
+    """Regions that follow each other, overlap, leave gaps, are one element, or empty."""
+    kind = generator.integers(0, 5)
+    if kind == 0:
+        return random_key(generator, shape)
+    start, stop = np.sort(generator.integers(0, shape[0] + 1, 2)).tolist()
+    if kind == 1:
+        return tuple(int(generator.integers(0, n)) for n in shape)
+    if kind == 2:
+        return (Ellipsis, slice(0, shape[-1] // 2))
+    return slice(start, stop) if kind == 3 else start - shape[0] if start < shape[0] else slice(0, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "float16"])
+@pytest.mark.parametrize("seed", range(24))
+def test_slices_of_a_large_array_give_the_plain_gradient(seed, dtype):
+    generator = np.random.default_rng(seed)
+    shape = LARGE[seed % len(LARGE)]
+    a = LAYOUTS[list(LAYOUTS)[seed % 3]](generator.normal(size=shape).astype(dtype))
+    keys = [large_key(generator, shape) for _ in range(1 + seed % 7)]
+    weights = [np.asarray(generator.normal(size=a[key].shape)).astype(dtype) for key in keys]
+    check(a, keys, weights)
+    check(a, keys, weights, np.asarray(generator.normal(size=shape)).astype(dtype))
+
+
+@pytest.mark.parametrize("order", ["forwards", "backwards", "every second first"])
+def test_slices_that_tile_a_large_array_give_each_its_gradient(order):
+    n, size = 40, 200
+    places = {
+        "forwards": range(n),
+        "backwards": range(n)[::-1],
+        "every second first": [*range(0, n, 2), *range(1, n, 2)],
+    }
+    x = ag.asarray(np.zeros(n * size), requires_grad=True)
+    weights = np.random.default_rng(0).normal(size=(n, size))
+    total = 0.0
+    for k in places[order]:
+        total = total + ag.sum(x[k * size : (k + 1) * size] * weights[k])
+    total.backward()
+    np.testing.assert_array_equal(x.grad.array, weights.ravel())
+
+
+def test_a_part_of_a_large_array_that_no_slice_names_gets_zeros():
+    for key in (slice(5, 9), slice(4090, None), slice(0, 3), slice(8, 2, -2), slice(3, 3)):
+        x = ag.asarray(np.zeros(4096), requires_grad=True)
+        np.full(4096, np.nan)  # memory that is handed out again is not zero
+        x[key].sum().backward()
+        expected = np.zeros(4096)
+        expected[key] = 1.0
+        np.testing.assert_array_equal(x.grad.array, expected)
+
+
+@pytest.mark.parametrize("looks", ["gradient asked for", "hook on the array", "sum", "gather"])
+def test_whoever_looks_at_a_gradient_of_slices_sees_all_of_it(looks):
+    leaf = ag.asarray(np.zeros(4096), requires_grad=True)
+    x, seen = leaf * 2.0, []
+    y = ag.sum(x[10:20]) + ag.sum(x[4000:4010] * 3.0)
+    expected = np.zeros(4096)
+    expected[10:20], expected[4000:4010] = 1.0, 3.0
+    if looks == "gradient asked for":
+        (got,) = ag.autograd.grad(y, [x])
+        np.testing.assert_array_equal(got.array, expected)
+        return
+    if looks == "hook on the array":
+        x.register_hook(lambda g: seen.append(g.array.copy()))
+    elif looks == "sum":
+        y = y + ag.sum(x)
+        expected += 1.0
+    else:
+        y = y + ag.sum(x[np.array([3, 10, 5000 - 4096])])
+        expected[[3, 10, 904]] += 1.0
+    y.backward()
+    np.testing.assert_array_equal(leaf.grad.array, 2.0 * expected)
+    if seen:
+        np.testing.assert_array_equal(seen[0], expected)
+
+
+def test_a_run_that_fails_amid_slices_leaves_nothing_behind():
+    leaf = ag.asarray(np.zeros(4096), requires_grad=True)
+    x = leaf * 1.0
+    pieces = [x[:100], x[100:200], x[200:300]]
+    handle = pieces[0].register_hook(lambda g: 1 / 0)
+    y = sum(ag.sum(piece) for piece in pieces)
+    with pytest.raises(ZeroDivisionError):
+        y.backward(retain_graph=True)
+    handle.remove()
+    y.backward()
+    np.testing.assert_array_equal(leaf.grad.array, np.arange(4096) < 300)
+
+
 def test_special_values_are_those_of_the_plain_path():
     special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e308, 5e-324])
     a = np.arange(7.0)

@@ -1,6 +1,7 @@
-# May cimport: engine.node, engine.graph_task.
+# May cimport: engine.node, engine.graph_task, engine.input_buffer.
 from libcpp.memory cimport shared_ptr
 from arraygrad.engine.graph_task cimport CReadyQueue, GraphTask
+from arraygrad.engine.input_buffer cimport PartialGradient
 from arraygrad.engine.node cimport Frame, Node
 
 cdef class DeviceQueue:
@@ -12,3 +13,5 @@ cdef int evaluate_special(GraphTask task, Node node, Frame f) except -1
 cdef int fail(GraphTask task, object error) except -1
 cdef int clear_frame(Frame f) except -1
 cdef object waiting_gradient(Node node)
+cdef PartialGradient partial_gradient(Node node)
+cdef bint leave_partial(Node node, PartialGradient gradient) except -1

@@ -13,11 +13,11 @@ from arraygrad.engine.context cimport enter_context, leave_context
 from arraygrad.engine.free_threading cimport FREE_THREADED, Section, read_stamp
 from arraygrad.engine.graph_task cimport GraphTask, NodeState, NodeTask, run_flags, side_state
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
-from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, accumulate
+from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, PartialGradient, accumulate
 from arraygrad.engine.node cimport (
     Frame, Node, ThreadState, thread_state,
     NODE_REALIFY, NODE_SAVES,
-    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
+    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_PARTIAL, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
 )
 from arraygrad.engine.streams cimport crossing, note_leaf
 
@@ -120,13 +120,15 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
                         child.rflags |= RUN_OWNED
                 elif type(held) is not OrderedBuffer:
                     child.g0 = None
-                    child.rflags &= ~<uint32_t>RUN_OWNED
+                    child.rflags &= ~<uint32_t>(RUN_OWNED | RUN_PARTIAL)
                 section.end()
                 if held is None:
                     break
                 if type(held) is OrderedBuffer:         # begun by another thread since (_buffer_apart)
                     (<OrderedBuffer>held).put(-_AFTER_ALL, 0, 0, grad, owned, ops, None)
                     break
+                if type(held) is PartialGradient:
+                    held = (<PartialGradient>held).finish(<PartialGradient>held)
                 grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
                 owned = not task.create_graph
                 held = None
@@ -254,6 +256,8 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         rflags = st.rflags
         buf = st.g0
         st.g0 = None
+    if rflags & RUN_PARTIAL:
+        buf = (<PartialGradient>buf).finish(<PartialGradient>buf)
     f.owned = False
     if task.careful and type(buf) is OrderedBuffer:
         buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept,
@@ -357,11 +361,10 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
     return 0
 
 
-cdef object waiting_gradient(Node node):
-    """What waits where edge 0 of the running `node` leads, if its rule may add to it in place; else None.
+cdef Node _open_child(Node node):
+    """The node where edge 0 of the running `node` leads, if a rule may write to what waits there; else None.
 
-    The rule then returns None for that edge. Only a buffer that the engine alone holds, in a run whose host work is one
-    thread's, and where nothing looks at what this node itself returns.
+    Only in a run whose host work is one thread's, and where nothing looks at what this node itself returns.
     """
     cdef ThreadState* ts = thread_state()
     cdef GraphTask task
@@ -371,9 +374,50 @@ cdef object waiting_gradient(Node node):
     task = <GraphTask>ts.task
     if task.careful or task.own_queue or task.shared or task.anomaly:
         return None
-    if read_stamp(&child.stamp) != <uint64_t>task.id or child.n_inputs != 1 or not child.rflags & RUN_OWNED:
+    if read_stamp(&child.stamp) != <uint64_t>task.id or child.n_inputs != 1:
         return None
+    if task.has_exec_info and not child.rflags & (RUN_NEEDED | RUN_CAPTURE):
+        return None
+    return child
+
+
+cdef object waiting_gradient(Node node):
+    """What waits where edge 0 of the running `node` leads, if its rule may add to it in place; else None.
+
+    The rule then returns None for that edge. Only a buffer that the engine alone holds.
+    """
+    cdef Node child = _open_child(node)
+    cdef PartialGradient partial
+    if child is None or not child.rflags & RUN_OWNED:
+        return None
+    if child.rflags & RUN_PARTIAL:
+        partial = <PartialGradient>child.g0
+        child.g0 = partial.finish(partial)
+        child.rflags &= ~<uint32_t>RUN_PARTIAL
     return child.g0
+
+
+cdef PartialGradient partial_gradient(Node node):
+    """As waiting_gradient, but only one that is written in part so far, which it may stay."""
+    cdef Node child = _open_child(node)
+    return None if child is None or not child.rflags & RUN_PARTIAL else <PartialGradient>child.g0
+
+
+cdef bint leave_partial(Node node, PartialGradient gradient) except -1:
+    """Let a gradient that is written in part wait where edge 0 of the running `node` leads, if nothing waits there.
+
+    The rule then returns None for that edge.
+    """
+    cdef Node child = _open_child(node)
+    cdef GradMeta meta
+    if child is None or child.g0 is not None or child.deps <= 0:
+        return False
+    meta = child.meta_at(0)
+    if meta is None or not meta.ops.matches(meta, gradient.array):
+        return False
+    child.g0 = gradient
+    child.rflags |= RUN_OWNED | RUN_PARTIAL
+    return True
 
 
 cdef object _conform(ArrayOps ops, GradMeta meta, object grad, Node node, Py_ssize_t i):

@@ -4,6 +4,12 @@ from arraygrad.engine.arrayops cimport ArrayOps
 
 cdef object accumulate(ArrayOps ops, object held, bint held_owned, object grad, bint grad_owned, bint grad_mode)
 
+cdef class PartialGradient:
+    cdef object array
+    cdef Py_ssize_t low, high       # what was written, in bytes from the start of its memory
+    cdef object (*finish)(PartialGradient)      # writes zeros elsewhere and returns the array
+
+
 cdef class InputBuffer:
     cdef list slots
     cdef uint64_t owned_bits        # bit i: slot i is a buffer that only the engine holds (slots past 63: never)

@@ -22,6 +22,15 @@ cdef object accumulate(ArrayOps ops, object held, bint held_owned, object grad, 
     return ops.add(held, grad)
 
 
+@cython.final
+@cython.no_gc
+cdef class PartialGradient:
+    """A gradient that waits in a node's slot and is written in part so far; where it is not, it is zero.
+
+    Rules that write one region of it after another keep it so. Whoever else takes it out of the slot has it finished.
+    """
+
+
 cdef class InputBuffer:
     """InputBuffer(n)
 --

@@ -58,6 +58,7 @@ cdef enum RunFlag:
     RUN_DONE = 32
     RUN_VISITED = 64                    # exec_info: the search for needed nodes has been here
     RUN_WIDE = 128                      # more than two edges arrive: the order of addition can be seen in the sum
+    RUN_PARTIAL = 256                   # g0 is a PartialGradient, with RUN_OWNED
 
 
 cdef class Frame:

@@ -9,15 +9,16 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, empty_c, is_scalar, item_size, loop_set,
+    ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, is_scalar, item_size, loop_set,
     positions_of, read_number, report, reshaped, same_shape, strided, transposed, view_of, wrapped, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.evaluate cimport waiting_gradient
+from arraygrad.engine.evaluate cimport leave_partial, partial_gradient, waiting_gradient
+from arraygrad.engine.input_buffer cimport PartialGradient
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.value cimport Value
@@ -217,7 +218,10 @@ cdef int rule_matrix_transpose(Node node, Frame f) except -1:
 # costs n times the whole. So the first rule makes such an array, which the engine then holds alone in the slot of the
 # node it leads to, and every later one adds its region to what waits there (waiting_gradient) and returns None, an
 # undefined gradient, which counts as delivered. For slices the sums are those of the plain way, element by element and
-# in the same order; only a negative zero outside of the region stays one, where adding zero would make it positive.
+# in the same order; only a negative zero stays one where adding zero would make it positive.
+# A large array is not even filled with zeros first: what waits is a PartialGradient, of which one stretch of memory has
+# been written. Slices that follow each other, forwards or backwards, lengthen it and are copied; others have the gap
+# filled with zeros. Whatever else looks at the gradient finishes it. So slices that tile an array cost one pass.
 # Rows of a gather that may meet do not join: added one by one to what waits, they would round otherwise than their sum.
 # Guarded by tests/ops/test_fast_places.py.
 cdef bint is_basic(object key) noexcept:
@@ -269,9 +273,94 @@ cdef object buffer_for(Node node, GradMeta meta, object grad):
     return waiting
 
 
+cdef enum:
+    # Bytes from which on a gradient is not filled with zeros before its first region is written: the object that tells
+    # what was written costs as much as filling about that many.
+    PARTIAL_SIZE = 1 << 14
+
+
+cdef object finish(PartialGradient p):
+    cdef ArrayView v
+    cdef Py_ssize_t size
+    view_of(p.array, &v)
+    size = v.size * item_size(v.slot)
+    memset(v.data, 0, p.low)
+    memset(v.data + p.high, 0, size - p.high)
+    p.low, p.high = 0, size
+    return p.array
+
+
+cdef int put(object region, const ArrayView* r, object grad, const ArrayView* g) except -1:
+    if g.c_order:
+        memcpy(r.data, g.data, r.size * item_size(r.slot))
+    else:
+        copy_into(region, grad)
+    return 0
+
+
+cdef bint write_region(PartialGradient p, object key, object grad) except -1:
+    """Add `grad` to a region of a gradient that is written in part. False: declined."""
+    cdef ArrayView g, r, whole
+    cdef Py_ssize_t low = 0, high, step
+    cdef object region
+    cdef int d
+    region = p.array[key]
+    view_of(p.array, &whole)
+    if view_of(region, &r) < 0 or view_of(grad, &g) != r.slot or not same_shape(&r, &g):
+        return False
+    if r.size == 0:
+        return True
+    low = r.data - whole.data
+    high = low + item_size(r.slot)
+    for d in range(r.ndim):
+        step = r.strides[d] * (r.dims[d] - 1)
+        if step < 0:
+            low += step
+        else:
+            high += step
+    if p.low == p.high:                     # nothing is written yet
+        p.low = p.high = low
+    if r.c_order and low >= p.high:
+        memset(whole.data + p.high, 0, low - p.high)
+        put(region, &r, grad, &g)
+        p.high = high
+        return True
+    if r.c_order and high <= p.low:
+        put(region, &r, grad, &g)
+        memset(whole.data + high, 0, p.low - high)
+        p.low = low
+        return True
+    if low < p.low:
+        memset(whole.data + low, 0, p.low - low)
+        p.low = low
+    if high > p.high:
+        memset(whole.data + p.high, 0, high - p.high)
+        p.high = high
+    if binary_loop(ADD, region, grad, region) is None:
+        _add(region, grad, region)
+    return True
+
+
+cdef bint begin_partial(Node node, GradMeta meta, object key, object grad) except -1:
+    """Begin the gradient of a large array with its first region. False: it can't be written in part."""
+    cdef PartialGradient p
+    cdef ArrayView g
+    cdef Py_ssize_t size = item_size(view_of(grad, &g))
+    cdef int d
+    for d in range(meta.ndim):
+        size *= meta.dims[d]
+    if size < PARTIAL_SIZE:
+        return False
+    p = PartialGradient.__new__(PartialGradient)
+    p.array = empty_c(grad, meta.ndim, meta.dims)
+    p.finish = finish
+    return write_region(p, key, grad) and leave_partial(node, p)
+
+
 cdef int rule_getitem(Node node, Frame f) except -1:
     cdef ArrayView g, r
     cdef object slot, out, region, key = (<list>node.args)[1]
+    cdef PartialGradient partial
     cdef GradMeta meta
     slot = saved_value(node, 0)
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
@@ -281,8 +370,13 @@ cdef int rule_getitem(Node node, Frame f) except -1:
         return rows_added(node, f, meta, flat_places(<tuple>key, meta), <int>len(<tuple>key))
     if not is_basic(key):
         return rows_added(node, f, meta, key, 1)
+    partial = partial_gradient(node)
+    if partial is not None and write_region(partial, key, f.grad):
+        return 1
     out = buffer_for(node, meta, f.grad)
     if out is None:
+        if begin_partial(node, meta, key, f.grad):
+            return 1
         out = zeros_c(f.grad, meta.ndim, meta.dims)
         out[key] = f.grad
         return 1 + set_out(f, 0, out, True)
