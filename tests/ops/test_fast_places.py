@@ -96,7 +96,7 @@ def test_gathers_of_one_array_give_the_plain_gradient(seed, index, dtype):
     check(a, keys, weights)
 
 
-LARGE = [(4096,), (64, 70), (16, 16, 17), (3, 2000)]  # more than PARTIAL_SIZE bytes
+LARGE = [(4096,), (64, 70), (16, 16, 17), (3, 2000), (1024, 1031)]  # more than PARTIAL_SIZE bytes, STREAMED_SIZE
 
 
 def large_key(generator, shape):

@@ -30,6 +30,7 @@ cdef extern from "places.hpp" namespace "arraygrad":
                  Py_ssize_t count, bint fresh) noexcept
     void take_rows(const char* x, const int64_t* places, char* out, Py_ssize_t n, Py_ssize_t bytes,
                    Py_ssize_t count) noexcept
+    void copy_past_caches(char* out, const char* x, size_t bytes) noexcept
     bint all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) noexcept
     void share_choose(Team* team, Py_ssize_t item, const char* mask, const char* x, Py_ssize_t sx, const char* y,
                       Py_ssize_t sy, char* out, Py_ssize_t n) noexcept
@@ -277,6 +278,8 @@ cdef enum:
     # Bytes from which on a gradient is not filled with zeros before its first region is written: the object that tells
     # what was written costs as much as filling about that many.
     PARTIAL_SIZE = 1 << 14
+    # ... and from which on it will have left the caches before it is read: twice what cores have for themselves.
+    STREAMED_SIZE = 1 << 22
 
 
 cdef object finish(PartialGradient p):
@@ -290,8 +293,10 @@ cdef object finish(PartialGradient p):
     return p.array
 
 
-cdef int put(object region, const ArrayView* r, object grad, const ArrayView* g) except -1:
-    if g.c_order:
+cdef int put(const ArrayView* whole, object region, const ArrayView* r, object grad, const ArrayView* g) except -1:
+    if g.c_order and whole.size * item_size(r.slot) >= STREAMED_SIZE:
+        copy_past_caches(r.data, g.data, r.size * item_size(r.slot))
+    elif g.c_order:
         memcpy(r.data, g.data, r.size * item_size(r.slot))
     else:
         copy_into(region, grad)
@@ -322,11 +327,11 @@ cdef bint write_region(PartialGradient p, object key, object grad) except -1:
         p.low = p.high = low
     if r.c_order and low >= p.high:
         memset(whole.data + p.high, 0, low - p.high)
-        put(region, &r, grad, &g)
+        put(&whole, region, &r, grad, &g)
         p.high = high
         return True
     if r.c_order and high <= p.low:
-        put(region, &r, grad, &g)
+        put(&whole, region, &r, grad, &g)
         memset(whole.data + high, 0, p.low - high)
         p.low = low
         return True
