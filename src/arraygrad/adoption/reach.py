@@ -1,6 +1,7 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
-May import: adoption.answers, adoption.table, numpy_api.rearranging, the standard library, numpy.
+May import: adoption.answers, adoption.polynomial_names, adoption.table, numpy_api.rearranging, the standard library,
+numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -14,7 +15,8 @@ Note [What adoption reaches]
     (`OPS = {"exp": math.exp}`), and what functions import in their bodies: `import numpy` is an instruction that names
     a module, so the function runs code that names the stand-in's.
 (4) Not reached: the standard library and the array libraries of `_LIBRARIES`, whose code stays as it is; compiled code;
-    a module that only a text names (`getattr(module, text)`, `importlib`).
+    a module that only a text names (`getattr(module, text)`, `importlib`). But numpy.polynomial is, where the code
+    names it: it is plain code over NumPy's functions.
 (5) What code that is reached compares by `is` (`xp is np`, `type(x) is float`) has no stand-in anywhere in the call:
     that is another object, and a branch would flip. So it is with `==`, `in` and keys of global dicts and sets, but for
     float, complex and type, whose stand-ins are equal to them. In a module that is reached other code may run too, by
@@ -36,6 +38,7 @@ import weakref
 import numpy
 
 from arraygrad.adoption.answers import Namespace, Route, is_plain
+from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.table import STAND_IN_MODULES, STAND_INS
 from arraygrad.numpy_api.rearranging import Vectorize
 
@@ -54,6 +57,8 @@ _LIBRARIES = frozenset(
     cloudpickle dill optree attr attrs pydantic
     """.split()
 )
+# What of them is plain code over NumPy's functions, and is reached as a program's is.
+_PLAIN_PART = "numpy.polynomial"
 _BUILTIN_NAMES = frozenset(BUILTINS)
 _NOTHING = compile("", "", "exec")
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<")
@@ -407,7 +412,11 @@ class _Search:
         """What the code that names a module names in it; all of one that is handed over."""
         namespace = vars(module)
         if not adoptable(namespace):
+            if module is numpy and named is not None and "polynomial" in named:
+                self._module(polynomial(), depth, named)
             return
+        if namespace["__name__"] == _PLAIN_PART:
+            polynomial()
         key = id(module), id(named)
         if key in self._seen:
             return
@@ -452,7 +461,7 @@ class _Search:
             self.visit(obj.pyfunc, depth)
             return
         if cls is not types.SimpleNamespace:
-            if _top(cls.__module__) in _LIBRARIES or _top(cls.__module__) in sys.stdlib_module_names:
+            if _is_library(cls.__module__) or _top(cls.__module__) in sys.stdlib_module_names:
                 return
             self.visit(cls, depth)
         held = _attribute(obj, "__dict__")
@@ -511,7 +520,7 @@ class _Spread(_Search):
         named = _names_in(item)
         for name in named & namespace.keys():
             self.visit(namespace[name], 1, named)
-        for name in _imported(item):
+        for name in _imported(item, namespace.get("__package__")):
             module = sys.modules.get(name)
             if module is not None:
                 self.visit(module, 1, named)
@@ -564,10 +573,16 @@ def _top(module):
     return (module if isinstance(module, str) else "").partition(".")[0]
 
 
+def _is_library(module):
+    """Whether the module of this name belongs to a library that is not reached."""
+    return _top(module) in _LIBRARIES and not module.startswith(_PLAIN_PART)
+
+
 def adoptable(namespace):
     """Whether a namespace is a program's: no library's of arrays, nor the standard library's (4)."""
-    top = _top(namespace.get("__name__"))
-    if top in _LIBRARIES:
+    name = namespace.get("__name__")
+    top = _top(name)
+    if _is_library(name):
         return False
     if top not in sys.stdlib_module_names:
         return True
@@ -598,14 +613,21 @@ def _names_in(code):
     return names
 
 
-def _imported(code):
-    """Names of the modules that the body of a function, and of functions in it, imports."""
+def _imported(code, package):
+    """Names of the modules that the body of a function of a package, and of functions in it, imports."""
     names = set()
     if _IMPORT in code.co_code[::2]:
-        names.update(step.argval for step in dis.get_instructions(code) if step.opcode == _IMPORT)
+        steps = list(dis.get_instructions(code))
+        for i, step in enumerate(steps):
+            if step.opcode == _IMPORT:
+                level = steps[i - 2].argval  # what the instruction takes: level, names that are wanted
+                if isinstance(level, int) and level and package:
+                    names.add(".".join([*package.split(".")[: -level + 1 or None], *filter(None, [step.argval])]))
+                else:
+                    names.add(step.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names.update(_imported(constant))
+            names.update(_imported(constant, package))
     return names
 
 

@@ -270,10 +270,13 @@ def conversion_refused(t, how):
     """The error for a Tensor that is to become a plain array by `how`."""
     at = Place(sys._getframe(1))
     text = f"{at}: {how} of a tensor that requires grad would drop its gradient silently. "
-    library = (getattr(at.called, "__module__", None) or "").partition(".")[0]
+    module = getattr(at.called, "__module__", None) or ""
+    library = module.partition(".")[0]
     if library in ("numpy", "math") and getattr(at.called, "__name__", "") in _CREATION:
         text += _OF_LISTS if adopting() else f"{_OF_LISTS[:-2]}, or arraygrad.grad(f, adopt=True), which records it. "
-    elif library == "numpy" and isinstance(at.called, type):
+    elif module.startswith("numpy.polynomial") and not adopting():
+        text += "Polynomials are recorded in arraygrad.grad(f, adopt=True). "
+    elif module == "numpy" and isinstance(at.called, type):
         text += "A scalar of NumPy's holds no gradient: leave the 0-d Tensor as it is, or x.astype(dtype). "
     elif ".normal(" in at.expression:
         text += "What a generator draws is a constant: mu + sigma * rng.normal(size=...) is recorded. "
@@ -322,6 +325,11 @@ _adoption = _without = _given = None  # see set_adoption: adoption is imported o
 
 _CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
 _OF_LISTS = "Use numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in its place. "
+
+
+def refusal(t, error):
+    """`error`, which refuses to go on without the gradient of `t`, known to the transforms that follow it."""
+    return _known(followed_by(t), error)
 
 
 def _known(traces, error):

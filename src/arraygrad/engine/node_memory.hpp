@@ -23,7 +23,7 @@
 // of a graph of 20,000 small nodes, which free themselves without it. A block that is kept for the next node does not
 // count as an allocation, so a program that makes and frees such a graph again and again is left alone. Graphs that
 // only the collector can free never come back to the kept blocks: theirs are new ones, and count.
-// What a node refers to is mostly None or an object that the collector does not know; those are not shown to it.
+// Slots that hold None are not shown to the collector. All else is, arrays too: gc.get_referents lists what is kept.
 // Guarded by test_CP4_*, and by tests/engine/test_node_memory.py.
 #pragma once
 #include <Python.h>
@@ -125,7 +125,7 @@ static void dealloc_node(PyObject* node) {
 
 static int visit_slots(PyObject** slots, int n, visitproc visit, void* arg) {
     for (int i = 0; i < n; i++) {
-        if (slots[i] != Py_None && slots[i] && PyType_IS_GC(Py_TYPE(slots[i]))) Py_VISIT(slots[i]);
+        if (slots[i] != Py_None) Py_VISIT(slots[i]);
     }
     return 0;
 }

@@ -18,8 +18,8 @@ from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
 
 __all__ = [
-    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "pick", "refuse", "tensor_of",
-    "tensors",
+    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "pick", "refuse", "refuse_cut",
+    "tensor_of", "tensors",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -66,6 +66,19 @@ def refuse(name, **keywords):
     for key, (value, advice) in keywords.items():
         if value is not None and value is not _NoValue and not (key == "where" and value is True):
             raise TypeError(f"numpy.{name}: {key}= is not supported for Tensors: {advice}")
+
+
+def refuse_cut(cut, name):
+    """Raise TypeError if coefficients that a polynomial loses because they are zero require grad.
+
+    The result does not depend on them any more, but the polynomial does.
+    """
+    if cut.requires_grad and cut.size:
+        raise TypeError(
+            f"{name}: the outermost coefficients are zero and would be cut off, but they require grad, which they "
+            "would lose: start from others than zero, evaluate the polynomial by numpy.polyval or "
+            "numpy.polynomial.polynomial.polyval, which cut nothing, or give their detach()"
+        )
 
 
 OUT = "use the result that is returned"

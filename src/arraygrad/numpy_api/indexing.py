@@ -5,6 +5,8 @@ fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target o
 memory holds no gradient.
 """
 
+import sys
+
 import numpy
 
 from arraygrad.core.given import raw_array
@@ -19,6 +21,7 @@ from arraygrad.numpy_api.functions import (
     operands,
     pick,
     refuse,
+    refuse_cut,
     tensor_of,
     tensors,
 )
@@ -225,6 +228,8 @@ def _trim_zeros(filt, trim="fb", axis=None):
     filt = tensor_of(filt)
     numbers = numpy.arange(filt.size).reshape(filt.shape)
     used = host(filt) != 0
+    if filt.ndim == 1 and not used[:1].any() and _is_poly1d(sys._getframe()):
+        refuse_cut(filt[:1], "numpy.poly1d")
     if not used.any():
         return filt[(slice(0, 0),) * filt.ndim]
     axes = range(filt.ndim) if axis is None else [i % filt.ndim for i in numpy.atleast_1d(axis)]
@@ -234,3 +239,12 @@ def _trim_zeros(filt, trim="fb", axis=None):
         trims = trim.lower()
         key[i] = slice(at[0] if "f" in trims else 0, at[-1] + 1 if "b" in trims else None)
     return filt[tuple(key)]
+
+
+def _is_poly1d(frame):
+    """Whether NumPy's class poly1d makes this call, a few frames of ours between."""
+    for _ in range(6):
+        if frame is None or frame.f_code is numpy.poly1d.__init__.__code__:
+            break
+        frame = frame.f_back
+    return frame is not None and frame.f_code is numpy.poly1d.__init__.__code__

@@ -8,7 +8,7 @@ import numpy
 
 from arraygrad.core.tensor import backend_of
 from arraygrad.numpy_api.calculus import _convolve
-from arraygrad.numpy_api.functions import F, beside, host, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import F, beside, host, implements, refuse, refuse_cut, tensor_of, tensors
 from arraygrad.numpy_api.linalg import _least_squares
 from arraygrad.numpy_api.rearranging import _vander
 
@@ -70,7 +70,16 @@ def _polysub(a1, a2):
 
 @implements("polymul")
 def _polymul(a1, a2):
-    return _convolve(a1, a2)
+    return _convolve(*[_without_leading_zeros(t) for t in tensors(a1, a2)])
+
+
+def _without_leading_zeros(p):
+    p = p.reshape(1) if p.ndim == 0 else p
+    (used,) = host(p).nonzero()
+    start = int(used[0]) if len(used) else p.shape[0] - 1
+    if start:
+        refuse_cut(p[:start], "numpy.polymul")
+    return p[start:]
 
 
 @implements("polydiv")
@@ -113,8 +122,11 @@ def _roots(p):
     p = tensor_of(p)
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
+    whole = p
     (used,) = host(p).nonzero()
     if not len(used):
+        if p.shape[0] > 1:
+            refuse_cut(p, "numpy.roots")
         return p[:0]
     trailing = p.shape[0] - used[-1] - 1
     p = p[int(used[0]) : int(used[-1]) + 1]
@@ -128,9 +140,28 @@ def _roots(p):
         zeros = beside(numpy.zeros(int(trailing)), p)
         pieces.append(zeros.astype(pieces[0].dtype) if pieces else zeros)
     result = F["concat"](pieces) if pieces else p[:0]
+    if len(host(whole)) > n and whole.requires_grad and result.shape[0]:
+        result = _moved(result, whole)
     values = host(result)
     # NumPy's eigvals gives real numbers where all are.
     return F["real"](result) if numpy.iscomplexobj(values) and not values.imag.any() and not _complex(p) else result
+
+
+def _moved(roots, p):
+    """Roots that were found without the coefficients that are zero, with a derivative in these too.
+
+    Two steps of Newton's method, of which the derivatives count, to the second order, and not the values.
+    """
+    slope = _polyder(p)
+    if (numpy.abs(host(_polyval(slope, roots.detach()))) == 0).any():
+        raise TypeError(
+            "numpy.roots: a root that is not simple has no derivative in the coefficients that are zero, and these "
+            "require grad: give their detach() or keep them apart from zero"
+        )
+    new = roots
+    for _ in range(2):
+        new = new - _polyval(p, new) / _polyval(slope, new)
+    return roots.detach() + (new - new.detach())
 
 
 def _complex(p):

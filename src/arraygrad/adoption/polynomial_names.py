@@ -1,0 +1,40 @@
+"""What stands in for functions of numpy.polynomial in adopted calls; the rest of it is plain code, recorded as it runs.
+
+May import: adoption.answers, adoption.table, autograd.python_numbers, core.tensor, numpy_api.functions, the
+standard library.
+"""
+
+import functools
+import importlib
+
+from arraygrad.adoption.answers import is_on
+from arraygrad.adoption.table import stand_in
+from arraygrad.autograd.python_numbers import refusal
+from arraygrad.core.tensor import Tensor
+from arraygrad.numpy_api.functions import refuse_cut
+
+__all__ = ["polynomial"]
+
+
+@functools.cache
+def polynomial():
+    """The module numpy.polynomial, which NumPy imports when it is first used."""
+    module = importlib.import_module("numpy.polynomial")
+    stand_in(module.polyutils.trimseq, _trimseq(module.polyutils.trimseq))
+    return module
+
+
+def _trimseq(real):
+    """Refuses to cut coefficients that are zero now but require grad: the gradient would be lost with them."""
+
+    @functools.wraps(real)
+    def trimseq(seq):
+        kept = real(seq)
+        if is_on() and type(seq) is Tensor:
+            try:
+                refuse_cut(seq[len(kept) :], "numpy.polynomial")
+            except TypeError as error:
+                raise refusal(seq, error) from None  # the classes of numpy.polynomial put another in its place
+        return kept
+
+    return trimseq
