@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from . import (
     backward_call,
     deep_chain,
+    element_loops,
     imports,
     kernel_threads,
     peak_memory,
@@ -26,6 +27,7 @@ from . import (
 PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "deep-chain": deep_chain.probe,
     "recording": recording.probe,
+    "element-loops": element_loops.probe,
     "protocols": protocols.probe,
     "backward-call": backward_call.probe,
     "peak-memory": peak_memory.probe,
@@ -39,6 +41,7 @@ PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
 PROBED: dict[str, tuple[str, ...]] = {
     "deep-chain": deep_chain.LIBRARIES,
     "recording": recording.LIBRARIES,
+    "element-loops": element_loops.LIBRARIES,
     "protocols": protocols.LIBRARIES,
     "backward-call": backward_call.LIBRARIES,
     "peak-memory": peak_memory.LIBRARIES,
@@ -98,6 +101,11 @@ FIGURES: dict[str, Figure] = {
                "chain of a million float32, forward and backward: one thread over two that share kernels", higher=True),
         Figure("kernel-threads-10m", "kernel-threads", "10m", "x", None, None, "the same with ten millions",
                higher=True),
+        *(
+            Figure(f"loop-{name}", "element-loops", name, "x", 25 if "prices" in name else 12, 8,
+                   "number by number: value and gradient over the plain run")
+            for name in element_loops.NAMES
+        ),
         Figure("import", "import", "time", "ms", 25, 15, "import after NumPy is there"),
     )
 }  # fmt: skip

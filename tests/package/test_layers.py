@@ -78,6 +78,7 @@ MAY_IMPORT = {
     "core.operands": {"core.op", "core.value"},
     "core.apply": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "operands", "nodes", "saving")},
     "core.inplace": ENGINE | {f"core.{name}" for name in ("op", "value", "operands", "nodes", "saving", "apply")},
+    "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "inplace")},
     "core.function": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "apply", "inplace")},
     "core.saved_handles": ENGINE

@@ -1,5 +1,6 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
-# of names. May import: engine.node, core.convert, core.value, core.operands, core.tensor, numpy, the standard library.
+# of names. May import: engine.node, core.apply, core.convert, core.op, core.value, core.operands, core.tensor, numpy,
+# the standard library.
 import dis
 import functools
 import sys
@@ -8,6 +9,8 @@ import types
 
 import numpy
 
+from arraygrad.core.apply cimport unary
+from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport has_tensor as list_has_tensor
 from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
@@ -280,15 +283,40 @@ def gathering(function):
     return call
 
 
-def recording(function, rule, element):
-    """A function of one number that `rule(t)` computes of a 0-d Tensor: Note [Numbers that stay]."""
+def recording(function, rule, element, op=None):
+    """A function of one number that `rule(t)` computes of a 0-d Tensor: Note [Numbers that stay].
+
+    `op` is the operation of the table that the rule is, if it is one.
+    """
+    cdef Op direct = op
+
     @functools.wraps(function)
     def call(x, /):
-        if type(x) is not tensor_type or not stays(x):
+        if type(x) is not tensor_type or not is_kept(x):
             return function(x)
         function(number_of(x))
+        if direct is not None and is_number(x):
+            return made_float(unary(direct, x))
         return made_float(rule(element(x)))
     return call
+
+
+def recording_first(function, several, op):
+    """A function whose calls with one number are the operation `op`, and all others `several`."""
+    cdef Op direct = op
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if len(args) == 1 and not kwargs and type(args[0]) is tensor_type and is_kept(args[0]) and is_number(args[0]):
+            function(number_of(args[0]))
+            return made_float(unary(direct, args[0]))
+        return several(*args, **kwargs)
+    return call
+
+
+cdef bint is_number(TensorBase t):
+    """Whether a recorded Tensor has no axes and is a scalar as it is."""
+    return t.value.meta.ndim == 0 and rebinds(t)
 
 
 def number_of(TensorBase t):
@@ -298,11 +326,15 @@ def number_of(TensorBase t):
 
 def stays(t):
     """Whether a number made of this argument stays recorded: Note [Numbers that stay], 2."""
-    if not arraygrad_adopting or type(t) is not tensor_type or not thread_state().grad_mode:
+    return type(t) is tensor_type and is_kept(t)
+
+
+cdef bint is_kept(TensorBase t) except -1:
+    if not arraygrad_adopting or not thread_state().grad_mode or t.value.meta.size != 1:
         return False
-    if not t.requires_grad or (<TensorBase>t).value.meta.size != 1:
+    if not (t.tracked if t.extra is None else t.requires_grad):
         return False
-    dtype = (<TensorBase>t).value.meta.dtype
+    dtype = t.value.meta.dtype
     return dtype is real_double or dtype is complex_double or dtype == real_double or dtype == complex_double
 
 
@@ -324,7 +356,7 @@ cdef enum:
 cdef frozenset operators = frozenset(
     f"{name}Backward" for name in "Add Sub Mul Div Pow Neg Pos Abs Remainder FloorDivide Copy".split()
 )
-cdef frozenset unary = frozenset(f"{name}Backward" for name in "Neg Pos Abs Copy".split())
+cdef frozenset of_one = frozenset(f"{name}Backward" for name in "Neg Pos Abs Copy".split())
 cdef frozenset twins = frozenset((float, complex, numpy.float64, numpy.complex128, numpy.floating, numpy.float32,
                                   numpy.complexfloating, numpy.inexact, numpy.number, numpy.generic))
 
@@ -373,7 +405,7 @@ cdef int origin_of(Node node, int depth) except -1:
     if name not in operators:
         return SCALAR
     one = origin_of(node.e0, depth + 1) if node.e0 is not None else OPEN
-    if one == SCALAR or name in unary:
+    if one == SCALAR or name in of_one:
         return one
     other = origin_of(node.e1, depth + 1) if node.e1 is not None else OPEN
     return SCALAR if other == SCALAR else FLOAT if one == FLOAT and other == FLOAT else OPEN

@@ -1,6 +1,6 @@
 """What stands in for math, cmath and a few builtins in adopted calls: numbers of recorded Tensors stay recorded.
 
-May import: adoption.answers, adoption.table, autograd.python_numbers, core.tensor, special, the standard library,
+May import: adoption.answers, adoption.table, autograd.python_numbers, core.tensor, ops, special, the standard library,
 numpy.
 
 Note [Numbers that stay]
@@ -35,12 +35,14 @@ from arraygrad.adoption.answers import (
     made_float,
     number_of,
     recording,
+    recording_first,
     stays,
     type_of,
 )
-from arraygrad.adoption.table import stand_in, stand_ins_of
+from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
 from arraygrad.autograd.python_numbers import one_element as element
 from arraygrad.core.tensor import Tensor
+from arraygrad.ops import OPS
 
 __all__ = ["install"]
 
@@ -55,7 +57,16 @@ def _number(x):
 
 def _of_one(real, rule):
     """A function of one number; `rule(t)` computes it of a 0-d Tensor."""
-    return recording(real, rule, element)
+    return recording(real, rule, element, _operation(rule))
+
+
+def _operation(rule):
+    """The operation of the table that a function of one number is; None: none, or several."""
+    if isinstance(rule, numpy.ufunc):
+        found = [op for op in OPS.values() if rule.__name__ in op.entry.numpy]
+    else:
+        found = [OPS[rule.__name__]] if getattr(special, rule.__name__, None) is rule else []
+    return found[0] if len(found) == 1 and len(found[0].params) == 1 else None
 
 
 def _of_several(real, rule):
@@ -326,6 +337,8 @@ def install():
                 real = vars(module).get(name)  # some are of later versions of Python
                 if real is not None:
                     stand_in(real, kind(real, rule))
+        if module is math:
+            stand_in(math.log, recording_first(math.log, stand_in_for(math.log), _operation(numpy.log)))
         for name in _PREDICATES:
             stand_in(vars(module)[name], _of_plain(vars(module)[name]))
         other = types.ModuleType(module.__name__, module.__doc__)

@@ -1,6 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
 # May import: engine.*, core.op, core.value, core.given, core.operands, core.nodes, core.apply, core.attributes,
-# core.copies, core.inplace, core.protocols, core.roots. (ops, backends and namespaces register themselves here.)
+# core.copies, core.elements, core.inplace, core.protocols, core.roots. (ops and others register themselves here.)
 import numbers
 import weakref
 
@@ -18,6 +18,7 @@ from arraygrad.core.convert cimport (
     before_bytes, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
     to_numpy, warn_of_hooks,
 )
+from arraygrad.core.elements cimport element, put_element, use_operations
 from arraygrad.core.given cimport enter, give
 from arraygrad.core.inplace cimport inplace, setitem
 from arraygrad.core.nodes cimport leaf_hooks
@@ -67,10 +68,10 @@ def install_operators(dict ops):
     ADD, SUB, MUL, TRUEDIV = by["add"], by["sub"], by["mul"], by["truediv"]
     FLOORDIV, MOD, POW, MATMUL = by["floordiv"], by["mod"], (<Op>by["pow"]).by_operator, by["matmul"]
     NEG, POS, ABS, INVERT = by["neg"], by["pos"], by["abs"], by["invert"]
-    AND, OR, XOR = by["and"], by["or"], by["xor"]
-    LSHIFT, RSHIFT = by["lshift"], by["rshift"]
+    AND, OR, XOR, LSHIFT, RSHIFT = by["and"], by["or"], by["xor"], by["lshift"], by["rshift"]
     LT, LE, EQ, NE, GT, GE = by["lt"], by["le"], by["eq"], by["ne"], by["gt"], by["ge"]
     GETITEM = ops["_getitem"]
+    use_operations(GETITEM, ops["_setitem"])
 
 
 def install_methods(dict methods):
@@ -451,10 +452,11 @@ cdef class Tensor(TensorBase):
     # Indexing
 
     def __getitem__(self, key):
-        return apply_op(GETITEM, (self, key))
+        return apply_op(GETITEM, (self, key)) if (found := element(self, key)) is None else found
 
     def __setitem__(self, key, value):
-        setitem(self, key, value)
+        if not put_element(self, key, value):
+            setitem(self, key, value)
 
     # Operators
 

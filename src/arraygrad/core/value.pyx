@@ -299,7 +299,7 @@ cdef class Storage:
 
 @cython.final
 @cython.no_gc
-@cython.freelist(512)
+@cython.freelist(8192)
 cdef class Value:
     pass
 

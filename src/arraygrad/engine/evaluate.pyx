@@ -291,7 +291,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
             return clear_frame(f)
         f.needs = 0
         for i in range(node.n_edges):
-            child = node.edge_node(i)
+            child = node.e0 if i == 0 else node.e1 if i == 1 else node.edge_node(i)
             if child is not None and run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
                 f.needs |= <uint64_t>1 << (i if i < 63 else 63)
     if node.hooks is not None:
@@ -325,7 +325,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         check_nan(task.graph_ops, node, f)
         f.out_owned = 0
     for i in range(node.n_edges):
-        child = node.edge_node(i)
+        child = node.e0 if i == 0 else node.e1 if i == 1 else node.edge_node(i)
         if i == 0:
             grad = f.out0
             f.out0 = None
@@ -434,7 +434,7 @@ cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
     cdef GradMeta meta
     cdef ArrayOps ops
     for i in range(node.n_edges):
-        child = node.edge_node(i)
+        child = node.e0 if i == 0 else node.e1 if i == 1 else node.edge_node(i)
         grad = f.out(i)
         if child is None or grad is None:
             continue

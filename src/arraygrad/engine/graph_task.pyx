@@ -169,7 +169,7 @@ cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) exce
         if node.topo < min_topo:
             continue
         for i in range(node.n_edges):
-            child = node.edge_node(i)
+            child = node.e0 if i == 0 else node.e1 if i == 1 else node.edge_node(i)
             if child is None:
                 continue
             if _claim(task, child):
@@ -209,7 +209,7 @@ cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate
         descended = False
         if node.topo >= min_topo:
             while i < node.n_edges:
-                child = node.edge_node(i)
+                child = node.e0 if i == 0 else node.e1 if i == 1 else node.edge_node(i)
                 i += 1
                 if child is None:
                     continue

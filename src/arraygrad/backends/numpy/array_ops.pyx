@@ -1,7 +1,7 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
 # backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers, backends.numpy.reductions,
-# backends.numpy.sines, backends.numpy.table, backends.memory.
+# backends.numpy.sines, backends.numpy.single, backends.numpy.table, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
@@ -21,6 +21,7 @@ from arraygrad.backends.numpy.loops cimport (
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.reductions cimport added_whole
 from arraygrad.backends.numpy.sines cimport sines_of
+from arraygrad.backends.numpy.single cimport single_loop
 from arraygrad.backends.numpy.table cimport use_loops
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
@@ -136,7 +137,9 @@ cdef class NumpyOps(Backend):
         cdef object out
         if not fast_enabled():
             return wrapped(_add(a, b))
-        out = binary_loop(ADD, a, b, a)
+        out = single_loop(ADD, a, b, a)
+        if out is None:
+            out = binary_loop(ADD, a, b, a)
         if out is not None:
             return out
         if view_of(a, &va) >= 0 and view_of(b, &vb) == va.slot and va.writeable and same_shape(&va, &vb):
@@ -210,6 +213,7 @@ cdef class NumpyOps(Backend):
 
         With NODE_ASIDE in the flags: (the result, a list that the node keeps for its compiled rule).
         """
+        cdef object out
         if not fast_enabled():
             return None
         if op.fast_rule != NULL:
@@ -222,7 +226,8 @@ cdef class NumpyOps(Backend):
             return power(a, b)
         if op.fast_kind == KIND_OPERATOR_POWER:
             return power_by_operator(a, b)
-        return binary_loop(<LoopSet*>op.loops, a, b, None)
+        out = single_loop(<LoopSet*>op.loops, a, b, None)
+        return out if out is not None else binary_loop(<LoopSet*>op.loops, a, b, None)
 
     cdef object call(self, Op op, object args):
         """Run the raw operation on raw parameters, given in order: compiled where there is one for them.

@@ -1,5 +1,5 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
-// May include: inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, NumPy's headers
+// May include: inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, single.hpp, NumPy's headers
 // (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
@@ -13,6 +13,7 @@
 #include "layouts.hpp"
 #include "memory_pool.hpp"
 #include "shared_loops.hpp"
+#include "single.hpp"
 
 namespace arraygrad {
 
@@ -297,6 +298,7 @@ static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
     s->ufunc = (void*)u;
     s->cost = cost_of(u->name);
     s->raises_elsewhere = 0;
+    s->single = single_code(u->name);
     s->to_bool = false;
     for (int k = 0; k < u->ntypes; k++)
         if (u->types[k * u->nargs] == (char)NPY_DOUBLE) s->to_bool = u->types[k * u->nargs + u->nin] == (char)NPY_BOOL;

@@ -1,6 +1,6 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
 # May import: engine.arrayops, engine.free_threading, engine.graph_task, engine.node, engine.sharing, core.op,
-# core.value, backends.numpy.loops.
+# core.value, backends.numpy.loops, backends.numpy.single.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -27,6 +27,7 @@ from arraygrad.backends.numpy.loops cimport (
     KIND_NONE, KIND_TABLE, SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, empty_c, empty_dense, loop_set,
     read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
+from arraygrad.backends.numpy.single cimport is_single, single_loop
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.graph_task cimport GraphTask
@@ -374,7 +375,7 @@ cdef int rule_subtract(Node node, Frame f) except -1:
     if real_view(f.grad, &g) < 0:
         return 0
     # A broadcast operand: the sum is negated, not the sum's terms.
-    meta = narrow(node, f, 1)
+    meta = narrow(node, f, 1) if g.ndim else None
     if meta is not None:
         out = sum_to(f.grad, meta)
         if out is not None:
@@ -454,6 +455,16 @@ cdef int rule_multiply(Node node, Frame f) except -1:
         return rule_of_table(node, f)
     if first and second and node.e0 is node.e1 and node.n0 == node.n1 and unobserved(node):
         return rule_multiply_by_itself(node, f)
+    if is_single(f.grad):
+        if first:
+            out0 = single_loop(MULTIPLY, f.grad, saved_for(node, SAVE_INPUT, 1),
+                               f.grad if f.owned and not second else None)
+        if second and (not first or out0 is not None):
+            out1 = single_loop(MULTIPLY, f.grad, saved_for(node, SAVE_INPUT, 0), f.grad if f.owned else None)
+            if out1 is None:
+                out0 = None
+        if out0 is not None or out1 is not None:
+            return set_outs(f, out0, out1)
     # Edges to broadcast operands come first: they leave the gradient as it is, for the other one to overwrite.
     if first:
         out0 = narrow_product(node, f, 0, saved_for(node, SAVE_INPUT, 1))

@@ -108,6 +108,7 @@ struct LoopSet {
     int cost;               // one of COST_*
     int raises_elsewhere;   // bits of slots: overflow is raised by feraiseexcept, see fp_begin
     bool to_bool;           // results are booleans, of one byte
+    int single;             // how two single numbers are computed (single.hpp)
 };
 
 // What rules see of an array of one of these dtypes: aligned, native byte order.

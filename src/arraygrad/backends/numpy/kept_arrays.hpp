@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    enum { SLOTS = 32, DEPTH = 64, DIMS = 3, MOST = 4096, ALL = 1 << 20, TYPES = NPY_CDOUBLE + 1 };
+    enum { SLOTS = 32, DEPTH = 2048, DIMS = 3, MOST = 4096, ALL = 1 << 20, TYPES = NPY_CDOUBLE + 1 };
     struct Slot {
         int typenum, nd, count;
         std::size_t size;

@@ -24,6 +24,7 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
         loop_fn fn[4]
         void* data[4]
         bint to_bool
+        int single
     struct Rows:
         Py_ssize_t outer, inner
         bint leading
@@ -96,6 +97,7 @@ cdef bint bools_of(object array, ArrayView* view) noexcept
 cdef int view_of(object array, ArrayView* view) noexcept
 cdef object unary_loop(const LoopSet* loops, object x, object out)
 cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
+cdef object empty_single(int slot)
 cdef object empty_dense(object like)
 cdef double SUM_START           # what NumPy begins a sum with
 cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)

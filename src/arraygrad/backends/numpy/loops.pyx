@@ -601,6 +601,11 @@ cdef int set_forward(Op op, forward_ptr forward) except -1:
 
 # Arrays for compiled rules, which know no NumPy
 
+cdef object empty_single(int slot):
+    """An uninitialised array without axes."""
+    return new_array(_handler, 0, NULL, type_of_slot(slot), 0)
+
+
 cdef object empty_dense(object like):
     """An uninitialised array with the shape, dtype and order of a dense one."""
     cdef ndarray a = <ndarray>like

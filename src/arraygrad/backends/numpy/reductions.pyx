@@ -23,6 +23,7 @@ from arraygrad.backends.numpy.loops cimport (
     view_of, wrapped,
 )
 from arraygrad.backends.numpy.shapes cimport buffer_for
+from arraygrad.backends.numpy.single cimport is_single
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -606,9 +607,10 @@ cdef int rule_divide(Node node, Frame f) except -1:
     cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     if second:
         ans = saved_for(node, SAVE_ANS, -1)
-        if first and both_quotients(node, f, ans, divisor):
-            return 1
-        out1 = narrow_quotient(node, f, ans, divisor)
+        if not is_single(f.grad):
+            if first and both_quotients(node, f, ans, divisor):
+                return 1
+            out1 = narrow_quotient(node, f, ans, divisor)
     if first:
         out0 = combined(DIVIDE, f.grad, divisor, f.owned and (not second or out1 is not None))
         if out0 is None:

@@ -1,5 +1,6 @@
 # Shapes, slices, gathers, sorting and joins of plain arrays, forward and backward: where elements go.
-# May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.elementwise, backends.numpy.loops.
+# May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.elementwise, backends.numpy.loops,
+# backends.numpy.single.
 #
 # Forwards copy bytes or make views, so values are NumPy's. Joins serve exact row-major ndarrays of one floating dtype
 # (view_of), whose result is row-major in NumPy as well; None: declined.
@@ -13,9 +14,10 @@ from libc.string cimport memcpy, memset
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, is_scalar, item_size, loop_set,
-    positions_of, read_number, report, reshaped, same_shape, strided, transposed, view_of, wrapped, zeros_c,
+    SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, is_scalar, item_size,
+    loop_set, positions_of, read_number, report, reshaped, same_shape, strided, transposed, view_of, wrapped, zeros_c,
 )
+from arraygrad.backends.numpy.single cimport element_at, finite_sum
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport leave_partial, partial_gradient, waiting_gradient
 from arraygrad.engine.input_buffer cimport PartialGradient
@@ -367,10 +369,15 @@ cdef int rule_getitem(Node node, Frame f) except -1:
     cdef object slot, out, region, key = (<list>node.args)[1]
     cdef PartialGradient partial
     cdef GradMeta meta
+    cdef int found
     slot = saved_value(node, 0)
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
         return 0
     meta = <GradMeta>slot
+    if g.ndim == 0 and g.slot <= SLOT_F64:
+        found = element_rule(node, f, meta, key, &g)
+        if found:
+            return 1
     if type(key) is tuple and not is_basic(key):
         return rows_added(node, f, meta, flat_places(<tuple>key, meta), <int>len(<tuple>key))
     if not is_basic(key):
@@ -395,13 +402,45 @@ cdef int rule_getitem(Node node, Frame f) except -1:
     return 1
 
 
+cdef int element_rule(Node node, Frame f, GradMeta meta, object key, const ArrayView* g) except -1:
+    """rule_getitem for one real number: its gradient is added where it waits, or stands in zeros. 0: declined."""
+    cdef ArrayView r
+    cdef char* place
+    cdef object out = buffer_for(node, meta, f.grad)
+    cdef bint waiting = out is not None
+    if not waiting:
+        out = zeros_c(f.grad, meta.ndim, meta.dims)
+    view_of(out, &r)
+    place = element_at(&r, key)
+    if place == NULL:
+        return 0
+    if not waiting:
+        memcpy(place, g.data, item_size(g.slot))
+        return 1 + set_out(f, 0, out, True)
+    return finite_sum[double](place, g.data) if g.slot == SLOT_F64 else finite_sum[float](place, g.data)
+
+
 cdef int rule_setitem(Node node, Frame f) except -1:
     """The region of the gradient for what was written, and zeros there for the array: in place if that may be."""
-    cdef ArrayView g
+    cdef ArrayView g, r
+    cdef char* place
     cdef object key = (<list>node.args)[1], region, out
     cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     if view_of(f.grad, &g) < 0 or not is_basic(key):
         return 0
+    place = element_at(&g, key) if g.slot <= SLOT_F64 else NULL
+    if place != NULL:                       # one real number
+        if second:
+            out = empty_c(f.grad, 0, NULL)
+            view_of(out, &r)
+            memcpy(r.data, place, item_size(g.slot))
+            set_out(f, 1, out, True)
+        if first:
+            out = f.grad if f.owned and g.writeable else cloned(f.grad, f.grad)
+            view_of(out, &r)
+            memset(element_at(&r, key), 0, item_size(g.slot))
+            set_out(f, 0, out, True)
+        return 1
     if second:
         region = f.grad[key]
         set_out(f, 1, wrapped(region) if is_scalar(region) else cloned(region, region), True)

@@ -1,5 +1,5 @@
 # The way of direct loops, compiled forwards and compiled rules into the table.
-# May import: engine.*, core.op, and the compiled modules of backends.numpy.
+# May import: engine.*, core.elements, core.op, core.value, numpy (Python only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels
 from arraygrad.backends.numpy.fourier cimport rule_irfftn, rule_rfftn
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
@@ -19,9 +19,14 @@ from arraygrad.backends.numpy.shapes cimport (
     rule_sort, rule_take,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
+from arraygrad.backends.numpy.single cimport put_single, single_element
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
+from arraygrad.core.elements cimport serve
 from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport Backend
+
+import numpy as np
 
 # Operation of the table -> ufunc.
 UNARY_LOOPS = {
@@ -149,6 +154,9 @@ def install(dict ops, backend=None):
     attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
     attach(ops, "_setitem", rule_setitem, (), done)
     attach(ops, "take", rule_take, ("x_meta",), done)
+    if backend is not None:
+        serve(<Backend?>backend, single_element, put_single, backend.meta(np.zeros((), np.float32)),
+              backend.meta(np.zeros(())))
     return loops, done
 
 

@@ -1,0 +1,17 @@
+# May cimport: engine.arrayops, core.op, core.value.
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport Backend, TensorBase
+
+# raw[key] as an array without axes, of its own memory, where ints name one real floating-point number; else None.
+ctypedef object (*read_ptr)(object raw, object key)
+# raw[key] = value where the above serves raw[key], for a number or an array without axes of its dtype. False: anything
+# else, and nothing was written. A value of None is not written: whether one would be.
+ctypedef bint (*put_ptr)(object raw, object key, object value) except -1
+
+cdef int serve(Backend backend, read_ptr read, put_ptr put, GradMeta single_precision,
+               GradMeta double_precision) except -1
+
+cdef int use_operations(Op getitem, Op setitem) except -1
+cdef TensorBase element(TensorBase t, object key)
+cdef bint put_element(TensorBase t, object key, object value) except -1

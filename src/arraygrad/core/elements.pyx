@@ -1,0 +1,147 @@
+# One element of an array: t[i], t[i, j] and t[i] = v by ints, without what regions need.
+# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.inplace.
+#
+# Note [Elements]
+# ~~~~~~~~~~~~~~~
+# A program that loops over elements pays for the operation around each of them, and what an index may be (a region,
+# a view of it, an array of indices) is most of that. Where ints name one real number of an array of NumPy's, the result
+# is a scalar with memory of its own (Note [Scalars]), no view, and what is written is one number. The nodes are those
+# of the general way, with the same saved values, and so are the checks before a write. Anything else is declined:
+# nothing was done then.
+# set_fast_paths(False) turns it off. Guarded by tests/ops/test_single_numbers.py.
+from libc.stdint cimport uint16_t
+
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED
+from arraygrad.engine.node cimport ThreadState, thread_state, NODE_FAST, NODE_ZERO_ABSORBS
+from arraygrad.core.apply cimport connect, refresh
+from arraygrad.core.inplace cimport adopt, check_inplace
+from arraygrad.core.nodes cimport OpNode, new_op_node
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport (
+    Backend, TensorBase, Value, before_write, bump, has_extra, new_tensor, raw_now, value_now,
+)
+
+cdef extern from "Python.h":
+    long PyLong_AsLongAndOverflow(object number, int* overflow) except? -1
+
+cdef Op _getitem = None
+cdef Op _setitem = None
+cdef Backend _backend = None            # whose arrays are served
+cdef read_ptr _read
+cdef put_ptr _put
+cdef GradMeta _single_precision, _double_precision
+# What nodes keep of small keys: nobody changes it.
+cdef list _read_keys = [None] * 1024
+cdef list _written_keys = [None] * 1024
+
+
+cdef int use_operations(Op getitem, Op setitem) except -1:
+    """Take the operations of the table that these are, if their nodes keep what is kept here."""
+    global _getitem, _setitem
+    if getitem.saves == ("x_meta",) and getitem.params == ("x", "key") and getitem.static_positions == (1,):
+        _getitem = getitem
+    if setitem.saves == () and setitem.params == ("x", "key", "value") and setitem.static_positions == (1,):
+        _setitem = setitem
+    return 0
+
+
+cdef int serve(Backend backend, read_ptr read, put_ptr put, GradMeta single_precision,
+               GradMeta double_precision) except -1:
+    """Let elements of the arrays of a backend be read and written by these functions.
+
+    `single_precision` and `double_precision` are the metadata of what is read.
+    """
+    global _backend, _read, _put, _single_precision, _double_precision
+    _read = read
+    _put = put
+    _single_precision = single_precision
+    _double_precision = double_precision
+    _backend = backend
+    return 0
+
+
+cdef inline list kept(list known, object key, Py_ssize_t n):
+    """What a node keeps of a call with `n` arguments, of which the key alone is asked for. Small ints have one list."""
+    cdef long i
+    cdef int overflow = 0
+    cdef object found
+    if type(key) is int and not FREE_THREADED:
+        i = PyLong_AsLongAndOverflow(key, &overflow)
+        if not overflow and 0 <= i < len(known):
+            found = known[i]
+            if found is None:
+                found = known[i] = [None, key] if n == 2 else [None, key, None]
+            return found
+    return [None, key] if n == 2 else [None, key, None]
+
+
+cdef inline bint observed(ThreadState* ts) noexcept:
+    return ts.op_hooks != NULL or ts.saved_hooks != NULL
+
+
+cdef TensorBase element(TensorBase t, object key):
+    """t[key], None: declined."""
+    cdef ThreadState* ts = thread_state()
+    cdef Value v
+    cdef TensorBase out
+    cdef OpNode node
+    cdef object raw
+    if _getitem is None or observed(ts):
+        return None
+    v = value_now(t)
+    if v.meta.ops is not _backend:
+        return None
+    raw = _read(raw_now(t), key)
+    if raw is None:
+        return None
+    out = new_tensor(raw, _double_precision if v.meta.typenum == _double_precision.typenum else _single_precision)
+    if has_extra(t):
+        refresh(t)
+    if t.tracked and ts.grad_mode:
+        node = new_op_node(_getitem)
+        node.meta = out.value.meta
+        node.flags |= <uint16_t>(NODE_FAST | (NODE_ZERO_ABSORBS if ts.zero_annihilates else 0))
+        connect(node, t)
+        node.s0 = v.meta
+        node.args = kept(_read_keys, key, 2)
+        out.grad_fn_ = node
+        out.tracked = True
+    return out
+
+
+cdef bint put_element(TensorBase t, object key, object value) except -1:
+    """t[key] = value for a number or a Tensor of one; False: declined."""
+    cdef ThreadState* ts = thread_state()
+    cdef TensorBase tv = None
+    cdef OpNode node = None
+    cdef object raw = value
+    cdef bint recorded = False
+    if _setitem is None or t.value.meta.ops is not _backend or observed(ts):
+        return False
+    if isinstance(value, TensorBase):
+        tv = <TensorBase>value
+        if tv.value.meta.ndim or tv.value.meta.ops is not _backend or tv.value.meta.typenum != t.value.meta.typenum \
+                or has_extra(tv):
+            return False
+        raw = tv.value.raw
+        recorded = tv.tracked
+    elif type(value) is not float and type(value) is not int:
+        return False
+    if not _put(t.value.raw, key, None):
+        return False
+    check_inplace(t, recorded, "setitem")
+    if (recorded or t.tracked) and ts.grad_mode:
+        node = new_op_node(_setitem)
+        node.meta = t.value.meta
+        node.flags |= NODE_FAST
+        connect(node, t)
+        connect(node, tv)
+        node.args = kept(_written_keys, key, 3)
+    before_write(t)
+    if not _put(t.value.raw, key, raw):
+        return False                    # a number that does not fit, a read-only array: the library says so
+    bump(t)
+    if node is not None:
+        adopt(t, node, 0)
+    return True
