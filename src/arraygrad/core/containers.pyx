@@ -1,27 +1,84 @@
 # Nested containers of arrays: taken apart into a list of leaves, and put together again.
-# May import: nothing of arraygrad. dict, list, tuple, named tuples and dataclasses are containers; whatever else is a
-# leaf, unless optree is in use and knows its type (`optree.register_pytree_node`).
+# May import: nothing of arraygrad. dict, list, tuple, named tuples, dataclasses, classes of attrs, SimpleNamespace and
+# what the program registers are containers; whatever else is a leaf, unless optree is in use and knows its type
+# (`optree.register_pytree_node`).
 cimport cython
 
 import copy
 import dataclasses
 import sys
 from collections import OrderedDict, defaultdict
+from types import SimpleNamespace
 
 cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where)        # not zero: with an exception set
     void Py_LeaveRecursiveCall()
 
-__all__ = ["LEAF", "Structure", "align", "flatten", "leaf_names", "note_leaf_type", "stands_for", "unflatten"]
+__all__ = [
+    "LEAF", "Structure", "align", "flatten", "leaf_names", "note_leaf_type", "register_container", "stands_for",
+    "unflatten",
+]
 
 # Types of which most leaves are, told by one look.
 cdef set LEAF_TYPES = {float, int, complex, bool, str, bytes, type(None)}
 cdef tuple _counted = tuple([tuple(range(n)) for n in range(17)])      # the keys of short lists
 
 
+# class -> names of the attributes that hold the children; None: all that an instance has in its __dict__
+cdef dict _registered = {SimpleNamespace: None}
+
+
 def note_leaf_type(cls):
     """Objects of exactly this type are leaves."""
     LEAF_TYPES.add(cls)
+
+
+def register_container(cls, fields=None):
+    """Have the transforms take instances of a class apart, as they do dicts and dataclasses.
+
+    What is put together again is a copy (`copy.copy`) with other values in its attributes; `__init__` is not called.
+
+    Parameters
+    ----------
+    cls : type
+        A class of the program's own. Its subclasses are registered by themselves.
+    fields : iterable of str, optional
+        Names of the attributes that are taken apart; all others stay as they are. By default all that an instance
+        holds in its `__dict__`.
+
+    Returns
+    -------
+    type
+        `cls`, so that this decorates it.
+
+    Raises
+    ------
+    TypeError
+        If `cls` is no class, is a container or a kind of array already, or `fields` are no names.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> @ag.register_container
+    ... class Layer:
+    ...     def __init__(self, weight, bias):
+    ...         self.weight, self.bias = weight, bias
+    >>> gradient = ag.grad(lambda layer: layer.weight * layer.bias)(Layer(2.0, 5.0))
+    >>> type(gradient).__name__, gradient.weight, gradient.bias
+    ('Layer', 5.0, 2.0)
+    """
+    cdef tuple names = None
+    if not isinstance(cls, type):
+        raise TypeError(f"register_container: expected a class, got {type(cls).__name__}")
+    if cls in LEAF_TYPES or issubclass(cls, (dict, list, tuple, int, float, complex, str, bytes, type)):
+        raise TypeError(f"register_container: {cls.__name__} is a container, a number or an array already")
+    if fields is not None:
+        names = tuple(fields) if not isinstance(fields, str) else (fields,)
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"register_container: fields must be names of attributes, got {name!r}")
+    _registered[cls] = names
+    return cls
 
 
 cdef tuple counted(Py_ssize_t n):
@@ -35,7 +92,7 @@ cdef class Structure:
     Attributes
     ----------
     kind : str
-        "leaf", "dict", "list", "tuple", "named tuple", "dataclass" or "optree".
+        "leaf", "dict", "list", "tuple", "named tuple", "dataclass" (any that is made of attributes) or "optree".
     type : type or None
         Class of the container; None for a leaf.
     keys : tuple
@@ -97,8 +154,8 @@ def flatten(tree):
     Parameters
     ----------
     tree : object
-        Nested dicts, lists, tuples, named tuples, dataclass instances; anything else is a leaf, None too. Dicts are
-        taken in their own order.
+        Nested dicts, lists, tuples, named tuples, instances of dataclasses, of attrs' classes, of SimpleNamespace and
+        of registered classes; anything else is a leaf, None too. Dicts are taken in their own order.
 
     Returns
     -------
@@ -205,12 +262,21 @@ cdef Structure flatten_into(object tree, list leaves):
         return Structure(name, kind, tuple(range(len(tree))), _flatten_all(tree, leaves))
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple([field.name for field in dataclasses.fields(tree)])
-        return Structure("dataclass", kind, names, _flatten_all([getattr(tree, name) for name in names], leaves), tree)
+        return _of_attributes(tree, kind, names, leaves)
+    if kind in _registered:
+        names = _registered[kind]
+        return _of_attributes(tree, kind, tuple(sorted(vars(tree))) if names is None else names, leaves)
+    if "__attrs_attrs__" in vars(kind):
+        return _of_attributes(tree, kind, tuple([field.name for field in kind.__attrs_attrs__]), leaves)
     optree = sys.modules.get("optree")  # a type can only be registered with optree once that is imported
     if optree is not None and kind.__module__ != "builtins":
         return _flatten_registered(optree, tree, leaves)
     leaves.append(tree)
     return leaf_structure
+
+
+cdef Structure _of_attributes(object tree, object kind, tuple names, list leaves):
+    return Structure("dataclass", kind, names, _flatten_all([getattr(tree, name) for name in names], leaves), tree)
 
 
 cdef int enter() except -1:

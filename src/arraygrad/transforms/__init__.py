@@ -16,6 +16,7 @@ from arraygrad.transforms.gradients import (
     value_and_grad,
     vjp,
 )
+from arraygrad.transforms.trees import ravel_tree, register_container, tree_map
 
 __all__ = [
     "elementwise_grad",
@@ -27,6 +28,9 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "ravel_tree",
+    "register_container",
+    "tree_map",
     "value_and_grad",
     "vjp",
 ]

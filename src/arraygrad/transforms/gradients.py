@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: core.containers, engine, ops, core.tensor, adoption, transforms.trace, transforms.jacobians,
-numpy.
+May import: core.containers, engine, ops, core.tensor, adoption, transforms.trace, transforms.transformed,
+transforms.jacobians, numpy.
 
 A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
 they have in common:
@@ -9,8 +9,8 @@ they have in common:
 - Arguments may be arrays, Python or NumPy floats, Tensors, or nested dicts, lists, tuples, named tuples and dataclasses
   of them. What is raw comes back raw, of the same library, dtype and device; a Python float comes back as a Python
   float; a Tensor as a Tensor, part of its graph if it requires grad. None, strings and bools inside a container stay.
-- `argnums` chooses the differentiated positional arguments; the others, and all keyword arguments, are passed as they
-  are. An integer gives one result, a tuple a tuple of results.
+- `argnums` chooses the differentiated positional arguments, or `argnames` parameters by their names; the others are
+  passed as they are. An integer or a name gives one result, a tuple a tuple of results.
 - An argument that the result does not depend on has a zero gradient.
 - A Python float enters the function as a 0-d array of the precision of the arrays beside it (float64 without any).
 - Complex numbers follow PyTorch: the gradient of a real function f at z = x + iy is df/dx + i df/dy, the direction of
@@ -21,8 +21,6 @@ they have in common:
 """
 
 from __future__ import annotations
-
-import functools
 
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
@@ -37,6 +35,7 @@ from arraygrad.transforms.trace import (
     recorded,
     run,
 )
+from arraygrad.transforms.transformed import Transformed, chosen, traced
 
 __all__ = [
     "elementwise_grad",
@@ -53,7 +52,7 @@ __all__ = [
 ]
 
 
-def grad(f, argnums=0, has_aux=False, *, adopt=False):
+def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False):
     """The function that computes the gradient of `f`.
 
     Parameters
@@ -64,6 +63,9 @@ def grad(f, argnums=0, has_aux=False, *, adopt=False):
         Positions of the arguments to differentiate.
     has_aux : bool
         `f` returns a pair (scalar, auxiliary data).
+    argnames : str or tuple of str, optional
+        Names of the parameters to differentiate, in the place of `argnums`. They may be given by position or by
+        keyword, or be left out where they have a default. A name gives one gradient, a tuple of names a tuple.
     adopt : bool, str or tuple of str
         Arrays that NumPy's creation functions make while `f` runs are recordable, and numbers of math stay recorded, in
         all modules that `f` leads to, or in the packages of these names (see `arraygrad.adopt`).
@@ -91,18 +93,20 @@ def grad(f, argnums=0, has_aux=False, *, adopt=False):
     >>> ag.grad(lambda p: p["a"] * p["b"])({"a": 2.0, "b": 5.0})
     {'a': 5.0, 'b': 2.0}
     """
-    evaluate = _value_and_grad("grad", f, argnums, has_aux, adopt)
+    options = {"argnums": argnums, "has_aux": has_aux, "argnames": argnames, "adopt": adopt}
+    return _Gradient(grad, f, *_checked("grad", f, argnums, argnames, adopt), **options)
 
-    @functools.wraps(f)
-    def gradient(*args, **kwargs):
-        trace, gradients = evaluate(args, kwargs)
+
+class _Gradient(Transformed):
+    differentiates = True
+
+    def __call__(self, /, *args, **kwargs):
+        has_aux = self._options["has_aux"]
+        trace, gradients = _evaluated("grad", self._f, args, kwargs, self._which, has_aux)
         return (gradients, trace.auxiliary()) if has_aux else gradients
 
-    gradient.differentiates = True
-    return gradient
 
-
-def value_and_grad(f, argnums=0, has_aux=False, *, adopt=False):
+def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False):
     """The function that computes the value of `f` together with its gradient, at hardly more cost than the gradient.
 
     Parameters and errors are those of `grad`.
@@ -119,18 +123,19 @@ def value_and_grad(f, argnums=0, has_aux=False, *, adopt=False):
     >>> ag.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     (array(5.), array([2., 4.]))
     """
-    evaluate = _value_and_grad("value_and_grad", f, argnums, has_aux, adopt)
+    options = {"argnums": argnums, "has_aux": has_aux, "argnames": argnames, "adopt": adopt}
+    return _ValueAndGradient(value_and_grad, f, *_checked("value_and_grad", f, argnums, argnames, adopt), **options)
 
-    @functools.wraps(f)
-    def value_and_gradient(*args, **kwargs):
-        trace, gradients = evaluate(args, kwargs)
+
+class _ValueAndGradient(Transformed):
+    def __call__(self, /, *args, **kwargs):
+        has_aux = self._options["has_aux"]
+        trace, gradients = _evaluated("value_and_grad", self._f, args, kwargs, self._which, has_aux)
         value = trace.value()
         return ((value, trace.auxiliary()), gradients) if has_aux else (value, gradients)
 
-    return value_and_gradient
 
-
-def elementwise_grad(f, argnums=0, *, adopt=False):
+def elementwise_grad(f, argnums=0, *, argnames=None, adopt=False):
     """The function that computes the derivative of an elementwise function `f` at every element.
 
     Precisely: the gradient of the sum of the result, which is the derivative at each element if each element of the
@@ -141,6 +146,7 @@ def elementwise_grad(f, argnums=0, *, adopt=False):
     f : callable
         Its result is a real array of any shape.
     argnums : int or tuple of int
+    argnames : str or tuple of str, optional
     adopt : bool, str or tuple of str
         As for `grad`.
 
@@ -161,16 +167,17 @@ def elementwise_grad(f, argnums=0, *, adopt=False):
     >>> ag.elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    f = _checked("elementwise_grad", f, argnums, adopt)
+    options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
+    return _Derivative(elementwise_grad, f, *_checked("elementwise_grad", f, argnums, argnames, adopt), **options)
 
-    @functools.wraps(f)
-    def derivative(*args, **kwargs):
-        trace = Trace("elementwise_grad", f, args, argnums).call(kwargs)
+
+class _Derivative(Transformed):
+    differentiates = True
+
+    def __call__(self, /, *args, **kwargs):
+        trace = traced("elementwise_grad", self._f, args, kwargs, self._which)
         _real_array(trace)
         return _pull_ones(trace)
-
-    derivative.differentiates = True
-    return derivative
 
 
 def vjp(f, *primals, has_aux=False, adopt=False):
@@ -211,7 +218,7 @@ def vjp(f, *primals, has_aux=False, adopt=False):
     >>> pull(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))
     """
-    f = _checked("vjp", f, (), adopt)
+    f, _ = _checked("vjp", f, (), None, adopt)
     trace = Trace("vjp", f, primals, tuple(range(len(primals)))).call(has_aux=has_aux)
     metas = [_float_meta(leaf) for leaf in trace.outputs]
 
@@ -306,7 +313,7 @@ def linearize(f, *primals, adopt=False):
     return value, push_tangents
 
 
-def jacobian(f, argnums=0, chunk_size=None, *, adopt=False):
+def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=False):
     """The function that computes the Jacobian of `f`, row by row, in reverse mode.
 
     Parameters
@@ -317,6 +324,7 @@ def jacobian(f, argnums=0, chunk_size=None, *, adopt=False):
     chunk_size : int, optional
         How many rows may be computed at a time. Each row is one reverse pass over the same graph, computed by itself:
         any value is kept to.
+    argnames : str or tuple of str, optional
     adopt : bool, str or tuple of str
         As for `grad`.
 
@@ -349,23 +357,26 @@ def jacobian(f, argnums=0, chunk_size=None, *, adopt=False):
     array([[2., 0.],
            [0., 4.]])
     """
-    f = _checked("jacobian", f, argnums, adopt)
+    checked = _checked("jacobian", f, argnums, argnames, adopt)
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
         raise ValueError(f"jacobian: chunk_size must be a positive int or None, got {chunk_size!r}")
 
-    @functools.wraps(f)
-    def rows(*args, **kwargs):
-        trace = Trace("jacobian", f, args, argnums).call(kwargs)
-        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in reverse_blocks(trace)])
+    options = {"argnums": argnums, "chunk_size": chunk_size, "argnames": argnames, "adopt": adopt}
+    return _Rows(jacobian, f, *checked, **options)
 
-    rows.differentiates = True
-    return rows
+
+class _Rows(Transformed):
+    differentiates = True
+
+    def __call__(self, /, *args, **kwargs):
+        trace = traced("jacobian", self._f, args, kwargs, self._which)
+        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in reverse_blocks(trace)])
 
 
 jacrev = jacobian
 
 
-def jacfwd(f, argnums=0, *, adopt=False):
+def jacfwd(f, argnums=0, *, argnames=None, adopt=False):
     """The function that computes the Jacobian of `f`, column by column.
 
     Parameters, result and errors are those of `jacobian`; it takes one pass per element of the argument where
@@ -379,20 +390,21 @@ def jacfwd(f, argnums=0, *, adopt=False):
     array([[2., 0.],
            [0., 4.]])
     """
-    f = _checked("jacfwd", f, argnums, adopt)
+    options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
+    return _Columns(jacfwd, f, *_checked("jacfwd", f, argnums, argnames, adopt), **options)
 
-    @functools.wraps(f)
-    def columns(*args, **kwargs):
-        trace = Trace("jacfwd", f, args, argnums).call(kwargs)
+
+class _Columns(Transformed):
+    differentiates = True
+
+    def __call__(self, /, *args, **kwargs):
+        trace = traced("jacfwd", self._f, args, kwargs, self._which)
         return unflatten(
             trace.out_structure, [trace.nest(blocks) for blocks in forward_blocks(trace, _Pushforward(trace))]
         )
 
-    columns.differentiates = True
-    return columns
 
-
-def hessian(f, argnums=0, *, adopt=False):
+def hessian(f, argnums=0, *, argnames=None, adopt=False):
     """The function that computes the matrix of second derivatives of `f`.
 
     Parameters
@@ -400,6 +412,7 @@ def hessian(f, argnums=0, *, adopt=False):
     f : callable
         Its result is a real scalar.
     argnums : int or tuple of int
+    argnames : str or tuple of str, optional
     adopt : bool, str or tuple of str
         As for `grad`.
 
@@ -422,11 +435,23 @@ def hessian(f, argnums=0, *, adopt=False):
     array([[4., 2.],
            [2., 0.]])
     """
-    f = _checked("hessian", f, argnums, adopt)
-    return functools.wraps(f)(jacobian(grad(f, argnums), argnums))
+    options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
+    return _Hessian(hessian, f, *_checked("hessian", f, argnums, argnames, adopt), **options)
 
 
-def hvp(f, argnums=0, *, adopt=False):
+class _Hessian(Transformed):
+    differentiates = True
+
+    def __init__(self, transform, original, function, which, **options):
+        super().__init__(transform, original, function, which, **options)
+        which = {"argnums": options["argnums"], "argnames": options["argnames"]}
+        self._rows = jacobian(grad(function, **which), **which)
+
+    def __call__(self, /, *args, **kwargs):
+        return self._rows(*args, **kwargs)
+
+
+def hvp(f, argnums=0, *, argnames=None, adopt=False):
     """The function that multiplies a vector by the Hessian of `f`, without computing the Hessian.
 
     Parameters
@@ -434,6 +459,7 @@ def hvp(f, argnums=0, *, adopt=False):
     f : callable
         Its result is a real scalar.
     argnums : int or tuple of int
+    argnames : str or tuple of str, optional
     adopt : bool, str or tuple of str
         As for `grad`.
 
@@ -456,14 +482,18 @@ def hvp(f, argnums=0, *, adopt=False):
     >>> ag.hvp(lambda x: np.sum(x**3))(x, v)
     array([  6., 120.])
     """
-    f = _checked("hvp", f, argnums, adopt)
+    options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
+    return _Product(hvp, f, *_checked("hvp", f, argnums, argnames, adopt), **options)
 
-    @functools.wraps(f)
-    def product(*args, **kwargs):
+
+class _Product(Transformed):
+    differentiates = True
+
+    def __call__(self, /, *args, **kwargs):
         if not args:
-            raise TypeError(f"hvp: '{function_name(f)}' takes its arguments and then the vector, got no argument")
+            raise TypeError(f"hvp: '{function_name(self._f)}' takes its arguments and then the vector, got no argument")
         *args, vector = args
-        trace = Trace("hvp", f, tuple(args), argnums).call(kwargs)
+        trace = traced("hvp", self._f, tuple(args), kwargs, self._which)
         _scalar(trace)
         vectors = trace.directions(vector, "vector")
         indices = trace.roots()
@@ -481,46 +511,30 @@ def hvp(f, argnums=0, *, adopt=False):
         )
         return trace.give(products)
 
-    product.differentiates = True
-    return product
-
 
 # Helpers
 
 
-def _checked(name, f, argnums, adopt):
-    """The function to trace: `f`, or with `adopt` what calls it adopted."""
-    _check(name, f, argnums)
-    if not adopt:
-        return f
-    from arraygrad.adoption.calls import adopt as adopted
-
-    return adopted(f) if adopt is True else adopted(f, adopt)
-
-
-def _check(name, f, argnums):
+def _checked(name, f, argnums, argnames, adopt):
+    """(the function to trace: `f`, or with `adopt` what calls it adopted; what is differentiated)."""
     if not callable(f):
         raise TypeError(f"{name}: f must be callable, got {type(f).__name__}")
-    if (
-        isinstance(argnums, bool)
-        or not isinstance(argnums, (int, tuple, list))
-        or (not isinstance(argnums, int) and any(isinstance(i, bool) or not isinstance(i, int) for i in argnums))
-    ):
-        raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")
+    which = chosen(name, argnums, argnames)
+    if not adopt:
+        return f, which
+    from arraygrad.adoption.calls import adopt as adopted
+
+    return (adopted(f) if adopt is True else adopted(f, adopt)), which
 
 
-def _value_and_grad(name, f, argnums, has_aux, adopt):
-    f = _checked(name, f, argnums, adopt)
-
-    def evaluate(args, kwargs):
-        trace = Trace(name, f, args, argnums).call(kwargs, has_aux)
-        gradients = trace.plain_gradient()
-        if gradients is None:
-            _scalar(trace)
-            gradients = _pull_ones(trace)
-        return trace, gradients
-
-    return evaluate
+def _evaluated(name, f, args, kwargs, which, has_aux):
+    """(the trace of a call, the gradient of its result)."""
+    trace = traced(name, f, args, kwargs, which, has_aux)
+    gradients = trace.plain_gradient()
+    if gradients is None:
+        _scalar(trace)
+        gradients = _pull_ones(trace)
+    return trace, gradients
 
 
 def _ones(trace, indices):
@@ -612,7 +626,7 @@ class _Pushforward:
 
 
 def _linearize(name, f, primals, adopt):
-    f = _checked(name, f, (), adopt)
+    f, _ = _checked(name, f, (), None, adopt)
     if not isinstance(primals, (tuple, list)):
         raise TypeError(f"{name}: primals must be a tuple of the arguments, got {type(primals).__name__}")
     trace = Trace(name, f, tuple(primals), tuple(range(len(primals)))).call()

@@ -29,7 +29,7 @@ from arraygrad.core.tensor import (
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
-from arraygrad.transforms.traced import NUMBER, RAW, SCALAR, STATIC, TENSOR, Traced, give_back
+from arraygrad.transforms.traced import NOTHING_BESIDE, NUMBER, RAW, SCALAR, STATIC, TENSOR, Traced, give_back
 
 __all__ = [
     "Trace",
@@ -327,7 +327,7 @@ class Trace(Traced):
             if meta.is_floating and meta.ops is like.ops:
                 dtypes.append(meta.dtype)
         if like is None:
-            return None, None, None
+            return NOTHING_BESIDE
         xp = like.ops.xp
         return xp, xp.result_type(*dtypes) if dtypes else None, like.device
 

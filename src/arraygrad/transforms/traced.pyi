@@ -54,6 +54,7 @@ class Traced:
     def structure(self) -> Any: ...
     def value(self) -> Any: ...
 
+NOTHING_BESIDE: Any
 NUMBER: Any
 OPS: Any
 RAW: Any

@@ -7,7 +7,7 @@ import numpy
 from arraygrad.core.apply cimport apply_op
 from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport TensorBase
+from arraygrad.core.value cimport TensorBase, new_tensor
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state
 
@@ -33,6 +33,22 @@ cdef Op _identity = OPS.get("_identity")
 cdef object _ndarray = numpy.ndarray
 note_leaf_type(Tensor)
 note_leaf_type(numpy.ndarray)
+
+
+cdef GradMeta _number_meta = None
+cdef object _nothing_beside = (None, None, None)
+NOTHING_BESIDE = _nothing_beside
+
+
+cdef TensorBase number_leaf(object value):
+    """A leaf over a Python float, in double precision."""
+    cdef TensorBase t
+    global _number_meta
+    if _number_meta is None:
+        _number_meta = (<TensorBase>wrap_raw(numpy.array(0.0))).value.meta
+    t = new_tensor(numpy.array(value), _number_meta)
+    t.tracked = True
+    return t
 
 
 cdef class Traced:
@@ -69,10 +85,16 @@ cdef class Traced:
 
     cdef object follow(self, Py_ssize_t i, object leaf):
         """What the function gets in place of a leaf; notes its kind, metadata and edge."""
-        cdef object kind = type(leaf)
+        cdef object kind = type(leaf), handed
         if kind is _ndarray:
             return self.follow_array(i, leaf, KIND_RAW)
         if kind is float:
+            if self.beside is None:
+                self.beside = self.arrays_beside()
+            if self.beside is _nothing_beside and not thread_state().inference:
+                handed = number_leaf(leaf)
+                self.note(KIND_NUMBER, (<TensorBase>handed).value.meta, handed)
+                return handed
             return self.follow_array(i, self.array_of(leaf), KIND_NUMBER)
         return self.follow_other(i, leaf)
 

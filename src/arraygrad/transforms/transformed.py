@@ -1,0 +1,156 @@
+"""What a transform returns: a callable with the name of the user's function, which pickles where that function does.
+
+May import: transforms.trace, the standard library.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+
+from arraygrad.transforms.trace import Trace, function_name
+
+__all__ = ["Transformed", "chosen", "traced"]
+
+
+class Transformed:
+    """The function that a transform makes of the user's. Subclasses compute in `__call__`.
+
+    Parameters
+    ----------
+    transform : callable
+        The public transform: called with the user's function and `options` it makes the same again.
+    original : callable
+        The user's function.
+    function : callable
+        What is traced: the same, or what calls it adopted.
+    which : int, tuple of int or Names
+        What is differentiated.
+    options : dict
+        The transform's other arguments, by name.
+    """
+
+    def __init__(self, transform, original, function, which, **options):
+        functools.update_wrapper(self, original)
+        self._transform = transform
+        self._original = original
+        self._f = function
+        self._which = which
+        self._options = options
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self):
+        return _again, (self._transform, self._original, self._options)
+
+    def __repr__(self):
+        return f"<{self._transform.__name__} of {self._original!r}>"
+
+
+def _again(transform, function, options):
+    """What a pickle calls."""
+    return transform(function, **options)
+
+
+class Names:
+    """Parameters that are differentiated, by name."""
+
+    __slots__ = ("names", "single")
+
+    def __init__(self, argnames):
+        self.single = isinstance(argnames, str)
+        self.names = (argnames,) if self.single else tuple(argnames)
+
+
+def chosen(name, argnums, argnames):
+    """What `argnums` and `argnames` choose: the former, or Names.
+
+    Raises
+    ------
+    TypeError
+        If both are given, or either is of the wrong kind.
+    """
+    if argnames is None:
+        if (
+            isinstance(argnums, bool)
+            or not isinstance(argnums, (int, tuple, list))
+            or (not isinstance(argnums, int) and any(isinstance(i, bool) or not isinstance(i, int) for i in argnums))
+        ):
+            raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")
+        return argnums
+    if type(argnums) is not int or argnums != 0:
+        raise TypeError(f"{name}: choose the arguments by argnums or by argnames, not by both")
+    given = (argnames,) if isinstance(argnames, str) else argnames
+    if not isinstance(given, (tuple, list)) or not all(isinstance(item, str) for item in given):
+        raise TypeError(f"{name}: argnames must be a name or a tuple of names, got {argnames!r}")
+    if len(set(given)) != len(given):
+        raise ValueError(f"{name}: argnames {argnames!r} names an argument twice")
+    return Names(argnames)
+
+
+def traced(name, function, args, kwargs, which, has_aux=False):
+    """A Trace of the function, called with these arguments."""
+    if type(which) is not Names:
+        return Trace(name, function, args, which).call(kwargs, has_aux)
+    call = _ByName(name, function, which, args, kwargs)
+    values = tuple([call.values[item] for item in which.names])
+    return Trace(name, call, values, 0 if which.single else tuple(range(len(values)))).call(None, has_aux)
+
+
+class _ByName:
+    """A function of the arguments that are chosen by name; all others are those of one call.
+
+    They may be given by position or by keyword there, or be left out where they have a default.
+    """
+
+    def __init__(self, name, function, which, args, kwargs):
+        self.values = {}
+        self._function = function
+        self._which = which
+        self._args = args
+        self._kwargs = kwargs
+        self._at = {}  # name -> its position in args
+        self.__name__ = function_name(function)
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(item, inspect.Parameter.POSITIONAL_OR_KEYWORD) for item in which.names]
+        )
+        parameters = _parameters(function)
+        positional = [p.name for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        for item in which.names:
+            parameter = parameters.get(item)
+            if item in positional[: len(args)]:
+                self._at[item] = positional.index(item)
+                self.values[item] = args[self._at[item]]
+            elif item in kwargs:
+                self.values[item] = kwargs[item]
+            elif parameter is not None and parameter.default is not parameter.empty:
+                if parameter.kind is parameter.POSITIONAL_ONLY:
+                    raise TypeError(f"{name}: '{self.__name__}' was called without {item!r}; give it by position")
+                self.values[item] = parameter.default
+            elif parameter is not None and parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                raise TypeError(f"{name}: {item!r} of '{self.__name__}' stands for any number of arguments")
+            elif parameter is None and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+                known = ", ".join(map(repr, parameters)) or "none"
+                raise TypeError(f"{name}: '{self.__name__}' has no parameter {item!r}; its parameters are {known}")
+            else:
+                raise TypeError(f"{name}: '{self.__name__}' was called without {item!r}")
+        if hasattr(function, "differentiates"):
+            self.differentiates = True
+
+    def __call__(self, *values):
+        args, kwargs = list(self._args), dict(self._kwargs)
+        for item, value in zip(self._which.names, values, strict=True):
+            if item in self._at:
+                args[self._at[item]] = value
+            else:
+                kwargs[item] = value
+        return self._function(*args, **kwargs)
+
+
+def _parameters(function):
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # compiled, and does not say
+        return {}

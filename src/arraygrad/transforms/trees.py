@@ -1,0 +1,192 @@
+"""Functions of nested containers: `tree_map`, `ravel_tree`, and the registration of the program's own containers.
+
+May import: core.containers, core.tensor, transforms.trace, numpy.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy
+
+from arraygrad.core.containers import LEAF, align, flatten, leaf_names, register_container, stands_for, unflatten
+from arraygrad.core.tensor import Tensor
+from arraygrad.transforms.trace import give_back, meta_of
+from arraygrad.transforms.traced import NUMBER, RAW, SCALAR, TENSOR
+
+__all__ = ["ravel_tree", "register_container", "tree_map"]
+
+# What belongs to a container's structure, as in the gradients of the transforms.
+_STATIC = (type(None), bool, str, bytes, type)
+
+
+def _is_static(leaf):
+    return isinstance(leaf, _STATIC) or inspect.isroutine(leaf)
+
+
+def tree_map(function, tree, *others):
+    """The container of `function`'s results for the leaves of `tree`.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one leaf of each tree. None, bools, text, bytes, classes and functions belong to the structure, as
+        in gradients: they stay as they are in `tree`, and `function` is not called.
+    tree : object
+        Nested dicts, lists, tuples, named tuples, instances of dataclasses, attrs' classes, SimpleNamespace and
+        registered classes.
+    *others
+        Containers of the same structure; dicts may have another order, and named tuples another class.
+
+    Returns
+    -------
+    object
+        A container of the structure of `tree`.
+
+    Raises
+    ------
+    ValueError
+        If the structure of another tree differs.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> params = {"w": [1.0, 2.0], "b": 0.5, "name": "layer"}
+    >>> gradient = ag.grad(lambda p: p["w"][0] * p["w"][1] + p["b"])(params)
+    >>> ag.tree_map(lambda p, g: p - 0.1 * g, params, gradient)
+    {'w': [0.8, 1.9], 'b': 0.4, 'name': 'layer'}
+    """
+    leaves, structure = flatten(tree)
+    columns = [leaves]
+    for k, other in enumerate(others, 1):
+        theirs, own = flatten(other)
+        if not stands_for(own, structure):
+            raise ValueError(f"tree_map: tree {k} must be nested as {structure!r}, got {own!r}")
+        columns.append(align(own, theirs, structure))
+    return unflatten(
+        structure, [row[0] if _is_static(row[0]) else function(*row) for row in zip(*columns, strict=True)]
+    )
+
+
+def ravel_tree(tree):
+    """All numbers of a container as one vector, and the function that makes a container of such a vector.
+
+    For solvers that know vectors alone, as those of SciPy. Inside a transform the vector of a Tensor is a Tensor, and
+    so are the leaves of what `back` returns for one.
+
+    Parameters
+    ----------
+    tree : object
+        A container as of `tree_map`, whose leaves are arrays of one library, Tensors and Python floats or complex
+        numbers. What belongs to the structure (None, bools, text, bytes, classes, functions) stays in it.
+
+    Returns
+    -------
+    vector : array or Tensor
+        Of the dtype that all leaves fit into.
+    back : callable
+        `back(vector)` has the structure, shapes and dtypes of `tree`. Python numbers are Python numbers again, unless
+        the vector is a Tensor.
+
+    Raises
+    ------
+    TypeError
+        If a leaf is an integer or no array, real and complex leaves are mixed, or the leaves are of several libraries.
+        By `back`: if a vector for a real tree is complex.
+    ValueError
+        By `back`: if the vector has another length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraygrad as ag
+    >>> vector, back = ag.ravel_tree({"w": np.array([[1.0, 2.0]]), "b": 3.0})
+    >>> vector
+    array([1., 2., 3.])
+    >>> back(2 * vector)
+    {'w': array([[2., 4.]]), 'b': 6.0}
+    >>> ag.grad(lambda v: back(v)["w"].sum() * back(v)["b"])(vector)
+    array([3., 3., 3.])
+    """
+    leaves, structure = flatten(tree)
+    parts = [_Part(leaf, structure, i) for i, leaf in enumerate(leaves) if not _is_static(leaf)]
+    kept = [leaf if _is_static(leaf) else None for leaf in leaves]
+    if not parts:
+        return numpy.zeros(0), lambda vector: _checked(vector, 0) and unflatten(structure, kept)
+    ops = next((part.meta.ops for part in parts if part.kind != NUMBER), parts[0].meta.ops)
+    for part in parts:
+        if part.meta.ops is not ops and part.kind != NUMBER:
+            raise TypeError(f"ravel_tree: arrays of two libraries, {ops.name} and {part.meta.ops.name}")
+        if part.meta.is_complex != parts[0].meta.is_complex:
+            raise TypeError("ravel_tree: real and complex leaves can't share a vector; use a vector of real numbers")
+    arrays = [part.meta.dtype for part in parts if part.kind != NUMBER]
+    dtype = ops.xp.result_type(*arrays) if arrays else parts[0].meta.dtype
+    device = next((part.meta.device for part in parts if part.kind != NUMBER), None)
+    recorded = any(part.kind == TENSOR for part in parts)
+    xp = _space(next(part.value for part in parts if part.kind == TENSOR)) if recorded else ops.xp
+    pieces = []
+    for part in parts:
+        value = xp.asarray(part.value, dtype=dtype, device=device) if part.kind in (NUMBER, SCALAR) else part.value
+        value = xp.astype(value, dtype) if value.dtype != dtype else value
+        pieces.append(xp.reshape(value, (-1,)))
+        part.value = None
+    vector = xp.concat(pieces)
+    size = sum(part.meta.size for part in parts)
+    is_complex = parts[0].meta.is_complex
+
+    def back(vector):
+        """The container of a vector."""
+        _checked(vector, size)
+        meta = meta_of(vector)
+        if meta.is_complex and not is_complex:
+            raise TypeError("ravel_tree: the vector is complex, but the leaves of the tree are real")
+        space = _space(vector) if isinstance(vector, Tensor) else meta.ops.xp
+        found, at, part = list(kept), 0, None
+        for part in parts:
+            piece = space.reshape(vector[at : at + part.meta.size], part.meta.shape)
+            if part.kind != NUMBER and part.meta.ops is meta.ops and meta.dtype != part.meta.dtype:
+                piece = space.astype(piece, part.meta.dtype)
+            at += part.meta.size
+            if not isinstance(piece, Tensor):
+                piece = give_back(RAW if part.kind == TENSOR else part.kind, piece, part.meta)
+            found[part.index] = piece
+        return found[0] if structure is LEAF else unflatten(structure, found)
+
+    return vector, back
+
+
+class _Part:
+    """A leaf that holds numbers: its kind, its metadata, and where it stands."""
+
+    __slots__ = ("index", "kind", "meta", "value")
+
+    def __init__(self, leaf, structure, index):
+        self.index = index
+        self.value = leaf
+        if isinstance(leaf, Tensor):
+            self.kind = TENSOR
+        elif isinstance(leaf, numpy.generic):
+            self.kind = SCALAR
+        else:
+            self.kind = NUMBER if isinstance(leaf, (int, float, complex)) else RAW
+        try:
+            self.meta = meta_of(numpy.asarray(leaf) if self.kind == NUMBER else leaf)
+        except TypeError as error:
+            raise TypeError(f"ravel_tree: {leaf_names(structure, 'tree')[index]} is no array: {error}") from error
+        if not self.meta.is_floating:
+            raise TypeError(
+                f"ravel_tree: {leaf_names(structure, 'tree')[index]} is an integer or boolean ({self.meta.dtype}), "
+                "which has no derivative: give a floating-point value, or keep it out of the tree"
+            )
+
+
+def _space(tensor):
+    """The namespace of a Tensor's library, differentiable."""
+    return tensor.__array_namespace__()
+
+
+def _checked(vector, size):
+    shape = getattr(vector, "shape", None)
+    if shape is None or tuple(shape) != (size,):
+        raise ValueError(f"ravel_tree: expected a vector of {size} numbers, got shape {shape}")
+    return True
