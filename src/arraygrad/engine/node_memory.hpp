@@ -54,6 +54,8 @@ static thread_local int freeing_depth;
 #ifndef Py_GIL_DISABLED
 static PyObject* kept_nodes[2];  // linked through their weak reference slots
 static int n_kept[2];
+static Py_ssize_t n_taken[2];    // blocks given out by alloc_node and not given back: nodes that others allocate
+                                 // are freed here too, and would pile up if more were kept than are asked for
 #endif
 
 static inline PyObject** slot_at(PyObject* node, Py_ssize_t offset) {
@@ -91,12 +93,15 @@ static void free_node(PyObject* node) {
     live_nodes.fetch_sub(1);
 #endif
 #ifndef Py_GIL_DISABLED
-    if (n_kept[bare] < KEPT && (bare || type->tp_basicsize == layout.whole) &&
+    if (n_taken[bare] > 0 && (bare || type->tp_basicsize == layout.whole) &&
         !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
-        *slot_at(node, layout.weak) = kept_nodes[bare];
-        kept_nodes[bare] = node;
-        n_kept[bare]++;
-        return;
+        n_taken[bare]--;
+        if (n_kept[bare] < KEPT) {
+            *slot_at(node, layout.weak) = kept_nodes[bare];
+            kept_nodes[bare] = node;
+            n_kept[bare]++;
+            return;
+        }
     }
 #endif
     type->tp_free(node);
@@ -157,6 +162,7 @@ static PyObject* alloc_node(void* cls, void* vtable) {
     const bool bare = is_bare(type);
     PyObject* node;
 #ifndef Py_GIL_DISABLED
+    n_taken[bare]++;
     if (n_kept[bare]) {
         node = kept_nodes[bare];
         kept_nodes[bare] = *slot_at(node, layout.weak);
