@@ -34,9 +34,9 @@ def named(rule, args, kwargs):
     return {key: value for key, value in given.items() if key in known}
 
 
+for _samples in sorted(Path(__file__).parent.glob("samples_*.py")):
+    importlib.import_module(_samples.stem)
 for _chapter in CHAPTERS:
-    if Path(__file__).with_name(f"samples_{_chapter}.py").exists():
-        importlib.import_module(f"samples_{_chapter}")
     importlib.import_module(f"arraygrad.scipy.{_chapter}")
 NUMBERED = [pytest.param(*one, id=f"{one[0]}-{i}") for i, one in enumerate(SAMPLES)]
 

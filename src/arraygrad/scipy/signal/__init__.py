@@ -6,8 +6,19 @@ May import: scipy._declare and this folder, SciPy.
 from scipy import signal as _signal
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.signal import _convolutions, _filters, _resampling, _spectra
+from arraygrad.scipy.signal import (
+    _conversions,
+    _convolutions,
+    _designs,
+    _filters,
+    _resampling,
+    _spectra,
+    _waveforms,
+    windows,
+)
 from arraygrad.scipy.signal._chapter import NAMES
+
+__all__ = ["windows"]
 
 globals().update(NAMES)
 
