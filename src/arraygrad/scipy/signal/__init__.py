@@ -13,6 +13,7 @@ from arraygrad.scipy.signal import (
     _filters,
     _resampling,
     _spectra,
+    _systems,
     _waveforms,
     windows,
 )

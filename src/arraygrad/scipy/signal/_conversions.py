@@ -117,7 +117,10 @@ def _normalize(b, a):
 
 def _zeros_and_poles(b, a):
     b, a = _normalize(b, vector(a))
-    b = vector(b)
+    return _monic_parts(vector(b), a)
+
+
+def _monic_parts(b, a):
     return roots(b / b[0]), roots(a), b[0]
 
 
@@ -479,10 +482,10 @@ def _zpk2ss(z, p, k):
 
 @CHAPTER.by_composition("ss2zpk", "A B C D", ROOTS, refuse={"input": "an integer"})
 def _ss2zpk(A, B, C, D, input=0):
+    plain = signal.ss2zpk(*[raw(m) for m in (A, B, C, D)], input)
     b, a = _ss2tf(A, B, C, D, input)
-    plain = signal.normalize(raw(b), raw(a))[0]
-    size = plain.shape[-1]
-    return _tf2zpk(vector(b)[-size:], a)
+    count = plain[0].size + 1  # leading zeros of b are no zeros at infinity
+    return typed(_monic_parts(vector(b)[shape_of(a)[0] - count :], a), plain)
 
 
 @CHAPTER.by_composition("abcd_normalize", "A B C D", "definition")
