@@ -93,3 +93,62 @@ sample("signal.periodogram", LONG, call=lambda f, x: f(x)[1])
 sample("signal.spectrogram signal.stft", ROWS.T, call=lambda f, x: f(x, nperseg=6, noverlap=2, axis=0)[2])
 sample("signal.stft", LONG, call=lambda f, x: f(x, nperseg=6, boundary="even", padded=False)[2])
 sample("signal.stft", LONG + 1j * ROWS[0], call=lambda f, x: f(x, nperseg=6, return_onesided=False)[2])
+
+UNEVEN = spread(9, low=0.0, high=7.0)
+CLOSE = {"step": 1e-3, "loose": 1e-9, "rtol": 1e-6}
+
+sample("signal.czt", LONG)
+sample("signal.czt", ROWS.T + 1j, call=lambda f, x: f(x, 7, 0.98 * np.exp(-0.3j), 1.1 * np.exp(0.2j), axis=0), **CLOSE)
+for _end in (False, True):
+    sample("signal.zoom_fft", ROWS, call=lambda f, x, end=_end: f(x, [0.2, 0.9], 7, fs=3.0, endpoint=end), **CLOSE)
+sample("signal.zoom_fft", ROWS, call=lambda f, x: f(x, 0.9), **CLOSE)
+sample("signal.CZT", ROWS, call=lambda f, x: f(24, 7)(x), **CLOSE)
+sample("signal.ZoomFFT", ROWS, call=lambda f, x: f(24, [0.1, 0.4], 7)(x), **CLOSE)
+sample("signal.hilbert2", IMAGE, call=lambda f, x: f(x))
+sample("signal.hilbert2", ROWS[:, :6], call=lambda f, x: f(x, (3, 8)))
+for _residual in ("lowpass", "all", None):
+    for _bp in ((1, None), (None, None), (2, 5), (-3, 4)):
+        sample("signal.envelope", LONG, call=lambda f, x, r=_residual, b=_bp: f(x, b, residual=r), **CLOSE)
+        sample(
+            "signal.envelope", LONG + 1j * ROWS[0], call=lambda f, x, r=_residual, b=_bp: f(x, b, residual=r), **CLOSE
+        )
+sample("signal.envelope", ROWS.T, call=lambda f, x: f(x, (1, None), n_out=30, squared=True, axis=0), **CLOSE)
+for _how in (False, True, "amplitude"):
+    for _mean in (False, True):
+        sample("signal.lombscargle", UNEVEN, spread(9), X, spread(9, seed=5), **CLOSE,
+               call=lambda f, x, y, w, weights, how=_how, mean=_mean: f(
+                   x, y, w, normalize=how, weights=weights, floating_mean=mean))  # fmt: skip
+sample("signal.istft", spread(5, 4) + 1j * spread(5, 4, seed=3), call=lambda f, z: f(z)[1], **CLOSE)
+sample("signal.istft", spread(4, 2, 5) + 1j * spread(4, 2, 5, seed=3), **CLOSE,
+       call=lambda f, z: f(z, fs=2.0, nperseg=7, noverlap=4, time_axis=0, freq_axis=2, input_onesided=False, nfft=8,
+                           boundary=False, scaling="psd", window="hamming")[1])  # fmt: skip
+WINDOW = np.array([0.2, 0.7, 1.0, 0.8, 0.3])
+for _mode, _pad in (("onesided", "zeros"), ("onesided2X", "even"), ("twosided", "odd"), ("centered", "edge")):
+    for _phase in (0, None):
+        _options = {"fft_mode": _mode, "scale_to": "psd" if _mode == "onesided2X" else None, "mfft": 6,
+                    "phase_shift": _phase}  # fmt: skip
+        sample("signal.ShortTimeFFT", ROWS.T, **CLOSE, call=lambda f, x, options=_options, pad=_pad: f(
+            WINDOW, 2, 1.0, **options).stft(x, padding=pad, axis=0))  # fmt: skip
+        sample("signal.ShortTimeFFT", spread(4 if "one" in _mode else 6, 9) + 1j, **CLOSE,
+               call=lambda f, x, options=_options: f(WINDOW, 2, 1.0, **options).istft(x, 1, 12))  # fmt: skip
+sample("signal.ShortTimeFFT", LONG, call=lambda f, x: f(WINDOW, 2, 1.0).spectrogram(x, detr="constant"), **CLOSE)
+sample("signal.ShortTimeFFT", *ROWS, call=lambda f, x, y: f(WINDOW, 2, 1.0).spectrogram(x, y), **CLOSE)
+
+sample("signal.cspline1d signal.qspline1d", LONG, **CLOSE)
+sample("signal.cspline1d", LONG, call=lambda f, x: f(x, 2.0), **CLOSE)
+PICTURE = spread(24, 20, low=-1.0, high=1.0)
+sample("signal.cspline2d signal.qspline2d", PICTURE, **CLOSE)
+sample(
+    "signal.cspline2d signal.spline_filter", spread(32, 30, low=-1.0, high=1.0), call=lambda f, x: f(x, 0.1), **CLOSE
+)
+sample("signal.symiirorder1", LONG, 0.7, call=lambda f, x, c: f(x, c, 0.3), **CLOSE)
+sample("signal.symiirorder2", LONG, call=lambda f, x: f(x, 0.4, 0.9, 1e-6), **CLOSE)
+sample("signal.sepfir2d", ROWS.reshape(6, 8), X[:3], FIR, **CLOSE)
+sample(
+    "signal.cspline1d_eval signal.qspline1d_eval", X, np.array([-7.1, -0.4, 0.3, 1.7, 2.2, 3.4, 9.2]), 1.1, 0.2, **CLOSE
+)
+HILLS = np.array([0.1, 0.9, 0.4, 1.7, 1.1, 2.9, 0.3, 0.6, 0.2])
+sample("signal.peak_prominences", HILLS, call=lambda f, x: f(x, [1, 3, 5, 7])[0], **CLOSE)
+sample("signal.peak_widths", HILLS, 0.4, call=lambda f, x, h: f(x, [1, 3, 5, 7], h), **CLOSE)
+sample("signal.find_peaks", HILLS, **CLOSE,
+       call=lambda f, x: tuple(v for k, v in f(x, 0.0, 0.0, width=0.0)[1].items() if "bases" not in k))  # fmt: skip

@@ -13,7 +13,9 @@ from arraygrad.scipy.signal import (
     _filters,
     _resampling,
     _spectra,
+    _splines,
     _systems,
+    _transforms,
     _waveforms,
     windows,
 )
