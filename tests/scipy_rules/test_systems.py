@@ -17,6 +17,7 @@ def gradient(f, a):
     return ag.grad(lambda a: f(a).sum())(a)
 
 
+@pytest.mark.filterwarnings("ignore:Badly conditioned filter coefficients")  # SciPy says it of its own conversion
 @pytest.mark.parametrize(
     "response",
     [

@@ -375,25 +375,25 @@ class System:
         *parts, _ = NAMES["cont2discrete"](self.parts, dt, method, alpha)
         return System(*parts, dt=dt)
 
-    def impulse(self, X0=None, T=None, N=None, **further):
+    def impulse(self, *args, **kwargs):
         """The response to an impulse."""
-        return NAMES["impulse"](self, X0, T, N) if self.dt is None else NAMES["dimpulse"](self, X0, T, N, **further)
+        return NAMES["impulse" if self.dt is None else "dimpulse"](self, *args, **kwargs)
 
-    def step(self, X0=None, T=None, N=None, **further):
+    def step(self, *args, **kwargs):
         """The response to a step."""
-        return NAMES["step"](self, X0, T, N) if self.dt is None else NAMES["dstep"](self, X0, T, N, **further)
+        return NAMES["step" if self.dt is None else "dstep"](self, *args, **kwargs)
 
-    def output(self, U, T, X0=None):
+    def output(self, *args, **kwargs):
         """The response to an input."""
-        return NAMES["lsim"](self, U, T, X0) if self.dt is None else NAMES["dlsim"](self, U, T, X0)
+        return NAMES["lsim" if self.dt is None else "dlsim"](self, *args, **kwargs)
 
-    def bode(self, w=None, n=100):
+    def bode(self, *args, **kwargs):
         """Magnitude and phase by frequency."""
-        return NAMES["bode" if self.dt is None else "dbode"](self, w, n)
+        return NAMES["bode" if self.dt is None else "dbode"](self, *args, **kwargs)
 
-    def freqresp(self, w=None, n=10000, **further):
+    def freqresp(self, *args, **kwargs):
         """The response by frequency."""
-        return NAMES["freqresp" if self.dt is None else "dfreqresp"](self, w, n, **further)
+        return NAMES["freqresp" if self.dt is None else "dfreqresp"](self, *args, **kwargs)
 
 
 def _class(name, discrete=False):
