@@ -77,3 +77,95 @@ for _kernel in ("multiquadric", "inverse_multiquadric", "inverse_quadratic", "ga
 sample("interpolate.KroghInterpolator interpolate.BarycentricInterpolator", XI, ROWS, AT,
        call=lambda f, x, y, at: f(x, y)(at), **HOW)  # fmt: skip
 sample("interpolate.krogh_interpolate interpolate.barycentric_interpolate", XI, Y, AT, **HOW)
+
+COEFFICIENTS = np.array([0.7, -1.1, 0.9, -0.6, 1.2])
+CLOSE = {"step": 1e-3, "loose": 1e-9, "rtol": 1e-6}
+
+
+def padded(c):
+    """Coefficients as FITPACK keeps them."""
+    return np.concatenate([c, np.zeros(4)])
+
+
+sample(
+    "interpolate.splder interpolate.splantider", COEFFICIENTS, call=lambda f, c: f((KNOTS, padded(c), 3))[1], **CLOSE
+)
+sample("interpolate.splder interpolate.splantider", COEFFICIENTS, AT, **CLOSE,
+       call=lambda f, c, at: f((KNOTS, padded(c), 3), 2)[1][:5] * at[0])  # fmt: skip
+for _a, _b in ((0.3, 2.9), (-0.5, 2.0), (1.0, 4.7)):
+    sample("interpolate.splint", _a, _b, COEFFICIENTS, call=lambda f, a, b, c: f(a, b, (KNOTS, padded(c), 3)), **CLOSE)
+sample("interpolate.spalde", 0.7, COEFFICIENTS, call=lambda f, x, c: f(x, (KNOTS, padded(c), 3)), **CLOSE)
+sample("interpolate.spalde", AT, COEFFICIENTS, call=lambda f, x, c: tuple(f(x, (KNOTS, padded(c), 3))), **CLOSE)
+sample("interpolate.insert", COEFFICIENTS, call=lambda f, c: f(0.9, (KNOTS, padded(c), 3), 2)[1], **CLOSE)
+sample("interpolate.sproot", COEFFICIENTS, call=lambda f, c: f((KNOTS, padded(c), 3)), **CLOSE)
+sample("interpolate.make_smoothing_spline", spread(7), AT,
+       call=lambda f, y, at: f(np.append(XI, 4.4), y, lam=0.3)(at), **CLOSE)  # fmt: skip
+sample("interpolate.make_splrep", Y, AT, call=lambda f, y, at: f(XI, y)(at), **CLOSE)
+sample("interpolate.splprep", ROWS.T, call=lambda f, x: tuple(f([x[0], x[1]], u=XI, s=0)[0][1]), **CLOSE)
+sample("interpolate.make_splprep", ROWS.T, AT, call=lambda f, x, at: f([x[0], x[1]], u=XI, s=0)[0](at), **CLOSE)
+WAVE = np.array([0.7, -0.9, 0.8, -0.4, 0.6, 1.1])
+for _name in ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator"):
+    sample(f"interpolate.{_name}", XI, WAVE, call=lambda f, x, y: f(x, y).roots(), **CLOSE)
+    sample(f"interpolate.{_name}", XI, WAVE, 0.1, call=lambda f, x, y, v: f(x, y).solve(v, extrapolate=False), **CLOSE)
+sample("interpolate.InterpolatedUnivariateSpline", WAVE, call=lambda f, y: f(XI, y).roots(), **CLOSE)
+sample("interpolate.InterpolatedUnivariateSpline", WAVE, 0.8, call=lambda f, y, x: f(XI, y).derivatives(x), **CLOSE)
+sample("interpolate.BPoly", spread(4, 5), XI, BEYOND, call=lambda f, c, x, at: f(c, x)(at), **CLOSE)
+sample("interpolate.BPoly", spread(3, 5, 2), XI, AT, call=lambda f, c, x, at: f(c, x).derivative()(at), **CLOSE)
+
+MESH = (XI, XI[:5])
+T2 = np.r_[[0.0] * 3, 1.2, 2.2, [3.6] * 3]
+sample("interpolate.NdBSpline", spread(5, 5, 2), PAIRS, call=lambda f, c, at: f((KNOTS, T2), c, (3, 2))(at), **CLOSE)
+sample("interpolate.NdBSpline", spread(5, 5), PAIRS, **CLOSE,
+       call=lambda f, c, at: f((KNOTS, T2), c, (3, 2))(at, nu=(1, 1)))  # fmt: skip
+sample(
+    "interpolate.NdPPoly", spread(3, 2, 5, 4, 2), *MESH, PAIRS, call=lambda f, c, x, y, at: f(c, (x, y))(at), **CLOSE
+)
+sample("interpolate.NdPPoly", spread(3, 3, 5, 4), PAIRS, call=lambda f, c, at: f(c, MESH)(at, nu=(1, 1)), **CLOSE)
+for _method in ("slinear", "cubic", "cubic_legacy", "pchip"):
+    sample("interpolate.RegularGridInterpolator", spread(6, 5, 2), PAIRS, step=1e-3, loose=1e-4, rtol=2e-5,
+           call=lambda f, z, at, method=_method: f(MESH, z, method=method)(at))  # fmt: skip
+sample("interpolate.interpn", spread(6, 5), PAIRS, step=1e-3, loose=1e-4, rtol=2e-5,
+       call=lambda f, z, at: f(MESH, z, at, method="cubic"))  # fmt: skip
+POINTS = np.random.default_rng(5).uniform(0.0, 4.0, size=(40, 2))
+TABLE = (KNOTS, KNOTS, 3, 3)
+sample("interpolate.bisplev", AT, AT[:3], spread(25), **CLOSE,
+       call=lambda f, x, y, c: f(x, y, (KNOTS, KNOTS, c, 3, 3)))  # fmt: skip
+sample(
+    "interpolate.bisplev", AT, 0.7, spread(25), call=lambda f, x, y, c: f(x, y, (KNOTS, KNOTS, c, 3, 3), 1, 1), **CLOSE
+)
+WIDE = np.r_[[0.0] * 4, 1.8, [4.0] * 4]
+sample("interpolate.bisplrep", spread(40), **CLOSE,
+       call=lambda f, z: f(*POINTS.T, z, xb=0, xe=4, yb=0, ye=4, task=-1, tx=WIDE, ty=WIDE)[2])  # fmt: skip
+sample("interpolate.LSQBivariateSpline", spread(40), AT, AT[:3], **CLOSE,
+       call=lambda f, z, x, y: f(*POINTS.T, z, [1.8], [1.8])(x, y))  # fmt: skip
+sample("interpolate.SmoothBivariateSpline", AT, AT / 1.3, **CLOSE,
+       call=lambda f, x, y: f(*POINTS.T, spread(40), s=9.0).ev(x, y, dx=1))  # fmt: skip
+ANGLES = np.linspace(0.3, 2.8, 7), np.linspace(0.0, 5.5, 8)
+sample("interpolate.RectSphereBivariateSpline", spread(7, 8), AT[:3] / 1.3, AT, **CLOSE,
+       call=lambda f, r, x, y: f(*ANGLES, r)(x, y))  # fmt: skip
+ALL = [a.ravel() for a in np.meshgrid(*ANGLES, indexing="ij")]
+sample("interpolate.LSQSphereBivariateSpline", spread(56), AT[:3] / 1.3, AT, **CLOSE,
+       call=lambda f, r, x, y: f(*ALL, r, [0.9, 1.7], [1.5, 3.1, 4.7])(x, y))  # fmt: skip
+sample("interpolate.SmoothSphereBivariateSpline", AT / 1.3, AT, **CLOSE,
+       call=lambda f, x, y: f(*ALL, spread(56), s=9.0).ev(x, y))  # fmt: skip
+
+sample("interpolate.FloaterHormannInterpolator", XI, ROWS, AT, call=lambda f, x, y, at: f(x, y, d=2)(at), **CLOSE)
+sample(
+    "interpolate.AAA",
+    AT + 0.01,
+    call=lambda f, at: f(np.linspace(0, 4, 30), np.exp(np.linspace(0, 4, 30)))(at),
+    **CLOSE,
+)
+for _kind in ("multiquadric", "inverse", "gaussian", "linear", "cubic", "quintic", "thin_plate"):
+    sample("interpolate.Rbf", *CORNERS.T, Y, *PAIRS.T, step=1e-3, loose=1e-7, rtol=2e-6,
+           call=lambda f, x, y, d, u, v, kind=_kind: f(x, y, d, function=kind)(u, v))  # fmt: skip
+sample("interpolate.Rbf", *CORNERS.T, ROWS, 0.8, 0.1, **CLOSE,
+       call=lambda f, x, y, d, e, s: f(x, y, d, epsilon=e, smooth=s, mode="N-D")(*PAIRS.T))  # fmt: skip
+sample("interpolate.NearestNDInterpolator", ROWS, call=lambda f, v: f(CORNERS, v)(PAIRS), **CLOSE)
+sample("interpolate.CloughTocher2DInterpolator", ROWS, step=1e-2, loose=1e-5, rtol=1e-4,
+       call=lambda f, v: f(CORNERS, v, tol=1e-12, maxiter=4000)(PAIRS))  # fmt: skip
+sample("interpolate.lagrange", XI, Y, call=lambda f, x, w: f(x, w).c, **CLOSE)
+sample("interpolate.lagrange", XI, Y, call=lambda f, x, w: (f(x, w)(1.3), f(x, w).deriv().integ()(0.7)), **CLOSE)
+sample("interpolate.pade", Y, call=lambda f, a: (f(a, 2)[0].c, f(a, 2)[1].c), **CLOSE)
+sample("interpolate.approximate_taylor_polynomial", 0.4, 1.3, step=1e-3, loose=1e-7, rtol=1e-5,
+       call=lambda f, x, a: f(lambda at: np.sin(a * at), x, 3, 0.7, 5).c)  # fmt: skip

@@ -20,8 +20,9 @@ from arraygrad.scipy.interpolate._chapter import (
     has_tensor,
     shape_of,
 )
+from arraygrad.scipy.interpolate._zeros import zeros_of
 
-__all__ = []
+__all__ = ["spline_zeros"]
 
 DE_BOOR = "de Boor (2001), IX, X"
 
@@ -133,6 +134,11 @@ class BSpline(Interpolant):
         return whole(b) - whole(a)
 
 
+def spline_zeros(places, t, c, k):
+    """Zeros of a B-spline, as SciPy found them, recorded in its coefficients."""
+    return zeros_of(places, lambda x, c: BSpline(t, c, k)(x), lambda x, c: BSpline(t, c, k)(x, nu=1), c)
+
+
 def _linear_map(coefficients, y):
     """`coefficients(y)`, affine in y along the first axis, as a matrix applied to it."""
     n = shape_of(y)[0]
@@ -239,6 +245,16 @@ class _Fitted(Interpolant):
         if self._is_plain(a, b):
             return self._plain.integral(a, b)
         return BSpline(self._t, self._c, self._k).integrate(a, b)
+
+    def roots(self):
+        """Where the spline is zero."""
+        return self._plain.roots() if self._is_plain() else spline_zeros(self._plain.roots(), self._t, self._c, self._k)
+
+    def derivatives(self, x):
+        """The derivatives of all orders at x."""
+        if self._is_plain(x):
+            return self._plain.derivatives(x)
+        return ag.stack([_splev(x, (self._t, self._c, self._k), nu) for nu in range(self._k + 1)])
 
 
 @CHAPTER.object("InterpolatedUnivariateSpline", "y points", DE_BOOR)

@@ -14,6 +14,7 @@ import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, kept, shape_of
+from arraygrad.scipy.interpolate._zeros import zeros_of
 from arraygrad.scipy.linalg import _solve as _declared  # noqa: F401 (declares solve_banded)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 
@@ -119,6 +120,26 @@ class _Declared(Polynomials, Interpolant):
         if self._is_plain(a, b):
             return self._plain.integrate(a, b, extrapolate)
         return super().integrate(a, b, extrapolate)
+
+    def roots(self, discontinuity=True, extrapolate=None):
+        """Where the polynomials are zero."""
+        return self.solve(0.0, discontinuity, extrapolate)
+
+    def solve(self, y=0.0, discontinuity=True, extrapolate=None):
+        """Where the polynomials have the value y."""
+        if self._is_plain(y):
+            return self._plain.solve(y, discontinuity, extrapolate)
+        places = self._plain.solve(float(raw(y)), discontinuity, extrapolate)
+        if places.dtype == object or self._c.ndim > 2 or not np.all(np.isfinite(places)):
+            raise NotDifferentiable("arraygrad.scipy.interpolate: separate zeros of one function have derivatives")
+
+        def value(x, c, breaks, y):
+            return Polynomials(c, breaks)(x) - y
+
+        def slope(x, c, breaks, y):
+            return Polynomials(c, breaks)(x, nu=1)
+
+        return zeros_of(places, value, slope, self._c, floating(self._x), floating(y))
 
     def _set(self, x, y, axis, slopes, extrapolate):
         self._x, self._axis = x, axis % y.ndim

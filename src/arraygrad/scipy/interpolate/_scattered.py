@@ -27,11 +27,11 @@ def _points(xi, ndim):
     return ag.reshape(xi, (-1, shape_of(xi)[-1])), shape_of(xi)[:-1]
 
 
-@CHAPTER.object("RegularGridInterpolator", "points values xi", "definition (multilinear)")
+@CHAPTER.object("RegularGridInterpolator", "points values xi", "definition (multilinear); de Boor (2001), XVII")
 class RegularGridInterpolator(Interpolant):
     """scipy.interpolate.RegularGridInterpolator, differentiable in the grid, the values and the points.
 
-    Methods "linear" and "nearest" have derivatives.
+    Splines ("slinear", "cubic", "quintic") have constant grids.
     """
 
     _scipy_class = interpolate.RegularGridInterpolator
@@ -47,14 +47,15 @@ class RegularGridInterpolator(Interpolant):
         if self._is_plain(xi):
             return self._plain(xi, method, **further)
         method = self._method if method is None else method
-        if method not in ("linear", "nearest") or further.get("nu") is not None:
+        splines = method.removesuffix("_legacy") in ("slinear", "cubic", "quintic", "pchip")
+        if not (splines or method in ("linear", "nearest")) or further.get("nu") is not None:
             raise NotDifferentiable(
                 f"arraygrad.scipy.interpolate.RegularGridInterpolator: no derivative is known for method={method!r}"
             )
         d = len(self._grid)
         flat, shape = _points(xi, d)
         if self._bounds_error:
-            self._plain(np.asarray(raw(flat)))  # SciPy's own error
+            self._plain(np.asarray(raw(flat)), "nearest")  # SciPy's own error
         places, shares = [], []
         outside = np.zeros(shape_of(flat)[0], dtype=bool)
         for axis, grid in enumerate(self._grid):
@@ -73,6 +74,10 @@ class RegularGridInterpolator(Interpolant):
         if method == "nearest":
             chosen = [at + (np.asarray(raw(s)) > 0.5) for at, s in zip(places, shares, strict=True)]
             found = self._given[tuple(chosen)]
+        elif splines:
+            from arraygrad.scipy.interpolate._surfaces import grid_splines
+
+            found = grid_splines(self._grid, self._values, method, flat)
         else:
             found = self._blended(places, shares)
         trailing = shape_of(self._values)[d:]

@@ -1,0 +1,225 @@
+"""Work on splines: derivatives, integrals, knots, zeros, and smoothing splines at fixed knots.
+
+May import: arraygrad, scipy._declare, scipy.interpolate, numpy, SciPy.
+
+All but zeros (`_zeros`) are linear in the coefficients.
+"""
+
+import numpy as np
+from scipy import interpolate
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy.interpolate._bsplines import (
+    DE_BOOR,
+    BSpline,
+    _linear_map,
+    _splev,
+    spline_zeros,
+)
+from arraygrad.scipy.interpolate._chapter import CHAPTER, constant_only, floating, has_tensor, shape_of
+from arraygrad.scipy.interpolate._piecewise import _Declared
+from arraygrad.scipy.interpolate._zeros import IMPLICIT
+
+__all__ = []
+
+# -- functions of FITPACK ---------------------------------------------------------------------------------------------
+
+
+def _split(name, tck):
+    """(knots, coefficients without padding, degree) of a tuple or a B-spline, and whether it is a tuple."""
+    if isinstance(tck, BSpline) or hasattr(tck, "tck"):
+        return np.asarray(tck.t), tck.c, tck.k, False
+    t, c, k = tck
+    t = np.asarray(constant_only(name, "t", t), dtype=float)
+    if isinstance(c, list):
+        raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: one spline at a time has derivatives")
+    return t, floating(c)[: t.size - k - 1], k, True
+
+
+def _made(found, padded, last=0.0):
+    """A spline in the form that was given; FITPACK's tuples have as many coefficients as knots."""
+    t, c, k = found.t, found.c, found.k
+    if not padded:
+        return found
+    more = t.size - shape_of(c)[0]
+    return t, ag.concat([c, ag.broadcast_to(c[-1:], (more, *shape_of(c)[1:])) * last]), k
+
+
+@CHAPTER.composition("splder", "tck", DE_BOOR)
+def _splder(tck, n=1):
+    t, c, k, padded = _split("splder", tck)
+    if n < 0:
+        return _splantider(tck, -n)
+    return _made(BSpline(t, c, k).derivative(n), padded)
+
+
+@CHAPTER.composition("splantider", "tck", DE_BOOR)
+def _splantider(tck, n=1):
+    t, c, k, padded = _split("splantider", tck)
+    return _made(BSpline(t, c, k).antiderivative(n), padded, 1.0)  # constant beyond the last knot
+
+
+@CHAPTER.composition("splint", "a b tck", DE_BOOR)
+def _splint(a, b, tck, full_output=0):
+    t, c, k, _ = _split("splint", tck)
+    if full_output:
+        raise NotDifferentiable("arraygrad.scipy.interpolate.splint: full_output=0 has derivatives")
+    low, high = t[k], t[-k - 1]  # the spline is zero outside
+    whole = BSpline(t, c, k).antiderivative()
+    ends = []
+    for end in (a, b):
+        end = floating(end)
+        value = np.asarray(raw(end))
+        ends.append(whole(ag.where((value < low) | (value > high), np.clip(value, low, high), end)))
+    return ends[1] - ends[0]
+
+
+@CHAPTER.composition("spalde", "x tck", DE_BOOR)
+def _spalde(x, tck):
+    t, c, k, _ = _split("spalde", tck)
+    points = floating(x)
+    found = ag.stack([_splev(points, (t, c, k), nu) for nu in range(k + 1)], axis=-1)
+    return found if points.ndim == 0 else [found[i] for i in range(shape_of(points)[0])]
+
+
+@CHAPTER.composition("insert", "tck", DE_BOOR)
+def _insert(x, tck, m=1, per=0):
+    x = constant_only("insert", "x", x)
+    t, c, k, padded = _split("insert", tck)
+    knots = interpolate.insert(x, (t, np.zeros(t.size), k), m, per)[0]
+
+    def coefficients(v):
+        return interpolate.insert(x, (t, np.concatenate([v, np.zeros(t.size - v.size)]), k), m, per)[1][
+            : knots.size - k - 1
+        ]
+
+    found = BSpline(knots, _linear_map(coefficients, ag.asarray(c)), k)
+    return _made(found, padded)
+
+
+@CHAPTER.composition("sproot", "tck", IMPLICIT)
+def _sproot(tck, mest=10):
+    t, c, k, _ = _split("sproot", tck)
+    places = interpolate.sproot((t, np.concatenate([np.asarray(raw(c)), np.zeros(k + 1)]), k), mest)
+    return spline_zeros(places, t, ag.asarray(c), k)
+
+
+# -- smoothing --------------------------------------------------------------------------------------------------------
+
+
+@CHAPTER.composition("make_smoothing_spline", "y", "Woltring (1986); linear in y for given lam")
+def _make_smoothing_spline(x, y, w=None, lam=None, *, axis=0):
+    x, w, lam = (constant_only("make_smoothing_spline", n, v) for n, v in (("x", x), ("w", w), ("lam", lam)))
+    if lam is None:
+        raise NotDifferentiable(
+            "arraygrad.scipy.interpolate.make_smoothing_spline: y requires grad, but the smoothing that "
+            "cross-validation chooses depends on it; the derivative is known for given lam"
+        )
+    y = ag.moveaxis(floating(y), axis, 0)
+    c = _linear_map(lambda v: interpolate.make_smoothing_spline(x, v, w, lam).c, y)
+    t = interpolate.make_smoothing_spline(x, np.zeros(shape_of(y)[0]), w, lam).t
+    return BSpline(t, ag.moveaxis(c, 0, axis), 3, True, axis)
+
+
+FIXED = "a smoothing spline's knots depend on the data; the derivative is known for s=0"
+
+
+@CHAPTER.composition("make_splrep", "y", DE_BOOR + "; y with s=0")
+def _make_splrep(x, y, *, w=None, xb=None, xe=None, k=3, s=0, t=None, nest=None, bc_type=None):
+    if s:
+        raise NotDifferentiable(f"arraygrad.scipy.interpolate.make_splrep: {FIXED}")
+    x, w, t = (constant_only("make_splrep", n, v) for n, v in (("x", x), ("w", w), ("t", t)))
+    further = {"w": w, "xb": xb, "xe": xe, "k": k, "s": s, "t": t, "nest": nest}
+    further.update({} if bc_type is None else {"bc_type": bc_type})
+    plain = interpolate.make_splrep(x, raw(y), **further)
+    return BSpline(plain.t, _linear_map(lambda v: interpolate.make_splrep(x, v, **further).c, floating(y)), k)
+
+
+def _curve(name, x, u, s):
+    """(the coordinates, a row each, the parameter) of a curve whose parameter is given."""
+    if u is None:
+        raise NotDifferentiable(
+            f"arraygrad.scipy.interpolate.{name}: x requires grad, but the parameter made of its lengths has no rule; "
+            "pass u"
+        )
+    if s is None or s:
+        raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: {FIXED}")
+    rows = ag.stack([floating(row) for row in x]) if isinstance(x, (list, tuple)) else floating(x)
+    return rows, np.asarray(constant_only(name, "u", u), dtype=float)
+
+
+@CHAPTER.composition("splprep", "x", DE_BOOR + "; with u and s=0")
+def _splprep(
+    x, w=None, u=None, ub=None, ue=None, k=3, task=0, s=None, t=None, full_output=0, nest=None, per=0, quiet=1
+):
+    if full_output or per or task:
+        raise NotDifferentiable("arraygrad.scipy.interpolate.splprep: task=0, per=0 and full_output=0 have derivatives")
+    rows, u = _curve("splprep", x, u, s)
+
+    def fitted(v):
+        return interpolate.splprep([v], w, u, ub, ue, k, 0, 0)[0]
+
+    knots = fitted(np.asarray(raw(rows[0])))[0]
+    c = _linear_map(lambda v: fitted(v)[1][0], ag.matrix_transpose(rows))
+    return (knots, [c[:, i] for i in range(shape_of(rows)[0])], k), u
+
+
+@CHAPTER.composition("make_splprep", "x", DE_BOOR + "; with u and s=0")
+def _make_splprep(x, *, w=None, u=None, ub=None, ue=None, k=3, s=0, t=None, nest=None, bc_type=None):
+    rows, u = _curve("make_splprep", x, u, s)
+    further = {"w": w, "u": u, "ub": ub, "ue": ue, "k": k, "s": s, "t": t, "nest": nest}
+    further.update({} if bc_type is None else {"bc_type": bc_type})
+    knots = interpolate.make_splprep(raw(rows), **further)[0].t
+
+    def coefficients(v):
+        found = interpolate.make_splprep([v, v], **further)[0]
+        return found.c[0] if found.c.ndim == 2 and found.c.shape[0] == 2 else found.c[:, 0]
+
+    c = _linear_map(coefficients, ag.matrix_transpose(rows))
+    return BSpline(knots, ag.matrix_transpose(c), k, True, 1), u
+
+
+CHAPTER.constants("generate_knots")
+
+
+# -- Bernstein polynomials ---------------------------------------------------------------------------------------------
+
+
+@CHAPTER.object("BPoly", "c x points", "definition; Bernstein's form in powers")
+class BPoly(_Declared):
+    """scipy.interpolate.BPoly, differentiable in c, x and the points."""
+
+    _scipy_class = interpolate.BPoly
+
+    def __init__(self, c, x, extrapolate=None, axis=0):
+        self._remember(c, x, extrapolate, axis)
+        if axis:
+            raise NotDifferentiable("arraygrad.scipy.interpolate.BPoly: axis=0 has derivatives")
+        self._x, self._axis = floating(x), 0
+        self._extrapolate = True if extrapolate is None else extrapolate
+        c = floating(c)
+        degree = shape_of(c)[0] - 1
+        powers = interpolate.PPoly.from_bernstein_basis(
+            interpolate.BPoly(np.eye(degree + 1)[:, None, :], np.array([0.0, 1.0]))
+        ).c[:, 0, :]
+        inner = ag.tensordot(ag.asarray(powers), c, axes=1)
+        gaps = ag.reshape(ag.diff(self._x), (-1, *[1] * (c.ndim - 2)))
+        self._c = ag.stack([inner[i] / gaps ** (degree - i) for i in range(degree + 1)])
+
+
+def _made_by(name, of):
+    """The constructors of PPoly and BPoly from other forms, for constants."""
+    theirs = getattr(of._scipy_class, name)
+
+    def make(cls, *args, **kwargs):
+        if has_tensor(args, kwargs):
+            raise NotDifferentiable(f"arraygrad.scipy.interpolate.{cls.__name__}.{name}: it is for constants here")
+        return theirs(*[getattr(a, "scipy_object", a) for a in args], **kwargs)
+
+    return classmethod(make)
+
+
+for _name in ("from_derivatives", "from_power_basis"):
+    setattr(BPoly, _name, _made_by(_name, BPoly))
