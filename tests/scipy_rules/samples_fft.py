@@ -22,3 +22,10 @@ sample("fft.dct fft.idct fft.dst fft.idst", M, call=lambda f, x: f(x, n=6, axis=
 sample("fft.dct fft.idct fft.dst fft.idst", M, call=lambda f, x: f(x, n=2, axis=0))
 sample("fft.dct fft.idst", C)
 sample("fft.dctn fft.idstn", M, call=lambda f, x: f(x, s=(2, 5), axes=(0, 1)))
+
+SPECTRUM = spread(3, 4) + 1j * spread(3, 4, seed=2)
+for _norm in (None, "ortho", "forward"):
+    sample("fft.hfft2 fft.hfftn", SPECTRUM, call=lambda f, x, norm=_norm: f(x, norm=norm))
+    sample("fft.ihfft2 fft.ihfftn", spread(3, 4), call=lambda f, x, norm=_norm: f(x, norm=norm))
+sample("fft.hfftn fft.ihfftn", spread(3, 4, 2), call=lambda f, x: f(x, s=(4, 5), axes=(0, 1)))
+sample("fft.fht fft.ifht", spread(2, 7), call=lambda f, a: f(a, 0.3, 0.7, 0.1, 0.2))

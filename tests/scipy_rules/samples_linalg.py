@@ -105,3 +105,40 @@ sample("linalg.leslie", spread(4), spread(3))
 for _mode in ("full", "same", "valid"):
     sample("linalg.convolution_matrix", V, call=lambda f, a, mode=_mode: f(a, 5, mode))
 sample("linalg.block_diag linalg.kron linalg.khatri_rao", spread(2, 3), spread(4, 3))
+
+BAND = np.stack([np.r_[0.0, spread(4, low=0.1, high=0.4)], 2.0 + spread(5)])  # the row above, and the diagonal
+LOWER = np.stack([BAND[1], np.r_[BAND[0, 1:], 0.0]])
+CLOSE = {"step": 1e-3, "loose": 1e-9, "rtol": 1e-6}
+
+
+def _upper(above, diagonal):
+    return np.stack([np.concatenate([np.zeros(1), above]), diagonal])
+
+
+def _lower(above, diagonal):
+    return np.stack([diagonal, np.concatenate([above, np.zeros(1)])])
+
+
+for _low, _form in ((False, _upper), (True, _lower)):
+    sample("linalg.cholesky_banded linalg.eigvals_banded linalg.eig_banded", BAND[0, 1:], BAND[1], **CLOSE,
+           call=lambda f, above, diagonal, low=_low, form=_form: f(form(above, diagonal), lower=low))  # fmt: skip
+    sample("linalg.cho_solve_banded", BAND[0, 1:], BAND[1], spread(5, 2), **CLOSE,
+           call=lambda f, above, diagonal, b, low=_low, form=_form: f((form(above, diagonal), low), b))  # fmt: skip
+sample("linalg.eigvals_banded", BAND, call=lambda f, ab: f(ab, select="i", select_range=(1, 2)), **CLOSE)
+sample("linalg.eig_banded", BAND, call=lambda f, ab: f(ab, eigvals_only=True, select="i", select_range=(1, 2)), **CLOSE)
+TALL, FLAT = spread(5, 3, seed=11), spread(3, 5, seed=12)
+sample("linalg.qr_multiply", TALL, spread(2, 5), call=lambda f, a, c: f(a, c), **CLOSE)
+sample("linalg.qr_multiply", TALL, spread(3, 2), call=lambda f, a, c: f(a, c, "left"), **CLOSE)
+sample("linalg.rq", TALL[:3], **CLOSE)
+sample("linalg.rq", FLAT, call=lambda f, a: f(a, mode="economic"), **CLOSE)
+SQUARE = TALL[:3]
+sample("linalg.qr_update", TALL[:4], X, X[:3], call=lambda f, a, u, v: f(*np.linalg.qr(a), u, v), **CLOSE)
+sample("linalg.qr_insert", SQUARE[:, :2], X[:3], call=lambda f, a, u: f(*np.linalg.qr(a), u, 1, "col"), **CLOSE)
+sample("linalg.qr_insert", TALL[:4], X[:3], call=lambda f, a, u: f(*np.linalg.qr(a), u, 2), **CLOSE)
+sample("linalg.qr_delete", TALL, call=lambda f, a: f(*np.linalg.qr(a), 1), **CLOSE)
+sample("linalg.subspace_angles", TALL[:, :2], spread(5, 2, seed=13), **CLOSE)
+sample("linalg.diagsvd", X, call=lambda f, s: f(s, 4, 6), **CLOSE)
+sample("linalg.signm", np.array([[1.3, 0.4], [0.2, -0.9]]), **CLOSE)
+sample("linalg.matrix_balance", np.array([[1.3, 40.0], [0.002, -0.9]]), call=lambda f, a: f(a)[0], **CLOSE)
+sample("linalg.fiedler_companion", spread(6), **CLOSE)
+sample("linalg.solve_lyapunov", np.array([[1.3, 0.4], [0.2, 0.9]]), spread(2, 2), **CLOSE)

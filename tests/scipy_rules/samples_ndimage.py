@@ -64,3 +64,4 @@ sample("ndimage.sum_labels ndimage.sum ndimage.mean ndimage.variance ndimage.sta
 sample("ndimage.sum_labels ndimage.sum ndimage.mean ndimage.variance ndimage.standard_deviation ndimage.minimum "
        "ndimage.maximum ndimage.median", IMAGE, step=1e-4, rtol=1e-6, call=lambda f, a: f(a, LABELS))  # fmt: skip
 sample("ndimage.mean ndimage.center_of_mass", IMAGE)
+sample("ndimage.extrema", spread(5, 4), call=lambda f, x: f(x)[:2], step=1e-4)

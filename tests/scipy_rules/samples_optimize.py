@@ -1,9 +1,10 @@
 """Samples of scipy.optimize.
 
-May import: numpy, scipy_samples.
+May import: numpy, scipy_samples, SciPy.
 """
 
 import numpy as np
+import scipy.optimize
 from scipy_samples import sample, spread
 
 HOW = {"loose": 1e-7, "step": 2e-3, "rtol": 1e-5, "rtol2": 1e-4}
@@ -68,3 +69,78 @@ sample("optimize.lsq_linear", BOX, np.array([1.0, 0.8, 0.5]), loose=1e-9,
 sample("optimize.linprog", np.array([-1.0, -2.0]), BOX[:2], np.array([1.0, 0.8]), loose=1e-9,
        call=lambda f, c, a, b: (lambda r: (r.x, r.fun))(f(c, a, b)))  # fmt: skip
 sample("optimize.rosen", spread(4))
+
+
+def valley(x, a):
+    return (x[0] - a[0]) ** 2 + 0.5 * (x[1] - a[1] * x[0]) ** 2 + 0.1 * x[0] ** 4
+
+
+def slope_of(x, a):
+    inner = x[1] - a[1] * x[0]
+    return np.stack([2.0 * (x[0] - a[0]) - a[1] * inner + 0.4 * x[0] ** 3, inner])
+
+
+PAIR = np.array([1.3, 0.7])
+LOOSE = {"loose": 1e-2, "step": 2e-3, "rtol": 1e-4, "rtol2": 1e-3}  # a solution of few digits
+FIRST = {**LOOSE, "second": False}
+sample("optimize.fmin", PAIR, **FIRST, call=lambda f, a: f(valley, np.ones(2), (a,), 1e-9, 1e-12, disp=0))
+sample("optimize.fmin_powell", PAIR, **FIRST, call=lambda f, a: f(valley, np.ones(2), (a,), 1e-9, 1e-14, disp=0))
+sample("optimize.fmin_bfgs optimize.fmin_cg", PAIR, **LOOSE,
+       call=lambda f, a: f(valley, np.ones(2), slope_of, (a,), gtol=1e-9, disp=0))  # fmt: skip
+sample(
+    "optimize.fmin_ncg",
+    PAIR,
+    **LOOSE,
+    call=lambda f, a: f(valley, np.ones(2), slope_of, args=(a,), avextol=1e-11, disp=0),
+)
+sample(
+    "optimize.fmin_cobyla", PAIR, **FIRST, call=lambda f, a: f(valley, np.ones(2), [], (a,), rhoend=1e-8, maxfun=9000)
+)
+sample("optimize.fmin_slsqp", PAIR, **FIRST,
+       call=lambda f, a: f(valley, np.ones(2), fprime=slope_of, args=(a,), acc=1e-14, iprint=0))  # fmt: skip
+sample("optimize.fmin_l_bfgs_b", PAIR, **FIRST,
+       call=lambda f, a: f(valley, np.ones(2), slope_of, (a,), pgtol=1e-10, factr=1.0)[0])  # fmt: skip
+sample("optimize.fmin_l_bfgs_b", PAIR, **FIRST,
+       call=lambda f, a: f(lambda x, a: (valley(x, a), slope_of(x, a)), np.ones(2), None, (a,), pgtol=1e-10,
+                           factr=1.0, bounds=[(0.0, 0.5), (None, None)])[0])  # fmt: skip
+sample("optimize.fmin_tnc", PAIR, **FIRST,
+       call=lambda f, a: f(valley, np.ones(2), slope_of, (a,), messages=0, ftol=1e-16, xtol=1e-12,
+                           pgtol=1e-12)[0])  # fmt: skip
+
+
+def hollow(x, a):
+    return (x - a) ** 2 + 0.1 * x**4
+
+
+sample("optimize.fminbound", 1.3, **LOOSE, call=lambda f, a: f(hollow, 0.0, 4.0, (a,), xtol=1e-10))
+sample("optimize.brent optimize.golden", 1.3, **LOOSE, call=lambda f, a: f(hollow, (a,), tol=1e-10))
+BOX = [(-1.0, 3.0), (-1.0, 3.0)]
+COARSE = {"loose": 1e-2, "step": 5e-2, "rtol": 3e-2, "second": False}
+
+
+def polished(f, x, args, **_):
+    return scipy.optimize.minimize(f, x, args, "Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14})
+
+
+sample("optimize.brute", PAIR, **FIRST, call=lambda f, a: f(valley, tuple(BOX), (a,), Ns=9, finish=polished))
+sample("optimize.shgo", PAIR, **FIRST, call=lambda f, a: f(valley, BOX, args=(a,)).x)
+sample("optimize.direct", PAIR, **COARSE,
+       call=lambda f, a: f(valley, BOX, args=(a,), vol_tol=1e-24, len_tol=1e-12, maxiter=4000).x)  # fmt: skip
+sample("optimize.differential_evolution", PAIR, **COARSE,
+       call=lambda f, a: f(valley, BOX, args=(a,), rng=np.random.default_rng(0), tol=1e-9).x)  # fmt: skip
+sample("optimize.dual_annealing", PAIR, **FIRST,
+       call=lambda f, a: f(valley, BOX, args=(a,), rng=np.random.default_rng(0), maxiter=20).x)  # fmt: skip
+sample("optimize.basinhopping", PAIR, **FIRST,
+       call=lambda f, a: f(lambda x: valley(x, a), np.ones(2), niter=2, rng=np.random.default_rng(0)).x)  # fmt: skip
+for _name in ("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"):
+    sample(f"optimize.{_name}", 0.3, **FIRST,
+           call=lambda f, a: f(lambda x: x - a * np.cos(x), np.zeros(2), f_tol=1e-11))  # fmt: skip
+sample("optimize.excitingmixing optimize.linearmixing", 0.3, **FIRST,
+       call=lambda f, a: f(lambda x: a * np.cos(x) - x, np.zeros(2), alpha=0.7, f_tol=1e-11,
+                           line_search=None))  # fmt: skip
+sample("optimize.rosen_der optimize.rosen_hess", spread(4))
+sample("optimize.rosen_hess_prod", spread(4), spread(4, seed=3))
+sample("optimize.isotonic_regression", np.array([1.2, 0.7, 1.9, 1.4, 2.6, 2.4]), spread(6), step=1e-3, rtol=1e-6,
+       call=lambda f, y, w: f(y, weights=w).x)  # fmt: skip
+sample("optimize.approx_fprime", spread(3), 0.7, step=1e-2, loose=1e-6, rtol=1e-5, rtol2=1e-4,
+       call=lambda f, x, a: f(x, lambda x: np.exp(-a * x).sum(), 1e-4))  # fmt: skip

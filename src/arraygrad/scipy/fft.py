@@ -11,9 +11,9 @@ from scipy import fft as _fft
 
 import arraygrad as ag
 from arraygrad.scipy._declare import Chapter, mirror, raw
-from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 
-__all__ = []
+__all__ = ["backend"]
 
 _CHAPTER = Chapter("fft", _fft)
 _NAMES = _CHAPTER.names
@@ -147,6 +147,68 @@ def _declare(name, inverse):
 
 _declare("dct", "idct")
 _declare("dst", "idst")
+
+# -- several axes of Hermitian spectra, logarithmic grids -------------------------------------------------------------
+
+_CONJUGATED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _hermitian(name, axes=None):
+    default, back = axes, name.startswith("i")
+    function = ag.fft.rfftn if back else ag.fft.irfftn
+
+    @_CHAPTER.by_composition(name, "x", "the table, of the conjugate")
+    def formula(x, s=None, axes=default, norm=None):
+        x = _floating(x)
+        s, axes = _axes_of(x, s, axes)
+        s = None if s is None else tuple(int(n) for n in np.atleast_1d(s))
+        found = function(x if back else ag.conj(x), s=s, axes=axes, norm=_CONJUGATED[norm])
+        return ag.conj(found) if back else found
+
+
+_hermitian("hfftn")
+_hermitian("ihfftn")
+_hermitian("hfft2", (-2, -1))
+_hermitian("ihfft2", (-2, -1))
+
+
+def _logarithmic(name, parameter):
+    fixed = dict.fromkeys(("dln", "mu", "offset", "bias"), "the grid is constant here")
+
+    def formula(x, dln, mu, offset=0.0, bias=0.0):
+        x = ag.asarray(x)
+        unit = getattr(_fft, name)(np.eye(raw(x).shape[-1]), dln, mu, offset, bias)
+        return ag.matmul(x, ag.asarray(unit))
+
+    def of_a(a, dln, mu, offset=0.0, bias=0.0):
+        return formula(a, dln, mu, offset, bias)
+
+    def of_A(A, dln, mu, offset=0.0, bias=0.0):
+        return formula(A, dln, mu, offset, bias)
+
+    _CHAPTER.by_composition(name, parameter, "Hamilton (2000); linear", refuse=fixed)({"a": of_a, "A": of_A}[parameter])
+
+
+_logarithmic("fht", "a")
+_logarithmic("ifht", "A")
+_CHAPTER.constants("fftfreq", "rfftfreq", "next_fast_len", "prev_fast_len", "fhtoffset", "get_workers")
+
+# -- SciPy's backend protocol -----------------------------------------------------------------------------------------
+
+
+class backend:
+    """A backend of SciPy's own protocol: `with scipy.fft.set_backend(arraygrad.scipy.fft.backend):`.
+
+    In it scipy.fft's functions of a Tensor are those here; others go on to SciPy's next backend.
+    """
+
+    __ua_domain__ = "numpy.scipy.fft"
+
+    @staticmethod
+    def __ua_function__(method, args, kwargs):
+        ours = _NAMES.get(method.__name__)
+        return ours(*args, **kwargs) if ours is not None and holds_tensor((args, kwargs)) else NotImplemented
+
 
 globals().update(_NAMES)
 

@@ -272,7 +272,7 @@ def _pade(an, m, n=None):
     return Poly1d(ag.flip(found[: n + 1])), Poly1d(ag.flip(ag.concat([one, found[n + 1 :]])))
 
 
-@CHAPTER.composition("approximate_taylor_polynomial", "x and f's own", "linear in the samples of f")
+@CHAPTER.composition("approximate_taylor_polynomial", "x closure", "linear in the samples of f")
 def _approximate_taylor_polynomial(f, x, degree, scale, order=None):
     sampled, places = [], []
 

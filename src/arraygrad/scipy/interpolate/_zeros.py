@@ -1,7 +1,7 @@
 """Places where a spline has a given value, by the implicit function theorem: r' = -s(r; c') / s'(r).
 
-May import: core.tensor, scipy._declare, numpy. The places are SciPy's; the gradient is recorded in terms of them and the
-coefficients, so that derivatives of any order follow.
+May import: core.tensor, scipy._declare, numpy. The places are SciPy's; the gradient is recorded in terms of
+them and of the coefficients, so that derivatives of any order follow.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy. The source 
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.scipy.linalg._chapter import by_composition, constants, is_complex, no_rule, shape_of
+from arraygrad.scipy.linalg._chapter import by_composition, constants, is_complex, shape_of
 
 __all__ = []
 
@@ -108,4 +108,3 @@ def _khatri_rao(a, b):
 
 
 constants("issymmetric", "ishermitian", "bandwidth")
-no_rule("the function has no rule", "subspace_angles", "matrix_balance", "fiedler_companion")

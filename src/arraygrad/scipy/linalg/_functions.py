@@ -64,4 +64,4 @@ def _norm(a, ord=None, axis=None, keepdims=False):
     return np.linalg.norm(ag.asarray(a), ord=ord, axis=axis, keepdims=keepdims)
 
 
-no_rule("the function has no rule", "funm", "signm", "expm_cond")
+no_rule("the function has no rule", "funm", "expm_cond")

@@ -306,4 +306,4 @@ _multiplier("fourier_shift", "shift")
 CHAPTER.constants("binary_closing", "binary_dilation", "binary_erosion", "binary_fill_holes", "binary_hit_or_miss",
                   "binary_opening", "binary_propagation", "label", "find_objects")  # fmt: skip
 CHAPTER.no_rule("the function calls back for every window", "generic_filter", "generic_filter1d",
-                "generic_gradient_magnitude", "generic_laplace")  # fmt: skip
+                "generic_gradient_magnitude", "generic_laplace", "vectorized_filter")  # fmt: skip

@@ -9,7 +9,7 @@ import arraygrad as ag
 from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy.ndimage._chapter import CHAPTER, shape_of
+from arraygrad.scipy.ndimage._chapter import CHAPTER, NAMES, shape_of
 
 __all__ = []
 
@@ -132,8 +132,13 @@ for _name in _CHOICES:
     _selecting(_name)
 
 CHAPTER.constants("minimum_position", "maximum_position")
-CHAPTER.no_rule("it mixes values with positions; use minimum, maximum and their positions", "extrema")
+
+
+@CHAPTER.by_composition("extrema", "input", "by selection")
+def _extrema(input, labels=None, index=None):
+    return NAMES["minimum"](input, labels, index), NAMES["maximum"](input, labels, index), None, None
+
+
 CHAPTER.no_rule("the function is a callback", "labeled_comprehension")
-CHAPTER.no_rule("it counts, and counts are constant", "histogram")
-CHAPTER.no_rule("distances are those of a mask, which is constant", "distance_transform_bf", "distance_transform_cdt",
-                "distance_transform_edt")  # fmt: skip
+CHAPTER.constants("histogram", "watershed_ift", "generate_binary_structure", "iterate_structure", "value_indices")
+CHAPTER.constants("distance_transform_bf", "distance_transform_cdt", "distance_transform_edt")  # those of a mask

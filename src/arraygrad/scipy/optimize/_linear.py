@@ -108,5 +108,58 @@ def _rosen(x):
     return ag.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2, axis=0)
 
 
+@CHAPTER.by_composition("rosen_der", "x", "definition")
+def _rosen_der(x):
+    x = ag.asarray(x)
+    left = x[1:] - x[:-1] ** 2
+    zero = ag.zeros_like(x[:1])
+    first = ag.concat([-400.0 * x[:-1] * left - 2.0 * (1.0 - x[:-1]), zero], axis=0)
+    return first + ag.concat([zero, 200.0 * left], axis=0)
+
+
+@CHAPTER.by_composition("rosen_hess", "x", "definition")
+def _rosen_hess(x):
+    x = ag.asarray(x)
+    n = raw(x).shape[0]
+    one = ag.asarray(np.zeros(1))
+    diagonal = ag.concat([1200.0 * x[:-1] ** 2 - 400.0 * x[1:] + 2.0, one]) + np.where(np.arange(n) > 0, 200.0, 0.0)
+    beside = ag.concat([-400.0 * x[:-1], one])
+    upper = beside[:, None] * np.eye(n, k=1)
+    return diagonal[:, None] * np.eye(n) + upper + ag.matrix_transpose(upper)
+
+
+@CHAPTER.by_composition("rosen_hess_prod", "x p", "definition")
+def _rosen_hess_prod(x, p):
+    return ag.matmul(_rosen_hess(x), ag.asarray(p))
+
+
+@CHAPTER.composition("isotonic_regression", "y weights", "weighted means of the blocks; by selection")
+def _isotonic_regression(y, *, weights=None, increasing=True):
+    y = ag.asarray(y)
+    result = optimize.isotonic_regression(raw(y), weights=raw(weights), increasing=increasing)
+    blocks = np.repeat(np.arange(result.blocks.size - 1), np.diff(result.blocks))
+    members = ag.asarray((blocks[None, :] == np.arange(result.blocks.size - 1)[:, None]).astype(float))
+    w = ag.asarray(np.ones(blocks.size)) if weights is None else ag.asarray(weights)
+    result.weights = ag.matmul(members, w)
+    result.x = ag.take(ag.matmul(members, w * y) / result.weights, blocks)
+    return result
+
+
+_STEP = float(np.sqrt(np.finfo(float).eps))
+
+
+@CHAPTER.composition("approx_fprime", "xk closure", "definition (differences)")
+def _approx_fprime(xk, f, epsilon=_STEP, *args):
+    x = ag.astype(ag.asarray(xk), ag.float64)
+    steps = np.broadcast_to(np.asarray(raw(epsilon), dtype=float), raw(x).shape)
+    middle = f(x, *args)
+    moved = [(ag.asarray(f(x + unit * step, *args)) - middle) / step
+             for unit, step in zip(np.eye(x.shape[0]), steps, strict=True)]  # fmt: skip
+    return ag.stack(moved, axis=-1)
+
+
+CHAPTER.constants("linprog_verbose_callback", "show_options")
 CHAPTER.no_rule("integers have no derivative", "milp")
-CHAPTER.no_rule("it differentiates by differences; use arraygrad's own transforms", "approx_fprime", "check_grad")
+CHAPTER.no_rule("it compares with differences, which is a check and no value", "check_grad")
+CHAPTER.no_rule("it has no rule: it is a step of a search, and what is found does not depend on it", "line_search",
+                "bracket")  # fmt: skip

@@ -4,6 +4,8 @@ May import: arraygrad, transforms, scipy._declare, scipy.optimize._chapter, nump
 taken as locally constant, as a minimiser strictly at a bound stays there.
 """
 
+import inspect
+
 import numpy as np
 from scipy import optimize
 
@@ -224,11 +226,68 @@ def _curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check
 def _start(f, p0):
     if p0 is not None:
         return np.atleast_1d(np.asarray(raw(p0), dtype=float))
-    import inspect
-
     return np.ones(len(inspect.signature(f).parameters) - 1)
 
 
-CHAPTER.no_rule("it has no rule; use minimize at its result", "basinhopping", "brute", "differential_evolution", "shgo",
-                "dual_annealing", "direct", "fmin", "fmin_bfgs", "fmin_cg", "fmin_cobyla", "fmin_l_bfgs_b", "fmin_ncg",
-                "fmin_powell", "fmin_slsqp", "fmin_tnc", "fminbound", "brent", "golden")  # fmt: skip
+# -- minimisers of other names ----------------------------------------------------------------------------------------
+
+
+def _minimiser(name):
+    """`name(f, ...)` that returns x alone, x in front of a tuple, or a result with x."""
+    theirs = getattr(optimize, name, None)
+    if theirs is None:
+        return
+    parameters = tuple(inspect.signature(theirs).parameters)
+
+    @CHAPTER.composition(name, "args", IMPLICIT)
+    def solver(*given, **options):
+        options.update(zip(parameters, given, strict=False))
+        function = options.pop(parameters[0])
+        if options.get("constraints") or any(options.get(key) for key in _CONSTRAINTS):
+            raise NotDifferentiable(f"arraygrad.scipy.optimize.{name}: constraints have no rule")
+        if options.get("full_output") or options.get("retall") or options.get("vectorized"):
+            raise NotDifferentiable(
+                f"arraygrad.scipy.optimize.{name}: full_output, retall and vectorized have no rule; use minimize"
+            )
+        both = name in _WITH_GRADIENT and options.get("fprime") is None and not options.get("approx_grad")
+        f = (lambda *given: function(*given)[0]) if both else function
+        problem = Problem(name, f, options.pop("args", ()))
+        bounds = options.get("bounds") if "bounds" in parameters else options.get("ranges")
+        if tracked((bounds, options.get("x1"), options.get("x2"))):
+            raise NotDifferentiable(
+                f"arraygrad.scipy.optimize.{name}: bounds require grad; minimize has a rule for them"
+            )
+        for key in _HELPERS:
+            if callable(options.get(key)):
+                options[key] = problem.helper(options[key])
+        if both:
+            pair = Problem(name, function, problem.parameters[: problem.n])
+            target = lambda x: tuple(raw(part) for part in pair.f(x, *pair.plain))
+        else:
+            target = lambda x: float(np.asarray(problem.raw(x)).reshape(()))
+        result = theirs(target, **{key: raw(value) for key, value in options.items()})
+        scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
+        found = result[0] if isinstance(result, tuple) else getattr(result, "x", result)
+        limits = _limits(bounds, np.shape(found)) if "bounds" in parameters and bounds is not None else None
+        if name == "fminbound":
+            limits = _spread((options["x1"], options["x2"]), ())
+        x = problem.solution(found, _stationary(scalar, _Active(np.asarray(found), limits)))
+        if isinstance(result, tuple):  # (x, f, information)
+            return (x, scalar(x, *problem.parameters) if len(result) == 3 and name == "fmin_l_bfgs_b" else result[1],
+                    *result[2:])  # fmt: skip
+        if not hasattr(result, "x"):
+            return x
+        result.x = x
+        result.fun = scalar(x, *problem.parameters)
+        return _without(result, "jac", "hess", "hess_inv", "lowest_optimization_result", "xl", "funl", "population",
+                        "population_energies")  # fmt: skip
+
+
+_WITH_GRADIENT = ("fmin_l_bfgs_b", "fmin_tnc")
+_HELPERS = ("fprime", "fhess", "fhess_p")
+_CONSTRAINTS = ("eqcons", "ieqcons", "f_eqcons", "f_ieqcons", "cons")
+
+for _name in ("fmin", "fmin_bfgs", "fmin_cg", "fmin_cobyla", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp",
+              "fmin_tnc", "fminbound", "brent", "golden", "brute", "basinhopping", "differential_evolution", "shgo",
+              "dual_annealing", "direct"):  # fmt: skip
+    _minimiser(_name)

@@ -94,3 +94,15 @@ def _fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2"):
     problem = Problem("fixed_point", func, args)
     x = optimize.fixed_point(problem.raw, np.asarray(raw(x0), dtype=float), (), xtol, maxiter, method)
     return problem.solution(x, lambda x, *args: problem.f(x, *args) - x)
+
+
+def _nonlinear(name):
+    @CHAPTER.composition(name, "closure", IMPLICIT)
+    def solver(F, xin, *args, **options):
+        problem = Problem(name, F)
+        x = getattr(optimize, name)(problem.raw, raw(xin), *args, **options)
+        return problem.solution(x)
+
+
+for _name in ("anderson", "broyden1", "broyden2", "diagbroyden", "excitingmixing", "linearmixing", "newton_krylov"):
+    _nonlinear(_name)
