@@ -51,3 +51,47 @@ sample("integrate.solve_ivp", np.array([0.8, 0.1]), np.array([1.7, 0.3]), **{**H
            lambda t, y: swinging(t, y, k), (0.0, 0.9), y, method="DOP853", **ODE).y[:, -1])  # fmt: skip
 sample("integrate.odeint", np.array([0.8, 0.1]), np.array([1.7, 0.3]), **{**HOW, "second": False},
        call=lambda f, y, k: f(swinging, y, TIMES, args=(k,), tfirst=True, **ODE))  # fmt: skip
+
+# what the solution reaches at other times, and when something happens
+
+
+def falling(t, y, g):
+    return np.stack([y[1], -g - 0.1 * y[1]])
+
+
+def ground(t, y, g):
+    return y[0] - 0.05 * g
+
+
+ground.terminal = True
+DROP = np.array([2.0, 0.3])
+sample("integrate.solve_ivp", DROP, 1.7, **HOW, call=lambda f, y, g: f(
+    falling, (0.0, 0.9), y, args=(g,), dense_output=True, **ODE).sol(np.array([0.7, 0.2])))  # fmt: skip
+sample("integrate.solve_ivp", DROP, 1.7, 0.4, **{**HOW, "loose": 1e-6}, call=lambda f, y, g, t: f(
+    falling, (0.0, 0.9), y, args=(g,), dense_output=True, **ODE).sol(t))  # fmt: skip
+sample("integrate.solve_ivp", DROP, 1.7, **{**HOW, "loose": 1e-6, "second": False}, call=lambda f, y, g: f(
+    falling, (0.0, 9.0), y, args=(g,), events=ground, **ODE).t_events[0])  # fmt: skip
+sample("integrate.solve_ivp", DROP, 1.7, **{**HOW, "loose": 1e-6, "second": False}, call=lambda f, y, g: f(
+    falling, (0.0, 1.0), y, args=(g,), events=[lambda t, y, g: y[0] - 1.6, ground], **ODE).y_events[0])  # fmt: skip
+
+
+def box(x, p):
+    return np.exp(-p * x[..., 0]) * np.cos(x[..., 1] * p)
+
+
+sample("integrate.cubature", np.array([0.1, 0.3]), np.array([1.2, 2.0]), 0.8, **TIGHT,
+       call=lambda f, a, b, p: f(box, a, b, args=(p,)).estimate)  # fmt: skip
+sample("integrate.cubature", 0.8, **TIGHT, call=lambda f, p: f(
+    lambda x: np.stack([box(x, p), box(x, 2.0 * p)], -1), [0.0, 0.0], [1.0, 2.0], rule="genz-malik",
+    rtol=1e-6).estimate)  # fmt: skip
+sample("integrate.tanhsinh", 0.2, np.array([1.1, 1.7]), 0.8, np.array([1.2, 0.4]), **TIGHT,
+       call=lambda f, a, b, p, q: f(
+           lambda x, p, q: np.exp(-p * x) * np.sin(q * x), a, b, args=(p, q)).integral)  # fmt: skip
+sample("integrate.nsum", np.array([2.2, 3.1]), **TIGHT,
+       call=lambda f, p: f(lambda k, p: k**-p, 1, np.inf, args=(p,)).sum)  # fmt: skip
+sample("integrate.nsum", 0.8, **TIGHT, call=lambda f, p: f(lambda k, p: np.exp(-p * k), 1, 9, args=(p,)).sum)
+NEST = {"step": 2e-3, "rtol": 1e-6, "loose": 1e-7, "second": False}
+sample("integrate.tplquad", 0.2, 0.8, **NEST, call=lambda f, a, p: f(
+    lambda z, y, x: p * x * y * z * p, a, 0.9, 0.0, lambda x: 1.0 + x, 0.0, lambda x, y: x + y)[0])  # fmt: skip
+sample("integrate.nquad", 0.2, 0.9, 0.8, **TIGHT, call=lambda f, a, b, p: f(
+    lambda x, y, p: np.exp(-p * x * y), [(0.0, 1.5), (a, b)], args=(p,))[0])  # fmt: skip

@@ -27,7 +27,7 @@ from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
-from arraygrad.scipy._guards import NotDifferentiable, depends, guarded, holds_tensor, kind_of, mirror, raw, watched
+from arraygrad.scipy._guards import NotDifferentiable, depends, guarded, kind_of, mirror, raw, watched
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -188,7 +188,8 @@ def composition(name, original, of, source, *, order="any"):
 
         @functools.wraps(original)
         def call(*args, **kwargs):
-            if holds_tensor((args, kwargs)) or any(depends(a) for a in (*args, *kwargs.values()) if callable(a)):
+            leaves = flatten((args, kwargs))[0]  # functions in a list, such as events, too
+            if any(isinstance(leaf, Tensor) or (callable(leaf) and depends(leaf)) for leaf in leaves):
                 return function(*args, **kwargs)
             return original(*watched(name, args), **dict(zip(kwargs, watched(name, kwargs.values()), strict=True)))
 

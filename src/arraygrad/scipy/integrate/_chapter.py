@@ -11,5 +11,6 @@ __all__ = ["CHAPTER", "NAMES"]
 
 CHAPTER = Chapter("integrate", integrate)
 NAMES = CHAPTER.names
-CHAPTER.no_rule("it has no rule; nest quad instead", "tplquad", "nquad")
 CHAPTER.no_rule("it has no rule; discretise the problem and use arraygrad.implicit.root", "solve_bvp")
+CHAPTER.no_rule("its samples are random; use cubature or tanhsinh", "qmc_quad")
+CHAPTER.constants("newton_cotes", "lebedev_rule")

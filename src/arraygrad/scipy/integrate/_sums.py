@@ -1,0 +1,254 @@
+"""Integrals and sums whose gradient is one of the same kind, term by term, and integrals over boxes.
+
+May import: arraygrad, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate, transforms, numpy, SciPy.
+"""
+
+import functools
+
+import numpy as np
+from scipy import integrate, special
+
+import arraygrad as ag
+from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._callbacks import lifted, tracked
+from arraygrad.scipy._declare import REGISTRY, raw, ruled
+from arraygrad.scipy._guards import NotDifferentiable, depends, holds_tensor
+from arraygrad.scipy.integrate._chapter import CHAPTER
+from arraygrad.scipy.integrate._functions import LEIBNIZ
+from arraygrad.transforms import vjp
+
+__all__ = []
+
+
+# -- more than two variables ------------------------------------------------------------------------------------------
+
+
+class _Region:
+    """The limits of the inner variables: pairs of numbers or of functions of the variables outside them."""
+
+    def __init__(self, bounds, tolerances, known=None):
+        self.bounds, self.tolerances, self.known = bounds, tolerances, known
+
+    def integral(self, f, outer=()):
+        """The integral over the inner variables, the outer ones given, the outermost first."""
+        k = len(outer) - 1
+        if k == len(self.bounds):
+            return np.asarray(raw(f(*outer[::-1])))
+        low, high = (bound(*outer) if callable(bound) else bound for bound in self.bounds[k])
+        return _line(lambda v: self.integral(f, (*outer, v)), float(low), float(high), self.tolerances)
+
+    def slice(self, x):
+        """The region of the inner variables at x."""
+        fixed = lambda bound: (lambda *outer: bound(x, *outer)) if callable(bound) else bound
+        first, *rest = self.bounds
+        low, high = (bound(x) if callable(bound) else bound for bound in first)
+        return low, high, _Region([tuple(map(fixed, pair)) for pair in rest], self.tolerances)
+
+
+def _values(a, b, args, f, region):
+    if region.known is not None:
+        return np.asarray(region.known)
+    return np.asarray(_line(
+        lambda x: region.integral(lambda *at: f(*at, *args), (x,)), float(a), float(b), region.tolerances
+    ))  # fmt: skip
+
+
+@functools.cache
+def _kronrod():
+    """(nodes in the unit interval, weights, weights of Gauss' rule of ten nodes among them)."""
+    nodes, weights = _rule("gk21", 1)
+    nodes = nodes[:, 0]
+    gauss, inner = special.roots_legendre(10)
+    away = np.abs(nodes[:, None] - 0.5 * (1.0 + gauss))
+    return nodes, weights, np.where(away.min(axis=1) < 1e-9, 0.5 * inner[away.argmin(axis=1)], 0.0)
+
+
+def _line(f, a, b, tolerances):
+    """One integral of an array: 21 nodes where they are enough, SciPy's adaptive rule elsewhere."""
+    if np.isfinite(a) and np.isfinite(b) and hasattr(integrate, "cubature"):
+        nodes, weights, lower = _kronrod()
+        values = np.stack([f(x) for x in a + (b - a) * nodes])
+        found = (b - a) * np.tensordot(weights, values, axes=1)
+        error = np.max(np.abs((b - a) * np.tensordot(weights - lower, values, axes=1)), initial=0.0)
+        if error <= max(tolerances["epsabs"], tolerances["epsrel"] * np.max(np.abs(found), initial=0.0)):
+            return found
+    return integrate.quad_vec(f, a, b, **tolerances)[0]
+
+
+@ruled("integrate._iterated", _values, "a b args", LEIBNIZ, inert="f region")
+def _iterated(g, ans, a, b, args, f, region, needs):
+    def end(x):
+        if not region.bounds:
+            return ag.sum(g * f(x, *args))
+        low, high, inner = region.slice(float(raw(x)))
+        return ag.sum(g * _iterated(low, high, (x, *args), lambda *given: _outermost(f, given, depth), inner))
+
+    depth = len(region.bounds)
+
+    def by_args():
+        tensors = [(i, v) for i, v in enumerate(args) if isinstance(v, Tensor)]
+        sizes = [int(np.prod(np.shape(raw(v)))) for _, v in tensors]
+
+        def integrand(*given):
+            at, (cotangent, *values) = given[: depth + 1], given[depth + 1 :]
+
+            def of(*chosen):
+                every = list(args)
+                for (i, _), v in zip(tensors, chosen, strict=True):
+                    every[i] = v
+                return f(*at, *every)
+
+            parts = vjp(of, *values)[1](cotangent)
+            return ag.concat([ag.reshape(ag.asarray(part), (-1,)) for part in parts])
+
+        whole = _iterated(a, b, (g, *[v for _, v in tensors]), integrand, _Region(region.bounds, region.tolerances))
+        found, offset = [None] * len(args), 0
+        for (i, v), size in zip(tensors, sizes, strict=True):
+            found[i] = ag.reshape(whole[offset : offset + size], np.shape(raw(v)))
+            offset += size
+        return tuple(found)
+
+    found = {"a": lambda: -end(ag.asarray(a)), "b": lambda: end(ag.asarray(b))}
+    return {**found, "args": by_args() if "args" in needs else None}
+
+
+def _outermost(f, given, depth):
+    """f of the inner variables, then the outermost, which stands first among the arguments."""
+    inner, (x, *rest) = given[:depth], given[depth:]
+    return f(*inner, x, *rest)
+
+
+REGISTRY.pop("integrate._iterated")  # no function of SciPy's
+
+
+def _nested(name, f, a, b, bounds, parameters, tolerances, known):
+    if any(tracked(bound) or (callable(bound) and depends(bound)) for pair in bounds for bound in pair):
+        raise NotDifferentiable(f"arraygrad.scipy.integrate.{name}: inner limits require grad; nest quad or dblquad")
+    plain = [tuple(raw(bound) for bound in pair) for pair in bounds]
+    return _iterated(a, b, tuple(parameters), f, _Region(plain, tolerances, known))
+
+
+@CHAPTER.composition("tplquad", "a b args", LEIBNIZ)
+def _tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
+    f, parameters = lifted(func, args)
+    values = [raw(p) for p in parameters]
+    bounds = [(gfun, hfun), (qfun, rfun)]
+    plain = [raw(bound) for pair in bounds for bound in pair]
+    found = integrate.tplquad(lambda *at: raw(f(*at, *values)), raw(a), raw(b), *plain, (), epsabs, epsrel)
+    tolerances = {"epsabs": epsabs, "epsrel": epsrel}
+    return (_nested("tplquad", f, a, b, bounds, parameters, tolerances, found[0]), *found[1:])
+
+
+@CHAPTER.composition("nquad", "ranges args", LEIBNIZ + "; the last of ranges")
+def _nquad(func, ranges, args=None, opts=None, full_output=False):
+    if opts is not None or full_output or any(callable(one) for one in ranges):
+        raise NotDifferentiable(
+            "arraygrad.scipy.integrate.nquad: opts, full_output and ranges that are functions have no rule; nest quad"
+        )
+    f, parameters = lifted(func, () if args is None else args)
+    values = [raw(p) for p in parameters]
+    found = integrate.nquad(lambda *at: raw(f(*at, *values)), [raw(one) for one in ranges])
+    *inner, (a, b) = [tuple(one) for one in ranges]
+    tolerances = {"epsabs": 1.49e-8, "epsrel": 1.49e-8}
+    return (_nested("nquad", f, a, b, inner[::-1], parameters, tolerances, found[0]), *found[1:])
+
+
+# -- term by term -----------------------------------------------------------------------------------------------------
+
+
+def _termwise(name, ends):
+    """tanhsinh and nsum: gradients by the arguments are integrals and sums of the terms' gradients."""
+    theirs = getattr(integrate, name, None)
+    if theirs is None:
+        return
+    field = "integral" if name == "tanhsinh" else "sum"
+
+    def values(a, b, args, f, options):
+        def plain(x, *given):
+            found = f(x, *given)
+            if isinstance(found, Tensor) and found.requires_grad:
+                raise TypeError(
+                    f"arraygrad.scipy.integrate.{name}: the function depends on a Tensor that requires grad and is not "
+                    "among args, so its gradient would be lost: pass it in args"
+                )
+            return raw(found)
+
+        return np.asarray(getattr(theirs(plain, a, b, args=tuple(args), **options), field))
+
+    @ruled(f"integrate._{name}", values, "a b args", LEIBNIZ, inert="f options")
+    def recorded(g, ans, a, b, args, f, options, needs):
+        def gradient(i):
+            def term(x, *given):
+                """The gradient of each term by its own argument."""
+                shape = np.broadcast_shapes(np.shape(raw(x)), *[np.shape(raw(v)) for v in given])
+                values = [ag.broadcast_to(ag.asarray(v), shape) for v in given]
+                found, pull = vjp(lambda v: f(x, *values[:i], v, *values[i + 1 :]), values[i])
+                return pull(ag.ones_like(found))[0]
+
+            return g * recorded(a, b, tuple(args), term, options)
+
+        found = {"args": tuple([gradient(i) if isinstance(v, Tensor) else None for i, v in enumerate(args)])} if (
+            "args" in needs) else {}  # fmt: skip
+        if ends:
+            found.update({"a": lambda: -g * f(ag.asarray(a), *args), "b": lambda: g * f(ag.asarray(b), *args)})
+        return found
+
+    REGISTRY.pop(f"integrate._{name}")  # no function of SciPy's
+
+    @CHAPTER.composition(name, "a b args" if ends else "args", LEIBNIZ if ends else "definition")
+    def function(f, a, b, *, args=(), **options):
+        if options.get("log"):
+            raise NotDifferentiable(f"arraygrad.scipy.integrate.{name}: log=False has derivatives")
+        if not ends and (holds_tensor((a, b, options.get("step")), grad=True)):
+            raise NotDifferentiable(f"arraygrad.scipy.integrate.{name}: which terms there are has no derivative")
+        args = args if isinstance(args, tuple) else (args,)
+        result = theirs(
+            lambda x, *given: raw(f(x, *given)), raw(a), raw(b), args=tuple(raw(v) for v in args), **options
+        )
+        options = {key: raw(value) for key, value in options.items() if key != "callback"}
+        setattr(result, field, recorded(a, b, args, f, options))
+        return result
+
+
+_termwise("tanhsinh", True)
+_termwise("nsum", False)
+
+
+# -- boxes ------------------------------------------------------------------------------------------------------------
+
+
+def _rule(name, d):
+    """(nodes, weights) of SciPy's rule in the unit cube: its result for functions that are 1 at one node."""
+    nodes = []
+
+    def f(x):
+        nodes.append(np.asarray(x))
+        n = len(nodes[0])
+        return np.eye(n) if len(nodes) == 1 else np.zeros((len(x), n))  # then it estimates the error
+
+    found = integrate.cubature(f, np.zeros(d), np.ones(d), rule=name, max_subdivisions=0, rtol=np.inf)
+    return nodes[0], np.asarray(found.estimate)
+
+
+@CHAPTER.composition("cubature", "a b args", "the function itself, at the nodes of the regions")
+def _cubature(f, a, b, *, rule="gk21", rtol=1e-8, atol=0, max_subdivisions=10000, args=(), workers=1, points=None):
+    low, high = (np.atleast_1d(np.asarray(raw(v), dtype=float)) for v in (a, b))
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))) or not isinstance(rule, str):
+        raise NotDifferentiable("arraygrad.scipy.integrate.cubature: finite limits and rules by name have derivatives")
+    plain = tuple(raw(v) for v in args)
+    result = integrate.cubature(lambda x: raw(f(x, *plain)), low, high, rule=rule, rtol=rtol, atol=atol,
+                                max_subdivisions=max_subdivisions, workers=workers, points=points)  # fmt: skip
+    nodes, weights = _rule(rule, low.size)
+    a, b = (ag.reshape(ag.astype(ag.asarray(v), ag.float64), (-1,)) for v in (a, b))
+    size = b - a
+    volume = ag.prod(size)
+    total = 0.0
+    for region in result.regions:
+        # Each region keeps its place in the box.
+        start, extent = (region.a - low) / (high - low), (region.b - region.a) / (high - low)
+        at = a + size * (start + extent * nodes)
+        share = ag.asarray(weights * np.prod(extent)) * volume
+        total = total + ag.tensordot(share, ag.asarray(f(at, *args)), axes=1)
+    result.estimate = total
+    result.pop("regions", None) if hasattr(result, "pop") else delattr(result, "regions")
+    return result
