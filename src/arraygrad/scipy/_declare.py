@@ -31,7 +31,7 @@ from arraygrad.scipy._guards import NotDifferentiable, depends, guarded, kind_of
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
-    "guarded", "kind_of", "mirror", "parsed", "raw", "refused", "register", "ruled",
+    "guarded", "kind_of", "mirror", "once", "parsed", "raw", "refused", "register", "ruled",
 ]  # fmt: skip
 
 # Parameters that say how something is computed, not what.
@@ -173,6 +173,27 @@ def formulas(name, values, source, signature=None, *, order="any", refuse=None, 
     rule.gradients = pull
     rule.known = frozenset(shown.parameters) - {"out", "diff_n"}  # another result than the formula's
     return register(rule)
+
+
+class _Once(Function):
+    """A derivative that is known as a number: it is not differentiated again."""
+
+    @staticmethod
+    def forward(ctx, name, slope, *tensors):
+        ctx.name = name
+        return asarray(slope)
+
+    @staticmethod
+    def backward(ctx, g):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.{ctx.name}: its derivative is known, a derivative of that one is not (order: first)"
+        )
+
+
+def once(name, slope, *arguments):
+    """The raw array `slope`, a derivative at `arguments`, as a Tensor that refuses to be differentiated again."""
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    return _Once.apply(name, slope, *tensors)
 
 
 def composition(name, original, of, source, *, order="any"):

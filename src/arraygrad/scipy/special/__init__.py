@@ -8,7 +8,7 @@ here is computed by SciPy: `_elementary.py`, `_distributions.py` (with their sha
 from scipy import special as _special
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.special import _bessel, _distributions, _elementary, _orthogonal
+from arraygrad.scipy.special import _bessel, _counted, _distributions, _elementary, _inverses, _orthogonal, _waves
 from arraygrad.scipy.special._chapter import NAMES, as_ufuncs
 
 as_ufuncs()

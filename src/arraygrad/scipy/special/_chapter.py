@@ -22,11 +22,13 @@ __all__ = ["NAMES", "as_ufuncs", "composition_of", "declare"]
 NAMES: dict = {}
 
 
-def declare(name, signature, source, refuse=None, **by):
+def declare(name, signature, source, refuse=None, order="any", **by):
     """`formulas` for a ufunc of scipy.special; an older SciPy may lack it."""
     values = getattr(special, name, None)
     if values is not None:
-        NAMES[name] = formulas(f"special.{name}", values, source, f"{signature}, out=None", refuse=refuse, **by)
+        NAMES[name] = formulas(
+            f"special.{name}", values, source, f"{signature}, out=None", refuse=refuse, order=order, **by
+        )
 
 
 def composition_of(name, of, source, **options):
@@ -57,6 +59,9 @@ def _take_over():
     for name in ("exp2", "log1p", "expm1"):
         if hasattr(special, name) and hasattr(ag, name):
             NAMES[name] = getattr(ag, name)
+            REGISTRY[f"special.{name}"] = Rule(
+                f"special.{name}", ("x",), "see derivatives.md", "any", getattr(special, name), NAMES[name]
+            )
 
 
 # -- calls as those of a ufunc ----------------------------------------------------------------------------------------

@@ -177,14 +177,6 @@ declare("chdtri", "v, p", _INVERSE, p=lambda g, ans, v: -2.0 * g / _gamma_densit
         )  # fmt: skip
 
 
-def _f_density(n, m, x):
-    """d/dx of the F distribution function."""
-    logs = 0.5 * m * log(m) + 0.5 * n * log(n) - 0.5 * (n + m) * log(m + n * x) - ag.special.betaln(0.5 * n, 0.5 * m)
-    return exp(logs + ag.special.xlogy(0.5 * n - 1.0, x))
-
-
-declare("fdtri", "dfn, dfd, p", _INVERSE, p=lambda g, ans, dfn, dfd: g / _f_density(_real(dfn), _real(dfd), ans),
-        refuse=dict.fromkeys(("dfn", "dfd"), "it has no rule"))  # fmt: skip
 declare("pdtri", "k, y", _INVERSE, y=lambda g, ans, k: -g / _gamma_density(np.floor(raw(k)) + 1.0, ans),
         refuse={"k": "a count"})  # fmt: skip
 declare("bdtri", "k, n, y", _INVERSE,
@@ -193,10 +185,6 @@ declare("bdtri", "k, n, y", _INVERSE,
 declare("nbdtri", "k, n, y", _INVERSE,
         y=lambda g, ans, k, n: g / _beta_density(np.asarray(n, dtype=float), np.asarray(k) + 1.0, ans),
         refuse={"k": "a count", "n": "a count"})  # fmt: skip
-
-
-def _real(a):
-    return a if isinstance(a, Tensor) else np.asarray(a, dtype=float)
 
 
 declare("ndtri_exp", "y", _INVERSE,

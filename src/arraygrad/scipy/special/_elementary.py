@@ -1,16 +1,18 @@
 """Elementary functions, elliptic integrals, hypergeometric functions and their kin: one formula per argument.
 
-May import: arraygrad, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital Library of
-Mathematical Functions, by equation.
+May import: arraygrad, scipy._declare, scipy._zeta, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
+Library of Mathematical Functions, by equation.
 """
 
+import functools
 import math
 
 import numpy as np
 from scipy import special
 
 import arraygrad as ag
-from arraygrad.scipy._declare import raw, refused
+from arraygrad.scipy._declare import REGISTRY, formulas, raw
+from arraygrad.scipy._zeta import hurwitz, zeta_slope
 from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 
 __all__ = []
@@ -56,12 +58,20 @@ declare("huber", "delta, r", "Huber (1964)",
 declare("pseudo_huber", "delta, r", "Charbonnier et al. (1997)",
         delta=lambda g, delta, r: g * _pseudo_huber_delta(delta, r),
         r=lambda g, delta, r: g * r / ag.sqrt(1.0 + (r / delta) ** 2))  # fmt: skip
+declare("powm1", "x, y", "definition: x^y - 1", x=lambda g, x, y: g * y * x ** (y - 1.0),
+        y=lambda g, ans, x, y: g * (ans + 1.0) * _log_or_zero(x))  # fmt: skip
 declare("binom", "x, y", "DLMF 5.2.2",
         x=lambda g, ans, x, y: g * ans * (ag.special.digamma(x + 1.0) - ag.special.digamma(x - y + 1.0)),
         y=lambda g, ans, x, y: g * ans * (ag.special.digamma(x - y + 1.0) - ag.special.digamma(y + 1.0)))  # fmt: skip
 declare("poch", "z, m", "DLMF 5.2.5",
         z=lambda g, ans, z, m: g * ans * (ag.special.digamma(z + m) - ag.special.digamma(z)),
         m=lambda g, ans, z, m: g * ans * ag.special.digamma(z + m))  # fmt: skip
+
+
+def _log_or_zero(x):
+    """log(x), 0 at x = 0, where a power does not change with a positive exponent."""
+    zero = np.asarray(np.asarray(raw(x)) == 0)
+    return where(zero, 0.0, log(_safe(~zero, x, 1.0)))
 
 
 def _exprel_slope(x):
@@ -313,7 +323,16 @@ def _ellipj_u(g, ans, m):
     return sum(parts[1:], parts[0])
 
 
-declare("ellipj", "u, m", "DLMF 22.13", u=lambda g, ans, m: _ellipj_u(g, ans, m), refuse={"m": "it has no rule"})
+def _ellipj_m(g, ans, u, m):
+    """The amplitude solves F(phi, m) = u, so dphi/dm = -dn dF/dm; the others follow from it."""
+    sn, cn, dn, phi = ans
+    turn = -dn * _ellipkinc_m(phi, m, u)
+    slopes = (cn * turn, -sn * turn, -sn * (0.5 * sn + m * cn * turn) / dn, turn)
+    parts = [gi * slope for gi, slope in zip(g, slopes, strict=True) if gi is not None]
+    return sum(parts[1:], parts[0])
+
+
+declare("ellipj", "u, m", "DLMF 22.13, 19.4.5", u=lambda g, ans, m: _ellipj_u(g, ans, m), m=_ellipj_m)
 
 
 # Carlson's symmetric integrals.
@@ -330,18 +349,77 @@ declare("elliprd", "x, y, z", "DLMF 19.16.5, homogeneity 19.16.14",
         z=lambda g, ans, x, y, z: g * _elliprd_z(ans, x, y, z))  # fmt: skip
 
 
+declare("elliprg", "x, y, z", "DLMF 19.18.5, 19.16.9",
+        x=lambda g, x, y, z: g * _elliprg_x(x, y, z), y=lambda g, x, y, z: g * _elliprg_x(y, x, z),
+        z=lambda g, x, y, z: g * _elliprg_x(z, x, y))  # fmt: skip
+declare("elliprj", "x, y, z, p", "DLMF 19.16.2, homogeneity 19.16.14",
+        x=lambda g, ans, x, y, z, p: g * _elliprj_x(ans, x, y, z, p),
+        y=lambda g, ans, x, y, z, p: g * _elliprj_x(ans, y, x, z, p),
+        z=lambda g, ans, x, y, z, p: g * _elliprj_x(ans, z, x, y, p),
+        p=lambda g, ans, x, y, z, p: -g * (1.5 * ans + sum(
+            a * _elliprj_x(ans, a, b, c, p) for a, b, c in ((x, y, z), (y, x, z), (z, x, y)))) / p)  # fmt: skip
+
+
+def _close(a, b):
+    """Where the difference of two positive arguments has lost digits: there the integral itself is computed."""
+    a, b = np.asarray(raw(a)), np.asarray(raw(b))
+    if a.dtype.kind == "c" or b.dtype.kind == "c":
+        return np.asarray(False)
+    return np.asarray((np.abs(a - b) < 1e-2 * np.maximum(a, b)) & (np.minimum(a, b) > 0))
+
+
+_U = np.arange(-4.0, 4.0, 1.0 / 16.0)
+_NODES = np.exp(0.5 * PI * np.sinh(_U))
+_NODE_WEIGHTS = 0.5 * PI / 16.0 * np.cosh(_U) * _NODES
+
+
+def _integral(factors, powers):
+    """The integral over t > 0 of the product of (t + factor)^-power, by the exp-sinh rule (Takahasi and Mori 1974)."""
+    arrays = np.broadcast_arrays(*[np.asarray(raw(f), dtype=float) for f in factors])
+    size = np.exp(np.mean(np.log(np.abs(arrays)), axis=0))[..., None]
+    logs = sum(-power * log(size * _NODES + ag.asarray(f)[..., None]) for f, power in zip(factors, powers, strict=True))
+    return ag.sum(exp(logs + np.log(size * _NODE_WEIGHTS)), axis=-1)
+
+
+def _apart_or(close, formula, factors, powers, scale):
+    """`formula` where the arguments are apart, `scale` times the integral where they are `close`."""
+    close = close | np.zeros(np.shape(raw(formula)), dtype=bool)
+    if not np.any(close):
+        return formula
+    used = [where(close, f, 1.0) for f in factors]
+    return where(close, scale * _integral(used, powers), formula)
+
+
 def _elliprc_x(ans, x, y):
-    """(R_C - 1 / sqrt(x)) / (2 (y - x)); nan where x = y."""
-    return (ans - 1.0 / ag.sqrt(x)) / (2.0 * (y - x))
+    """(R_C - 1 / sqrt(x)) / (2 (y - x)); from DLMF 19.2.17 under the integral where x = y."""
+    close = _close(x, y)
+    formula = (ans - 1.0 / ag.sqrt(x)) / (2.0 * where(close, 1.0, y - x))
+    return _apart_or(close, formula, (x, y), (1.5, 1.0), -0.25)
 
 
 def _elliprd_x(ans, x, y, z):
-    """From 1 / ((t + x) (t + z)) in partial fractions, under the integral 19.16.5; nan where x = z."""
-    return (own("elliprd")(y, z, x) - ans) / (2.0 * (x - z))
+    """From 1 / ((t + x) (t + z)) in partial fractions, under the integral 19.16.5; this integral where x = z."""
+    close = _close(x, z)
+    formula = (own("elliprd")(y, z, x) - ans) / (2.0 * where(close, 1.0, x - z))
+    return _apart_or(close, formula, (x, y, z), (1.5, 0.5, 1.5), -0.75)
 
 
 def _elliprd_z(ans, x, y, z):
     return -(1.5 * ans + x * _elliprd_x(ans, x, y, z) + y * _elliprd_x(ans, y, x, z)) / z
+
+
+def _elliprg_x(x, y, z):
+    """R_(-1/2)(3/2, 1/2, 1/2) / 6, which is an integral of R_F's and R_D's integrands; R_D is infinite for x = 0."""
+    zero = np.asarray(raw(x) == 0)
+    rest = where(zero, 0.0, x * own("elliprd")(y, z, where(zero, 1.0, x)))
+    return where(zero, np.nan, 0.25 * own("elliprf")(x, y, z) - rest / 12.0)
+
+
+def _elliprj_x(ans, x, y, z, p):
+    """From 1 / ((t + x) (t + p)) in partial fractions, under the integral 19.16.2; this integral where x = p."""
+    close = _close(x, p)
+    formula = (own("elliprd")(y, z, x) - ans) / (2.0 * where(close, 1.0, x - p))
+    return _apart_or(close, formula, (x, y, z, p), (1.5, 0.5, 0.5, 1.0), -0.75)
 
 
 # -- hypergeometric functions -----------------------------------------------------------------------------------------
@@ -355,4 +433,37 @@ declare("hyperu", "a, b, x", "DLMF 13.3.22", refuse=_ORDERS,
 declare("hyp2f1", "a, b, c, z", "DLMF 15.5.1", refuse=_ORDERS,
         z=lambda g, a, b, c, z: g * _conj(a * b / c * own("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, z)))  # fmt: skip
 
-NAMES["zetac"] = refused("special.zetac", special.zetac, "arraygrad has no derivative of Riemann's zeta function")
+# -- zeta functions ---------------------------------------------------------------------------------------------------
+
+
+def _riemann_slope(x):
+    """Of Riemann's zeta function; left of -1 by the functional equation, DLMF 25.4.1."""
+    left = np.asarray(np.asarray(raw(x)) < -1.0)
+    inner, other = where(left, 2.0, x), where(left, x, -2.5)
+    turned = 1.0 - other
+    factor = 2.0 * exp(ag.gammaln(turned) - turned * math.log(2.0 * PI))
+    angle = 0.5 * PI * turned
+    inside = ag.cos(angle) * (
+        zeta_slope(turned, 1.0) + (ag.special.digamma(turned) - math.log(2.0 * PI)) * hurwitz(turned, 1.0)
+    ) - 0.5 * PI * ag.sin(angle) * hurwitz(turned, 1.0)
+    return where(left, -factor * inside, zeta_slope(inner, 1.0))
+
+
+_EULER = "Euler and Maclaurin: DLMF 25.11.5; 25.4.1"
+declare("zetac", "x", _EULER, x=lambda g, x: g * _riemann_slope(x))
+_ruled_zeta = formulas(
+    "special.zeta", special.zeta, f"{_EULER}; 25.11.17", "x, q=None, out=None",
+    x=lambda g, x, q=None: g * (_riemann_slope(x) if q is None else zeta_slope(x, q)),
+    q=lambda g, x, q: -g * x * own("zeta")(x + 1.0, q),
+)  # fmt: skip
+_zeta_of_any_library = NAMES["zeta"]
+
+
+@functools.wraps(_ruled_zeta)
+def _zeta(x, q=None, out=None):
+    if q is None or out is not None or (isinstance(x, ag.Tensor) and x.requires_grad):
+        return _ruled_zeta(x, q, out)
+    return _zeta_of_any_library(x, q)
+
+
+NAMES["zeta"] = REGISTRY["special.zeta"].function = _zeta

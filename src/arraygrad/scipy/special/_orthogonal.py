@@ -1,15 +1,16 @@
 """Orthogonal polynomials and spherical harmonics, in the argument.
 
-May import: arraygrad, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital Library of
-Mathematical Functions, by equation. Every derivative is a polynomial of the next family.
+May import: arraygrad, autograd, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
+Library of Mathematical Functions, by equation. Every derivative is a polynomial of the next family.
 """
 
 import numpy as np
 from scipy import special
 
 import arraygrad as ag
-from arraygrad.scipy._declare import formulas, raw
-from arraygrad.scipy.special._chapter import NAMES, declare
+from arraygrad.autograd import Function
+from arraygrad.scipy._declare import REGISTRY, formulas, parsed, raw
+from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 
 __all__ = []
 
@@ -74,8 +75,137 @@ if hasattr(special, "sph_harm_y"):
         phi=lambda g, ans, m: ag.real(ag.conj(g) * (1j * np.asarray(m)) * ans),
     )  # fmt: skip
 
-if hasattr(special, "legendre_p"):
-    NAMES["legendre_p"] = formulas(
-        "special.legendre_p", special.legendre_p, "DLMF 18.9.15", "n, z, *, diff_n=0", refuse=_WHY,
-        z=lambda g, n, z: g * _lowered(own("eval_gegenbauer"), n, 1.5, z),
+declare("eval_chebyc", "n, x", "DLMF 18.9.21 at x / 2", refuse=_WHY,
+        x=lambda g, n, x: g * _degree(n) * _lowered(own("eval_chebyu"), n, 0.5 * x))  # fmt: skip
+declare("eval_chebys", "n, x", "DLMF 18.7.4, 18.9.19 at x / 2", refuse=_WHY,
+        x=lambda g, n, x: g * _lowered(own("eval_gegenbauer"), n, 2.0, 0.5 * x))  # fmt: skip
+declare("eval_sh_chebyu", "n, x", "DLMF 18.7.4, 18.9.19 at 2 x - 1", refuse=_WHY,
+        x=lambda g, n, x: 4.0 * g * _lowered(own("eval_gegenbauer"), n, 2.0, 2.0 * x - 1.0))  # fmt: skip
+declare("eval_sh_jacobi", "n, p, q, x", "DLMF 18.9.15 at 2 x - 1", refuse={**_WHY, "p": "it has no rule",
+        "q": "it has no rule"}, x=lambda g, n, p, q, x: g * _shifted_jacobi(n, p, q, x))  # fmt: skip
+
+
+def _shifted_jacobi(n, p, q, x):
+    """Of P_n^(p - q, q - 1)(2 x - 1) by the binomial coefficient of 2 n + p - 1 over n."""
+    n, p, q = _degree(n), np.asarray(raw(p), dtype=float), np.asarray(raw(q), dtype=float)
+    lowered = _lowered(own("eval_jacobi"), n, p - q + 1.0, q, 2.0 * x - 1.0)
+    return (n + p) / special.binom(2.0 * n + p - 1.0, n) * lowered
+
+
+@composition_of("assoc_laguerre", "x", "DLMF 18.9.23", refuse=_WHY)
+def _assoc_laguerre(x, n, k=0.0):
+    return own("eval_genlaguerre")(n, k, x)
+
+
+def _lpmv(g, ans, m, v, x):
+    """(1 - x^2) P' = -sqrt(1 - x^2) P^(m+1) - m x P^m; at the ends P_v' = v (v + 1) / 2 for m = 0."""
+    m, v = np.asarray(raw(m), dtype=float), np.asarray(raw(v), dtype=float)
+    end = np.asarray(np.abs(np.asarray(raw(x))) == 1.0)
+    inner = ag.where(end, 0.5, x)
+    rest = 1.0 - inner * inner
+    slope = -own("lpmv")(m + 1.0, v, inner) / ag.sqrt(rest) - m * inner / rest * ag.where(end, 1.0, ans)
+    at_end = np.where((m == 0) & (np.asarray(raw(x)) == 1.0), 0.5 * v * (v + 1.0), np.nan)
+    return g * ag.where(end, at_end, slope)
+
+
+declare("lpmv", "m, v, x", "DLMF 14.10.1, 14.10.4", refuse={**_WHY, "v": "it has no rule"}, x=_lpmv)
+
+if hasattr(special, "sph_harm_y_all"):
+
+    def _of_all(n, m, ndim):
+        """Degrees and orders of all results, with axes for the angles."""
+        degrees = np.arange(int(n) + 1).reshape((-1, 1) + (1,) * ndim)
+        orders = np.concatenate([np.arange(int(m) + 1), np.arange(-int(m), 0)]).reshape((1, -1) + (1,) * ndim)
+        return degrees, orders
+
+    def _all_theta(g, n, m, theta, phi):
+        degrees, orders = _of_all(n, m, np.ndim(raw(g)) - 2)
+        return ag.real(ag.conj(g) * _harmonic_theta(degrees, orders, theta, phi))
+
+    def _all_phi(g, ans, n, m):
+        _, orders = _of_all(n, m, np.ndim(raw(g)) - 2)
+        return ag.real(ag.conj(g) * (1j * orders) * ans)
+
+    NAMES["sph_harm_y_all"] = formulas(
+        "special.sph_harm_y_all", special.sph_harm_y_all, "DLMF 14.30.1, 14.10.4", "n, m, theta, phi, *, diff_n=0",
+        refuse=_WHY, theta=_all_theta, phi=_all_phi,
     )  # fmt: skip
+
+# -- Legendre functions with their derivatives: SciPy has two, the differential equation gives the others ------------
+
+
+class _Ladder(Function):
+    """The k-th derivative as SciPy computes it, for k < 3; its own derivative is the next one."""
+
+    @staticmethod
+    def forward(ctx, family, k, z):
+        ctx.family, ctx.k = family, k
+        ctx.save_for_backward(z)
+        return ag.asarray(family.values(k, np.asarray(raw(z))))
+
+    @staticmethod
+    def backward(ctx, g):
+        (z,) = ctx.saved_tensors
+        return None, None, g * ctx.family.rung(ctx.k + 1, z)
+
+
+class _Legendre:
+    """A family of Legendre functions of z, or of theta with z = cos(theta), with fixed degrees and orders."""
+
+    def __init__(self, function, ndim, every, angle, n, m, options):
+        self.function, self.angle, self.options = function, angle, options
+        self.given = (n, m) if m is not None else (n,)
+        order = 0 if m is None else m
+        if every:
+            n, order = np.arange(int(n) + 1.0), np.arange(-int(order), int(order) + 1.0)
+            order = np.concatenate([order[order >= 0], order[order < 0]])
+            n = n.reshape((-1,) + (1,) * (ndim if m is None else 1 + ndim))
+            order = order.reshape((-1,) + (1,) * ndim) if m is not None else 0.0
+        self.product, self.square = n * (n + 1.0), np.asarray(order, dtype=float) ** 2
+
+    def values(self, k, z):
+        return np.asarray(self.function(*self.given, z, diff_n=k, **self.options))[k]
+
+    def rung(self, k, z):
+        if k < 3:
+            return _Ladder.apply(self, k, z)
+        # The differential equation (DLMF 14.2.2), differentiated once.
+        y, first, second = (_Ladder.apply(self, i, z) for i in range(3))
+        if self.angle:
+            sine, cosine = ag.sin(z), ag.cos(z)
+            turn = self.square / (sine * sine)
+            slope = (1.0 / (sine * sine) - self.product + turn) * first
+            return slope - cosine / sine * second - 2.0 * turn * cosine / sine * y
+        rest = 1.0 - z * z
+        turn = self.square / rest
+        return (4.0 * z * second - (self.product - 2.0 - turn) * first + 2.0 * turn * z / rest * y) / rest
+
+
+def _legendre(name, source, every, angle=False, orders=True, branches=False):
+    function = getattr(special, name, None)
+    if function is None:
+        return
+    variable = "theta" if angle else "z"
+    signature = ("n, m" if orders else "n") + f", {variable}, *, diff_n=0"
+    signature += ", branch_cut=2, norm=False" if branches else ""
+
+    def rule(g, n, m=None, z=None, theta=None, diff_n=0, branch_cut=2, norm=False):
+        point = theta if angle else z
+        options = {"branch_cut": branch_cut, "norm": norm} if branches else {}
+        family = _Legendre(function, np.ndim(raw(point)), every, angle, raw(n), raw(m), options)
+        total = 0.0
+        for k in range(int(diff_n) + 1):
+            total = total + g[k] * family.rung(k + 1, point)
+        return total
+
+    NAMES[name] = formulas(f"special.{name}", function, source, signature, refuse=_WHY, **{variable: rule})
+    # Here the derivatives are among the results.
+    REGISTRY[f"special.{name}"].known = frozenset(parsed(signature).parameters)
+
+
+_legendre("legendre_p", "DLMF 14.2.1", False, orders=False)
+_legendre("legendre_p_all", "DLMF 14.2.1", True, orders=False)
+_legendre("assoc_legendre_p", "DLMF 14.2.2", False, branches=True)
+_legendre("assoc_legendre_p_all", "DLMF 14.2.2", True, branches=True)
+_legendre("sph_legendre_p", "DLMF 14.2.2 for z = cos(theta)", False, angle=True)
+_legendre("sph_legendre_p_all", "DLMF 14.2.2 for z = cos(theta)", True, angle=True)
