@@ -61,7 +61,7 @@ def test_a_tensor_that_requires_no_grad_gives_one():
     [
         (lambda x: stats.norm.fit(x), "stats.norm.fit: an argument requires grad"),
         (lambda x: stats.norm(x).rvs(), "stats.norm.rvs: an argument requires grad"),
-        (lambda x: stats.theilslopes(x, [1.0, 2.0]), "stats.theilslopes: an argument requires grad"),
+        (lambda x: stats.shapiro(x), "stats.shapiro: an argument requires grad"),
         (lambda x: linalg.null_space(x[None, :]), "null_space: .* one of many bases"),
         (lambda x: stats.zscore(x, nan_policy="omit"), "nan_policy='omit'"),
         (lambda x: stats.binom.logpmf(x, 3, 0.2), "argument 'k' requires grad.*an integer"),
@@ -320,11 +320,10 @@ def test_keywords_of_a_ufunc_are_scipys_for_plain_arrays_and_refused_for_others(
         ours(leaf(0.3, 0.6), where=mask)
 
 
-@pytest.mark.parametrize("name", ["ncx2", "erlang", "randint", "hypergeom", "nct", "zipf", "landau", "trapezoid"])
+@pytest.mark.parametrize("name", ["randint", "hypergeom", "nhypergeom"])
 def test_a_distribution_without_rules_is_scipys_object_and_refuses_gradients(name):
     ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
-    shapes = {"ncx2": (2.0, 3.0), "erlang": (2,), "randint": (1, 5), "hypergeom": (20, 7, 12), "nct": (2.0, 1.0),
-              "zipf": (2.5,), "landau": (), "trapezoid": (0.2, 0.6)}[name]  # fmt: skip
+    shapes = {"randint": (1, 5), "hypergeom": (20, 7, 12), "nhypergeom": (20, 7, 12)}[name]
     assert isinstance(ours, type(theirs))
     assert ours.name == name
     np.testing.assert_array_equal(ours.cdf(0.7, *shapes), theirs.cdf(0.7, *shapes))

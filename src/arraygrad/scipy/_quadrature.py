@@ -12,7 +12,7 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 
-__all__ = ["tail_of_density"]
+__all__ = ["LOG_NEAR", "NEAR", "NEAR_WEIGHTS", "REST", "tail_of_density"]
 
 _STEP = 1.0 / 16.0
 _U = np.arange(-4.3, 4.3 + 0.5 * _STEP, _STEP)
@@ -22,6 +22,7 @@ FAR_WEIGHTS = _STEP * 0.5 * np.pi * np.cosh(_U) * FAR
 # s over (0, 1), its complement, weights.
 NEAR = 1.0 / (1.0 + np.exp(-np.pi * np.sinh(_U)))
 REST = 1.0 / (1.0 + np.exp(np.pi * np.sinh(_U)))
+LOG_NEAR = np.where(NEAR < 0.5, np.log(NEAR), np.log1p(-np.minimum(REST, 0.5)))
 NEAR_WEIGHTS = _STEP * np.pi * np.cosh(_U) * NEAR * REST
 
 # How far the integral may be from SciPy's value, of the tail itself and beside it.
@@ -50,11 +51,12 @@ def tail_of_density(logpdf, y, shapes, cdf, sf, low, high):
     known = np.where(lower, below, above)
     end = ag.where(lower, low, high)
     rend = np.asarray(raw(end), dtype=float)
-    finite = np.isfinite(rend) & np.ones(lower.shape, dtype=bool)
     with np.errstate(all="ignore"):
         density = np.exp(np.asarray(raw(logpdf(ag.asarray(ry), *[ag.asarray(s) for s in rshapes]))))
         width = known / density
-    width = np.where(np.isfinite(width) & (width > 0), width, 1.0)
+        width = np.where(np.isfinite(width) & (width > 0), width, 1.0)
+        # An end that is a hundred widths away has no part in the tail.
+        finite = np.asarray(np.abs(rend - ry) < 100.0 * width)
     shapes = [ag.asarray(s)[..., None] for s in shapes]
     y_ = ag.broadcast_to(ag.asarray(y), lower.shape)[..., None]
     finite_, lower_ = finite[..., None], lower[..., None]

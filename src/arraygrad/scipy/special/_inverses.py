@@ -173,7 +173,9 @@ def _noncentral_t(df, nc, t):
 
 
 _CHI2, _F, _T = "JKB 29, a mixture of central ones", "JKB 30, a mixture of central ones", "JKB 31, by quadrature"
-distribution("chndtr", "x, df, nc", _CHI2, _noncentral_chi2)
+declare("chndtr", "x, df, nc", _CHI2, x=lambda g, x, df, nc: g * exp(ncx2_log_density(x, df, nc)),
+        df=lambda g, x, df, nc: g * slopes(_noncentral_chi2, {"x": x, "df": df, "nc": nc}, ["df"])[0],
+        nc=lambda g, x, df, nc: -g * exp(ncx2_log_density(x, df + 2.0, nc)))  # fmt: skip
 inverse("chndtridf", "x, p, nc", "df", "p", f"{_IMPLICIT}; {_CHI2}", _noncentral_chi2, special.chndtr)
 inverse("chndtrinc", "x, df, p", "nc", "p", f"{_IMPLICIT}; {_CHI2}", _noncentral_chi2, special.chndtr)
 inverse("chndtrix", "p, df, nc", "x", "p", f"{_IMPLICIT}; {_CHI2}", _noncentral_chi2, special.chndtr)

@@ -236,9 +236,7 @@ def _modified_fresnel(turn):
                 "arraygrad.scipy.special.modfresnelp, modfresnelm: for x < 0 SciPy's values are not those of the "
                 "integrals; take them for -x from the whole one, sqrt(pi) exp(+-i pi / 4)"
             )
-        return summed(
-            g, lambda: -ag.exp(turn * x * x), lambda: -2.0 * turn * x * ans[1] - _CORNER[turn]
-        )
+        return summed(g, lambda: -ag.exp(turn * x * x), lambda: -2.0 * turn * x * ans[1] - _CORNER[turn])
 
     return rule
 

@@ -6,10 +6,11 @@ May import: scipy._declare and this folder, SciPy. Begin with `_univariate.py`, 
 from scipy import stats as _stats
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.stats import _continuous, _discrete, _functions, _multivariate
-from arraygrad.scipy.stats._functions import *
+from arraygrad.scipy.stats import _continuous, _discrete, _further, _hypotheses, _kde, _multivariate, _summaries
+from arraygrad.scipy.stats._functions import NAMES
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 globals().update(OBJECTS)
+globals().update(NAMES)
 
 __getattr__, __dir__ = _mirror(globals(), _stats)

@@ -226,7 +226,7 @@ continuous("skewnorm", "a", lambda y, a: LOG_2 + log_normal_density(y) + log_ndt
 continuous("invgauss", "mu",
            lambda y, mu: -0.5 * ((y - mu) / mu) ** 2 / y - 1.5 * log(y) - LOG_ROOT_2PI, source="JKB 15",
            tail=of_log_cdf(
-               lambda y, mu: _invgauss_log(y, mu, 1.0), lambda y, mu: _invgauss_log(y, mu, -1.0)),
+               lambda y, mu: invgauss_log_tail(y, mu, 1.0), lambda y, mu: invgauss_log_tail(y, mu, -1.0)),
            mean=lambda mu: mu, var=lambda mu: mu**3)  # fmt: skip
 
 
@@ -236,14 +236,14 @@ def _owens_t(y, a):
     return owens_t(y, a)
 
 
-def _invgauss_log(y, mu, sign):
+def invgauss_log_tail(y, mu, sign):
     root = 1.0 / y**0.5
     first = log_ndtr(sign * root * (y / mu - 1.0))
     second = 2.0 / mu + log_ndtr(-root * (y / mu + 1.0))
     return first + log1p(sign * exp(second - first))
 
 
-def _log_difference(high, low):
+def log_difference(high, low):
     """log(exp(high) - exp(low)) for high > low."""
     return high + log1p(-exp(low - high))
 
@@ -252,7 +252,7 @@ def _truncnorm_mass(a, b):
     """log of the normal probability between a and b, in the tail where they lie."""
     turn = np.asarray((ag.asarray(a) > 0).numpy())
     low, high = where(turn, -b, a), where(turn, -a, b)
-    return _log_difference(log_ndtr(high), log_ndtr(low))
+    return log_difference(log_ndtr(high), log_ndtr(low))
 
 
 continuous("truncnorm", "a, b", lambda y, a, b: log_normal_density(y) - _truncnorm_mass(a, b), source="JKB 13",
@@ -280,10 +280,10 @@ continuous("pareto", "b", lambda y, b: log(b) - (b + 1.0) * log(y), tail=from_ha
            source="JKB 20", entropy=lambda b: 1.0 + 1.0 / b - log(b))  # fmt: skip
 continuous("lomax", "c", lambda y, c: log(c) - (c + 1.0) * log1p(y), tail=from_hazard(lambda y, c: c * log1p(y)),
            source="JKB 20")  # fmt: skip
-continuous("genpareto", "c", lambda y, c: -(c + 1.0) * _boxlog(y, c), tail=from_hazard(lambda y, c: _boxlog(y, c)),
+continuous("genpareto", "c", lambda y, c: -(c + 1.0) * boxlog(y, c), tail=from_hazard(lambda y, c: boxlog(y, c)),
            source="JKB 20")  # fmt: skip
-continuous("genextreme", "c", lambda y, c: -exp(-_boxlog(y, -c)) - (1.0 - c) * _boxlog(y, -c),
-           tail=turned(from_hazard(lambda y, c: exp(-_boxlog(y, -c)))), source="JKB 22")  # fmt: skip
+continuous("genextreme", "c", lambda y, c: -exp(-boxlog(y, -c)) - (1.0 - c) * boxlog(y, -c),
+           tail=turned(from_hazard(lambda y, c: exp(-boxlog(y, -c)))), source="JKB 22")  # fmt: skip
 continuous("burr12", "c, d", lambda y, c, d: log(c) + log(d) + xlogy(c - 1.0, y) - (d + 1.0) * log1p(y**c),
            tail=from_hazard(lambda y, c, d: d * log1p(y**c)), source="JKB 12")  # fmt: skip
 continuous("burr", "c, d", lambda y, c, d: log(c) + log(d) - (c + 1.0) * log(y) - (d + 1.0) * log1p(y**-c),
@@ -304,7 +304,7 @@ continuous("loguniform", "a, b", lambda y, a, b: -log(y) - log(log(b) - log(a)),
                            lambda y, a, b: log(log(b) - log(y)) - log(log(b) - log(a))))  # fmt: skip
 continuous("truncexpon", "b", lambda y, b: -y - log1mexp(b), source="JKB 19",
            tail=of_log_cdf(lambda y, b: log1mexp(y) - log1mexp(b),
-                           lambda y, b: _log_difference(-y, -b) - log1mexp(b)))  # fmt: skip
+                           lambda y, b: log_difference(-y, -b) - log1mexp(b)))  # fmt: skip
 continuous("triang", "c",
            lambda y, c: LOG_2 + where(y < c, log(y) - log(c), log1p(-y) - log1p(-c)), source="JKB 26",
            tail=of_log_cdf(lambda y, c: where(y < c, 2.0 * log(y) - log(c), log1p(-((1.0 - y) ** 2) / (1.0 - c))),
@@ -328,7 +328,7 @@ continuous("laplace_asymmetric", "kappa",
            source="Kotz et al. (2001)")  # fmt: skip
 
 
-def _boxlog(y, c):
+def boxlog(y, c):
     """log(1 + c y) / c, and its limit y at c = 0."""
     small = ag.abs(c * y) < 1e-5
     t = where(small, c * y, 0.0)
@@ -345,38 +345,14 @@ def _two_sided(y, upper_half):
     return np.asarray((y < 0).numpy()), beyond - LOG_2
 
 
-def _log_i0e(z):
+def log_i0e(z):
     """log(I0(z)) - z for z >= 0: the scaled function has a kink at zero, this one has the slope -1 there."""
     small = np.asarray(raw(z)) < 1.0
     near = where(small, z, 0.0)
     return where(small, log(ag.special.i0(near)) - near, log(ag.special.i0e(where(small, 1.0, z))))
 
 
-# Densities alone: SciPy integrates numerically for the rest, or by functions without a derivative here.
-
-continuous("vonmises", "kappa",
-           lambda y, kappa: kappa * (ag.cos(y) - 1.0) - math.log(2.0 * PI) - _log_i0e(kappa),
-           source="Mardia and Jupp (2000)")  # fmt: skip
-continuous("rice", "b", lambda y, b: log(y) - 0.5 * (y - b) ** 2 + _log_i0e(y * b), source="Rice (1945)")
-continuous("exponnorm", "K",
-           lambda y, K: 0.5 / (K * K) - y / K - log(K) + log_ndtr(y - 1.0 / K), source="Grushka (1972)")  # fmt: skip
-continuous("norminvgauss", "a, b",
-           lambda y, a, b: log(a) - LOG_PI + log(ag.special.k1e(a * (1.0 + y * y) ** 0.5)) - a * (1.0 + y * y) ** 0.5
-           + (a * a - b * b) ** 0.5 + b * y - 0.5 * log1p(y * y), source="Barndorff-Nielsen (1997)")  # fmt: skip
-continuous(
-    "recipinvgauss",
-    "mu",
-    lambda y, mu: -0.5 * (1.0 - mu * y) ** 2 / (mu * mu * y) - 0.5 * log(y) - LOG_ROOT_2PI,
-    source="JKB 15",
-)
-continuous("crystalball", "beta, m", lambda y, beta, m: _crystalball(y, beta, m), source="Skwarnicki (1986)")
-continuous("argus", "chi", lambda y, chi: _argus(y, chi), source="Albrecht (1990)")
-continuous("kappa3", "a", lambda y, a: log(a) - (1.0 / a + 1.0) * log(a + y**a), source="Mielke (1973)")
-continuous("mielke", "k, s", lambda y, k, s: log(k) + (k - 1.0) * log(y) - (1.0 + k / s) * log1p(y**s),
-           source="Mielke (1973)")  # fmt: skip
-
-
-def _crystalball(y, beta, m):
+def crystalball_log_density(y, beta, m):
     mass = m / (beta * (m - 1.0)) * exp(-0.5 * beta * beta) + math.sqrt(2.0 * PI) * ndtr(beta)
     far = y < -beta
     away = where(far, y, -beta - 1.0)
@@ -384,6 +360,6 @@ def _crystalball(y, beta, m):
     return where(far, power, -0.5 * y * y) - log(mass)
 
 
-def _argus(y, chi):
+def argus_log_density(y, chi):
     psi = ndtr(chi) - chi * exp(log_normal_density(chi)) - 0.5
     return 3.0 * log(chi) - LOG_ROOT_2PI - log(psi) + log(y) + 0.5 * log1p(-y * y) - 0.5 * chi * chi * (1.0 - y * y)

@@ -14,23 +14,25 @@ from arraygrad.scipy._declare import composed, constant, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.stats._univariate import OBJECTS
 
-__all__ = []
+__all__ = ["NAMES", "central_moment", "declare_statistic", "flat_along", "p_of_t"]
+
+# Name -> our function.
+NAMES: dict = {}
 
 
-def _declare(name, of, source="SciPy", **options):
+def declare_statistic(name, of, source="SciPy", **options):
     """As `composed`, for a function of this chapter; an older SciPy may lack it."""
 
     def declare(formula):
         values = getattr(stats, name, None)
         if values is not None:
-            globals()[name] = composed(f"stats.{name}", values, of, source, **options)(formula)
-            __all__.append(name)
+            NAMES[name] = composed(f"stats.{name}", values, of, source, **options)(formula)
         return formula
 
     return declare
 
 
-def _flat(a, axis):
+def flat_along(a, axis):
     a = ag.asarray(a)
     return (ag.reshape(a, (-1,)), 0) if axis is None else (a, axis)
 
@@ -53,76 +55,76 @@ def _mean(a, axis, weights, keepdims=False):
     return ag.sum(a * weights, axis=axis, keepdims=keepdims) / ag.sum(weights, axis=axis, keepdims=keepdims)
 
 
-@_declare("gmean", "a weights")
+@declare_statistic("gmean", "a weights")
 def _gmean(a, axis=0, weights=None, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     return ag.exp(_mean(ag.log(a), axis, weights, keepdims))
 
 
-@_declare("hmean", "a weights")
+@declare_statistic("hmean", "a weights")
 def _hmean(a, axis=0, weights=None, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     return 1.0 / _mean(1.0 / a, axis, weights, keepdims)
 
 
-@_declare("pmean", "a p weights", refuse={"p": "0 is a limit"})
+@declare_statistic("pmean", "a p weights", refuse={"p": "0 is a limit"})
 def _pmean(a, p, axis=0, weights=None, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     if np.all(np.asarray(raw(p)) == 0):
         return ag.exp(_mean(ag.log(a), axis, weights, keepdims))
     return _mean(a**p, axis, weights, keepdims) ** (1.0 / p)
 
 
-@_declare("sem", "a")
+@declare_statistic("sem", "a")
 def _sem(a, axis=0, ddof=1, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     return ag.std(a, axis=axis, correction=ddof, keepdims=keepdims) / math.sqrt(a.shape[axis])
 
 
-def _central(a, order, axis, keepdims=False, center=None):
+def central_moment(a, order, axis, keepdims=False, center=None):
     center = ag.mean(a, axis=axis, keepdims=True) if center is None else center
     return ag.mean((a - center) ** order, axis=axis, keepdims=keepdims)
 
 
-@_declare("moment", "a center")
+@declare_statistic("moment", "a center")
 def _moment(a, order=1, axis=0, center=None, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     if np.ndim(order):
         return ag.stack([_moment(a, k, axis, center, keepdims) for k in order])
     if order == 1 and center is None:
         return 0.0 * ag.mean(a, axis=axis, keepdims=keepdims)
     if center is not None and ag.asarray(center).ndim:
         center = ag.expand_dims(center, axis=axis)
-    return _central(a, int(order), axis, keepdims, center)
+    return central_moment(a, int(order), axis, keepdims, center)
 
 
-@_declare("skew", "a")
+@declare_statistic("skew", "a")
 def _skew(a, axis=0, bias=True, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     n = a.shape[axis]
-    found = _central(a, 3, axis, keepdims) / _central(a, 2, axis, keepdims) ** 1.5
+    found = central_moment(a, 3, axis, keepdims) / central_moment(a, 2, axis, keepdims) ** 1.5
     return found if bias or n <= 2 else found * (math.sqrt(n * (n - 1.0)) / (n - 2.0))
 
 
-@_declare("kurtosis", "a")
+@declare_statistic("kurtosis", "a")
 def _kurtosis(a, axis=0, fisher=True, bias=True, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     n = a.shape[axis]
-    found = _central(a, 4, axis, keepdims) / _central(a, 2, axis, keepdims) ** 2
+    found = central_moment(a, 4, axis, keepdims) / central_moment(a, 2, axis, keepdims) ** 2
     if not bias and n > 3:
         found = 3.0 + ((n * n - 1.0) * found - 3.0 * (n - 1.0) ** 2) / ((n - 2.0) * (n - 3.0))
     return found - 3.0 if fisher else found
 
 
-@_declare("variation", "a")
+@declare_statistic("variation", "a")
 def _variation(a, axis=0, ddof=0, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     return ag.std(a, axis=axis, correction=ddof, keepdims=keepdims) / ag.mean(a, axis=axis, keepdims=keepdims)
 
 
-@_declare("gstd", "a")
+@declare_statistic("gstd", "a")
 def _gstd(a, axis=0, ddof=1, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     return ag.exp(ag.std(ag.log(a), axis=axis, correction=ddof, keepdims=keepdims))
 
 
@@ -137,15 +139,15 @@ def _selected(a, limits, inclusive):
     return mask
 
 
-@_declare("tmean", "a")
+@declare_statistic("tmean", "a")
 def _tmean(a, limits=None, inclusive=(True, True), axis=None, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     mask = _selected(a, limits, inclusive)
     return ag.sum(ag.where(mask, a, 0.0), axis=axis, keepdims=keepdims) / np.sum(mask, axis=axis, keepdims=keepdims)
 
 
 def _tvar_of(a, limits, inclusive, axis, ddof, keepdims):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     mask = _selected(a, limits, inclusive)
     n = np.sum(mask, axis=axis, keepdims=True)
     mean = ag.sum(ag.where(mask, a, 0.0), axis=axis, keepdims=True) / n
@@ -153,37 +155,37 @@ def _tvar_of(a, limits, inclusive, axis, ddof, keepdims):
     return total if keepdims else ag.squeeze(total, axis=axis)
 
 
-@_declare("tvar", "a")
+@declare_statistic("tvar", "a")
 def _tvar(a, limits=None, inclusive=(True, True), axis=0, ddof=1, keepdims=False):
     return _tvar_of(a, limits, inclusive, axis, ddof, keepdims)
 
 
-@_declare("tstd", "a")
+@declare_statistic("tstd", "a")
 def _tstd(a, limits=None, inclusive=(True, True), axis=0, ddof=1, keepdims=False):
     return ag.sqrt(_tvar_of(a, limits, inclusive, axis, ddof, keepdims))
 
 
-@_declare("tsem", "a")
+@declare_statistic("tsem", "a")
 def _tsem(a, limits=None, inclusive=(True, True), axis=0, ddof=1, keepdims=False):
-    flat, along = _flat(a, axis)
+    flat, along = flat_along(a, axis)
     n = np.sum(_selected(flat, limits, inclusive), axis=along, keepdims=keepdims)
     return ag.sqrt(_tvar_of(a, limits, inclusive, axis, ddof, keepdims) / n)
 
 
-@_declare("trim_mean", "a")
+@declare_statistic("trim_mean", "a")
 def _trim_mean(a, proportiontocut, axis=0, keepdims=False):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     cut = int(proportiontocut * a.shape[axis])
     middle = ag.sort(a, axis=axis)[(slice(None),) * (axis % a.ndim) + (slice(cut, a.shape[axis] - cut),)]
     return ag.mean(middle, axis=axis, keepdims=keepdims)
 
 
-@_declare("zscore", "a")
+@declare_statistic("zscore", "a")
 def _zscore(a, axis=0, ddof=0):
     return _zmap(a, a, axis, ddof)
 
 
-@_declare("zmap", "scores compare")
+@declare_statistic("zmap", "scores compare")
 def _zmap(scores, compare, axis=0, ddof=0):
     compare = ag.asarray(compare)
     if axis is None:
@@ -194,14 +196,14 @@ def _zmap(scores, compare, axis=0, ddof=0):
     return (scores - shift) / size
 
 
-@_declare("gzscore", "a")
+@declare_statistic("gzscore", "a")
 def _gzscore(a, axis=0, ddof=0):
     return _zmap(ag.log(a), ag.log(a), axis, ddof)
 
 
-@_declare("median_abs_deviation", "x", "SciPy; by selection")
+@declare_statistic("median_abs_deviation", "x", "SciPy; by selection")
 def _median_abs_deviation(x, axis=0, center=None, scale=1.0):
-    a, axis = _flat(x, axis)
+    a, axis = flat_along(x, axis)
     center = np.median if center is None else center
     if center is not np.median and center is not np.mean:
         raise NotDifferentiable("arraygrad.scipy.stats.median_abs_deviation: center must be np.median or np.mean")
@@ -210,7 +212,7 @@ def _median_abs_deviation(x, axis=0, center=None, scale=1.0):
     return np.median(ag.abs(a - ag.expand_dims(middle, axis=axis)), axis=axis) / scale
 
 
-@_declare("iqr", "x", "SciPy; by selection")
+@declare_statistic("iqr", "x", "SciPy; by selection")
 def _iqr(x, axis=None, rng=(25, 75), scale=1.0, interpolation="linear", keepdims=False):
     scale = 1.3489795003921634 if scale == "normal" else scale
     low, high = (np.percentile(x, q, axis=axis, method=interpolation, keepdims=keepdims) for q in sorted(rng))
@@ -221,12 +223,12 @@ def _iqr(x, axis=None, rng=(25, 75), scale=1.0, interpolation="linear", keepdims
 
 
 def _resultant(samples, high, low, axis):
-    samples, axis = _flat(samples, axis)
+    samples, axis = flat_along(samples, axis)
     angle = (samples - low) * (2.0 * math.pi / (high - low))
     return ag.mean(ag.sin(angle), axis=axis), ag.mean(ag.cos(angle), axis=axis)
 
 
-@_declare("circmean", "samples high low")
+@declare_statistic("circmean", "samples high low")
 def _circmean(samples, high=2.0 * math.pi, low=0, axis=None):
     sine, cosine = _resultant(samples, high, low, axis)
     angle = ag.atan2(sine, cosine)
@@ -234,12 +236,12 @@ def _circmean(samples, high=2.0 * math.pi, low=0, axis=None):
     return angle * (high - low) / (2.0 * math.pi) + low
 
 
-@_declare("circvar", "samples high low")
+@declare_statistic("circvar", "samples high low")
 def _circvar(samples, high=2.0 * math.pi, low=0, axis=None):
     return 1.0 - ag.hypot(*_resultant(samples, high, low, axis))
 
 
-@_declare("circstd", "samples high low")
+@declare_statistic("circstd", "samples high low")
 def _circstd(samples, high=2.0 * math.pi, low=0, axis=None, normalize=False):
     found = ag.sqrt(-2.0 * ag.log(ag.hypot(*_resultant(samples, high, low, axis))))
     return found if normalize else found * (high - low) / (2.0 * math.pi)
@@ -248,9 +250,9 @@ def _circstd(samples, high=2.0 * math.pi, low=0, axis=None, normalize=False):
 # -- entropies and distances ------------------------------------------------------------------------------------------
 
 
-@_declare("entropy", "pk qk")
+@declare_statistic("entropy", "pk qk")
 def _entropy(pk, qk=None, base=None, axis=0, keepdims=False):
-    pk, axis = _flat(pk, axis)
+    pk, axis = flat_along(pk, axis)
     pk = pk / ag.sum(pk, axis=axis, keepdims=True)
     if qk is None:
         found = ag.special.entr(pk)
@@ -283,12 +285,12 @@ def _cdf_distance(p, u, v, u_weights, v_weights):
     return ag.sqrt(ag.sum(difference**2 * gaps))
 
 
-@_declare("wasserstein_distance", "u_values v_values u_weights v_weights", "SciPy; by selection")
+@declare_statistic("wasserstein_distance", "u_values v_values u_weights v_weights", "SciPy; by selection")
 def _wasserstein(u_values, v_values, u_weights=None, v_weights=None):
     return _cdf_distance(1, u_values, v_values, u_weights, v_weights)
 
 
-@_declare("energy_distance", "u_values v_values u_weights v_weights", "SciPy; by selection")
+@declare_statistic("energy_distance", "u_values v_values u_weights v_weights", "SciPy; by selection")
 def _energy(u_values, v_values, u_weights=None, v_weights=None):
     return math.sqrt(2.0) * _cdf_distance(2, u_values, v_values, u_weights, v_weights)
 
@@ -296,7 +298,7 @@ def _energy(u_values, v_values, u_weights=None, v_weights=None):
 # -- tests ------------------------------------------------------------------------------------------------------------
 
 
-def _p_of_t(t, df, alternative):
+def p_of_t(t, df, alternative):
     if alternative == "less":
         return OBJECTS["t"].cdf(t, df)
     if alternative == "greater":
@@ -304,27 +306,27 @@ def _p_of_t(t, df, alternative):
     return 2.0 * OBJECTS["t"].sf(ag.abs(t), df)
 
 
-@_declare("ttest_1samp", "a popmean")
+@declare_statistic("ttest_1samp", "a popmean")
 def _ttest_1samp(a, popmean, axis=0, alternative="two-sided"):
-    a, axis = _flat(a, axis)
+    a, axis = flat_along(a, axis)
     n = a.shape[axis]
     popmean = ag.asarray(popmean)
     if popmean.ndim:
         popmean = ag.squeeze(popmean, axis=axis)
     t = (ag.mean(a, axis=axis) - popmean) / (ag.std(a, axis=axis, correction=1) / math.sqrt(n))
-    return t, _p_of_t(t, float(n - 1), alternative)
+    return t, p_of_t(t, float(n - 1), alternative)
 
 
-@_declare("ttest_rel", "a b")
+@declare_statistic("ttest_rel", "a b")
 def _ttest_rel(a, b, axis=0, alternative="two-sided"):
     if axis is None:
         a, b = ag.reshape(a, (-1,)), ag.reshape(b, (-1,))
     return _ttest_1samp(ag.asarray(a) - b, 0.0, axis, alternative)
 
 
-@_declare("ttest_ind", "a b")
+@declare_statistic("ttest_ind", "a b")
 def _ttest_ind(a, b, axis=0, equal_var=True, alternative="two-sided"):
-    (a, _), (b, axis) = _flat(a, axis), _flat(b, axis)
+    (a, _), (b, axis) = flat_along(a, axis), flat_along(b, axis)
     n, m = a.shape[axis], b.shape[axis]
     u, v = ag.var(a, axis=axis, correction=1), ag.var(b, axis=axis, correction=1)
     if equal_var:
@@ -335,22 +337,22 @@ def _ttest_ind(a, b, axis=0, equal_var=True, alternative="two-sided"):
         square = u + v
         df = square**2 / (u**2 / (n - 1.0) + v**2 / (m - 1.0))
     t = (ag.mean(a, axis=axis) - ag.mean(b, axis=axis)) / ag.sqrt(square)
-    return t, _p_of_t(t, df, alternative)
+    return t, p_of_t(t, df, alternative)
 
 
-@_declare("pearsonr", "x y")
+@declare_statistic("pearsonr", "x y")
 def _pearsonr(x, y, alternative="two-sided", axis=0):
-    (x, _), (y, axis) = _flat(x, axis), _flat(y, axis)
+    (x, _), (y, axis) = flat_along(x, axis), flat_along(y, axis)
     n = x.shape[axis]
     x = x - ag.mean(x, axis=axis, keepdims=True)
     y = y - ag.mean(y, axis=axis, keepdims=True)
     r = ag.sum(x * y, axis=axis) / ag.sqrt(ag.sum(x * x, axis=axis) * ag.sum(y * y, axis=axis))
     # r is beta distributed on (-1, 1), which is t distributed when transformed (JKB 32).
     t = r * ag.sqrt((n - 2.0) / (1.0 - r * r))
-    return r, _p_of_t(t, float(n - 2), alternative)
+    return r, p_of_t(t, float(n - 2), alternative)
 
 
-@_declare("linregress", "x y")
+@declare_statistic("linregress", "x y")
 def _linregress(x, y, alternative="two-sided"):
     x, y = ag.asarray(x), ag.asarray(y)
     n = x.shape[0]
@@ -359,7 +361,7 @@ def _linregress(x, y, alternative="two-sided"):
     slope, r = sxy / sxx, sxy / ag.sqrt(sxx * syy)
     t = r * ag.sqrt((n - 2.0) / (1.0 - r * r))
     error = ag.sqrt((1.0 - r * r) * syy / sxx / (n - 2.0))
-    return slope, ag.mean(y) - slope * ag.mean(x), r, _p_of_t(t, float(n - 2), alternative), error
+    return slope, ag.mean(y) - slope * ag.mean(x), r, p_of_t(t, float(n - 2), alternative), error
 
 
 def _anova(samples):
@@ -374,15 +376,15 @@ def _anova(samples):
 
 
 def _first_axis(samples, axis):
-    return [ag.moveaxis(*(lambda a, at: (a, at, 0))(*_flat(s, axis))) for s in samples]
+    return [ag.moveaxis(*(lambda a, at: (a, at, 0))(*flat_along(s, axis))) for s in samples]
 
 
-@_declare("f_oneway", "samples")
+@declare_statistic("f_oneway", "samples")
 def _f_oneway(samples, axis=0):
     return _anova(_first_axis(samples, axis))
 
 
-@_declare("levene", "samples", "SciPy; by selection")
+@declare_statistic("levene", "samples", "SciPy; by selection")
 def _levene(samples, center="median", proportiontocut=0.05, axis=0):
     samples = _first_axis(samples, axis)
     if center == "trimmed":
@@ -392,7 +394,7 @@ def _levene(samples, center="median", proportiontocut=0.05, axis=0):
     return _anova([ag.abs(s - middle(s)) for s in samples])
 
 
-@_declare("bartlett", "samples")
+@declare_statistic("bartlett", "samples")
 def _bartlett(samples, axis=0):
     samples = _first_axis(samples, axis)
     sizes = [s.shape[0] for s in samples]
@@ -409,9 +411,9 @@ _POWERS = {"pearson": 1.0, "log-likelihood": 0.0, "freeman-tukey": -0.5, "mod-lo
            "cressie-read": 2.0 / 3.0}  # fmt: skip
 
 
-@_declare("power_divergence", "f_obs f_exp")
+@declare_statistic("power_divergence", "f_obs f_exp")
 def _power_divergence(f_obs, f_exp=None, ddof=0, axis=0, lambda_=None):
-    f_obs, axis = _flat(f_obs, axis)
+    f_obs, axis = flat_along(f_obs, axis)
     power = 1.0 if lambda_ is None else _POWERS.get(lambda_, lambda_)
     f_exp = ag.mean(f_obs, axis=axis, keepdims=True) if f_exp is None else ag.asarray(f_exp)
     if power == 1:
@@ -426,7 +428,7 @@ def _power_divergence(f_obs, f_exp=None, ddof=0, axis=0, lambda_=None):
     return statistic, OBJECTS["chi2"].sf(statistic, float(f_obs.shape[axis] - 1 - ddof))
 
 
-@_declare("chisquare", "f_obs f_exp", inert="sum_check")
+@declare_statistic("chisquare", "f_obs f_exp", inert="sum_check")
 def _chisquare(f_obs, f_exp=None, ddof=0, axis=0):
     return _power_divergence(f_obs, f_exp, ddof, axis)
 
@@ -457,29 +459,29 @@ def _needs_lmbda(name, lmbda):
         )
 
 
-@_declare("boxcox", "x lmbda", "Box and Cox (1964)")
+@declare_statistic("boxcox", "x lmbda", "Box and Cox (1964)")
 def _boxcox(x, lmbda=None):
     _needs_lmbda("boxcox", lmbda)
     return _box(x, lmbda)
 
 
-@_declare("yeojohnson", "x lmbda", "Yeo and Johnson (2000)")
+@declare_statistic("yeojohnson", "x lmbda", "Yeo and Johnson (2000)")
 def _yeojohnson(x, lmbda=None):
     _needs_lmbda("yeojohnson", lmbda)
     return _yeo(x, lmbda)
 
 
-@_declare("boxcox_llf", "lmb data", "Box and Cox (1964)")
+@declare_statistic("boxcox_llf", "lmb data", "Box and Cox (1964)")
 def _boxcox_llf(lmb, data, axis=0):
-    data, axis = _flat(data, axis)
+    data, axis = flat_along(data, axis)
     n = data.shape[axis]
     spread = ag.var(_box(data, lmb), axis=axis)
     return (lmb - 1.0) * ag.sum(ag.log(data), axis=axis) - 0.5 * n * ag.log(spread)
 
 
-@_declare("yeojohnson_llf", "lmb data", "Yeo and Johnson (2000)")
+@declare_statistic("yeojohnson_llf", "lmb data", "Yeo and Johnson (2000)")
 def _yeojohnson_llf(lmb, data, axis=0):
-    data, axis = _flat(data, axis)
+    data, axis = flat_along(data, axis)
     n = data.shape[axis]
     spread = ag.var(_yeo(data, lmb), axis=axis)
     logs = ag.sum(ag.sign(data) * ag.log1p(ag.abs(data)), axis=axis)
@@ -490,8 +492,9 @@ def _yeojohnson_llf(lmb, data, axis=0):
 
 for _name in (
     "rankdata", "spearmanr", "kendalltau", "mannwhitneyu", "wilcoxon", "kruskal", "friedmanchisquare", "ansari", "mood",
-    "fligner", "brunnermunzel", "cramervonmises_2samp", "ks_2samp",
+    "fligner", "brunnermunzel", "cramervonmises_2samp", "ks_2samp", "ranksums", "anderson_ksamp", "bws_test",
+    "chatterjeexi", "median_test", "page_trend_test", "somersd", "spearmanrho", "tiecorrect", "percentileofscore",
+    "logrank", "weightedtau", "fisher_exact", "barnard_exact", "boschloo_exact",
 ):  # fmt: skip
     if hasattr(stats, _name):
-        globals()[_name] = constant(f"stats.{_name}", getattr(stats, _name))
-        __all__.append(_name)
+        NAMES[_name] = constant(f"stats.{_name}", getattr(stats, _name))

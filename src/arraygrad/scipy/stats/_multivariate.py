@@ -270,3 +270,62 @@ def _vonmises_fisher(x, mu, kappa):
 
 
 _declare("vonmises_fisher", _both("pdf", _vonmises_fisher), "x, mu, kappa", "x mu kappa", "Mardia and Jupp (2000), 9.3")
+
+
+def _matrix_t(X, mean=None, row_spread=1, col_spread=1, df=1):
+    X = ag.asarray(X)
+    n, p = X.shape[-2:]
+    row, col = _read(_matrix(row_spread, n)), _read(_matrix(col_spread, p))
+    away = X - (0.0 if mean is None else mean)
+    inner = ag.matmul(ag.linalg.solve(row, away), ag.matmul(ag.linalg.inv(col), ag.matrix_transpose(away)))
+    half = 0.5 * (df + n + p - 1.0)
+    norm = _log_multigamma(half, n) - _log_multigamma(half - 0.5 * p, n) - 0.5 * n * p * math.log(math.pi)
+    norm = norm - 0.5 * p * ag.linalg.slogdet(row)[1] - 0.5 * n * ag.linalg.slogdet(col)[1]
+    return norm - half * ag.linalg.slogdet(np.eye(n) + inner)[1]
+
+
+_declare("matrix_t", _both("pdf", _matrix_t), "X, mean=None, row_spread=1, col_spread=1, df=1",
+         "X mean row_spread col_spread df", "Gupta and Nagar (2000), 4")  # fmt: skip
+
+
+def _normal_inverse_gamma(x, s2, mu=0, lmbda=1, a=1, b=1):
+    square = lmbda * (ag.asarray(x) - mu) ** 2
+    norm = 0.5 * ag.log(ag.asarray(lmbda) + 0.0) - 0.5 * LOG_2PI + a * ag.log(ag.asarray(b) + 0.0)
+    return norm - ag.gammaln(ag.asarray(a) + 0.0) - (a + 1.5) * ag.log(s2) - (b + 0.5 * square) / s2
+
+
+_declare("normal_inverse_gamma", _both("pdf", _normal_inverse_gamma), "x, s2, mu=0, lmbda=1, a=1, b=1",
+         "x s2 mu lmbda a b", "BDA")  # fmt: skip
+
+
+def _poisson_binomial(k, p):
+    """log of the probability of k successes, by adding one trial after the other."""
+    p = ag.asarray(p)
+    n = p.shape[0]
+    found = ag.ones(1)
+    for i in range(n):
+        zero = ag.zeros(1)
+        found = ag.concat([found, zero]) * (1.0 - p[i]) + ag.concat([zero, found]) * p[i]
+    return found
+
+
+def _poisson_binomial_pmf(k, p, loc=0):
+    k = np.asarray(raw(k)) - np.asarray(raw(loc))
+    all_of = _poisson_binomial(k, p)
+    inside = np.asarray((k >= 0) & (k < all_of.shape[0]) & (k == np.floor(k)))
+    return ag.where(inside, ag.take(all_of, np.where(inside, k, 0).astype(int)), 0.0)
+
+
+def _poisson_binomial_cdf(k, p, loc=0):
+    k = np.floor(np.asarray(raw(k)) - np.asarray(raw(loc)))
+    sums = ag.cumulative_sum(_poisson_binomial(k, p))
+    inside = np.asarray((k >= 0) & (k < sums.shape[0] - 1))
+    return ag.where(inside, ag.take(sums, np.where(inside, k, 0).astype(int)), 1.0 * (k >= 0))
+
+
+_declare("poisson_binom", {
+    "pmf": (_poisson_binomial_pmf, None),
+    "logpmf": (lambda **given: ag.log(_poisson_binomial_pmf(**given)), None),
+    "cdf": (_poisson_binomial_cdf, None),
+    "sf": (lambda **given: 1.0 - _poisson_binomial_cdf(**given), None),
+}, "k, p, loc=0", "p", "Hong (2013)", refuse={"k": "an integer", "loc": "an integer"})  # fmt: skip

@@ -1,6 +1,6 @@
 """How a distribution of one variable is declared: its log-density and its tails in standard form, by formula.
 
-May import: arraygrad, scipy._declare, scipy._incomplete, numpy, SciPy.
+May import: arraygrad, scipy._declare, scipy._incomplete, scipy._quadrature, numpy, SciPy.
 
 Everything else follows: with y = (x - loc) / scale and the density f of the standard form,
 
@@ -21,14 +21,16 @@ from arraygrad.scipy._declare import (
     composed,
     gradients_of_composition,
     guarded,
+    once,
     parsed,
     raw,
     refused,
     register,
 )
 from arraygrad.scipy._incomplete import log_other, signed
+from arraygrad.scipy._quadrature import tail_of_density
 
-__all__ = ["OBJECTS", "Distribution", "Frozen", "continuous", "discrete"]
+__all__ = ["OBJECTS", "Distribution", "Frozen", "continuous", "discrete", "measured"]
 
 # Name in scipy.stats -> Distribution, or our other objects with methods.
 OBJECTS: dict = {}
@@ -120,8 +122,11 @@ class Frozen:
 # -- continuous ------------------------------------------------------------------------------------------------------
 
 
-def continuous(name, shapes, logpdf, *, source, tail=None, mean=None, var=None, entropy=None, **direct):
-    """Declare a continuous distribution.
+def continuous(
+    name, shapes, logpdf, *, source, tail=None, integrated=False, ends=None, refuse=None, mean=None, var=None,
+    entropy=None, **direct,
+):  # fmt: skip
+    """Declare a continuous distribution; one that stands already is declared anew, with more methods.
 
     Parameters
     ----------
@@ -133,6 +138,12 @@ def continuous(name, shapes, logpdf, *, source, tail=None, mean=None, var=None, 
     source : str
     tail : callable, optional
         tail(y, *shapes) returns (lower, log of the tail): the mask where that tail is the lower one.
+    integrated : bool
+        The tails are integrals of the density, by `scipy._quadrature`.
+    ends : callable, optional
+        (low, high) of the support by the shapes, where it depends on them.
+    refuse : dict of str to str, optional
+        Why a shape parameter has no derivative.
     mean, var, entropy : callable, optional
         Of the standard form: mean(*shapes).
     **direct
@@ -142,14 +153,17 @@ def continuous(name, shapes, logpdf, *, source, tail=None, mean=None, var=None, 
         return
     dist = getattr(stats, name)
     keys = tuple(s.strip() for s in shapes.split(",") if s.strip())
+    if integrated:
+        tail = _integrated_tail(dist, logpdf, ends)
+    refuse = refuse or {}
     family = _Family(dist, keys, logpdf, _tails(tail, direct))
     location = ", ".join([*keys, "loc=0", "scale=1"])
     methods = {}
 
     def add(method, parameters, pull):
-        rule = Rule(f"stats.{name}.{method}", (), source, "any", getattr(dist, method))
+        rule = Rule(f"stats.{name}.{method}", (), source, "any", getattr(dist, method), refuse=refuse)
         rule.signature = parsed(parameters)
-        rule.of = tuple(rule.signature.parameters)
+        rule.of = tuple([key for key in rule.signature.parameters if key not in refuse])
         rule.gradients = pull
         methods[method] = register(rule)
 
@@ -164,6 +178,73 @@ def continuous(name, shapes, logpdf, *, source, tail=None, mean=None, var=None, 
         methods["median"] = _median(methods["ppf"], name, dist, source)
     _moments(methods, name, dist, keys, mean, var, entropy, source)
     OBJECTS[name] = Distribution(name, methods, "continuous")
+
+
+def measured(name, shapes, source):
+    """Declare a distribution whose density has no formula here: SciPy's values of it are the slopes of its tails."""
+    if not hasattr(stats, name):
+        return
+    dist = getattr(stats, name)
+    keys = tuple(s.strip() for s in shapes.split(",") if s.strip())
+    refuse = dict.fromkeys(keys, "arraygrad has no derivative in it")
+    location = ", ".join([*keys, "loc=0", "scale=1"])
+    methods = {}
+
+    def values(method, bound, x):
+        named = {key: np.asarray(raw(v), dtype=float) for key, v in bound.items() if key not in ("x", "q")}
+        with np.errstate(all="ignore"):
+            return np.asarray(getattr(dist, method)(np.asarray(raw(x), dtype=float), **named))
+
+    def add(method, point, slope_of):
+        full = f"stats.{name}.{method}"
+
+        def pull(g, ans, tensors, at, bound):
+            bound = _with_named(bound, at, tensors)
+            moved = g * once(full, slope_of(bound, ans), *tensors)
+            x = ans if point == "q" else bound["x"]
+            standard = (x - bound.get("loc", 0)) / bound.get("scale", 1)
+            located = {
+                "x": lambda: moved, "loc": lambda: -moved, "scale": lambda: -moved * standard,
+                "q": lambda: moved,
+            }  # fmt: skip
+            if point == "q":
+                located.update(loc=lambda: g, scale=lambda: g * standard)
+            return [located[key]() for key, _ in at]
+
+        of = (point, "loc", "scale")
+        rule = Rule(full, of, source, "first", getattr(dist, method), refuse=refuse)
+        rule.signature = parsed(f"{point}, {location}")
+        rule.gradients = pull
+        methods[method] = register(rule)
+
+    def of_log(tail, sign):
+        return lambda bound, ans: sign * values("pdf", bound, bound["x"]) / values(tail, bound, bound["x"])
+
+    def of_inverse(sign):
+        return lambda bound, ans: sign / values("pdf", bound, ans)
+
+    add("cdf", "x", lambda bound, ans: values("pdf", bound, bound["x"]))
+    add("sf", "x", lambda bound, ans: -values("pdf", bound, bound["x"]))
+    add("logcdf", "x", of_log("cdf", 1.0))
+    add("logsf", "x", of_log("sf", -1.0))
+    add("ppf", "q", of_inverse(1.0))
+    add("isf", "q", of_inverse(-1.0))
+    for method in ("pdf", "logpdf"):
+        methods[method] = refused(
+            f"stats.{name}.{method}", getattr(dist, method), "arraygrad has no derivative of this density"
+        )
+    OBJECTS[name] = Distribution(name, methods, "continuous")
+
+
+def _integrated_tail(dist, logpdf, ends):
+    def tail(y, *shapes):
+        if ends is not None:
+            low, high = ends(*shapes)
+        else:
+            low, high = dist.support(*[np.asarray(raw(s), dtype=float) for s in shapes])
+        return tail_of_density(logpdf, y, shapes, dist.cdf, dist.sf, low, high)
+
+    return tail
 
 
 def _tails(tail, direct):
@@ -327,6 +408,8 @@ def discrete(name, shapes, logpmf, *, source, tail=None, fixed=(), mean=None, va
 
     `fixed` names shape parameters that are integers.
     """
+    if not hasattr(stats, name):
+        return
     dist = getattr(stats, name)
     keys = tuple(s.strip() for s in shapes.split(",") if s.strip())
     free = " ".join(key for key in keys if key not in fixed)
