@@ -79,6 +79,11 @@ class Rule:
     whole: object = None
     known: frozenset | None = None
 
+    @property
+    def constant(self):
+        """Whether the result is constant wherever it has a derivative."""
+        return not self.of and (self.reason == "constant" or self.reason.startswith("it is constant"))
+
 
 def composed(name, values, of, source, *, order="any", refuse=None, same=True, inert=""):
     """Decorator of a composition whose derivative is that of SciPy's function `values`.

@@ -1,11 +1,13 @@
 """Writes the table of docs/scipy.md: every function of SciPy that `arraygrad.scipy` declares.
 
-May import: scipy (the room), importlib. The names are those of the SciPy that the table was written with, which it
-states; with another minor version of SciPy, or without it, the page is left as it is, and not checked.
+May import: scipy (the room), tools.scipy_survey, importlib. The names are those of the SciPy that the table was written
+with, which it states; with another minor version of SciPy, or without it, the page is left as it is, and not checked.
 """
 
 import importlib
 import re
+
+from arraygrad.tools.scipy_survey import SURVEYED, survey
 
 __all__ = ["scipy_page"]
 
@@ -39,7 +41,14 @@ def _table(version):
     groups = {}
     for name, rule in REGISTRY.items():
         owner, function = _split(name)
-        key = (name.split(".")[0], owner, rule.of, rule.order, rule.source, rule.reason)
+        key = (
+            name.split(".")[0],
+            owner,
+            rule.of,
+            rule.order,
+            rule.source,
+            "constant" if rule.constant else rule.reason,
+        )
         groups.setdefault(key, []).append(function)
     rows = {}
     for (chapter, owner, of, order, source, reason), functions in groups.items():
@@ -47,17 +56,41 @@ def _table(version):
         shown = f"{owner}: {names}" if owner else names
         if of:
             row = f"| {shown} | {', '.join(of)} | {ORDERS[order]} | {source} |"
-        elif reason == "constant" or reason.startswith("it is constant"):
+        elif reason == "constant":
             row = f"| {shown} | constant | - | |"
         else:
             row = f"| {shown} | refused | - | {reason} |"
         rows.setdefault(chapter, []).append(row)
-    parts = [f"The table of SciPy {version}: {_count(REGISTRY)}.\n"]
+    parts = [f"The table of SciPy {version}: {_count(REGISTRY)}.\n", _survey()]
     for chapter in CHAPTERS:
         parts.append(f"### {chapter}\n\n| function | differentiable in | order | source |\n|---|---|---|---|")
         parts[-1] += "\n" + "\n".join(rows.get(chapter, []))
         parts.append("")
     return "\n".join(parts).rstrip()
+
+
+def _survey():
+    """How many of SciPy's public names are differentiated, by module, and which are not."""
+    rows = [
+        "SciPy's public names: how many take real arrays, have a derivative in any argument, are differentiated.\n",
+        "| module | names | real arrays | with a derivative | differentiated | rightly constant | refused | share |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    left, without = [], []
+    for one in map(survey, SURVEYED):
+        rows.append(
+            f"| {one.module} | {one.public} | {one.real} | {one.with_derivative} | {len(one.differentiated)} | "
+            f"{one.real - one.with_derivative} | {len(one.refused)} | {100.0 * one.share:.1f} % |"
+        )
+        if one.refused:
+            left.append(f"- {one.module}: " + " ".join(f"`{name}`" for name in one.refused))
+        for reason, names in (*one.without.items(), *one.none.items()):
+            without.append(f"- {one.module}, {reason}: " + " ".join(f"`{name}`" for name in names))
+    rows.append("\nRefused, though they have a derivative:\n")
+    rows += left
+    rows.append("\nWithout a derivative, or without real arrays, by reason:\n")
+    rows += without
+    return "\n".join(rows) + "\n"
 
 
 def _split(name):
@@ -68,7 +101,7 @@ def _split(name):
 
 def _count(registry):
     differentiated = sum(1 for rule in registry.values() if rule.of)
-    constant = sum(1 for rule in registry.values() if not rule.of and "constant" in rule.reason)
+    constant = sum(1 for rule in registry.values() if rule.constant)
     return (
         f"{differentiated} functions and methods differentiated, {constant} rightly constant, "
         f"{len(registry) - differentiated - constant} refused with a reason"

@@ -332,14 +332,14 @@ _RANDOM = "it draws random samples, or permutes them"
 _REFUSED = {
     _RANDOM: "bootstrap permutation_test monte_carlo_test power goodness_of_fit dunnett sobol_indices "
              "multiscale_graphcorr",
-    "its p-value has no rule; compose the statistic": "cramervonmises anderson shapiro tukey_hsd poisson_means_test "
+    "its p-value has no rule; compose the statistic": "cramervonmises anderson shapiro poisson_means_test "
                                                       "binomtest quantile_test",
-    "its result is an object that holds constants": "mvsdist bayes_mvs ecdf fit",
-    "it is a count; the value is one of the sample's": "mode",
+    "its result is an object of fixed numbers": "ecdf fit",
+    "where it is one of several equal values it jumps": "mode",
     "a linear programme is solved for it": "wasserstein_distance_nd",
-    "counts in bins are constant, their edges have no rule": "cumfreq relfreq",
+    "it counts, and the edges of its bins have no rule": "cumfreq relfreq",
     "the greatest correlation has no rule": "ppcc_max ppcc_plot boxcox_normplot yeojohnson_normplot",
-    "distributions of this kind hold constants": "order_statistic truncate",
+    "it takes distributions as objects": "order_statistic truncate",
 }  # fmt: skip
 for _reason, _names in _REFUSED.items():
     for _name in _names.split():
