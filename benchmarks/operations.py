@@ -1,121 +1,147 @@
-"""`python -m benchmarks.operations [--size N]`: what single operations cost beside the same call on raw arrays.
+"""`python -m benchmarks.operations [NAME ...]`: what each public function costs beside the same call on raw arrays.
 
-For each operation on N x N float64 matrices (8 unless told otherwise): the bare NumPy call, the recorded call, their
-difference, and the part of backward that is the operation's own (backward() less that of one `t + raw`). It is not a
-table of ratios with bars: it shows which operations take a slow path. Times are of this process's running only.
-May import: environment first, then numpy and arraygrad.
+Every function of the table, and every one of NumPy's beyond it, that has a derivative: on 8 x 8 arrays and on arrays of
+100,000 elements, row-major and transposed, float64 and float32. Shown are the bare call, how much longer the recorded
+one takes (over), and the part of backward that is the function's own: backward() less that of one `t + raw`. Worst
+first. It is no table of ratios with bars: it shows which functions take a slow path. Times are of this thread's running
+only, the fastest of rounds in which the variants take turns.
+May import: environment first, then numpy, arraygrad and calls.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import environment
 
-CALLS, ROUNDS = 2000, 9
+SIDES = {"small": 8, "large": 316}
+ROUNDS = 7
+ROUND_NS = 1_500_000
+"""About how long one variant runs in one round."""
 
 
-def cost(run: Callable[[], Any]) -> float:
-    """Nanoseconds per call, the fastest of some rounds: other processes only ever add time."""
-    run()
-    best = float("inf")
-    for _ in range(ROUNDS):
+def least(runs: Sequence[Callable[[], Any]], rounds: int = ROUNDS) -> list[float]:
+    """Microseconds per call of each, the fastest of some rounds: other processes only ever add time."""
+    calls, best = [], [float("inf")] * len(runs)
+    for run in runs:
+        run()
         start = time.thread_time_ns()
-        for _ in range(CALLS):
-            run()
-        best = min(best, (time.thread_time_ns() - start) / CALLS)
+        run()
+        calls.append(max(1, int(ROUND_NS / max(200, time.thread_time_ns() - start))))
+    for _ in range(rounds):
+        for i, run in enumerate(runs):
+            repeat = range(calls[i])
+            start = time.thread_time_ns()
+            for _ in repeat:
+                run()
+            best[i] = min(best[i], (time.thread_time_ns() - start) / calls[i] / 1e3)
     return best
 
 
-def cases(n: int) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    """name: (on raw arrays, on Tensors)."""
+def outputs(result: Any) -> list[Any]:
+    """The Tensors of a result that have a gradient."""
+    import arraygrad as ag
+
+    several = result if isinstance(result, (tuple, list)) else [result]
+    return [t for t in several if isinstance(t, ag.Tensor) and t.requires_grad]
+
+
+def bind(row: Any, kit: Any) -> tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]:
+    """(bare call, recorded call, recorded call and backward) of a row on the arrays of a kit."""
     import numpy as np
 
     import arraygrad as ag
-    import arraygrad.numpy as an
 
-    rng = np.random.default_rng(0)
-    a, b = rng.uniform(0.5, 1.5, (2, n, n))
-    row, vector = rng.normal(size=(2, n))
-    mask = a > 1
-    index = rng.integers(0, n, n)
-    t, u, r = (ag.tensor(raw, requires_grad=True) for raw in (a, b, row))
-    return {
-        "t + t": (lambda: a + b, lambda: t + u),
-        "t + raw": (lambda: a + b, lambda: t + b),
-        "raw + t": (lambda: a + b, lambda: a + u),
-        "t + row": (lambda: a + row, lambda: t + r),
-        "t * raw": (lambda: a * b, lambda: t * b),
-        "t * 2.0": (lambda: a * 2.0, lambda: t * 2.0),
-        "1 - t": (lambda: 1 - a, lambda: 1 - t),
-        "t / t": (lambda: a / b, lambda: t / u),
-        "t / row": (lambda: a / row, lambda: t / r),
-        "t ** 2": (lambda: a**2, lambda: t**2),
-        "-t": (lambda: -a, lambda: -t),
-        "t @ t": (lambda: a @ b, lambda: t @ u),
-        "t @ raw": (lambda: a @ b, lambda: t @ b),
-        "raw @ t": (lambda: a @ b, lambda: a @ u),
-        "exp": (lambda: np.exp(a), lambda: an.exp(t)),
-        "log": (lambda: np.log(a), lambda: an.log(t)),
-        "sqrt": (lambda: np.sqrt(a), lambda: an.sqrt(t)),
-        "tanh": (lambda: np.tanh(a), lambda: an.tanh(t)),
-        "log1p": (lambda: np.log1p(a), lambda: an.log1p(t)),
-        "numpy's tanh": (lambda: np.tanh(a), lambda: np.tanh(t)),
-        "maximum(t, 0)": (lambda: np.maximum(a, 0), lambda: an.maximum(t, 0)),
-        "where": (lambda: np.where(mask, a, b), lambda: an.where(mask, t, u)),
-        "sum": (lambda: np.sum(a), lambda: an.sum(t)),
-        "sum axis": (lambda: np.sum(a, axis=0), lambda: an.sum(t, axis=0)),
-        "t.sum()": (lambda: a.sum(), lambda: t.sum()),
-        "mean axis": (lambda: np.mean(a, axis=0), lambda: an.mean(t, axis=0)),
-        "var axis": (lambda: np.var(a, axis=0), lambda: an.var(t, axis=0)),
-        "max axis": (lambda: np.max(a, axis=1), lambda: an.max(t, axis=1)),
-        "t[2]": (lambda: a[2], lambda: t[2]),
-        "t[:, 1:]": (lambda: a[:, 1:], lambda: t[:, 1:]),
-        "t[index]": (lambda: a[index], lambda: t[index]),
-        "t.T": (lambda: a.T, lambda: t.T),
-        "reshape": (lambda: np.reshape(a, (-1,)), lambda: an.reshape(t, (-1,))),
-        "concat": (lambda: np.concat([a, b]), lambda: an.concat([t, u])),
-        "stack": (lambda: np.stack([a, b]), lambda: an.stack([t, u])),
-        "solve": (lambda: np.linalg.solve(a, vector), lambda: an.linalg.solve(t, vector)),
-    }
+    call, leaves = row.case(kit)
+    tensors = [ag.asarray(a, requires_grad=True) for a in leaves]
+    bare, ours = row.bare, row.ours
+    first = outputs(call(ours, *tensors))
+    seeds = [ag.asarray(np.ones(t.shape, t.dtype)) for t in first]
+
+    def run_bare() -> Any:
+        return call(bare, *leaves)
+
+    def record() -> Any:
+        return call(ours, *tensors)
+
+    if len(first) == 1 and isinstance(record(), ag.Tensor):
+        seed = seeds[0]
+
+        def run_backward() -> None:
+            call(ours, *tensors).backward(seed)
+
+    else:
+
+        def run_backward() -> None:
+            ag.autograd.backward(outputs(call(ours, *tensors)), seeds)
+
+    return run_bare, record, run_backward
+
+
+def measure(row: Any, kit: Any, fixed: float, rounds: int = ROUNDS) -> dict[str, float]:
+    """bare, over, backward of a row, in microseconds; `fixed` is what one backward() costs before any rule."""
+    bare, recorded, both = least(bind(row, kit), rounds)
+    return {"bare": bare, "over": recorded - bare, "backward": both - recorded - fixed}
+
+
+def fixed_cost(kit: Any, rounds: int = ROUNDS) -> float:
+    """Microseconds of backward() through one `t + raw`."""
+    from . import calls
+
+    row = next(row for row in calls.rows() if row.name == "t + raw")
+    _, recorded, both = least(bind(row, kit), rounds)
+    return both - recorded
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.operations", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only functions whose names begin so")
+    parser.add_argument("--size", choices=("small", "large", "both"), default="both")
+    parser.add_argument("--layout", choices=("row-major", "transposed", "both"), default="both")
+    parser.add_argument("--dtype", choices=("float64", "float32", "both"), default="both")
+    parser.add_argument("--most", type=int, metavar="N", help="show the N worst of each table only")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--json", metavar="FILE", help="also write every number to FILE")
+    return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.operations", description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only operations whose names begin so")
-    parser.add_argument("--size", type=int, default=8, help="side of the matrices")
-    options = parser.parse_args(arguments)
+    options = parse(arguments)
     environment.pin_threads()
-    chosen = {
-        name: calls
-        for name, calls in cases(options.size).items()
-        if not options.names or any(name.startswith(n) for n in options.names)
-    }
+    warnings.simplefilter("ignore")  # domains and deprecations: the arguments are the same on both sides
+    from . import calls
 
-    def backward_of(run: Callable[[], Any]) -> Callable[[], Any]:
-        seed = _ones_like(run())
-        return lambda: run().backward(seed)
-
-    plain = cases(options.size)["t + raw"][1]
-    fixed = cost(backward_of(plain)) - cost(plain)
-    print(f"backward() of t + raw: {fixed:.0f} ns")
-    print(f"{'operation':16} {'numpy':>7} {'recorded':>9} {'over':>7} {'backward':>9}   ns")
-    for name, (raw, tensor) in chosen.items():
-        bare, recorded = cost(raw), cost(tensor)
-        own = cost(backward_of(tensor)) - recorded - fixed
-        print(f"{name:16} {bare:7.0f} {recorded:9.0f} {recorded - bare:7.0f} {own:9.0f}", flush=True)
+    wanted = [r for r in calls.rows() if not options.names or any(r.name.startswith(n) for n in options.names)]
+    report = []
+    for size in ("small", "large") if options.size == "both" else (options.size,):
+        for layout in ("row-major", "transposed") if options.layout == "both" else (options.layout,):
+            for dtype in ("float64", "float32") if options.dtype == "both" else (options.dtype,):
+                kit = calls.Kit(SIDES[size], layout == "transposed", dtype)
+                fixed = fixed_cost(kit, options.rounds)
+                found = [(row.name, measure(row, kit, fixed, options.rounds)) for row in wanted]
+                title = f"{size} ({SIDES[size]} x {SIDES[size]}), {layout}, {dtype}"
+                show(title, fixed, found, options.most)
+                report += [{"name": name, "size": size, "layout": layout, "dtype": dtype, **r} for name, r in found]
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as out:
+            json.dump(report, out, indent=0)
     return 0
 
 
-def _ones_like(tensor: Any) -> Any:
-    import numpy as np
-
-    import arraygrad as ag
-
-    return ag.asarray(np.ones(tensor.shape))
+def show(title: str, fixed: float, found: list[tuple[str, dict[str, float]]], most: int | None) -> None:
+    """Print a table: what records worst first, and of what follows what has the dearest backward."""
+    print(f"{title}; backward() of t + raw: {fixed:.2f}; microseconds")
+    for key in ("over", "backward"):
+        print(f"{'worst ' + key:38} {'bare':>9} {'over':>9} {'backward':>9} {'backward / bare':>16}")
+        for name, r in sorted(found, key=lambda item: -item[1][key])[:most]:
+            ratio = r["backward"] / r["bare"]
+            print(f"{name:38} {r['bare']:9.2f} {r['over']:9.2f} {r['backward']:9.2f} {ratio:16.2f}", flush=True)
+        print()
 
 
 if __name__ == "__main__":

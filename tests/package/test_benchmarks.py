@@ -16,10 +16,14 @@ ROOT = str(Path(__file__).resolve().parents[2])
 if ROOT not in sys.path:
     sys.path.append(ROOT)
 
-from benchmarks import device, harness, operations, table
+from benchmarks import calls, device, harness, operations, table
 from benchmarks.libraries import Arraygrad, Autograd, Library, Plain
 from benchmarks.workload import Data, Workload
 from benchmarks.workloads import WORKLOADS
+
+import arraygrad as ag
+from arraygrad.numpy_api import gathered
+from arraygrad.ops import TABLE
 
 ALL = pytest.mark.parametrize("workload", WORKLOADS.values(), ids=list(WORKLOADS))
 STEP = 1e-4
@@ -150,12 +154,47 @@ def test_verdict_of_a_figure_that_should_be_high():
     assert table.verdict(1.5, 1.6, 1.8, higher=True) == "no"
 
 
-@pytest.mark.parametrize("name", operations.cases(4))
-def test_operation_gives_the_same_result_on_tensors_and_can_be_differentiated(name):
-    raw, tensor = operations.cases(4)[name]
-    y = tensor()
-    np.testing.assert_allclose(y.numpy(), raw(), rtol=1e-12)
-    y.backward(operations._ones_like(y))
+ROWS = {row.name: row for row in calls.rows()}
+LAYOUTS = pytest.mark.parametrize("transposed", [False, True], ids=["row-major", "transposed"])
+
+
+def both_sides(name: str, transposed: bool) -> tuple[list, list]:
+    """The arrays that a row's bare call gives, and the Tensors of ours."""
+    call, leaves = ROWS[name].case(calls.Kit(4, transposed))
+    bare = call(ROWS[name].bare, *leaves)
+    ours = call(ROWS[name].ours, *[ag.asarray(a, requires_grad=True) for a in leaves])
+    return [list(r) if isinstance(r, tuple | list) else [r] for r in (bare, ours)]
+
+
+@LAYOUTS
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ROWS)
+def test_a_measured_function_gives_the_same_on_tensors_and_has_a_gradient(name, transposed):
+    bare, ours = both_sides(name, transposed)
+    assert len(bare) == len(ours)
+    for a, b in zip(bare, ours, strict=True):
+        np.testing.assert_allclose(b.numpy() if isinstance(b, ag.Tensor) else b, a, rtol=1e-7, atol=1e-10)
+    found = operations.outputs(ours)
+    ag.autograd.backward(found, [ag.asarray(np.ones(t.shape, t.dtype)) for t in found])
+
+
+def test_every_function_with_a_derivative_is_measured():
+    measured = set(ROWS) | {name.removeprefix("np.") for name in ROWS} | set(calls.NOT_CALLED)
+    for name, entry in TABLE.items():
+        if entry.rules and entry.kind != "zero" and not name.startswith("_"):
+            assert name in measured, f"{name} has no row in benchmarks/calls.py"
+    known = {n.rpartition(".")[2] for n in measured} | calls.NOT_MEASURED
+    known |= {n.rpartition(".")[2] for entry in TABLE.values() for n in entry.numpy}
+    assert {f.__name__ for f in gathered.FUNCTIONS} <= known
+
+
+def test_operations_command_prints_both_tables():
+    only = ["--size", "small", "--layout", "row-major", "--dtype", "float64", "--rounds", "1"]
+    command = [sys.executable, "-m", "benchmarks.operations", *only, "tanh"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "worst over" in shown
+    assert "worst backward" in shown
+    assert shown.count("tanh") == 2
 
 
 @pytest.mark.parametrize(

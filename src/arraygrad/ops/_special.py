@@ -38,8 +38,16 @@ _COMPLEX = frozenset(
 )
 
 
+# name -> (SciPy's ufunc, the class of NumPy's arrays), for those that NumPy's arrays were computed by.
+_ufuncs: dict = {}
+
+
 def compute(xp, name, *args):
     """The special function `name` of one or more arrays or Python scalars."""
+    known = _ufuncs.get(name)
+    if known is not None and _plain(known[1], args):
+        result = known[0](*args)
+        return result if result.dtype == args[0].dtype else _cast(xp, result, args[0].dtype)
     args, dtype = _operands(xp, name, args)
     return _cast(xp, _function(_root(args), name)(xp, *args), dtype)
 
@@ -48,6 +56,14 @@ def compute_of_order(xp, name, n, x):
     """A function whose first parameter, an order, reaches the library as it is."""
     (x,), dtype = _operands(xp, name, (x,))
     return _cast(xp, _function(_root((x,)), name)(xp, n, x), dtype)
+
+
+def _plain(cls, args):
+    """Whether all are NumPy's own arrays of one dtype, float32 or float64: nothing is to be looked at or converted."""
+    first = args[0]
+    if type(first) is not cls or first.dtype.char not in "fd":
+        return False
+    return len(args) == 1 or all(type(x) is cls and x.dtype == first.dtype for x in args)
 
 
 def _operands(xp, name, args):
@@ -103,6 +119,10 @@ def _function(library, name):
             raise _no_scipy(library, name) from error
         found = None
     if found is not None:
+        if library == "numpy":
+            numpy = importlib.import_module("numpy")
+            if isinstance(found, numpy.ufunc):
+                _ufuncs[name] = found, numpy.ndarray
         return lambda xp, *args: found(*args)
     if name in FALLBACKS:
         return FALLBACKS[name]

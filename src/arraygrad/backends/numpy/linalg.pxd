@@ -3,6 +3,7 @@ from arraygrad.engine.node cimport Frame, Node
 
 cdef int rule_cholesky(Node node, Frame f) except -1
 cdef int rule_solve(Node node, Frame f) except -1
+cdef object outer(object a, object b)
 cdef object forward_solve(object args)
 cdef object forward_matmul(object args)
 cdef int rule_matmul(Node node, Frame f) except -1

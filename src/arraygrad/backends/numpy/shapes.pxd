@@ -2,6 +2,7 @@
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 
+cdef object raw_of(object slot)
 cdef object buffer_for(Node node, GradMeta meta, object grad)
 cdef object forward_reshape(object args)
 cdef object forward_permute_dims(object args)

@@ -1,5 +1,11 @@
 # The way of direct loops, compiled forwards and compiled rules into the table.
 # May import: engine.*, core.elements, core.op, core.value, numpy (Python only), the compiled modules of backends.numpy.
+from arraygrad.backends.numpy.arrangements cimport (
+    forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_roll,
+    forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu, rule_cross,
+    rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_roll, rule_stack, rule_take_along_axis,
+    rule_tensordot, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
+)
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels
 from arraygrad.backends.numpy.fourier cimport rule_irfftn, rule_rfftn
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
@@ -119,6 +125,18 @@ def install(dict ops, backend=None):
     offer(ops, "log_softmax", forward_log_softmax, ("x", "axis"), loops)
     offer(ops, "logsumexp", forward_logsumexp, ("x", "axis", "keepdims"), loops)
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
+    offer(ops, "astype", forward_astype, ("x", "dtype", "copy", "device"), loops)
+    offer(ops, "clip", forward_clip, ("x", "min", "max"), loops)
+    offer(ops, "cross", forward_cross, ("x1", "x2", "axis"), loops)
+    offer(ops, "diff", forward_diff, ("x", "axis", "n", "prepend", "append"), loops)
+    offer(ops, "moveaxis", forward_moveaxis, ("x", "source", "destination"), loops)
+    offer(ops, "outer", forward_outer, ("x1", "x2"), loops)
+    offer(ops, "roll", forward_roll, ("x", "shift", "axis"), loops)
+    offer(ops, "take_along_axis", forward_take_along_axis, ("x", "indices", "axis"), loops)
+    offer(ops, "tensordot", forward_tensordot, ("x1", "x2", "axes"), loops)
+    offer(ops, "trace", forward_trace, ("x", "offset", "dtype"), loops)
+    offer(ops, "tril", forward_tril, ("x", "k"), loops)
+    offer(ops, "triu", forward_triu, ("x", "k"), loops)
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
@@ -154,6 +172,23 @@ def install(dict ops, backend=None):
     attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
     attach(ops, "_setitem", rule_setitem, (), done)
     attach(ops, "take", rule_take, ("x_meta",), done)
+    attach(ops, "cross", rule_cross, ("x2", "x1"), done)
+    attach(ops, "diagonal", rule_diagonal, ("x_meta",), done)
+    attach(ops, "diff", rule_diff, ("x_meta", "prepend", "prepend_meta", "append_meta"), done)
+    attach(ops, "moveaxis", rule_moveaxis, (), done)
+    attach(ops, "outer", rule_outer, ("x2", "x1"), done)
+    attach(ops, "roll", rule_roll, (), done)
+    attach(ops, "stack", rule_stack, (), done)
+    attach(ops, "take_along_axis", rule_take_along_axis, ("x_meta",), done)
+    attach(ops, "tensordot", rule_tensordot, ("x2", "x1_meta", "x1", "x2_meta"), done)
+    attach(ops, "trace", rule_trace, ("x_meta",), done)
+    attach(ops, "tril", rule_tril, (), done)
+    attach(ops, "triu", rule_triu, (), done)
+    attach(ops, "vecdot", rule_vecdot, ("x2", "x1"), done)
+    attach(ops, "where", rule_where, (), done)
+    attach(ops, "_windows", rule_windows, ("x_meta",), done)
+    for name in ("vector_norm", "matrix_norm", "norm"):
+        attach(ops, name, rule_norm, ("x", "ans"), done)
     if backend is not None:
         serve(<Backend?>backend, single_element, put_single, backend.meta(np.zeros((), np.float32)),
               backend.meta(np.zeros(())))

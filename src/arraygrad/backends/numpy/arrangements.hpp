@@ -1,0 +1,177 @@
+// Loops over row-major arrays taken as outer x n x inner: triangles, diagonals, shifts, differences, sums at places.
+// May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+//
+// What only moves elements knows their size; what computes is for float and double. Sizes and places were checked.
+#pragma once
+#include "shared_loops.hpp"
+
+namespace arraygrad {
+
+// A row-major array around one of its axes.
+struct Around {
+    std::ptrdiff_t outer, n, inner;
+};
+
+#define ARRAYGRAD_REAL(slot, ...)                                                                                       \
+    if ((slot) == SLOT_F64) { typedef double T; __VA_ARGS__; } else { typedef float T; __VA_ARGS__; }
+
+// out = x below (or above) the k-th diagonal of each of `outer` matrices, zeros elsewhere.
+static inline void triangle(std::ptrdiff_t item, const char* x, char* out, std::ptrdiff_t outer, std::ptrdiff_t rows,
+                            std::ptrdiff_t columns, std::ptrdiff_t k, bool lower) {
+    unlocked(outer * rows * columns, [=] {
+        const std::ptrdiff_t width = columns * item;
+        for (std::ptrdiff_t r = 0; r < outer * rows; r++) {
+            std::ptrdiff_t cut = r % rows + k + (lower ? 1 : 0);
+            cut = cut < 0 ? 0 : cut > columns ? columns : cut;
+            const std::ptrdiff_t bytes = cut * item, at = r * width;
+            if (lower) {
+                std::memcpy(out + at, x + at, (std::size_t)bytes);
+                std::memset(out + at + bytes, 0, (std::size_t)(width - bytes));
+            } else {
+                std::memset(out + at, 0, (std::size_t)bytes);
+                std::memcpy(out + at + bytes, x + at + bytes, (std::size_t)(width - bytes));
+            }
+        }
+        return 0;
+    });
+}
+
+// n elements of x, `step` bytes apart, each written to every `to_step`-th byte of out.
+static inline void put_steps(std::ptrdiff_t item, const char* x, std::ptrdiff_t step, char* out, std::ptrdiff_t to_step,
+                             std::ptrdiff_t n) {
+    for (std::ptrdiff_t i = 0; i < n; i++) std::memcpy(out + i * to_step, x + i * step, (std::size_t)item);
+}
+
+// out = x shifted by `shift` places, 0 <= shift < n, along the axis.
+static inline void shifted(std::ptrdiff_t item, const char* x, char* out, Around a, std::ptrdiff_t shift) {
+    unlocked(a.outer * a.n * a.inner, [=] {
+        const std::ptrdiff_t row = a.n * a.inner * item, head = shift * a.inner * item;
+        for (std::ptrdiff_t i = 0; i < a.outer; i++) {
+            std::memcpy(out + i * row + head, x + i * row, (std::size_t)(row - head));
+            std::memcpy(out + i * row, x + i * row + row - head, (std::size_t)head);
+        }
+        return 0;
+    });
+}
+
+// out (a.n along the axis) from the gradient g (a.n - 1) of differences; the rounding, and the signs of zeros, are those
+// of negated differences of g padded with zeros.
+template <typename T> static inline void diff_gradient_of(const T* g, T* out, Around a) {
+    const std::ptrdiff_t row = a.n * a.inner, last = row - a.inner;
+    for (std::ptrdiff_t o = 0; o < a.outer; o++, g += last, out += row) {
+        for (std::ptrdiff_t i = 0; i < a.inner; i++) out[i] = -(g[i] - T(0));
+        for (std::ptrdiff_t i = a.inner; i < last; i++) out[i] = -(g[i] - g[i - a.inner]);
+        for (std::ptrdiff_t i = last; i < row; i++) out[i] = -(T(0) - g[i - a.inner]);
+    }
+}
+
+static inline void diff_gradient(int slot, const char* g, char* out, Around a) {
+    unlocked(a.outer * a.n * a.inner, [=] {
+        ARRAYGRAD_REAL(slot, diff_gradient_of<T>((const T*)g, (T*)out, a))
+        return 0;
+    });
+}
+
+// out[o, k, i] = x[o, at[o, k, i], i] for m places along the axis.
+static inline void take_along(std::ptrdiff_t item, const char* x, const std::int64_t* at, char* out, Around a,
+                              std::ptrdiff_t m) {
+    unlocked(a.outer * m * a.inner, [=] {
+        for (std::ptrdiff_t o = 0; o < a.outer; o++)
+            for (std::ptrdiff_t k = 0; k < m; k++)
+                for (std::ptrdiff_t i = 0; i < a.inner; i++) {
+                    const std::ptrdiff_t to = (o * m + k) * a.inner + i;
+                    const std::int64_t place = at[to] < 0 ? at[to] + a.n : at[to];
+                    std::memcpy(out + to * item, x + ((o * a.n + place) * a.inner + i) * item, (std::size_t)item);
+                }
+        return 0;
+    });
+}
+
+// The adjoint: g added to zeros, in the order of its elements.
+static inline void add_along(int slot, const char* g, const std::int64_t* at, char* out, Around a, std::ptrdiff_t m) {
+    unlocked(a.outer * (a.n + m) * a.inner, [=] {
+        std::memset(out, 0, (std::size_t)(a.outer * a.n * a.inner * item_size(slot)));
+        ARRAYGRAD_REAL(slot,
+            for (std::ptrdiff_t o = 0; o < a.outer; o++)
+                for (std::ptrdiff_t k = 0; k < m; k++)
+                    for (std::ptrdiff_t i = 0; i < a.inner; i++) {
+                        const std::ptrdiff_t from = (o * m + k) * a.inner + i;
+                        const std::int64_t place = at[from] < 0 ? at[from] + a.n : at[from];
+                        ((T*)out)[(o * a.n + place) * a.inner + i] += ((const T*)g)[from];
+                    })
+        return 0;
+    });
+}
+
+// Row-major g added to what stands at `steps` (in elements) of out, where places may coincide, in the order of g.
+template <typename T>
+static inline void add_strided_of(const T* g, T* out, const std::ptrdiff_t* dims, const std::ptrdiff_t* steps, int nd) {
+    if (nd == 0) {
+        *out += *g;
+        return;
+    }
+    std::ptrdiff_t at[16] = {};
+    const std::ptrdiff_t n = dims[nd - 1], step = steps[nd - 1];
+    while (true) {
+        if (step == 1) for (std::ptrdiff_t i = 0; i < n; i++) out[i] += g[i];
+        else for (std::ptrdiff_t i = 0; i < n; i++) out[i * step] += g[i];
+        g += n;
+        int d = nd - 2;
+        for (; d >= 0; d--) {
+            out += steps[d];
+            if (++at[d] < dims[d]) break;
+            out -= steps[d] * dims[d];
+            at[d] = 0;
+        }
+        if (d < 0) return;
+    }
+}
+
+static inline void add_strided(int slot, const char* g, char* out, const std::ptrdiff_t* dims,
+                               const std::ptrdiff_t* steps, int nd, std::ptrdiff_t size) {
+    if (size == 0) return;
+    unlocked(size, [=] {
+        ARRAYGRAD_REAL(slot, add_strided_of<T>((const T*)g, (T*)out, dims, steps, nd))
+        return 0;
+    });
+}
+
+struct Bounds {
+    double low, high;
+    bool has_low, has_high;
+};
+
+// numpy.clip for two bounds: a nan stays, and so does what equals a bound.
+
+static inline void clipped(int slot, const char* x, char* out, std::ptrdiff_t n, Bounds b) {
+    unlocked(n, [=] {
+        ARRAYGRAD_REAL(slot,
+            const T low = (T)b.low; const T high = (T)b.high;
+            for (std::ptrdiff_t i = 0; i < n; i++) {
+                T v = ((const T*)x)[i];
+                v = (v != v || v >= low) ? v : low;
+                v = (v != v || v <= high) ? v : high;
+                ((T*)out)[i] = v;
+            })
+        return 0;
+    });
+}
+
+// n cross products of vectors of three.
+static inline void crossed(int slot, const char* a, const char* b, char* out, std::ptrdiff_t n) {
+    unlocked(3 * n, [=] {
+        ARRAYGRAD_REAL(slot,
+            const T* u = (const T*)a; const T* v = (const T*)b; T* w = (T*)out;
+            for (std::ptrdiff_t i = 0; i < n; i++, u += 3, v += 3, w += 3) {
+                const T x = u[1] * v[2] - u[2] * v[1]; const T y = u[2] * v[0] - u[0] * v[2];
+                w[2] = u[0] * v[1] - u[1] * v[0];
+                w[0] = x;
+                w[1] = y;
+            })
+        return 0;
+    });
+}
+
+#undef ARRAYGRAD_REAL
+
+}  // namespace arraygrad

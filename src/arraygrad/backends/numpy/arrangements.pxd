@@ -1,0 +1,31 @@
+# May cimport: engine.node.
+from arraygrad.engine.node cimport Frame, Node
+
+cdef object forward_astype(object args)
+cdef object forward_clip(object args)
+cdef object forward_cross(object args)
+cdef object forward_diff(object args)
+cdef object forward_moveaxis(object args)
+cdef object forward_outer(object args)
+cdef object forward_roll(object args)
+cdef object forward_take_along_axis(object args)
+cdef object forward_tensordot(object args)
+cdef object forward_trace(object args)
+cdef object forward_tril(object args)
+cdef object forward_triu(object args)
+cdef int rule_cross(Node node, Frame f) except -1
+cdef int rule_diagonal(Node node, Frame f) except -1
+cdef int rule_diff(Node node, Frame f) except -1
+cdef int rule_moveaxis(Node node, Frame f) except -1
+cdef int rule_norm(Node node, Frame f) except -1
+cdef int rule_outer(Node node, Frame f) except -1
+cdef int rule_roll(Node node, Frame f) except -1
+cdef int rule_stack(Node node, Frame f) except -1
+cdef int rule_take_along_axis(Node node, Frame f) except -1
+cdef int rule_tensordot(Node node, Frame f) except -1
+cdef int rule_trace(Node node, Frame f) except -1
+cdef int rule_tril(Node node, Frame f) except -1
+cdef int rule_triu(Node node, Frame f) except -1
+cdef int rule_vecdot(Node node, Frame f) except -1
+cdef int rule_where(Node node, Frame f) except -1
+cdef int rule_windows(Node node, Frame f) except -1
