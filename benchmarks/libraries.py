@@ -45,11 +45,52 @@ class Library:
         """Hessian of the scalar f times `vectors`, as a function that returns [value, *products]."""
         raise TypeError(f"{self.name} takes no second derivatives")
 
+    def function(self, f: Callable[..., Any], leaves: Sequence[np.ndarray]) -> Callable:
+        """Value and gradient of a function in terms of `plain`, as a function that returns [value, *gradients]."""
+        raise TypeError(f"{self.name} has no transform of functions")
+
+    def matrix(self, kind: str, f: Callable[..., Any], leaf: np.ndarray) -> Callable:
+        """The "hessian" or "jacobian" of f as a function that returns [the matrix]."""
+        raise TypeError(f"{self.name} takes no {kind}")
+
+    @property
+    def plain(self) -> Any:
+        """What plain NumPy code has for `numpy`."""
+        return self.xp
+
     def to_numpy(self, result: Any) -> np.ndarray:
         return np.asarray(result)
 
     def relu(self, x: Any) -> Any:
         return self.xp.maximum(x, 0)
+
+    def softmax(self, x: Any) -> Any:
+        """Over the last axis."""
+        e = self.xp.exp(x - self.xp.max(x, axis=-1, keepdims=True))
+        return e / self.xp.sum(e, axis=-1, keepdims=True)
+
+    def logsumexp(self, x: Any, axis: int) -> Any:
+        most = self.xp.max(x, axis=axis, keepdims=True)
+        return self.xp.log(self.xp.sum(self.xp.exp(x - most), axis=axis)) + self.xp.max(x, axis=axis)
+
+    def windows(self, x: Any, width: int) -> Any:
+        """All windows of `width` neighbours of a vector, one a row."""
+        n = x.shape[0] - width + 1
+        return self.xp.stack([x[j : j + n] for j in range(width)], axis=-1)
+
+    def pad(self, x: Any) -> Any:
+        """A vector with a zero at either end."""
+        return self.xp.pad(x, 1)
+
+    def segment_sum(self, rows: Any, segment: np.ndarray, count: int) -> Any:
+        """Rows added to `count` sums, each to the one that `segment` names."""
+        raise TypeError(f"{self.name} adds nothing at places")
+
+    def sort(self, x: Any) -> Any:
+        return self.xp.sort(x)
+
+    def erf(self, x: Any) -> Any:
+        raise TypeError(f"{self.name} has no erf")
 
     def sigmoid(self, x: Any) -> Any:
         return 0.5 * (self.xp.tanh(0.5 * x) + 1.0)
@@ -73,6 +114,16 @@ class Plain(Library):
 
     def __init__(self) -> None:
         self.xp = np
+
+    def segment_sum(self, rows: Any, segment: np.ndarray, count: int) -> Any:
+        sums = np.zeros((count, *rows.shape[1:]), rows.dtype)
+        np.add.at(sums, segment, rows)
+        return sums
+
+    def erf(self, x: Any) -> Any:
+        from scipy.special import erf
+
+        return erf(x)
 
 
 class Arraygrad(Library):
@@ -118,7 +169,7 @@ class Arraygrad(Library):
         return run
 
     def to_numpy(self, result: Any) -> np.ndarray:
-        return result.numpy()
+        return result.numpy() if isinstance(result, self.ag.Tensor) else np.asarray(result)
 
     def concat(self, pieces: Sequence[Any]) -> Any:
         return self.xp.concat(pieces)
@@ -128,6 +179,40 @@ class Arraygrad(Library):
 
     def log_softmax(self, x: Any) -> Any:
         return self.xp.log_softmax(x, axis=1)
+
+    def function(self, f: Callable[..., Any], leaves: Sequence[np.ndarray]) -> Callable:
+        together = self.ag.value_and_grad(f, argnums=tuple(range(len(leaves))))
+
+        def run() -> list[Any]:
+            value, gradients = together(*leaves)
+            return [value, *gradients]
+
+        return run
+
+    def matrix(self, kind: str, f: Callable[..., Any], leaf: np.ndarray) -> Callable:
+        transformed = getattr(self.ag, kind)(f)
+        return lambda: [transformed(leaf)]
+
+    @property
+    def plain(self) -> Any:
+        return np
+
+    def softmax(self, x: Any) -> Any:
+        return self.xp.softmax(x, axis=-1)
+
+    def logsumexp(self, x: Any, axis: int) -> Any:
+        return self.xp.logsumexp(x, axis=axis)
+
+    def windows(self, x: Any, width: int) -> Any:
+        return np.lib.stride_tricks.sliding_window_view(x, width)
+
+    def segment_sum(self, rows: Any, segment: np.ndarray, count: int) -> Any:
+        sums = self.xp.zeros((count, *rows.shape[1:]), dtype=rows.dtype)
+        np.add.at(sums, segment, rows)
+        return sums
+
+    def erf(self, x: Any) -> Any:
+        return self.ag.special.erf(x)
 
 
 class Torch(Library):
@@ -186,6 +271,33 @@ class Torch(Library):
     def log_softmax(self, x: Any) -> Any:
         return self.xp.log_softmax(x, dim=1)
 
+    def matrix(self, kind: str, f: Callable[..., Any], leaf: np.ndarray) -> Callable:
+        transformed = getattr(self.xp.func, kind if kind == "hessian" else "jacrev")(f)
+        x = self.constant(leaf)
+        return lambda: [transformed(x)]
+
+    def softmax(self, x: Any) -> Any:
+        return self.xp.softmax(x, dim=-1)
+
+    def logsumexp(self, x: Any, axis: int) -> Any:
+        return self.xp.logsumexp(x, dim=axis)
+
+    def windows(self, x: Any, width: int) -> Any:
+        return x.unfold(0, width, 1)
+
+    def pad(self, x: Any) -> Any:
+        return self.xp.nn.functional.pad(x, (1, 1))
+
+    def segment_sum(self, rows: Any, segment: np.ndarray, count: int) -> Any:
+        sums = self.xp.zeros((count, *rows.shape[1:]), dtype=rows.dtype)
+        return sums.index_add(0, self.constant(segment), rows)
+
+    def sort(self, x: Any) -> Any:
+        return self.xp.sort(x).values
+
+    def erf(self, x: Any) -> Any:
+        return self.xp.erf(x)
+
 
 class Autograd(Library):
     """HIPS autograd: make_vjp, which runs the forward, then the vjp. Several leaves travel as one tuple."""
@@ -239,6 +351,28 @@ class Autograd(Library):
             return [getattr(value, "_value", value), *vjp(vectors)]
 
         return run
+
+    def function(self, f: Callable[..., Any], leaves: Sequence[np.ndarray]) -> Callable:
+        together = self.autograd.value_and_grad(lambda packed: f(*packed))
+        packed = tuple(leaves)
+
+        def run() -> list[Any]:
+            value, gradients = together(packed)
+            return [value, *gradients]
+
+        return run
+
+    def matrix(self, kind: str, f: Callable[..., Any], leaf: np.ndarray) -> Callable:
+        transformed = getattr(self.autograd, kind)(f)
+        return lambda: [transformed(leaf)]
+
+    def pad(self, x: Any) -> Any:
+        return self.xp.pad(x, 1, "constant")
+
+    def erf(self, x: Any) -> Any:
+        from autograd.scipy.special import erf
+
+        return erf(x)
 
     def diagonal(self, x: Any) -> Any:
         return self.xp.diag(x)  # its gradient of diagonal refuses the arguments that diagonal itself fills in
@@ -305,6 +439,26 @@ class Jax(Library):
     def log_softmax(self, x: Any) -> Any:
         return self.jax.nn.log_softmax(x, axis=1)
 
+    def function(self, f: Callable[..., Any], leaves: Sequence[np.ndarray]) -> Callable:
+        return self.gradient(f, leaves, None)
+
+    def matrix(self, kind: str, f: Callable[..., Any], leaf: np.ndarray) -> Callable:
+        jax, x = self.jax, self.constant(leaf)
+        transformed = jax.jit(getattr(jax, kind if kind == "hessian" else "jacrev")(f))
+        return lambda: [jax.block_until_ready(transformed(x))]
+
+    def softmax(self, x: Any) -> Any:
+        return self.jax.nn.softmax(x, axis=-1)
+
+    def logsumexp(self, x: Any, axis: int) -> Any:
+        return self.jax.nn.logsumexp(x, axis=axis)
+
+    def segment_sum(self, rows: Any, segment: np.ndarray, count: int) -> Any:
+        return self.xp.zeros((count, *rows.shape[1:]), rows.dtype).at[segment].add(rows)
+
+    def erf(self, x: Any) -> Any:
+        return self.jax.scipy.special.erf(x)
+
 
 class MyGrad(Library):
     """MyGrad. It has no linear algebra, FFT or second derivatives."""
@@ -341,6 +495,9 @@ class MyGrad(Library):
 
     def log_softmax(self, x: Any) -> Any:
         return self.mg.nnet.logsoftmax(x, axis=1)
+
+    def softmax(self, x: Any) -> Any:
+        return self.mg.nnet.softmax(x, axis=-1)
 
 
 PEERS: dict[str, type[Library]] = {cls.name: cls for cls in (Torch, Jax, Autograd, MyGrad)}

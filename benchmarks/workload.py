@@ -41,6 +41,8 @@ class Workload:
     data: makes the inputs as they are timed. tiny: the same, small and in float64, for the tests.
     formula: (library, data) -> f(*leaves) -> result, in terms of library.xp and the library's methods only.
     hand: data -> Run, the leanest NumPy forward and backward that a careful user would write.
+    kind: what is taken of the formula: "gradient" (a backward from the result), "function" (value and gradient by the
+    library's transform of functions, of code in terms of library.plain), "hessian" or "jacobian" (the one matrix).
     without: libraries that are not timed, with the reason.
     """
 
@@ -52,6 +54,7 @@ class Workload:
     tiny: Callable[[], Data]
     formula: Callable[[Library, Data], Callable[..., Any]]
     hand: Callable[[Data], Run]
+    kind: str = "gradient"
     without: dict[str, str] = field(default_factory=dict)
 
     def run_of(self, library: Library, data: Data) -> Run:
@@ -59,4 +62,8 @@ class Workload:
         f = self.formula(library, data)
         if data.vectors is not None:
             return library.hessian_vector(f, data.leaves, data.vectors)
+        if self.kind == "function":
+            return library.function(f, data.leaves)
+        if self.kind != "gradient":
+            return library.matrix(self.kind, f, data.leaves[0])
         return library.gradient(f, data.leaves, data.seed)

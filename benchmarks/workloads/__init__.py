@@ -25,6 +25,17 @@ MODULES = (
     "fan_out",
     "deconvolution",
     "scalar_graph",
+    "nbody",
+    "attention",
+    "convolution",
+    "heat",
+    "hidden_markov",
+    "embedding",
+    "scans",
+    "options",
+    "split_step",
+    "plain_code",
+    "matrices",
 )
 
 WORKLOADS: dict[str, Workload] = {

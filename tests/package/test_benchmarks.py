@@ -26,6 +26,8 @@ from arraygrad.numpy_api import gathered
 from arraygrad.ops import TABLE
 
 ALL = pytest.mark.parametrize("workload", WORKLOADS.values(), ids=list(WORKLOADS))
+GRADIENTS = [w for w in WORKLOADS.values() if w.kind in ("gradient", "function")]
+MATRICES = [w for w in WORKLOADS.values() if w not in GRADIENTS]
 STEP = 1e-4
 
 
@@ -51,7 +53,31 @@ def finite_difference(workload: Workload, data: Data, leaf: int, index: tuple[in
     return (at(h, h) - at(h, -h) - at(-h, h) + at(-h, -h)) / (4 * h * h)
 
 
-@ALL
+@pytest.mark.parametrize("workload", MATRICES, ids=[w.name for w in MATRICES])
+def test_hand_matrix_is_made_of_the_derivatives_of_the_formula(workload):
+    data = workload.tiny()
+    f, (x,) = workload.formula(Plain(), data), data.leaves
+    (found,) = workload.hand(data)()
+
+    def at(*steps: tuple[int, float]) -> np.ndarray:
+        moved = x.copy()
+        for index, step in steps:
+            moved[index] += step
+        return f(moved)
+
+    h = 1e-3
+    for j in range(x.size):
+        if workload.kind == "jacobian":
+            column = (at((j, STEP)) - at((j, -STEP))) / (2 * STEP)
+        else:
+            column = [
+                (at((i, h), (j, h)) - at((i, h), (j, -h)) - at((i, -h), (j, h)) + at((i, -h), (j, -h))) / (4 * h * h)
+                for i in range(x.size)
+            ]
+        np.testing.assert_allclose(found[:, j], column, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("workload", GRADIENTS, ids=[w.name for w in GRADIENTS])
 def test_hand_gradient_is_the_derivative_of_the_formula(workload):
     data = workload.tiny()
     value, *gradients = workload.hand(data)()
