@@ -31,6 +31,8 @@ CASES = {
     "moveaxis": ("moveaxis", [(2, 3, 4)], lambda x: (x, 0, -1)),
     "moveaxis, to the front": ("moveaxis", [(2, 3, 4)], lambda x: (x, 2, 0)),
     "outer": ("outer", [(4,), (3,)], lambda x, y: (x, y)),
+    "pad": ("pad", [(3, 4)], lambda x: (x, 2)),
+    "pad by pairs": ("pad", [(3, 4)], lambda x: (x, ((0, 1), (2, 0)))),
     "roll": ("roll", [(3, 4)], lambda x: (x, 5)),
     "roll along an axis": ("roll", [(3, 4, 2)], lambda x: (x, -1, 1)),
     "take_along_axis": ("take_along_axis", [(3, 3)], lambda x: (x, PLACES)),

@@ -7,6 +7,7 @@ cdef object forward_cross(object args)
 cdef object forward_diff(object args)
 cdef object forward_moveaxis(object args)
 cdef object forward_outer(object args)
+cdef object forward_pad(object args)
 cdef object forward_roll(object args)
 cdef object forward_take_along_axis(object args)
 cdef object forward_tensordot(object args)
@@ -19,6 +20,7 @@ cdef int rule_diff(Node node, Frame f) except -1
 cdef int rule_moveaxis(Node node, Frame f) except -1
 cdef int rule_norm(Node node, Frame f) except -1
 cdef int rule_outer(Node node, Frame f) except -1
+cdef int rule_pad(Node node, Frame f) except -1
 cdef int rule_roll(Node node, Frame f) except -1
 cdef int rule_stack(Node node, Frame f) except -1
 cdef int rule_take_along_axis(Node node, Frame f) except -1

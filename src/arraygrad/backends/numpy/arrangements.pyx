@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.linalg cimport outer
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, LoopSet, binary_loop, bools_of, dot, empty_c, empty_dense, fp_begin, fp_end, item_size,
+    ArrayView, LoopSet, binary_loop, bools_of, copy_into, dot, empty_c, empty_dense, fp_begin, fp_end, item_size,
     loop_set, positions_of, product_of, read_number, report, reshaped, same_shape, transposed, view_of,
     wrapped, zeros_c, SLOT_F64,
 )
@@ -236,6 +236,66 @@ cdef int rule_trace(Node node, Frame f) except -1:
         return 0
     out = on_diagonal(node, f, 0)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
+
+
+# Padding with zeros
+
+cdef tuple middle_of(object width, const Py_ssize_t* dims, int ndim, Py_ssize_t* padded):
+    """The key of an array within what it is padded to, of the shape `padded`, or None: no such widths."""
+    cdef Py_ssize_t before, after
+    cdef list key = []
+    cdef object pair
+    cdef int d
+    cdef bint each = type(width) is tuple and len(<tuple>width) == ndim and type((<tuple>width)[0]) is tuple
+    for d in range(ndim):
+        pair = (<tuple>width)[d] if each else width
+        if PyLong_CheckExact(pair):
+            before = after = PyLong_AsSsize_t(pair)
+        elif type(pair) is not tuple or len(<tuple>pair) != 2 or not whole_number((<tuple>pair)[0], &before) \
+                or not whole_number((<tuple>pair)[1], &after):
+            return None
+        if before < 0 or after < 0:
+            return None
+        padded[d] = before + dims[d] + after
+        key.append(slice(before, before + dims[d]))
+    return tuple(key)
+
+
+cdef object forward_pad(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t padded[8]
+    cdef object out
+    cdef tuple key
+    if view_of(args[0], &v) < 0 or not v.c_order or not 1 <= v.ndim <= 8 or args[3] is not None:
+        return None
+    if type(args[2]) is not str or args[2] != "constant":
+        return None
+    key = middle_of(args[1], v.dims, v.ndim, padded)
+    if key is None:
+        return None
+    out = zeros_c(args[0], v.ndim, padded)
+    copy_into(out[key], args[0])
+    return out
+
+
+cdef int rule_pad(Node node, Frame f) except -1:
+    """The middle of the gradient, as a view."""
+    cdef ArrayView g
+    cdef Py_ssize_t padded[8]
+    cdef GradMeta meta = meta_saved(node, 0)
+    cdef object mode = given(node, 2)
+    cdef tuple key
+    cdef int d
+    if meta is None or meta.ndim == 0 or node.e1 is not None or type(mode) is not str or mode != "constant" \
+            or view_of(f.grad, &g) < 0 or g.ndim != meta.ndim:
+        return 0
+    key = middle_of(given(node, 1), meta.dims, meta.ndim, padded)
+    if key is None:
+        return 0
+    for d in range(g.ndim):
+        if g.dims[d] != padded[d]:
+            return 0
+    return 1 + set_out(f, 0, f.grad[key], False)
 
 
 # Along one axis

@@ -1,6 +1,6 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
-// May include: inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, single.hpp, NumPy's headers
-// (included before this one by the generated code).
+// May include: blocks.hpp, inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, single.hpp,
+// NumPy's headers (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -8,6 +8,7 @@
 
 #include <complex>
 
+#include "blocks.hpp"
 #include "inner_loops.hpp"
 #include "kept_arrays.hpp"
 #include "layouts.hpp"

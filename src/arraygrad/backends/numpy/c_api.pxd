@@ -41,6 +41,11 @@ cdef extern from "arrays.hpp" namespace "arraygrad" nogil:
     void single_steps(object a, object b, npy_intp* sa, npy_intp* sb, npy_intp* so) noexcept
     bint row_pattern(ndarray like, ndarray other, npy_intp* outer, npy_intp* inner) noexcept
     bint memory_bounds(ndarray a, char** low, char** high) noexcept
+    struct Blocks:
+        Py_ssize_t block
+        int result_nd
+        npy_intp result[8]
+    bint block_pattern(ndarray a, ndarray b, Blocks* p) noexcept
 
 cdef extern from "arrays.hpp" namespace "arraygrad":
     cppclass Pools:

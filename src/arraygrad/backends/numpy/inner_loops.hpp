@@ -212,12 +212,38 @@ struct Rows {
     std::ptrdiff_t behind;              // of a scan along an axis that is not the last: the elements of each step, else 1
 };
 
+// run_sum for rows of less than eight elements: a call of the loop costs more than it adds. In that order NumPy adds
+// them too: within a row one by one to zero, then to the start; over rows one row after the other.
+enum { SHORT_ROW = 8 };
+
+template <typename T> static inline void sum_short(const T* x, T* out, const Rows& r, T start) {
+    const std::ptrdiff_t n = r.inner;
+    if (r.leading) {
+        for (std::ptrdiff_t k = 0; k < n; k++) {
+            T sum = start + x[k];
+            for (std::ptrdiff_t i = 1; i < r.outer; i++) sum += x[i * n + k];
+            out[k] = sum;
+        }
+        return;
+    }
+    for (std::ptrdiff_t i = 0; i < r.outer; i++, x += n) {
+        T sum = x[0];
+        for (std::ptrdiff_t k = 1; k < n; k++) sum += x[k];
+        out[i] = start + sum;
+    }
+}
+
 // Sums of a dense array by numpy.add's loop, in numpy.add.reduce's order (within rows: pairwise), each begun with
 // `start`, one element.
 static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start) {
     const std::ptrdiff_t item = item_size(slot), row = r.inner * item;
     const std::ptrdiff_t first[3] = {0, item, item}, next[3] = {item, item, item}, within[3] = {0, item, 0};
     fp_begin();
+    if (r.inner < SHORT_ROW && slot <= SLOT_F64 && r.outer > 1) {
+        if (slot == SLOT_F64) sum_short((const double*)x, (double*)out, r, *(const double*)start);
+        else sum_short((const float*)x, (float*)out, r, *(const float*)start);
+        return fp_end();
+    }
     for (std::ptrdiff_t i = 0; i < r.outer; i++) {
         char* sum = r.leading ? out : out + i * item;
         if (!r.leading) std::memcpy(sum, start, item);

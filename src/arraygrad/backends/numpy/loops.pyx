@@ -47,7 +47,7 @@ from arraygrad.backends.numpy.c_api cimport (
     Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
     PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
     slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs, is_dense, same_strides,
-    single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, cached_bytes, limit_pool, keep_array,
+    single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, Blocks, block_pattern, cached_bytes, limit_pool, keep_array,
     pool_handler, new_array, PyDataMem_SetHandler,
 )
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
@@ -59,6 +59,9 @@ cdef extern from "arrays.hpp" namespace "arraygrad":
     int fill_view(ndarray a, ArrayView* v) noexcept nogil
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
     void find_products(cnp.ufunc u, LoopSet* s) noexcept
+    int share_blocks(const LoopSet* s, int slot, const Blocks& p, const char* a, const char* b, char* out,
+                     char* room) noexcept
+    bint split_middle(ndarray a, unsigned long long mask, npy_intp* groups, Rows* r) noexcept
     int run_matmul(Team* team, const LoopSet* s, ndarray a, ndarray b, ndarray out) except -1
 
 cnp.import_array()
@@ -389,7 +392,7 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
                 elif row_pattern(<ndarray>b, like, &outer, &n):
                     return _by_rows(loops, slot, <ndarray>a, <ndarray>b, False, outer, n, out)
                 else:
-                    return None
+                    return _by_blocks(loops, slot, like, <ndarray>b) if out is None else None
         else:
             if not is_run(like) or not read_number(b, slot, <char*>number):
                 return None
@@ -425,6 +428,21 @@ cdef object binary_loop(const LoopSet* loops, object a, object b, object out):
     if n == 1:                          # (1b)
         single_steps(a, b, &sa, &sb, &item)
     report(loops.name, share_binary(team, loops, slot, pa, sa, pb, sb, po, item, n))
+    return result
+
+
+cdef object _by_blocks(const LoopSet* loops, int slot, ndarray a, ndarray b):
+    # Row-major operands that broadcast against each other over short rows (blocks.hpp).
+    cdef Blocks p
+    cdef ndarray result, room
+    cdef npy_intp n
+    if not block_pattern(a, b, &p):
+        return None
+    result = <ndarray>new_array(_handler, p.result_nd, p.result, result_type(loops, slot), 0)
+    n = 2 * p.block
+    room = <ndarray>new_array(_handler, 1, &n, type_of_slot(slot), 0)
+    report(loops.name, share_blocks(loops, slot, p, PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(result),
+                                    PyArray_BYTES(room)))
     return result
 
 
@@ -512,21 +530,24 @@ cdef int reduced_dims(int ndim, const Py_ssize_t* dims, unsigned long long mask,
 cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, bint keepdims):
     """Sum (`loops`: numpy.add's) of an exact ndarray over the axes in `mask`, in numpy.add.reduce's order.
 
-    None: declined. Served are dense arrays reduced over all axes, and row-major ones over their first or last axes.
+    None: declined. Served are dense arrays reduced over all axes, and row-major ones over axes beside each other.
     """
     cdef ndarray a = <ndarray>x
     cdef ndarray result
     cdef npy_intp dims[8]
+    cdef npy_intp groups = 1, i
     cdef Rows r
     cdef int slot = dense_slot(a), n_dims
     cdef double start[2]
     if slot < 0 or slot > SLOT_F64 or size_of(a) == 0 or loops.fn[slot] == NULL or PyArray_NDIM(a) > 8 \
-            or not split_axes(a, mask, &r):
+            or not split_axes(a, mask, &r) and not split_middle(a, mask, &groups, &r):
         return None
     n_dims = reduced_dims(PyArray_NDIM(a), <const Py_ssize_t*>PyArray_DIMS(a), mask, keepdims, <Py_ssize_t*>dims)
     result = <ndarray>new_array(_handler, n_dims, dims, type_of_slot(slot), 0)
     read_number(_sum_start, slot, <char*>start)
-    report("reduce", share_sum(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), r, <char*>start))
+    for i in range(groups):
+        report("reduce", share_sum(team, loops, slot, PyArray_BYTES(a) + i * r.outer * r.inner * PyArray_ITEMSIZE(a),
+                                   PyArray_BYTES(result) + i * r.inner * PyArray_ITEMSIZE(a), r, <char*>start))
     return result
 
 

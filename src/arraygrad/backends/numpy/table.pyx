@@ -1,10 +1,10 @@
 # The way of direct loops, compiled forwards and compiled rules into the table.
 # May import: engine.*, core.elements, core.op, core.value, numpy (Python only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
-    forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_roll,
-    forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu, rule_cross,
-    rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_roll, rule_stack, rule_take_along_axis,
-    rule_tensordot, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
+    forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
+    forward_roll, forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu, rule_cross,
+    rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_pad, rule_roll, rule_stack,
+    rule_take_along_axis, rule_tensordot, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
 )
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels
 from arraygrad.backends.numpy.fourier cimport rule_irfftn, rule_rfftn
@@ -131,6 +131,7 @@ def install(dict ops, backend=None):
     offer(ops, "diff", forward_diff, ("x", "axis", "n", "prepend", "append"), loops)
     offer(ops, "moveaxis", forward_moveaxis, ("x", "source", "destination"), loops)
     offer(ops, "outer", forward_outer, ("x1", "x2"), loops)
+    offer(ops, "pad", forward_pad, ("x", "pad_width", "mode", "constant_values"), loops)
     offer(ops, "roll", forward_roll, ("x", "shift", "axis"), loops)
     offer(ops, "take_along_axis", forward_take_along_axis, ("x", "indices", "axis"), loops)
     offer(ops, "tensordot", forward_tensordot, ("x1", "x2", "axes"), loops)
@@ -177,6 +178,7 @@ def install(dict ops, backend=None):
     attach(ops, "diff", rule_diff, ("x_meta", "prepend", "prepend_meta", "append_meta"), done)
     attach(ops, "moveaxis", rule_moveaxis, (), done)
     attach(ops, "outer", rule_outer, ("x2", "x1"), done)
+    attach(ops, "pad", rule_pad, ("x_meta",), done)
     attach(ops, "roll", rule_roll, (), done)
     attach(ops, "stack", rule_stack, (), done)
     attach(ops, "take_along_axis", rule_take_along_axis, ("x_meta",), done)
