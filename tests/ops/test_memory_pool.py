@@ -85,12 +85,27 @@ def test_a_negative_limit_is_refused():
         set_memory_pool(-1)
 
 
+SPARED = 4 << 20  # bytes that stay, whatever is asked for
+
+
 def test_other_sizes_give_way_to_a_new_one():
-    live = [doubled(np.ones(10_000)) for _ in range(10)]
+    live = [doubled(np.ones(100_000)) for _ in range(10)]
     live.clear()
     before = pooled_bytes()
-    big = doubled(np.ones(100_000))
-    assert pooled_bytes() <= max(before - big.nbytes, 0)
+    big = doubled(np.ones(1_000_000))
+    assert before > SPARED
+    assert pooled_bytes() <= max(before - big.nbytes, SPARED)
+
+
+def test_arrays_of_two_sizes_in_turn_do_not_drive_each_other_out():
+    def both():
+        doubled(np.ones(40_000))
+        doubled(np.ones(120_000))
+
+    both()
+    _, misses = pool_counts()
+    both()
+    assert pool_counts()[1] == misses
 
 
 def test_results_own_their_memory_and_can_be_resized():

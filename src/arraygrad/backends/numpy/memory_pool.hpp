@@ -11,7 +11,8 @@
 //     classes that took turns would never hit), else by the C library. The block used last is taken first: its pages
 //     are in the cache.
 // (2) A request that no free block serves gives the least recently used free blocks back, as many bytes as it asks
-//     for: the pool is never larger than what was in use at one time.
+//     for, down to 4 MB: the pool is hardly larger than what was in use at one time. Without those 4 MB a program whose
+//     arrays have two sizes in turn would drive the blocks of one size out by those of the other, each time.
 // (3) Free blocks beyond `limit` bytes are given back at once. Of large ones the kernel is told, wherever they lie: the
 //     C library would keep their pages (the large MLP at batch 4096 needs 71 MB, not 88). Below 8 MB
 //     the page faults on their next use cost more than that: a tenth of the large MLP's time at batch 128.
@@ -66,7 +67,7 @@ public:
                 if (larger) return taken(*larger);
             }
             misses++;
-            if (bytes >= PAGE) shrink(cached > bytes ? cached - bytes : 0);
+            if (bytes >= PAGE) shrink(cached > bytes + SPARED ? cached - bytes : (std::size_t)SPARED);
         }
         return fresh(bytes);
     }
@@ -120,7 +121,7 @@ public:
     }
 
 private:
-    enum { UNIT = 64, PAGE = 4096, HUGE_SIZE = 1 << 22, RETURNED_SIZE = 1 << 23 };
+    enum { UNIT = 64, PAGE = 4096, HUGE_SIZE = 1 << 22, RETURNED_SIZE = 1 << 23, SPARED = 1 << 22 };
     struct Block {              // at the start of a free block
         std::size_t bytes;
         Block *next, *previous; // of its size class
