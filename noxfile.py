@@ -4,6 +4,7 @@
     nox -s tests-3.13        one Python, newest packages
     nox -s lowest            Python 3.11 with the lowest numpy, array-api-compat, Cython, ... that pyproject.toml allows
     nox -s newest            the newest of everything, pre-releases too
+    nox -s docs              the site, with the code of its pages run first
     nox -s free_threaded     without the GIL; whether the modules leave it off is tested first
     nox -s tests -- -k add   arguments for pytest stand behind --
 
@@ -78,6 +79,14 @@ def newest(session: nox.Session) -> None:
     """Pre-releases of everything: what will break next. Not among the default sessions."""
     session.install("--pre", ".[test,strict]", env=build_environment(session))
     run_suite(session)
+
+
+@nox.session(python=PYTHONS[2])
+def docs(session: nox.Session) -> None:
+    """The site into docs/_build. Warnings are errors, a link to no page is one; every code block is run."""
+    session.install(".[docs,test]", env=build_environment(session))
+    session.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/docs")
+    session.run("python", "-m", "sphinx", "-W", "--keep-going", "-q", "docs", "docs/_build", *session.posargs)
 
 
 def build_environment(session: nox.Session) -> dict[str, str]:

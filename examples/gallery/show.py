@@ -20,7 +20,7 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.core.containers import flatten, unflatten
 
-__all__ = ["NAMES", "Result", "examine", "show"]
+__all__ = ["NAMES", "Result", "examine", "fit", "show"]
 
 NAMES = (
     "count_regression",
@@ -77,6 +77,8 @@ class Packed:
         self.kinds = [type(leaf) for leaf in leaves]
         self.ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])
         self.start = self.pack(model.START)
+        # A change of 1 in a scaled parameter is worth as much in all of them.
+        self.scale = np.broadcast_to(np.asarray(getattr(model, "SCALE", 1.0), dtype=float), self.start.shape)
         self.differentiated = ag.value_and_grad(model.loss, adopt=True)  # models may fill arrays of np.zeros
 
     def pack(self, params):
@@ -113,8 +115,6 @@ class Packed:
 
 def examine(name, timing=True):
     """The Result for an example: gradient against differences at the start, then a fit by L-BFGS."""
-    from scipy.optimize import minimize
-
     model = importlib.import_module(f"{__package__}.{name}")
     packed = Packed(model)
     vector = packed.start
@@ -127,27 +127,17 @@ def examine(name, timing=True):
         hand = packed.pack(by_hand(packed.unpack(vector), *packed.data)[1])
         hand_difference = float(np.max(np.abs(gradient - hand)) / size)
 
-    # Parameters of one size each: a change of 1 is worth as much in all of them.
-    scale = np.broadcast_to(np.asarray(getattr(model, "SCALE", 1.0), dtype=float), vector.shape)
-
-    def scaled(z):
-        value, gradient = packed.value_and_gradient(z * scale)
-        return value, gradient * scale
-
-    fit = minimize(
-        scaled, vector / scale, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-8}
-    )
-    found = packed.unpack(fit.x * scale)
+    found, losses = fit(model, packed)
     if hasattr(model, "recovered"):
         miss = float(model.recovered(found))
     else:
-        miss = float(np.max(np.abs(fit.x - packed.pack(model.TRUTH) / scale)))
+        miss = float(np.max(np.abs((packed.pack(found) - packed.pack(model.TRUTH)) / packed.scale)))
     result = Result(
         size=vector.size,
         difference=float(np.max(np.abs(gradient - expected)) / size),
         hand_difference=hand_difference,
         loss_before=before,
-        loss_after=float(fit.fun),
+        loss_after=losses[-1],
         miss=miss,
         tolerance=model.TOLERANCE,
     )
@@ -160,6 +150,28 @@ def examine(name, timing=True):
         else:
             result.other = median_time(lambda: packed.differences(vector))
     return result
+
+
+def fit(model, packed=None):
+    """The parameters that SciPy's L-BFGS-B finds from START, and the losses: at the start and after each iteration."""
+    from scipy.optimize import minimize
+
+    packed = Packed(model) if packed is None else packed
+    scale = packed.scale
+
+    def scaled(z):
+        value, gradient = packed.value_and_gradient(z * scale)
+        return value, gradient * scale
+
+    losses = [packed.loss(packed.start)]
+
+    def note(intermediate_result):  # SciPy looks at the parameter's name
+        losses.append(float(intermediate_result.fun))
+
+    options = {"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-8}
+    solution = minimize(scaled, packed.start / scale, jac=True, method="L-BFGS-B", callback=note, options=options)
+    losses.append(float(solution.fun))
+    return packed.unpack(solution.x * scale), losses
 
 
 def median_time(call):

@@ -36,6 +36,15 @@ class pool:
         If `limit` is no int.
     ValueError
         If it is negative.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import numpy as np
+    >>> with ag.memory.pool(limit=1 << 20):
+    ...     total = float(np.ones(1000).sum())
+    >>> total
+    1000.0
     """
 
     def __init__(self, limit=None):
@@ -64,6 +73,13 @@ def set_pool(mode):
     ------
     TypeError
         If `mode` is no bool.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> before = ag.memory.set_pool(True)
+    >>> ag.memory.set_pool(before)
+    True
     """
     if not isinstance(mode, bool):
         raise TypeError(f"memory.set_pool: expected `mode` as True or False, but got {type(mode).__name__}")
@@ -87,17 +103,43 @@ def set_limit(limit):
         If `limit` is no int.
     ValueError
         If it is negative.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> before = ag.memory.set_limit(64 << 20)
+    >>> ag.memory.get_limit() >> 20
+    64
+    >>> ag.memory.set_limit(before) >> 20
+    64
     """
     return set_memory_pool(_checked("set_limit", limit))
 
 
 def get_limit():
-    """How many bytes of freed memory are kept at most."""
+    """How many bytes of freed memory are kept at most.
+
+    128 MB unless `set_limit` said otherwise.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> isinstance(ag.memory.get_limit(), int)
+    True
+    """
     return pool_limit()
 
 
 def empty_cache():
-    """Give all memory that is kept back to the C library; returns how many bytes that were."""
+    """Give all memory that is kept back to the C library; returns how many bytes that were.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> freed = ag.memory.empty_cache()
+    >>> ag.memory.statistics()["cached"]
+    0
+    """
     kept = pooled_bytes()
     set_memory_pool(set_memory_pool(0))
     return kept
@@ -111,6 +153,12 @@ def statistics():
     dict
         "cached": bytes of freed memory kept now; "limit": bytes that may be; "hits": requests that kept memory served,
         "misses": requests that the C library served, both since the process began.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> sorted(ag.memory.statistics())
+    ['cached', 'hits', 'limit', 'misses']
     """
     hits, misses = pool_counts()
     return {"cached": pooled_bytes(), "limit": get_limit(), "hits": hits, "misses": misses}

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "arraygrad"
 
 # Folders that hold no text of the project: builds, environments, caches, what the demo and sphinx write.
-NOT_OURS = {"build", "dist", "__pycache__", "_build", "arraygrad-demo"}
+NOT_OURS = {"build", "dist", "__pycache__", "_build", "_made", "arraygrad-demo"}
 
 
 @dataclass(frozen=True)

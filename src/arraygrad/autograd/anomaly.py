@@ -78,6 +78,13 @@ class set_detect_anomaly(Mode):
     ------
     TypeError
         If `mode` is not a bool.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.autograd.set_detect_anomaly(True):
+    ...     ag.autograd.is_anomaly_enabled()
+    True
     """
 
     def __init__(self, mode, check_nan=True):

@@ -222,6 +222,13 @@ def set_cpu_workers(n):
         If `n` is no integer.
     ValueError
         If `n` is negative.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> with ag.autograd.set_cpu_workers(2):
+    ...     x.sum().backward()
     """
     return Mode(_set_cpu_workers, operator.index(n), now=True)
 
@@ -243,6 +250,13 @@ def set_deterministic(mode):
     ------
     TypeError
         If `mode` is no bool.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> with ag.autograd.set_deterministic(False):
+    ...     x.sum().backward()
     """
     if not isinstance(mode, bool):
         raise TypeError(f"set_deterministic: mode must be True or False, got {type(mode).__name__}")

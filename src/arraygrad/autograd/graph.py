@@ -53,6 +53,15 @@ GradientEdge.__doc__ = """The place in the graph where a tensor's gradient arriv
 
 It stands for the tensor in `autograd.grad` and `autograd.backward`, as an output and as an input, keeps the graph alive
 but not the tensor's array, and goes on meaning the old value after the tensor was changed in place.
+
+Examples
+--------
+>>> import arraygrad as ag
+>>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+>>> y = x * 3.0
+>>> edge = ag.autograd.graph.get_gradient_edge(y)
+>>> ag.autograd.grad(y.sum(), [edge])[0]
+Tensor([1., 1.])
 """
 
 
@@ -105,6 +114,16 @@ def increment_version(t):
     ------
     TypeError
         If something else than Tensors is given.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x * 1.0
+    >>> y.array[:] = 0.0
+    >>> ag.autograd.graph.increment_version(y)
+    >>> y.version
+    1
     """
     tensors = (t,) if isinstance(t, Tensor) else tuple(t)
     for tensor in tensors:
@@ -151,7 +170,17 @@ def walk(roots, ends=None):
 
 
 class Drawing:
-    """A graph as DOT text in `source`. Notebooks show it as a picture where the graphviz program is installed."""
+    """A graph as DOT text in `source`. Notebooks show it as a picture where the graphviz program is installed.
+
+    `render(path)` draws it into a file, of the kind that the path's ending names.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> ag.autograd.graph.draw(x.sum()).source.startswith("digraph")
+    True
+    """
 
     def __init__(self, source):
         self.source = source
@@ -290,6 +319,17 @@ def summary(t):
     ------
     RuntimeError
         If a tensor does not require grad.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> print(ag.autograd.graph.summary((x * x).sum()))
+    node               count     saved bytes
+    MulBackward            1              16
+    AccumulateGrad         1               0
+    SumBackward            1               0
+    total                  3              16
     """
     rows = {}
     counted = {}  # id -> the array itself, so that an id is not given to another one meanwhile

@@ -60,6 +60,15 @@ def register_multi_grad_hook(tensors, fn, mode="all"):
     Notes
     -----
     Several runs may go on at once, in threads or nested; each counts for itself.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x, y = (ag.tensor([1.0], requires_grad=True) for _ in range(2))
+    >>> handle = ag.autograd.graph.register_multi_grad_hook([x, y], lambda gradients: print(len(gradients)))
+    >>> (x * y).sum().backward()
+    2
+    >>> handle.remove()
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -77,6 +77,14 @@ def defvjp(f, *rules, argnums=None):
         If `f` is no primitive, or a rule is neither callable nor None.
     ValueError
         If there are not as many argnums as rules, or one occurs twice or is negative.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> cube = ag.primitive(lambda x: x**3)
+    >>> ag.defvjp(cube, lambda ans, x: lambda g: 3 * g * x**2)
+    >>> ag.grad(cube)(2.0)
+    12.0
     """
     if not isinstance(f, Primitive):
         raise TypeError(f"defvjp: expected a function made by arraygrad.primitive, got {type(f).__name__}")

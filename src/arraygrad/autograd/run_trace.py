@@ -37,6 +37,15 @@ class NodeEvent(NamedTuple):
         each.
     bytes_freed : int
         How many of them it let go (0 where the graph is retained).
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> with ag.autograd.graph.trace() as t:
+    ...     x.sum().backward()
+    >>> [event.name for event in t.events]
+    ['SumBackward', 'AccumulateGrad']
     """
 
     name: str

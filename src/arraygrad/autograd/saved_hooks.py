@@ -69,6 +69,16 @@ class disable_saved_tensors_hooks(Mode):
 
     For code that is wrong under such hooks: RuntimeError(message) is raised where they are entered, or on entering this
     block while some are active.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.autograd.graph.disable_saved_tensors_hooks("not here"):
+    ...     with ag.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: not here
     """
 
     def __init__(self, error_message):
@@ -81,6 +91,16 @@ class save_on_cpu(saved_tensors_hooks):
     Values that are on the host already are kept as they are. The gradients are the same; device memory is traded for
     transfers. Those of CuPy arrays run beside the computation, through pinned memory and on a stream of their own, and
     the way back of a value begins when the one saved after it is asked for.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([0.0, 1.0], requires_grad=True)
+    >>> with ag.autograd.graph.save_on_cpu():
+    ...     y = ag.exp(x).sum()
+    >>> y.backward()
+    >>> x.grad
+    Tensor([1.        , 2.71828183])
     """
 
     def __init__(self):
@@ -148,6 +168,16 @@ class save_on_disk(saved_tensors_hooks):
         If `directory` does not exist.
     OSError
         From an operation, if its values can't be written. No file is left behind.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([0.0, 1.0], requires_grad=True)
+    >>> with ag.autograd.graph.save_on_disk():
+    ...     y = ag.exp(x).sum()
+    >>> y.backward()
+    >>> x.grad
+    Tensor([1.        , 2.71828183])
     """
 
     def __init__(self, directory=None):

@@ -59,6 +59,13 @@ def get_num_threads():
     Returns
     -------
     int
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.set_num_threads(4):
+    ...     ag.get_num_threads()
+    4
     """
     return sharing.get_num_threads()
 

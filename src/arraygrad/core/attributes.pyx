@@ -1,5 +1,7 @@
 # What users put on a Tensor, and which Tensor a view belongs to.
 # May import: core.value.
+from types import GetSetDescriptorType as GETSET
+
 cimport cython
 from cpython.object cimport PyObject
 
@@ -14,6 +16,10 @@ cdef extern from "Python.h":
     object PyObject_GenericGetAttr(object o, object name)
     int PyObject_GenericSetAttr(object o, object name, PyObject* value) except -1
     void PyType_Modified(PyTypeObject* t)
+    ctypedef struct PyGetSetDef:
+        const char* doc
+    ctypedef struct PyGetSetDescrObject:
+        PyGetSetDef* d_getset
 
 # Assigned to in other libraries with an effect on the array: to store the value and do nothing else would be wrong.
 _MEANT_OTHERWISE = {
@@ -190,3 +196,17 @@ METHODS = {
     "_is_view": _is_view,
     "base": property(_numpy_base, doc=_numpy_base.__doc__),
 }
+
+
+cdef list _texts = []                   # what descriptors point to, for ever
+
+
+def document(member, str text):
+    """Gives a function, property or compiled property of a class this docstring."""
+    cdef bytes encoded
+    if type(member) is GETSET:                  # its __doc__ cannot be set, what it is read from can
+        encoded = text.encode()
+        _texts.append(encoded)
+        (<PyGetSetDescrObject*>member).d_getset.doc = encoded
+    else:
+        member.__doc__ = text

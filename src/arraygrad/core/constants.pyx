@@ -33,6 +33,20 @@ def set_constant_check(str mode):
     ------
     ValueError
         If `mode` is none of these.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import numpy as np
+    >>> previous = ag.set_constant_check("copy")
+    >>> a, t = np.array([1.0, 2.0]), ag.tensor([3.0, 4.0], requires_grad=True)
+    >>> y = (t * a).sum()
+    >>> a[:] = 0.0
+    >>> y.backward()
+    >>> t.grad
+    Tensor([1., 2.])
+    >>> ag.set_constant_check(previous)
+    'copy'
     """
     global constant_check
     if mode not in _CHECKS:

@@ -32,6 +32,16 @@ cdef class SavedTensor:
     """A value that a node keeps for backward: `node._raw_saved_<name>`, and those of `ctx._raw_saved_tensors`.
 
     Holding a handle keeps its node, and so the graph behind it, alive.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x.exp() if hasattr(x, "exp") else ag.exp(x)
+    >>> y.grad_fn._saved_ans is not None
+    True
+    >>> type(y.grad_fn._raw_saved_ans).__name__
+    'SavedTensor'
     """
     cdef Node node
     cdef str name                       # as messages call it

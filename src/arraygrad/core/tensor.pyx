@@ -93,6 +93,10 @@ cdef class Tensor(TensorBase):
     """A differentiable view of an array of any Array-API library.
 
     Made by `arraygrad.asarray` (zero-copy), `arraygrad.tensor` (copies) and by operations on Tensors.
+
+    >>> import arraygrad as ag
+    >>> ag.tensor([1.0, 2.0], requires_grad=True) * 2
+    Tensor([2., 4.], grad_fn=<MulBackward>)
     """
 
     def __init__(self, *args, **kwargs):
@@ -720,11 +724,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
 
 
 def tensor(data, *, dtype=None, device=None, copy=True, bint requires_grad=False):
-    """A new leaf with a copy of the data. Parameters as for `asarray`; a Tensor is detached first.
-
-    Warns (UserWarning) where the data are a Tensor that requires grad, or lists that hold one, and grad mode is on:
-    their gradient ends here.
-    """
+    """A new leaf with a copy of the data. Parameters as for `asarray`; a Tensor is detached first."""
     if isinstance(data, Tensor):
         warn_of_end(data)
         data = (<Tensor>data).value.raw

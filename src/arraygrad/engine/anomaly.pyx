@@ -52,12 +52,32 @@ def restore_anomaly_mode(previous):
 
 
 def is_anomaly_enabled():
-    """Whether anomaly mode is on in this context."""
+    """Whether anomaly mode is on in this context.
+
+    `detect_anomaly` and `set_detect_anomaly` change it.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.autograd.set_detect_anomaly(True):
+    ...     ag.autograd.is_anomaly_enabled()
+    True
+    """
     return _mode.get() is not None
 
 
 def is_anomaly_check_nan_enabled():
-    """Whether gradients are searched for nan in this context (False where anomaly mode is off)."""
+    """Whether gradients are searched for nan in this context (False where anomaly mode is off).
+
+    `detect_anomaly(check_nan=False)` explains errors only.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.autograd.set_detect_anomaly(True, check_nan=False):
+    ...     ag.autograd.is_anomaly_check_nan_enabled()
+    False
+    """
     cdef AnomalyMode mode = _mode.get()
     return mode is not None and mode.check_nan
 

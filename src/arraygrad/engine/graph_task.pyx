@@ -348,12 +348,33 @@ cdef class ReadyQueue:
 
 
 def current_graph_task_id():
-    """Id of the run whose node, hook or callback this code belongs to; -1 outside of backward."""
+    """Id of the run whose node, hook or callback this code belongs to; -1 outside of backward.
+
+    It is an int, greater than those of the runs before. Nested runs have ids of their own.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> ag.autograd.graph.current_graph_task_id()
+    -1
+    """
     return thread_state().task_id
 
 
 def current_node():
-    """The node being evaluated on this thread, None outside of backward."""
+    """The node being evaluated on this thread, None outside of backward.
+
+    In a hook it is the node that the hook belongs to, or runs before.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x * x
+    >>> handle = y.register_hook(lambda g: print(ag.autograd.graph.current_node().name()))
+    >>> y.sum().backward()
+    MulBackward
+    """
     cdef ThreadState* ts = thread_state()
     return None if ts.node == NULL else <object>ts.node
 
@@ -371,6 +392,14 @@ def queue_callback(callback):
     ------
     RuntimeError
         Outside of backward.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> handle = x.register_hook(lambda g: ag.autograd.graph.queue_callback(lambda: print("done")))
+    >>> x.sum().backward()
+    done
     """
     cdef ThreadState* ts = thread_state()
     cdef GraphTask task
@@ -384,7 +413,16 @@ def queue_callback(callback):
 
 
 def current_graph_task_keep_graph():
-    """Whether the running backward keeps what its nodes saved (`retain_graph`). True outside, as in PyTorch."""
+    """Whether the running backward keeps what its nodes saved (`retain_graph`). True outside, as in PyTorch.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> handle = x.register_hook(lambda g: print(ag.autograd.graph.current_graph_task_keep_graph()))
+    >>> x.sum().backward()
+    False
+    """
     cdef ThreadState* ts = thread_state()
     return True if ts.task == NULL else bool((<GraphTask>ts.task).keep_graph)
 
@@ -405,6 +443,17 @@ def current_graph_task_execution_order():
     RuntimeError
         Outside of backward, and in a run that several threads drive (device nodes, `set_cpu_workers`): its order is
         not known beforehand. `autograd.set_multithreading_enabled(False)` makes it one thread's.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> from arraygrad.autograd import graph
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> def show(g):
+    ...     print([node.name() for node in graph.current_graph_task_execution_order()])
+    >>> handle = x.register_hook(show)
+    >>> (x * x).sum().backward()
+    ['SumBackward', 'MulBackward', 'AccumulateGrad']
     """
     cdef ThreadState* ts = thread_state()
     cdef GraphTask task
@@ -466,7 +515,19 @@ cdef int count_arrivals(GraphTask task, unordered_map[NodePointer, int32_t]* lef
 
 
 def will_execute(Node node):
-    """Whether the running backward will execute `node`."""
+    """Whether the running backward will execute `node`.
+
+    A run with `inputs` leaves out the nodes that lead to none of them. Raises RuntimeError outside of backward.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x, y = (ag.tensor([1.0], requires_grad=True) for _ in range(2))
+    >>> a, b = x * 2, y * 2
+    >>> handle = a.register_hook(lambda g: print(ag.autograd.graph.will_execute(b.grad_fn)))
+    >>> gradients = ag.autograd.grad((a + b).sum(), [x])
+    False
+    """
     cdef ThreadState* ts = thread_state()
     cdef GraphTask task
     if ts.task == NULL:
@@ -483,13 +544,32 @@ def will_execute(Node node):
 
 
 def is_checkpoint_valid():
-    """Whether every backward that this code is called from is a plain backward(), without `inputs`; True outside."""
+    """Whether every backward that this code is called from is a plain backward(), without `inputs`; True outside.
+
+    A checkpoint calls its function again in backward. A program whose function has side effects may ask here whether
+    every such call is needed.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> ag.autograd.is_checkpoint_valid()
+    True
+    """
     cdef ThreadState* ts = thread_state()
     return ts.task == NULL or (<GraphTask>ts.task).checkpoint_valid
 
 
 def is_multithreading_enabled():
-    """Whether this thread's backward calls use device threads."""
+    """Whether this thread's backward calls use device threads.
+
+    See `set_multithreading_enabled`. Nodes on the host run on the calling thread either way.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> ag.autograd.is_multithreading_enabled()
+    True
+    """
     return thread_state().multithreading != 0
 
 

@@ -141,7 +141,17 @@ cdef bint anomaly_in_use() noexcept nogil:
 
 
 def is_grad_enabled():
-    """Whether grad mode is on for this thread: operations are recorded (never in inference mode)."""
+    """Whether grad mode is on for this thread: operations are recorded (never in inference mode).
+
+    `no_grad`, `enable_grad` and `set_grad_enabled` change it.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.no_grad():
+    ...     ag.is_grad_enabled()
+    False
+    """
     cdef ThreadState* ts = thread_state()
     return ts.grad_mode != 0 or (ts.inference & 2) != 0
 
@@ -159,7 +169,17 @@ def set_grad_mode(bint mode):
 
 
 def is_inference_mode_enabled():
-    """Whether this thread is in inference mode."""
+    """Whether this thread is in inference mode.
+
+    See `inference_mode`.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> with ag.inference_mode():
+    ...     ag.is_inference_mode_enabled()
+    True
+    """
     return thread_state().inference != 0
 
 
@@ -354,6 +374,14 @@ cdef class Node:
     """A vertex of the graph: takes one gradient per output of the forward operation and returns one per next edge.
 
     Nodes are made by recorded operations; calling one applies it to gradients given by hand.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
+    >>> node = (x * 3.0).grad_fn
+    >>> node.name(), len(node.next_functions)
+    ('MulBackward', 2)
     """
 
     def __cinit__(self):

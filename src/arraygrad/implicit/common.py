@@ -29,7 +29,20 @@ _IMPLICIT = OPS["_implicit"]
 
 
 class ConvergenceError(RuntimeError):
-    """A solver did not converge, so that the implicit function theorem says nothing about what it returned."""
+    """A solver did not converge, so that the implicit function theorem says nothing about what it returned.
+
+    Its message says how far the result is from a solution, and what to ask the solver for. It is a RuntimeError.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import numpy as np
+    >>> stuck = ag.implicit.root(lambda x, a: x**2 - a, lambda fun, x0: x0)
+    >>> ag.grad(lambda a: stuck(1.0, a))(2.0)
+    Traceback (most recent call last):
+        ...
+    arraygrad.implicit.common.ConvergenceError: ...
+    """
 
 
 class Arguments:

@@ -49,10 +49,10 @@ def from_torch(f, *, others="raise"):
     Examples
     --------
     >>> import arraygrad as ag
-    >>> import torch  # doctest: +SKIP
-    >>> f = ag.interop.from_torch(torch.nn.functional.softplus)  # doctest: +SKIP
+    >>> import torch
+    >>> f = ag.interop.from_torch(torch.nn.functional.softplus)
     >>> x = ag.tensor([0.0, 1.0], requires_grad=True)
-    >>> f(x).sum().backward()  # doctest: +SKIP
+    >>> f(x).sum().backward()
     """
     if others not in ("raise", "accumulate", "ignore"):
         raise ValueError(f"from_torch: others must be 'raise', 'accumulate' or 'ignore', got {others!r}")
@@ -80,6 +80,14 @@ def from_jax(f):
         If JAX is not installed.
     TypeError
         When called: if an array's dtype is none of JAX's (64 bits without jax_enable_x64).
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import jax, numpy as np
+    >>> f = ag.interop.from_jax(jax.numpy.sin)
+    >>> ag.grad(lambda x: ag.sum(f(x)))(np.zeros(1, dtype=np.float32)).item()
+    1.0
     """
     library = _library("jax", "from_jax", f)
     return _named(f, library.incoming(f))
@@ -107,6 +115,16 @@ def as_torch(f, library="torch"):
         If PyTorch is not installed.
     TypeError
         When called: if a keyword argument requires grad, or a result is no array.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import torch
+    >>> f = ag.interop.as_torch(lambda x: ag.sum(ag.sin(x)))
+    >>> x = torch.tensor([0.0], dtype=torch.float64, requires_grad=True)
+    >>> f(x).backward()
+    >>> x.grad.item()
+    1.0
     """
     module = _library("torch", "as_torch", f)
     return _named(f, module.outgoing(f, library))
@@ -138,6 +156,14 @@ def as_jax(f, library="numpy", result=None):
         If JAX is not installed.
     ValueError
         If `library` is "jax".
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import jax
+    >>> f = ag.interop.as_jax(lambda x: ag.sum(ag.sin(x)))
+    >>> jax.grad(f)(jax.numpy.zeros(1)).item()
+    1.0
     """
     if library == "jax":
         raise ValueError("as_jax: f is called inside JAX's computations, where JAX's own functions may deadlock; write "

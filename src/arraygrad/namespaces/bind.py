@@ -15,8 +15,18 @@ import math
 import numpy
 
 from arraygrad.core.calls import unary_function
-from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of, install_operators, wrap_raw
+from arraygrad.core.tensor import (
+    Tensor,
+    apply_op,
+    asarray,
+    backend_of,
+    install_operators,
+    set_saved_mutation,
+    tensor,
+    wrap_raw,
+)
 from arraygrad.engine.node import keep_for_ever
+from arraygrad.namespaces.docstrings import documented
 from arraygrad.ops import OPS, TABLE
 
 __all__ = [
@@ -31,6 +41,8 @@ __all__ = [
 ]
 
 install_operators(OPS)
+for _function in (asarray, tensor, set_saved_mutation):
+    _function.__doc__ = documented(_function.__name__, _function.__doc__.rstrip())
 
 # What every namespace has besides functions.
 CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
@@ -92,7 +104,8 @@ def function_for(op, module, default=None):
     function.__name__ = op.name
     function.__qualname__ = op.name
     function.__module__ = module
-    function.__doc__ = op.entry.doc
+    extension = op.entry.extension
+    function.__doc__ = documented(f"{extension}.{op.name}" if extension else op.name, op.entry.doc)
     function.__signature__ = signature
     keep_for_ever(function)
     return function

@@ -9,6 +9,7 @@ recorded instead, by the table's operation: `asarray(t)`, `full(shape, t)`, `lin
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, wrap_raw
 from arraygrad.core.tensor import asarray as _asarray
 from arraygrad.namespaces.bind import contains_tensor, to_tensor
+from arraygrad.namespaces.docstrings import documented
 from arraygrad.ops import OPS
 
 __all__ = ["make_creation"]
@@ -34,6 +35,8 @@ def make_creation(raw, module, default, extension=""):
     for name, function in functions.items():
         function.__qualname__ = name
         function.__module__ = module
+        if name != "asarray":
+            function.__doc__ = documented(f"{extension}.{name}" if extension else name, function.__doc__.rstrip())
     return functions
 
 

@@ -1,11 +1,12 @@
 """What a namespace says about dtypes and about itself: isdtype, can_cast, result_type, finfo, iinfo.
 
-May import: core.given, ops, core.tensor, namespaces.bind.
+May import: core.given, ops, core.tensor, namespaces.bind, namespaces.docstrings.
 """
 
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import DTYPES
+from arraygrad.namespaces.docstrings import documented
 from arraygrad.ops._dtypes import FInfo, IInfo
 
 __all__ = ["FInfo", "IInfo", "NamespaceInfo", "broadcast", "make_info", "unwrap"]
@@ -89,6 +90,7 @@ def make_info(raw, module, choose=None):
     for name, function in functions.items():
         function.__qualname__ = name
         function.__module__ = module
+        function.__doc__ = documented(name, function.__doc__)
     return functions
 
 

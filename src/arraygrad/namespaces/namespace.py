@@ -64,6 +64,16 @@ def namespace(module_or_name):
         If no such library is installed.
     TypeError
         If it is no Array-API namespace.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import numpy as np
+    >>> xp = ag.namespace(np)
+    >>> xp is ag.namespace("numpy")
+    True
+    >>> xp.sin(np.array([0.0]))
+    Tensor([0.])
     """
     library = _library_name(module_or_name)
     module = _namespaces.get(library)

@@ -10,11 +10,12 @@ import operator
 
 import numpy
 
-from arraygrad.core.attributes import allow_attributes
+from arraygrad.core.attributes import allow_attributes, document
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods
 from arraygrad.core.value import is_inference as _is_inference
 from arraygrad.namespaces.bind import function_for, to_tensor
+from arraygrad.namespaces.docstrings import documented
 from arraygrad.numpy_api.more_methods import MORE
 from arraygrad.ops import OPS
 
@@ -427,4 +428,7 @@ def install():
             function.__qualname__ = f"Tensor.{name}"
             function.__module__ = Tensor.__module__
     install_methods({**from_table, **METHODS})
+    public = {name: member for name, member in vars(Tensor).items() if not name.startswith("_")}
+    for member, name in {member: name for name, member in public.items()}.items():  # conj has two names
+        document(member, documented(f"Tensor.{name}", member.__doc__))
     allow_attributes(Tensor)

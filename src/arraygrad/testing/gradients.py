@@ -30,6 +30,17 @@ class GradcheckError(AssertionError, RuntimeError):
     """A gradient that differs from finite differences, or breaks another promise that every gradient makes.
 
     A RuntimeError too, as PyTorch's is.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import numpy as np
+    >>> wrong = ag.primitive(lambda x: x**2)
+    >>> wrong.defvjp(lambda ans, x: lambda g: 3 * g * x)
+    >>> ag.gradcheck(wrong, [np.array([1.0])])
+    Traceback (most recent call last):
+        ...
+    arraygrad.testing.gradients.GradcheckError: ...
     """
 
 
@@ -139,6 +150,13 @@ def gradgradcheck(
     ------
     GradcheckError, ValueError
         As `gradcheck`.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> import numpy as np
+    >>> ag.gradgradcheck(lambda a: ag.sum(ag.sin(a)), [np.array([0.5, 1.0])])
+    True
     """
     leaves = _leaves("gradgradcheck", inputs)
     _warn_precision(leaves, max(atol, rtol))
@@ -194,6 +212,12 @@ def assert_allclose(actual, expected, *, rtol=None, atol=0.0, equal_nan=True, ch
     ------
     AssertionError
         Naming the place in the container, both dtypes, shapes or values.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> from arraygrad.testing import assert_allclose
+    >>> assert_allclose(ag.asarray([1.0, 2.0]) * 2, ag.asarray([2.0, 4.0]))
     """
     ours, structure = flatten(actual)
     theirs, expected_structure = flatten(expected)

@@ -13,7 +13,13 @@ import sys
 from pathlib import Path
 
 from arraygrad.ops import OPS
-from arraygrad.tools import generate_coverage, generate_derivatives, generate_scipy, generate_stubs
+from arraygrad.tools import (
+    generate_coverage,
+    generate_derivatives,
+    generate_docstrings,
+    generate_scipy,
+    generate_stubs,
+)
 
 __all__ = ["generated", "main", "operations_page"]
 
@@ -56,6 +62,8 @@ on Tensors by the entry.
 def generated():
     """dict path -> text of every generated file."""
     files = {PACKAGE / path: text for path, text in generate_stubs.stubs().items()}
+    more = PACKAGE / "namespaces" / "docstrings.txt"
+    files[more] = generate_docstrings.docstrings(more.read_text() if more.exists() else "")
     files[DOCS / "operations.md"] = operations_page()
     page = DOCS / "numpy-coverage.md"
     files[page] = generate_coverage.coverage_page(page.read_text() if page.exists() else "")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from arraygrad.ops import OPS
 
-__all__ = ["derivatives_page"]
+__all__ = ["derivatives_page", "formulas"]
 
 HEADER = """\
 # Derivatives
@@ -136,6 +136,22 @@ def derivatives_page(root, titles):
     rows = [_difference_row(key, difference) for key, difference in documented.items() if difference is not None]
     parts.append(COMPARED + "\n".join(rows))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
+
+
+def formulas(op):
+    """[(parameter, formula)] of an operation: the text of each rule's expression, or what its docstring says."""
+    found = []
+    for i, rule in zip(op.inputs, op.rules, strict=True):
+        node = _node_of(rule)
+        expression = _expression(node)
+        documented = inspect.getdoc(rule)
+        if expression is not None:
+            found.append((op.params[i], _text(expression)))
+        elif documented:
+            found.append((op.params[i], _plain(documented)))
+        else:
+            found.append((op.params[i], _statements(node)))
+    return found
 
 
 def _module(folder, name):

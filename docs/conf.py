@@ -1,0 +1,81 @@
+"""Sphinx's settings for the site: `nox -s docs`, or `python -m sphinx -W --keep-going -n docs docs/_build`.
+
+What is made at build time lands in docs/_made, which git ignores: figures (make_figures.py) and the gallery
+(make_gallery.py). Everything else on the site is a page in docs/ that reads well as plain Markdown too.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT)]
+
+import make_docstrings
+import make_figures
+import make_functions
+import make_gallery
+
+import arraygrad
+
+project = "arraygrad"
+author = "arraygrad developers"
+copyright = "arraygrad developers"
+version = release = arraygrad.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_made/gallery-source"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+nitpicky = False
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "attrs_inline"]
+myst_heading_anchors = 3
+# README.md and examples/ lie outside of the site: links to them lead to the source.
+suppress_warnings = ["config.cache"]
+
+html_theme = "furo"
+html_title = f"arraygrad {release}"
+html_static_path = []
+html_theme_options = {"navigation_with_keys": True}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+# Docstrings quote names with single backticks.
+default_role = "literal"
+
+made = HERE / "_made"
+make_gallery.write(made / "gallery-source")
+make_figures.write(made / "figures")
+make_functions.write(made / "functions")
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(made / "gallery-source"),
+    "gallery_dirs": "_made/gallery",
+    "filename_pattern": r"plot_",
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+    "abort_on_example_error": True,
+    "min_reported_time": 1000,
+}
+
+
+def setup(app):
+    """Docstrings are Markdown-like text; autodoc wants reStructuredText."""
+    app.connect("autodoc-process-docstring", make_docstrings.process, priority=400)  # before napoleon
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
