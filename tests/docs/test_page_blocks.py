@@ -3,6 +3,7 @@
 Imports no module of arraygrad by itself: the pages do.
 """
 
+import doctest
 import importlib.util
 import os
 import subprocess
@@ -11,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from page_blocks import DOCS, KNOWN, ROOT, blocks, outputs, pages, run
+from page_blocks import DOCS, KNOWN, OPTIONS, ROOT, blocks, outputs, pages, run
 
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="docs/ is not beside the tests (an installed copy)")
 
@@ -48,6 +49,27 @@ def test_blocks_run_as_pasted(name, tmp_path, monkeypatch):
         pytest.skip(f"all but the blocks that need {', '.join(sorted(left_out))}")
 
 
+def test_the_page_on_check_shows_what_the_command_prints(tmp_path):
+    shown = list(blocks(PAGES["docs/check.md"]))
+    (model,) = [block for block in shown if block.word == "python"]
+    (tmp_path / "model.py").write_text(model.body)
+    commands = [block for block in shown if block.word == "sh" and "model.py" in block.body]
+    texts = [block.body for block in shown if block.word == "text"]
+    assert len(commands) == len(texts) == 2
+    for command, text in zip(commands, texts, strict=True):
+        done = run_python(command.body.split()[1:], tmp_path)
+        printed = done.stdout + done.stderr.lstrip("\n")
+        assert doctest.OutputChecker().check_output(text, printed, OPTIONS | doctest.NORMALIZE_WHITESPACE), printed
+
+
+def run_python(arguments, folder):
+    """A finished process of this interpreter that finds this arraygrad."""
+    package = Path(importlib.util.find_spec("arraygrad").origin).parents[1]
+    environment = {**os.environ, "PYTHONPATH": f"{package}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+
+
 def test_only_these_blocks_are_not_run():
     counted = {
         name: sum(block.mark == "not run" and block.word in ("python", "pycon") for block in blocks(page))
@@ -73,9 +95,6 @@ def test_blocks_for_cupy_run_on_its_stand_in(name, tmp_path):
                 run(block, names, printed.get(number))
                 print("ran", block)
     """)
-    package = Path(importlib.util.find_spec("arraygrad").origin).parents[1]
-    environment = {**os.environ, "PYTHONPATH": f"{package}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    done = run_python(["-c", program], tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("ran ") == len(marked)

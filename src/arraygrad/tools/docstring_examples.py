@@ -1,7 +1,7 @@
 """What the docstrings of the table's functions say beside the table: shapes of results, and calls to show.
 
-May import: nothing. `tools.generate_docstrings` runs each call and writes what it gives, so no result stands here. Where
-a call does not say otherwise `x` is `np.array([0.25, 0.5])`; `A` is a symmetric positive definite matrix.
+May import: nothing. `tools.generate_docstrings` runs each call and writes what it gives, so no result stands
+here. Where a call does not say otherwise `x` is `np.array([0.25, 0.5])`; `A` is symmetric and positive definite.
 """
 
 __all__ = ["ARRAYS", "CALLS", "SHAPES"]
