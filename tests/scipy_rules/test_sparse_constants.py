@@ -82,10 +82,9 @@ def test_a_tensor_of_values_makes_a_matrix_that_meets_constants(name):
     [
         lambda a, t: a[0, 0], lambda a, t: a[:2], lambda a, t: abs(a), lambda a, t: a**2, lambda a, t: list(a),
         lambda a, t: sparse.vstack([a, a]), lambda a, t: sparse.block_array([[a]]),
-        lambda a, t: sparse.kron(np.eye(2), t), lambda a, t: sparse.csr_array(DENSE).multiply(t),
+        lambda a, t: sparse.kron(np.eye(2), t), lambda a, t: a.multiply(sparse.csr_array(DENSE)),
         lambda a, t: sparse.csr_array(DENSE) + t, lambda a, t: sparse.csr_array(DENSE) - t,
         lambda a, t: t + sparse.csr_array(DENSE), lambda a, t: sparse.csr_array(DENSE).maximum(t),
-        lambda a, t: a.multiply(t), lambda a, t: a.multiply(DENSE),
     ],
 )  # fmt: skip
 def test_where_a_gradient_would_be_lost_it_is_refused(operation):
@@ -109,3 +108,43 @@ def test_spsolve_of_constants_is_scipys_and_of_values_alone_recorded():
     found = ag.jacobian(lambda x: sparse.linalg.spsolve(sparse.csc_array(x), B))(DENSE)
     inverse = np.linalg.inv(DENSE)
     np.testing.assert_allclose(found, -np.einsum("ij,k->ijk", inverse, inverse @ B) * (DENSE != 0), atol=1e-14)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_scipys_own_matrix_times_a_tensor_is_recorded(format, kind):
+    dense = np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 4.0]])
+    A = getattr(scipy.sparse, f"{format}_{kind}")(dense)
+    x, y = ag.tensor(np.array([0.3, 0.5, 0.7]), requires_grad=True), ag.tensor(np.ones((4, 2)), requires_grad=True)
+    (g,) = ag.autograd.grad((A @ x)[1], [x])
+    np.testing.assert_array_equal(g.numpy(), dense[1])
+    np.testing.assert_allclose((y @ A).numpy(), np.ones((4, 2)) @ dense)
+    np.testing.assert_allclose((A @ ag.stack([x, x], axis=1)).numpy(), dense @ np.stack([x.numpy()] * 2, axis=1))
+    if format != "coo":  # whose own dot asks for an array first
+        np.testing.assert_allclose(A.dot(x).numpy(), dense @ x.numpy())
+    assert (A.T @ y.T).requires_grad
+
+
+def test_scipys_own_matrix_class_multiplies_by_a_star_too():
+    A = scipy.sparse.csr_matrix(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    x = ag.tensor(np.ones(2), requires_grad=True)
+    assert (A * x).requires_grad
+
+
+def test_beside_products_scipys_own_matrix_refuses_a_tensor():
+    A = scipy.sparse.csr_array(np.eye(2))
+    x = ag.tensor(np.ones((2, 2)), requires_grad=True)
+    for operation in (lambda: A + x, lambda: A * x, lambda: np.asarray(x), lambda: A.multiply(x), lambda: x - A):
+        with pytest.raises(TypeError):
+            operation()
+
+
+def test_an_elementwise_product_takes_the_elements_of_the_pattern():
+    A = scipy.sparse.csr_array(DENSE)
+    x = ag.tensor(np.arange(9.0).reshape(3, 3), requires_grad=True)
+    for found in (x * A, sparse.csr_array(A) * x, sparse.csr_array(A).multiply(x)):
+        np.testing.assert_array_equal(found.toarray().numpy(), x.numpy() * DENSE)
+    (g,) = ag.autograd.grad((x * A).toarray().sum(), [x])
+    np.testing.assert_array_equal(g.numpy(), DENSE)
+    row = ag.tensor(np.array([1.0, 2.0, 3.0]), requires_grad=True)
+    np.testing.assert_array_equal((row * A).toarray().numpy(), row.numpy() * DENSE)

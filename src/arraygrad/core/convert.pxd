@@ -12,6 +12,8 @@ cdef object to_numpy(object raw)
 cdef int refuse_conversion(TensorBase t, str how) except -1
 cdef int refuse_store(TensorBase t) except -1
 cdef str representation(TensorBase t)
+cdef bint asked_by_sparse() except -1
+cdef object no_array()
 cdef int warn_of_hooks(TensorBase t) except -1
 
 cdef object left(TensorBase t, str how)

@@ -187,6 +187,31 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
     return 0
 
 
+# Note [Sparse matrices beside Tensors]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# Before `A @ t` a sparse matrix of SciPy's asks `numpy.asanyarray(t)`, and leaves the operator to the Tensor where the
+# answer is an object without axes, "not interpretable as an array". A Tensor that requires grad refuses that conversion
+# everywhere else, as its gradient would be lost; there it gives such an object, and its own operator follows. The place
+# is known by the calling frame. Guarded by tests/scipy_rules/test_sparse_constants.py.
+cdef bint asked_by_sparse() except -1:
+    """Whether the calling Python frame is SciPy's, deciding who computes a product with a sparse matrix."""
+    cdef object frame
+    try:
+        frame = sys._getframe(0)
+    except ValueError:
+        return False
+    while frame is not None and frame.f_code.co_filename.endswith(".pyx"):
+        frame = frame.f_back
+    return (frame is not None and frame.f_code.co_name == "_matmul_dispatch"
+            and str(frame.f_globals.get("__name__")).startswith("scipy.sparse"))
+
+
+cdef object no_array():
+    """What NumPy makes of an object that is no array."""
+    import numpy
+    return numpy.array(None, dtype=object)
+
+
 cdef int warn_of_hooks(TensorBase t) except -1:
     """Pickling leaves hooks behind: say so for each."""
     cdef NodeHooks hooks = None

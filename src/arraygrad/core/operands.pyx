@@ -1,5 +1,6 @@
 # What stands beside a Tensor in an operation and is no Tensor: numbers, arrays, lists, other classes.
 # May import: core.op, core.value.
+import importlib
 import numbers
 import operator
 
@@ -24,6 +25,8 @@ cdef extern from "Python.h":
 # (5) A computed integer without axes is like a scalar of NumPy's (Note [Scalars]): it repeats sequences
 #     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements, and so does a real number,
 #     by which nothing can be repeated.
+# (6) Products of SciPy's own sparse matrices and a Tensor that requires grad are those of arraygrad.scipy.sparse, which
+#     are recorded. For `A @ t` see Note [Sparse matrices beside Tensors].
 # Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a
 # TypeError, in comparisons too, where the library may answer with a single False.
 # Guarded by tests/core/test_operands.py and tests/duck_arrays/test_other_classes.py.
@@ -73,6 +76,8 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     cdef object found
     done[0] = True
     if cls is not list and cls is not tuple:
+        if t.tracked and op.entry.operator in ("matmul", "mul") and str(cls.__module__).startswith("scipy.sparse"):
+            return beside_sparse(op.entry.operator, x, t, on_left)                              # (6)
         if not on_left and gives_way(x):
             return its_answer(op, x, t)                                                         # (1)
         if is_array_like(cls):
@@ -104,6 +109,15 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     found = getattr(operator, op.entry.operator)                                                # (4)
     found = found(x, t.value.raw) if on_left else found(t.value.raw, x)
     return found if found is NotImplemented else wrap(backend.wrap_raw(found), backend)
+
+
+_SCIPY = "arraygrad.scipy"             # by its name, as SciPy is optional
+
+
+cdef object beside_sparse(str name, object x, TensorBase t, bint on_left):
+    """The product of a sparse matrix of SciPy's and a Tensor."""
+    ours = importlib.import_module(f"{_SCIPY}.sparse._constants").recorded_of(x)
+    return getattr(ours, f"__{name}__" if on_left else f"__r{name}__")(t)
 
 
 cdef object its_answer(Op op, object x, TensorBase t):

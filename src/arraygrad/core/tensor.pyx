@@ -15,8 +15,8 @@ from arraygrad.core.apply cimport (
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
-    before_bytes, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store, representation, taken,
-    to_numpy, warn_of_hooks,
+    asked_by_sparse, before_bytes, listed, no_array, number, one_element, recorded_copy, refuse_conversion,
+    refuse_store, representation, taken, to_numpy, warn_of_hooks,
 )
 from arraygrad.core.elements cimport element, put_element, use_operations
 from arraygrad.core.given cimport enter, give
@@ -326,6 +326,8 @@ cdef class Tensor(TensorBase):
         return namespace
 
     def __array__(self, dtype=None, copy=None):
+        if self.tracked and asked_by_sparse():
+            return no_array()
         refuse_conversion(self, "numpy.asarray")
         array = to_numpy(self.value.raw)
         if dtype is not None and array.dtype != dtype:

@@ -15,7 +15,7 @@ from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, raw
 from arraygrad.scipy.sparse._matrices import BILINEAR, CHAPTER, FORMATS, Matrix, from_tensors, of_triples
 
-__all__ = ["CLASSES", "constant_of", "plain"]
+__all__ = ["CLASSES", "constant_of", "plain", "recorded_of"]
 
 # "csr_array" -> our class.
 CLASSES: dict = {}
@@ -52,7 +52,9 @@ class Constant:
         return NotImplemented
 
     def multiply(self, other):
-        """Elementwise product, of constants."""
+        """Elementwise product."""
+        if isinstance(other, (Tensor, Matrix)) and holds_tensor(other, grad=True):
+            return Matrix(self).multiply(other)
         return super().multiply(plain("multiply", other))
 
     def maximum(self, other):
@@ -102,6 +104,12 @@ def constant_of(found):
         return found
     ours = CLASSES.get(f"{found.format}_{_kind(found)}")
     return found if ours is None else ours(found)
+
+
+def recorded_of(matrix):
+    """A sparse matrix of SciPy's of any format as one whose products are recorded."""
+    ours = constant_of(matrix)
+    return ours if isinstance(ours, Constant) else constant_of(matrix.tocsr())
 
 
 def _kind(matrix):

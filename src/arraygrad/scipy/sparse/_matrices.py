@@ -152,10 +152,23 @@ class Matrix:
             return self._scaled(other)
         if isinstance(self.pattern, sparse.spmatrix):
             return self @ other
-        raise NotDifferentiable("arraygrad.scipy.sparse: elementwise products have no rule; use toarray()")
+        return self.multiply(other)
 
     def __rmul__(self, other):
-        return self * other if np.ndim(raw(other)) == 0 else self.__rmatmul__(other)
+        if np.ndim(raw(other)) == 0:
+            return self._scaled(other)
+        return self.__rmatmul__(other) if isinstance(self.pattern, sparse.spmatrix) else self.multiply(other)
+
+    def multiply(self, other):
+        """The elementwise product with an array, whose elements count on the pattern alone."""
+        if isinstance(other, Matrix) or sparse.issparse(other):
+            raise NotDifferentiable("arraygrad.scipy.sparse: products of two patterns have no rule; use toarray()")
+        if np.ndim(raw(other)) == 0:
+            return self._scaled(other)
+        rows, columns, values = _triple(self)
+        other = other if isinstance(other, Tensor) else ag.asarray(np.asarray(other))
+        taken = ag.broadcast_to(other, self.shape)[rows, columns]
+        return of_triples([(rows, columns, values * taken)], self.shape, self.format, type(self.pattern))
 
     def __truediv__(self, other):
         return self._scaled(1.0 / other)
