@@ -66,3 +66,52 @@ def tall(v):
 
     module = sparse if isinstance(v, np.ndarray) else ours
     return module.csr_array((v, (np.array([0, 1, 2, 3, 3]), np.array([0, 1, 0, 1, 0]))), shape=(4, 2))
+
+
+LOOSE = {"loose": 1e-8, "rtol": 1e-5, "step": 2e-3}
+sample("sparse.linalg.lsmr", VALUES[:5], B, loose=1e-8, rtol=1e-6, call=lambda f, v, b: (lambda r: (r[0], r[3]))(
+    f(tall(v), b, atol=1e-14, btol=1e-14)))  # fmt: skip
+WIDE = np.random.default_rng(3).normal(size=(12, 12))
+KEPT = np.abs(WIDE + WIDE.T) + 3.0 * np.eye(12) > 1.2
+PLACES = np.nonzero(np.triu(KEPT))
+SPREAD = WIDE[PLACES] + 4.0 * (PLACES[0] == PLACES[1]) * PLACES[0]
+
+
+def large(v, both=True):
+    """A symmetric matrix, of the elements on one side, or that triangle."""
+    from arraygrad.scipy import sparse as ours
+
+    module = sparse if isinstance(v, np.ndarray) else ours
+    rows, columns = PLACES
+    if not both:
+        return module.csr_array((v, (rows, columns)), shape=(12, 12))
+    off = np.flatnonzero(rows != columns)
+    places = (np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]]))
+    return module.csr_array((np.concatenate([v, v[off]]), places), shape=(12, 12))
+
+
+START = np.linspace(1.0, 2.0, 12)
+sample(
+    "sparse.linalg.eigsh",
+    SPREAD,
+    **LOOSE,
+    call=lambda f, v: f(large(v), 3, v0=START, tol=1e-14, return_eigenvectors=False),
+)
+sample("sparse.linalg.eigsh", SPREAD, **LOOSE, call=lambda f, v: (lambda w: (w[0], w[1] ** 2))(
+    f(large(v), 2, v0=START, tol=1e-14)))  # fmt: skip
+sample("sparse.linalg.lobpcg", SPREAD, loose=1e-4, rtol=1e-3, step=2e-3, second=False,
+       call=lambda f, v: f(large(v), np.eye(12)[:, 10:], tol=1e-9, maxiter=300)[0])  # fmt: skip
+sample("sparse.linalg.eigs", SPREAD, **LOOSE,
+       call=lambda f, v: f(large(v, False), 2, v0=START, tol=1e-14, return_eigenvectors=False))  # fmt: skip
+sample("sparse.linalg.svds", SPREAD, **LOOSE, call=lambda f, v: (lambda r: (r[0] ** 2, r[1], r[2] ** 2))(
+    f(large(v, False), 2, v0=START, tol=1e-14)))  # fmt: skip
+sample("sparse.linalg.expm_multiply", 0.1 * SPREAD, spread(12), call=lambda f, v, b: f(large(v, False), b), **LOOSE)
+sample("sparse.linalg.expm_multiply", spread(12, 2), call=lambda f, b: f(0.1 * large(SPREAD), b, 0.0, 1.5, 4), **LOOSE)
+sample(
+    "sparse.linalg.spsolve_triangular",
+    SPREAD,
+    spread(12),
+    call=lambda f, v, b: f(large(v, False), b, lower=False),
+    **LOOSE,
+)
+sample("sparse.linalg.norm", VALUES, call=lambda f, v: f(made(v)))

@@ -14,6 +14,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.sparse._matrices import Matrix, conj, coordinates, summed, with_values
+from arraygrad.scipy.sparse._spectra import declare
 
 __all__ = []
 
@@ -238,7 +239,33 @@ def _recorded_least_squares(g, ans, values, b, pattern, settings):
 
 
 REGISTRY.pop("sparse.linalg._least_squares")
-_CHAPTER.no_rule("it has no rule", "eigs", "eigsh", "svds", "lobpcg", "expm_multiply", "lsmr", "spilu")
+declare(_CHAPTER, _recorded_least_squares, _wanted)
+
+
+@_CHAPTER.object("spsolve_triangular", "A b", GILES)
+def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, unit_diagonal=False):
+    """scipy.sparse.linalg.spsolve_triangular, differentiable in the values of A and in the right side."""
+    if not _wanted(A, b):
+        return _linalg.spsolve_triangular(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
+    if unit_diagonal:
+        raise NotDifferentiable("arraygrad.scipy.sparse.linalg.spsolve_triangular: unit_diagonal has no rule")
+    return _solved(A, b, lambda A, b: _linalg.spsolve(A.tocsc(), b))
+
+
+@_CHAPTER.object("norm", "x (the values)", "definition")
+def norm(x, ord=None, axis=None):
+    """scipy.sparse.linalg.norm, differentiable in the values for Frobenius' norm."""
+    if not isinstance(x, Matrix) or not isinstance(x.data, Tensor):
+        return _linalg.norm(raw(x), ord, axis)
+    if ord not in (None, "fro") or axis is not None:
+        raise NotDifferentiable("arraygrad.scipy.sparse.linalg.norm: Frobenius' norm has a derivative")
+    return ag.sqrt(ag.sum(x.data * conj(x.data)))
+
+
+_CHAPTER.constants("onenormest", "spbandwidth", "is_sptriangular")
+_CHAPTER.no_rule("incomplete factors are a preconditioner, which a solution does not depend on", "spilu")
+_CHAPTER.no_rule("it has no rule; use expm_multiply, or scipy.linalg of toarray()", "expm", "inv", "matrix_power",
+                 "funm_multiply_krylov")  # fmt: skip
 
 globals().update(_CHAPTER.names)
 
