@@ -3,15 +3,18 @@
 May import: arraygrad, scipy._declare, this folder, numpy, SciPy.
 """
 
+import math
+
 import numpy as np
 from scipy import spatial as _spatial
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, mirror, raw
-from arraygrad.scipy.spatial import distance
+from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy.spatial import distance, transform
 
-__all__ = ["KDTree", "cKDTree", "distance"]
+__all__ = ["ConvexHull", "KDTree", "cKDTree", "distance", "transform"]
 
 _CHAPTER = Chapter("spatial", _spatial)
 
@@ -83,6 +86,80 @@ def _minkowski_distance_p(x, y, p=2.0):
 
 
 _CHAPTER.no_rule("the result mixes a matching of shapes with a disparity; it has no rule", "procrustes")
+
+
+@_CHAPTER.by_composition("geometric_slerp", "start end t", "Shoemake (1985)")
+def _geometric_slerp(start, end, t, tol=1e-7):
+    start, end, t = (ag.astype(ag.asarray(v), ag.float64) for v in (start, end, t))
+    cosine = ag.sum(start * end)
+    across = end - cosine * start
+    square = ag.sum(across * across)
+    same = bool(np.asarray(raw(square)) < 1e-30)
+    t = ag.reshape(t, (-1, 1)) if t.ndim else t
+    if same:
+        return start + t * (end - start)
+    sine = ag.sqrt(square)
+    angle = t * ag.atan2(sine, cosine)
+    return ag.cos(angle) * start + ag.sin(angle) * (across / sine)
+
+
+_COUNTS = ("simplices", "vertices", "neighbors", "coplanar", "good", "ndim", "npoints", "nsimplex", "close")
+
+
+class ConvexHull:
+    """scipy.spatial.ConvexHull of a Tensor of points: `volume` and `area` are recorded, at the facets that it has."""
+
+    def __new__(cls, points, *args, **kwargs):
+        if not isinstance(points, Tensor):
+            return _spatial.ConvexHull(points, *args, **kwargs)
+        return super().__new__(cls)
+
+    def __init__(self, points, *args, **kwargs):
+        self.points = points
+        self._plain = _spatial.ConvexHull(np.asarray(raw(points), dtype=float), *args, **kwargs)
+
+    def _facets(self):
+        """The corners of every facet (facets, corners, coordinates)."""
+        corners = self._plain.simplices
+        d = corners.shape[1]
+        return ag.reshape(ag.take(self.points, corners.ravel(), axis=0), (-1, d, d))
+
+    @property
+    def volume(self):
+        """The volume inside: of the simplices from a fixed point to every facet."""
+        inner = np.mean(self._plain.points[self._plain.vertices], axis=0)
+        parts = ag.linalg.det(self._facets() - inner)
+        return ag.sum(parts * np.sign(raw(parts))) / math.factorial(self._plain.simplices.shape[1])
+
+    @property
+    def area(self):
+        """The area of the surface, the perimeter in the plane."""
+        facets = self._facets()
+        edges = facets[:, 1:, :] - facets[:, :1, :]
+        square = ag.linalg.det(ag.matmul(edges, ag.matrix_transpose(edges)))
+        return ag.sum(ag.sqrt(square)) / math.factorial(edges.shape[1])
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in (
+            "simplices",
+            "vertices",
+            "neighbors",
+            "coplanar",
+            "good",
+            "ndim",
+            "npoints",
+            "nsimplex",
+            "close",
+        ):
+            if self.points.requires_grad:
+                raise NotDifferentiable(f"arraygrad.scipy.spatial.ConvexHull: {name} has no rule; volume and area have")
+        return getattr(self._plain, name)
+
+
+_CHAPTER.object("ConvexHull", "points (volume, area)", "determinants of the facets; by selection")(ConvexHull)
+_CHAPTER.constants("tsearch")
 
 globals().update(_CHAPTER.names)
 

@@ -153,6 +153,12 @@ def _squareform(X, force="no", checks=True):
     return ag.reshape(ag.take(X, places.ravel()), (n, n)) * (1.0 - np.eye(n))
 
 
+@_CHAPTER.by_composition("directed_hausdorff", "u v", "by selection", inert="rng seed")
+def _directed_hausdorff(u, v):
+    _, i, j = _distance.directed_hausdorff(raw(u), raw(v))
+    return _METRICS["euclidean"](ag.asarray(u)[i], ag.asarray(v)[j]), None, None
+
+
 _CHAPTER.constants("dice", "hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule", "is_valid_dm",
                    "is_valid_y", "num_obs_dm", "num_obs_y")  # fmt: skip
 

@@ -1,0 +1,306 @@
+"""scipy.spatial.transform: rotations whose quaternions are Tensors.
+
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, numpy, SciPy.
+
+A rotation of plain arrays is SciPy's own object. One of Tensors is a `Recorded`: a unit quaternion (x, y, z, w) and
+recorded operations. Sources: Shuster (1993), A survey of attitude representations; Shoemake (1985) for Slerp.
+"""
+
+import math
+
+import numpy as np
+from scipy.spatial import transform as _transform
+
+import arraygrad as ag
+from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._declare import Chapter, mirror, raw
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+
+__all__ = ["Recorded", "Rotation", "Slerp"]
+
+_CHAPTER = Chapter("spatial.transform", _transform)
+SHUSTER = "Shuster (1993)"
+
+
+def _floating(a):
+    a = ag.asarray(a)
+    return a if raw(a).dtype == np.float64 else ag.astype(a, ag.float64)
+
+
+def _norm(v):
+    """The length of the last axis, kept; its gradient is zero where it is."""
+    square = ag.sum(v * v, axis=-1, keepdims=True)
+    zero = np.asarray(raw(square)) == 0
+    return ag.where(zero, 0.0, ag.sqrt(ag.where(zero, 1.0, square)))
+
+
+def _half_sine(square):
+    """sin(a / 2) / a as a function of a^2, smooth at zero."""
+    small = np.asarray(raw(square)) < 1e-3
+    angle = ag.sqrt(ag.where(small, 1.0, square))
+    series = 0.5 + square * (-1.0 / 48.0 + square * (1.0 / 3840.0 - square / 645120.0))
+    return ag.where(small, series, ag.sin(0.5 * angle) / angle)
+
+
+def _product(p, q):
+    """The product of quaternions: p after q."""
+    (a, s), (b, t) = ((v[..., :3], v[..., 3:]) for v in (p, q))
+    a, b = ag.broadcast_arrays(a, b)
+    cross = ag.linalg.cross(a, b)
+    return ag.concat([s * b + t * a + cross, s * t - ag.sum(a * b, axis=-1, keepdims=True)], axis=-1)
+
+
+class Recorded:
+    """A rotation, or a stack of them, of a Tensor of quaternions; the methods are those of SciPy's Rotation."""
+
+    def __init__(self, quaternions):
+        self._q = quaternions
+
+    single = property(lambda self: self._q.ndim == 1)
+    scipy_object = property(lambda self: _transform.Rotation.from_quat(np.asarray(raw(self._detached()))))
+
+    def _detached(self):
+        if self._q.requires_grad:
+            raise TypeError("arraygrad.scipy.spatial.transform: the rotation requires grad, and this has no rule here")
+        return self._q
+
+    def __len__(self):
+        if self.single:
+            raise TypeError("Single rotation has no len().")
+        return self._q.shape[0]
+
+    def __getitem__(self, index):
+        if self.single:
+            raise TypeError("Single rotation is not subscriptable.")
+        return Recorded(self._q[index])
+
+    def __mul__(self, other):
+        return Recorded(_product(self._q, _quaternions(other)))
+
+    def __rmul__(self, other):
+        return Recorded(_product(_quaternions(other), self._q))
+
+    def __pow__(self, n):
+        return Rotation.from_rotvec(self.as_rotvec() * n)
+
+    def inv(self):
+        """The inverse."""
+        return Recorded(self._q * np.array([-1.0, -1.0, -1.0, 1.0]))
+
+    def apply(self, vectors, inverse=False):
+        """The rotated vectors."""
+        matrix = self.as_matrix()
+        matrix = ag.matrix_transpose(matrix) if inverse else matrix
+        return ag.matmul(matrix, _floating(vectors)[..., None])[..., 0]
+
+    def as_quat(self, canonical=False, *, scalar_first=False):
+        """Quaternions."""
+        q = self._canonical() if canonical else self._q
+        return ag.roll(q, 1, axis=-1) if scalar_first else q
+
+    def _canonical(self):
+        """Of the two quaternions the one whose first element from the last that is not zero is positive."""
+        values = np.asarray(raw(self._q))[..., [3, 0, 1, 2]]
+        first = np.take_along_axis(values, np.argmax(values != 0, axis=-1)[..., None], axis=-1)
+        return self._q * np.where(first < 0, -1.0, 1.0)
+
+    def as_matrix(self):
+        """Matrices."""
+        x, y, z, w = (self._q[..., i] for i in range(4))
+        rows = [
+            [x * x - y * y - z * z + w * w, 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+            [2.0 * (x * y + z * w), -x * x + y * y - z * z + w * w, 2.0 * (y * z - x * w)],
+            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), -x * x - y * y + z * z + w * w],
+        ]
+        return ag.stack([ag.stack(row, axis=-1) for row in rows], axis=-2)
+
+    def as_rotvec(self, degrees=False):
+        """Rotation vectors."""
+        q = self._canonical()
+        v, w = q[..., :3], q[..., 3:]
+        square = ag.sum(v * v, axis=-1, keepdims=True)
+        small = np.asarray(raw(square)) < 1e-6
+        length = ag.sqrt(ag.where(small, 1.0, square))
+        ratio = square / (w * w)  # of the small ones, whose w is near 1
+        series = (2.0 - ratio * (2.0 / 3.0 - ratio * 0.4)) / w
+        scale = ag.where(small, ag.where(small, series, 0.0), 2.0 * ag.atan2(length, w) / length)
+        return v * scale * (180.0 / math.pi if degrees else 1.0)
+
+    def as_mrp(self):
+        """Modified Rodrigues parameters."""
+        q = self._q * np.where(np.asarray(raw(self._q))[..., 3:] < 0, -1.0, 1.0)
+        return q[..., :3] / (1.0 + q[..., 3:])
+
+    def as_euler(self, seq, degrees=False, **_):
+        """Angles about three axes; at a gimbal lock they have no derivative."""
+        inner = seq.isupper()
+        axes = ["xyz".index(letter) for letter in seq.lower()]
+        i, j, k = axes if inner else axes[::-1]
+        matrix = self.as_matrix()
+        m = lambda a, b: matrix[..., a, b]
+        third = 3 - i - j
+        e = 1.0 if (j - i) % 3 == 1 else -1.0
+        if i != k:
+            a = ag.atan2(-e * m(j, k), m(k, k))
+            b = ag.atan2(e * m(i, k), ag.sqrt(m(i, i) ** 2 + m(i, j) ** 2))
+            c = ag.atan2(-e * m(i, j), m(i, i))
+        else:
+            a = ag.atan2(m(j, i), -e * m(third, i))
+            b = ag.atan2(ag.sqrt(m(i, j) ** 2 + m(i, third) ** 2), m(i, i))
+            c = ag.atan2(m(i, j), e * m(i, third))
+        found = ag.stack([a, b, c] if inner else [c, b, a], axis=-1)
+        return found * (180.0 / math.pi if degrees else 1.0)
+
+    def magnitude(self):
+        """Angles of rotation."""
+        w = ag.abs(self._q[..., 3])
+        return 2.0 * ag.atan2(_norm(self._q[..., :3])[..., 0], w)
+
+    def mean(self, weights=None):
+        """The mean in the sense of Markley et al. (2007)."""
+        q = self._q[None, :] if self.single else self._q
+        w = ag.asarray(np.ones(q.shape[0])) if weights is None else ag.asarray(weights)
+        _, vectors = ag.linalg.eigh(ag.matmul(ag.matrix_transpose(q) * w, q))
+        return Recorded(vectors[:, -1])
+
+    def __repr__(self):
+        return f"Rotation.from_quat({self._q!r})"
+
+
+def _quaternions(rotation):
+    """The quaternions of a rotation of ours or of SciPy's."""
+    return rotation._q if isinstance(rotation, Recorded) else ag.asarray(rotation.as_quat())
+
+
+class Rotation:
+    """scipy.spatial.transform.Rotation: SciPy's own of plain arrays, a `Recorded` of Tensors."""
+
+    @staticmethod
+    def _made(name, args, kwargs, make):
+        if not holds_tensor((args, kwargs)):
+            return getattr(_transform.Rotation, name)(*args, **kwargs)
+        return Recorded(make(*args, **kwargs))
+
+    @classmethod
+    def from_quat(cls, *args, **kwargs):
+        """Of quaternions (x, y, z, w), normalised."""
+
+        def make(quat, *, scalar_first=False):
+            q = _floating(quat)
+            q = ag.roll(q, -1, axis=-1) if scalar_first else q
+            return q / _norm(q)
+
+        return cls._made("from_quat", args, kwargs, make)
+
+    @classmethod
+    def from_matrix(cls, *args, **kwargs):
+        """Of rotation matrices."""
+        return cls._made("from_matrix", args, kwargs, lambda matrix, **_: _of_matrix(_floating(matrix)))
+
+    @classmethod
+    def from_rotvec(cls, *args, **kwargs):
+        """Of rotation vectors."""
+
+        def make(rotvec, degrees=False):
+            v = _floating(rotvec) * (math.pi / 180.0 if degrees else 1.0)
+            square = ag.sum(v * v, axis=-1, keepdims=True)
+            half = 0.5 * _norm(v)
+            small = np.asarray(raw(square)) < 1e-3
+            cosine = ag.where(small, 1.0 - square * (0.125 - square * (1.0 / 384.0 - square / 46080.0)), ag.cos(half))
+            return ag.concat([v * _half_sine(square), cosine], axis=-1)
+
+        return cls._made("from_rotvec", args, kwargs, make)
+
+    @classmethod
+    def from_mrp(cls, *args, **kwargs):
+        """Of modified Rodrigues parameters."""
+
+        def make(mrp):
+            p = _floating(mrp)
+            square = ag.sum(p * p, axis=-1, keepdims=True)
+            return ag.concat([2.0 * p, 1.0 - square], axis=-1) / (1.0 + square)
+
+        return cls._made("from_mrp", args, kwargs, make)
+
+    @classmethod
+    def from_euler(cls, *args, **kwargs):
+        """Of angles about axes."""
+
+        def make(seq, angles, degrees=False):
+            angles = _floating(angles) * (math.pi / 180.0 if degrees else 1.0)
+            if len(seq) == 1:
+                angles = angles[..., None] if angles.ndim == 0 or angles.shape[-1] != 1 else angles
+            inner, found = seq.isupper(), None
+            for i, letter in enumerate(seq.lower()):
+                half = 0.5 * angles[..., i : i + 1]
+                axis = np.eye(3)["xyz".index(letter)]
+                q = ag.concat([ag.sin(half) * axis, ag.cos(half)], axis=-1)
+                found = q if found is None else _product(found, q) if inner else _product(q, found)
+            return found
+
+        return cls._made("from_euler", args, kwargs, make)
+
+    @classmethod
+    def concatenate(cls, rotations):
+        """One stack of several."""
+        if not any(isinstance(one, Recorded) for one in rotations):
+            return _transform.Rotation.concatenate(rotations)
+        parts = [_quaternions(one) for one in rotations]
+        return Recorded(ag.concat([q if q.ndim > 1 else q[None, :] for q in parts], axis=0))
+
+    identity = staticmethod(_transform.Rotation.identity)
+    random = staticmethod(_transform.Rotation.random)
+    create_group = staticmethod(_transform.Rotation.create_group)
+    align_vectors = staticmethod(_transform.Rotation.align_vectors)
+
+
+def _of_matrix(m):
+    """Quaternions of rotation matrices, by the largest of their elements (Shepperd 1978)."""
+    at = lambda i, j: m[..., i, j]
+    trace = at(0, 0) + at(1, 1) + at(2, 2)
+    found, sizes = [], []
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        parts = [None] * 4
+        parts[i] = 1.0 + 2.0 * at(i, i) - trace
+        parts[j], parts[k], parts[3] = at(j, i) + at(i, j), at(k, i) + at(i, k), at(k, j) - at(j, k)
+        found.append(ag.stack(parts, axis=-1))
+        sizes.append(at(i, i))
+    found.append(ag.stack([at(2, 1) - at(1, 2), at(0, 2) - at(2, 0), at(1, 0) - at(0, 1), 1.0 + trace], axis=-1))
+    sizes.append(trace)
+    chosen = np.argmax(np.stack([np.asarray(raw(s)) for s in sizes]), axis=0)
+    q = 0.0
+    for i, one in enumerate(found):
+        q = q + ag.where((chosen == i)[..., None], one, 0.0)
+    return q / _norm(q)
+
+
+class Slerp:
+    """scipy.spatial.transform.Slerp, differentiable in the rotations and in the times of evaluation."""
+
+    def __new__(cls, times, rotations):
+        if not isinstance(rotations, Recorded):
+            return _transform.Slerp(times, rotations)
+        return super().__new__(cls)
+
+    def __init__(self, times, rotations):
+        if isinstance(times, Tensor) and times.requires_grad:
+            raise NotDifferentiable("arraygrad.scipy.spatial.transform.Slerp: times of the rotations have no rule")
+        self.times = np.asarray(raw(times), dtype=float)
+        self.rotations = rotations[:-1]
+        self._steps = (rotations[:-1].inv() * rotations[1:]).as_rotvec()
+
+    def __call__(self, times):
+        t = _floating(times)
+        values = np.asarray(raw(t))
+        if np.any((values < self.times[0]) | (values > self.times[-1])):
+            raise ValueError("interpolation times must be within the range of the rotations' times")
+        place = np.clip(np.searchsorted(self.times, values, side="right") - 1, 0, self.times.size - 2)
+        share = (t - self.times[place]) / (self.times[place + 1] - self.times[place])
+        return self.rotations[place] * Rotation.from_rotvec(self._steps[place] * share[..., None])
+
+
+_CHAPTER.object("Rotation", "quat matrix rotvec angles mrp vectors", SHUSTER)(Rotation)
+_CHAPTER.object("Slerp", "rotations times", "Shoemake (1985)")(Slerp)
+
+__getattr__, __dir__ = mirror(globals(), _transform)
