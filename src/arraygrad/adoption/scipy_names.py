@@ -59,7 +59,9 @@ def _install(chapter):
             continue
         if isinstance(value, types.FunctionType):
             stand_in(real, _gate(real, value))
-        elif not isinstance(value, type):  # programs ask isinstance of a class
+        elif isinstance(real, type):
+            stand_in(real, _EitherClass(real, value))
+        elif not isinstance(value, type):
             stand_in(real, _Either(real, value))
     for name, module in list(sys.modules.items()):
         if name.startswith(f"scipy.{chapter}.") and "._" not in name and isinstance(module, types.ModuleType):
@@ -82,6 +84,27 @@ class _Either:
 
     def __call__(self, *args, **kwargs):
         return (self._ours if is_on() else self._real)(*args, **kwargs)
+
+
+class _EitherClass(_Either):
+    """A class of SciPy's, such as an interpolant: in adopted calls it makes objects of ours.
+
+    Both count as its instances, and a class that is derived from it is derived from SciPy's.
+    """
+
+    __slots__ = ()
+
+    def __instancecheck__(self, obj):
+        return isinstance(obj, self._classes())
+
+    def __subclasscheck__(self, cls):
+        return issubclass(cls, self._classes())
+
+    def __mro_entries__(self, bases):
+        return (self._real,)
+
+    def _classes(self):
+        return (self._real, self._ours) if isinstance(self._ours, type) else (self._real,)
 
 
 def _gate(real, ours):
