@@ -1,4 +1,4 @@
-"""A class of SciPy's that a module compares by `is` has no stand-in there: a module of its own, as that holds for it all.
+"""A class of SciPy's that a module compares by `is` has no stand-in anywhere in it: so this module is one of its own.
 
 Imports the public names of arraygrad.
 """

@@ -107,3 +107,4 @@ for _sym in (True, False):
     sample("signal.windows.exponential", 2.1, call=lambda f, tau, sym=_sym: f(8, None, tau, sym), **CLOSE)
 sample("signal.windows.exponential", 2.3, 2.1, call=lambda f, c, tau: f(8, c, tau, False), **CLOSE)
 sample("signal.get_window signal.windows.get_window", 2.1, call=lambda f, p: f(("gaussian", p), 8), **CLOSE)
+sample("signal.savgol_coeffs", 0.7, call=lambda f, d: f(7, 3, 2, d), **CLOSE)

@@ -29,3 +29,4 @@ for _norm in (None, "ortho", "forward"):
     sample("fft.ihfft2 fft.ihfftn", spread(3, 4), call=lambda f, x, norm=_norm: f(x, norm=norm))
 sample("fft.hfftn fft.ihfftn", spread(3, 4, 2), call=lambda f, x: f(x, s=(4, 5), axes=(0, 1)))
 sample("fft.fht fft.ifht", spread(2, 7), call=lambda f, a: f(a, 0.3, 0.7, 0.1, 0.2))
+sample("fft.fftfreq fft.rfftfreq", 0.7, call=lambda f, d: f(7, d))

@@ -144,3 +144,4 @@ sample("optimize.isotonic_regression", np.array([1.2, 0.7, 1.9, 1.4, 2.6, 2.4]),
        call=lambda f, y, w: f(y, weights=w).x)  # fmt: skip
 sample("optimize.approx_fprime", spread(3), 0.7, step=1e-2, loose=1e-6, rtol=1e-5, rtol2=1e-4,
        call=lambda f, x, a: f(x, lambda x: np.exp(-a * x).sum(), 1e-4))  # fmt: skip
+sample("optimize.quadratic_assignment", spread(4, 4), spread(4, 4, seed=3), step=1e-4, call=lambda f, a, b: f(a, b).fun)

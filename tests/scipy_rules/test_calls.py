@@ -20,6 +20,7 @@ import scipy.stats
 import arraygrad as ag
 from arraygrad.scipy import (
     counterparts,
+    fft,
     integrate,
     interpolate,
     linalg,
@@ -79,6 +80,12 @@ def test_a_tensor_that_requires_no_grad_gives_one():
             "constraints",
         ),
         (lambda x: integrate.solve_ivp(lambda t, y: -y, (0.0, x[0]), x), "times require grad"),
+        (lambda x: signal.dstep(([1.0], [1.0, 0.3], x[0])), "time step of a discrete system requires grad"),
+        (lambda x: signal.findfreqs([1.0], x, 5), "frequencies that SciPy chooses"),
+        (lambda x: integrate.newton_cotes(x), "nodes are constant"),
+        (lambda x: ndimage.distance_transform_edt(np.eye(3), sampling=x), "the sampling has no rule"),
+        (lambda x: fft.fht(np.ones(4), x[0], 0.3), "argument 'dln' requires grad"),
+        (lambda x: sparse.linalg.onenormest(sparse.csr_array(x[None, :])), "require grad"),
     ],
 )
 def test_what_has_no_rule_is_refused_by_name(call, message):
@@ -226,13 +233,15 @@ def test_nearest_neighbours_are_chosen_and_their_distances_differentiated():
     np.testing.assert_allclose(points.grad.numpy(), [[0.0, -1.0], [0.0, 1.0]])
 
 
-def test_a_matrix_of_scipys_is_wrapped_for_products():
+def test_a_matrix_of_scipys_has_products_and_takes_a_tensor_nowhere_else():
     plain = scipy.sparse.csr_array(np.diag([2.0, 3.0]))
     x = leaf(1.0, 2.0)
     (sparse.csr_array(plain) @ x).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), [2.0, 3.0])
-    with pytest.raises(TypeError, match="requires grad"):
-        plain @ x
+    (plain @ x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [4.0, 6.0])
+    with pytest.raises(TypeError):
+        plain + x
 
 
 def test_counterparts_lead_from_scipys_objects_to_ours():

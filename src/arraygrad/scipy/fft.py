@@ -191,7 +191,18 @@ def _logarithmic(name, parameter):
 
 _logarithmic("fht", "a")
 _logarithmic("ifht", "A")
-_CHAPTER.constants("fftfreq", "rfftfreq", "next_fast_len", "prev_fast_len", "fhtoffset", "get_workers")
+_CHAPTER.constants("next_fast_len", "prev_fast_len", "get_workers")
+_CHAPTER.no_rule("the grid is constant here", "fhtoffset")
+
+
+def _frequencies(name):
+    @_CHAPTER.by_composition(name, "d", "definition")
+    def formula(n, d=1.0):
+        return getattr(_fft, name)(n) / ag.asarray(d)
+
+
+_frequencies("fftfreq")
+_frequencies("rfftfreq")
 
 # -- SciPy's backend protocol -----------------------------------------------------------------------------------------
 

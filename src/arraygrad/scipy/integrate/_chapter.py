@@ -13,4 +13,5 @@ CHAPTER = Chapter("integrate", integrate)
 NAMES = CHAPTER.names
 CHAPTER.no_rule("it has no rule; discretise the problem and use arraygrad.implicit.root", "solve_bvp")
 CHAPTER.no_rule("its samples are random; use cubature or tanhsinh", "qmc_quad")
-CHAPTER.constants("newton_cotes", "lebedev_rule")
+CHAPTER.no_rule("nodes are constant here", "newton_cotes")
+CHAPTER.constants("lebedev_rule")

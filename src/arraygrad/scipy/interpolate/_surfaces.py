@@ -3,6 +3,7 @@
 May import: arraygrad, scipy._declare, scipy.interpolate, numpy, SciPy. Source: de Boor (2001), XVII.
 """
 
+import inspect
 import itertools
 
 import numpy as np
@@ -222,25 +223,24 @@ def _surface(name, constants, at, linear, source=DE_BOOR):
     if theirs is None:
         return
 
+    data = constants[at]
+
     class Surface(_Surface):
         _scipy_class = theirs
 
         def __init__(self, *args, **kwargs):
-            for i, parameter in enumerate(constants):
-                if i < len(args) and i != at:
-                    constant_only(name, parameter, args[i])
-                if parameter in kwargs and i != at:
-                    constant_only(name, parameter, kwargs[parameter])
-            self._remember(*args, **kwargs)
-            args = [raw(a) for a in args]
-            kwargs = {key: raw(value) for key, value in kwargs.items()}
-            shape = np.shape(args[at])
-            smooth = kwargs.get("s", args[3] if name.startswith("Rect") and len(args) > 3 else 0.0)
+            given = dict(inspect.signature(theirs).bind(*args, **kwargs).arguments)
+            plain = {key: value if key == data else constant_only(name, key, value) for key, value in given.items()}
+            self._remember(**given)
+            plain[data] = raw(plain[data])
+            shape = np.shape(plain[data])
+            # Others fit at fixed knots for every s; on a grid there is one more knot by each that s needs.
+            fixed = linear and not (name.startswith("Rect") and plain.get("s", 0.0))
 
             def make(v):
-                return theirs(*args[:at], v.reshape(shape), *args[at + 1 :], **kwargs)
+                return theirs(**{**plain, data: v.reshape(shape)})
 
-            self._fit(self._args[at], make, linear and not smooth)
+            self._fit(given[data], make, fixed)
 
     Surface.__name__ = Surface.__qualname__ = name
     Surface.__doc__ = f"scipy.interpolate.{name}, differentiable in {'the data and ' if linear else ''}the points."

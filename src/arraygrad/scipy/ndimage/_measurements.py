@@ -8,7 +8,8 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
-from arraygrad.scipy._declare import raw
+from arraygrad.scipy._declare import REGISTRY, raw
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.ndimage._chapter import CHAPTER, NAMES, shape_of
 
 __all__ = []
@@ -141,4 +142,21 @@ def _extrema(input, labels=None, index=None):
 
 CHAPTER.no_rule("the function is a callback", "labeled_comprehension")
 CHAPTER.constants("histogram", "watershed_ift", "generate_binary_structure", "iterate_structure", "value_indices")
-CHAPTER.constants("distance_transform_bf", "distance_transform_cdt", "distance_transform_edt")  # those of a mask
+
+
+def _distances(name):
+    """Distances of a mask, which is constant; they depend on what separates its elements."""
+    theirs = CHAPTER.values(name)
+
+    @CHAPTER.composition(name, "", "")
+    def function(input, *args, **kwargs):
+        if holds_tensor((args, kwargs), grad=True):
+            raise NotDifferentiable(f"arraygrad.scipy.ndimage.{name}: an argument requires grad: the mask is constant, "
+                                    "and the sampling has no rule here")  # fmt: skip
+        return theirs(raw(input), *[raw(a) for a in args], **{key: raw(value) for key, value in kwargs.items()})
+
+    REGISTRY[f"ndimage.{name}"].reason = "constant"
+
+
+for _name in ("distance_transform_bf", "distance_transform_cdt", "distance_transform_edt"):
+    _distances(_name)

@@ -19,7 +19,16 @@ __all__ = []
 VERTEX = "the active constraints as equations"
 ACTIVE = 1e-8
 
-CHAPTER.constants("linear_sum_assignment", "quadratic_assignment")
+CHAPTER.constants("linear_sum_assignment")
+
+
+@CHAPTER.composition("quadratic_assignment", "A B", "by selection")
+def _quadratic_assignment(A, B, method="faq", options=None):
+    result = optimize.quadratic_assignment(raw(A), raw(B), method, options)
+    order = result.col_ind
+    moved = ag.take(ag.take(ag.asarray(B), order, axis=0), order, axis=1)
+    result.fun = ag.sum(ag.asarray(A) * moved)
+    return result
 
 
 def _pseudo_solved(a, b):
@@ -151,10 +160,10 @@ _STEP = float(np.sqrt(np.finfo(float).eps))
 @CHAPTER.composition("approx_fprime", "xk closure", "definition (differences)")
 def _approx_fprime(xk, f, epsilon=_STEP, *args):
     x = ag.astype(ag.asarray(xk), ag.float64)
-    steps = np.broadcast_to(np.asarray(raw(epsilon), dtype=float), raw(x).shape)
+    steps = ag.broadcast_to(ag.astype(ag.asarray(epsilon), ag.float64), raw(x).shape)
     middle = f(x, *args)
     moved = [(ag.asarray(f(x + unit * step, *args)) - middle) / step
-             for unit, step in zip(np.eye(x.shape[0]), steps, strict=True)]  # fmt: skip
+             for unit, step in zip(np.eye(x.shape[0]), (steps[i] for i in range(x.shape[0])), strict=True)]  # fmt: skip
     return ag.stack(moved, axis=-1)
 
 

@@ -273,6 +273,8 @@ def _minimiser(name):
             limits = _spread((options["x1"], options["x2"]), ())
         x = problem.solution(found, _stationary(scalar, _Active(np.asarray(found), limits)))
         if isinstance(result, tuple):  # (x, f, information)
+            if isinstance(result[-1], dict):
+                result[-1].pop("grad", None)
             return (x, scalar(x, *problem.parameters) if len(result) == 3 and name == "fmin_l_bfgs_b" else result[1],
                     *result[2:])  # fmt: skip
         if not hasattr(result, "x"):

@@ -340,5 +340,13 @@ CHAPTER.no_rule(NO_SEARCH, "buttord", "cheb1ord", "cheb2ord", "ellipord", "band_
 CHAPTER.no_rule("the exchange of extremal frequencies has no rule; firls has one", "remez")
 CHAPTER.no_rule(NO_ELLIPTIC, "ellipap")
 CHAPTER.no_rule("it has no rule; compose it of firwin and convolve", "firwin_2d")
-CHAPTER.constants("buttap", "besselap", "savgol_coeffs", "max_len_seq", "unit_impulse", "correlation_lags", "findfreqs",
-                  "check_COLA", "check_NOLA", "find_peaks_cwt", "czt_points")  # fmt: skip
+CHAPTER.no_rule("frequencies that SciPy chooses are constant here", "findfreqs")
+CHAPTER.no_rule("the contour is constant here", "czt_points")
+CHAPTER.constants("buttap", "besselap", "max_len_seq", "unit_impulse", "correlation_lags", "check_COLA", "check_NOLA",
+                  "find_peaks_cwt")  # fmt: skip
+
+
+@CHAPTER.by_composition("savgol_coeffs", "delta", "Savitzky and Golay (1964)")
+def _savgol_coeffs(window_length, polyorder, deriv=0, delta=1.0, pos=None, use="conv"):
+    plain = signal.savgol_coeffs(window_length, polyorder, deriv, 1.0, pos, use)
+    return plain / ag.asarray(delta) ** deriv

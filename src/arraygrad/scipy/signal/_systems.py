@@ -49,6 +49,10 @@ def _discrete(system):
     if isinstance(system, signal.dlti):
         return _parts(system), system.dt
     *parts, dt = system
+    if holds_tensor(dt, grad=True):
+        raise NotDifferentiable(
+            "arraygrad.scipy.signal: the time step of a discrete system requires grad, but has no rule"
+        )
     return tuple(parts), dt
 
 
@@ -195,6 +199,8 @@ def _dlsim(system, u, t=None, x0=None):
 def _responses(system, x0, t, n, drive):
     parts, dt = _discrete(system)
     dt = number(dt)
+    if holds_tensor(t, grad=True):
+        raise NotDifferentiable("arraygrad.scipy.signal: times require grad, but have no rule here")
     count = 100 if n is None else n
     t = np.linspace(0.0, count * dt, count, endpoint=False) if t is None else np.asarray(raw(t), dtype=float)
     inputs = shape_of(_state_space(parts)[1])[1]

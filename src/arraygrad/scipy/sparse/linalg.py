@@ -262,10 +262,10 @@ def norm(x, ord=None, axis=None):
     return ag.sqrt(ag.sum(x.data * conj(x.data)))
 
 
-_CHAPTER.constants("onenormest", "spbandwidth", "is_sptriangular")
+_CHAPTER.constants("spbandwidth", "is_sptriangular")
 _CHAPTER.no_rule("incomplete factors are a preconditioner, which a solution does not depend on", "spilu")
 _CHAPTER.no_rule("it has no rule; use expm_multiply, or scipy.linalg of toarray()", "expm", "inv", "matrix_power",
-                 "funm_multiply_krylov")  # fmt: skip
+                 "funm_multiply_krylov", "onenormest")  # fmt: skip
 
 globals().update(_CHAPTER.names)
 
