@@ -65,3 +65,16 @@ sample("ndimage.sum_labels ndimage.sum ndimage.mean ndimage.variance ndimage.sta
        "ndimage.maximum ndimage.median", IMAGE, step=1e-4, rtol=1e-6, call=lambda f, a: f(a, LABELS))  # fmt: skip
 sample("ndimage.mean ndimage.center_of_mass", IMAGE)
 sample("ndimage.extrema", spread(5, 4), call=lambda f, x: f(x)[:2], step=1e-4)
+
+
+def spread_of(window):
+    return np.sqrt(((window - window.mean()) ** 2).sum())
+
+
+PICTURE = spread(5, 4, seed=8)
+SHIFTED = {"size": (1, 2), "mode": "constant", "origin": (0, -1)}
+for _how in ({"size": 3}, {"footprint": np.eye(3), "mode": "wrap"}, SHIFTED):
+    sample("ndimage.generic_filter", PICTURE, call=lambda f, x, how=_how: f(x, spread_of, **how), step=1e-3, rtol=1e-6)
+    sample("ndimage.vectorized_filter", PICTURE, call=lambda f, x, how=_how: f(x, np.mean, **how), step=1e-3, rtol=1e-6)
+sample("ndimage.geometric_transform", PICTURE, 0.37, step=1e-3, rtol=1e-6,
+       call=lambda f, x, s: f(x, lambda at: (at[0] * 0.7 + s, at[1] - 0.4 * s), mode="nearest"))  # fmt: skip

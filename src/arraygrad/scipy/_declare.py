@@ -301,6 +301,13 @@ class Chapter:
             if self.values(name) is not None:
                 self.names[name] = refused(f"{self.name}.{name}", self.values(name), reason)
 
+    def classes(self, reason, *names):
+        """Classes, and functions without arrays, that stay SciPy's own: declared for the page, with the reason."""
+        for name in names:
+            value = self.values(name)
+            if value is not None:
+                REGISTRY[f"{self.name}.{name}"] = Rule(f"{self.name}.{name}", (), "", "", value, value, reason=reason)
+
     def constants(self, *names):
         """Functions whose result is constant wherever it has a derivative: truth values, integers."""
         for name in names:

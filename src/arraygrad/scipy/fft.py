@@ -193,6 +193,8 @@ _logarithmic("fht", "a")
 _logarithmic("ifht", "A")
 _CHAPTER.constants("next_fast_len", "prev_fast_len", "get_workers")
 _CHAPTER.no_rule("the grid is constant here", "fhtoffset")
+_CHAPTER.classes("it sets how transforms run", "set_backend", "skip_backend", "set_global_backend", "register_backend",
+                 "set_workers")  # fmt: skip
 
 
 def _frequencies(name):

@@ -253,6 +253,8 @@ _surface("SmoothSphereBivariateSpline", ("theta", "phi", "r", "w"), 2, False)
 _surface("LSQSphereBivariateSpline", ("theta", "phi", "r", "tt", "tp", "w"), 2, True)
 _surface("RectSphereBivariateSpline", ("u", "v", "r"), 2, True, DE_BOOR + "; r with s=0")
 
+CHAPTER.classes("the base of the classes with rules", "BivariateSpline")
+
 # -- regular grids ----------------------------------------------------------------------------------------------------
 
 _DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}

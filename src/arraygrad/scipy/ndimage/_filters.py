@@ -15,7 +15,7 @@ from arraygrad.scipy.ndimage._chapter import CHAPTER, axes_of, each, extended, s
 from arraygrad.scipy.signal import _convolutions  # noqa: F401 (declares what is used here)
 from arraygrad.scipy.signal._chapter import NAMES as SIGNAL
 
-__all__ = []
+__all__ = ["windows_of"]
 
 DEFINITION = "definition (bilinear)"
 
@@ -195,6 +195,11 @@ def _laplace(input, mode="reflect", cval=0.0, axes=None):
 
 def _sorted_windows(a, size, footprint, mode, cval, origin, axes, turned=False):
     """Windows around every element in order, along the last axis."""
+    return ag.sort(windows_of(a, size, footprint, mode, cval, origin, axes, turned), axis=-1)
+
+
+def windows_of(a, size, footprint, mode, cval, origin, axes, turned=False):
+    """Windows around every element, along the last axis."""
     axes = axes_of(axes, a.ndim)
     if footprint is None:
         footprint = np.ones([int(n) for n in each(size, len(axes))], dtype=bool)
@@ -210,7 +215,7 @@ def _sorted_windows(a, size, footprint, mode, cval, origin, axes, turned=False):
         a = extended(a, [(before, n - 1 - before) if j == axis else (0, 0) for j in range(a.ndim)], extension, cval)
     windows = np.lib.stride_tricks.sliding_window_view(a, tuple(shape))
     windows = ag.reshape(windows, (*shape_of(windows)[: len(shape)], -1))
-    return ag.sort(windows[..., np.flatnonzero(footprint)], axis=-1)
+    return windows[..., np.flatnonzero(footprint)]
 
 
 SELECTION = "by selection"
@@ -305,5 +310,5 @@ _multiplier("fourier_shift", "shift")
 
 CHAPTER.constants("binary_closing", "binary_dilation", "binary_erosion", "binary_fill_holes", "binary_hit_or_miss",
                   "binary_opening", "binary_propagation", "label", "find_objects")  # fmt: skip
-CHAPTER.no_rule("the function calls back for every window", "generic_filter", "generic_filter1d",
-                "generic_gradient_magnitude", "generic_laplace", "vectorized_filter")  # fmt: skip
+CHAPTER.no_rule("the function writes into plain arrays", "generic_filter1d", "generic_gradient_magnitude",
+                "generic_laplace")  # fmt: skip

@@ -193,6 +193,3 @@ def _rotate(input, angle, axes=(1, 0), reshape=True, order=3, mode="constant", c
     coordinates[first] = cosine * y + sine * x + (rows - 1) / 2.0
     coordinates[second] = cosine * x - sine * y + (columns - 1) / 2.0
     return _interpolated(a, coordinates, order, mode, cval, prefilter)
-
-
-CHAPTER.no_rule("the mapping is a callback", "geometric_transform")

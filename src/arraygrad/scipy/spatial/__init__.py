@@ -65,8 +65,8 @@ class KDTree:
 
 
 cKDTree = KDTree
-
-OBJECTS = {"KDTree": KDTree, "cKDTree": KDTree}
+for _name in ("KDTree", "cKDTree"):
+    _CHAPTER.object(_name, "data x (distances of a query)", "definition; by selection")(KDTree)
 
 
 @_CHAPTER.by_composition("distance_matrix", "x y", "definition")
@@ -160,6 +160,9 @@ class ConvexHull:
 
 _CHAPTER.object("ConvexHull", "points (volume, area)", "determinants of the facets; by selection")(ConvexHull)
 _CHAPTER.constants("tsearch")
+_CHAPTER.classes("a structure of places, which jumps; ConvexHull and interpolate.LinearNDInterpolator have rules",
+                 "Delaunay", "Voronoi", "SphericalVoronoi", "HalfspaceIntersection", "Rectangle",
+                 "convex_hull_plot_2d", "delaunay_plot_2d", "voronoi_plot_2d")  # fmt: skip
 
 globals().update(_CHAPTER.names)
 
