@@ -95,3 +95,7 @@ sample("integrate.tplquad", 0.2, 0.8, **NEST, call=lambda f, a, p: f(
     lambda z, y, x: p * x * y * z * p, a, 0.9, 0.0, lambda x: 1.0 + x, 0.0, lambda x, y: x + y)[0])  # fmt: skip
 sample("integrate.nquad", 0.2, 0.9, 0.8, **TIGHT, call=lambda f, a, b, p: f(
     lambda x, y, p: np.exp(-p * x * y), [(0.0, 1.5), (a, b)], args=(p,))[0])  # fmt: skip
+sample("integrate.newton_cotes", np.array([0.8, 2.3]), **TIGHT,
+       call=lambda f, inner: f(np.concatenate([[0.0], inner, [3.0]])))  # fmt: skip
+sample("integrate.newton_cotes", np.array([0.8, 2.3, 3.1]), **TIGHT,
+       call=lambda f, inner: f(np.concatenate([[0.0], inner, [4.0]])))  # fmt: skip

@@ -142,3 +142,12 @@ sample("linalg.signm", np.array([[1.3, 0.4], [0.2, -0.9]]), **CLOSE)
 sample("linalg.matrix_balance", np.array([[1.3, 40.0], [0.002, -0.9]]), call=lambda f, a: f(a)[0], **CLOSE)
 sample("linalg.fiedler_companion", spread(6), **CLOSE)
 sample("linalg.solve_lyapunov", np.array([[1.3, 0.4], [0.2, 0.9]]), spread(2, 2), **CLOSE)
+_SYM = np.array([[0.3, 1.2, 0.5, 0.9], [1.2, 0.1, 0.7, 0.4], [0.5, 0.7, 2.3, 0.6], [0.9, 0.4, 0.6, 1.9]])
+for _low in (True, False):
+    for _matrix in (_SYM, COV, _SYM + 5.0 * np.eye(4)):
+        sample("linalg.ldl", _matrix, call=lambda f, a, low=_low: f(a, lower=low)[:2], **CLOSE)
+sample("linalg.hessenberg", spread(5, 5, low=-1.0, high=1.0), call=lambda f, a: f(a, calc_q=True), **CLOSE)
+sample("linalg.hessenberg", spread(4, 4, low=-1.0, high=1.0), **CLOSE)
+sample("linalg.cdf2rdf", np.array([0.3, 1.2, 0.4]), spread(3, 3), spread(3), **CLOSE, call=lambda f, w, v, u: f(
+    np.stack([w[0] + 0j, w[1] + 1j * w[2], w[1] - 1j * w[2]]),
+    np.stack([v[:, 0] + 0j, v[:, 1] + 1j * u, v[:, 1] - 1j * u], axis=1)))  # fmt: skip

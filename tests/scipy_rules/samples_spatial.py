@@ -77,3 +77,7 @@ def rotations(r):
 
 sample("spatial.transform.Slerp", VECTORS, np.array([0.3, 1.7, 2.2]), **CLOSE,
        call=lambda f, r, t: f([0.0, 1.0, 2.0, 3.0], rotations(r))(t).as_matrix())  # fmt: skip
+sample("spatial.procrustes", P, spread(4, 3, seed=9), **CLOSE)
+sample("spatial.Voronoi", spread(9, 2), call=lambda f, p: f(p).vertices, step=1e-4, rtol=1e-5, loose=1e-7, rtol2=1e-3)
+sample("spatial.HalfspaceIntersection", np.array([[-1.0, 0.1], [0.2, -1.1], [1.0, 1.3]]), **CLOSE, call=lambda f, a: f(
+    np.concatenate([a, -np.ones((3, 1))], axis=1), np.array([0.1, 0.1])).intersections)  # fmt: skip

@@ -82,7 +82,6 @@ def test_a_tensor_that_requires_no_grad_gives_one():
         (lambda x: integrate.solve_ivp(lambda t, y: -y, (0.0, x[0]), x), "times require grad"),
         (lambda x: signal.dstep(([1.0], [1.0, 0.3], x[0])), "time step of a discrete system requires grad"),
         (lambda x: signal.findfreqs([1.0], x, 5), "frequencies that SciPy chooses"),
-        (lambda x: integrate.newton_cotes(x), "nodes are constant"),
         (lambda x: ndimage.distance_transform_edt(np.eye(3), sampling=x), "the sampling has no rule"),
         (lambda x: fft.fht(np.ones(4), x[0], 0.3), "argument 'dln' requires grad"),
         (lambda x: sparse.linalg.onenormest(sparse.csr_array(x[None, :])), "require grad"),

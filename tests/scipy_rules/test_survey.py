@@ -13,7 +13,7 @@ from arraygrad.tools.scipy_survey import HAS_NONE, SURVEYED, TAKES_NONE, survey
 @pytest.mark.parametrize("module", SURVEYED)
 def test_nine_of_ten_names_with_a_derivative_are_differentiated(module):
     found = survey(module)
-    assert found.with_derivative > 20
+    assert found.with_derivative > 10
     assert found.share >= 0.9, f"refused in {module}: {' '.join(found.refused)}"
 
 

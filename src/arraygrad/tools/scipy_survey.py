@@ -14,6 +14,8 @@ __all__ = ["SURVEYED", "Survey", "survey"]
 _INTEGERS = "integers determine them"
 _SETTINGS = "settings, errors, descriptions of methods"
 _RANDOM = "random: it draws samples"
+_STEPS = "the steps of a solver, or an approximation that a search makes of them"
+_SEARCH = "a step of a search, on which what is found does not depend"
 
 # Module -> reason -> names that take no real arrays.
 TAKES_NONE = {
@@ -35,6 +37,25 @@ TAKES_NONE = {
         "of random variables as objects": "abs exp log truncate order_statistic",
         _RANDOM: "ortho_group special_ortho_group unitary_group random_correlation uniform_direction",
     },
+    "fft": {_SETTINGS: "set_backend skip_backend set_global_backend register_backend set_workers get_workers"},
+    "linalg": {
+        _INTEGERS: "dft hadamard helmert hilbert invhilbert pascal invpascal",
+        _SETTINGS: "find_best_blas_type get_blas_funcs get_lapack_funcs",
+    },
+    "signal": {_INTEGERS: "buttap besselap max_len_seq unit_impulse correlation_lags"},
+    "integrate": {
+        _INTEGERS: "lebedev_rule",
+        _STEPS: "OdeSolver OdeSolution DenseOutput RK23 RK45 DOP853 Radau BDF LSODA ode complex_ode",
+    },
+    "optimize": {
+        _SETTINGS: "Bounds LinearConstraint NonlinearConstraint OptimizeResult RootResults show_options "
+                   "linprog_verbose_callback",
+        _STEPS: "BFGS SR1 HessianUpdateStrategy BroydenFirst InverseJacobian KrylovJacobian LbfgsInvHessProduct",
+    },
+    "interpolate": {_SETTINGS: "BivariateSpline interp2d"},
+    "ndimage": {_INTEGERS: "generate_binary_structure iterate_structure"},
+    "spatial": {_SETTINGS: "Rectangle convex_hull_plot_2d delaunay_plot_2d voronoi_plot_2d"},
+    "spatial.distance": {},
 }  # fmt: skip
 
 # Module -> reason -> names that take real arrays and have no derivative that is not zero.
@@ -44,6 +65,15 @@ HAS_NONE = {
         _RANDOM: "bootstrap permutation_test monte_carlo_test power goodness_of_fit dunnett multiscale_graphcorr",
         "counts, or values that jump": "cumfreq relfreq mode",
     },
+    "linalg": {
+        "one of many bases of a space": "null_space orth",
+        _RANDOM: "clarkson_woodruff_transform",
+    },
+    "signal": {"counts, or values that jump": "unique_roots"},
+    "integrate": {_RANDOM: "qmc_quad"},
+    "optimize": {_SEARCH: "bracket line_search check_grad", "counts, or values that jump": "milp"},
+    "interpolate": {"counts, or values that jump": "generate_knots"},
+    "spatial": {"counts, or values that jump": "Delaunay"},
 }  # fmt: skip
 
 SURVEYED = tuple(TAKES_NONE)

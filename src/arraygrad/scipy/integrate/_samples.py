@@ -9,6 +9,7 @@ import numpy as np
 
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.integrate._chapter import CHAPTER
 
 __all__ = []
@@ -110,3 +111,20 @@ def _romb(y, dx=1.0, axis=-1):
             new.append(new[j] + (new[j] - before) / (4.0 ** (j + 1) - 1.0))
         row = new
     return row[-1]
+
+
+@CHAPTER.by_composition("newton_cotes", "rn", "the moments of the weights")
+def _newton_cotes(rn, equal=0):
+    rn = ag.asarray(rn)
+    if rn.ndim == 0:
+        raise NotDifferentiable("arraygrad.scipy.integrate.newton_cotes: places have derivatives, their number none")
+    n = raw(rn).shape[0] - 1
+    at = 2.0 * rn / n - 1.0
+    k = np.arange(n + 1)
+    powers = ag.stack([ag.ones_like(at), *[at**i for i in range(1, n + 1)]])
+    moments = np.where(k % 2 == 0, 2.0 / (k + 1), 0.0)
+    weights = 0.5 * n * ag.linalg.solve(powers, ag.asarray(moments))
+    even = n % 2 == 0 and (equal or np.all(np.diff(raw(rn)) == 1.0))
+    power = n + 2 if even else n + 1
+    error = n / (power + 1.0) - ag.sum((rn / n) ** power * weights)
+    return weights, error * math.exp(power * math.log(n) - math.lgamma(power + 1))

@@ -229,6 +229,70 @@ def _fiedler_companion(a):
     return ag.where(ones, 1.0, ag.where(labels == 0.0, 0.0, -taken / a[0]))
 
 
+@by_composition("ldl", "A", "elimination, by the blocks that SciPy chose", inert="overwrite_a")
+def _ldl(A, lower=True, hermitian=True):
+    A = ag.asarray(A)
+    if raw(A).dtype.kind == "c":
+        raise NotDifferentiable("arraygrad.scipy.linalg.ldl: real matrices have derivatives")
+    _, d0, perm = scipy.linalg.ldl(raw(A), lower)
+    whole = ag.tril(A) + ag.matrix_transpose(ag.tril(A, k=-1)) if lower else (
+        ag.triu(A) + ag.matrix_transpose(ag.triu(A, k=1)))  # fmt: skip
+    n = shape_of(A)[0]
+    rest = ag.take(ag.take(whole, perm, axis=0), perm, axis=1)
+    blocks, k = [], 0
+    while k < n:
+        size = 2 if k + 1 < n and (d0[k + 1, k] != 0 or d0[k, k + 1] != 0) else 1
+        blocks.append(np.arange(k, k + size))
+        k += size
+    columns, d = [None] * n, 0.0
+    for block in blocks if lower else blocks[::-1]:
+        block_d = ag.take(ag.take(rest, block, axis=0), block, axis=1)
+        side = ag.linalg.solve(block_d, ag.take(rest, block, axis=0))  # the block's rows of the other factor
+        rest = rest - mm(mm(ag.matrix_transpose(side), block_d), side)
+        spread = np.eye(n)[:, block]
+        d = d + mm(mm(spread, block_d), spread.T)
+        for row, at in enumerate(block):
+            columns[at] = side[row]
+    factor = ag.stack(columns, axis=1)
+    return ag.take(factor, np.argsort(perm), axis=0), d, None
+
+
+@by_composition("hessenberg", "a", "reflections (Householder 1958)")
+def _hessenberg(a, calc_q=False):
+    a = ag.asarray(a) + 0.0
+    n = shape_of(a)[0]
+    plain = scipy.linalg.hessenberg(raw(a))
+    h, q = a, ag.asarray(np.eye(n))
+    for k in range(n - 2):
+        x = h[k + 1 :, k]
+        if not np.any(raw(x)[1:]):
+            continue
+        beta = -float(np.sign(raw(x)[0]) or 1.0) * ag.sqrt(ag.sum(x * x))
+        v = ag.pad(x - beta * np.eye(n - k - 1)[0], ((k + 1, 0),))
+        turn = np.eye(n) - (2.0 / ag.sum(v * v)) * (v[:, None] * v[None, :])
+        h, q = mm(mm(turn, h), turn), mm(q, turn)
+    if raw(a).dtype.kind == "c" or not np.allclose(np.triu(raw(h), -1), np.triu(plain, -1), rtol=1e-8, atol=1e-10):
+        raise NotDifferentiable("arraygrad.scipy.linalg.hessenberg: real matrices in their own order have derivatives")
+    h = ag.triu(h, k=-1)
+    return (h, q) if calc_q else h
+
+
+@by_composition("cdf2rdf", "w v", DEFINITION)
+def _cdf2rdf(w, v):
+    w, v = ag.asarray(w), ag.asarray(v)
+    if w.ndim > 1:
+        raise NotDifferentiable("arraygrad.scipy.linalg.cdf2rdf: one matrix at a time has derivatives")
+    n = shape_of(w)[0]
+    imaginary = np.imag(raw(w))
+    first = np.flatnonzero(imaginary)[::2]
+    turn, links = np.eye(n, dtype=complex), np.zeros((n, n))
+    for k in first:
+        turn[k : k + 2, k : k + 2] = [[0.5j, 0.5], [-0.5j, 0.5]]
+        links[k, k + 1] = links[k + 1, k] = 1.0
+    real, imag = (ag.real(w), ag.imag(w)) if raw(w).dtype.kind == "c" else (w, 0.0 * w)
+    return real[:, None] * np.eye(n) + imag[:, None] * links, ag.real(mm(ag.astype(v, ag.complex128), ag.asarray(turn)))
+
+
 if "solve_continuous_lyapunov" in NAMES:  # SciPy's old name
     REGISTRY["linalg.solve_lyapunov"] = dataclasses.replace(
         REGISTRY["linalg.solve_continuous_lyapunov"], name="linalg.solve_lyapunov"

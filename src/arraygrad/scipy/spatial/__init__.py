@@ -85,7 +85,16 @@ def _minkowski_distance_p(x, y, p=2.0):
     return ag.max(away, axis=-1) if np.isinf(p) else ag.sum(away**p, axis=-1)
 
 
-_CHAPTER.no_rule("the result mixes a matching of shapes with a disparity; it has no rule", "procrustes")
+@_CHAPTER.by_composition("procrustes", "data1 data2", "Gower (1975), by sqrtm")
+def _procrustes(data1, data2):
+    from arraygrad.scipy.linalg import orthogonal_procrustes
+
+    first, second = (ag.asarray(d) - ag.mean(ag.asarray(d), axis=0) for d in (data1, data2))
+    first, second = (d / ag.sqrt(ag.sum(d * d)) for d in (first, second))
+    turn, scale = orthogonal_procrustes(first, second)
+    second = ag.matmul(second, ag.matrix_transpose(turn)) * scale
+    away = first - second
+    return first, second, ag.sum(away * away)
 
 
 @_CHAPTER.by_composition("geometric_slerp", "start end t", "Shoemake (1985)")
@@ -102,6 +111,68 @@ def _geometric_slerp(start, end, t, tol=1e-7):
     angle = t * ag.atan2(sine, cosine)
     return ag.cos(angle) * start + ag.sin(angle) * (across / sine)
 
+
+class _Structure:
+    """A structure of SciPy's of a Tensor: one attribute is recorded, those that have indices and counts are SciPy's."""
+
+    _recorded = _theirs = None
+    _indices: tuple = ()
+
+    def __new__(cls, data, *args, **kwargs):
+        if not isinstance(data, Tensor):
+            return cls._theirs(data, *args, **kwargs)
+        return super().__new__(cls)
+
+    def __init__(self, data, *args, **kwargs):
+        self._data = data
+        self._plain = self._theirs(np.asarray(raw(data), dtype=float), *[raw(a) for a in args], **kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name == self._recorded:
+            return self._made()
+        if self._data.requires_grad and name not in self._indices:
+            raise NotDifferentiable(
+                f"arraygrad.scipy.spatial.{type(self).__name__}: {name} has no rule; {self._recorded} has one"
+            )
+        return getattr(self._plain, name)
+
+
+class Voronoi(_Structure):
+    """scipy.spatial.Voronoi of a Tensor of points: `vertices` are recorded, as points of equal distance."""
+
+    _theirs, _recorded = _spatial.Voronoi, "vertices"
+    _indices = ("ridge_points", "ridge_vertices", "regions", "point_region", "furthest_site", "ndim", "npoints")
+
+    def _made(self):
+        points, plain = self._data, self._plain
+        d = plain.points.shape[1]
+        away = np.linalg.norm(plain.vertices[:, None, :] - plain.points, axis=-1)
+        around = np.argsort(away, axis=1, kind="stable")[:, : d + 1]
+        at = ag.reshape(ag.take(points, around.ravel(), axis=0), (-1, d + 1, d))
+        square = ag.sum(at * at, axis=-1)
+        rows, right = at[:, 1:, :] - at[:, :1, :], 0.5 * (square[:, 1:] - square[:, :1])
+        return ag.linalg.solve(rows, right[..., None])[..., 0]
+
+
+class HalfspaceIntersection(_Structure):
+    """scipy.spatial.HalfspaceIntersection of a Tensor of halfspaces: `intersections` are recorded."""
+
+    _theirs, _recorded = _spatial.HalfspaceIntersection, "intersections"
+    _indices = ("dual_facets", "dual_vertices", "ndim", "nineq", "is_bounded")
+
+    def _made(self):
+        chosen = np.array([facet[: self._plain.ndim] for facet in self._plain.dual_facets])
+        d = chosen.shape[1]
+        rows = ag.reshape(ag.take(self._data, chosen.ravel(), axis=0), (-1, d, d + 1))
+        return ag.linalg.solve(rows[..., :d], -rows[..., d:])[..., 0]
+
+
+_CHAPTER.object("Voronoi", "points (vertices)", "definition; by selection")(Voronoi)
+_CHAPTER.object("HalfspaceIntersection", "halfspaces (intersections)", "definition; by selection")(
+    HalfspaceIntersection
+)
 
 _COUNTS = ("simplices", "vertices", "neighbors", "coplanar", "good", "ndim", "npoints", "nsimplex", "close")
 
@@ -161,7 +232,7 @@ class ConvexHull:
 _CHAPTER.object("ConvexHull", "points (volume, area)", "determinants of the facets; by selection")(ConvexHull)
 _CHAPTER.constants("tsearch")
 _CHAPTER.classes("a structure of places, which jumps; ConvexHull and interpolate.LinearNDInterpolator have rules",
-                 "Delaunay", "Voronoi", "SphericalVoronoi", "HalfspaceIntersection", "Rectangle",
+                 "Delaunay", "SphericalVoronoi", "Rectangle",
                  "convex_hull_plot_2d", "delaunay_plot_2d", "voronoi_plot_2d")  # fmt: skip
 
 globals().update(_CHAPTER.names)
