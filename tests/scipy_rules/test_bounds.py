@@ -108,3 +108,43 @@ def test_where_a_density_jumps_in_its_shape_the_slope_is_not_finite(name, y, bef
         found = ag.grad(lambda s: f(inside, *before, s, *after)[1])(shape)  # noqa: B023
         ends = [f(0.3, *before, shape + h, *after) for h in (1e-5, -1e-5)]
         np.testing.assert_allclose(found, (ends[0] - ends[1]) / 2e-5, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("lognorm", (0.7,)), ("weibull_min", (1.7,)), ("beta", (2.1, 3.3)), ("invgauss", (0.8,)), ("ncx2", (2.7, 1.8)),
+        ("johnsonsb", (0.4, 1.6)), ("gamma", (2.3,)), ("burr", (2.8, 2.2)), ("dpareto_lognorm", (0.2, 0.7, 2.2, 1.6)),
+    ],
+)  # fmt: skip
+def test_at_an_end_that_no_shape_moves_nothing_depends_on_the_shapes(name, shapes):
+    for method in ("cdf", "sf", "logsf", "pdf"):
+        f = getattr(getattr(stats, name), method)
+        both = np.array([0.0, 0.6])
+        places = tuple(range(len(shapes)))
+        at_end = ag.grad(lambda *s: f(both, *s)[0], argnums=places)(*shapes)  # noqa: B023
+        np.testing.assert_array_equal(at_end, 0.0)
+        inside = ag.grad(lambda *s: f(both, *s)[1], argnums=places)(*shapes)  # noqa: B023
+        alone = ag.grad(lambda *s: f(0.6, *s), argnums=places)(*shapes)  # noqa: B023
+        np.testing.assert_allclose(inside, alone, rtol=1e-12)
+        again = ag.grad(ag.grad(lambda s: f(both, s, *shapes[1:])[0]))(shapes[0])  # noqa: B023
+        assert again == 0.0
+
+
+def test_at_an_end_that_a_shape_moves_the_logarithm_of_nothing_has_no_slope():
+    for name, x, shapes in (("truncnorm", -0.7, (-0.7, 1.9)), ("tukeylambda", -1.0 / 0.3, (0.3,))):
+        assert np.isneginf(getattr(stats, name).logcdf(x, *shapes))
+        assert np.isnan(ag.grad(lambda a: getattr(stats, name).logcdf(x, a, *shapes[1:]))(shapes[0]))  # noqa: B023
+
+
+@pytest.mark.parametrize("skew", [0.0, 1e-7, 1e-3, 0.49, 0.51, -0.3])
+def test_pearsons_third_distribution_is_smooth_where_it_is_normal(skew):
+    # The slope of the log-density in the skew is (y^3 - 3 y) / 6 at zero, and continuous there.
+    found = ag.grad(lambda s: stats.pearson3.logpdf(0.8, s))(skew)
+    near = ag.grad(lambda s: stats.pearson3.logpdf(0.8, s))(skew + 1e-6)
+    if abs(skew) < 1e-6:
+        assert found == pytest.approx((0.8**3 - 2.4) / 6.0, rel=1e-6)
+    assert near == pytest.approx(found, rel=1e-5)
+    f = stats.pearson3.logpdf
+    if abs(skew) > 0.1:
+        assert found == pytest.approx((f(0.8, skew + 1e-5) - f(0.8, skew - 1e-5)) / 2e-5, rel=1e-6)

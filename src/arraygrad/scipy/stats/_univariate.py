@@ -269,9 +269,11 @@ def _log_tail(tail, y, shapes, wanted):
 class _Family:
     def __init__(self, dist, keys, logpdf, tails):
         self.dist, self.keys, self.logpdf, self.tails = dist, keys, logpdf, tails
+        # Whether the support is the same for all shapes: what is 0 or 1 at its ends is that for all of them.
+        self.fixed = type(dist)._get_support is stats.rv_continuous._get_support
 
     def _standard(self, bound, name="x"):
-        """(y inside of the support, shapes, scale, mask of the inside, 1 or nan)."""
+        """(y inside of the support, shapes, scale, mask of the inside, 1 or nan, mask of the ends, y off them)."""
         x, loc, scale = bound[name], bound.get("loc", 0), bound.get("scale", 1)
         shapes = [bound[key] for key in self.keys]
         rx, rloc, rscale = (np.asarray(raw(v), dtype=float) for v in (x, loc, scale))
@@ -282,24 +284,42 @@ class _Family:
             good = np.asarray(~np.isnan(low) & (rscale > 0))
             outside = (ry < low) | (ry > high) | np.isinf(ry)
             inside = np.asarray(good & ~outside)
-            middle = self.dist.median(*rshapes)
+            end = np.asarray(inside & ((ry == low) | (ry == high)))
+            middle = self.dist.median(*rshapes) if np.any(end) or not np.all(inside) else 0.5
+        middle = np.where(np.isfinite(middle), middle, 0.5)
         if not np.all(good):
             # Parameters that SciPy refuses: a factor nan makes their gradients nan, as the value is.
             refused = np.where(good, 1.0, np.nan)
             scale, shapes = scale * refused, [s * refused for s in shapes]
-        y = (x - loc) / scale
-        y = ag.where(inside, y, np.where(np.isfinite(middle), middle, 0.5))
-        return y, shapes, ag.asarray(scale), np.asarray(inside), np.where(good | np.isnan(ry), 1.0, np.nan)
+        y = ag.where(inside, (x - loc) / scale, middle)
+        mark = np.where(good | np.isnan(ry), 1.0, np.nan)
+        return y, shapes, ag.asarray(scale), inside, mark, end, ag.where(end, middle, y)
 
-    def _log(self, bound, name="x"):
-        y, shapes, scale, inside, mark = self._standard(bound, name)
-        return ag.where(inside, self.logpdf(y, *shapes) - ag.log(scale), 0.0) * mark
+    def _log(self, bound, zero, lost):
+        """The log-density; `zero` moves points from the ends, `lost` are places without a derivative."""
+        y, shapes, scale, inside, mark, end, inner = self._standard(bound)
+        mark = mark * np.where(lost & end, np.nan, 1.0)
+        return ag.where(inside, self.logpdf(ag.where(zero & end, inner, y), *shapes) - ag.log(scale), 0.0) * mark
 
     def of_logpdf(self, g, ans, tensors, at, bound):
-        return gradients_of_composition(lambda given: self._log(_with_named(bound, at, given)), g, tensors)
+        lost = np.asarray(np.isneginf(np.asarray(raw(ans)))) & (not self.fixed)
+        return gradients_of_composition(
+            lambda given: self._log(_with_named(bound, at, given), np.asarray(False), lost), g, tensors
+        )
 
     def of_pdf(self, g, ans, tensors, at, bound):
-        return gradients_of_composition(lambda given: self._log(_with_named(bound, at, given)), g * ans, tensors)
+        none = np.asarray(False)
+        found = gradients_of_composition(
+            lambda given: self._log(_with_named(bound, at, given), none, none), g * ans, tensors
+        )
+        # A density that is zero at an end is so for all shapes near by.
+        zero = np.asarray(np.asarray(raw(ans)) == 0.0) & self.fixed
+        if np.any(zero) and any(key in self.keys for key, _ in at):
+            apart = gradients_of_composition(
+                lambda given: self._log(_with_named(bound, at, given), zero, none), g * ans, tensors
+            )
+            found = [b if key in self.keys else a for a, b, (key, _) in zip(found, apart, at, strict=True)]
+        return found
 
     def _of_shapes(self, formula, shapes, g, tensors, at):
         """The gradients of `formula(*shapes)` in the shape parameters among the arguments `at`, by their names."""
@@ -322,16 +342,22 @@ class _Family:
 
         def pull(g, ans, tensors, at, bound):
             bound = _with_named(bound, at, tensors)
-            y, shapes, scale, inside, mark = self._standard(bound)
+            y, shapes, scale, inside, mark, end, inner = self._standard(bound)
             slope = self.logpdf(y, *shapes) - ag.log(scale)
             if logs:
                 slope = slope - ag.where(inside, ans, 0.0)
             slope = ag.where(inside, g, 0.0) * (sign * ag.exp(ag.where(inside, slope, 0.0)) * mark)
 
+            # At an end of a fixed support the tails are 0 and 1 for all shapes, at one that moves log(0) has no slope.
+            value = np.asarray(raw(ans))
+            flat = np.asarray(end & self.fixed & np.isfinite(value))
+            lost = np.where(end & (not self.fixed) & np.isneginf(value), np.nan, 1.0)
+
             def tail(*given):
                 used = np.asarray(inside | np.isnan(raw(y)) | np.isnan(mark))
-                given = [ag.where(used, v * mark, 1.5) for v in given]
-                return ag.where(inside, self.tails[method](y, *given), 0.0) * mark
+                given = [ag.where(used, v * mark * lost, 1.5) for v in given]
+                found = self.tails[method](ag.where(flat, inner, y), *given)
+                return ag.where(np.asarray(inside & ~flat), found, 0.0) * mark * lost
 
             found = self._of_shapes(tail, shapes, g, tensors, at)
             located = {"x": lambda: slope, "loc": lambda: -slope, "scale": lambda: -slope * y}
@@ -342,7 +368,7 @@ class _Family:
     def of_inverse(self, sign):
         def pull(g, ans, tensors, at, bound):
             bound = _with_named(bound, at, tensors)
-            y, shapes, scale, _, mark = self._standard({**bound, "x": ans})
+            y, shapes, scale, _, mark, _, _ = self._standard({**bound, "x": ans})
             inverse = ag.exp(-self.logpdf(y, *shapes)) * scale * mark
             at_end = np.asarray(np.isinf(raw(ans)))
             push = ag.where(at_end, 0.0, -(g * inverse))
