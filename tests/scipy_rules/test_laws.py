@@ -1,5 +1,7 @@
 """Distributions as objects, and objects as results: their values are SciPy's, gradients reach their parameters."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,21 @@ def test_what_scipys_object_would_hold_as_a_constant_is_refused():
         ag.grad(lambda x: ours(**given).cdf(x, 2.0))(0.3)
     assert (ours(**given) * 2.0).mean() == (theirs(**given) * 2.0).mean()
     assert ours(**given).skewness() == theirs(**given).skewness()
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_with_plain_parameters_an_object_is_scipys_in_everything_but_its_points(name):
+    ours, theirs, given = law(name)
+    found, plain = ours(**given), theirs(**given)
+    assert isinstance(found, theirs)
+    assert isinstance(plain, ours)
+    assert type(found).__name__ == type(plain).__name__
+    assert repr(found) == repr(plain)
+    assert (found + 1.0).mean() == (plain + 1.0).mean()
+    assert scipy.stats.Mixture([found, found]).cdf(0.3) == scipy.stats.Mixture([plain, plain]).cdf(0.3)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.cdf(0.3) == plain.cdf(0.3)
+    assert ag.grad(again.cdf)(0.3) == pytest.approx(plain.pdf(0.3), rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [12, 1100])

@@ -140,3 +140,16 @@ def test_a_tail_by_quadrature_is_that_by_its_closed_form(name, share):
     method = "logcdf" if share < 0.5 else "logsf"
     expected = ag.grad(lambda *s: getattr(ours, method)(y, *s), argnums=places)(*shapes)
     np.testing.assert_allclose(ag.grad(tail, argnums=places)(*shapes), expected, rtol=1e-6)
+
+
+def test_a_tail_that_does_not_agree_with_scipys_value_is_nan():
+    from arraygrad.scipy._quadrature import tail_of_density
+
+    def half(y, a):
+        return 0.5 * scipy.stats.gamma.cdf(y, a)
+
+    right = tail_of_density(stats.gamma.logpdf, np.array([0.7]), (2.3,), scipy.stats.gamma.cdf, scipy.stats.gamma.sf,
+                            0.0, np.inf)  # fmt: skip
+    wrong = tail_of_density(stats.gamma.logpdf, np.array([0.7]), (2.3,), half, scipy.stats.gamma.sf, 0.0, np.inf)
+    np.testing.assert_allclose(right[1].numpy(), scipy.stats.gamma.logcdf(0.7, 2.3), rtol=1e-10)
+    assert np.isnan(wrong[1].numpy()).all()

@@ -1,7 +1,7 @@
 """Factorials and their kin, polynomials as objects, and what is constant: zeros, nodes, numbers by their index.
 
-May import: arraygrad, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital Library of
-Mathematical Functions, by equation.
+May import: arraygrad, core.tensor, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
+Library of Mathematical Functions, by equation.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """Kernel density estimates, differentiable in the points, the data, the weights and a numeric bandwidth.
 
-May import: arraygrad, scipy._declare, scipy._guards, scipy.stats._functions, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, numpy, SciPy.
 """
 
 import math

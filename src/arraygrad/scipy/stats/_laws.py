@@ -5,6 +5,7 @@ May import: arraygrad, scipy._declare, scipy._guards, scipy.stats._functions and
 The methods are those of `stats.norm`, `stats.logistic` and `stats.uniform` with the object's parameters.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -26,8 +27,52 @@ _OF = {"mean": "mean", "variance": "var", "standard_deviation": "std", "median":
 _OPERATORS = "add radd sub rsub mul rmul truediv rtruediv pow rpow neg pos abs".split()
 
 
-class _Law:
+class _LawType(type):
+    """Calling the class gives SciPy's own object, recorded at its points, where no parameter is a Tensor."""
+
+    def __call__(cls, **parameters):
+        if holds_tensor(parameters):
+            return super().__call__(**parameters)
+        found = cls._scipy_class(**parameters)
+        found.__class__ = _recorded(cls, type(found))
+        return found
+
+    def __instancecheck__(cls, value):
+        return super().__instancecheck__(value) or (
+            cls._scipy_class is not None and isinstance(value, cls._scipy_class)
+        )
+
+
+@functools.cache
+def _recorded(law, kind):
+    """The class `kind` of SciPy's with methods that are recorded at a Tensor."""
+
+    def method(name):
+        original = getattr(kind, name)
+
+        @functools.wraps(original)
+        def call(self, x, *rest, **options):
+            if not holds_tensor((x, rest)):
+                return original(self, x, *rest, **options)
+            # The parameters as they are now, in an object of ours.
+            ours = type.__call__(law, **{key: getattr(self, key) for key in law._names})
+            return getattr(ours, name)(x, *rest, **options)
+
+        return call
+
+    members = {name: method(name) for name in _AT}
+    members["__reduce__"] = lambda self: (_remade, (law.__name__, {key: getattr(self, key) for key in law._names}))
+    return type(kind.__name__, (kind,), {**members, "__module__": kind.__module__, "__qualname__": kind.__qualname__})
+
+
+def _remade(name, parameters):
+    return NAMES[name](**parameters)
+
+
+class _Law(metaclass=_LawType):
     """A distribution with parameters that gradients reach."""
+
+    _names = ()
 
     _scipy_class = None
     _distribution = ""
@@ -105,7 +150,8 @@ def _law(name, distribution, parameters, **members):
     if theirs is None:
         return
     kind = type(name, (_Law,), {
-        "_scipy_class": theirs, "_distribution": distribution, "__module__": "arraygrad.scipy.stats",
+        "_scipy_class": theirs, "_distribution": distribution, "_names": tuple(parameters.split()),
+        "__module__": "arraygrad.scipy.stats",
         "__doc__": theirs.__doc__, **members,
     })  # fmt: skip
     NAMES[name] = kind
