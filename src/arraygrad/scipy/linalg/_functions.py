@@ -3,8 +3,10 @@
 May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy, SciPy.
 
 The derivative of an analytic function f along E is the block right above of f([[A, E], [0, A]]) (Higham 2008, Functions
-of Matrices, 3.6); the gradient is the derivative at A^H along the gradient of the result, by the same function: it is
-differentiable again.
+of Matrices, 3.6). It is a sum of products A^i E A^j with coefficients that f has, so the gradient is the conjugate of
+the derivative at A^T along the conjugate of the result's gradient G, by the same function: it is differentiable again.
+(At A^H along G it is the same only where f(conj z) = conj f(z), which roots and logarithms are not on the negative axis.)
+A real matrix stays real on the way: rounding would put its eigenvalues to either side of a branch cut.
 """
 
 import numpy as np
@@ -17,20 +19,49 @@ __all__ = []
 HIGHAM = "Higham (2008), 3.6"
 
 
-def _frechet(name, a, e, *rest):
-    """The derivative of the function `name` at a along e."""
+def _frechet(name, a, e, *rest, result=None):
+    """The derivative of the function `name` at a along e; the function's value there is compared with that of a^T."""
     n = shape_of(a)[-1]
     upper = ag.concat([a, e], axis=-1)
     below = ag.concat([ag.zeros_like(a), a], axis=-1)
     whole = NAMES[name](ag.concat([upper, below], axis=-2), *rest)
+    if result is not None:
+        _check_blocks(name, whole, result)
     return whole[..., :n, n:]
+
+
+def _adjoint_frechet(name, a, g, ans, *rest):
+    """What the derivative of `name` at a does to a gradient of the result."""
+    a, g = ag.matrix_transpose(a), ag.asarray(g)
+    if not _is_complex(g):
+        return ag.conj(_frechet(name, a, g, *rest))
+    if _is_complex(a):
+        return ag.conj(_frechet(name, a, ag.conj(g), *rest))
+    found = [_frechet(name, a, part, *rest, result=ans) for part in (ag.real(g), ag.imag(g))]
+    return ag.conj(found[0] - 1j * found[1])
+
+
+def _check_blocks(name, whole, result):
+    """Refuse a derivative of which the function itself came out otherwise: eigenvalues fell to both sides of a cut."""
+    whole, result = [x.detach().array if isinstance(x, ag.Tensor) else x for x in (whole, result)]
+    n = result.shape[-1]
+    expected = np.swapaxes(result, -1, -2)
+    for block in (whole[..., :n, :n], whole[..., n:, n:]):
+        if not np.allclose(block, expected, rtol=1e-5, atol=1e-5 * np.max(np.abs(expected), initial=0.0)):
+            raise np.linalg.LinAlgError(
+                f"arraygrad.scipy.linalg.{name}: the derivative can't be computed for this matrix, whose eigenvalues on "
+                "the negative axis fall to either side of the branch cut by rounding. A complex matrix beside the axis "
+                "has one"
+            )
+
+
+def _is_complex(a):
+    return ag.isdtype(a.dtype, "complex floating")
 
 
 def _analytic(name, parameter="A"):
     def rule(g, ans, **given):
-        a = ag.asarray(given[parameter])
-        # Where a real matrix has a complex function the conjugate matters; g has the result's dtype.
-        return _frechet(name, adjoint(a), g)
+        return _adjoint_frechet(name, ag.asarray(given[parameter]), g, ans)
 
     rule.__signature__ = _names(parameter)
     by_rule(name, parameter, HIGHAM, inert="disp blocksize")(rule)
@@ -43,13 +74,21 @@ def _names(parameter):
     return inspect.Signature([inspect.Parameter(n, kind) for n in ("g", "ans", parameter)])
 
 
-for _name in ("expm", "logm", "sqrtm", "sinm", "cosm", "tanm", "sinhm", "coshm", "tanhm"):
+for _name in ("expm", "logm", "sinm", "cosm", "tanm", "sinhm", "coshm", "tanhm"):
     _analytic(_name)
+
+
+@by_rule("sqrtm", "A", "Sylvester's equation", inert="disp blocksize")
+def _sqrtm(g, ans, A):
+    x = ag.asarray(ans)
+    if len(shape_of(x)) > 2:
+        return _adjoint_frechet("sqrtm", ag.asarray(A), g, ans)
+    return NAMES["solve_sylvester"](adjoint(x), adjoint(x), ag.asarray(g))
 
 
 @by_rule("fractional_matrix_power", "A", HIGHAM, refuse={"t": "it has no rule"})
 def _fractional_matrix_power(g, ans, A, t):
-    return _frechet("fractional_matrix_power", adjoint(ag.asarray(A)), g, t)
+    return _adjoint_frechet("fractional_matrix_power", ag.asarray(A), g, ans, t)
 
 
 @by_composition("expm_frechet", "A E", HIGHAM, inert="method")
