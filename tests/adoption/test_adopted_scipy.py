@@ -3,6 +3,7 @@
 Imports the public names of arraygrad. The reference is the plain call: its value, and differences of it.
 """
 
+import math
 import sys
 import types
 
@@ -16,6 +17,9 @@ from arraygrad.adoption.table import STAND_INS
 
 scipy = pytest.importorskip("scipy")
 linalg = pytest.importorskip("scipy.linalg")
+pytest.importorskip("scipy.stats")
+pytest.importorskip("scipy.special")
+LOGPDF = scipy.stats.norm.logpdf
 X = np.asarray([0.5, 1.2])
 
 
@@ -74,3 +78,34 @@ def test_other_code_and_threads_ask_scipy(room):
     assert kept[0](np.eye(2)) == 1.0
     assert kept[0].__name__ == "det"
     assert globals()["linalg"] is sys.modules["scipy.linalg"]
+
+
+def likelihood_by_a_global(x):
+    return LOGPDF(x[0], x[1]).sum()
+
+
+def likelihood_by_a_cell():
+    pdf = scipy.stats.norm.logpdf
+    return lambda x: pdf(x[0], x[1]).sum()
+
+
+@pytest.mark.parametrize("f", [likelihood_by_a_global, likelihood_by_a_cell()])
+def test_a_bound_method_of_a_distribution_is_ours_wherever_it_is_kept(f):
+    value, gradient = ag.value_and_grad(f, adopt=True)(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-13)
+    np.testing.assert_allclose(gradient, central_differences(f, X), rtol=1e-6, atol=1e-8)
+    assert globals()["LOGPDF"].__self__ is scipy.stats.norm
+
+
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (math.sin, math.cos(0.3)),
+        (math.log, 1 / 0.3),
+        (scipy.special.expit, 0.24445831169074586),
+        (scipy.stats.norm.logpdf, -0.3),
+        (np.linalg.norm, 1.0),
+    ],
+)
+def test_a_function_of_math_or_scipy_itself_is_differentiated(f, slope):
+    assert ag.grad(f, adopt=True)(0.3) == pytest.approx(slope, rel=1e-12)

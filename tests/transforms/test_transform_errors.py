@@ -166,3 +166,10 @@ def test_vector_of_another_library():
 def test_hvp_without_arguments():
     with pytest.raises(TypeError, match="takes its arguments and then the vector"):
         ag.hvp(square)()
+
+
+@pytest.mark.parametrize("transform", [ag.grad, ag.value_and_grad, ag.elementwise_grad])
+@pytest.mark.parametrize("f", [lambda x: np.allclose(x, 1.0), lambda x: bool(x[0] > 0), lambda x: np.bool_(False)])
+def test_a_truth_value_as_result_is_refused(transform, f):
+    with pytest.raises(TypeError, match="returned a truth value, which has no derivative"):
+        transform(f)(np.ones(2))

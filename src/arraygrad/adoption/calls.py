@@ -29,7 +29,7 @@ Guarded by tests/adoption.
 
 from arraygrad.adoption import number_names, numpy_names, scipy_names
 from arraygrad.adoption.answers import Adopted, forgetting, given_as_float, is_on, without
-from arraygrad.adoption.reach import forget, reach_of
+from arraygrad.adoption.reach import forget, pair_of, reach_of
 from arraygrad.autograd import python_numbers
 
 __all__ = ["adopt"]
@@ -83,7 +83,8 @@ def _adopt(function, packages=None):
         raise TypeError(f"adopt: expected a function, got {type(function).__name__}")
     if scipy_names.refresh():
         forgetting(forget)
-    return Adopted(function, reach_of(function, _packages(packages)))
+    pair = pair_of(function)  # a function of NumPy, math or SciPy itself
+    return Adopted(function if pair is None else pair[1], reach_of(function, _packages(packages)))
 
 
 def _packages(packages):

@@ -42,7 +42,7 @@ from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.table import STAND_IN_MODULES, STAND_INS
 from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = ["BUILTINS", "Names", "Reach", "forget", "reach_of"]
+__all__ = ["BUILTINS", "Names", "Reach", "forget", "pair_of", "reach_of"]
 
 # The builtins that have stand-ins, by name: a module finds them when its own globals lack the name.
 BUILTINS = ("complex", "float", "hasattr", "isinstance", "type")
@@ -131,13 +131,13 @@ class Names(Namespace):
         places = []
         kept = self._left_alone()
         for name, value in list(self.namespace.items()):
-            pair = _pair(value)
+            pair = pair_of(value)
             if pair is not None:
                 if name not in _BUILTIN_NAMES or name in self._used:
                     places.append((self.namespace, name, *pair))
             elif type(value) is dict and len(value) <= _ITEMS and "__name__" not in value and not name.startswith("__"):
                 # no namespace: those of NumPy and the standard library stay as they are
-                places += [(value, key, *_pair(item)) for key, item in value.items() if _pair(item) is not None]
+                places += [(value, key, *pair_of(item)) for key, item in value.items() if pair_of(item) is not None]
         for name in self._used - self.namespace.keys():
             # The name stays there from now on, with the real thing: names that come and go cost lookups everywhere.
             self.namespace[name] = getattr(builtins, name)
@@ -437,7 +437,7 @@ class _Search:
         self._lead(code, namespace)
         if function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__:
             for holder, value in _held(function):
-                pair = _pair(value)
+                pair = pair_of(value)
                 if pair is not None:
                     self.places.append(Place.of(*holder, *pair))
                 elif depth < _DEPTH:
@@ -559,14 +559,28 @@ def _held(function):
         yield (vars(function), "__wrapped__"), vars(function)["__wrapped__"]
 
 
-def _pair(value):
+def pair_of(value):
     """(the real thing, its stand-in) for a value that has one, else None."""
     pair = STAND_INS.get(id(value))
     if pair is not None and pair[0] is value:
         return pair
     if type(value) is numpy.vectorize:
         return (value, Vectorize.of(value))
+    if type(value) is types.MethodType:
+        pair = STAND_INS.get(id(value.__self__))
+        if pair is not None and pair[0] is value.__self__:
+            return (value, _method_of(value, pair[1]))
     return None
+
+
+def _method_of(method, other):
+    """The method of what stands in for the object that a method is bound to: `logpdf = scipy.stats.norm.logpdf`."""
+
+    @functools.wraps(method)
+    def call(*args, **kwargs):
+        return getattr(other, method.__name__)(*args, **kwargs)
+
+    return call
 
 
 def _top(module):
@@ -706,7 +720,7 @@ def _keys_in(namespace):
 
 def _identities(value, by_is):
     """Ids of what must have no stand-in where code compares a value: it, and the modules that show it."""
-    pair = _pair(value)
+    pair = pair_of(value)
     if pair is None or (isinstance(value, type) and not by_is):  # its stand-in is equal to it
         return frozenset()
     found = {id(value)}

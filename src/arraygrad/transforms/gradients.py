@@ -22,6 +22,8 @@ they have in common:
 
 from __future__ import annotations
 
+import numpy
+
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
@@ -80,7 +82,7 @@ def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False):
     ------
     TypeError
         When called: if an argument to differentiate is an integer, a boolean or no array; if the result is complex, an
-        integer or no array.
+        array of integers, a truth value or no array.
     ValueError
         When called: if the result is no scalar.
 
@@ -567,6 +569,8 @@ def _real_array(trace):
             + ("" if name == "elementwise_grad" else ", and has_aux=True if the second of two is auxiliary data")
         )
     (out,) = trace.outputs
+    if isinstance(out, (bool, numpy.bool_)):
+        raise TypeError(f"{what} a truth value, which has no derivative")
     if isinstance(out, (int, float)):
         return None
     try:

@@ -172,7 +172,8 @@ class Trace(Traced):
                 f"{self.name}: '{name}' returned no Tensor, and its gradient would be zero, because a value left the "
                 f"graph: {self.left}. Compute the result from the Tensor, or leave that argument out of argnums"
             )
-        if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in self.outputs):
+        numbers = [leaf for leaf in self.outputs if not isinstance(leaf, (bool, numpy.bool_))]
+        if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in numbers):
             self.warn_of_a_constant()
 
     def tell_refusal(self, recorded):
