@@ -7,8 +7,8 @@ import arraygrad as ag
 
 linalg = pytest.importorskip("scipy.linalg")
 
-from arraygrad.scipy import linalg as ours  # noqa: E402
-from arraygrad.scipy.linalg._functions import _check_blocks  # noqa: E402
+from arraygrad.scipy import linalg as ours
+from arraygrad.scipy.linalg._functions import _check_blocks
 
 RNG = np.random.default_rng(12)
 BASIS = RNG.normal(size=(3, 3)) + 2 * np.eye(3)

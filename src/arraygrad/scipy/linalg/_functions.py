@@ -5,7 +5,7 @@ May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy, SciPy.
 The derivative of an analytic function f along E is the block right above of f([[A, E], [0, A]]) (Higham 2008, Functions
 of Matrices, 3.6). It is a sum of products A^i E A^j with coefficients that f has, so the gradient is the conjugate of
 the derivative at A^T along the conjugate of the result's gradient G, by the same function: it is differentiable again.
-(At A^H along G it is the same only where f(conj z) = conj f(z), which roots and logarithms are not on the negative axis.)
+(At A^H along G it is the same only where f(conj z) = conj f(z): not so of roots and logarithms on the negative axis.)
 A real matrix stays real on the way: rounding would put its eigenvalues to either side of a branch cut.
 """
 
@@ -49,9 +49,8 @@ def _check_blocks(name, whole, result):
     for block in (whole[..., :n, :n], whole[..., n:, n:]):
         if not np.allclose(block, expected, rtol=1e-5, atol=1e-5 * np.max(np.abs(expected), initial=0.0)):
             raise np.linalg.LinAlgError(
-                f"arraygrad.scipy.linalg.{name}: the derivative can't be computed for this matrix, whose eigenvalues on "
-                "the negative axis fall to either side of the branch cut by rounding. A complex matrix beside the axis "
-                "has one"
+                f"arraygrad.scipy.linalg.{name}: the derivative can't be computed for this matrix, whose eigenvalues "
+                "on the negative axis fall to either side of the branch cut by rounding"
             )
 
 
