@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
+from arraygrad.adoption import reach
 from arraygrad.adoption.table import STAND_INS
 
 X = np.asarray([0.5, 1.0, 2.0])
@@ -580,3 +581,36 @@ def test_module_has_no_stand_in_for_what_any_code_there_compares(program, ask):
     assert ag.grad(f, adopt=True)(0.31) == 2.0
     thread.join()
     assert seen == [True]
+
+
+class _Term:
+    def __init__(self, rule):
+        self.rule = rule
+
+
+def test_objects_in_lists_of_arguments_are_searched_once_and_again_when_they_are_others(monkeypatch):
+    searches = []
+    plain_search = reach._Search
+
+    class Counting(plain_search):
+        __slots__ = ()
+
+        def __init__(self):
+            searches.append(1)
+            super().__init__()
+
+    monkeypatch.setattr(reach, "_Search", Counting)
+
+    def total(x, terms, names):
+        return sum(term.rule(x) for term in terms) + names["k"].rule(x)
+
+    sine, root = (_Term(lambda x: math.sin(x) * x), _Term(lambda x: math.sqrt(x)))
+    f = ag.grad(total, adopt=True)
+    first = f(0.5, [sine, root], {"k": root})
+    done = len(searches)
+    assert f(0.5, [sine, root], {"k": root}) == first
+    assert len(searches) == done
+    other = f(0.5, [root, root], {"k": sine})
+    assert len(searches) > done
+    assert first == pytest.approx(math.sin(0.5) + 0.5 * math.cos(0.5) + 2 * 0.5 / math.sqrt(0.5))
+    assert other == pytest.approx(first)

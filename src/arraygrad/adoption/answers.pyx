@@ -451,9 +451,33 @@ def type_of(TensorBase t):
     if twin is None:
         return kind
     cdef int found = origin(t)
-    if found == OPEN and compares(sys._getframe(1)):        # 0 is the stand-in for `type`
+    if found == OPEN and compares(sys._getframe(0)):        # compiled: the stand-in for `type` has no frame
         known_origin(t, twin, "type(x)")
     return twin if found == FLOAT else kind
+
+
+def called_type(cls, *args, **kwargs):
+    """What a call of the stand-in for `type`, or of a class made by it, gives: `type` where it is the stand-in."""
+    if cls._type is not cls:
+        return type.__call__(cls, *args, **kwargs)
+    if len(args) == 1 and not kwargs:
+        if arraygrad_adopting and isinstance(args[0], TensorBase):
+            return type_of(args[0])
+        return type(args[0])
+    return type(*args, **kwargs)
+
+
+def called_number(cls, *args, **kwargs):
+    """What a call of the stand-in for float or complex, or of a class that is derived from it, gives."""
+    made = cls._recorded
+    if made is None:                            # a class that the program derives from it
+        return type.__call__(cls, *args, **kwargs)
+    for x in args:
+        if type(x) is tensor_type:
+            number = made(*args, **kwargs)
+            if number is not None:
+                return number
+    return cls._real(*args, **kwargs)
 
 
 @functools.lru_cache(256)

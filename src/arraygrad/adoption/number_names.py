@@ -28,6 +28,8 @@ import numpy
 
 from arraygrad import special
 from arraygrad.adoption.answers import (
+    called_number,
+    called_type,
     given_as_float,
     hasattr_,
     is_on,
@@ -37,7 +39,6 @@ from arraygrad.adoption.answers import (
     recording,
     recording_first,
     stays,
-    type_of,
 )
 from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
 from arraygrad.autograd.python_numbers import one_element as element
@@ -228,16 +229,7 @@ _COMPLEX_SEVERAL = {"log": _complex_log, "rect": _rect}
 class _Number(type):
     """The type of what stands in for float and complex: like the real type, but for calls with recorded Tensors."""
 
-    def __call__(cls, *args, **kwargs):
-        made = cls._recorded
-        if made is None:  # a class that the program derives from it
-            return type.__call__(cls, *args, **kwargs)
-        for x in args:
-            if type(x) is Tensor:
-                number = made(*args, **kwargs)
-                if number is not None:
-                    return number
-        return cls._real(*args, **kwargs)
+    __call__ = called_number
 
     def __instancecheck__(cls, obj):
         return type.__instancecheck__(cls, obj) if cls._recorded is None else isinstance_(obj, cls._real)
@@ -283,12 +275,8 @@ def _complex_of(real=0, imag=0):
 class _TypeName(type):
     """The type of what stands in for `type`."""
 
-    def __call__(cls, *args, **kwargs):
-        if cls is not _type:
-            return type.__call__(cls, *args, **kwargs)
-        if len(args) == 1 and not kwargs and isinstance(args[0], Tensor) and is_on():
-            return type_of(args[0])
-        return type(*args, **kwargs)
+    _type = None  # the stand-in itself
+    __call__ = called_type
 
     def __instancecheck__(cls, obj):
         return isinstance(obj, type) if cls is _type else type.__instancecheck__(cls, obj)
@@ -322,6 +310,7 @@ def _derived(cls, **kwargs):
 
 _type = None
 _type = _TypeName("type", (type,), {"__module__": "builtins", "__doc__": type.__doc__})
+_TypeName._type = _type
 _float = _stand_in_type(float, _float_of)
 _complex = _stand_in_type(complex, _complex_of)
 

@@ -254,6 +254,19 @@ def _weak(obj):
     return weakref.ref(obj) if type(obj) is types.FunctionType else lambda: obj
 
 
+def _objects(items, depth, found):
+    """What is no number or array among the items and in the lists, tuples and dicts among them."""
+    for item in items:
+        if is_plain(item):
+            continue
+        kind = type(item)
+        if depth < _DEPTH and kind in (list, tuple, dict):
+            _objects(item.values() if kind is dict else item, depth + 1, found)
+        else:
+            found.append(item)
+    return found
+
+
 _reaches: dict = {}  # id of a code object -> (it, globals, its Reach), for functions that are no more than that
 
 
@@ -305,7 +318,7 @@ class Reach(Route):
 
     def with_arguments(self, arguments):
         """(Names, Places) for a call with these arguments."""
-        objects = [argument for argument in arguments if not is_plain(argument)]
+        objects = _objects(arguments, 0, [])
         if self._given is not None:
             known, sizes, found = self._given
             if (
@@ -321,7 +334,7 @@ class Reach(Route):
         found = self._wanted(search)
         try:
             self._given = [weakref.ref(one) for one in objects], [(n, len(n.namespace)) for n in found[0]], found
-        except TypeError:  # a dict, a list: what is in it may change
+        except TypeError:  # what has no room for a weak reference may be another object next time
             self._given = None
         return found
 
