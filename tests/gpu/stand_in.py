@@ -1,8 +1,12 @@
 """A stand-in for CuPy: NumPy arrays under CuPy's names. Imported first, in a process of its own, by the tests here.
 
-Recorded: `calls` (what was asked of CUDA: waits, device changes, scatter_add), `launches` (one entry for each kernel
-that the call would start; views start none) and `syncs` (each time that the host would wait for the device). Kernels of
-arraygrad's own are evaluated statement by statement, or by the table over NumPy (rows).
+Recorded: `calls` (what was asked of CUDA: waits, device changes, add.at), `launches` (one entry for each kernel
+that the call would start; views start none), `syncs` (each time that the host would wait for the device) and `races`
+(work on streams that is not ordered, and memory that goes back too early: happens_before). Kernels of arraygrad's own
+are evaluated statement by statement, or by the table over NumPy (rows).
+
+As CuPy: a stream is made current on its own device only; memory belongs to the stream that was current when it was
+made; reading or writing through a boolean mask waits for the device where CuPy does.
 """
 
 import importlib.machinery
@@ -13,7 +17,9 @@ import types
 
 import array_api_compat
 import array_api_compat.numpy as compat
+import happens_before
 import numpy as np
+from happens_before import races  # noqa: F401  (for programs)
 
 calls, launches, syncs = [], [], []
 
@@ -40,9 +46,46 @@ VIEWS = frozenset(
 )
 
 
-def synchronized(what):
-    """Note that the host would wait here."""
+def synchronized(what, stream=None):
+    """Note that the host would wait here, for `stream`, (device, handle); None: for the current one."""
     syncs.append(what)
+    happens_before.host_waits_for(here() if stream is None else stream)
+
+
+def here():
+    """(device, handle) of the current stream."""
+    return current["device"], current[current["device"]]
+
+
+def owner_of(array):
+    """The NumPy array that owns the memory of another."""
+    while (base := np.ndarray.base.__get__(array)) is not None and isinstance(base, np.ndarray):
+        array = base
+    return array
+
+
+def memory_of(array):
+    """The Memory under an array."""
+    device = getattr(array, "_number", current["device"])
+    owner = owner_of(array)
+    return happens_before.memory_at(owner, owner.nbytes, (device, current[device]))
+
+
+def arrays_in(*values):
+    """The arrays of the stand-in among values, in lists and tuples too."""
+    for value in values:
+        if isinstance(value, ndarray):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from arrays_in(*value)
+
+
+def ran(name, reads, results=(), written=()):
+    """Note for happens_before that a kernel ran on the current stream."""
+    reads = [memory_of(a) for a in arrays_in(reads)]
+    known = {id(m) for m in reads}
+    fresh = [m for a in arrays_in(results) if id(m := memory_of(a)) not in known]
+    happens_before.ran(name, here(), reads, [*fresh, *(memory_of(a) for a in arrays_in(written))])
 
 
 class Device:
@@ -75,7 +118,7 @@ class Device:
         current["device"] = self.before
 
     def synchronize(self):
-        synchronized("device")
+        synchronized("device", (self.id, None))
 
 
 class Event:
@@ -83,13 +126,15 @@ class Event:
 
     def __init__(self, block=False, disable_timing=False):
         self.stream = None
+        self.known = {}
 
     @property
     def done(self):
         return options["event_done"]
 
     def synchronize(self):
-        synchronized("event")
+        syncs.append("event")
+        happens_before.host_waits(self.known)
 
     def __repr__(self):
         return f"event of {self.stream}"
@@ -107,6 +152,8 @@ class Stream:
         self.ptr = _count[0] if ptr is None else ptr
         self.device_id = current["device"]
         _made[self.ptr, self.device_id] = self
+        if not non_blocking and self.ptr != happens_before.NULL:
+            happens_before.block((self.device_id, self.ptr))
 
     def __eq__(self, other):
         return isinstance(other, Stream) and self.ptr == other.ptr
@@ -114,11 +161,20 @@ class Stream:
     def __hash__(self):
         return self.ptr
 
+    def _check(self):
+        if self.ptr != happens_before.NULL and self.device_id != current["device"]:
+            raise RuntimeError(
+                f"The device that the stream is created on ({self.device_id}) is different from the current device "
+                f"({current['device']})"
+            )
+
     def use(self):
+        self._check()
         current[current["device"]] = self.ptr
         return self
 
     def __enter__(self):
+        self._check()
         self.before = current[self.device_id]
         current[self.device_id] = self.ptr
         return self
@@ -129,13 +185,16 @@ class Stream:
     def record(self, event=None):
         event = event or Event()
         event.stream = f"{current['device']}.{self.ptr}"
+        event.known = happens_before.event_of((current["device"], self.ptr))
         return event
 
     def wait_event(self, event):
         calls.append(f"{current['device']}.{self.ptr} waits for {event!r}")
+        with happens_before.lock:
+            happens_before.take_in((current["device"], self.ptr), event.known)
 
     def synchronize(self):
-        synchronized("stream")
+        synchronized("stream", (self.device_id, self.ptr))
 
 
 def get_current_stream(device_id=-1):
@@ -168,11 +227,14 @@ class ndarray(np.ndarray):
 
     @property
     def data(self):
-        return types.SimpleNamespace(mem=None, device_id=self._number, ptr=self.__array_interface__["data"][0])
+        memory, pointer = memory_of(self), self.__array_interface__["data"][0]
+        return types.SimpleNamespace(mem=memory, device_id=self._number, ptr=pointer)
 
     def get(self, stream=None, order="C", out=None, blocking=True):
+        place = here() if stream is None else (stream.device_id, stream.ptr)
+        happens_before.ran("get", place, [memory_of(self)], [])
         if blocking:
-            synchronized("get")
+            synchronized("get", place)
         else:
             calls.append(f"copy out on {stream.device_id}.{stream.ptr}")
         if out is None:
@@ -182,12 +244,14 @@ class ndarray(np.ndarray):
 
     def set(self, array, stream=None):
         calls.append(f"copy in on {stream.device_id}.{stream.ptr}")
+        happens_before.ran("set", (stream.device_id, stream.ptr), [], [memory_of(self)])
         self.view(np.ndarray)[...] = array
 
     def copy(self, order="C"):
         launches.append("copy")
         result = _cupy(np.array(self.view(np.ndarray), order=order))
         result._number = current["device"]
+        ran("copy", [self], [result])
         return result
 
     def item(self, *args):
@@ -212,10 +276,18 @@ class ndarray(np.ndarray):
 
     def __setitem__(self, key, value):
         launches.append("setitem")
+        if has_mask(key):
+            synchronized("setitem")
+        ran("setitem", [key, value], written=[self])
         self.view(np.ndarray)[_plain(key)] = _plain(value)
 
     def __getitem__(self, key):
-        return _cupy(np.asarray(self.view(np.ndarray)[_plain(key)]), self)
+        if has_mask(key):
+            synchronized("getitem")
+        found = _cupy(np.asarray(self.view(np.ndarray)[_plain(key)]), self)
+        if owner_of(found) is not owner_of(self):
+            ran("getitem", [self, key], [found])
+        return found
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
         if any(not isinstance(x, (ndarray, np.ndarray, np.generic, bool, int, float, complex)) for x in inputs):
@@ -225,7 +297,9 @@ class ndarray(np.ndarray):
             kwargs["out"] = tuple(_plain(o) for o in out)
         with np.errstate(all="ignore"):
             result = getattr(ufunc, method)(*[_plain(x) for x in inputs], **kwargs)
-        return out[0] if out is not None else _cupy(result)
+        result = out[0] if out is not None else _cupy(result)
+        ran(ufunc.__name__, inputs, () if out is not None else [result], () if out is None else out)
+        return result
 
     def __array__(self, *args, **kwargs):
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
@@ -263,6 +337,10 @@ def wrapped(name, function):
             out = _cupy(function(*[_plain(a) for a in args], **{k: _plain(v) for k, v in kwargs.items()}))
         if device is not None:
             out._number = int(device)
+        reads, results = list(arrays_in(args, tuple(kwargs.values()))), list(arrays_in(out))
+        owners = {id(owner_of(a)) for a in reads}
+        if not reads or any(id(owner_of(a)) not in owners for a in results):  # all others are views
+            ran(name, reads, results)
         return out
 
     f.__name__ = name
@@ -306,6 +384,11 @@ def _typed(dtype, a, b):
     return np.asarray(a if b is None else np.asarray(a) + 1j * np.asarray(b)).astype(dtype)
 
 
+def has_mask(key):
+    """Whether a boolean array is in an index."""
+    return any(a.dtype == bool and a.ndim for a in arrays_in(key))
+
+
 class ElementwiseKernel:
     """cupy.ElementwiseKernel, evaluated statement by statement."""
 
@@ -332,6 +415,7 @@ class ElementwiseKernel:
         for kind, name in self.outputs:
             dtype = kind if kind != "T" else values[self.inputs[0][1]].dtype
             found.append(_cupy(np.array(np.broadcast_to(values[name], shape).astype(dtype))))
+        ran(self.name, args, found)
         return tuple(found) if self.return_tuple or len(found) > 1 else found[0]
 
 
@@ -345,6 +429,8 @@ class RawKernel:
 
     def __call__(self, grid, block, args, shared_mem=0):
         launches.append(self.name)
+        arrays = list(arrays_in(args))
+        ran(self.name, arrays[:-1], written=arrays[-1:])
         if self.name in self.host:
             self.host[self.name](*[_plain(a) for a in args])
         else:
@@ -403,8 +489,17 @@ cupy.cuda = types.SimpleNamespace(
     runtime=types.SimpleNamespace(getDevice=lambda: current["device"], getDeviceCount=lambda: 2),
     memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
 )
-for _name in ("asarray", "array", "empty", "zeros", "ones", "ascontiguousarray"):
+for _name in ("asarray", "array", "empty", "zeros", "ones", "full"):
     setattr(cupy, _name, wrapped(_name, getattr(np, _name)))
+_asarray = cupy.asarray
+
+
+def _from_host(a, *args, **kwargs):
+    """cupy.asarray: what comes from the host is copied."""
+    return _asarray(np.array(a) if isinstance(a, np.ndarray) and not isinstance(a, ndarray) else a, *args, **kwargs)
+
+
+cupy.asarray = _from_host
 cupy.ascontiguousarray = lambda a: a if a.flags.c_contiguous else a.copy()
 
 
@@ -428,12 +523,17 @@ cupyx = types.ModuleType("cupyx")
 cupyx.__path__ = []
 
 
-def scatter_add(a, key, value):
-    """cupyx.scatter_add: real dtypes only."""
+def add_at(a, key, value):
+    """cupy.add.at: real dtypes only."""
     if a.dtype.kind == "c":
-        raise TypeError("cupy.add.at only supports real dtypes")
-    calls.append("scatter_add")
-    launches.append("scatter_add")
+        raise TypeError(
+            "cupy.add.at only supports int32, int64, float16, float32, float64, uint32, uint64 as data type"
+        )
+    if has_mask(key):
+        synchronized("add.at")
+    calls.append("add.at")
+    launches.append("add.at")
+    ran("add.at", [key, value], written=[a])
     np.add.at(a.view(np.ndarray), _plain(key), _plain(value))
 
 
@@ -444,7 +544,6 @@ def solve_triangular(a, b, lower=False):
     return wrapped("solve_triangular", np.linalg.solve)(a, _plain(b))
 
 
-cupyx.scatter_add = scatter_add
 cupyx.empty_pinned = lambda shape, dtype: np.empty(shape, dtype=dtype)
 cupyx.scipy = types.ModuleType("cupyx.scipy")
 cupyx.scipy.__path__ = []
@@ -461,7 +560,7 @@ for _name in dir(compat):
 for _name in VIEWS:
     if callable(getattr(compat, _name, None)) and _name not in ("isdtype", "result_type", "can_cast", "finfo", "iinfo"):
         setattr(raw, _name, wrapped(_name, getattr(compat, _name)))
-raw.add.at = None
+raw.add.at = add_at
 for chapter in ("linalg", "fft"):
     functions = types.ModuleType(f"{raw.__name__}.{chapter}")
     theirs = getattr(compat, chapter)

@@ -3,6 +3,7 @@
 Each test runs in a process of its own (stand_in).
 """
 
+import pytest
 from programs import run
 
 
@@ -228,3 +229,216 @@ def test_offloaded_values_serve_a_graph_that_is_kept():
         (second,) = ag.autograd.grad(y, x)
         print(first.item() == second.item())
     """) == ["True"]
+
+
+# -- memory and who still reads it -------------------------------------------------------------------------------------
+# `races` (happens_before) lists what no wait orders, whatever the device does first.
+
+FENCE = """
+import gc
+def after(waiting, *made):
+    for stream in made:
+        waiting.wait_event(stream.record())
+def fence(*streams):
+    null = cupy.cuda.get_current_stream()
+    after(null, *streams)
+    for stream in streams:
+        after(stream, null)
+S = [Stream(non_blocking=True) for _ in range(4)]
+"""
+
+
+def races(code):
+    """What a program prints after FENCE, and the races in it."""
+    import textwrap
+
+    return run(FENCE + textwrap.dedent(code) + "\ngc.collect()\nprint(races)\n")
+
+
+def test_the_stand_in_sees_a_race_that_the_program_itself_has():
+    assert (
+        "goes back before multiply"
+        in races("""
+        with S[0]: a = cupy.asarray([1.0]) * 2.0
+        after(S[1], S[0])
+        with S[1]: b = a * 2.0
+        del a
+    """)[-1]
+    )
+    assert (
+        "may not have written"
+        in races("""
+        with S[0]: a = cupy.asarray([1.0]) * 2.0
+        with S[1]: b = a * 2.0
+    """)[-1]
+    )
+
+
+@pytest.mark.parametrize("length", [3, 4])
+def test_a_gradient_handed_on_over_a_chain_of_streams_is_kept_for_the_stream_that_made_it(length):
+    assert races(f"""
+        n = {length}
+        with S[n - 1]:
+            x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+            y = x * x
+        before = []
+        for i in range(n - 2, 0, -1):
+            after(S[i], S[i + 1])
+            before.append(y)
+            with S[i]: y = y + 1.0                      # its rule hands the gradient on as it is
+        after(S[0], S[1])
+        with S[0]: loss = ag.sum(ag.sin(y))
+        fence(*S)
+        del before
+        loss.backward()
+        print(x.grad.numpy().tolist() == (2 * x.array * cupy.asarray(np.cos(y.numpy()))).tolist())
+    """) == ["True", "[]"]
+
+
+@pytest.mark.parametrize("hand_on", ["ag.reshape(y, (2, 1))[:, 0]", "ag.expand_dims(y, axis=0)[0]", "ag.sum(y)"])
+def test_a_view_of_a_gradient_belongs_to_the_stream_whose_memory_it_is(hand_on):
+    assert races(f"""
+        with S[2]:
+            x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+            y = x * x
+        after(S[1], S[2])
+        with S[1]: z = {hand_on}
+        after(S[0], S[1])
+        with S[0]: loss = ag.sum(ag.sin(z))
+        fence(*S)
+        loss.backward()
+        del y, z, loss
+        fence(*S)
+    """) == ["[]"]
+
+
+@pytest.mark.parametrize(
+    "view",
+    ["ag.reshape(c, (2, 1))[:, 0]", "c[:]", "c.detach()", "ag.asarray(c.array)", "ag.flip(c)"],
+)
+def test_a_saved_view_belongs_to_the_stream_whose_memory_it_shows(view):
+    assert races(f"""
+        with S[0]: c = ag.asarray(cupy.asarray([3.0, 4.0])) * 1.0
+        after(S[1], S[0])
+        with S[1]:
+            w = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+            loss = ag.sum({view} * w)
+        fence(*S)
+        del c
+        loss.backward()
+        del loss
+        print(w.grad.numpy().tolist())
+    """)[1:] == ["[]"]
+
+
+def test_what_an_in_place_write_left_for_a_node_is_waited_for_and_belongs_to_the_writer():
+    assert races("""
+        with S[0]: x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True) * 1.0
+        after(S[1], S[0])
+        with S[1]: y = ag.sin(x)
+        after(S[2], S[1])
+        with S[2]: x[...] = 7.0
+        with S[1]: loss = ag.sum(y)
+        after(cupy.cuda.get_current_stream(), S[1])
+        loss.backward()
+        fence(*S)
+    """) == ["[]"]
+
+
+@pytest.mark.parametrize("hooks", ["lambda t: t, lambda t: t", "lambda t: [t], lambda kept: kept[0]"])
+def test_what_hooks_packed_is_kept_for_the_stream_whose_memory_it_is(hooks):
+    assert races(f"""
+        with S[0]: c = ag.asarray(cupy.asarray([3.0, 4.0])) * 1.0
+        after(S[1], S[0])
+        with S[1], ag.autograd.graph.saved_tensors_hooks({hooks}):
+            w = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+            loss = ag.sum(c * w)
+        fence(*S)
+        del c
+        loss.backward()
+        del loss
+    """) == ["[]"]
+
+
+def test_what_a_function_set_on_ctx_is_kept_for_the_stream_whose_memory_it_is():
+    assert races("""
+        class Scale(ag.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, t):
+                ctx.t = t
+                return x * t
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.t, None
+        with S[0]: c = ag.asarray(cupy.asarray([3.0, 4.0])) * 1.0
+        after(S[1], S[0])
+        with S[1]:
+            w = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+            loss = ag.sum(Scale.apply(w, c))
+        fence(*S)
+        del c
+        loss.backward()
+        del loss
+    """) == ["[]"]
+
+
+def test_what_a_primitive_keeps_is_kept_for_the_stream_whose_memory_it_is():
+    assert races("""
+        scale = ag.primitive(lambda x, t: x * t)
+        scale.defvjp(lambda ans, x, t: lambda g: g * t, None)
+        with S[0]: c = ag.asarray(cupy.asarray([3.0, 4.0])) * 1.0
+        after(S[1], S[0])
+        with S[1]:
+            w = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+            loss = ag.sum(scale(w, c))
+        fence(*S)
+        del c
+        loss.backward()
+        del loss
+    """) == ["[]"]
+
+
+def test_atomic_updates_are_added_on_the_callers_stream_and_the_gradient_is_kept_for_that():
+    assert races("""
+        with S[0]:
+            w = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+            loss = ag.sum(ag.sin(w) * w)
+        fence(*S)
+        for _ in range(2):
+            ag.autograd.backward(loss, retain_graph=True, atomic=True)
+        del loss
+        fence(*S)
+    """) == ["[]"]
+
+
+def test_gradients_that_are_recorded_are_kept_as_well():
+    assert races("""
+        with S[2]:
+            x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+            y = x * x
+        after(S[1], S[2])
+        with S[1]: z = y + 1.0
+        after(S[0], S[1])
+        with S[0]: loss = ag.sum(ag.sin(z) * z)
+        fence(*S)
+        (g,) = ag.autograd.grad(loss, x, create_graph=True)
+        fence(*S)
+        with S[3]: h = ag.sum(g * g)
+        fence(*S)
+        h.backward()
+        fence(*S)
+        del g, h, loss, y, z
+    """) == ["[]"]
+
+
+def test_a_stream_waits_once_for_all_that_another_hands_to_a_node():
+    waits = run("""
+        with Stream(ptr=7):
+            x = ag.asarray(cupy.asarray([1.0]), requires_grad=True)
+            y = x * 2.0
+        z = sum((y * float(i) for i in range(5)), y * 5.0)
+        del calls[:]
+        ag.sum(z).backward()
+        print(sum(c == "0.7 waits for event of 0.0" for c in calls))
+    """)
+    assert waits == ["1"]

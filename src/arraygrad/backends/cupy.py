@@ -8,6 +8,7 @@ inputs (`backends.cuda.fused`), rows that are reduced and used at once (`backend
 of them under create_graph or after `set_fused(False)`, is the table's on CuPy's own functions.
 """
 
+import functools
 import os
 
 import array_api_compat.cupy
@@ -53,12 +54,17 @@ class CupyBackend(GenericBackend):
         )
 
     def clone(self, array, like):
-        """A copy in the memory order of `array`; row-major where elements are repeated in memory (broadcast views)."""
-        return array.copy(order="C" if 0 in array.strides else "K")
+        """A copy on the array's device, in its memory order; row-major where elements repeat (broadcast views)."""
+        with array.device:
+            return array.copy(order="C" if 0 in array.strides else "K")
 
     def owns_memory(self, raw):
         """Whether an array is no view and its memory comes from CuPy's allocator, not from another library."""
         return type(raw) is cupy.ndarray and raw.base is None and not isinstance(raw.data.mem, _UNOWNED)
+
+    def owner(self, raw):
+        """The identity of the allocation that an array is in; CuPy's views hold the same object."""
+        return id(raw.data.mem)
 
     def asarray(self, obj, dtype, device):
         """An array on `device`, on the current one where none is named. From the host by pinned memory, no waiting."""
@@ -219,6 +225,27 @@ def solve_triangular(a, b, *, lower):
     return solve(a, b, lower=lower)
 
 
+def on_device(name):
+    """A creation function that honours `device`, which array-api-compat's take and leave aside.
+
+    Where none is named the device is the current one, for those that are given an array (`zeros_like`) the array's.
+    """
+    function = getattr(array_api_compat.cupy, name)
+
+    @functools.wraps(function)
+    def made(*args, device=None, **options):
+        if device is None and name.endswith("_like"):
+            device = args[0].device
+        if device is None or int(device) == cupy.cuda.runtime.getDevice():
+            return function(*args, **options)
+        with cupy.cuda.Device(int(device)):
+            return function(*args, **options)
+
+    return made
+
+
+_CREATION = "arange empty empty_like eye full full_like linspace ones ones_like zeros zeros_like".split()
+
 _runtime = CupyRuntime(cupy.cuda)
 
 _UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
@@ -226,6 +253,7 @@ _UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
 _raw = RepairedNamespace(
     array_api_compat.cupy,
     {
+        **{name: on_device(name) for name in _CREATION},
         "_solve_triangular": solve_triangular,
         "_to_device": lambda x, device, stream=None: copied(x, device, _runtime, stream),
         "_library_eigh_upper": lambda x: cupy.linalg.eigh(x, UPLO="U"),

@@ -166,12 +166,15 @@ cdef class CustomNode(Node):
 
     # For the engine
 
-    cdef int keep_foreign(self, object stream, list kept) except -1:
+    cdef int keep_foreign(self, object stream, list found) except -1:
         cdef list slots = self.s0
         if slots is not None:
             for slot in slots:
                 if slot is not None:
-                    keep_values((<SavedSlot>slot).value, stream, kept)
+                    keep_values((<SavedSlot>slot).value, stream, found)
+        for kept in getattr(self, "__dict__", {}).values():         # what forward set on ctx
+            if isinstance(kept, TensorBase):
+                keep_values((<TensorBase>kept).value, stream, found)
         return 0
 
     cdef int release(self) except -1:

@@ -8,7 +8,8 @@ from libcpp.vector cimport vector
 from arraygrad.core.constants cimport constant_check, CONSTANT_COPY, CONSTANT_FULL, CONSTANT_OFF
 from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
 from arraygrad.core.value cimport (
-    Backend, Storage, TensorBase, Value, join, protect, shown_by, storage_now, value_over, GIVEN, GIVEN_FULL,
+    Backend, Storage, TensorBase, Value, join, protect, registered, shown_by, storage_now, value_over, wrap, GIVEN,
+    GIVEN_FULL,
 )
 
 cdef extern from "Python.h":
@@ -128,3 +129,24 @@ def note_holder(TensorBase t not None):
     """Note that the program holds the array under `t` too, and may write it."""
     t.value.foreign = True
     enter(t.value)
+
+
+def note_source(TensorBase t not None, source):
+    """Note that `t`, made from `source` by way of DLPack, may be over the memory of another stream than its own.
+
+    Host memory belongs to no stream; its content tells what was written to it (Note [Constants that change]).
+    """
+    cdef Backend backend
+    cdef Value other
+    if t.value.meta.stream is None or t.value.storage is not None:
+        return
+    if isinstance(source, TensorBase):
+        other = (<TensorBase>source).value
+    else:
+        backend = registered(type(source))
+        if backend is None:
+            return
+        other = wrap(source, backend).value
+        enter(other)
+    if (<Backend>t.value.meta.ops).shares_memory(t.value.raw, other.raw):
+        join(t.value, other)

@@ -5,8 +5,9 @@ from cpython.object cimport PyObject
 from arraygrad.core.apply cimport apply_op, binary, refresh
 from arraygrad.core.constants cimport constant_check, Contents, CONSTANT_COPY
 from arraygrad.core.copies cimport copied
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta, home_of
 from arraygrad.engine.node cimport Node
+from arraygrad.engine.streams cimport note_read
 from arraygrad.core.nodes cimport accumulator_of
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.nodes cimport leaf_lock
@@ -102,6 +103,9 @@ cdef class TensorOps(ArrayOps):
 
     cpdef object ones(self, GradMeta meta):
         return wrap(meta.ops.ones(meta), <Backend>meta.ops)
+
+    cpdef object home(self, object array):
+        return home_of((<TensorBase>array).value.meta) if isinstance(array, TensorBase) else None
 
     cpdef object from_user(self, object value):
         if isinstance(value, TensorBase):
@@ -201,6 +205,7 @@ cdef class Kept:
                                "operation; set_saved_mutation('copy') keeps a copy of what is overwritten")
         if self.contents is not None and self.value.raw is (<Contents>self.contents).arrays.get("an array"):
             self.contents.check("a recorded function")      # not of a copy, which a write through a Tensor left
+        note_read(self.value.meta, self.value.raw)
         return self.value.raw
 
     def tensor(self, Node source=None, int nr=0):

@@ -24,4 +24,4 @@ cdef TensorBase attached(Value v, Node source, int nr)
 cdef AccumulateGrad accumulator_of(TensorBase t)
 cdef NodeHooks leaf_hooks(TensorBase t)
 cdef object leaf_lock(TensorBase leaf)
-cdef int keep_values(object saved, object stream, list kept) except -1
+cdef int keep_values(object saved, object stream, list found) except -1

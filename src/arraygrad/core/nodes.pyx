@@ -18,6 +18,7 @@ from arraygrad.engine.node cimport (
     NODE_ACCUMULATE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
+from arraygrad.engine.streams cimport find_foreign
 from arraygrad.core.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
@@ -164,16 +165,13 @@ cdef Py_ssize_t bytes_of(object saved) except -1:
     return nbytes if isinstance(nbytes, int) else 0
 
 
-cdef int keep_values(object saved, object stream, list kept) except -1:
-    """Append (runtime, its stream, `stream`, array) for each saved array that was made on another stream."""
-    cdef GradMeta meta
+cdef int keep_values(object saved, object stream, list found) except -1:
+    """`Node.keep_foreign` for what one slot holds. What hooks packed is seen when it is unpacked."""
     if type(saved) is Value:
-        meta = (<Value>saved).meta
-        if meta.stream is not None and meta.stream is not stream and meta.stream != stream:
-            kept.append((meta.ops.runtime, meta.stream, stream, (<Value>saved).raw))
+        find_foreign((<Value>saved).meta, (<Value>saved).raw, stream, found)
     elif type(saved) is list or type(saved) is tuple:
         for item in saved:
-            keep_values(item, stream, kept)
+            keep_values(item, stream, found)
     return 0
 
 
@@ -228,9 +226,9 @@ cdef class OpNode(Node):
             total += bytes_of(slot)
         return total
 
-    cdef int keep_foreign(self, object stream, list kept) except -1:
+    cdef int keep_foreign(self, object stream, list found) except -1:
         for slot in (self.s0, self.s1, self.s2, self.args):
-            keep_values(slot, stream, kept)
+            keep_values(slot, stream, found)
         return 0
 
     cdef int release(self) except -1:
@@ -260,7 +258,7 @@ cdef class BareOpNode(OpNode):
     cdef Py_ssize_t saved_bytes(self) except -1:
         return 0
 
-    cdef int keep_foreign(self, object stream, list kept) except -1:
+    cdef int keep_foreign(self, object stream, list found) except -1:
         return 0
 
     cdef int release(self) except -1:

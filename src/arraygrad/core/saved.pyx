@@ -1,6 +1,7 @@
 # Saved-tensor hooks: what is done to a value when a node saves it, and when its rule asks for it back.
 # May import: engine.*, core.op, core.value.
 from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
+from arraygrad.engine.streams cimport note_read
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, find_backend, is_lost, join, new_tensor, registered, version_of, wrap,
 )
@@ -169,13 +170,17 @@ cdef object unpacked(Packed p):
 cdef object packed_array(Packed p):
     """The raw array of a packed value."""
     cdef object data = unpacked(p)
-    return (<TensorBase>data).value.raw if isinstance(data, TensorBase) else data
+    if not isinstance(data, TensorBase):
+        return data
+    note_read((<TensorBase>data).value.meta, (<TensorBase>data).value.raw)
+    return (<TensorBase>data).value.raw
 
 
 cdef Value packed_value(Packed p):
     """The Value of a packed value, as a node would have saved it."""
     cdef object data = unpacked(p)
     if isinstance(data, TensorBase):
+        note_read((<TensorBase>data).value.meta, (<TensorBase>data).value.raw)
         return (<TensorBase>data).value
     return wrap(data, find_backend(data)).value
 
@@ -222,6 +227,7 @@ cdef class SavedInput:
                 raise RuntimeError("one of the variables needed for gradient computation has been modified by an "
                                    f"inplace operation: [{v.meta.dtype} {v.meta.shape_tuple()}], an argument of a "
                                    f"checkpoint, is at version {version_of(v)}; expected version {v.version} instead.")
+        note_read(v.meta, v.raw)
         t = new_tensor(v.raw, v.meta)
         join(t.value, v)                # so that f may write it in place and the kept value stays
         t.tracked = self.tracked

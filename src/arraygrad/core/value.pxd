@@ -79,7 +79,6 @@ cdef class Backend(ArrayOps):
     cpdef object host_device(self, object raw)
     cpdef int check(self, object raw) except -1
     cdef uint64_t fingerprint(self, object raw, bint full) except? 0
-    cpdef unsigned long long owner(self, object raw) except? 0
     cpdef bint overlaps_itself(self, object raw) except -1
     cpdef str text(self, object raw)
 

@@ -7,9 +7,10 @@ from cpython.ref cimport Py_DECREF
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
+from arraygrad.engine.arrayops cimport AliasMeta, ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread_state
 from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
+from arraygrad.engine.streams cimport inherited, meta_of_copy
 from arraygrad.core.op cimport Op
 
 from arraygrad.engine.node import keep_for_ever
@@ -79,7 +80,7 @@ cdef class Backend(ArrayOps):
     cdef bint on_current_stream(self, GradMeta meta) except -1:
         """Whether what is made now is made on the stream of `meta`: a value remembers its own (engine.streams)."""
         cdef object now = self.runtime.current_stream(meta.device_key)
-        return now is meta.stream or now == meta.stream
+        return type(meta) is not AliasMeta and (now is meta.stream or now == meta.stream)
 
     cpdef object raw_function(self, Op op):
         """The raw function of an operation: called with its parameters, or (forward=...) with xp first."""
@@ -195,10 +196,6 @@ cdef class Backend(ArrayOps):
     cdef uint64_t fingerprint(self, object raw, bint full) except? 0:
         """A number that changes with the content of `raw`; `full`: with every byte of it, else with a sample."""
         return <uint64_t>(hash(self.content_token(raw)) & 0xFFFFFFFFFFFFFFFF)
-
-    cpdef unsigned long long owner(self, object raw) except? 0:
-        """A number that arrays have in common whose memory comes from one place; 0: not known."""
-        return 0
 
     cpdef bint overlaps_itself(self, object raw) except -1:
         """Whether elements of `raw` share memory, so that a write to one changes another."""
@@ -369,6 +366,8 @@ cdef int join(Value v, Value other) except -1:
     """Note that `v`, which no other thread knows yet, is over the memory of `other`."""
     cdef Storage s = storage_of(other)
     v.foreign = v.foreign or other.foreign
+    if v.meta is not other.meta and v.meta.stream is not None:
+        v.meta = inherited(v.meta, other.meta)
     if v.storage is None:
         enable_try_incref(<PyObject*>v)
         v.storage = s
@@ -490,6 +489,7 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
     if v.overwritten:                   # given away, and nobody can write its copy
         v.overwritten = WRITTEN if is_lost(v) else UNTOUCHED
     raw = backend.clone(v.raw, v.raw) if copy else v.raw
+    meta = meta_of_copy(v.meta) if copy else v.meta
     t = shown_by(v)
     if t is not None:
         fresh = new_value(v.raw, v.meta)
@@ -506,11 +506,13 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
         v.tensor = NULL
         t.value = fresh
         v.raw, raw = raw, v.raw
+        v.meta = meta
         section.end()
     else:
         if v.owner:
             hand_on(v)
         v.raw, raw = raw, v.raw
+        v.meta = meta
     if copy:
         leave(v)
     else:

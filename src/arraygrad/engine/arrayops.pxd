@@ -19,6 +19,16 @@ cdef class GradMeta:
     cdef tuple shape_tuple(self)
 
 
+cdef class AliasMeta(GradMeta):
+    """Of a value over memory of another stream than the one that was current when it was made."""
+    cdef readonly object home           # the stream whose memory it is
+    cdef readonly object ready          # event after which the content is there, None where the value's stream knows
+
+
+cdef object home_of(GradMeta meta)
+cdef AliasMeta alias_meta(GradMeta meta, object home, object ready)
+
+
 cdef class DeviceRuntime:
     """Devices and streams of one backend, as the engine sees them."""
     cpdef object enter(self, object device_key, object stream)
@@ -48,3 +58,5 @@ cdef class ArrayOps:
     cpdef object ones(self, GradMeta meta)
     cpdef object to_user(self, object grad)
     cpdef object from_user(self, object value)
+    cpdef unsigned long long owner(self, object raw) except? 0
+    cpdef object home(self, object array)

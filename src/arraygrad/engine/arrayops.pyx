@@ -74,6 +74,32 @@ cdef class GradMeta:
         return f"GradMeta(shape={self.shape_tuple()}, dtype={self.dtype}{where})"
 
 
+@cython.no_gc
+cdef class AliasMeta(GradMeta):
+    """AliasMeta(ops, shape, dtype, device, device_key, stream, is_complex, is_floating, home, ready=None)
+--
+
+    GradMeta of a value over memory of the stream `home`. `ready`: an event after which its content is there.
+    """
+
+    def __init__(self, ArrayOps ops, shape, object dtype, object device, object device_key, object stream,
+                 bint is_complex, bint is_floating, object home, object ready=None):
+        GradMeta.__init__(self, ops, shape, dtype, device, device_key, stream, is_complex, is_floating)
+        self.home = home
+        self.ready = ready
+
+
+cdef object home_of(GradMeta meta):
+    """The stream whose memory a value is: streams have memory of their own (engine.streams). None without streams."""
+    return (<AliasMeta>meta).home if type(meta) is AliasMeta else meta.stream
+
+
+cdef AliasMeta alias_meta(GradMeta meta, object home, object ready):
+    """As `meta`, of a value over the memory of the stream `home`."""
+    return AliasMeta(meta.ops, meta.shape_tuple(), meta.dtype, meta.device, meta.device_key, meta.stream,
+                     meta.is_complex, meta.is_floating, home, ready)
+
+
 cdef class DeviceRuntime:
     """Devices and streams of one backend. The defaults serve a backend without streams.
 
@@ -191,3 +217,11 @@ cdef class ArrayOps:
             If it is nothing that can be a gradient of this backend.
         """
         return value
+
+    cpdef unsigned long long owner(self, object raw) except? 0:
+        """A number that arrays have in common whose memory comes from one place; 0: not known."""
+        return 0
+
+    cpdef object home(self, object array):
+        """The stream whose memory `array` is, where the array itself tells; None where it does not."""
+        return None

@@ -20,10 +20,10 @@ from arraygrad.engine.graph_task cimport (
 )
 from arraygrad.engine.anomaly cimport anomaly_flags, issue_notes
 from arraygrad.engine.context cimport enter_context, leave_context, take_context
-from arraygrad.engine.evaluate cimport DeviceQueue, clear_frame, evaluate, evaluate_special, fail, push
+from arraygrad.engine.evaluate cimport DeviceQueue, clear_frame, conformed, evaluate, evaluate_special, fail, push
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer
 from arraygrad.engine.sharing cimport team
-from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, leave_caller, survey
+from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, keep, leave_caller, let_go, stream_of, survey
 
 import arraygrad.engine.graph_task as _graph_task
 from arraygrad.engine import pool
@@ -140,6 +140,8 @@ cdef int _post_process(GraphTask task) except -1:
                     tokens = enter_caller(task)
                 if task.deferred is not None:
                     deferred, task.deferred = task.deferred, None
+                    if task.streams:
+                        _keep_deferred(task, deferred)
                     _commit(deferred)
                 while task.callbacks:           # a callback may add callbacks
                     task.callbacks.pop(0)()
@@ -153,6 +155,25 @@ cdef int _post_process(GraphTask task) except -1:
                 ts.grad_mode = grad_mode
                 ts.task = outer
                 ts.task_id = outer_id
+    if task.streams:
+        try:
+            let_go(task)
+        except BaseException as error:
+            fail(task, error)
+    return 0
+
+
+cdef int _keep_deferred(GraphTask task, list deferred) except -1:
+    """Keep the gradients of an atomic run, made on the streams of leaves: the caller's streams are to add them."""
+    cdef Node node
+    cdef GradMeta meta
+    for node, grad, _ in deferred:
+        stream = stream_of(node)
+        if stream is not None:
+            meta = node.meta_at(0)
+            caller = task.devices[node.device_key()][1]
+            if caller is not None:
+                keep(task, meta.ops, grad, stream, caller)
     return 0
 
 
@@ -312,7 +333,7 @@ cdef object _root_gradient(Edge root, object grad, ArrayOps graph_ops, Py_ssize_
     ops = meta.ops if graph_ops is None else graph_ops
     if ops.matches(meta, grad):
         return grad
-    return ops.conform(meta, grad, False)
+    return conformed(ops, meta, grad, False, None)
 
 
 cdef object _run(list roots, list grads, bint keep_graph, bint create_graph, bint accumulate_grad,
@@ -414,6 +435,7 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
         if task.shared:
             task.leaf_streams = {}
             task.kept = []
+            task.homes = {}
             survey(task, root)
             if task.multithreading:
                 _start_devices(task)
@@ -488,8 +510,8 @@ cdef int _put_root(GraphTask task, Node root, int nr, object grad, Frame f) exce
     cdef NodeState st
     cdef InputBuffer buf
     cdef OrderedBuffer apart
-    crossed = crossing(f, root, nr) if task.streams and grad is not None else None
-    if crossed is not None:
+    crossed = crossing(task, f, root, nr, grad) if task.streams and grad is not None else None
+    if crossed is not None and crossed[2] is not None:
         apart = OrderedBuffer.__new__(OrderedBuffer)
         apart.put(0, 0, nr, grad, False, None, crossed)
         if read_stamp(&root.stamp) == <uint64_t>task.id:

@@ -16,10 +16,10 @@ from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_t
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, PartialGradient, accumulate
 from arraygrad.engine.node cimport (
     Frame, Node, ThreadState, thread_state,
-    NODE_REALIFY, NODE_SAVES,
+    NODE_PYTHON, NODE_REALIFY, NODE_SAVES,
     RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_PARTIAL, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
 )
-from arraygrad.engine.streams cimport crossing, note_leaf
+from arraygrad.engine.streams cimport crossing, keep_saved, note_leaf
 
 from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.lifecycle import devices
@@ -218,7 +218,7 @@ cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object
     if grad is None or task.has_exec_info and not run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
         return _deliver(task, child, nr, None, False, ops)
     if task.streams:
-        crossed = crossing(f, child, nr)
+        crossed = crossing(task, f, child, nr, grad)
     buf = _buffer_apart(child, st, ops, crossed is not None)
     if buf is None:
         return _deliver(task, child, nr, grad, owned, ops)
@@ -260,8 +260,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         buf = (<PartialGradient>buf).finish(<PartialGradient>buf)
     f.owned = False
     if task.careful and type(buf) is OrderedBuffer:
-        buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, task.kept,
-                                        rflags & RUN_CAPTURE and not task.create_graph)
+        buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, rflags & RUN_CAPTURE != 0)
     if type(buf) is InputBuffer:
         if node.n_inputs == 1:
             f.grad = (<InputBuffer>buf).slots[0]
@@ -303,6 +302,8 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
             grad_outputs = tuple([
                 shown_to_user(ops_at(task.graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
     # the node
+    if task.streams and node.flags & (NODE_SAVES | NODE_PYTHON) and f.stream is not None:
+        keep_saved(task, node, f.stream)
     node.apply(f)
     f.grad = None
     f.grads = None
@@ -310,11 +311,8 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         _check_outs(task, node, f)
         run_post_hooks(task.graph_ops, node, f, grad_outputs if post_before is not None else ())
     grad_outputs = None
-    if node.flags & NODE_SAVES:
-        if task.streams and f.stream is not None:
-            node.keep_foreign(f.stream, task.kept)
-        if not task.keep_graph:
-            node.release()
+    if node.flags & NODE_SAVES and not task.keep_graph:
+        node.release()
     # what leaves
     if node.n_edges == 0:
         if task.streams:
@@ -347,7 +345,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
                 if ops is None:
                     ops = meta.ops
                 if not ops.matches(meta, grad):
-                    grad = _conform(ops, meta, grad, node, i)
+                    grad = _conform(ops, meta, grad, node, i, f.key)
                     owned = task.graph_ops is None and ops.exclusive(grad)
         if task.has_error.load():
             return clear_frame(f)
@@ -420,11 +418,24 @@ cdef bint leave_partial(Node node, PartialGradient gradient) except -1:
     return True
 
 
-cdef object _conform(ArrayOps ops, GradMeta meta, object grad, Node node, Py_ssize_t i):
+cdef object _conform(ArrayOps ops, GradMeta meta, object grad, Node node, Py_ssize_t i, object key):
     try:
-        return ops.conform(meta, grad, (node.flags & NODE_REALIFY) != 0)
+        return conformed(ops, meta, grad, (node.flags & NODE_REALIFY) != 0, key)
     except InvalidGradient as error:
         raise InvalidGradient(_invalid(node, i, error)) from None
+
+
+cdef object conformed(ArrayOps ops, GradMeta meta, object grad, bint realify, object key):
+    """`grad` made to match, with the device of `meta` current; `key` is the one that is current already."""
+    cdef DeviceRuntime runtime
+    if meta.device_key is None or meta.ops.runtime is None or key == meta.device_key:
+        return ops.conform(meta, grad, realify)
+    runtime = meta.ops.runtime
+    token = runtime.enter(meta.device_key, None)
+    try:
+        return ops.conform(meta, grad, realify)
+    finally:
+        runtime.leave(token)
 
 
 cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
@@ -443,7 +454,7 @@ cdef int _check_outs(GraphTask task, Node node, Frame f) except -1:
             continue
         ops = meta.ops if task.graph_ops is None else task.graph_ops
         if not ops.matches(meta, grad):
-            f.set_out(i, _conform(ops, meta, grad, node, i))
+            f.set_out(i, _conform(ops, meta, grad, node, i, f.key))
     return 0
 
 

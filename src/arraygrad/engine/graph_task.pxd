@@ -79,7 +79,8 @@ cdef class GraphTask:
     cdef list callbacks
     cdef list deferred                  # (accumulator, gradient, owned) of an atomic run
     cdef dict leaf_streams              # (device key, id) -> (runtime, stream) on which the run ended somewhere
-    cdef list kept                      # (runtime, producer, consumer, array): see Note [Streams]
+    cdef list kept                      # (runtime, home, reader, array, whether home is known): see Note [Streams]
+    cdef dict homes                     # ArrayOps.owner of memory that is kept -> the stream whose it is
     cdef list notes                     # anomaly mode: what to warn of before the error is raised
     cdef readonly set nodes             # nodes in the graph, kept only when asked for
 

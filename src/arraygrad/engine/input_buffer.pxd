@@ -24,4 +24,4 @@ cdef class OrderedBuffer:
 
     cdef int put(self, object order, Py_ssize_t edge, Py_ssize_t slot, object grad, bint owned, ArrayOps ops,
                  object crossing) except -1
-    cdef InputBuffer fold(self, Py_ssize_t n, bint grad_mode, object stream, list kept, bint copied)
+    cdef InputBuffer fold(self, Py_ssize_t n, bint grad_mode, object stream, bint copied)

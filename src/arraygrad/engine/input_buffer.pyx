@@ -108,16 +108,22 @@ cdef class OrderedBuffer:
         self.items.append((order, edge, slot, grad, owned, ops, crossing))
         return 0
 
-    cdef InputBuffer fold(self, Py_ssize_t n, bint grad_mode, object stream, list kept, bint copied):
+    cdef InputBuffer fold(self, Py_ssize_t n, bint grad_mode, object stream, bint copied):
         """The sums, slot by slot, computed on `stream`, which first waits for what other streams made.
 
-        What came from another stream is appended to `kept`, as (runtime, its stream, `stream`, array). Its memory is
-        that stream's, so it is never owned: a leaf makes a copy of its own. With `copied` it is copied here, because
-        it leaves the engine (a captured gradient).
+        What came from another stream is never owned, because its memory is that stream's: a leaf makes a copy of its
+        own. With `copied` it is copied here, because it leaves the engine (a captured gradient).
         """
         cdef InputBuffer sums = InputBuffer(n)
         cdef DeviceRuntime runtime
         cdef Py_ssize_t i
+        cdef dict last = {}
+        for _, _, _, _, _, _, crossing in self.items:
+            if crossing is not None and crossing[2] is not None:
+                # Of what one thread recorded on a stream the last event says all.
+                last[id(crossing[1]), crossing[3]] = crossing
+        for runtime, _, event, _ in last.values():
+            runtime.wait_event(stream, event)
         self.items.sort(key=_order)
         if self.before is not None:                 # what was there before gradients were kept apart comes first
             for i, grad in enumerate(self.before.slots):
@@ -125,10 +131,7 @@ cdef class OrderedBuffer:
                     sums.put(i, grad, self.before.owned(i), self.before_ops, grad_mode)
             self.before = None
         for _, _, slot, grad, owned, ops, crossing in self.items:
-            if crossing is not None:
-                runtime, producer, event = crossing
-                runtime.wait_event(stream, event)
-                kept.append((runtime, producer, stream, grad))
+            if crossing is not None and crossing[2] is not None:
                 owned = False
                 if copied and ops is not None:
                     grad = (<ArrayOps>ops).clone(grad, grad)

@@ -136,7 +136,7 @@ cdef class Node:
     cdef int apply(self, Frame f) except -1
     cdef int release(self) except -1
     cdef Py_ssize_t saved_bytes(self) except -1
-    cdef int keep_foreign(self, object stream, list kept) except -1
+    cdef int keep_foreign(self, object stream, list found) except -1
     cpdef str name(self)
     cdef Node edge_node(self, Py_ssize_t i)
     cdef int edge_nr(self, Py_ssize_t i)

@@ -484,8 +484,11 @@ cdef class Node:
         """Bytes of the arrays that `release` would let go."""
         return 0
 
-    cdef int keep_foreign(self, object stream, list kept) except -1:
-        """Append (runtime, its stream, `stream`, array) for each saved array that was made on another stream."""
+    cdef int keep_foreign(self, object stream, list found) except -1:
+        """Append (ops, its home, array) for each saved array whose home is not `stream`, where it is to be read now.
+
+        `stream` waits for the events of those that have one (Note [Streams], 2 and 5).
+        """
         return 0
 
     cdef Node edge_node(self, Py_ssize_t i):

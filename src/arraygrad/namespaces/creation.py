@@ -1,11 +1,12 @@
 """Creation functions of a namespace: the library's own, wrapped, with `requires_grad`.
 
-May import: ops, core.tensor, namespaces.bind.
+May import: ops, core.tensor, core.given, namespaces.bind.
 
 A new array is a leaf, so `requires_grad=True` is all there is to record. What is made from a Tensor's values is
 recorded instead, by the table's operation: `asarray(t)`, `full(shape, t)`, `linspace(0.0, t, 5)`.
 """
 
+from arraygrad.core.given import note_source
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, wrap_raw
 from arraygrad.core.tensor import asarray as _asarray
 from arraygrad.namespaces.bind import contains_tensor, to_tensor
@@ -144,6 +145,7 @@ def _main(raw, default):
 
     def from_dlpack(x, /, *, device=None, copy=None, requires_grad=False):
         """A Tensor over the memory of an object that speaks DLPack; that of a Tensor that requires no grad."""
+        source = x
         if isinstance(x, Tensor) and not x.requires_grad:
             x = x.array
         if not hasattr(type(x), "__dlpack__"):
@@ -161,7 +163,9 @@ def _main(raw, default):
                 f"from_dlpack: expected {type(x).__name__}.__dlpack__() to return a new capsule named 'dltensor', but "
                 f"what it returned is none, or was used before ({error}); each call must make a capsule of its own"
             ) from error
-        return _asarray(default().wrap_raw(array), requires_grad=requires_grad)  # the memory is also the producer's
+        result = _asarray(default().wrap_raw(array), requires_grad=requires_grad)  # the memory is also the producer's
+        note_source(result, source)
+        return result
 
     found = (
         asarray,

@@ -1,6 +1,6 @@
 """Scatter-add: the adjoints of indexing, which the standard does not have.
 
-May import: ops._helpers. Libraries that can add at indices do it in one call (`add.at` of NumPy, `cupyx.scatter_add`,
+May import: ops._helpers. Libraries that can add at indices do it in one call (`add.at` of NumPy and CuPy,
 `index_put_` of PyTorch, `.at[]` of JAX); for every other library there is a fallback in the standard's functions alone:
 sort the indices, sum the runs of equal ones by doubling, and gather each place's total. Neither loses precision nor
 needs memory beyond a few copies.
@@ -91,18 +91,13 @@ def _adds_in_place(xp):
 
 def _add_at(xp, zeros, key, x):
     """x added to `zeros` at `key`, in place, once for every time an element is named."""
-    if type(zeros).__module__.partition(".")[0] == "cupy":
-        import cupyx  # part of CuPy; its scatter_add takes every release's dtypes, ufunc.at does not
-
-        if x.dtype.kind == "c":  # atomic additions know no complex numbers
-            for part in ("real", "imag"):
-                sums = xp.zeros(zeros.shape, dtype=getattr(x, part).dtype, device=device_of(x))
-                cupyx.scatter_add(sums, key, getattr(x, part))
-                setattr(zeros, part, sums)
-            return
-        cupyx.scatter_add(zeros, key, x)
-    else:
-        xp.add.at(zeros, key, x)
+    if x.dtype.kind == "c" and type(zeros).__module__.partition(".")[0] == "cupy":
+        for part in ("real", "imag"):  # CUDA's atomic additions know no complex numbers
+            sums = xp.zeros(zeros.shape, dtype=getattr(x, part).dtype, device=device_of(x))
+            xp.add.at(sums, key, getattr(x, part))
+            setattr(zeros, part, sums)
+        return
+    xp.add.at(zeros, key, x)
 
 
 def _is_jax(array):
