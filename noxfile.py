@@ -7,6 +7,8 @@
     nox -s docs              the site, with the code of its pages run first
     nox -s free_threaded     without the GIL; whether the modules leave it off is tested first
     nox -s tests -- -k add   arguments for pytest stand behind --
+    nox -s cupy_host         tests/gpu and the stress test on the real CuPy, over a CUDA device in host memory
+    nox -s cupy_host_conformance -- ARRAY_API_TESTS    the public Array-API suite there, from a checkout
 
 Every session builds the modules for its own Python. `nox --error-on-missing-interpreters` fails where a Python lacks.
 `nox --download-python auto` lets nox fetch those that are missing, where the network allows it.
@@ -87,6 +89,42 @@ def docs(session: nox.Session) -> None:
     session.install(".[docs,test]", env=build_environment(session))
     session.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/docs")
     session.run("python", "-m", "sphinx", "-W", "--keep-going", "-q", "docs", "docs/_build", *session.posargs)
+
+
+def host_device(session: nox.Session) -> tuple[str, ...]:
+    """Builds what tools/host_cuda describes, with this checkout in it, and returns what a command there begins with.
+
+    It stands where HOST_CUDA_PREFIX says, by default beside nox's environments, and is used again the next time.
+    """
+    prefix = os.path.abspath(os.environ.get("HOST_CUDA_PREFIX") or os.path.join(str(session.cache_dir), "host_cuda"))
+    session.run("tools/host_cuda/build.sh", prefix, external=True)
+    run = ("tools/host_cuda/run", prefix)
+    requirements = ("pytest>=8.2", "pytest-timeout>=2.3", "hypothesis>=6.100", "array-api-strict>=2.3", "scipy>=1.13")
+    session.run(*run, "pip", "install", "-q", ".", *requirements, external=True, env=build_environment(session))
+    return run
+
+
+@nox.session(venv_backend="none")
+def cupy_host(session: nox.Session) -> None:
+    """tests/gpu with real streams: eager, random and as late as is legal; the known races; 200 random programs."""
+    run = host_device(session)
+    for streams in ("eager", "random:1", "lazy"):
+        tests = ("-m", "gpu", *(session.posargs or ("tests/gpu",)))
+        session.run(*run, "python", "-m", "pytest", *SUITE, *tests, external=True, env={"HOST_CUDA_STREAMS": streams})
+    session.run(*run, "python", "tools/host_cuda/races.py", external=True)
+    session.run(*run, "python", "tests/gpu/stress.py", "--programs", "200", external=True)
+
+
+@nox.session(venv_backend="none")
+def cupy_host_conformance(session: nox.Session) -> None:
+    """`python -m conformance --backend cupy` there. Behind --: the checkout of array-api-tests, then options."""
+    run = host_device(session)
+    if not session.posargs:
+        session.error("name the checkout of array-api-tests: nox -s cupy_host_conformance -- PATH")
+    suite, *options = session.posargs
+    session.run(*run, "pip", "install", "-q", "-r", os.path.join(suite, "requirements.txt"), external=True)
+    command = ("python", "-m", "conformance", "--suite", suite, "--backend", "cupy", *options)
+    session.run(*run, *command, external=True)
 
 
 def build_environment(session: nox.Session) -> dict[str, str]:

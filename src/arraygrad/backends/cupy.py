@@ -115,7 +115,7 @@ class CupyBackend(GenericBackend):
     def _elementwise(self, op, plain):
         def function(xp, *args):
             own = self.kernels.forward(op, args) if self.fuses else None
-            return plain(xp, *args) if own is None else own
+            return plain(_Assuming(xp), *args) if own is None else own
 
         return function
 
@@ -244,6 +244,32 @@ def on_device(name):
     return made
 
 
+def sign(x, /):
+    """As the standard says, for NaN and complex numbers too. array-api-compat's writes through a mask and so waits."""
+    if x.dtype.kind == "c":
+        return cupy.where(x == 0, x.dtype.type(0), x / cupy.abs(x))
+    return cupy.where(x == x, cupy.sign(x), x) if x.dtype.kind == "f" else cupy.sign(x)
+
+
+def clip(x, /, min=None, max=None):
+    """As array-api-compat's, of the dtype of x; that one writes through masks and so waits for the device."""
+    out = x
+    for bound, beyond in ((min, cupy.less), (max, cupy.greater)):
+        if bound is None:
+            continue
+        if isinstance(bound, int) and x.dtype.kind in "iu" and not _in_range(bound, x.dtype):
+            if (bound < 0) == (beyond is cupy.less):
+                continue  # nothing lies beyond it
+        bound = bound.astype(x.dtype, copy=False) if isinstance(bound, cupy.ndarray) else x.dtype.type(bound)
+        out = cupy.where(beyond(out, bound) | (bound != bound), bound, out)
+    return cupy.array(out) if out is x else out
+
+
+def _in_range(number, dtype):
+    info = cupy.iinfo(dtype)
+    return info.min <= number <= info.max
+
+
 _CREATION = "arange empty empty_like eye full full_like linspace ones ones_like zeros zeros_like".split()
 
 _runtime = CupyRuntime(cupy.cuda)
@@ -254,6 +280,8 @@ _raw = RepairedNamespace(
     array_api_compat.cupy,
     {
         **{name: on_device(name) for name in _CREATION},
+        "clip": clip,
+        "sign": sign,
         "_solve_triangular": solve_triangular,
         "_to_device": lambda x, device, stream=None: copied(x, device, _runtime, stream),
         "_library_eigh_upper": lambda x: cupy.linalg.eigh(x, UPLO="U"),

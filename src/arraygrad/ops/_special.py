@@ -32,6 +32,9 @@ _NAMES = {
     "numpy": {"sinc": None},  # scipy.special.sinc is numpy.sinc, and the fallback is as accurate without SciPy
 }  # fmt: skip
 
+# Functions of an order, which the fallbacks look at.
+_BESSEL = frozenset(("jv", "yv", "iv", "ive", "kn", "kv", "kve", "yn"))
+
 # Functions that take complex arrays, where the library does: their rules are the formulas of a holomorphic function.
 _COMPLEX = frozenset(
     ("erf", "erfc", "erfi", "exp1", "expi", "gamma", "loggamma", "digamma", "jv", "yv", "iv", "kv", "sinc")
@@ -48,6 +51,9 @@ def compute(xp, name, *args):
     if known is not None and _plain(known[1], args):
         result = known[0](*args)
         return result if result.dtype == args[0].dtype else _cast(xp, result, args[0].dtype)
+    if name in _BESSEL and isinstance(args[0], int | float) and hasattr(args[1], "dtype"):
+        if _function(_root(args[1:]), name) is FALLBACKS.get(name):
+            return compute_of_order(xp, name, *args)  # an order that is looked at need not go to a device
     args, dtype = _operands(xp, name, args)
     return _cast(xp, _function(_root(args), name)(xp, *args), dtype)
 
