@@ -130,6 +130,8 @@ class Event:
 
     @property
     def done(self):
+        if options["event_done"]:
+            happens_before.host_waits(self.known)  # seen to be done: what comes later comes after
         return options["event_done"]
 
     def synchronize(self):
@@ -195,6 +197,28 @@ class Stream:
 
     def synchronize(self):
         synchronized("stream", (self.device_id, self.ptr))
+
+
+class _Null(Stream):
+    """The default stream, of whatever device is current."""
+
+    def __init__(self):
+        self.ptr, self.device_id = happens_before.NULL, None
+
+    def __enter__(self):
+        self.before = current["device"], current[current["device"]]
+        current[current["device"]] = self.ptr
+        return self
+
+    def __exit__(self, *exc):
+        device, before = self.before
+        current[device] = before
+
+    def synchronize(self):
+        synchronized("stream", (current["device"], self.ptr))
+
+
+Stream.null = _Null()
 
 
 def get_current_stream(device_id=-1):
@@ -293,6 +317,7 @@ class ndarray(np.ndarray):
         if any(not isinstance(x, (ndarray, np.ndarray, np.generic, bool, int, float, complex)) for x in inputs):
             return NotImplemented
         launches.append(ufunc.__name__)
+        kwargs = {name: _plain(value) for name, value in kwargs.items()}
         if out is not None:
             kwargs["out"] = tuple(_plain(o) for o in out)
         with np.errstate(all="ignore"):
