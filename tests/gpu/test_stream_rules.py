@@ -442,3 +442,21 @@ def test_a_stream_waits_once_for_all_that_another_hands_to_a_node():
         print(sum(c == "0.7 waits for event of 0.0" for c in calls))
     """)
     assert waits == ["1"]
+
+
+def test_a_value_brought_back_ahead_and_never_asked_for_is_waited_for():
+    assert races("""
+        with S[0]:
+            x = ag.asarray(cupy.asarray([0.5, 1.0]), requires_grad=True)
+            with ag.autograd.graph.save_on_cpu():
+                y = ag.exp(ag.sin(x))
+            fail = []
+            def stop(g):
+                raise ValueError("stopped")
+            ag.sin(y)
+            y.grad_fn.register_hook(lambda *a: stop(None))
+        fence(*S)
+        try: y.backward(cupy.asarray([1.0, 1.0]))
+        except ValueError: print("stopped")
+        del y
+    """) == ["stopped", "[]"]

@@ -19,7 +19,8 @@ def test_random_programs_have_the_gradients_of_numpy(first):
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
 def test_random_programs_have_no_race_on_the_stand_in(first):
-    assert run(f"""
+    assert (
+        run(f"""
         import gc, warnings
         warnings.simplefilter("ignore")
         import stress
@@ -29,4 +30,6 @@ def test_random_programs_have_no_race_on_the_stand_in(first):
             gc.collect()
             if what or races:
                 print(seed, what, races[:3])
-    """) == []
+    """)
+        == []
+    )

@@ -10,10 +10,13 @@ Copies run on a stream of their own, one per device; the host never waits.
     events; they are looked at whenever the next copy is made.
 (2) Back: the new array's memory may still be read by earlier work of the computing stream, so the copying stream waits
     for that first, and the computing stream waits for the copy. Pinned memory is kept as in (1).
+    Where nobody asks for the array in the end, its stream waits all the same before the memory goes back.
 (3) Backward needs values in the opposite order of saving: giving one back starts the copy of the one saved before it,
     which then runs beside the work of the node that asked.
 Guarded by tests/gpu/test_stream_rules.py.
 """
+
+import threading
 
 __all__ = ["Offloaded", "Offloading"]
 
@@ -24,6 +27,7 @@ class Offloading:
     def __init__(self, cupy, runtime):
         self.cupy, self.runtime = cupy, runtime
         self._streams = {}  # device number -> stream; made under the GIL, a lost race makes one more
+        self._lock = threading.Lock()  # of the list; several devices' threads bring values back
         self._pending = []  # (event, what must live until it has passed)
 
     def take(self, array):
@@ -39,8 +43,9 @@ class Offloading:
 
     def keep(self, event, *objects):
         """Keep objects until `event` has passed; let go what older events have passed."""
-        self._pending = [kept for kept in self._pending if not kept[0].done]
-        self._pending.append((event, objects))
+        with self._lock:
+            self._pending = [kept for kept in self._pending if not kept[0].done]
+            self._pending.append((event, objects))
 
     def kept(self):
         """How many copies were under way when last looked."""
@@ -80,6 +85,13 @@ class Offloaded:
             event = copying.record()
             owner.keep(event, self._host)
         self._ready = back, event, current
+
+    def __del__(self):
+        # Of a copy that nobody asked for: before its memory goes back, its stream waits for the copying one.
+        ready = getattr(self, "_ready", None)
+        if ready is not None:
+            _, event, stream = ready
+            self._owner.runtime.wait_event(stream, event)
 
     def restore(self):
         """The array on its device; the stream that is current waits for the copy."""
