@@ -460,3 +460,16 @@ def test_a_value_brought_back_ahead_and_never_asked_for_is_waited_for():
         except ValueError: print("stopped")
         del y
     """) == ["stopped", "[]"]
+
+
+def test_a_write_in_place_waits_for_the_copy_of_what_it_writes_over():
+    assert races("""
+        options["event_done"] = False
+        with S[0]:
+            x = ag.asarray(cupy.asarray([0.5, 1.0]), requires_grad=True) * 1.0
+            with ag.autograd.graph.save_on_cpu():
+                y = ag.sin(x)
+            x[...] = 7.0
+            x.detach()[:1] *= 2.0
+        fence(*S)
+    """) == ["[]"]

@@ -32,7 +32,7 @@ class CupyBackend(GenericBackend):
         """Make what keeps kernels; called once."""
         self.kernels = ElementwiseKernels(cupy)
         self.rows = RowKernels(cupy)
-        self.offloading = Offloading(cupy, self.runtime)
+        self.offloading = self.runtime.offloading = Offloading(cupy, self.runtime)
         self.fuses = os.environ.get("ARRAYGRAD_FUSED", "1") != "0"
         return self
 

@@ -531,6 +531,8 @@ cdef bint is_lost(Value v) except -1:
 
 cdef int before_write(TensorBase t) except -1:
     """Protect every saved Value that shares memory with `t`."""
+    if t.value.meta.stream is not None:
+        t.value.meta.ops.runtime.before_write(t.value.raw)
     return protect_all(t, _copy_saved)
 
 

@@ -115,6 +115,9 @@ cdef class DeviceRuntime:
         """Restore what was current before the matching `enter`."""
         return 0
 
+    def before_write(self, array):
+        """Later work on the current stream will write to `array`: after what still copies it beside that stream."""
+
     cpdef object current_stream(self, object device_key):
         """The stream that new work on the device goes to, or None where the backend has no streams."""
         return None

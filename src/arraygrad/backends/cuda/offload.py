@@ -7,7 +7,7 @@ Note [Offloading]
 Copies run on a stream of their own, one per device; the host never waits.
 (1) Out: the copying stream waits for the work that makes the array, and the array is kept until an event behind the
     copy has passed: CuPy's pool would hand its memory to later work of the stream that made it. Nobody waits for
-    events; they are looked at whenever the next copy is made.
+    events; they are looked at whenever the next copy is made. A write in place waits for the copies of its memory.
 (2) Back: the new array's memory may still be read by earlier work of the computing stream, so the copying stream waits
     for that first, and the computing stream waits for the copy. Pinned memory is kept as in (1).
     Where nobody asks for the array in the end, its stream waits all the same before the memory goes back.
@@ -46,6 +46,21 @@ class Offloading:
         with self._lock:
             self._pending = [kept for kept in self._pending if not kept[0].done]
             self._pending.append((event, objects))
+
+    def before_write(self, array):
+        """The stream that is current for the array's device waits for the copies of its memory that are under way."""
+        if not self._pending:
+            return
+        memory = array.data.mem
+        with self._lock:
+            events = [
+                event
+                for event, (kept, *_) in self._pending
+                if getattr(kept, "data", None) is not None and getattr(kept.data, "mem", None) is memory
+            ]
+        current = self.runtime.stream_of(int(array.device))
+        for event in events:
+            self.runtime.wait_event(current, event)
 
     def kept(self):
         """How many copies were under way when last looked."""

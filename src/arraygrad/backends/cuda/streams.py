@@ -142,6 +142,7 @@ class CupyRuntime(CudaRuntime):
     def __init__(self, cuda):
         self.cuda = cuda
         self._local = threading.local()  # the DeviceStream last seen on each device
+        self.offloading = None  # what copies saved values beside the computation, if anything does
 
     def current_device(self):
         return self.cuda.runtime.getDevice()
@@ -176,6 +177,11 @@ class CupyRuntime(CudaRuntime):
     def wait_on(self, stream, producer):
         """Later work on a plain stream of CuPy's, of the current device, waits for the work now on `producer`."""
         stream.wait_event(self.record_event(producer))
+
+    def before_write(self, array):
+        """Later work on the current stream writes to `array`: it waits for copies of it that are under way."""
+        if self.offloading is not None:
+            self.offloading.before_write(array)
 
     def _record(self, stream):
         return stream.record(self.cuda.Event(disable_timing=True))
