@@ -19,9 +19,12 @@ from samples import samples
 
 pytestmark = pytest.mark.gpu
 
-# What waits, because it looks at values or at how many elements are chosen.
-FORWARD = frozenset()
-BACKWARD = frozenset()
+# What waits because the host has to know values: how many elements a mask chooses or are distinct, how often each is
+# repeated, where a range ends; whether a matrix is singular; whether a gradient may be asked for.
+COUNTED = {"repeat", "unique_values", "unique_counts", "unique_inverse", "unique_all"}
+MASKED = {"_getitem", "_getitem_adjoint", "_setitem"}
+FORWARD = COUNTED | MASKED | {"arange", "_cofactor"}
+BACKWARD = COUNTED | MASKED | {"det", "slogdet", "_cofactor", "qr", "svd", "eigh", "_eigh_upper", "eig"}
 
 
 @pytest.mark.parametrize("name", [name for name in OPS if samples(name)])
@@ -29,12 +32,17 @@ def test_an_operation_waits_for_the_device_only_if_the_page_says_so(name):
     import cupy
 
     xp = backend_of(cupy.ones(1)).graph_xp  # the namespace with the table's internal operations
-    found = {"forward": 0, "backward": 0}
+    found, ran = {"forward": 0, "backward": 0}, 0
     with ag.autograd.set_multithreading_enabled(False):
         for case in samples(name):
             inputs = [ag.asarray(cupy.asarray(a), requires_grad=a.dtype.kind in "fc") for a in case.arrays]
+            forward = backward = 0
             for _ in range(2):  # the first call may set libraries up
-                result, forward = counted(lambda case=case, inputs=inputs: case.call(xp, *inputs))
+                try:
+                    result, forward = counted(lambda case=case, inputs=inputs: case.call(xp, *inputs))
+                except TypeError:
+                    break  # CuPy has it not, or not for these dtypes
+                ran += 1
                 roots = [t for t in flat(result) if t.requires_grad]
                 given = [cupy.ones(t.shape, t.dtype) for t in roots]
                 wanted = [t for t in inputs if t.requires_grad]
@@ -45,6 +53,8 @@ def test_an_operation_waits_for_the_device_only_if_the_page_says_so(name):
                 )
             found["forward"] += forward
             found["backward"] += backward
+    if not ran:
+        pytest.skip(f"CuPy has no {name}")
     assert (found["forward"] > 0, found["backward"] > 0) == (name in FORWARD, name in BACKWARD)
 
 
