@@ -54,7 +54,7 @@ def tests(session: nox.Session) -> None:
 def free_threaded(session: nox.Session) -> None:
     """The suite without the GIL. What has no wheel for this Python is left out: its tests are skipped and say so."""
     wheels = [word for name in ("numpy", "scipy", "hypothesis") for word in ("--only-binary", name)]
-    tools = ["pytest>=8.2", "pytest-timeout>=2.3", "hypothesis>=6.100", "scipy>=1.13", "autograd>=1.7", "tqdm>=4.66"]
+    tools = ["pytest>=8.2", "pytest-timeout>=2.3", "hypothesis>=6.100", "scipy>=1.17", "autograd>=1.7", "tqdm>=4.66"]
     session.install(*wheels, ".[strict]", *tools, "graphviz>=0.20", env=build_environment(session))
     # A module that needs the GIL would turn it on, with this warning.
     session.run(

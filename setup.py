@@ -20,6 +20,7 @@ import os
 import re
 import sys
 import sysconfig
+import tomllib
 import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -91,9 +92,10 @@ def macros() -> list[tuple[str, str | None]]:
 def compiler_flags() -> list[str]:
     """Compiler options. Nothing that changes IEEE arithmetic: results are those of the plain formulas."""
     if MSVC:
-        return ["/std:c++17", "/Od" if DEBUG else "/O2"]
-    # Contracting a * b + c would round once where the plain formula rounds twice.
-    # Nothing reads errno after a function of <cmath>; setting it would keep square roots from being vectors.
+        return msvc_flags()
+    # Contracting a * b + c would round once where the plain formula rounds twice (clang does so by default).
+    # Nothing reads errno after a function of <cmath>; setting it would keep square roots from being vectors. Both are
+    # options of GCC and of clang, Apple's too.
     flags = ["-std=c++17", "-pthread", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno"]
     if SANITIZE:
         flags += [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-g", "-O1"]
@@ -105,11 +107,30 @@ def compiler_flags() -> list[str]:
     return flags + ["-UNDEBUG"] * DEBUG
 
 
+def msvc_flags() -> list[str]:
+    """The same for Microsoft's compiler; setuptools adds /EHsc (C++ exceptions), /MD and /W3."""
+    if SANITIZE not in ("", "address"):
+        raise SystemExit(f"ARRAYGRAD_SANITIZE={SANITIZE}: of the sanitizers this compiler has address alone")
+    return [
+        "/std:c++17",
+        "/Zc:__cplusplus",  # the macro says 1997 otherwise
+        "/Zc:preprocessor",  # macros that pass __VA_ARGS__ on, as the standard has it
+        "/utf-8",  # whatever the machine's code page is
+        "/bigobj",  # templates make more sections than an object file holds by default
+        "/fp:precise",  # IEEE arithmetic; a * b + c is not contracted, unless /fp:contract asks for it
+        "/Od" if DEBUG else "/O2",
+        *["/fsanitize=address", "/Zi"] * bool(SANITIZE),
+        *["/UNDEBUG"] * DEBUG,
+    ]
+
+
 def linker_flags() -> list[str]:
     """Linker options."""
     if MSVC:
         return []
-    return ["-pthread"] + [f"-fsanitize={SANITIZE}"] * bool(SANITIZE)
+    # macOS has threads in its C library, and clang warns of an option that its linker has no use for.
+    threads = ["-pthread"] if sys.platform != "darwin" else []
+    return threads + [f"-fsanitize={SANITIZE}"] * bool(SANITIZE)
 
 
 class Library(Extension):
@@ -297,6 +318,14 @@ def mended(modules):
     return modules
 
 
+def long_description() -> str:
+    """README.md for the package's page, where links to files of the tree have to be whole addresses."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    version = re.search(r'__version__ = "(.+)"', (SOURCE / "arraygrad" / "_version.py").read_text(encoding="utf-8"))
+    base = f"{project['urls']['Source']}/blob/v{version[1]}/"
+    return re.sub(r"\]\((?![a-z]+:|#)", f"]({base}", Path("README.md").read_text(encoding="utf-8"))
+
+
 if __name__ == "__main__":
     # The guard is needed: cythonize's worker processes may import this file.
     jobs = job_count()
@@ -309,6 +338,8 @@ if __name__ == "__main__":
         build_dir=None if TRACE else str(BUILD / "cython"),
     )
     setup(
+        long_description=long_description(),
+        long_description_content_type="text/markdown",
         ext_modules=[Library(mended(modules))],
         cmdclass={"build_py": BuildPy, "build_ext": BuildExt},
         options={"build": {"build_base": str(BUILD)}, "build_ext": {"parallel": jobs}},

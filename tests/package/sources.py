@@ -30,7 +30,7 @@ def tree_files() -> Iterator[Path]:
     """Every file of the project that is text or could be, without builds, environments and caches."""
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
-        hidden = [part for part in parts if part.startswith(".") and part not in (".ci", ".gitignore")]
+        hidden = [part for part in parts if part.startswith(".") and part not in (".ci", ".github", ".gitignore")]
         if hidden or NOT_OURS.intersection(parts) or any(part.endswith(".egg-info") for part in parts):
             continue
         if path.is_file() and path.suffix not in (".so", ".pyd", ".pyc"):

@@ -107,9 +107,9 @@ def test_every_package_folder_has_an_init():
     assert [str(folder.relative_to(ROOT)) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
 
 
-def test_wheel_holds_every_module_stub_and_declaration():
+def test_wheel_holds_every_module_and_stub():
     files = set(installed_files())
-    wanted = [str(path.relative_to(PACKAGE.parent)) for path in source_files(".py", ".pyi", ".pxd", ".hpp")]
+    wanted = [str(path.relative_to(PACKAGE.parent)) for path in source_files(".py", ".pyi")]
     assert [name for name in [*wanted, "arraygrad/py.typed"] if name not in files] == []
 
 
@@ -121,12 +121,50 @@ def test_wheel_holds_the_models_of_the_demo():
 
 
 def test_wheel_holds_no_sources_of_the_build():
-    assert [name for name in installed_files() if name.endswith((".pyx", ".cpp", ".c", ".o"))] == []
+    sources = (".pyx", ".pxd", ".hpp", ".cpp", ".c", ".o")
+    assert [name for name in installed_files() if name.endswith(sources)] == []
 
 
 def test_wheel_installs_only_the_package():
     tops = {name.split("/")[0] for name in installed_files() if not name.startswith("..")}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"arraygrad"}
+
+
+def test_links_of_the_installed_description_are_whole_addresses():
+    installed_files()
+    text = importlib.metadata.metadata("arraygrad").get_payload()
+    assert "](https://" in text
+    assert re.findall(r"\]\((?!https://)[^)]*\)", text) == []
+
+
+def test_the_same_pythons_are_tested_classified_and_built():
+    classified = {
+        found[1]
+        for text in PYPROJECT["project"]["classifiers"]
+        if (found := re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", text))
+    }
+    built = {f"3.{name[3:].split('-')[0]}" for name in PYPROJECT["tool"]["cibuildwheel"]["build"] if "t-" not in name}
+    nox = (ROOT / "noxfile.py").read_text()
+    oldest = re.search(r'OLDEST = "(3\.\d+)"', nox)[1]
+    tested = {oldest, *re.findall(r'"(3\.\d+)"', re.search(r"PYTHONS = \[.*\]", nox)[0])}
+    assert classified == built == tested
+    assert PYPROJECT["project"]["requires-python"] == f">={oldest}"
+
+
+def test_the_version_of_the_recipe_and_the_citation_is_the_packages():
+    assert f'version: "{arraygrad.__version__}"' in (ROOT / "packaging/conda-forge/recipe.yaml").read_text()
+    assert f"version: {arraygrad.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_recipe_requires_what_the_package_requires():
+    recipe = (ROOT / "packaging/conda-forge/recipe.yaml").read_text()
+    host, run = re.search(r"  host:\n(.*?)  run:\n(.*?)\n\n", recipe, flags=re.S).groups()
+    assert set(PYPROJECT["build-system"]["requires"]) == {
+        {"cython": "Cython"}.get(name, name) + bound for name, bound in re.findall(r"- ([\w-]+) (\S+)", host)
+    }
+    assert set(PYPROJECT["project"]["dependencies"]) == {
+        name + bound for name, bound in re.findall(r"- ([\w-]+) (\S+)", run)
+    }
 
 
 def test_debug_build_counts_live_objects_and_release_does_not():

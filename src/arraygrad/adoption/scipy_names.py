@@ -36,10 +36,11 @@ def refresh():
 
 @functools.cache
 def _chapters():
-    """Names of the chapters, None without arraygrad.scipy."""
+    """Names of the chapters, None without arraygrad.scipy, or where SciPy is older than it needs."""
     if importlib.util.find_spec(_ROOM) is None:
         return None
-    return importlib.import_module(_ROOM).CHAPTERS
+    room = importlib.import_module(_ROOM)
+    return room.CHAPTERS if room.serves(sys.modules["scipy"].__version__) else None
 
 
 def _install(chapter):

@@ -18,6 +18,9 @@ __all__ = [
     "sparse", "spatial", "special", "stats",
 ]  # fmt: skip
 
+# Rules follow the signatures and values of these versions; older ones would answer otherwise in places.
+OLDEST = (1, 17)
+
 __getattr__, __dir__ = first_use(globals(), {"NotDifferentiable": "arraygrad.scipy._guards"}, CHAPTERS)
 
 
@@ -38,6 +41,11 @@ def counterparts(*chapters):
             if theirs is not None and theirs is not ours:
                 found[theirs] = ours
     return found
+
+
+def serves(version):
+    """Whether the rules hold for this version of SciPy, given as text."""
+    return tuple(int(part) for part in version.split(".")[:2]) >= OLDEST
 
 
 def _named(chapter):

@@ -1,6 +1,6 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.tensor, engine, scipy._guards, numpy; SciPy in the chapters.
+May import: autograd, core.containers, core.tensor, engine, scipy, scipy._guards, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -20,6 +20,7 @@ from collections import namedtuple
 from dataclasses import dataclass, field
 
 import numpy
+import scipy
 
 from arraygrad.autograd import Function
 from arraygrad.autograd import grad as gradients_of
@@ -27,12 +28,19 @@ from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._guards import NotDifferentiable, depends, guarded, kind_of, mirror, raw, watched
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
     "guarded", "kind_of", "mirror", "once", "parsed", "raw", "refused", "register", "ruled",
 ]  # fmt: skip
+
+if not serves(scipy.__version__):
+    raise ImportError(
+        f"arraygrad.scipy needs SciPy {'.'.join(map(str, OLDEST))} or later, but {scipy.__version__} is installed: "
+        "pip install 'arraygrad[scipy]'"
+    )
 
 # Parameters that say how something is computed, not what.
 INERT = frozenset(

@@ -19,9 +19,9 @@
 #define ARRAYGRAD_BARRIER() ((void)0)
 #endif
 
-// Compiled for AVX2 as well where the loader can choose (GNU toolchains on x86-64 Linux); sanitizers can't run the
-// resolver this needs. AVX2 alone brings no fused multiply-add, so both versions round alike.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
+// Compiled for AVX2 as well where the loader can choose (GNU toolchains and C library on x86-64; musl's loader can't);
+// sanitizers can't run the resolver this needs. AVX2 alone brings no fused multiply-add, so both versions round alike.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define ARRAYGRAD_CLONES __attribute__((target_clones("avx2", "default")))
 #else
