@@ -55,7 +55,7 @@ _keep_for_ever(__name__)
 # Imported on first use: submodules, and names out of others.
 _SUBMODULES = (
     "array_api_strict", "cupy", "dask", "fft", "implicit", "interop", "jax", "linalg", "memory", "numpy", "scipy",
-    "special", "torch",
+    "special", "torch", "typing",
 )  # fmt: skip
 _ELSEWHERE = {
     "_version": ("__version__",),

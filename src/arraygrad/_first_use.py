@@ -1,6 +1,11 @@
-"""Names that a module imports when they are first used (PEP 562): what few programs need costs no import time."""
+"""Names that a module imports when they are first used (PEP 562): what few programs need costs no import time.
+
+May import: _hints.
+"""
 
 import importlib
+
+from arraygrad import _hints
 
 
 def first_use(namespace, names, submodules=()):
@@ -31,9 +36,24 @@ def first_use(namespace, names, submodules=()):
                 return importlib.import_module(f"{module}.{name}")
             except ImportError as error:
                 raise AttributeError(f"module {module!r} has no attribute {name!r}: {error}") from error
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        raise _missing(module, name)
 
     def __dir__():
         return sorted({*namespace.get("__all__", namespace), *names, *submodules})
 
     return __getattr__, __dir__
+
+
+def hints_of(module):
+    """`__getattr__` for a module whose names are all there: errors name what to write instead."""
+
+    def __getattr__(name):
+        raise _missing(module, name)
+
+    return __getattr__
+
+
+def _missing(module, name):
+    text, hinted = _hints.missing(module, name)
+    # Beside a hint Python adds no names that are spelled alike.
+    return AttributeError(text, name=None, obj=None) if hinted else AttributeError(text)

@@ -44,7 +44,8 @@ MAY_IMPORT = {
     "_version": set(),
     "_interpreter": set(),
     "_compiled": set(),
-    "_first_use": set(),
+    "_hints": set(),
+    "_first_use": {"_hints"},
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -63,13 +64,13 @@ MAY_IMPORT = {
     "engine.sharing": set(),
     "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
     "engine.engine": ENGINE - {"engine.engine"},
-    "core.op": {"engine.arrayops", "engine.node"},
+    "core.op": {"engine.arrayops", "engine.node", "_hints"},
     "ops": {"core.op", "ops"},
     # The compiled layer's own modules, each on the ones before it.
     "core": set(),  # the package's own __init__: a docstring
     "core.containers": set(),
     "core.value": ENGINE | {"core.op"},
-    "core.attributes": {"core.value"},
+    "core.attributes": {"core.value", "engine.node", "_hints"},
     "core.saved": ENGINE | {"core.op", "core.value"},
     "core.constants": ENGINE | {"core.op", "core.value"},
     "core.given": ENGINE | {"core.op", "core.value", "core.constants"},
@@ -96,19 +97,20 @@ MAY_IMPORT["core.tensor"] = ENGINE | CORE - {"core.tensor", "core.calls", "core.
 # The rooms above, each on the ones before it and on itself.
 BELOW = ENGINE | CORE
 MAY_IMPORT["backends"] = BELOW | {"ops", "backends"}
-MAY_IMPORT["namespaces"] = MAY_IMPORT["backends"] | {"namespaces", "special"}
+MAY_IMPORT["namespaces"] = MAY_IMPORT["backends"] | {"namespaces", "special", "_hints", "_first_use"}
 MAY_IMPORT["special"] = MAY_IMPORT["namespaces"] - {"special"}
-MAY_IMPORT["numpy_api"] = MAY_IMPORT["backends"] | {"namespaces", "numpy_api"}
+MAY_IMPORT["numpy_api"] = MAY_IMPORT["backends"] | {"namespaces", "numpy_api", "_hints"}
 MAY_IMPORT["libraries"] = MAY_IMPORT["numpy_api"] | {"libraries"}
 MAY_IMPORT["autograd"] = BELOW | {"autograd", "_first_use"}
 MAY_IMPORT["testing"] = MAY_IMPORT["autograd"] | {"testing"}
 MAY_IMPORT["adoption"] = MAY_IMPORT["autograd"] | MAY_IMPORT["numpy_api"] | {"special", "adoption"}
-MAY_IMPORT["transforms"] = MAY_IMPORT["adoption"] | {"transforms"}
+MAY_IMPORT["transforms"] = MAY_IMPORT["adoption"] | {"transforms", "_hints"}
 MAY_IMPORT["implicit"] = MAY_IMPORT["transforms"] | {"implicit"}
 MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"interop"}
+MAY_IMPORT["typing"] = {"core.tensor"}
 MAY_IMPORT["memory"] = MAY_IMPORT["backends"]
 # The package's face, and what stands on the finished package.
-MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_first_use", "_interpreter", "_version"}) - {"face"}
+MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_first_use", "_hints", "_interpreter", "_version"}) - {"face"}
 MAY_IMPORT["scipy"] = MAY_IMPORT["face"] | {"face", "scipy"}  # computes with the finished package
 MAY_IMPORT["tools"] = MAY_IMPORT["face"] | {"face", "scipy", "tools"}
 

@@ -347,7 +347,10 @@ def _root_edges(outputs, grads):
         elif output.requires_grad:
             edges.append(edge_of(output))
         else:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn: compute it, with recording "
+                "on, from Tensors that were made with requires_grad=True"
+            )
     return edges
 
 
@@ -408,7 +411,11 @@ def _root_gradients(outputs, given, batched=False):
 
 def _default_gradient(meta):
     if meta is None or meta.size != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        found = "" if meta is None else f", but got shape {meta.shape}"
+        raise RuntimeError(
+            f"grad can be implicitly created only for scalar outputs{found}: differentiate a sum or a mean, "
+            "t.sum().backward(), or give the gradient of each output, t.backward(arraygrad.ones_like(t))"
+        )
     if meta.is_complex or not meta.is_floating:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {meta.dtype}")
     return meta.ops.ones(meta)

@@ -1,5 +1,5 @@
 # What users put on a Tensor, and which Tensor a view belongs to.
-# May import: core.value.
+# May import: core.value, engine.node, _hints.
 from types import GetSetDescriptorType as GETSET
 
 cimport cython
@@ -7,12 +7,16 @@ from cpython.object cimport PyObject
 
 from arraygrad.core.value cimport Backend, Extra, TensorBase, need_extra
 
+from arraygrad._hints import HINTED
+from arraygrad.engine.node import keep_for_ever
+
 cdef extern from "Python.h":
     ctypedef object (*getattrofunc)(object, object)
     ctypedef int (*setattrofunc)(object, object, PyObject*) except -1
     ctypedef struct PyTypeObject:
         getattrofunc tp_getattro
         setattrofunc tp_setattro
+        PyObject* tp_dict
     object PyObject_GenericGetAttr(object o, object name)
     int PyObject_GenericSetAttr(object o, object name, PyObject* value) except -1
     void PyType_Modified(PyTypeObject* t)
@@ -134,6 +138,15 @@ def allow_attributes(type cls):
     PyType_Modified(_cls)
 
 
+def install_hints(dict hints):
+    """Put descriptors under names that Tensor has not into its base: what Tensor has comes before them."""
+    cdef dict namespace = <dict>(<PyTypeObject*>TensorBase).tp_dict
+    for name, hint in hints.items():
+        namespace[name] = hint
+    keep_for_ever(namespace)
+    PyType_Modified(<PyTypeObject*>TensorBase)
+
+
 def _get_dict(TensorBase t):
     """The attributes of the user's own, as `vars(t)` gives them."""
     return attributes_of(t)
@@ -190,7 +203,14 @@ def _numpy_base(TensorBase t):
     return getattr(t.value.raw, "base", None) if found is None else found
 
 
+def _directory(TensorBase t):
+    """Names of the attributes and methods, those of the user's own too."""
+    # Not by object.__dir__, which asks for `__dict__` and so makes one: note (2).
+    return sorted({*dir(type(t))} - HINTED | {*(own_attributes(t) or ())})
+
+
 METHODS = {
+    "__dir__": _directory,
     "__dict__": property(_get_dict, _set_dict, _del_dict, doc=_get_dict.__doc__),
     "_base": property(_base, doc=_base.__doc__),
     "_is_view": _is_view,

@@ -128,7 +128,7 @@ cpdef int before_bytes(TensorBase t, str how) except -1:
 cdef object one_element(TensorBase t, str what):
     if t.value.meta.size != 1:
         raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "
-                        f"{t.value.meta.shape_tuple()}")
+                        f"{t.value.meta.shape_tuple()}; t.numpy() and t.tolist() give all values")
     return item_of(t, what)
 
 

@@ -1,9 +1,10 @@
 # A table entry compiled to slots: how arguments bind, what a node keeps, which rule serves which input.
-# May import: engine.node, engine.arrayops.
+# May import: engine.node, engine.arrayops, _hints.
 import ast
 import functools
 import inspect
 
+from arraygrad._hints import unexpected
 from arraygrad.engine.node import keep_for_ever
 
 cdef object EMPTY = inspect.Parameter.empty
@@ -136,7 +137,7 @@ cdef class Op:
         for name, value in kwargs.items():
             position = self.positions.get(name, -1)
             if position < 0 or position == self.var_positional:
-                raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
+                raise TypeError(unexpected(self.name, name, self.params))
             if position < self.n_posonly:
                 raise TypeError(f"{self.name}() got some positional-only arguments passed as keyword arguments: "
                                 f"{name!r}")

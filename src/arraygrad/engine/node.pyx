@@ -1,5 +1,6 @@
 # The static graph: nodes, edges, hooks, sequence and topological numbers, and the state that each thread carries.
 # May import: engine.arrayops.
+from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -94,8 +95,15 @@ cdef int share_deallocation(type cls) except -1:
     return 0
 
 
+MADE_BY = {}                            # class -> what to call instead of it; written while modules are imported
+
+
 cdef PyObject* _refused_new(PyTypeObject* cls, PyObject* args, PyObject* kwargs) noexcept:
-    PyErr_Format(TypeError, b"%s is made by arraygrad's own functions, and not by itself", cls.tp_name)
+    cdef PyObject* hint = PyDict_GetItem(MADE_BY, <object>cls)
+    if hint == NULL:
+        PyErr_Format(TypeError, b"%s is made by arraygrad's own functions, and not by itself", cls.tp_name)
+    else:
+        PyErr_Format(TypeError, b"%s is made by arraygrad's own functions, and not by itself: %U", cls.tp_name, hint)
     return NULL
 
 

@@ -1,11 +1,14 @@
 """Creation functions of a namespace: the library's own, wrapped, with `requires_grad`.
 
-May import: ops, core.tensor, core.given, namespaces.bind.
+May import: _hints, ops, core.tensor, core.given, namespaces.bind.
 
 A new array is a leaf, so `requires_grad=True` is all there is to record. What is made from a Tensor's values is
 recorded instead, by the table's operation: `asarray(t)`, `full(shape, t)`, `linspace(0.0, t, 5)`.
 """
 
+import functools
+
+from arraygrad import _hints
 from arraygrad.core.given import note_source
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, wrap_raw
 from arraygrad.core.tensor import asarray as _asarray
@@ -25,6 +28,18 @@ def _known(name, value):
             backend_of(value)
         except TypeError as error:
             raise TypeError(f"{name}: fill_value can't be used: {error}") from None
+
+
+def _of_shape(function):
+    """A creation function that says of a shape in several arguments, as zeros(2, 3), how it is given."""
+
+    @functools.wraps(function)
+    def checked(shape, *more, **options):
+        if more:
+            raise TypeError(_hints.shape_in_parts(function.__name__, len(more) + 1))
+        return function(shape, **options)
+
+    return checked
 
 
 def make_creation(raw, module, default, extension=""):
@@ -96,14 +111,17 @@ def _main(raw, default):
             return apply_op(OPS["linspace"], (start, stop, num, dtype, device, endpoint))
         return make(raw.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint), requires_grad)
 
+    @_of_shape
     def empty(shape, *, dtype=None, device=None, requires_grad=False):
         """A Tensor of `shape` with arbitrary content."""
         return make(raw.empty(shape, dtype=dtype, device=device), requires_grad)
 
+    @_of_shape
     def zeros(shape, *, dtype=None, device=None, requires_grad=False):
         """Zeros of `shape` (default dtype: the library's real floating one)."""
         return make(raw.zeros(shape, dtype=dtype, device=device), requires_grad)
 
+    @_of_shape
     def ones(shape, *, dtype=None, device=None, requires_grad=False):
         """Ones of `shape` (default dtype: the library's real floating one)."""
         return make(raw.ones(shape, dtype=dtype, device=device), requires_grad)

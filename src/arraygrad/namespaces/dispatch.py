@@ -1,9 +1,10 @@
 """The standard's functions at top level: the backend comes from their arguments, NumPy where there are none.
 
-May import: backends, core.tensor, namespaces.bind, namespaces.creation, namespaces.info.
+May import: _first_use, backends, core.tensor, namespaces.bind, namespaces.creation, namespaces.info.
 """
 
 from arraygrad import backends
+from arraygrad._first_use import hints_of
 from arraygrad.backends.numpy import BACKEND
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces import creation, info
@@ -59,3 +60,4 @@ def fill(module_globals, extension):
     module_globals.update(contents)
     module_globals["__all__"] = sorted(contents)
     module_globals["__dir__"] = lambda: module_globals["__all__"]
+    module_globals["__getattr__"] = hints_of(name)

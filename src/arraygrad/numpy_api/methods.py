@@ -1,16 +1,18 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: core.given, ops, core.attributes, core.tensor, namespaces.bind, numpy_api.more_methods, numpy. Operators,
-indexing and attributes are written in the core (`tensor`).
+May import: _hints, core.given, ops, core.attributes, core.tensor, namespaces.bind, numpy_api.more_methods, numpy.
+Operators, indexing and attributes are written in the core (`tensor`).
 """
 
 import functools
+import inspect
 import math
 import operator
 
 import numpy
 
-from arraygrad.core.attributes import allow_attributes, document
+from arraygrad._hints import HINTED, Hint, unexpected
+from arraygrad.core.attributes import allow_attributes, document, install_hints
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods
 from arraygrad.core.value import is_inference as _is_inference
@@ -60,120 +62,163 @@ def _cast(t, dtype):
     return t if dtype is None else t.astype(dtype)
 
 
+# -- rare keywords -----------------------------------------------------------------------------------------------------
+
+# NumPy's keywords that few calls give, and their defaults. Methods take them as `**rare`: one dict costs a call less
+# than a default for each.
+_RARE = {"correction": None, "initial": None, "out": None, "where": True}
+
+
+def _with(*names):
+    """Decorate a method that takes these keywords as `**rare`: its signature names them."""
+
+    def decorate(method):
+        signature = inspect.signature(method)
+        kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        rare = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_RARE[name]) for name in names]
+        method.__signature__ = signature.replace(parameters=kept + rare)
+        return method
+
+    return decorate
+
+
+def _rarely(name, self, rare, *args, **given):
+    """A method called with keywords of its `**rare`: by NumPy's function, which is recorded, if one has an effect."""
+    known = METHODS[name].__signature__.parameters
+    for keyword in rare:
+        if keyword not in known:
+            raise TypeError(unexpected(f"Tensor.{name}", keyword, known))
+    if "correction" in rare:
+        given["ddof"] = _correction(name, given["ddof"], rare.pop("correction"))
+    rare = {keyword: value for keyword, value in rare.items() if value is not _RARE[keyword]}
+    if rare:
+        return getattr(numpy, name)(self, *args, **given, **rare)
+    return METHODS[name](self, *args, **given)
+
+
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-def sum(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None):
+@_with("out", "where", "initial")
+def sum(self, axis=None, dtype=None, keepdims=False, **rare):
     """Sum of the elements over `axis` (None: all); integers of a small dtype sum in the default integer."""
-    if out is not None or where is not True or initial is not None:
-        more = {} if initial is None else {"initial": initial}
-        return numpy.sum(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where, **more)
+    if rare:
+        return _rarely("sum", self, rare, axis=axis, dtype=dtype, keepdims=keepdims)
     return apply_op(_SUM, (self, axis, dtype, keepdims))
 
 
-def prod(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None):
+@_with("out", "where", "initial")
+def prod(self, axis=None, dtype=None, keepdims=False, **rare):
     """Product of the elements over `axis` (None: all). Its derivative is right where elements are zero."""
-    if out is not None or where is not True or initial is not None:
-        more = {} if initial is None else {"initial": initial}
-        return numpy.prod(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where, **more)
+    if rare:
+        return _rarely("prod", self, rare, axis=axis, dtype=dtype, keepdims=keepdims)
     return apply_op(_PROD, (self, axis, dtype, keepdims))
 
 
-def mean(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True):
+@_with("out", "where")
+def mean(self, axis=None, dtype=None, keepdims=False, **rare):
     """Mean of the elements over `axis` (None: all)."""
-    if out is not None or where is not True:
-        return numpy.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=where)
+    if rare:
+        return _rarely("mean", self, rare, axis=axis, dtype=dtype, keepdims=keepdims)
     return apply_op(_MEAN, (_cast(self, dtype), axis, keepdims))
 
 
-def max(self, axis=None, keepdims=False, *, out=None, where=True, initial=None):
+@_with("out", "where", "initial")
+def max(self, axis=None, keepdims=False, **rare):
     """Largest element over `axis` (None: all). Elements that tie share the gradient evenly."""
-    if out is not None or where is not True or initial is not None:
-        more = {} if initial is None else {"initial": initial}
-        return numpy.max(self, axis=axis, keepdims=keepdims, out=out, where=where, **more)
+    if rare:
+        return _rarely("max", self, rare, axis=axis, keepdims=keepdims)
     return apply_op(_MAX, (self, axis, keepdims))
 
 
-def min(self, axis=None, keepdims=False, *, out=None, where=True, initial=None):
+@_with("out", "where", "initial")
+def min(self, axis=None, keepdims=False, **rare):
     """Smallest element over `axis` (None: all). Elements that tie share the gradient evenly."""
-    if out is not None or where is not True or initial is not None:
-        more = {} if initial is None else {"initial": initial}
-        return numpy.min(self, axis=axis, keepdims=keepdims, out=out, where=where, **more)
+    if rare:
+        return _rarely("min", self, rare, axis=axis, keepdims=keepdims)
     return apply_op(_MIN, (self, axis, keepdims))
 
 
-def var(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None, out=None, where=True):
+@_with("correction", "out", "where")
+def var(self, axis=None, dtype=None, ddof=0, keepdims=False, **rare):
     """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
-    if out is not None or where is not True:
-        ddof = _correction("var", ddof, correction)
-        return numpy.var(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, out=out, where=where)
-    return apply_op(_VAR, (_cast(self, dtype), axis, _correction("var", ddof, correction), keepdims))
+    if rare:
+        return _rarely("var", self, rare, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+    return apply_op(_VAR, (_cast(self, dtype), axis, ddof, keepdims))
 
 
-def std(self, axis=None, dtype=None, ddof=0, keepdims=False, *, correction=None, out=None, where=True):
+@_with("correction", "out", "where")
+def std(self, axis=None, dtype=None, ddof=0, keepdims=False, **rare):
     """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
-    if out is not None or where is not True:
-        ddof = _correction("std", ddof, correction)
-        return numpy.std(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, out=out, where=where)
-    return apply_op(_STD, (_cast(self, dtype), axis, _correction("std", ddof, correction), keepdims))
+    if rare:
+        return _rarely("std", self, rare, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+    return apply_op(_STD, (_cast(self, dtype), axis, ddof, keepdims))
 
 
-def any(self, axis=None, keepdims=False, *, out=None, where=True):
+@_with("out", "where")
+def any(self, axis=None, keepdims=False, **rare):
     """Whether an element over `axis` (None: all) is true."""
-    if out is not None or where is not True:
-        return numpy.any(self, axis=axis, keepdims=keepdims, out=out, where=where)
+    if rare:
+        return _rarely("any", self, rare, axis=axis, keepdims=keepdims)
     return apply_op(_ANY, (self, axis, keepdims))
 
 
-def all(self, axis=None, keepdims=False, *, out=None, where=True):
+@_with("out", "where")
+def all(self, axis=None, keepdims=False, **rare):
     """Whether every element over `axis` (None: all) is true."""
-    if out is not None or where is not True:
-        return numpy.all(self, axis=axis, keepdims=keepdims, out=out, where=where)
+    if rare:
+        return _rarely("all", self, rare, axis=axis, keepdims=keepdims)
     return apply_op(_ALL, (self, axis, keepdims))
 
 
-def argmax(self, axis=None, keepdims=False, *, out=None):
+@_with("out")
+def argmax(self, axis=None, keepdims=False, **rare):
     """Index of the largest element along `axis` (None: in the flattened tensor)."""
-    if out is not None:
-        return numpy.argmax(self, axis=axis, keepdims=keepdims, out=out)
+    if rare:
+        return _rarely("argmax", self, rare, axis=axis, keepdims=keepdims)
     return apply_op(_ARGMAX, (self, axis, keepdims))
 
 
-def argmin(self, axis=None, keepdims=False, *, out=None):
+@_with("out")
+def argmin(self, axis=None, keepdims=False, **rare):
     """Index of the smallest element along `axis` (None: in the flattened tensor)."""
-    if out is not None:
-        return numpy.argmin(self, axis=axis, keepdims=keepdims, out=out)
+    if rare:
+        return _rarely("argmin", self, rare, axis=axis, keepdims=keepdims)
     return apply_op(_ARGMIN, (self, axis, keepdims))
 
 
-def cumsum(self, axis=None, dtype=None, *, out=None):
+@_with("out")
+def cumsum(self, axis=None, dtype=None, **rare):
     """Running sum along `axis` (None: of the flattened tensor)."""
-    if out is not None:
-        return numpy.cumsum(self, axis=axis, dtype=dtype, out=out)
+    if rare:
+        return _rarely("cumsum", self, rare, axis=axis, dtype=dtype)
     return _cumulative(_CUMULATIVE_SUM, self, axis, dtype)
 
 
-def cumprod(self, axis=None, dtype=None, *, out=None):
+@_with("out")
+def cumprod(self, axis=None, dtype=None, **rare):
     """Running product along `axis` (None: of the flattened tensor)."""
-    if out is not None:
-        return numpy.cumprod(self, axis=axis, dtype=dtype, out=out)
+    if rare:
+        return _rarely("cumprod", self, rare, axis=axis, dtype=dtype)
     return _cumulative(_CUMULATIVE_PROD, self, axis, dtype)
 
 
 # -- elementwise -------------------------------------------------------------------------------------------------------
 
 
-def clip(self, min=None, max=None, *, out=None):
+@_with("out")
+def clip(self, min=None, max=None, **rare):
     """Elements limited to [min, max]; a bound may be None, a scalar or an array, and has a gradient where it acts."""
-    if out is not None:
-        return numpy.clip(self, min, max, out=out)
+    if rare:
+        return _rarely("clip", self, rare, min, max)
     return apply_op(_CLIP, (self, min, max))
 
 
-def round(self, decimals=0, *, out=None):
+@_with("out")
+def round(self, decimals=0, **rare):
     """Elements rounded to `decimals` digits, halves to even. The derivative is zero."""
-    if out is not None:
-        return numpy.round(self, decimals, out=out)
+    if rare:
+        return _rarely("round", self, rare, decimals)
     if decimals == 0 or not _xp(self).isdtype(self.dtype, ("real floating", "complex floating")):
         if decimals >= 0:
             return apply_op(_ROUND, (self,))
@@ -428,6 +473,7 @@ def install():
             function.__qualname__ = f"Tensor.{name}"
             function.__module__ = Tensor.__module__
     install_methods({**from_table, **METHODS})
+    install_hints({name: Hint(name) for name in HINTED})
     public = {name: member for name, member in vars(Tensor).items() if not name.startswith("_")}
     for member, name in {member: name for name, member in public.items()}.items():  # conj has two names
         document(member, documented(f"Tensor.{name}", member.__doc__))

@@ -80,6 +80,8 @@ def byteswap(self, inplace=False):
 def view(self, dtype=None, type=None):
     """A view of the same memory, of the same dtype; another dtype is refused, as bytes have no derivative."""
     if type is not None or (dtype is not None and dtype != self.dtype):
+        if isinstance(dtype, int):
+            raise TypeError("Tensor.view takes no shape: use t.reshape(shape), which is a view where it can be")
         raise TypeError("Tensor.view(dtype) has no derivative: convert the values with t.astype(dtype)")
     return self[...]
 

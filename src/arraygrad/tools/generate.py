@@ -70,6 +70,7 @@ def generated():
     page = DOCS / "scipy.md"
     if page.exists():
         files[page] = generate_scipy.scipy_page(page.read_text())
+        files.update(generate_scipy.scipy_stubs(PACKAGE, files[page]))
     files[DOCS / "derivatives.md"] = generate_derivatives.derivatives_page(ROOT, CHAPTER_TITLES)
     return files
 

@@ -1,15 +1,19 @@
-"""Writes the table of docs/scipy.md: every function of SciPy that `arraygrad.scipy` declares.
+"""Writes the table of docs/scipy.md, every function of SciPy that `arraygrad.scipy` declares, and the room's stubs.
 
-May import: scipy (the room), tools.scipy_survey, importlib. The names are those of the SciPy that the table was written
-with, which it states; with another minor version of SciPy, or without it, the page is left as it is, and not checked.
+May import: scipy (the room), tools.generate_stubs, tools.scipy_survey. The names are those of the SciPy that the table
+was written with, which it states; with another minor version of SciPy, or without it, page and stubs are left as they
+are, and not checked.
 """
 
 import importlib
+import inspect
 import re
 
+from arraygrad.tools import generate_stubs
+from arraygrad.tools.generate_stubs import GENERATED
 from arraygrad.tools.scipy_survey import SURVEYED, survey
 
-__all__ = ["scipy_page"]
+__all__ = ["scipy_page", "scipy_stubs"]
 
 BEGIN = "<!-- declared: python -m arraygrad.tools.generate -->"
 END = "<!-- end of declared -->"
@@ -106,3 +110,60 @@ def _count(registry):
         f"{differentiated} functions and methods differentiated, {constant} rightly constant, "
         f"{len(registry) - differentiated - constant} refused with a reason"
     )
+
+
+def scipy_stubs(root, page):
+    """dict path -> text of the stubs of arraygrad.scipy, of the SciPy that `page` states; empty where that is not here.
+
+    Functions have SciPy's parameters, and Any for types: what comes back is a Tensor or an array, as what was given.
+    Every other name of SciPy's is Any.
+    """
+    try:
+        import scipy
+    except ImportError:
+        return {}
+    version = ".".join(scipy.__version__.split(".")[:2])
+    if f"table of SciPy {version}:" not in page:
+        return {}
+    from arraygrad.scipy import CHAPTERS
+    from arraygrad.scipy._declare import REGISTRY
+
+    # Functions that chapters add when they are imported must not depend on which were imported before.
+    modules = {chapter: importlib.import_module(f"arraygrad.scipy.{chapter}") for chapter in CHAPTERS}
+    imports = [f"from arraygrad.scipy import {chapter} as {chapter}" for chapter in CHAPTERS]
+    imports.append("from arraygrad.scipy._guards import NotDifferentiable as NotDifferentiable")
+    face = [
+        GENERATED + "import builtins\nfrom typing import Any",
+        "\n".join(imports),
+        "OLDEST: builtins.tuple[builtins.int, builtins.int]",
+        "def counterparts(*chapters: builtins.str) -> builtins.dict[Any, Any]: ...",
+        "def serves(version: builtins.str) -> builtins.bool: ...",
+    ]
+    found = {root / "scipy" / "__init__.pyi": "\n\n".join(face) + "\n"}
+    for chapter, module in modules.items():
+        functions = {}
+        for name, rule in REGISTRY.items():
+            room, *rest = name.split(".")
+            if room == chapter and len(rest) == 1 and (rule.of or "constant" in rule.reason):
+                functions[rest[0]] = _stub_line(rest[0], getattr(module, rest[0], None))
+        objects = [f"{name}: Any" for name in sorted(getattr(module, "OBJECTS", ())) if "." not in name]
+        lines = [functions[name] for name in sorted(functions) if functions[name]]
+        lines.append("def __getattr__(name: builtins.str) -> Any: ...")
+        path = root / "scipy" / (f"{chapter}/__init__.pyi" if hasattr(module, "__path__") else f"{chapter}.pyi")
+        parts = [GENERATED + "import builtins\nfrom typing import Any", *["\n".join(objects)] * bool(objects)]
+        found[path] = "\n\n".join([*parts, "\n".join(lines)]) + "\n"
+    return found
+
+
+def _stub_line(name, function):
+    if not callable(function) or isinstance(function, type):
+        return None
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        signature = None
+    # The keywords of ufuncs belong to NumPy's version.
+    if signature is None or "casting" in signature.parameters:
+        return f"def {name}(*args: Any, **kwargs: Any) -> Any: ..."
+    signature = inspect.Signature([p.replace(annotation=p.empty) for p in signature.parameters.values()])
+    return generate_stubs.function_line(name, signature, "Any", lambda function, parameter: "Any")

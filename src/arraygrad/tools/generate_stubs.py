@@ -21,12 +21,14 @@ import re
 from pathlib import Path
 
 from arraygrad import _compiled
+from arraygrad._hints import Hint
 from arraygrad.namespaces import bind
 from arraygrad.namespaces.bind import CONSTANTS, DTYPES
 from arraygrad.ops import OPS
 from arraygrad.tools import generate_types as types_of
+from arraygrad.tools.generate_signatures import HEADERS, SIGNATURES
 
-__all__ = ["stubs"]
+__all__ = ["GENERATED", "function_line", "stubs"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -66,6 +68,13 @@ def stubs():
 _NAMESPACE_TYPES = (
     ("arraygrad.ops._dtypes", "FInfo", "_FInfo"), ("arraygrad.ops._dtypes", "IInfo", "_IInfo"),
     ("arraygrad.namespaces.info", "NamespaceInfo", "_NamespaceInfo"), ("arraygrad.core.tensor", "Tensor", "_Tensor"),
+    ("numpy", "ufunc", "_ufunc"), ("arraygrad.autograd.graph", "GradientEdge", "_GradientEdge"),
+    ("arraygrad.typing", "Array", "_Array"), ("arraygrad.typing", "ArrayLike", "_ArrayLike"),
+)  # fmt: skip
+
+_TYPING = (
+    "Any", "ClassVar", "Concatenate", "Generic", "Literal", "NamedTuple", "ParamSpec", "Self", "TypeAlias", "TypeVar",
+    "TypeVarTuple", "Unpack", "final", "overload",
 )  # fmt: skip
 
 
@@ -104,7 +113,7 @@ def _face():
 def _stub(imports, text):
     """A stub of its imports, {(module, name, name there)}, and its text; only what the text uses is imported."""
     words = set(re.findall(r"\w+", text))
-    standard = {("typing", name, name) for name in ("Any", "ClassVar", "NamedTuple", "final")}
+    standard = {("typing", name, name) for name in _TYPING}
     standard |= {("collections.abc", name, name) for name in ("Callable", "Iterator", "Mapping", "Sequence")}
     standard |= {("types", "ModuleType", "ModuleType")}
     used = [one for one in standard if one[2] in words]
@@ -116,8 +125,11 @@ def _stub(imports, text):
     own = {*imports, *[one for one in _NAMESPACE_TYPES if one[2] in words]}
     if own:
         lines.append("")
-    # `as` says that the name is shown here too, and not only used.
-    lines += [f"from {module} import {name} as {shown}" for module, name, shown in sorted(own)]
+    # `as` says that the name is shown here too, and not only used. Other packages stand first.
+    for others in (True, False):
+        chosen = sorted([one for one in own if (not one[0].startswith("arraygrad")) is others])
+        lines += [f"from {module} import {name} as {shown}" for module, name, shown in chosen]
+        lines += [""] * (others and bool(chosen))
     return GENERATED + "\n".join(lines).strip("\n") + "\n\n" + text
 
 
@@ -149,7 +161,7 @@ def _namespace_function(name, function, tensor, classes):
             returns = f"_{op.result_type.__name__}"
             fields = "".join([f"    {field}: {tensor}\n" for field in op.result_type._fields])
             classes[returns] = f"class {returns}(NamedTuple):\n{fields}"
-    return _function(name, inspect.signature(function), returns, types_of.namespace_parameter)
+    return function_line(name, inspect.signature(function), returns, types_of.namespace_parameter)
 
 
 # -- modules -----------------------------------------------------------------------------------------------------------
@@ -167,16 +179,21 @@ def _module(module):
             imports.add((value.__name__.rpartition(".")[0], value.__name__.rpartition(".")[2], name))
         elif (inspect.isroutine(value) or _is_class(value)) and home != module.__name__:
             imports.add((home, value.__name__, name))
+        elif qualified in SIGNATURES:
+            lines += SIGNATURES[qualified]
         elif _is_class(value):
             lines.append(_class(value, qualified, imports))
         elif callable(value):
-            lines.append(_function(name, _signature(value), types_of.RETURNS.get(qualified, "Any"), types_of.parameter))
+            lines.append(
+                function_line(name, _signature(value), types_of.RETURNS.get(qualified, "Any"), types_of.parameter)
+            )
         else:
             lines.append(f"{name}: {types_of.VALUES.get(qualified, 'Any')}")
     if hasattr(module, "__pyx_capi__"):
         lines.append("__pyx_capi__: builtins.dict[builtins.str, Any]")
     listing = f"__all__ = {_listing(module.__all__)}\n\n" if hasattr(module, "__all__") else ""
-    return _stub(imports, listing + "\n".join(lines) + "\n")
+    header = HEADERS.get(module.__name__, "")
+    return _stub(imports, listing + header + "\n" * bool(header) + "\n".join(lines) + "\n")
 
 
 def _names(module):
@@ -238,6 +255,11 @@ def _members(cls, qualified, compiled):
     body = []
     for name, value in sorted(vars(cls).items()):
         types = types_of.MEMBERS.get(f"{qualified}.{name}")
+        if isinstance(value, Hint):
+            continue
+        if f"{qualified}.{name}" in SIGNATURES:
+            body += [line for text in SIGNATURES[f"{qualified}.{name}"] for line in text.splitlines()]
+            continue
         if name == "__hash__" and value is None:
             body.append("__hash__: ClassVar[None]  # type: ignore[assignment]")
         elif name in types_of.OPERATORS:
@@ -253,13 +275,13 @@ def _members(cls, qualified, compiled):
         elif isinstance(value, staticmethod | classmethod):
             body.append(f"@{type(value).__name__}")
             body.append(
-                _function(
+                function_line(
                     name, _signature(value.__func__), types or types_of.method_return(cls, name), types_of.parameter
                 )
             )
         elif inspect.isroutine(value):
             signature = _signature(value)
-            body.append(_function(name, signature, types or types_of.method_return(cls, name), types_of.parameter))
+            body.append(function_line(name, signature, types or types_of.method_return(cls, name), types_of.parameter))
         elif isinstance(value, property) or inspect.isdatadescriptor(value):
             body.append("@property")
             body.append(f"def {name}(self) -> {types or 'Any'}: ...")
@@ -274,11 +296,11 @@ def _members(cls, qualified, compiled):
 def _constructor(cls, name, value, compiled):
     if compiled:
         if name == "__init__" and (signature := _class_signature(cls)) is not None:
-            return [_function("__init__", signature, "None", types_of.parameter)]
+            return [function_line("__init__", signature, "None", types_of.parameter)]
         # A compiled class says *args, **kwargs to inspect.signature, whatever it takes.
         return ["def __init__(self, *args: Any, **kwargs: Any) -> None: ..."] if name == "__init__" else []
     returns = "None" if name == "__init__" else "Any"
-    return [_function(name, _signature(value), returns, types_of.parameter)]
+    return [function_line(name, _signature(value), returns, types_of.parameter)]
 
 
 def _class_signature(cls):
@@ -316,7 +338,7 @@ def _signature(function):
         return inspect.Signature([P("args", P.VAR_POSITIONAL), P("kwargs", P.VAR_KEYWORD)])
 
 
-def _function(name, signature, returns, type_of):
+def function_line(name, signature, returns, type_of):
     """`def name(...) -> returns: ...` with every parameter typed by type_of(name, parameter)."""
     parts, last = [], None
     P = inspect.Parameter
@@ -358,7 +380,7 @@ def _annotation(annotation):
 
 
 def _default(value):
-    plain = value is None or isinstance(value, bool | int | float | str) or value == ()
+    plain = value is None or type(value) in (bool, int, float, str) or (type(value) is tuple and value == ())
     return repr(value) if plain and value == value and value not in (float("inf"), float("-inf")) else "..."
 
 

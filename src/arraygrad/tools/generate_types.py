@@ -72,8 +72,14 @@ def parameter(function, p):
     return found
 
 
+# Parameters of namespace functions that are arrays, in the standard's names.
+_ARRAYS = frozenset(("x", "x1", "x2", "x3", "condition"))
+
+
 def namespace_parameter(function, p):
     """Type of one parameter of a namespace function."""
+    if p.name in _ARRAYS and p.default is inspect.Parameter.empty:
+        return "_ArrayLike"
     if p.name in ("shape", "axis") or p.default is not inspect.Parameter.empty:
         return parameter(function, p)
     return PARAMETERS.get(p.name, "Any")
@@ -89,6 +95,7 @@ MEMBERS = {
         "__array_namespace__": "ModuleType",
         "__array_ufunc__": "Any",
         "__complex__": "builtins.complex",
+        "__dir__": "builtins.list[builtins.str]",
         "__dlpack__": "Any",
         "__dlpack_device__": "builtins.tuple[builtins.int, builtins.int]",
         "__format__": "builtins.str",

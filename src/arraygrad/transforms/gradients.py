@@ -1,6 +1,6 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: core.containers, engine, ops, core.tensor, adoption, transforms.trace, transforms.transformed,
+May import: _hints, core.containers, engine, ops, core.tensor, adoption, transforms.trace, transforms.transformed,
 transforms.jacobians, numpy.
 
 A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
@@ -22,8 +22,11 @@ they have in common:
 
 from __future__ import annotations
 
+import inspect
+
 import numpy
 
+from arraygrad._hints import unexpected
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
@@ -54,7 +57,16 @@ __all__ = [
 ]
 
 
-def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False):
+def _exact(transform):
+    """Decorate a transform that takes what it does not know as `**unknown`, to name what was meant."""
+    signature = inspect.signature(transform)
+    known = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    transform.__signature__ = signature.replace(parameters=known)
+    return transform
+
+
+@_exact
+def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, **unknown):
     """The function that computes the gradient of `f`.
 
     Parameters
@@ -96,7 +108,7 @@ def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False):
     {'a': 5.0, 'b': 2.0}
     """
     options = {"argnums": argnums, "has_aux": has_aux, "argnames": argnames, "adopt": adopt}
-    return _Gradient(grad, f, *_checked("grad", f, argnums, argnames, adopt), **options)
+    return _Gradient(grad, f, *_checked("grad", f, argnums, argnames, adopt, unknown), **options)
 
 
 class _Gradient(Transformed):
@@ -108,7 +120,8 @@ class _Gradient(Transformed):
         return (gradients, trace.auxiliary()) if has_aux else gradients
 
 
-def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False):
+@_exact
+def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, **unknown):
     """The function that computes the value of `f` together with its gradient, at hardly more cost than the gradient.
 
     Parameters and errors are those of `grad`.
@@ -126,7 +139,8 @@ def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False):
     (array(5.), array([2., 4.]))
     """
     options = {"argnums": argnums, "has_aux": has_aux, "argnames": argnames, "adopt": adopt}
-    return _ValueAndGradient(value_and_grad, f, *_checked("value_and_grad", f, argnums, argnames, adopt), **options)
+    checked = _checked("value_and_grad", f, argnums, argnames, adopt, unknown)
+    return _ValueAndGradient(value_and_grad, f, *checked, **options)
 
 
 class _ValueAndGradient(Transformed):
@@ -137,7 +151,8 @@ class _ValueAndGradient(Transformed):
         return ((value, trace.auxiliary()), gradients) if has_aux else (value, gradients)
 
 
-def elementwise_grad(f, argnums=0, *, argnames=None, adopt=False):
+@_exact
+def elementwise_grad(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     """The function that computes the derivative of an elementwise function `f` at every element.
 
     Precisely: the gradient of the sum of the result, which is the derivative at each element if each element of the
@@ -170,7 +185,8 @@ def elementwise_grad(f, argnums=0, *, argnames=None, adopt=False):
     array([ 1., -1.])
     """
     options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
-    return _Derivative(elementwise_grad, f, *_checked("elementwise_grad", f, argnums, argnames, adopt), **options)
+    checked = _checked("elementwise_grad", f, argnums, argnames, adopt, unknown)
+    return _Derivative(elementwise_grad, f, *checked, **options)
 
 
 class _Derivative(Transformed):
@@ -315,7 +331,8 @@ def linearize(f, *primals, adopt=False):
     return value, push_tangents
 
 
-def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=False):
+@_exact
+def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=False, **unknown):
     """The function that computes the Jacobian of `f`, row by row, in reverse mode.
 
     Parameters
@@ -359,7 +376,7 @@ def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=False):
     array([[2., 0.],
            [0., 4.]])
     """
-    checked = _checked("jacobian", f, argnums, argnames, adopt)
+    checked = _checked("jacobian", f, argnums, argnames, adopt, unknown)
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
         raise ValueError(f"jacobian: chunk_size must be a positive int or None, got {chunk_size!r}")
 
@@ -378,7 +395,8 @@ class _Rows(Transformed):
 jacrev = jacobian
 
 
-def jacfwd(f, argnums=0, *, argnames=None, adopt=False):
+@_exact
+def jacfwd(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     """The function that computes the Jacobian of `f`, column by column.
 
     Parameters, result and errors are those of `jacobian`; it takes one pass per element of the argument where
@@ -393,7 +411,7 @@ def jacfwd(f, argnums=0, *, argnames=None, adopt=False):
            [0., 4.]])
     """
     options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
-    return _Columns(jacfwd, f, *_checked("jacfwd", f, argnums, argnames, adopt), **options)
+    return _Columns(jacfwd, f, *_checked("jacfwd", f, argnums, argnames, adopt, unknown), **options)
 
 
 class _Columns(Transformed):
@@ -406,7 +424,8 @@ class _Columns(Transformed):
         )
 
 
-def hessian(f, argnums=0, *, argnames=None, adopt=False):
+@_exact
+def hessian(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     """The function that computes the matrix of second derivatives of `f`.
 
     Parameters
@@ -438,7 +457,7 @@ def hessian(f, argnums=0, *, argnames=None, adopt=False):
            [2., 0.]])
     """
     options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
-    return _Hessian(hessian, f, *_checked("hessian", f, argnums, argnames, adopt), **options)
+    return _Hessian(hessian, f, *_checked("hessian", f, argnums, argnames, adopt, unknown), **options)
 
 
 class _Hessian(Transformed):
@@ -453,7 +472,8 @@ class _Hessian(Transformed):
         return self._rows(*args, **kwargs)
 
 
-def hvp(f, argnums=0, *, argnames=None, adopt=False):
+@_exact
+def hvp(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     """The function that multiplies a vector by the Hessian of `f`, without computing the Hessian.
 
     Parameters
@@ -485,7 +505,7 @@ def hvp(f, argnums=0, *, argnames=None, adopt=False):
     array([  6., 120.])
     """
     options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
-    return _Product(hvp, f, *_checked("hvp", f, argnums, argnames, adopt), **options)
+    return _Product(hvp, f, *_checked("hvp", f, argnums, argnames, adopt, unknown), **options)
 
 
 class _Product(Transformed):
@@ -517,16 +537,25 @@ class _Product(Transformed):
 # Helpers
 
 
-def _checked(name, f, argnums, argnames, adopt):
+def _checked(name, f, argnums, argnames, adopt, unknown=None):
     """(the function to trace: `f`, or with `adopt` what calls it adopted; what is differentiated)."""
+    if unknown:
+        raise TypeError(unexpected(name, next(iter(unknown)), ("argnums", "argnames")))
     if not callable(f):
-        raise TypeError(f"{name}: f must be callable, got {type(f).__name__}")
+        raise TypeError(f"{name}: f must be callable, got {type(f).__name__}{_instead(name, f)}")
     which = chosen(name, argnums, argnames)
     if not adopt:
         return f, which
     from arraygrad.adoption.calls import adopt as adopted
 
     return (adopted(f) if adopt is True else adopted(f, adopt)), which
+
+
+def _instead(name, f):
+    """What was meant by a transform of something that is no function."""
+    if isinstance(f, Tensor) and name == "grad":
+        return ": of a Tensor that was computed arraygrad.autograd.grad(output, inputs) is the gradient"
+    return f": give the function itself and call what comes back, {name}(f)(x)"
 
 
 def _evaluated(name, f, args, kwargs, which, has_aux):
@@ -576,7 +605,8 @@ def _real_array(trace):
     try:
         meta = meta_of(out)
     except TypeError:
-        raise TypeError(f"{what} {type(out).__name__}, but {name} needs an array") from None
+        lacking = "; does it lack a return statement?" if out is None else ""
+        raise TypeError(f"{what} {type(out).__name__}, but {name} needs an array{lacking}") from None
     if meta.is_complex:
         raise TypeError(
             f"{what} complex values ({meta.dtype}), but {name} needs real ones: take its real or imaginary "

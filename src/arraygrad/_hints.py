@@ -1,0 +1,330 @@
+"""Names of PyTorch, HIPS autograd, JAX and NumPy that arraygrad has not, and what to write in their place.
+
+Imports nothing. An attribute that is missing stays missing: every hint is the text of an AttributeError or TypeError
+that would be raised anyway. `Hint` stands in the base class of Tensor under each name of HINTED, so that attributes
+that are there are looked up as fast as without; modules ask `missing` when a name was not found.
+"""
+
+__all__ = ["HINTED", "Hint", "missing", "shape_in_parts", "unexpected"]
+
+_IN_PLACE = "write in place with t[...] = value or an operator (t += other, t *= other)"
+_NO_DEVICES = "a Tensor stays where its array is: make it of a CuPy array, or move it by t.to_device(device)"
+_TO_CUDA = "make the Tensor of a CuPy array, arraygrad.asarray(cupy.asarray(x)), or arraygrad.to_backend(t, 'cupy')"
+
+# Functions of arraygrad that other libraries have as methods too.
+_FUNCTIONS = (
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "broadcast_to", "ceil", "copysign", "cos",
+    "cosh", "count_nonzero", "diff", "divide", "equal", "erf", "exp", "expand_dims", "expm1", "flip", "floor",
+    "floor_divide", "greater", "greater_equal", "hypot", "isfinite", "isin", "isinf", "isnan", "less", "less_equal",
+    "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logsumexp", "matmul", "maximum", "minimum", "moveaxis", "multiply", "negative", "nextafter",
+    "not_equal", "pad",
+    "permute_dims", "pow", "reciprocal", "relu", "remainder", "roll", "sigmoid", "sign", "signbit", "sin", "sinh",
+    "softmax", "sqrt", "square", "subtract", "take_along_axis", "tan", "tanh", "tensordot", "tile", "tril", "triu",
+    "trunc", "unstack", "vecdot", "where",
+)  # fmt: skip
+
+# Attributes of Tensor.
+_TENSOR = {
+    # shapes
+    "unsqueeze": "use t[None] for a first axis, t[..., None] for a last one, or arraygrad.expand_dims(t, axis)",
+    "permute": "use t.transpose(2, 0, 1), or arraygrad.permute_dims(t, (2, 0, 1))",
+    "t": "use t.T",
+    "H": "use t.T.conj()",
+    "mH": "use t.mT.conj()",
+    "adjoint": "use t.mT.conj()",
+    "expand": "use arraygrad.broadcast_to(t, shape)",
+    "expand_as": "use arraygrad.broadcast_to(t, other.shape)",
+    "view_as": "use t.reshape(other.shape)",
+    "reshape_as": "use t.reshape(other.shape)",
+    "movedim": "use arraygrad.moveaxis(t, source, destination)",
+    "unbind": "use arraygrad.unstack(t, axis=0), or iterate over t",
+    "split": "use numpy.split(t, positions), which counts positions, not sizes",
+    "chunk": "use numpy.array_split(t, number)",
+    "narrow": "use a slice, t[:, start:start + length]",
+    "dim": "use t.ndim",
+    "ndimension": "use t.ndim",
+    "numel": "use t.size",
+    "nelement": "use t.size",
+    "element_size": "use t.itemsize",
+    "contiguous": "use t.copy(), which is laid out row by row",
+    "is_contiguous": "use t.flags.c_contiguous",
+    "data_ptr": "use t.array, whose memory it is (t.array.ctypes.data)",
+    "storage": "use t.array, whose memory it is",
+    "untyped_storage": "use t.array, whose memory it is",
+    # dtypes and devices
+    "to": "use t.astype(dtype) for another dtype, t.to_device(device) for another device, or "
+    "arraygrad.to_backend(t, library) for another library",
+    "cuda": _TO_CUDA,
+    "cpu": "use arraygrad.to_backend(t, 'numpy'), which is recorded, or t.numpy() for the values",
+    "is_cuda": "compare t.device",
+    "get_device": "use t.device",
+    "float": "use t.astype(arraygrad.float32)",
+    "double": "use t.astype(arraygrad.float64)",
+    "half": "use t.astype(numpy.float16)",
+    "bfloat16": "use t.astype(dtype) with a dtype of the Tensor's library",
+    "int": "use t.astype(arraygrad.int32)",
+    "long": "use t.astype(arraygrad.int64)",
+    "bool": "use t.astype(arraygrad.bool)",
+    "type": "use t.dtype, or t.astype(dtype)",
+    "type_as": "use t.astype(other.dtype)",
+    "is_floating_point": "use arraygrad.isdtype(t.dtype, 'real floating')",
+    "is_complex": "use arraygrad.isdtype(t.dtype, 'complex floating')",
+    # values and the graph
+    "data": "use t.array for the raw array (what is written there is not recorded), or t.detach()",
+    "clone": "use t.copy(), which is recorded; t.detach().copy() for the values alone",
+    "value": "use t.array or t.numpy()",
+    "_value": "use t.array or t.numpy(); arraygrad has no boxes",
+    "primal": "use t.array or t.numpy()",
+    "aval": "use t.shape and t.dtype",
+    "block_until_ready": "nothing to wait for: values are there when an operation returns, but for CuPy's streams",
+    "zero_grad": "use t.grad = None",
+    "zero_": "use t[...] = 0, or for a gradient t.grad = None",
+    "fill_": "use t.fill(value)",
+    "copy_": "use t[...] = other",
+    "add_": "use t += other",
+    "sub_": "use t -= other",
+    "mul_": "use t *= other",
+    "div_": "use t /= other",
+    "pow_": "use t **= other",
+    "clamp_": "use t[...] = t.clip(low, high)",
+    "relu_": "use t[...] = arraygrad.relu(t)",
+    "exp_": _IN_PLACE,
+    "sqrt_": _IN_PLACE,
+    "neg_": _IN_PLACE,
+    "uniform_": "use t[...] = numpy.random.default_rng().uniform(low, high, t.shape)",
+    "normal_": "use t[...] = numpy.random.default_rng().normal(mean, std, t.shape)",
+    "apply_": "use t[...] = function(t.array)",
+    "new_zeros": "use arraygrad.zeros(shape, dtype=t.dtype)",
+    "new_ones": "use arraygrad.ones(shape, dtype=t.dtype)",
+    "new_full": "use arraygrad.full(shape, value, dtype=t.dtype)",
+    "new_tensor": "use arraygrad.tensor(data, dtype=t.dtype)",
+    # elements
+    "at": "Tensors can be written: copy = t.copy(), then copy[index] = value or copy[index] += value, both recorded",
+    "gather": "use arraygrad.take_along_axis(t, indices, axis=axis)",
+    "scatter": "use numpy.put_along_axis(copy, indices, values, axis) on a copy",
+    "scatter_": "use numpy.put_along_axis(t, indices, values, axis)",
+    "scatter_add_": "use numpy.add.at(t, indices, values)",
+    "index_add_": "use numpy.add.at(t, indices, values)",
+    "index_select": "use t.take(indices, axis)",
+    "masked_fill": "use arraygrad.where(mask, value, t)",
+    "masked_fill_": "use t[mask] = value",
+    "masked_select": "use t[mask]",
+    "topk": "use t[numpy.argsort(t.detach())[-k:]]",
+    "amax": "use t.max(axis)",
+    "amin": "use t.min(axis)",
+    # arithmetic
+    "add": "use t + other",
+    "sub": "use t - other",
+    "mul": "use t * other",
+    "div": "use t / other",
+    "neg": "use -t",
+    "mm": "use t @ other",
+    "bmm": "use t @ other",
+    "mv": "use t @ vector",
+    "ger": "use arraygrad.linalg.outer(t, other)",
+    "outer": "use arraygrad.linalg.outer(t, other)",
+    "clamp": "use t.clip(low, high)",
+    "rsqrt": "use 1 / arraygrad.sqrt(t)",
+    "norm": "use arraygrad.linalg.vector_norm(t) or arraygrad.linalg.matrix_norm(t)",
+    "inverse": "use arraygrad.linalg.inv(t)",
+    "det": "use arraygrad.linalg.det(t)",
+    "logdet": "use arraygrad.linalg.slogdet(t)",
+    "cumsum_": _IN_PLACE,
+    "lerp": "use t + weight * (other - t)",
+    "eq": "use t == other",
+    "ne": "use t != other",
+    "lt": "use t < other",
+    "le": "use t <= other",
+    "gt": "use t > other",
+    "ge": "use t >= other",
+    "allclose": "use numpy.allclose(t.numpy(), other)",
+    "to_numpy": "use t.numpy()",
+    "to_list": "use t.tolist()",
+}
+
+_OWN = "the Array API standard's name, and ours, is arraygrad."
+_MODULE_OF = "arraygrad differentiates functions and has no layers, losses or optimizers: "
+
+# Names of modules. "" is arraygrad itself.
+_MODULES = {
+    "": {
+        "cat": "use arraygrad.concat(arrays, axis=0)",
+        "concatenate": "use arraygrad.concat(arrays, axis=0), or numpy.concatenate",
+        "hstack": "use numpy.hstack, or arraygrad.concat(arrays, axis=1)",
+        "vstack": "use numpy.vstack, or arraygrad.concat(arrays, axis=0)",
+        "arcsin": _OWN + "asin",
+        "arccos": _OWN + "acos",
+        "arctan": _OWN + "atan",
+        "arctan2": _OWN + "atan2",
+        "arcsinh": _OWN + "asinh",
+        "arccosh": _OWN + "acosh",
+        "arctanh": _OWN + "atanh",
+        "power": _OWN + "pow",
+        "absolute": _OWN + "abs",
+        "mod": _OWN + "remainder",
+        "invert": _OWN + "bitwise_invert",
+        "transpose": _OWN + "permute_dims(t, axes); t.T of a matrix",
+        "permute": _OWN + "permute_dims(t, axes)",
+        "movedim": _OWN + "moveaxis",
+        "swapaxes": "use t.swapaxes(axis1, axis2)",
+        "unsqueeze": "use arraygrad.expand_dims(t, axis), or t[None]",
+        "flatten": "use t.flatten()",
+        "ravel": "use t.ravel()",
+        "view": "use t.reshape(shape)",
+        "cumsum": _OWN + "cumulative_sum",
+        "cumprod": _OWN + "cumulative_prod",
+        "clamp": _OWN + "clip",
+        "mm": "use a @ b",
+        "bmm": "use a @ b",
+        "dot": "use a @ b, a.dot(b) or numpy.dot(a, b)",
+        "inner": "use a @ b, or numpy.inner(a, b)",
+        "outer": "use arraygrad.linalg.outer(a, b)",
+        "inv": "use arraygrad.linalg.inv(a)",
+        "inverse": "use arraygrad.linalg.inv(a)",
+        "det": "use arraygrad.linalg.det(a)",
+        "split": "use numpy.split(t, positions), which counts positions, not sizes",
+        "chunk": "use numpy.array_split(t, number)",
+        "unbind": _OWN + "unstack",
+        "gather": _OWN + "take_along_axis",
+        "index_select": _OWN + "take",
+        "amax": _OWN + "max",
+        "amin": _OWN + "min",
+        "rsqrt": "use 1 / arraygrad.sqrt(t)",
+        "array": "use arraygrad.tensor(data), or arraygrad.asarray(array) without a copy",
+        "as_tensor": "use arraygrad.asarray(data)",
+        "from_numpy": "use arraygrad.asarray(array), which shares the memory",
+        "Variable": "use arraygrad.tensor(data, requires_grad=True)",
+        "Parameter": "use arraygrad.tensor(data, requires_grad=True)",
+        "is_tensor": "use isinstance(x, arraygrad.Tensor)",
+        "rand": "use arraygrad.tensor(numpy.random.default_rng().random(shape))",
+        "randn": "use arraygrad.tensor(numpy.random.default_rng().standard_normal(shape))",
+        "manual_seed": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "random": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "np": "import arraygrad.numpy as np, or use NumPy itself: its functions take Tensors",
+        "jnp": "import arraygrad.numpy as jnp, or use NumPy itself: its functions take Tensors",
+        "backward": "use t.backward(), or arraygrad.autograd.backward(tensors)",
+        "Function": "use arraygrad.autograd.Function",
+        "detach": "use t.detach(); in a function that is differentiated arraygrad.stop_gradient(t)",
+        "lax": "use Python's own loops and conditions; lax.stop_gradient is arraygrad.stop_gradient",
+        "multigrad": "use arraygrad.grad(f, argnums=(0, 1))",
+        "multigrad_dict": "use arraygrad.grad of a function of a dict",
+        "grad_named": "use arraygrad.grad(f, argnums=position)",
+        "make_vjp": "use value, pull = arraygrad.vjp(f, x)",
+        "make_jvp": "use arraygrad.jvp(f, (x,), (v,))",
+        "make_hvp": "use arraygrad.hvp(f)(x, v)",
+        "make_ggnvp": "compose it of arraygrad.jvp and arraygrad.vjp",
+        "hessian_vector_product": "use arraygrad.hvp(f)(x, v)",
+        "hessian_tensor_product": "use arraygrad.hvp(f)(x, v)",
+        "tensor_jacobian_product": "use value, pull = arraygrad.vjp(f, x)",
+        "deriv": "use arraygrad.grad(f)",
+        "holomorphic_grad": "use arraygrad.jacobian(f), which checks that f is holomorphic",
+        "checkpointing": "use arraygrad.checkpoint(f)",
+        "remat": "use arraygrad.checkpoint(f)",
+        "custom_vjp": "use @arraygrad.primitive and f.defvjp(...), or arraygrad.autograd.Function",
+        "custom_gradient": "use @arraygrad.primitive and f.defvjp(...), or arraygrad.autograd.Function",
+        "defjvp": "use f.defvjp(...): forward derivatives are made of the reverse ones",
+        "extend": "use @arraygrad.primitive and f.defvjp(...)",
+        "vmap": "write the batch as an axis of the arrays: f(xs[:, None]) broadcasts",
+        "pmap": "use processes or arraygrad.dask; docs/distributed.md",
+        "jit": "nothing to compile: operations run as they are called; docs/performance.md",
+        "compile": "nothing to compile: operations run as they are called; docs/performance.md",
+        "nn": _MODULE_OF + "write the layer with arrays, as examples/digits_numpy.py",
+        "optim": _MODULE_OF + "step with x -= rate * gradient, or use scipy.optimize.minimize(..., jac=True)",
+        "utils": "see arraygrad.testing and arraygrad.tools",
+        "cuda": "devices are CuPy's: cupy.cuda.Device(0), and arraygrad.asarray of CuPy's arrays",
+        "device": "devices are those of the array's library: t.device, t.to_device(device)",
+        "set_default_dtype": "the dtype is that of the arrays: give dtype= where they are made",
+        "save": "use numpy.save(file, t.numpy()), or pickle",
+        "load": "use arraygrad.tensor(numpy.load(file))",
+        "float": "use arraygrad.float32 or arraygrad.float64",
+        "double": "use arraygrad.float64",
+        "long": "use arraygrad.int64",
+        "int": "use arraygrad.int32 or arraygrad.int64",
+    },
+    "autograd": {
+        "Variable": "use arraygrad.tensor(data, requires_grad=True)",
+        "functional": "use arraygrad.jacobian, arraygrad.hessian, arraygrad.vjp, arraygrad.jvp, arraygrad.hvp",
+        "numpy": "import arraygrad.numpy, or use NumPy itself: its functions take Tensors",
+        "elementwise_grad": "use arraygrad.elementwise_grad",
+        "value_and_grad": "use arraygrad.value_and_grad",
+        "jacobian": "use arraygrad.jacobian",
+        "hessian": "use arraygrad.hessian",
+        "no_grad": "use arraygrad.no_grad",
+        "enable_grad": "use arraygrad.enable_grad",
+        "set_grad_enabled": "use arraygrad.set_grad_enabled",
+        "inference_mode": "use arraygrad.inference_mode",
+        "gradcheck": "use arraygrad.gradcheck",
+        "gradgradcheck": "use arraygrad.gradgradcheck",
+        "extend": "use @arraygrad.primitive and f.defvjp(...)",
+        "profiler": "use arraygrad.autograd.graph.trace()",
+        "forward_ad": "use arraygrad.jvp",
+        "checkpoint": "use arraygrad.checkpoint",
+    },
+    "linalg": {
+        "inverse": "use arraygrad.linalg.inv",
+        "norm": "use arraygrad.linalg.vector_norm or arraygrad.linalg.matrix_norm",
+        "lstsq": "use arraygrad.linalg.pinv(a) @ b, or arraygrad.scipy.linalg.lstsq",
+        "logdet": "use arraygrad.linalg.slogdet",
+        "multi_dot": "use numpy.linalg.multi_dot, or a @ b @ c",
+    },
+}
+
+_KEYWORDS = {
+    "dim": ("axis", "arraygrad's name is axis="),
+    "dims": ("axes", "arraygrad's name is axes="),
+    "keepdim": ("keepdims", "arraygrad's name is keepdims="),
+    "unbiased": ("correction", "give correction=1 for the unbiased estimate, correction=0 for the other"),
+    "ddof": ("correction", "the standard's name is correction="),
+    "argnum": ("argnums", "arraygrad's name is argnums="),
+    "wrt": ("argnums", "arraygrad's name is argnums="),
+    "holomorphic": ("argnums", "arraygrad.jacobian gives the complex derivative of a holomorphic function"),
+    "allow_int": ("argnums", "integers have no derivative: convert them to floats"),
+    "min_val": ("min", "arraygrad's name is min="),
+    "max_val": ("max", "arraygrad's name is max="),
+    "a_min": ("min", "the standard's name is min="),
+    "a_max": ("max", "the standard's name is max="),
+    "input": (None, "give the array by position"),
+    "tensors": (None, "give the arrays by position"),
+    "a": (None, "give the array by position"),
+    "inplace": (None, "write the result in place with t[...] = result"),
+}
+
+# Names of Tensor that only carry a hint; `dir(t)` leaves them out.
+HINTED = frozenset((*_TENSOR, *_FUNCTIONS))
+
+
+class Hint:
+    """What stands in a class for an attribute that it has not: asked for, it is missing, and says what to use."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, t, owner=None):
+        text = _TENSOR.get(self.name) or f"use the function arraygrad.{self.name}"
+        # Without name and obj: Python would add names that are spelled alike.
+        raise AttributeError(f"'Tensor' object has no attribute {self.name!r}: {text}", name=None, obj=None)
+
+
+def missing(module, name):
+    """The text of the AttributeError for a name that a module of arraygrad has not, and whether it has a hint."""
+    text = f"module {module!r} has no attribute {name!r}"
+    hint = _MODULES.get(module.partition(".")[2], {}).get(name)
+    return (text, False) if hint is None else (f"{text}: {hint}", True)
+
+
+def unexpected(function, keyword, parameters):
+    """The text of the TypeError for a keyword that a function with these parameters has not."""
+    text = f"{function}() got an unexpected keyword argument {keyword!r}"
+    meant, hint = _KEYWORDS.get(keyword, ("", ""))
+    return f"{text}: {hint}" if meant is None or meant in parameters else text
+
+
+def shape_in_parts(function, count):
+    """The text of the TypeError for zeros(2, 3)."""
+    return (
+        f"{function}() takes 1 positional argument but {count} were given: give the shape as one tuple, "
+        f"{function}((2, 3))"
+    )

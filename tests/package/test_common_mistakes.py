@@ -1,0 +1,228 @@
+"""Mistakes of people who come from PyTorch, HIPS autograd, JAX or NumPy: the error of each names the way out."""
+
+import importlib.util
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+from arraygrad import _hints
+
+VECTOR = [1.0, 2.0, 3.0]
+
+
+def leaf():
+    return ag.tensor(VECTOR, requires_grad=True)
+
+
+def matrix():
+    return ag.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+
+
+def branch(t):
+    return 1 if t > 0 else 2
+
+
+def add_in_place(t):
+    t += 1.0
+
+
+def twice(t):
+    loss = (t * t).sum()
+    loss.backward()
+    loss.backward()
+
+
+def unrecorded(t):
+    with ag.no_grad():
+        loss = (t * t).sum()
+    loss.backward()
+
+
+def into_an_array(t):
+    out = np.zeros(3)
+    out += t
+
+
+def returns_nothing(x):
+    np.sum(x)
+
+
+# What is written, the error, and what its message has to name.
+MISTAKES = [
+    # PyTorch's methods
+    ("t.unsqueeze(0)", lambda: leaf().unsqueeze(0), AttributeError, "t[None]"),
+    ("t.to('cuda')", lambda: leaf().to("cuda"), AttributeError, "t.to_device(device)"),
+    ("t.cuda()", lambda: leaf().cuda(), AttributeError, "arraygrad.to_backend(t, 'cupy')"),
+    ("t.cpu()", lambda: leaf().cpu(), AttributeError, "t.numpy()"),
+    ("t.data", lambda: leaf().data, AttributeError, "t.detach()"),
+    ("t.zero_()", lambda: leaf().zero_(), AttributeError, "t[...] = 0"),
+    ("t.add_(1)", lambda: leaf().add_(1), AttributeError, "t += other"),
+    ("t.clone()", lambda: leaf().clone(), AttributeError, "t.copy()"),
+    ("t.permute(1, 0)", lambda: matrix().permute(1, 0), AttributeError, "arraygrad.permute_dims"),
+    ("t.view(4)", lambda: matrix().view(4), TypeError, "t.reshape(shape)"),
+    ("t.exp()", lambda: leaf().exp(), AttributeError, "arraygrad.exp"),
+    ("t.mm(t)", lambda: matrix().mm(matrix()), AttributeError, "t @ other"),
+    ("t.float()", lambda: leaf().float(), AttributeError, "t.astype(arraygrad.float32)"),
+    ("t.numel()", lambda: leaf().numel(), AttributeError, "t.size"),
+    ("t.masked_fill(...)", lambda: leaf().masked_fill(leaf() > 0, 0.0), AttributeError, "arraygrad.where"),
+    # PyTorch's functions and keywords
+    ("ag.cat([t, t])", lambda: ag.cat([leaf(), leaf()]), AttributeError, "arraygrad.concat"),
+    ("ag.sum(t, dim=0)", lambda: ag.sum(matrix(), dim=0), TypeError, "axis="),
+    ("t.sum(dim=0)", lambda: matrix().sum(dim=0), TypeError, "axis="),
+    ("t.mean(0, keepdim=True)", lambda: matrix().mean(0, keepdim=True), TypeError, "keepdims="),
+    ("ag.softmax(t, dim=-1)", lambda: ag.softmax(matrix(), dim=-1), TypeError, "axis="),
+    ("t.var(unbiased=False)", lambda: matrix().var(unbiased=False), TypeError, "correction="),
+    ("ag.zeros(2, 3)", lambda: ag.zeros(2, 3), TypeError, "zeros((2, 3))"),
+    ("ag.Tensor([1.0])", lambda: ag.Tensor([1.0]), TypeError, "arraygrad.tensor(data)"),
+    ("ag.from_numpy(x)", lambda: ag.from_numpy(np.ones(3)), AttributeError, "arraygrad.asarray"),
+    ("ag.Variable(x)", lambda: ag.Variable(np.ones(3)), AttributeError, "requires_grad=True"),
+    ("ag.nn.Linear(2, 3)", lambda: ag.nn.Linear(2, 3), AttributeError, "write the layer with arrays"),
+    ("ag.optim.SGD(p)", lambda: ag.optim.SGD([leaf()]), AttributeError, "scipy.optimize.minimize"),
+    # gradients
+    ("ag.grad(y, x)", lambda: ag.grad(leaf().sum(), leaf()), TypeError, "arraygrad.autograd.grad(output, inputs)"),
+    ("ag.grad(f(x))", lambda: ag.grad(np.float64(3.0)), TypeError, "grad(f)(x)"),
+    ("ag.grad(f, x)", lambda: ag.grad(np.sum, np.ones(3)), TypeError, "grad(f)(x)"),
+    ("non-scalar backward", lambda: (leaf() * 2).backward(), RuntimeError, "t.sum().backward()"),
+    ("non-scalar grad", lambda: ag.grad(np.sin)(np.ones(3)), ValueError, "elementwise_grad"),
+    ("a function without return", lambda: ag.grad(returns_nothing)(np.ones(3)), TypeError, "return statement"),
+    ("backward twice", lambda: twice(leaf()), RuntimeError, "retain_graph=True"),
+    ("backward of what was not recorded", lambda: unrecorded(leaf()), RuntimeError, "requires_grad=True"),
+    ("integer leaves", lambda: ag.tensor([1, 2], requires_grad=True), RuntimeError, "t.astype(arraygrad.float64)"),
+    ("integer arguments", lambda: ag.grad(np.sum)(np.array([1, 2])), TypeError, "floating-point value"),
+    ("a leaf written in place", lambda: add_in_place(leaf()), RuntimeError, "arraygrad.no_grad()"),
+    # HIPS autograd
+    ("ag.grad(f, argnum=1)", lambda: ag.grad(np.sum, argnum=1), TypeError, "argnums="),
+    ("ag.jacobian(f, argnum=1)", lambda: ag.jacobian(np.sum, argnum=1), TypeError, "argnums="),
+    ("ag.make_vjp(f)", lambda: ag.make_vjp(np.sum), AttributeError, "arraygrad.vjp(f, x)"),
+    ("ag.multigrad(f)", lambda: ag.multigrad(np.sum), AttributeError, "argnums=(0, 1)"),
+    ("ag.autograd.numpy", lambda: ag.autograd.numpy, AttributeError, "arraygrad.numpy"),
+    ("t._value", lambda: leaf()._value, AttributeError, "t.array"),
+    # JAX
+    ("t.at[0].set(1)", lambda: leaf().at[0].set(1.0), AttributeError, "copy[index] = value"),
+    ("ag.jit(f)", lambda: ag.jit(np.sum), AttributeError, "operations run as they are called"),
+    ("ag.vmap(f)", lambda: ag.vmap(np.sum), AttributeError, "axis of the arrays"),
+    ("ag.custom_vjp(f)", lambda: ag.custom_vjp(np.sum), AttributeError, "arraygrad.primitive"),
+    # NumPy
+    ("ag.arcsin(t)", lambda: ag.arcsin(leaf()), AttributeError, "arraygrad.asin"),
+    ("ag.linalg.inverse(t)", lambda: ag.linalg.inverse(matrix()), AttributeError, "arraygrad.linalg.inv"),
+    ("ag.random.rand(3)", lambda: ag.random.rand(3), AttributeError, "numpy.random.default_rng"),
+    ("if t > 0 on an array", lambda: branch(leaf()), ValueError, "arraygrad.where(condition, a, b)"),
+    ("float(t) of an array", lambda: float(leaf()), TypeError, "t.numpy()"),
+    ("np.asarray(t)", lambda: np.asarray(leaf()), TypeError, "t.detach()"),
+    ("np.save(file, t)", lambda: np.save(io.BytesIO(), leaf()), TypeError, "t.numpy()"),
+    ("array += t", lambda: into_an_array(leaf()), TypeError, "x = x + t"),
+]
+
+
+def test_the_table_has_forty_mistakes():
+    assert len({name for name, *_ in MISTAKES}) == len(MISTAKES) >= 40
+
+
+@pytest.mark.parametrize(
+    ("mistake", "error", "way_out"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES]
+)
+def test_the_error_names_the_way_out(mistake, error, way_out):
+    with pytest.raises(error) as caught:
+        mistake()
+    assert way_out in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(_hints.HINTED))
+def test_a_hinted_attribute_is_missing(name):
+    t = leaf()
+    assert not hasattr(t, name)
+    assert not hasattr(ag.Tensor, name)
+    assert getattr(t, name, "default") == "default"
+    assert name not in dir(t)
+
+
+def test_a_hinted_attribute_can_be_set_and_deleted():
+    t = leaf()
+    t.clone = "mine"
+    assert t.clone == "mine"
+    assert "clone" in dir(t)
+    del t.clone
+    with pytest.raises(AttributeError, match=r"t\.copy"):
+        _ = t.clone
+
+
+@pytest.mark.parametrize(("module", "names"), _hints._MODULES.items())
+def test_hinted_names_of_modules_are_missing(module, names):
+    found = sys.modules[f"arraygrad.{module}".rstrip(".")]
+    assert [name for name in names if hasattr(found, name) or name in dir(found)] == []
+
+
+def test_a_name_without_a_hint_is_missing_in_pythons_words():
+    with pytest.raises(AttributeError, match=r"^module 'arraygrad' has no attribute 'nothing_of_the_kind'$"):
+        _ = ag.nothing_of_the_kind
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing_of_the_kind'$"):
+        _ = leaf().nothing_of_the_kind
+
+
+def test_a_keyword_without_a_hint_is_unexpected_in_pythons_words():
+    with pytest.raises(TypeError, match=r"^Tensor.sum\(\) got an unexpected keyword argument 'foo'$"):
+        leaf().sum(foo=1)
+    with pytest.raises(TypeError, match=r"^sum\(\) got an unexpected keyword argument 'foo'$"):
+        ag.sum(leaf(), foo=1)
+    with pytest.raises(TypeError, match=r"^grad\(\) got an unexpected keyword argument 'foo'$"):
+        ag.grad(np.sum, foo=1)
+
+
+def test_a_keyword_is_hinted_only_where_its_counterpart_is_known():
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'dim'$"):
+        ag.reshape(leaf(), (3,), dim=0)
+
+
+def texts():
+    """Every hint."""
+    yield from _hints._TENSOR.values()
+    for names in _hints._MODULES.values():
+        yield from names.values()
+    for _, hint in _hints._KEYWORDS.values():
+        yield hint
+
+
+NAMED = sorted({name for text in texts() for name in re.findall(r"\barraygrad((?:\.\w+)+)", text)})
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_hint_names_what_is_there(name):
+    value = ag
+    for part in name.strip(".").split("."):
+        if part in ("dask", "tools"):  # a library that may not be installed; a package of commands
+            assert importlib.util.find_spec(f"arraygrad.{part}") is not None
+            return
+        value = getattr(value, part)
+    assert value is not None
+
+
+ATTRIBUTES = sorted({name for text in texts() for name in re.findall(r"(?<![\w.])t\.([A-Za-z_]\w*)", text)})
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_a_hint_names_attributes_that_tensors_have(name):
+    assert hasattr(matrix(), name)
+
+
+@pytest.mark.filterwarnings("ignore:.*becomes a Python number by float:UserWarning")
+def test_plots_show_a_tensor_that_needs_no_gradient_and_name_detach_otherwise():
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    (line,) = axes.plot(ag.tensor(VECTOR))
+    assert line.get_ydata().tolist() == VECTOR
+    with pytest.raises(TypeError, match=r"t\.detach\(\)"):
+        axes.plot(leaf())
+
+
+def test_rare_keywords_of_reductions_at_their_defaults_change_nothing():
+    t = matrix()
+    assert t.sum(out=None, where=True, initial=None).item() == 10.0
+    assert t.var(correction=1, out=None).item() == pytest.approx(np.var(t.array, ddof=1))
+    with pytest.raises(TypeError, match="both ddof and correction"):
+        t.var(ddof=1, correction=1)

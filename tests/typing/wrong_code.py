@@ -1,0 +1,24 @@
+"""Mistakes that a type checker finds: each line below that ends in `error` has one, and no other line has."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+import arraygrad as ag
+
+
+def loss(w: NDArray[np.float64], scale: float) -> float:
+    return float(np.sum(w)) * scale
+
+
+w = np.ones(3)
+ag.grad(loss)(w)  # error
+ag.grad(loss)(w, "two")  # error
+ag.value_and_grad(loss)(w, 1.0)[2]  # error
+ag.grad(3.0)  # error
+ag.sin(None)  # error
+t = ag.tensor([1.0])
+t.unsqueeze(0)  # error
+t.sum(dim=0)  # error
+t.backwards()  # error
+t.requires_grad = "yes"  # error
+ag.cat([t, t])  # error
