@@ -4,12 +4,16 @@ import importlib.util
 import io
 import re
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import arraygrad as ag
 from arraygrad import _hints
+
+ROOT = Path(__file__).resolve().parents[2]
 
 VECTOR = [1.0, 2.0, 3.0]
 
@@ -226,3 +230,19 @@ def test_rare_keywords_of_reductions_at_their_defaults_change_nothing():
     assert t.var(correction=1, out=None).item() == pytest.approx(np.var(t.array, ddof=1))
     with pytest.raises(TypeError, match="both ddof and correction"):
         t.var(ddof=1, correction=1)
+
+
+def test_a_function_compiled_by_numba_says_what_to_do_with_a_tensor():
+    numba = pytest.importorskip("numba")
+    from arraygrad.interop import numba as hints
+
+    hints.init()
+    with pytest.raises(numba.core.errors.TypingError, match=r"t\.numpy\(\).*arraygrad\.primitive"):
+        numba.njit(lambda x: x.sum())(leaf())
+
+
+def test_numba_finds_the_hint_by_an_entry_point():
+    text = (ROOT / "pyproject.toml").read_text()
+    (module, function) = tomllib.loads(text)["project"]["entry-points"]["numba_extensions"]["init"].split(":")
+    path = ROOT / "src" / Path(*module.split(".")).with_suffix(".py")
+    assert f"\ndef {function}():" in path.read_text()
