@@ -37,6 +37,7 @@ _ON_FIRST_USE = {
     "SavedTensor": "arraygrad.core.saved_handles",
     "disable_saved_tensors_hooks": "arraygrad.autograd.saved_hooks",
     "op_hooks": "arraygrad.autograd.graph_hooks",
+    "profile": "arraygrad.autograd.run_profile",
     "register_multi_grad_hook": "arraygrad.autograd.graph_hooks",
     "save_on_cpu": "arraygrad.autograd.saved_hooks",
     "save_on_disk": "arraygrad.autograd.saved_hooks",
@@ -170,23 +171,36 @@ def walk(roots, ends=None):
 
 
 class Drawing:
-    """A graph as DOT text in `source`. Notebooks show it as a picture where the graphviz program is installed.
+    """A graph as DOT text in `source`, and as a picture: notebooks show it, up to `MOST_NODES` nodes.
 
-    `render(path)` draws it into a file, of the kind that the path's ending names.
+    Attributes
+    ----------
+    source : str
+        The DOT text.
+    labels, edges, boxed
+        What `pictures.svg` takes.
 
     Examples
     --------
     >>> import arraygrad as ag
     >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
-    >>> ag.autograd.graph.draw(x.sum()).source.startswith("digraph")
-    True
+    >>> ag.autograd.graph.draw(x.sum())
+    <Drawing of 2 nodes; .source is DOT text, .render(path) draws it>
     """
 
-    def __init__(self, source):
+    MOST_NODES = 400  # more than one can look at
+
+    def __init__(self, source, labels=(), edges=(), boxed=frozenset()):
         self.source = source
+        self.labels = labels
+        self.edges = edges
+        self.boxed = boxed
 
     def __str__(self):
         return self.source
+
+    def __repr__(self):
+        return f"<Drawing of {len(self.labels)} nodes; .source is DOT text, .render(path) draws it>"
 
     def save(self, path):
         """Write the DOT text to `path`; returns the path."""
@@ -197,14 +211,17 @@ class Drawing:
     def render(self, path, format="svg"):
         """Draw the graph to the file `path` in `format` ("svg", "png", "pdf", ...); returns the path.
 
+        SVG of at most `MOST_NODES` nodes needs nothing else; other pictures are drawn by graphviz.
+
         Raises
         ------
         ImportError
-            If the Python package graphviz is not installed.
+            If graphviz is needed and its Python package is not installed.
         graphviz.ExecutableNotFound
-            If the graphviz program `dot` is not installed.
+            If graphviz is needed and its program `dot` is not installed.
         """
-        picture = self._pipe(format)
+        own = self._repr_svg_() if format == "svg" else None
+        picture = self._pipe(format) if own is None else own.encode("utf-8")
         with open(path, "wb") as file:
             file.write(picture)
         return path
@@ -214,16 +231,17 @@ class Drawing:
             import graphviz
         except ImportError as error:
             raise ImportError(
-                "drawing a graph needs the Python package graphviz (pip install graphviz) and the "
-                "graphviz program; the DOT text itself is in .source"
+                f"drawing a graph as {format}, or one of more than {self.MOST_NODES} nodes, needs the Python package "
+                "graphviz (pip install graphviz) and the graphviz program; the DOT text itself is in .source"
             ) from error
         return graphviz.Source(self.source).pipe(format=format)
 
     def _repr_svg_(self):
-        try:
-            return self._pipe("svg").decode("utf-8")
-        except (ImportError, OSError, RuntimeError):  # no package, no program: the notebook shows the text
-            return None
+        if not 0 < len(self.labels) <= self.MOST_NODES:
+            return None  # the notebook shows the text
+        from arraygrad.autograd.pictures import svg
+
+        return svg(self.labels, self.edges, self.boxed)
 
 
 def _quote(text):
@@ -251,7 +269,7 @@ def draw(t):
     Returns
     -------
     Drawing
-        `.source` is DOT text; `.render(path)` and notebooks draw it with graphviz where that is installed.
+        Notebooks show it, `.render("graph.svg")` draws it to a file, `.source` is DOT text.
 
     Raises
     ------
@@ -266,20 +284,25 @@ def draw(t):
     digraph arraygrad {
     """
     roots = _roots(t, "draw")
-    names = {}
-    lines = ["digraph arraygrad {", '  node [fontname="monospace", fontsize=10];']
     nodes = list(walk(roots))
-    for number, node in enumerate(nodes):
-        names[node] = f"n{number}"
-        look = "shape=box, style=filled, fillcolor=lightgrey" if isinstance(node, AccumulateGrad) else "shape=ellipse"
-        lines.append(f"  n{number} [label={_quote(_label(node))}, {look}];")
-    for node in nodes:
-        for child, input_nr in node.next_functions:
-            if child is not None:
-                port = f" [label={_quote(str(input_nr))}]" if len(child.input_metadata) > 1 else ""
-                lines.append(f"  {names[node]} -> {names[child]}{port};")
+    numbers = {node: number for number, node in enumerate(nodes)}
+    labels = [_label(node) for node in nodes]
+    boxed = {number for node, number in numbers.items() if isinstance(node, AccumulateGrad)}
+    edges = [
+        (numbers[node], numbers[child], str(input_nr) if len(child.input_metadata) > 1 else "")
+        for node in nodes
+        for child, input_nr in node.next_functions
+        if child is not None
+    ]
+    lines = ["digraph arraygrad {", '  node [fontname="monospace", fontsize=10];']
+    for number, label in enumerate(labels):
+        look = "shape=box, style=filled, fillcolor=lightgrey" if number in boxed else "shape=ellipse"
+        lines.append(f"  n{number} [label={_quote(label)}, {look}];")
+    for start, end, text in edges:
+        port = f" [label={_quote(text)}]" if text else ""
+        lines.append(f"  n{start} -> n{end}{port};")
     lines.append("}")
-    return Drawing("\n".join(lines) + "\n")
+    return Drawing("\n".join(lines) + "\n", labels, edges, boxed)
 
 
 def _array_bytes(value):

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from arraygrad.autograd.graph_hooks import op_hooks as op_hooks
 from arraygrad.autograd.graph_hooks import register_multi_grad_hook as register_multi_grad_hook
+from arraygrad.autograd.run_profile import profile as profile
 from arraygrad.autograd.run_trace import NodeEvent as NodeEvent
 from arraygrad.autograd.run_trace import trace as trace
 from arraygrad.autograd.saved_hooks import disable_saved_tensors_hooks as disable_saved_tensors_hooks
@@ -20,10 +21,11 @@ from arraygrad.engine.graph_task import queue_callback as queue_callback
 from arraygrad.engine.graph_task import will_execute as will_execute
 from arraygrad.engine.node import Node as Node
 
-__all__ = ["Drawing", "GradientEdge", "Node", "NodeEvent", "SavedTensor", "carry_context", "current_graph_task_execution_order", "current_graph_task_id", "current_graph_task_keep_graph", "current_node", "disable_saved_tensors_hooks", "draw", "get_gradient_edge", "increment_version", "op_hooks", "queue_callback", "register_multi_grad_hook", "save_on_cpu", "save_on_disk", "saved_tensors_hooks", "summary", "trace", "will_execute"]
+__all__ = ["Drawing", "GradientEdge", "Node", "NodeEvent", "SavedTensor", "carry_context", "current_graph_task_execution_order", "current_graph_task_id", "current_graph_task_keep_graph", "current_node", "disable_saved_tensors_hooks", "draw", "get_gradient_edge", "increment_version", "op_hooks", "profile", "queue_callback", "register_multi_grad_hook", "save_on_cpu", "save_on_disk", "saved_tensors_hooks", "summary", "trace", "will_execute"]
 
 class Drawing:
-    def __init__(self, source: Any) -> None: ...
+    MOST_NODES: Any
+    def __init__(self, source: Any, labels: Any = (), edges: Any = (), boxed: Any = ...) -> None: ...
     def render(self, path: Any, format: builtins.str = 'svg') -> Any: ...
     def save(self, path: Any) -> Any: ...
 

@@ -228,9 +228,19 @@ cdef int warn_of_hooks(TensorBase t) except -1:
     return 0
 
 
-cdef str representation(TensorBase t):
+def values_text(TensorBase t, *, str prefix=""):
+    """The values as text; lines behind the first are indented as much as `prefix` is long."""
     import numpy
-    cdef str text
+    cdef str text = (<Backend>t.value.meta.ops).text(t.value.raw)
+    if text is None:
+        try:
+            text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix=prefix)
+        except Exception:
+            text = str(t.value.raw)
+    return text
+
+
+cdef str representation(TensorBase t):
     cdef list parts
     cdef bint known = True
     if t.extra is not None:
@@ -238,13 +248,7 @@ cdef str representation(TensorBase t):
             refresh(t)
         except RuntimeError:                # a view that can't be used after its base was written can be shown
             known = False
-    text = (<Backend>t.value.meta.ops).text(t.value.raw)
-    if text is None:
-        try:
-            text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix="Tensor(")
-        except Exception:
-            text = str(t.value.raw)
-    parts = [text]
+    parts = [values_text(t, prefix="Tensor(")]
     if t.value.meta.device_key is not None:
         parts.append(f"device={t.value.meta.device}")
     plain = not t.value.meta.is_floating or str(t.value.meta.dtype) in ("float64", "complex128")

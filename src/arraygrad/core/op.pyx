@@ -263,6 +263,11 @@ def _op_by_name(name):
     return _ops[name]
 
 
+def node_names():
+    """dict name of each operation -> name of its nodes."""
+    return {name: (<Op>op).node_name for name, op in _ops.items()}
+
+
 cdef Op named_op(str name):
     """The operation of that name; KeyError if the table has none."""
     return <Op>_ops[name]

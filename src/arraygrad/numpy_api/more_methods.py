@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, core.attributes, core.convert, core.tensor, core.inplace, cupy, numpy. Those that work through NumPy's
-functions call them, so that each is defined once.
+May import: ops, core.attributes, core.convert, core.tensor, core.inplace, cupy, notebook, numpy. Those that work through
+NumPy's functions call them, so that each is defined once.
 """
 
 import math
@@ -161,6 +161,13 @@ def _set_flat(t, value):
     Flat(t)[:] = value
 
 
+def html(self):
+    """What notebooks show."""
+    from arraygrad.numpy_api.notebook import tensor_html  # few programs run in one
+
+    return tensor_html(self)
+
+
 def cupy_override(self, kernel, *args, **kwargs):
     """Run a ufunc of CuPy's on Tensors (CuPy's protocol).
 
@@ -194,4 +201,5 @@ MORE["__floor__"] = floor_
 MORE["__ceil__"] = ceil_
 MORE["__trunc__"] = trunc_
 MORE["flat"] = property(Flat, _set_flat, doc="The elements in row-major order, as ndarray.flat.")
+MORE["_repr_html_"] = html
 MORE.update(ATTRIBUTES)
