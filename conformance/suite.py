@@ -1,12 +1,13 @@
 """One run of the suite in a process of its own, and its result.
 
-May import: expected.
+May import: expected; arraygrad.tools.progress inside a function.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -92,17 +93,39 @@ def run(suite: Path, what: Run, expectations: Sequence[Expectation] = (), verbos
         scratch = Path(folder)
         report = scratch / "report.json"
         started = time.perf_counter()
-        done = subprocess.run(
-            what.command(report), cwd=suite, env=what.process_environment(scratch), text=True,
-            stdout=None if verbose else subprocess.PIPE, stderr=None if verbose else subprocess.STDOUT,
-        )  # fmt: skip
+        status, output = _follow(what.command(report), suite, what.process_environment(scratch), verbose, what.module)
         seconds = time.perf_counter() - started
         results = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
     # 0: all passed, 1: some failed; anything else is no result.
-    if done.returncode not in (0, 1) or not results.get("tests"):
-        end = "\n".join((done.stdout or "").strip().splitlines()[-25:])
-        raise SuiteError(f"the suite did not run on {what.module} (pytest's status {done.returncode}):\n{end}")
+    if status not in (0, 1) or not results.get("tests"):
+        end = "\n".join(output.strip().splitlines()[-25:])
+        raise SuiteError(f"the suite did not run on {what.module} (pytest's status {status}):\n{end}")
     return score(results, expectations, seconds, whole=not what.tests)
+
+
+def _follow(
+    command: list[str], folder: Path, environment: dict[str, str], verbose: bool, title: str
+) -> tuple[int, str]:
+    """pytest's exit status and output; shows how far it is, or with `verbose` lets it show its output itself."""
+    if verbose:
+        return subprocess.run(command, cwd=folder, env=environment, check=False).returncode, ""
+    from arraygrad.tools.progress import progress  # here: that arraygrad is missing is told by the command
+
+    lines = []
+    # What pytest writes comes line by line, each with the percentage of tests that are done.
+    environment = {**environment, "PYTHONUNBUFFERED": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = 0
+    with (
+        subprocess.Popen(command, cwd=folder, env=environment, text=True, **pipes) as process,
+        progress(100, title, "%") as bar,
+    ):
+        for line in process.stdout or ():
+            lines.append(line)
+            if found := re.search(r"\[ *(\d+)%\]$", line.rstrip()):
+                bar.update(max(0, int(found[1]) - done))
+                done = max(done, int(found[1]))
+    return process.returncode, "".join(lines)
 
 
 def score(results: dict, expectations: Sequence[Expectation], seconds: float, whole: bool = True) -> Score:

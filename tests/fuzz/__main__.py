@@ -9,6 +9,8 @@ import sys
 import time
 import traceback
 
+from arraygrad.tools.progress import progress
+
 from .check import Checker
 from .generate import Generator
 from .gradients import Mismatch
@@ -57,22 +59,24 @@ def main(arguments=None):
     checker = Checker(torch=torch)
     end, seed, failures, kinds = time.monotonic() + 60 * options.minutes, options.seed, 0, {}
     said = time.monotonic()
-    while time.monotonic() < end and failures < options.failures:
-        if options.programs is not None and seed >= options.seed + options.programs:
-            break
-        program = Generator(seed).program()
-        seed += 1
-        if program is None:
-            continue
-        kind, error = failure(checker, program)
-        if kind is not None:
-            failures += 1
-            kinds[kind] = kinds.get(kind, 0) + 1
-            if kinds[kind] <= 3:
-                report(torch, program, kind, error, failures)
-        if time.monotonic() > said + 60:
-            said = time.monotonic()
-            print(f"... seed {seed}: {checker.counts.line()}; {failures} failures", flush=True)
+    with progress(options.programs, "programs", "program") as bar:
+        while time.monotonic() < end and failures < options.failures:
+            if options.programs is not None and seed >= options.seed + options.programs:
+                break
+            bar.update()
+            program = Generator(seed).program()
+            seed += 1
+            if program is None:
+                continue
+            kind, error = failure(checker, program)
+            if kind is not None:
+                failures += 1
+                kinds[kind] = kinds.get(kind, 0) + 1
+                if kinds[kind] <= 3:
+                    report(torch, program, kind, error, failures)
+            if time.monotonic() > said + 60:
+                said = time.monotonic()
+                print(f"... seed {seed}: {checker.counts.line()}; {failures} failures", flush=True)
     print(f"seeds {options.seed}..{seed - 1}: {checker.counts.line()}; {failures} failures {kinds or ''}")
     return 1 if failures else 0
 

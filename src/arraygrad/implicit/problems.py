@@ -1,7 +1,8 @@
 """Gradients through solved problems, without a look at how they were solved: roots, minima, fixed points, linear
 systems and initial value problems.
 
-May import: transforms, implicit.common, implicit.linear, implicit.ivp, implicit.solvers, and what these may.
+May import: transforms, implicit.common, implicit.linear, implicit.ivp, implicit.solvers, implicit.watching, and what
+these may.
 
 A solver is any function; nothing of it is recorded. The gradient comes from the equation that the solution satisfies
 (implicit function theorem): if F(x, a) = 0 then dx/da = -(dF/dx)^-1 dF/da, so a gradient g of x costs one solution of
@@ -25,13 +26,14 @@ from arraygrad.implicit.common import (
 from arraygrad.implicit.ivp import solve_ivp
 from arraygrad.implicit.linear import linear_solve
 from arraygrad.implicit.solvers import iterate, minimize_scipy, root_scipy
+from arraygrad.implicit.watching import Watched
 from arraygrad.transforms.gradients import grad, jacobian, vjp
 from arraygrad.transforms.trace import function_name, meta_of
 
 __all__ = ["ConvergenceError", "fixed_point", "linear_solve", "minimize", "root", "solve_ivp"]
 
 
-def root(f, solver=None, *, linear_solver=None, tol=1e-5):
+def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     """The function `solve(x0, *args)` that finds x with f(x, *args) = 0, differentiable in `args`.
 
     Parameters
@@ -48,6 +50,9 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5):
     tol : float
         The gradient is refused if a step of Newton's method from the solution would move it by more than
         tol * (1 + max|x|). (Not looked at with a `linear_solver`.)
+    verbose : bool
+        Print to stderr, every two seconds and at the end, how often the solver has called its function, and the
+        largest residual of the last call.
 
     Returns
     -------
@@ -72,14 +77,15 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5):
     0.25
     """
     _check("implicit.root", f, solver, linear_solver)
+    watch = ("largest residual", lambda value, x: value) if verbose else None
 
     def solve(x0, *args):
-        return _solve("implicit.root", f, f, solver or root_scipy, x0, args, linear_solver, tol)
+        return _solve("implicit.root", f, f, solver or root_scipy, x0, args, linear_solver, tol, watch)
 
     return solve
 
 
-def minimize(f, solver=None, *, linear_solver=None, tol=1e-5):
+def minimize(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     """The function `solve(x0, *args)` that finds a minimum of f(x, *args) over x, differentiable in `args`.
 
     Parameters
@@ -92,6 +98,8 @@ def minimize(f, solver=None, *, linear_solver=None, tol=1e-5):
         Newton's steps to the last digits.
     linear_solver, tol
         As in `root`; the matrix is the Hessian.
+    verbose : bool
+        As in `root`, with the value of `f`.
 
     Returns
     -------
@@ -112,17 +120,18 @@ def minimize(f, solver=None, *, linear_solver=None, tol=1e-5):
     -1.333333
     """
     _check("implicit.minimize", f, solver, linear_solver)
+    watch = ("value", lambda value, x: value) if verbose else None
 
     def stationary(x, *args):
         return grad(f)(x, *args)
 
     def solve(x0, *args):
-        return _solve("implicit.minimize", stationary, f, solver or minimize_scipy, x0, args, linear_solver, tol)
+        return _solve("implicit.minimize", stationary, f, solver or minimize_scipy, x0, args, linear_solver, tol, watch)
 
     return solve
 
 
-def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5):
+def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     """The function `solve(x0, *args)` that finds x with f(x, *args) = x, differentiable in `args`.
 
     Parameters
@@ -134,6 +143,8 @@ def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5):
         map is applied until nothing changes.
     linear_solver, tol
         As in `root`; the matrix is that of the derivative of f(x) - x.
+    verbose : bool
+        As in `root`, with the last change.
 
     Returns
     -------
@@ -154,12 +165,13 @@ def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5):
     0.739085
     """
     _check("implicit.fixed_point", f, solver, linear_solver)
+    watch = ("last change", lambda value, x: value - x) if verbose else None
 
     def residual(x, *args):
         return f(x, *args) - x
 
     def solve(x0, *args):
-        return _solve("implicit.fixed_point", residual, f, solver or iterate, x0, args, linear_solver, tol)
+        return _solve("implicit.fixed_point", residual, f, solver or iterate, x0, args, linear_solver, tol, watch)
 
     return solve
 
@@ -216,12 +228,15 @@ class _Root:
             )
 
 
-def _solve(name, residual, f, solver, x0, args, linear_solver, tol):
+def _solve(name, residual, f, solver, x0, args, linear_solver, tol, watch):
     arguments = Arguments(args)
     number = type(x0) is float and not arguments.any_tensor
     x0 = starting_point(name, x0)
     fun = raw_function(name, f, arguments.raw())
-    x = solution_of(name, solver(fun, x0), x0)
+    watched = fun if watch is None else Watched(name, fun, *watch)
+    x = solution_of(name, solver(watched, x0), x0)
+    if watch is not None:
+        watched.finish()
     fun(x)  # a solver that never called it would hide that it depends on other Tensors
     shape = tuple(getattr(raw_function(name, residual, arguments.raw())(x), "shape", ()))
     if shape != tuple(x.shape):

@@ -1,6 +1,6 @@
 """Central differences beside a gradient, for `python -m arraygrad check`.
 
-May import: arraygrad's core.containers, numpy.
+May import: core.containers, tools.progress, numpy.
 
 The function is given as `loss(leaves) -> float` over host arrays; complex leaves are pairs of real components.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy
+
+from arraygrad.tools.progress import progress
 
 __all__ = ["Difference", "compare"]
 
@@ -53,6 +55,11 @@ def compare(loss, leaves, gradients, rng, step):
     step : float
         Relative to the size of the component, or 1 where that is smaller.
     """
+    with progress(sum(map(_count, leaves)), "differences") as bar:
+        return _compared(loss, leaves, gradients, rng, step, bar)
+
+
+def _compared(loss, leaves, gradients, rng, step, bar):
     found = []
     value = loss(leaves)
     for i, (leaf, gradient) in enumerate(zip(leaves, gradients, strict=True)):
@@ -61,6 +68,7 @@ def compare(loss, leaves, gradients, rng, step):
         parts = _components(gradient)
         scale = float(numpy.sqrt(numpy.mean(parts**2)))
         for direction, index, part in _directions(leaf, rng):
+            bar.update()
             h = step * max(1.0, float(numpy.max(numpy.abs(leaf[index]))) if index is not None else _size(leaf))
             above, below = (
                 loss([moved if k == i else other for k, other in enumerate(leaves)])
@@ -92,6 +100,12 @@ def _size(leaf):
 def _components(array):
     array = numpy.ascontiguousarray(array)
     return (array.view(array.real.dtype) if array.dtype.kind == "c" else array).reshape(-1)
+
+
+def _count(leaf):
+    """How many directions `_directions` gives."""
+    parts = 2 if leaf.dtype.kind == "c" else 1
+    return parts * min(leaf.size, MOST_COMPONENTS) + DIRECTIONS * (leaf.size > MOST_COMPONENTS)
 
 
 def _directions(leaf, rng):
