@@ -6,7 +6,7 @@ A new array is a leaf, so `requires_grad=True` is all there is to record. What i
 recorded instead, by the table's operation: `asarray(t)`, `full(shape, t)`, `linspace(0.0, t, 5)`.
 """
 
-import functools
+import inspect
 
 from arraygrad import _hints
 from arraygrad.core.given import note_source
@@ -31,15 +31,15 @@ def _known(name, value):
 
 
 def _of_shape(function):
-    """A creation function that says of a shape in several arguments, as zeros(2, 3), how it is given."""
+    """Decorate a creation function that takes what follows the shape as `*more`, to say how a shape is given."""
+    signature = inspect.signature(function)
+    known = [p for p in signature.parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    function.__signature__ = signature.replace(parameters=known)
+    return function
 
-    @functools.wraps(function)
-    def checked(shape, *more, **options):
-        if more:
-            raise TypeError(_hints.shape_in_parts(function.__name__, len(more) + 1))
-        return function(shape, **options)
 
-    return checked
+def _refuse(name, more):
+    raise TypeError(_hints.shape_in_parts(name, len(more) + 1))
 
 
 def make_creation(raw, module, default, extension=""):
@@ -112,18 +112,24 @@ def _main(raw, default):
         return make(raw.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint), requires_grad)
 
     @_of_shape
-    def empty(shape, *, dtype=None, device=None, requires_grad=False):
+    def empty(shape, *more, dtype=None, device=None, requires_grad=False):
         """A Tensor of `shape` with arbitrary content."""
+        if more:
+            _refuse("empty", more)
         return make(raw.empty(shape, dtype=dtype, device=device), requires_grad)
 
     @_of_shape
-    def zeros(shape, *, dtype=None, device=None, requires_grad=False):
+    def zeros(shape, *more, dtype=None, device=None, requires_grad=False):
         """Zeros of `shape` (default dtype: the library's real floating one)."""
+        if more:
+            _refuse("zeros", more)
         return make(raw.zeros(shape, dtype=dtype, device=device), requires_grad)
 
     @_of_shape
-    def ones(shape, *, dtype=None, device=None, requires_grad=False):
+    def ones(shape, *more, dtype=None, device=None, requires_grad=False):
         """Ones of `shape` (default dtype: the library's real floating one)."""
+        if more:
+            _refuse("ones", more)
         return make(raw.ones(shape, dtype=dtype, device=device), requires_grad)
 
     def full(shape, fill_value, *, dtype=None, device=None, requires_grad=False):
