@@ -2,7 +2,9 @@
 import builtins
 from typing import Any
 
+HINTED: Any
 METHODS: Any
 def allow_attributes(cls: Any) -> Any: ...
 def document(member: Any, text: Any) -> Any: ...
+def install_hints(hints: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

@@ -31,7 +31,7 @@ from arraygrad.core.value cimport (
     registered, set_grad, version_of, wrap,
 )
 
-from arraygrad.engine.node import MADE_BY, keep_for_ever
+from arraygrad.engine.node import keep_for_ever
 from arraygrad.core.graph_ops import RetainGrad
 from arraygrad.core.operands import set_asarray
 from arraygrad.core.value import set_tensor_type
@@ -622,7 +622,6 @@ cdef class Tensor(TensorBase):
 
 share_deallocation(Tensor)
 set_tensor_type(Tensor)
-MADE_BY[Tensor] = "use arraygrad.tensor(data), or arraygrad.asarray(array) without a copy"
 
 cdef object _autograd = None
 
@@ -636,8 +635,7 @@ def set_autograd(module):
 
 cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
     if mode and not t.value.meta.is_floating:
-        raise RuntimeError(f"{text}, but got dtype {t.value.meta.dtype}: make it of floating-point numbers, 1.0 for 1, "
-                           "or convert it first, t.astype(arraygrad.float64)")
+        raise RuntimeError(f"{text}, but got dtype {t.value.meta.dtype}: convert it, t.astype(arraygrad.float64)")
     if mode and t.value.inference:
         leave_inference(t)
     if t.grad_fn is not None:

@@ -1,7 +1,7 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: _hints, core.given, ops, core.attributes, core.tensor, namespaces.bind, numpy_api.more_methods, numpy.
-Operators, indexing and attributes are written in the core (`tensor`).
+May import: _hints, engine.node, core.given, ops, core.attributes, core.tensor, namespaces.bind, numpy_api.more_methods,
+numpy. Operators, indexing and attributes are written in the core (`tensor`).
 """
 
 import functools
@@ -16,6 +16,7 @@ from arraygrad.core.attributes import allow_attributes, document, install_hints
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods
 from arraygrad.core.value import is_inference as _is_inference
+from arraygrad.engine.node import MADE_BY
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.namespaces.docstrings import documented
 from arraygrad.numpy_api.more_methods import MORE
@@ -474,6 +475,7 @@ def install():
             function.__module__ = Tensor.__module__
     install_methods({**from_table, **METHODS})
     install_hints({name: Hint(name) for name in HINTED})
+    MADE_BY[Tensor] = "use arraygrad.tensor(data), or arraygrad.asarray(array) without a copy"
     public = {name: member for name, member in vars(Tensor).items() if not name.startswith("_")}
     for member, name in {member: name for name, member in public.items()}.items():  # conj has two names
         document(member, documented(f"Tensor.{name}", member.__doc__))
