@@ -8,6 +8,7 @@ from sources import ROOT
 
 README = (ROOT / "README.md").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+REPOSITORY = "https://github.com/arraygrad/arraygrad/blob/main/"
 SNIPPETS = re.findall(r"^```python\n(.*?)^```$", README, flags=re.M | re.S)
 COMMANDS = re.findall(r"^```sh\n(.*?)^```$", README, flags=re.M | re.S)
 
@@ -48,5 +49,7 @@ def test_extras_named_in_readme_exist():
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)", README))
-def test_links_in_readme_lead_to_files(link):
-    assert link.startswith("https://") or (ROOT / link).exists()
+def test_links_in_readme_are_absolute_and_lead_to_files(link):
+    assert link.startswith("https://")  # PyPI shows the page without the repository around it
+    if link.startswith(REPOSITORY):
+        assert (ROOT / link.removeprefix(REPOSITORY)).exists()

@@ -678,15 +678,6 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
         True: always copy. False: never (ValueError if a copy is needed). None: if needed.
     requires_grad : bool
         Whether operations on the result are recorded.
-
-    Raises
-    ------
-    TypeError
-        For what is no array, and for object arrays.
-    ValueError
-        For ragged lists.
-    RuntimeError
-        If `requires_grad` is asked for integers or booleans.
     """
     cdef Tensor t
     cdef Backend backend

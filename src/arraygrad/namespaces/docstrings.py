@@ -4,6 +4,7 @@ Imports nothing of arraygrad. `arraygrad.tools.generate` writes the text out of 
 examples that were run. It is data: nothing in it is executed.
 """
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -26,4 +27,4 @@ _MORE = _read()
 def documented(name, first):
     """The docstring: its first paragraph, then what stands in the file under `name`."""
     more = _MORE.get(name)
-    return f"{first}\n\n{more}" if more else first
+    return f"{inspect.cleandoc(first)}\n\n{more}" if more else first

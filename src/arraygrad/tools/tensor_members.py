@@ -25,7 +25,14 @@ FUNCTIONS = {
         "",
         ["ag.tensor([1.0, 2.0], requires_grad=True)", "ag.tensor(np.ones(2), dtype=np.float32).dtype"],
     ),
-    "asarray": ("", "", ["a = np.ones(2)", "x = ag.asarray(a)", "x.array is a", "x.requires_grad"]),
+    "asarray": (
+        (
+            "Raises TypeError for what is no array and for object arrays, ValueError for ragged lists, and "
+            "RuntimeError where `requires_grad` is asked for integers or booleans."
+        ),
+        "",
+        ["a = np.ones(2)", "x = ag.asarray(a)", "x.array is a", "x.requires_grad"],
+    ),
     "set_saved_mutation": (
         "",
         "",
