@@ -6,6 +6,8 @@ Figures of code run the code of the page that shows them, so that picture and te
 import contextlib
 import io
 import re
+import shutil
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -27,6 +29,7 @@ def write(folder: Path) -> None:
     """All figures, each to a file of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     landing(folder / "landing.svg")
+    demo(folder)
     graphs(folder)
     denoise(folder / "denoise.svg")
     control(folder / "control.svg")
@@ -46,6 +49,17 @@ def names_of(page: str) -> dict:
         for block in re.findall(r"^```python\n(.*?)^```", (HERE / page).read_text(), re.M | re.S):
             exec(block, names)
     return names
+
+
+def demo(folder: Path) -> None:
+    """The pictures that the demo itself writes."""
+    from arraygrad.tools import demo as the_demo
+
+    with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stderr(io.StringIO()):
+            the_demo.run(place, quick=True)
+        for name in ("loss.png", "digits-graph.png"):
+            shutil.copy(Path(place) / name, folder / f"demo-{name}")
 
 
 def denoise(path: Path) -> None:

@@ -124,9 +124,15 @@ def test_demo_reaches_its_accuracy_and_prints_what_it_measured(finished):
     differences = [float(line[1]) for line in lines if line[:1] == ["gradient"]]
     assert len(differences) == 2
     assert max(differences) < 1e-6
-    ratios = [float(line[-1]) for line in lines if line[:1] == ["time"]]
-    assert len(ratios) == 3
+    assert sum(line[:1] == ["time"] for line in lines) == 3
+    ratios = [float(line[line.index("ratio") + 1]) for line in lines if "ratio" in line]
+    assert len(ratios) == 6  # the everyday call and backward(), for each
     assert min(ratios) > 0
+
+
+def test_every_ratio_has_one_that_was_kept(finished):
+    kept = [float(line.split()[-1]) for line in finished[0].stdout.splitlines() if ": ratio " in line]
+    assert kept == list(_demo.KEPT.values())
 
 
 def test_demo_shows_progress(finished):
@@ -228,14 +234,29 @@ def test_nan_in_a_gradient_shows_in_central_differences():
     assert np.isnan(differences_of(np.array([np.nan, 1.0, 1.0, 1.0, 1.0])))
 
 
-def test_times_are_medians_of_both_functions():
+def test_a_ratio_is_the_median_of_those_of_the_rounds(monkeypatch):
+    clock = [0.0]
+
+    def takes(seconds):
+        def function():
+            clock[0] += seconds
+
+        return function
+
+    monkeypatch.setattr(demo_measure.time, "thread_time", lambda: clock[0])
+    hand, ratios = demo_measure.beside_hand({"a": takes(3.0), "b": takes(1.0)}, takes(2.0), rounds=5, sample=10.0)
+    assert hand == 2.0
+    assert {name: (r.seconds, r.median, r.low, r.high) for name, r in ratios.items()} == {
+        "a": (3.0, 1.5, 1.5, 1.5),
+        "b": (1.0, 0.5, 0.5, 0.5),
+    }
+
+
+def test_each_sample_calls_its_function_at_least_twice():
     calls = []
-    ours, hand = demo_measure.time_beside_hand(
-        lambda x: calls.append(("ours", x)), lambda x: calls.append(("hand", x)), (7,), rounds=5
-    )
-    assert calls.count(("ours", 7)) == calls.count(("hand", 7)) == 6
-    assert ours > 0
-    assert hand > 0
+    demo_measure.beside_hand({"a": lambda: calls.append("a")}, lambda: calls.append("hand"), rounds=3, sample=0.0)
+    assert calls.count("a") >= 7
+    assert calls.count("hand") >= 7
 
 
 # ---- the graph's layout

@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -55,17 +56,53 @@ def against_hand(gradient: np.ndarray, by_hand: np.ndarray) -> float:
     return float(np.max(np.abs(gradient - by_hand)) / np.max(np.abs(by_hand)))
 
 
-def time_beside_hand(
-    ours: Callable[..., Any], by_hand: Callable[..., Any], arguments: tuple[Any, ...], rounds: int
-) -> tuple[float, float]:
-    """Median seconds of ours(*arguments) and by_hand(*arguments), called in turn so that both see the same machine."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for function in (ours, by_hand):  # warm up
-        function(*arguments)
-    for number in range(rounds):
-        # Who goes first alternates: the second finds the data in the cache.
-        for which in (0, 1) if number % 2 else (1, 0):
-            begin = time.perf_counter()
-            (ours, by_hand)[which](*arguments)
-            times[which].append(time.perf_counter() - begin)
-    return statistics.median(times[0]), statistics.median(times[1])
+@dataclass
+class Ratio:
+    """Time of one way to a gradient over that by hand: seconds of a call, median of the rounds' ratios, quartiles."""
+
+    seconds: float
+    median: float
+    low: float
+    high: float
+
+    @property
+    def spread(self) -> str:
+        """The quartiles in brackets."""
+        return f"[{self.low:.2f} {self.high:.2f}]"
+
+
+def beside_hand(
+    ways: dict[str, Callable[[], Any]], by_hand: Callable[[], Any], rounds: int, sample: float
+) -> tuple[float, dict[str, Ratio]]:
+    """Seconds of a call by hand, and the Ratio of each way to it.
+
+    A sample calls one function again and again for `sample` seconds, a round takes one sample of each, in rotating
+    order, and gives one ratio. Processor time of this thread is counted: what else the machine does matters little.
+    """
+    functions = {"": by_hand, **ways}
+    for function in functions.values():
+        function()  # warm up
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    order = list(functions)
+    for _ in range(rounds):
+        for name in order:
+            times[name].append(_seconds(functions[name], sample))
+        order.append(order.pop(0))
+    found = {}
+    for name in ways:
+        ratios = sorted(ours / hand for ours, hand in zip(times[name], times[""], strict=True))
+        quarter = len(ratios) // 4
+        middle = statistics.median(ratios)
+        found[name] = Ratio(statistics.median(times[name]), middle, ratios[quarter], ratios[-1 - quarter])
+    return statistics.median(times[""]), found
+
+
+def _seconds(function: Callable[[], Any], sample: float) -> float:
+    """Mean seconds of a call, over calls for `sample` seconds and at least two."""
+    calls, begin = 0, time.thread_time()
+    while True:
+        function()
+        calls += 1
+        passed = time.thread_time() - begin
+        if calls > 1 and passed >= sample:
+            return passed / calls
