@@ -209,9 +209,9 @@ def run_study(study: Study, seed: int, quick: bool) -> list[str]:
         by_hand, ratios = time_study(model, differentiated, params, study.X[:n], study.y[:n], quick)
         print(f"  time         {n} rows: {1e3 * by_hand:.3f} ms by hand")
         for name, ratio in ratios.items():
-            kept = f"kept {KEPT[study.title, n, name]:.2f}"
             print(
-                f"               {1e3 * ratio.seconds:.3f} ms by {name}: ratio {ratio.median:.2f} {ratio.spread}, {kept}"
+                f"               {1e3 * ratio.seconds:.3f} ms by {name}: "
+                f"ratio {ratio.median:.2f} {ratio.spread}, kept {KEPT[study.title, n, name]:.2f}"
             )
 
     failures = []
