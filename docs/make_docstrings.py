@@ -7,10 +7,14 @@ PARAMETER = re.compile(r"\*{0,2}\w+(, \*{0,2}\w+)*( : |$)")
 
 def process(app, what, name, obj, options, lines):
     """Sphinx's event autodoc-process-docstring: `lines` is changed in place."""
-    in_code = False
+    if what in ("property", "attribute") and lines:
+        lines[0] = lines[0].replace(": ", " - ", 1)  # napoleon would take what stands before a colon for a type
+    doctest = literal = False
     for number, line in enumerate(lines):
-        in_code = bool(line.strip()) and (in_code or line.lstrip().startswith(">>>"))
-        if in_code or PARAMETER.match(line):
-            continue
-        pieces = re.split(r"(`+[^`]*`+)", line)
-        lines[number] = "".join(p if p.startswith("`") else re.sub(r"[*|]|_(?=\W|$)", r"\\\g<0>", p) for p in pieces)
+        doctest = bool(line.strip()) and (doctest or line.lstrip().startswith(">>>"))
+        literal = literal and (not line.strip() or line.startswith(" "))
+        if not (doctest or literal or PARAMETER.match(line)):
+            pieces = re.split(r"(`+[^`]*`+)", line)
+            pieces = [p if p.startswith("`") else re.sub(r"[*|]|_(?=\W|$)", r"\\\g<0>", p) for p in pieces]
+            lines[number] = "".join(pieces)
+        literal = literal or line.endswith("::")
