@@ -24,6 +24,7 @@ cdef extern from "Python.h":
 cdef extern from "value_memory.hpp" namespace "arraygrad":
     void take_out(vector[void*]& members, Value v) noexcept
     void hand_on(Value v) noexcept
+    void hold_saved(const vector[void*]& members, vector[void*]& held, Value v) noexcept
     void move_entry(Value v, Value fresh) noexcept
     void forget_raw(Value v) noexcept
     void free_deep(PyObject* tensor, destructor own, destructor base) noexcept
@@ -540,7 +541,7 @@ cdef int protect_all(TensorBase t, bint copy) except -1:
     cdef Value v = t.value
     cdef Storage s = v.storage
     cdef vector[void*] members
-    cdef size_t i, n = 0, done = 0
+    cdef size_t n = 0, done = 0
     cdef object written = v.raw
     if s is None:
         return protect(v, written, 1, copy)
@@ -548,12 +549,9 @@ cdef int protect_all(TensorBase t, bint copy) except -1:
     s.writing.lock()                    # views of one memory may be written by several threads, each its own part
     try:
         s.guard.lock()
-        members = s.members             # protect() changes the list, and may let Values go: each is held
-        for i in range(members.size()):
-            if try_incref(<PyObject*>members[i]):
-                members[n] = members[i]
-                n += 1
+        hold_saved(s.members, members, v)   # protect() changes the list, and may let Values go
         s.guard.unlock()
+        n = members.size()
         while done < n:
             v = <Value>members[done]
             done += 1

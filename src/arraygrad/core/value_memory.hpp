@@ -26,6 +26,18 @@ static inline void take_out(std::vector<void*>& members, Value* value) {
     members.pop_back();
 }
 
+// Of the members of a Storage those that more than a Tensor refers to, or may: each is held. Under the GIL a count says
+// so at once, and most are views that no node saved.
+template <class Value>
+static inline void hold_saved(const std::vector<void*>& members, std::vector<void*>& held, Value*) {
+    for (void* member : members) {
+#ifndef Py_GIL_DISABLED
+        if (Py_REFCNT((PyObject*)member) <= (((Value*)member)->tensor ? 1 : 0)) continue;
+#endif
+        if (try_incref((PyObject*)member)) held.push_back(member);
+    }
+}
+
 // Note [Values over one raw array], 3: another Value of the Storage is entered, or none.
 template <class Value>
 static inline void hand_on(Value* value) {
