@@ -241,3 +241,23 @@ def test_conversion_of_a_tensor_that_requires_grad_is_refused():
     with pytest.raises(TypeError, match=r"t\.numpy\(\)"):
         np.asarray(t)
     np.testing.assert_array_equal(np.asarray(t.detach()), V)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3, 4), (4,)), ((3,), (3, 2)), ((2, 3), (3, 2)), ((3,), (3,)), ((), (3,)), ((2, 3, 4), (4,))]
+)
+@pytest.mark.parametrize("raw", ["first", "second", "neither", "a list"])
+def test_dot_takes_a_raw_array_on_either_side(raw, shapes):
+    a, b = (np.random.default_rng(0).normal(size=shape) for shape in shapes)
+    x = a if raw == "first" else a.tolist() if raw == "a list" else ag.asarray(a, requires_grad=True)
+    y = b if raw == "second" else ag.asarray(b, requires_grad=True)
+    out = np.dot(x, y)
+    assert isinstance(out, ag.Tensor)
+    np.testing.assert_allclose(out.numpy(), np.dot(a, b), rtol=1e-14)
+    out.sum().backward()
+    for t, at, other in ((x, 0, b), (y, 1, a)):
+        if isinstance(t, ag.Tensor):
+            step = np.zeros(t.shape)
+            step.flat[-1] = 1.0
+            moved = np.dot(step, other) if at == 0 else np.dot(other, step)
+            np.testing.assert_allclose(np.ravel(t.grad.numpy())[-1], np.sum(moved), rtol=1e-13)

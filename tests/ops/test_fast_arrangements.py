@@ -10,8 +10,9 @@ from fast_path_cases import gradients, outcome, plain, quiet, recorded, same
 
 import arraygrad as ag
 import arraygrad.numpy as an
-from arraygrad.backends.numpy.array_ops import try_call
-from arraygrad.backends.numpy.table import try_rule
+from arraygrad.backends.numpy import BACKEND
+from arraygrad.backends.numpy.array_ops import try_call, try_loop
+from arraygrad.backends.numpy.table import SCIPY, try_rule
 from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
 
@@ -42,6 +43,10 @@ CASES = {
     "tensordot, all axes": ("tensordot", [(2, 3), (2, 3)], lambda x, y: (x, y, 2)),
     "trace": ("trace", [(3, 5)], lambda x: (x, 1)),
     "tril": ("tril", [(2, 3, 4)], lambda x: (x, -1)),
+    "sums at places": ("_getitem_adjoint", [(9,)], lambda x: (x, (4,), PLACES.ravel())),
+    "rows at places": ("_getitem_adjoint", [(3, 3, 2)], lambda x: (x, (3, 2), PLACES)),
+    "windows": ("_windows", [(6, 5)], lambda x: (x, (2, 3), (0, 1))),
+    "windows twice along one axis": ("_windows", [(9,)], lambda x: (x, (2, 3), (0, 0))),
     "triu": ("triu", [(4, 3)], lambda x: (x, 1)),
 }
 RULES_ONLY = {
@@ -51,8 +56,6 @@ RULES_ONLY = {
     "where": ("where", [(3, 3), (3, 3)], lambda x, y: (MASK, x, y)),
     "vecdot": ("vecdot", [(3, 4), (3, 4)], lambda x, y: (x, y)),
     "vecdot, first axis": ("vecdot", [(3, 4), (3, 4)], lambda x, y: (x, y, -2)),
-    "windows": ("_windows", [(6, 5)], lambda x: (x, (2, 3), (0, 1))),
-    "windows twice along one axis": ("_windows", [(9,)], lambda x: (x, (2, 3), (0, 0))),
     "norm": ("norm", [(3, 4)], lambda x: (x,)),
     "norm of zeros": ("norm", [(1, 1)], lambda x: (x * 0.0,)),
     "matrix norm": ("matrix_norm", [(3, 4)], lambda x: (x,)),
@@ -151,6 +154,29 @@ def test_transposed_and_strided_arrays_give_the_plain_result(case):
         expected, _ = plain(run, name, given, np.ones)
         for a, b in zip(got, expected, strict=True):
             agree(a, b, name)
+
+
+@pytest.mark.parametrize("name", sorted(SCIPY))
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_ufunc_of_scipy_serves_plain_arrays_with_the_plain_paths_values(name, dtype):
+    pytest.importorskip("scipy.special")
+    operands = [np.array([[0.3, np.nan, -0.5], [np.inf, 1.0, 0.0]]).astype(dtype)] * OPS[name].entry.signature.count(
+        "x"
+    )
+    with quiet():
+        got, expected = try_loop(BACKEND, OPS[name], *operands)[0], plain(values, name, operands)
+    same(got, expected)
+
+
+def values(name, operands):
+    return recorded(name, operands)[1].numpy()
+
+
+def test_windows_that_do_not_fit_are_numpys_error():
+    x = recorded("square", [np.zeros(3)])[1]
+    for lengths, axis in ((4, None), (-1, None), ((2, 3), (0, 0)), (2, 1)):
+        with pytest.raises((ValueError, IndexError)):
+            np.lib.stride_tricks.sliding_window_view(x, lengths, axis)
 
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 1.0, 2.0])

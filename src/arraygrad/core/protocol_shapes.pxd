@@ -5,3 +5,4 @@
 ctypedef object (*shape_ptr)(tuple args)
 
 cdef shape_ptr shape_function(object name) except? NULL
+cdef object dot(tuple args)

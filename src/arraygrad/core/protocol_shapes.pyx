@@ -203,11 +203,25 @@ cdef object atleast_2d(tuple args):
 
 
 cdef object dot(tuple args):
-    """Of vectors and matrices it is the matrix product."""
-    if len(args) != 2 or not isinstance(args[1], TensorBase) or not 1 <= meta_of(args).ndim <= 2 \
-            or not 1 <= (<TensorBase>args[1]).value.meta.ndim <= 2:
+    """Of vectors and matrices, one of which may be an array of the other's library, it is the matrix product."""
+    cdef object a, b
+    if len(args) != 2:
         return NotImplemented
-    return binary(MATMUL, args[0], args[1])
+    a, b = args
+    if isinstance(a, TensorBase):
+        if not 1 <= (<TensorBase>a).value.meta.ndim <= 2 or not beside(b, <TensorBase>a):
+            return NotImplemented
+    elif not isinstance(b, TensorBase) or not 1 <= (<TensorBase>b).value.meta.ndim <= 2 \
+            or not beside(a, <TensorBase>b):
+        return NotImplemented
+    return binary(MATMUL, a, b)
+
+
+cdef bint beside(object x, TensorBase t) except -1:
+    """Whether x is a vector or matrix: a Tensor, or an array of exactly the class that `t` shows."""
+    if isinstance(x, TensorBase):
+        return 1 <= (<TensorBase>x).value.meta.ndim <= 2
+    return type(x) is type(t.value.raw) and 1 <= x.ndim <= 2
 
 
 # What is asked of a Tensor, no operation.

@@ -30,7 +30,7 @@ from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.core.apply cimport binary, refresh, unary
 from arraygrad.core.op cimport Op
-from arraygrad.core.protocol_shapes cimport shape_function, shape_ptr
+from arraygrad.core.protocol_shapes cimport dot, shape_function, shape_ptr
 from arraygrad.core.value cimport Backend, TensorBase, new_tensor, registered
 
 from arraygrad.engine.node import keep_for_ever
@@ -305,7 +305,7 @@ cdef object array_function(object func, object types, object args, object kwargs
         return _function_handler(func, types, args, kwargs)                 # (4)
     s = <Served>found
     first = (<tuple>args)[0]
-    if s.shape is not NULL and not kwargs and is_tensor(first):
+    if s.shape is not NULL and not kwargs and (is_tensor(first) or s.shape is dot):
         result = s.shape(<tuple>args)                                       # (3)
         if result is not NotImplemented:
             return result

@@ -63,8 +63,23 @@ def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=F
     lengths = tuple(window_shape) if numpy.iterable(window_shape) else (window_shape,)
     axes = range(x.ndim) if axis is None else axis if numpy.iterable(axis) else (axis,)
     # What is wrong with them is said by NumPy, for other libraries too.
-    numpy.lib.stride_tricks.sliding_window_view(numpy.broadcast_to(0, x.shape), lengths, tuple(axes))
+    if not _slide(x.shape, lengths, axes):
+        numpy.lib.stride_tricks.sliding_window_view(numpy.broadcast_to(0, x.shape), lengths, tuple(axes))
     return apply_op(OPS["_windows"], (x, tuple(map(int, lengths)), tuple(map(operator.index, axes))))
+
+
+def _slide(shape, lengths, axes):
+    """Whether windows of `lengths` fit along `axes`, as plain ints that nothing is wrong with."""
+    left = list(shape)
+    if len(lengths) != len(axes):
+        return False
+    for length, axis in zip(lengths, axes, strict=True):
+        if type(length) is not int or type(axis) is not int or not -len(shape) <= axis < len(shape):
+            return False
+        left[axis] -= length - 1
+        if length < 1 or left[axis] < 1:
+            return False
+    return True
 
 
 @implements("rollaxis")

@@ -9,6 +9,7 @@ it raises TypeError. Results have the floating-point dtype of the array argument
 
 import functools
 import importlib
+import math
 
 from arraygrad.ops._special_fallbacks import FALLBACKS
 
@@ -60,8 +61,15 @@ def compute(xp, name, *args):
 
 def compute_of_order(xp, name, n, x):
     """A function whose first parameter, an order, reaches the library as it is."""
+    zeta = _ufuncs.get("zeta") if name == "polygamma" and n > 0 else None
+    if zeta is not None and type(x) is zeta[1] and x.dtype.char == "d":
+        # What SciPy's function does, without the arrays that it makes of n.
+        return (math.gamma(n + 1.0) if n % 2 else -math.gamma(n + 1.0)) * zeta[0](n + 1.0, x)
     (x,), dtype = _operands(xp, name, (x,))
-    return _cast(xp, _function(_root((x,)), name)(xp, n, x), dtype)
+    root = _root((x,))
+    if name == "polygamma" and root == "numpy":
+        _function(root, "zeta")
+    return _cast(xp, _function(root, name)(xp, n, x), dtype)
 
 
 def _plain(cls, args):

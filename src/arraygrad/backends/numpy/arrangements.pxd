@@ -29,5 +29,6 @@ cdef int rule_trace(Node node, Frame f) except -1
 cdef int rule_tril(Node node, Frame f) except -1
 cdef int rule_triu(Node node, Frame f) except -1
 cdef int rule_vecdot(Node node, Frame f) except -1
+cdef object forward_windows(object args)
 cdef int rule_where(Node node, Frame f) except -1
 cdef int rule_windows(Node node, Frame f) except -1

@@ -12,7 +12,7 @@ from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_va
 from arraygrad.backends.numpy.linalg cimport outer
 from arraygrad.backends.numpy.loops cimport (
     ArrayView, LoopSet, binary_loop, bools_of, copy_into, dot, empty_c, empty_dense, fp_begin, fp_end, item_size,
-    loop_set, positions_of, product_of, read_number, report, reshaped, same_shape, transposed, view_of,
+    loop_set, positions_of, product_of, read_number, report, reshaped, same_shape, strided, transposed, view_of,
     wrapped, zeros_c, SLOT_F64,
 )
 from arraygrad.backends.numpy.shapes cimport raw_of
@@ -472,6 +472,33 @@ cdef int rule_stack(Node node, Frame f) except -1:
         pieces.append(f.grad[k] if axis == 0 else f.grad[(*before, k)])
     f.set_outs(pieces)
     return 1
+
+
+cdef object forward_windows(object args):
+    """A read-only view, of each window's first element on; what NumPy would refuse is declined."""
+    cdef ArrayView v
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t strides[8]
+    cdef Py_ssize_t length
+    cdef object lengths = args[1], axes = args[2]
+    cdef int axis, d, nd
+    if view_of(args[0], &v) < 0 or type(lengths) is not tuple or type(axes) is not tuple \
+            or len(<tuple>lengths) != len(<tuple>axes) or v.ndim + len(<tuple>axes) > 8:
+        return None
+    nd = v.ndim
+    for d in range(v.ndim):
+        dims[d] = v.dims[d]
+        strides[d] = v.strides[d]
+    for d in range(<int>len(<tuple>axes)):
+        if not axis_of((<tuple>axes)[d], v.ndim, &axis) or not whole_number((<tuple>lengths)[d], &length):
+            return None
+        dims[axis] -= length - 1
+        if length < 1 or dims[axis] < 1:
+            return None
+        dims[nd] = length
+        strides[nd] = v.strides[axis]
+        nd += 1
+    return strided(args[0], nd, dims, strides)
 
 
 cdef int rule_windows(Node node, Frame f) except -1:

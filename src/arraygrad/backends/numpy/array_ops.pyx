@@ -13,7 +13,7 @@ import numpy as np
 from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
-    KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SINE, KIND_TABLE, KIND_UNARY, SLOT_C128,
+    KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE, KIND_TABLE, KIND_UNARY, SLOT_C128,
     SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits,
     forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set, meta_of, ones_for,
     reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
@@ -58,7 +58,18 @@ cdef bint has_loops(Op op) except -1:
     if not KIND_UNARY <= op.fast_kind <= KIND_POWER and op.fast_kind < KIND_SINE:
         return False
     use_loops(op)
-    return True
+    return op.loops != NULL
+
+
+cdef object by_scipy(Op op, object a, object b):
+    """A ufunc of scipy.special on plain arrays of one dtype, which the result has too. None: declined."""
+    cdef ArrayView v, w
+    cdef int slot = view_of(a, &v)
+    cdef object out
+    if slot < 0 or slot > SLOT_F64 or b is not None and view_of(b, &w) != slot:
+        return None
+    out = wrapped((<object>op.loops)(a) if b is None else (<object>op.loops)(a, b))
+    return out if view_of(out, &w) == slot else None
 
 
 cdef object called(Op op, object a, object b, uint32_t* flags):
@@ -199,6 +210,8 @@ cdef class NumpyOps(Backend):
             flags[0] = NODE_FAST
         if op.fast_kind == KIND_TABLE:
             return forward_of_table(op, x)
+        if op.fast_kind == KIND_SCIPY:
+            return by_scipy(op, x, None)
         if asked and op.fast_kind >= KIND_SINE:
             both = sines_of(op, x)
             if both is not None:
@@ -222,6 +235,8 @@ cdef class NumpyOps(Backend):
             return None
         if op.fast_kind == KIND_CALL:
             return called(op, a, b, flags)
+        if op.fast_kind == KIND_SCIPY:
+            return by_scipy(op, a, b)
         if op.fast_kind == KIND_POWER:
             return power(a, b)
         if op.fast_kind == KIND_OPERATOR_POWER:

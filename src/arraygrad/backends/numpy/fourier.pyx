@@ -1,5 +1,7 @@
-# Rules of real Fourier transforms over several axes.
+# Rules of real Fourier transforms.
 # May import: engine.arrayops, engine.node, backends.numpy.elementwise, backends.numpy.loops, backends.numpy.spectra.
+from cpython.long cimport PyLong_CheckExact
+
 from arraygrad.backends.numpy.elementwise cimport saved_value, set_out
 from arraygrad.backends.numpy.loops cimport SLOT_C64, SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, view_of
 from arraygrad.engine.arrayops cimport GradMeta
@@ -54,6 +56,25 @@ cdef int rule_rfftn(Node node, Frame f) except -1:
 
 cdef int rule_irfftn(Node node, Frame f) except -1:
     return by_spectra(node, f, "irfftn_gradient")
+
+
+cdef int rule_rfft(Node node, Frame f) except -1:
+    return along_one(node, f, "rfftn_gradient")
+
+
+cdef int rule_irfft(Node node, Frame f) except -1:
+    return along_one(node, f, "irfftn_gradient")
+
+
+cdef int along_one(Node node, Frame f, str function) except -1:
+    """The rule of a transform along one axis, as one of several."""
+    cdef list args = <list>node.args
+    cdef object shape = shape_kept(node, f)
+    if shape is None or not PyLong_CheckExact(args[2]) or args[1] is not None and not PyLong_CheckExact(args[1]):
+        return 0
+    return 1 + set_out(f, 0, pooled(getattr(spectra, function),
+                                    (f.grad, shape, None if args[1] is None else (args[1],), (args[2],), args[3],
+                                     weigh_rows)), True)
 
 
 cdef int by_spectra(Node node, Frame f, str function) except -1:

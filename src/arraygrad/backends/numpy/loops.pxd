@@ -71,6 +71,7 @@ cdef enum:
     KIND_COSINE = 7         # the same
     KIND_OPERATOR_POWER = 8     # as KIND_POWER, but as the operator ** has it
     KIND_TABLE = 9          # RuleKernel of the formula of its value
+    KIND_SCIPY = 10         # a ufunc of scipy.special, of the operation's name
 
 # A compiled forward: gets the operation's parameters in order; None: declined.
 ctypedef object (*forward_ptr)(object args)

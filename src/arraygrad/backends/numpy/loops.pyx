@@ -47,9 +47,8 @@ from arraygrad.backends.numpy.c_api cimport (
     Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
     PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
     slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs, is_dense, same_strides,
-    single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, Blocks, block_pattern,
-    cached_bytes, limit_pool, keep_array,
-    pool_handler, new_array, PyDataMem_SetHandler,
+    single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, Blocks, block_pattern, cached_bytes,
+    limit_pool, keep_array, pool_handler, new_array, PyDataMem_SetHandler,
 )
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport make_immortal

@@ -13,6 +13,7 @@ cdef object forward_broadcast_to(object args)
 cdef object forward_flip(object args)
 cdef object forward_diagonal(object args)
 cdef object forward_getitem(object args)
+cdef object forward_getitem_adjoint(object args)
 cdef object forward_take(object args)
 cdef object forward_where(object args)
 cdef object forward_concat(object args)
@@ -21,6 +22,7 @@ cdef int rule_reshape(Node node, Frame f) except -1
 cdef int rule_permute_dims(Node node, Frame f) except -1
 cdef int rule_matrix_transpose(Node node, Frame f) except -1
 cdef int rule_getitem(Node node, Frame f) except -1
+cdef int rule_getitem_adjoint(Node node, Frame f) except -1
 cdef int rule_take(Node node, Frame f) except -1
 cdef int rule_setitem(Node node, Frame f) except -1
 cdef int rule_sort(Node node, Frame f) except -1

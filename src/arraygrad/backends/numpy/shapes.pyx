@@ -576,6 +576,40 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places, int lead) 
     return 1 if waiting else 1 + set_out(f, 0, out, True)
 
 
+cdef object forward_getitem_adjoint(object args):
+    """Zeros of a shape with rows added where an array of int64 says. None: declined."""
+    cdef ArrayView x, r
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t n = 0, inner = 1
+    cdef const int64_t* at = positions_of(args[2], &n)
+    cdef object shape = args[1], out
+    cdef int d, errors
+    if at == NULL or real_view(args[0], &x) < 0 or not x.c_order or type(shape) is not tuple \
+            or not 1 <= len(<tuple>shape) <= 8:
+        return None
+    for d in range(<int>len(<tuple>shape)):
+        if not PyLong_CheckExact((<tuple>shape)[d]):
+            return None
+        dims[d] = PyLong_AsSsize_t((<tuple>shape)[d])
+        if d:
+            inner *= dims[d]
+    if x.size != n * inner or not all_within(at, n, dims[0]):
+        return None
+    out = empty_c(args[0], <int>len(<tuple>shape), dims)
+    view_of(out, &r)
+    errors = put_rows(x.slot, r.data, at, x.data, n, inner, dims[0], True)
+    if errors < 0:
+        return None
+    report("add", errors)
+    return out
+
+
+cdef int rule_getitem_adjoint(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef object out = rows_at(f.grad, raw_of((<list>node.args)[2])) if real_view(f.grad, &g) >= 0 else None
+    return 0 if out is None else 1 + set_out(f, 0, out, True)
+
+
 # Sorting
 
 cdef object sorting_order(object x, object axis, bint flat):

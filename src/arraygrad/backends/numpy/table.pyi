@@ -3,6 +3,7 @@ import builtins
 from typing import Any
 
 BINARY_LOOPS: Any
+SCIPY: Any
 UNARY_LOOPS: Any
 def install(ops: Any, backend: Any = None) -> Any: ...
 def try_rule(node: Any, grad: Any, *, owned: builtins.bool = False, wanted: Any = ...) -> Any: ...

@@ -2,15 +2,17 @@
 # May import: engine.*, core.elements, core.op, core.value, numpy (Python only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
-    forward_roll, forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu, rule_cross,
-    rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_pad, rule_roll, rule_stack,
-    rule_take_along_axis, rule_tensordot, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
+    forward_roll, forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu,
+    forward_windows, rule_cross, rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_pad,
+    rule_roll, rule_stack, rule_take_along_axis, rule_tensordot, rule_trace, rule_tril, rule_triu, rule_vecdot,
+    rule_where, rule_windows,
 )
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels
-from arraygrad.backends.numpy.fourier cimport rule_irfftn, rule_rfftn
+from arraygrad.backends.numpy.fourier cimport rule_irfft, rule_irfftn, rule_rfft, rule_rfftn
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
 from arraygrad.backends.numpy.loops cimport (
-    KIND_BINARY, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_UNARY, forward_ptr, loop_set, set_forward,
+    KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, forward_ptr,
+    loop_set, set_forward,
 )
 from arraygrad.backends.numpy.powers cimport attach_powers
 from arraygrad.backends.numpy.reductions cimport (
@@ -20,9 +22,9 @@ from arraygrad.backends.numpy.reductions cimport (
 )
 from arraygrad.backends.numpy.shapes cimport (
     forward_broadcast_to, forward_concat, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
-    forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze, forward_stack, forward_take,
-    forward_where, rule_concat, rule_getitem, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
-    rule_sort, rule_take,
+    forward_getitem_adjoint, forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze,
+    forward_stack, forward_take, forward_where, rule_concat, rule_getitem, rule_getitem_adjoint,
+    rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem, rule_sort, rule_take,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport put_single, single_element
@@ -34,6 +36,19 @@ from arraygrad.core.value cimport Backend
 
 import numpy as np
 
+import sys
+
+import numpy as np
+
+from arraygrad.engine.node import keep_for_ever
+
+_held = []                      # ufuncs that `Op.loops` borrows
+
+# Operations whose value is that of a ufunc of scipy.special of that name.
+SCIPY = frozenset("""
+    gammaln gamma rgamma digamma erf erfc erfcx erfinv erfcinv erfi ndtr log_ndtr ndtri j0 j1 y0 y1 i0e i1 i1e k0 k1
+    k0e k1e expit logit log_expit entr exp1 expi beta betaln xlogy xlog1py rel_entr kl_div
+""".split())
 # Operation of the table -> ufunc.
 UNARY_LOOPS = {
     "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
@@ -54,6 +69,15 @@ BINARY_LOOPS = {
 
 cdef int use_loops(Op op) except -1:
     """Find the loops of an operation whose `fast_kind` says that it has some."""
+    if op.fast_kind == KIND_SCIPY:
+        # The table's own way imports it, by the first call of the function.
+        module = sys.modules.get("scipy.special")
+        found = None if module is None else getattr(module, op.name, None)
+        if isinstance(found, np.ufunc):
+            keep_for_ever(found)
+            _held.append(found)
+            op.loops = <void*>found
+        return 0
     name = "power" if op.name == "pow" else (BINARY_LOOPS if op.fast_kind == KIND_BINARY else UNARY_LOOPS)[op.name]
     # Where the table repairs NumPy's values, it does so for complex arrays.
     op.loops = loop_set(name, op.entry.forward is not None or op.entry.kind == "nondifferentiable")
@@ -101,6 +125,11 @@ def install(dict ops, backend=None):
                     if FREE_THREADED:
                         use_loops(twin)
                 loops.append(name)
+    for name in SCIPY:
+        op = ops.get(name)
+        if op is not None and op.fast_kind == KIND_NONE and op.n_arrays:
+            op.fast_kind = KIND_SCIPY
+            loops.append(name)
     offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), loops)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), loops)
     offer(ops, "var", forward_var, ("x", "axis", "correction", "keepdims"), loops)
@@ -120,6 +149,8 @@ def install(dict ops, backend=None):
     offer(ops, "concat", forward_concat, ("arrays", "axis"), loops)
     offer(ops, "stack", forward_stack, ("arrays", "axis"), loops)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), loops)
+    offer(ops, "_getitem_adjoint", forward_getitem_adjoint, ("x", "shape", "key"), loops)
+    offer(ops, "_windows", forward_windows, ("x", "lengths", "axes"), loops)
     offer(ops, "take", forward_take, ("x", "indices", "axis"), loops)
     offer(ops, "softmax", forward_softmax, ("x", "axis"), loops)
     offer(ops, "log_softmax", forward_log_softmax, ("x", "axis"), loops)
@@ -142,8 +173,11 @@ def install(dict ops, backend=None):
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
     attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
+    attach(ops, "rfft", rule_rfft, ("x_meta",), done)
+    serve_complex(ops, "rfft")
     serve_complex(ops, "rfftn")
     attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
+    attach(ops, "irfft", rule_irfft, ("x_meta",), done)
     attach(ops, "softmax", rule_softmax, ("ans",), done)
     attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
     attach(ops, "logsumexp", rule_logsumexp, ("x", "ans"), done)
@@ -171,6 +205,7 @@ def install(dict ops, backend=None):
     attach(ops, "permute_dims", rule_permute_dims, (), done)
     attach(ops, "matrix_transpose", rule_matrix_transpose, (), done)
     attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
+    attach(ops, "_getitem_adjoint", rule_getitem_adjoint, (), done)
     attach(ops, "_setitem", rule_setitem, (), done)
     attach(ops, "take", rule_take, ("x_meta",), done)
     attach(ops, "cross", rule_cross, ("x2", "x1"), done)
