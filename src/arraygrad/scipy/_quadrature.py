@@ -1,15 +1,16 @@
 """Tails of a distribution as integrals of its density, differentiable in what the density is differentiable in.
 
-May import: arraygrad, scipy._declare, numpy.
+May import: arraygrad, autograd, scipy._declare, numpy.
 
 The smaller tail beyond y is integrated by double exponential rules (Takahasi and Mori 1974), towards a finite end by
 tanh-sinh nodes, which bear singularities at both ends, towards an infinite one by exp-sinh nodes, which bear tails as
-heavy as a power. The integral is compared with SciPy's own value: where the two differ, the result is nan.
+heavy as a power. The integral is compared with SciPy's own value: where the two differ, the derivatives are nan.
 """
 
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.autograd import Function
 from arraygrad.scipy._declare import raw
 
 __all__ = ["LOG_NEAR", "NEAR", "NEAR_WEIGHTS", "REST", "tail_of_density"]
@@ -29,7 +30,7 @@ NEAR_WEIGHTS = _STEP * np.pi * np.cosh(_U) * NEAR * REST
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
 
 
-def tail_of_density(logpdf, y, shapes, cdf, sf, low, high):
+def tail_of_density(logpdf, y, shapes, cdf, sf, low, high, relative=RELATIVE):
     """(lower, log of the smaller tail).
 
     Parameters
@@ -43,6 +44,8 @@ def tail_of_density(logpdf, y, shapes, cdf, sf, low, high):
         SciPy's values, of raw arrays.
     low, high : Tensor or array
         Ends of the support; they may depend on the shapes.
+    relative : float
+        How far SciPy's values may be from the integral.
     """
     ry = np.asarray(raw(y), dtype=float)
     rshapes = [np.asarray(raw(s), dtype=float) for s in shapes]
@@ -71,7 +74,9 @@ def tail_of_density(logpdf, y, shapes, cdf, sf, low, high):
     weights = np.where(finite_, np.log(NEAR_WEIGHTS), np.log(width)[..., None] + np.log(FAR_WEIGHTS))
     with np.errstate(all="ignore"), ag.no_grad():
         logs = np.asarray(raw(logpdf(ag.asarray(rt), *shapes))) + weights
-    dead = (finite_ & ((rt == rend) | (rt == rstart))) | ~(logs > -np.inf)
+    far = np.asarray(raw(ag.broadcast_to(ag.asarray(end), lower.shape)), dtype=float)[..., None]
+    beyond = ~finite_ & np.where(lower_, rt <= far, rt >= far)
+    dead = (finite_ & ((rt == rend) | (rt == rstart))) | beyond | ~(logs > -np.inf)
     top = np.max(np.where(dead, -np.inf, logs), axis=-1, keepdims=True, initial=-1e300)
     dead = np.asarray(dead | (logs < top - 700.0))
     t = ag.where(dead, np.where(finite_, 0.5 * (rstart + rend), rstart), t)
@@ -81,5 +86,22 @@ def tail_of_density(logpdf, y, shapes, cdf, sf, low, high):
         logs, top = logs + ag.log(length), top + np.log(np.asarray(raw(length)))
     terms = ag.exp(ag.where(dead, -np.inf, logs - top))
     found = ag.log(ag.sum(terms, axis=-1)) + top[..., 0]
-    right = np.abs(np.exp(np.asarray(raw(found))) - known) <= RELATIVE * known + ABSOLUTE
-    return lower, ag.where(np.asarray(right), found, np.nan)
+    with np.errstate(all="ignore"):
+        right = np.abs(np.exp(np.asarray(raw(found))) - known) <= relative * known + ABSOLUTE
+    if np.all(right):
+        return lower, found
+    return lower, _NoSlope.apply(found, np.asarray(~right))
+
+
+class _NoSlope(Function):
+    """The argument; where it is `wrong`, some number with the derivative nan."""
+
+    @staticmethod
+    def forward(ctx, a, wrong):
+        ctx.wrong = wrong
+        return ag.where(wrong, -1.0, a)
+
+    @staticmethod
+    def backward(ctx, g):
+        lost = np.asarray(ctx.wrong & (np.asarray(raw(g)) != 0.0))  # what does not count stays out of it
+        return ag.where(lost, np.nan, g), None

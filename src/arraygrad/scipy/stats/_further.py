@@ -1,7 +1,7 @@
 """Further continuous distributions: noncentral, truncated, of two or more shapes; and tails by quadrature.
 
 May import: arraygrad, scipy._declare, scipy._incomplete, scipy._noncentral, scipy._quadrature, scipy.special,
-scipy.stats._continuous and _univariate, numpy.
+scipy.stats._continuous and _univariate, numpy, SciPy.
 
 Sources: "JKB" is Johnson, Kotz and Balakrishnan (1994/1995), Continuous Univariate Distributions 1 and 2, by chapter;
 "SciPy" the definition in the distribution's own documentation. Densities that `_continuous.py` declares alone are
@@ -11,13 +11,14 @@ declared here anew with their tails.
 import math
 
 import numpy as np
+from scipy import stats
 
 import arraygrad as ag
 from arraygrad.scipy import special
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy._incomplete import beta_tail, gamma_tail
+from arraygrad.scipy._incomplete import beta_tail, gamma_tail, log_other, signed
 from arraygrad.scipy._noncentral import ncf_log_density, nct_log_density, nct_tail, ncx2_log_density
-from arraygrad.scipy._quadrature import NEAR, NEAR_WEIGHTS, REST
+from arraygrad.scipy._quadrature import NEAR, NEAR_WEIGHTS, REST, tail_of_density
 from arraygrad.scipy.special._inverses import kolmogorov_density, smirnov_density, tukey_density
 from arraygrad.scipy.stats._continuous import (
     LOG_2,
@@ -368,9 +369,16 @@ continuous("trapezoid", "c, d", _trapezoid, cdf=_trapezoid_cdf, sf=_trapezoid_sf
 continuous("wrapcauchy", "c",
            lambda y, c: log1p(-c * c) - LOG_2 - LOG_PI - log(1.0 + c * c - 2.0 * c * ag.cos(y)), integrated=True,
            source="Mardia and Jupp (2000)")  # fmt: skip
-continuous("vonmises_line", "kappa",
-           lambda y, kappa: kappa * (ag.cos(y) - 1.0) - LOG_2 - LOG_PI - log_i0e(kappa), integrated=True,
-           source="Mardia and Jupp (2000)")  # fmt: skip
+
+
+def _vonmises_log_density(y, kappa):
+    return kappa * (ag.cos(y) - 1.0) - LOG_2 - LOG_PI - log_i0e(kappa)
+
+
+def _vonmises_tail(y, kappa):
+    """Within a turn; from kappa = 50 on SciPy's value is that of a normal approximation."""
+    dist = stats.vonmises_line
+    return tail_of_density(_vonmises_log_density, y, (kappa,), dist.cdf, dist.sf, -PI, PI, relative=1e-2)
 
 
 def _vonmises_integral(y, kappa):
@@ -394,12 +402,30 @@ def _panels(count):
 
 
 _PANELS = _panels(32)
-continuous("vonmises", "kappa",
-           lambda y, kappa: kappa * (ag.cos(y) - 1.0) - LOG_2 - LOG_PI - log_i0e(kappa),
-           cdf=_vonmises_integral, sf=lambda y, kappa: -_vonmises_integral(y, kappa),
-           logcdf=lambda y, kappa: log(0.5 + np.round(np.asarray(raw(y)) / (2.0 * PI)) + _vonmises_integral(y, kappa)),
-           logsf=lambda y, kappa: log(0.5 - np.round(np.asarray(raw(y)) / (2.0 * PI)) - _vonmises_integral(y, kappa)),
-           source="Mardia and Jupp (2000)")  # fmt: skip
+
+
+def _vonmises(name):
+    """A tail of the von Mises distribution; beyond the middle turn SciPy adds or takes away whole ones."""
+
+    def tail(y, kappa):
+        within = np.asarray(np.abs(np.asarray(raw(y))) <= PI) & np.ones(np.shape(np.asarray(raw(kappa))), dtype=bool)
+        lower, found = _vonmises_tail(where(within, y, 0.0), kappa)
+        found = where(within, found, -1.0)
+        part = _vonmises_integral(where(within, 0.0, y), kappa)
+        upper = name.endswith("sf")
+        if not name.startswith("log"):
+            return where(within, -signed(lower, found) if upper else signed(lower, found), -part if upper else part)
+        direct = np.asarray(lower != upper)
+        turns = np.round(np.asarray(raw(y)) / (2.0 * PI))
+        beyond = 0.5 - turns - part if upper else 0.5 + turns + part
+        return where(within, where(direct, found, log_other(where(direct, -1.0, found))), log(beyond))
+
+    return tail
+
+
+_TAILS = {name: _vonmises(name) for name in ("cdf", "sf", "logcdf", "logsf")}
+for _name in ("vonmises", "vonmises_line"):
+    continuous(_name, "kappa", _vonmises_log_density, source="Mardia and Jupp (2000)", **_TAILS)
 
 
 def _breit_wigner(y, rho):
