@@ -100,3 +100,23 @@ def test_gradients_do_not_depend_on_layouts(operation, order, owned):
         assert len(found) == len(expected), layouts
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13, err_msg=str(layouts))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_windows_whose_rows_overlap_have_the_plain_gradient(dtype):
+    raw, kernel = np.linspace(-1.0, 1.0, 50).astype(dtype), np.linspace(1.0, 2.0, 6).astype(dtype)
+
+    def gradients():
+        x, w = ag.asarray(raw, requires_grad=True), ag.asarray(kernel, requires_grad=True)
+        y = np.lib.stride_tricks.sliding_window_view(x, 6) @ w
+        y.backward(ag.asarray(np.arange(45, dtype=dtype)))
+        return [t.grad.numpy() for t in (x, w)]
+
+    found = gradients()
+    previous = set_fast_paths(False)
+    try:
+        plain = gradients()
+    finally:
+        set_fast_paths(previous)
+    for got, expected in zip(found, plain, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-5 if dtype == "float32" else 1e-13)

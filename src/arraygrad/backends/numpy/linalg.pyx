@@ -21,7 +21,8 @@ from arraygrad.backends.numpy.elementwise cimport (
     real_view, saved_for, set_out, set_outs, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, loop_set, reshaped, transposed, view_of,
+    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, item_size, loop_set, reshaped, transposed,
+    view_of,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
@@ -68,6 +69,18 @@ cdef object outer(object a, object b):
     return (<object>MULTIPLY.ufunc)(column, b) if out is None else out
 
 
+cdef object for_blas(object x, const ArrayView* v):
+    """A matrix as BLAS can read it: itself, or a row-major copy of one whose rows overlap or have gaps within."""
+    cdef Py_ssize_t item = item_size(v.slot)
+    cdef object out
+    if v.ndim != 2 or v.strides[1] == item and v.strides[0] >= v.dims[1] * item \
+            or v.strides[0] == item and v.strides[1] >= v.dims[0] * item:
+        return x
+    out = empty_c(x, 2, v.dims)
+    copy_into(out, x)
+    return out
+
+
 cdef int rule_matmul(Node node, Frame f) except -1:
     cdef ArrayView g, a, b
     cdef object x1, x2, out0 = None, out1 = None
@@ -81,12 +94,14 @@ cdef int rule_matmul(Node node, Frame f) except -1:
         if real_view(x2, &b) != slot:
             return 0
         n2 = b.ndim
+        x2 = for_blas(x2, &b)
         n1 = rank(saved_for(node, SAVE_META, 0))
     if second:
         x1 = saved_for(node, SAVE_INPUT, 0)
         if real_view(x1, &a) != slot:
             return 0
         n1 = a.ndim
+        x1 = for_blas(x1, &a)
         n2 = rank(saved_for(node, SAVE_META, 1))
     if not 1 <= n1 <= 2 or not 1 <= n2 <= 2 or n1 == n2 == 1:
         return 0
