@@ -187,6 +187,12 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
     return 0
 
 
+cdef object values_of(TensorBase t, str how):
+    """The values as an array of NumPy's; refused where a gradient would be lost."""
+    refuse_conversion(t, how)
+    return to_numpy(t.value.raw)
+
+
 # Note [Sparse matrices beside Tensors]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # Before `A @ t` a sparse matrix of SciPy's asks `numpy.asanyarray(t)`, and leaves the operator to the Tensor where the

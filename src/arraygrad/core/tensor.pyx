@@ -7,7 +7,6 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject
 
-from arraygrad.core.convert cimport left
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.core.apply cimport (
     apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
@@ -15,8 +14,8 @@ from arraygrad.core.apply cimport (
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
-    asked_by_sparse, before_bytes, listed, no_array, number, one_element, recorded_copy, refuse_conversion,
-    refuse_store, representation, taken, to_numpy, warn_of_hooks,
+    asked_by_sparse, before_bytes, left, listed, no_array, number, one_element, recorded_copy, refuse_conversion,
+    refuse_store, representation, taken, values_of, warn_of_hooks,
 )
 from arraygrad.core.elements cimport element, put_element, use_operations
 from arraygrad.core.given cimport enter, give
@@ -328,8 +327,7 @@ cdef class Tensor(TensorBase):
     def __array__(self, dtype=None, copy=None):
         if self.tracked and asked_by_sparse():
             return no_array()
-        refuse_conversion(self, "numpy.asarray")
-        array = to_numpy(self.value.raw)
+        array = values_of(self, "numpy.asarray")
         if dtype is not None and array.dtype != dtype:
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype, but copy=False was asked for")
