@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 KNOWN = {"python", "pycon", "text", "sh", "cpp"}
-OPTIONS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+OPTIONS = doctest.ELLIPSIS
 
 _FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<word>[^\n`]*)\n(?P<body>.*?)^(?P=ticks)[ ]*$", re.M | re.S)
 _MARK = re.compile(r"<!-- (needs|stand-in|not run): ([^\n]+?) -->\n\Z")

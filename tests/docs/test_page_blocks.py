@@ -6,6 +6,7 @@ Imports no module of arraygrad by itself: the pages do.
 import doctest
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -60,6 +61,19 @@ def test_the_page_on_check_shows_what_the_command_prints(tmp_path):
         done = run_python(command.body.split()[1:], tmp_path)
         printed = done.stdout + done.stderr.lstrip("\n")
         assert doctest.OutputChecker().check_output(text, printed, OPTIONS | doctest.NORMALIZE_WHITESPACE), printed
+
+
+def test_errors_that_the_page_explains_are_raised_somewhere():
+    table = (
+        PAGES["docs/debugging.md"].read_text().partition("## What the errors mean")[2].partition("\n\n`backward(")[0]
+    )
+    rows = re.findall(r"^\| (.+?) \|", table, re.M)[2:]
+    texts = [path.read_text() for path in (ROOT / "src" / "arraygrad").rglob("*.py*") if path.suffix in (".py", ".pyx")]
+    source = re.sub(r'"\s*f?"', "", "\n".join(texts))  # literals that stand one after the other are one text
+    assert len(rows) > 12
+    for row in rows:
+        for part in re.split(r" ?\.\.\. ?|\bX\b|\bindex \S+$|\bat index 0\b|TypeError on `np.asarray\(t\)`", row):
+            assert part.strip() in source, row
 
 
 def run_python(arguments, folder):
