@@ -37,7 +37,7 @@ def public():
             if op.entry.extension == extension and not op.name.startswith("_"):
                 found[f"{module.__name__}.{op.name}"] = getattr(module, op.name)
     for name in dir(ag.Tensor):
-        if not name.startswith("_"):
+        if not name.startswith("_") and hasattr(ag.Tensor, name):  # some names are there to say what to use instead
             found[f"arraygrad.Tensor.{name}"] = inspect.getattr_static(ag.Tensor, name)
     return found
 
