@@ -5,6 +5,7 @@ Library of Mathematical Functions, by equation.
 """
 
 import functools
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -69,7 +70,10 @@ def _diric(x, n):
 # -- polynomials as objects -------------------------------------------------------------------------------------------
 
 
-class orthopoly1d(type(special.legendre(1))):
+_Polynomial: Any = type(special.legendre(1))
+
+
+class orthopoly1d(_Polynomial):
     """SciPy's orthogonal polynomial; its values at a Tensor are recorded."""
 
     def __call__(self, v):
