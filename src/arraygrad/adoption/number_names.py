@@ -25,6 +25,7 @@ import math
 import types
 
 import numpy
+import typing
 
 from arraygrad import special
 from arraygrad.adoption.answers import (
@@ -308,7 +309,7 @@ def _derived(cls, **kwargs):
     cls._recorded = None
 
 
-_type = None
+_type: typing.Any = None
 _type = _TypeName("type", (type,), {"__module__": "builtins", "__doc__": type.__doc__})
 _TypeName._type = _type
 _float = _stand_in_type(float, _float_of)

@@ -206,8 +206,8 @@ def run_study(study: Study, seed: int, quick: bool) -> list[str]:
     print(f"               {hand:.1e} largest relative difference to the hand-written gradient")
 
     for n in (*study.batches, len(study.X)):
-        by_hand, ratios = time_study(model, differentiated, params, study.X[:n], study.y[:n], quick)
-        print(f"  time         {n} rows: {1e3 * by_hand:.3f} ms by hand")
+        seconds, ratios = time_study(model, differentiated, params, study.X[:n], study.y[:n], quick)
+        print(f"  time         {n} rows: {1e3 * seconds:.3f} ms by hand")
         for name, ratio in ratios.items():
             print(
                 f"               {1e3 * ratio.seconds:.3f} ms by {name}: "
