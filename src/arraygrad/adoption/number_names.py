@@ -23,9 +23,9 @@ import cmath
 import functools
 import math
 import types
+import typing
 
 import numpy
-import typing
 
 from arraygrad import special
 from arraygrad.adoption.answers import (
