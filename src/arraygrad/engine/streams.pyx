@@ -90,7 +90,7 @@ cdef int survey(GraphTask task, Node root) except -1:
 
 
 cdef object crossing(GraphTask task, Frame f, Node child, int nr, object grad):
-    """(runtime, producer's stream, event, thread) if `grad` changes streams or devices on its way to `child`, else None.
+    """(runtime, producer's stream, event, thread) if `grad` changes stream or device on its way to `child`; else None.
 
     It is kept if it changes streams (1). What it is added to is added on the child's device: the event is None where
     only the device differs. The thread is the one that recorded the event.
