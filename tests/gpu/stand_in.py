@@ -9,6 +9,7 @@ As CuPy: a stream is made current on its own device only; memory belongs to the 
 made; reading or writing through a boolean mask waits for the device where CuPy does.
 """
 
+import ctypes
 import importlib.machinery
 import re
 import sys
@@ -444,13 +445,25 @@ class ElementwiseKernel:
         return tuple(found) if self.return_tuple or len(found) > 1 else found[0]
 
 
+class CPointer:
+    """cupy.cuda.function.CPointer: an argument of a kernel that lies at an address."""
+
+    def __init__(self, address):
+        self.address = address
+
+
 class RawKernel:
-    """cupy.RawKernel: the rows' kernels by the table over NumPy; any other is only recorded, or `host` runs it."""
+    """cupy.RawKernel: those of arraygrad's own are evaluated over NumPy; any other is recorded, or `host` runs it."""
 
     host = {}
 
     def __init__(self, code, name, **kwargs):
         self.code, self.name = code, name
+
+    @property
+    def kernel(self):
+        """The function on the current device."""
+        return self._launch
 
     def __call__(self, grid, block, args, shared_mem=0):
         launches.append(self.name)
@@ -460,6 +473,81 @@ class RawKernel:
             self.host[self.name](*[_plain(a) for a in args])
         else:
             _run_rows(self.name.removeprefix("arraygrad_"), [_plain(a) for a in args])
+
+    def _launch(self, grid, block, args, shared_mem=0):
+        """A launch whose arguments are addresses: what lies there is read as the kernel's parameters say."""
+        launches.append(self.name)
+        text = re.search(rf"void {self.name}\((.*?)\) {{", self.code, re.S).group(1)
+        found = [(p.split()[-1].lstrip("*"), p) for p in text.split(", ")]
+        values = {}
+        for (name, declared), pointer in zip(found, args, strict=True):
+            kind = declared.removeprefix("const ").rsplit(" ", 1)[0]
+            if kind.startswith("ag_layout"):
+                values[name] = pointer.address
+            else:
+                dtype = np.uint64 if "*" in declared else _TYPES[kind]
+                values[name] = _memory(pointer.address, 1, dtype)[0]
+        kinds = {name: _TYPES[d.removeprefix("const ").split("*")[0]] for name, d in found if "*" in d}
+        if "n_" in values:
+            _run_elementwise(self.code, values, kinds)
+        else:
+            _run_row_pointers(self.name.removeprefix("arraygrad_"), values, kinds)
+
+
+def _memory(address, n, dtype):
+    """The array of n elements at an address."""
+    dtype = np.dtype(dtype)
+    return np.frombuffer((ctypes.c_char * (n * dtype.itemsize)).from_address(int(address)), dtype=dtype)
+
+
+def _run_elementwise(code, values, kinds):
+    """A prepared kernel: its statements, over what its parameters point to."""
+    n = int(values.pop("n_"))
+    shape, strides = (n,), {}
+    if "layout_" in values:
+        ndim = int(re.search(r"extents\[(\d+)\]", code).group(1))
+        strided = re.findall(r"long long at_(\w+) = 0;", code)
+        numbers = _memory(values.pop("layout_"), ndim * (1 + len(strided)), np.int64)
+        shape = tuple(int(m) for m in numbers[:ndim])
+        strides = {name: numbers[ndim * (k + 1) : ndim * (k + 2)] for k, name in enumerate(strided)}
+        assert np.prod(shape) == n
+    outputs = []
+    for parameter, dtype in kinds.items():
+        name, size = parameter.removeprefix("p_"), np.dtype(dtype).itemsize
+        address = values.pop(parameter)
+        if f"{parameter}[i_] = " in code:
+            outputs.append((name, _memory(address, n, dtype)))
+        elif f"{parameter}[0]" in code:
+            values[name] = _memory(address, 1, dtype)[0]
+        elif name in strides:
+            reach = 1 + sum(max(0, int(s) * (m - 1)) for s, m in zip(strides[name], shape, strict=True))
+            back = sum(min(0, int(s) * (m - 1)) for s, m in zip(strides[name], shape, strict=True))
+            memory = _memory(int(address) + back * size, reach - back, dtype)[-back:]
+            view = np.lib.stride_tricks.as_strided(memory, shape, [int(s) * size for s in strides[name]])
+            values[name] = view.reshape(n)
+        else:
+            values[name] = _memory(address, n, dtype)
+    with np.errstate(all="ignore"):
+        for line in code[code.index("for (long long i_") :].splitlines()[1:]:
+            left, sign, right = line.strip().rstrip(";").partition(" = ")
+            if sign and not re.search(r"p_\w+\[|_$|layout_|rest_", line):
+                values[left.split()[-1]] = _evaluated(right, values)
+    for name, target in outputs:
+        target[:] = np.asarray(values[name]).astype(target.dtype)
+
+
+def _run_row_pointers(name, values, kinds):
+    """A kernel over rows, given addresses."""
+    rows, n = int(values["rows"]), int(values["n"])
+    reduced = {"out"} if name in ("sum", "mean", "logsumexp", "var", "std") else set()
+    if name in ("logsumexp_backward", "var_backward", "std_backward", "extremum_backward"):
+        reduced = {"g", "ans"}
+    args = []
+    for parameter, value in values.items():
+        if parameter in kinds:
+            value = _memory(value, rows if parameter in reduced else rows * n, kinds[parameter])
+        args.append(np.float64(value) if parameter == "freedom" else value)
+    _run_rows(name, args)
 
 
 def _run_rows(name, args):
@@ -479,6 +567,8 @@ def _run_rows(name, args):
         if not name.endswith("_backward"):
             if freedom is not None:
                 value = getattr(np, name)(shaped[0], axis=1, keepdims=True, correction=correction)
+            elif name in ("sum", "mean"):
+                value = getattr(np, name)(shaped[0], axis=1, keepdims=True, dtype=np.float64)
             else:
                 value = op.entry.forward(xp, shaped[0], *((1, True) if name == "logsumexp" else (1,)))
         elif name in ("softmax_backward", "log_softmax_backward"):
@@ -544,6 +634,8 @@ class _Ufunc:
 for _name in ("sin", "add", "multiply", "arcsin", "true_divide", "power"):
     setattr(cupy, _name, _Ufunc(_name))
 
+_function = types.ModuleType("cupy.cuda.function")
+_function.CPointer = CPointer
 cupyx = types.ModuleType("cupyx")
 cupyx.__path__ = []
 
@@ -596,6 +688,7 @@ raw.__array_namespace_info__ = compat.__array_namespace_info__
 sys.modules.update(
     {
         "cupy": cupy,
+        "cupy.cuda.function": _function,
         "cupyx": cupyx,
         "cupyx.scipy": cupyx.scipy,
         "cupyx.scipy.linalg": cupyx.scipy.linalg,

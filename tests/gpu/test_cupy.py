@@ -6,6 +6,7 @@ Imports the public names of arraygrad, engine.engine for its device threads, ops
 import gc
 import importlib
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +56,23 @@ def test_second_derivative(cupy):
     np.testing.assert_allclose(found.get(), 2 * np.cos(X) - X * np.sin(X), rtol=1e-10)
 
 
-def test_nodes_run_on_the_devices_thread(cupy):
+def test_a_backward_on_one_device_is_driven_by_its_caller(cupy):
     x = leaf(cupy, X)
-    ag.sum(x * x).backward()
-    assert ("cupy", "cuda", 0) in device_threads()
+    y = x * x
+    seen = []
+    y.register_hook(lambda g: seen.append(threading.current_thread()))
+    ag.sum(y).backward()
+    assert seen == [threading.current_thread()]
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * X)
+
+
+def test_a_backward_on_host_and_device_runs_on_the_devices_thread(cupy):
+    x = leaf(cupy, X)
+    y = x * x
+    seen = []
+    y.register_hook(lambda g: seen.append(threading.current_thread()))
+    (ag.to_backend(y, "numpy") * 1.0).sum().backward()
+    assert seen == [device_threads()["cupy", "cuda", 0]]
     np.testing.assert_array_equal(x.grad.numpy(), 2 * X)
 
 

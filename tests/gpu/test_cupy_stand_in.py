@@ -7,7 +7,7 @@ test runs in a process of its own, so that nobody else meets the stand-in. Impor
 from programs import run
 
 
-def test_gradient_is_computed_on_the_devices_own_thread():
+def test_a_backward_on_one_device_is_driven_by_its_caller():
     assert run("""
         import threading
         x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
@@ -16,7 +16,21 @@ def test_gradient_is_computed_on_the_devices_own_thread():
         y.register_hook(lambda g: seen.append(threading.current_thread() is threading.main_thread()))
         ag.sum(y).backward()
         print(type(x.grad.array).__name__, x.grad.numpy().tolist(), seen, list(device_threads()))
-    """) == ["ndarray [2.0, 4.0] [False] [('cupy', 'cuda', 0)]"]
+    """) == ["ndarray [2.0, 4.0] [True] []"]
+
+
+def test_gradients_of_two_devices_are_computed_on_the_devices_own_threads():
+    assert run("""
+        import threading
+        seen = []
+        x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)
+        y = x * x
+        y.register_hook(lambda g: seen.append(threading.current_thread() is threading.main_thread()))
+        z = y.to_device(cupy.cuda.Device(1))
+        with cupy.cuda.Device(1):
+            ag.sum(z * 1.0).backward()
+        print(x.grad.numpy().tolist(), seen, list(device_threads()))
+    """) == ["[2.0, 4.0] [False] [('cupy', 'cuda', 1), ('cupy', 'cuda', 0)]"]
 
 
 def test_values_know_their_device_and_stream():

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
 LEFT_OUT = "erf or out_of_memory or pool or test_examples"
 
@@ -15,16 +17,19 @@ PROGRAM = f"""
 import contextlib, sys
 sys.path.insert(0, {str(FOLDER)!r})
 from stand_in import cupy, cupyx, np, wrapped
-for name in ("sum", "ones_like"):
+for name in ("sum", "ones_like", "full"):
     setattr(cupy, name, wrapped(name, getattr(np, name)))
 cupyx.allow_synchronize = lambda allowed: contextlib.nullcontext()
 import pytest
-sys.exit(pytest.main([{str(FOLDER / "test_cupy.py")!r}, "-q", "-p", "no:cacheprovider", "-k", "not ({LEFT_OUT})"]))
+FOLDER = {str(FOLDER)!r}
+sys.exit(pytest.main([f"{{FOLDER}}/{{sys.argv[1]}}", "-q", "-p", "no:cacheprovider", "-k", "not ({LEFT_OUT})"]))
 """
 
 
-def test_they_pass_on_the_stand_in():
+@pytest.mark.parametrize("file", ["test_cupy.py", "test_prepared.py"])
+def test_they_pass_on_the_stand_in(file):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, timeout=180)
+    command = [sys.executable, "-c", PROGRAM, file]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert "passed" in done.stdout

@@ -1,7 +1,7 @@
 """Backend of cupy.ndarray: arrays on CUDA devices, with streams and kernels of its own.
 
-May import: backends.cuda.fused, backends.generic, backends.cuda.offload, backends.repaired, backends.cuda.rows,
-backends.cuda.streams, cupy, array-api-compat.
+May import: backends.cuda.arrays, backends.cuda.fused, backends.cuda.offload, backends.cuda.prepared,
+backends.cuda.rows, backends.cuda.streams, backends.generic, backends.repaired, cupy, array-api-compat, numpy.
 
 Gradients come from kernels where there is one for the operation and its dtypes: elementwise rules as one launch for all
 inputs (`backends.cuda.fused`), rows that are reduced and used at once (`backends.cuda.rows`). Every other rule, and all
@@ -13,27 +13,39 @@ import os
 
 import array_api_compat.cupy
 import cupy
+import numpy
 
 from arraygrad.backends import attach
+from arraygrad.backends.cuda.arrays import CudaArrays, CurrentStreams
 from arraygrad.backends.cuda.fused import ElementwiseKernels
 from arraygrad.backends.cuda.offload import Offloading
+from arraygrad.backends.cuda.prepared import Launcher
 from arraygrad.backends.cuda.rows import RowKernels
 from arraygrad.backends.cuda.streams import CupyRuntime
 from arraygrad.backends.generic import GenericBackend
 from arraygrad.backends.repaired import RepairedNamespace, one_triangle
 
-__all__ = ["CupyBackend", "raw_namespace", "register", "set_fused"]
+__all__ = ["CupyBackend", "raw_namespace", "register", "set_fused", "set_prepared"]
+
+# Forwards that are CuPy's own ufuncs, computed by a prepared kernel of the same formula where dtypes are inexact.
+_FORWARDS = (
+    "add subtract multiply divide negative reciprocal square sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos "
+    "atan sinh cosh tanh asinh acosh atanh abs maximum minimum hypot atan2 sigmoid relu"
+).split()
+_DTYPES = tuple(numpy.dtype(code) for code in "fdFD")
 
 
-class CupyBackend(GenericBackend):
+class CupyBackend(CudaArrays, GenericBackend):
     """cupy.ndarray: written in place, slices are views, one worker thread per device, nodes on their own streams."""
 
     def prepare(self):
         """Make what keeps kernels; called once."""
         self.kernels = ElementwiseKernels(cupy)
-        self.rows = RowKernels(cupy)
+        launcher = Launcher(cupy)
+        self.rows = RowKernels(cupy, launcher)
         self.offloading = self.runtime.offloading = Offloading(cupy, self.runtime)
         self.fuses = os.environ.get("ARRAYGRAD_FUSED", "1") != "0"
+        self.prepare_launches(launcher, self.kernels, self.rows, _FORWARDS, _DTYPES, _UNOWNED)
         return self
 
     def device_key(self, device):
@@ -44,23 +56,10 @@ class CupyBackend(GenericBackend):
         """cupy.cuda.Device of an array."""
         return array.device
 
-    def matches(self, meta, grad):
-        """Whether `grad` has exactly the shape, dtype and device of `meta`."""
-        return (
-            type(grad) is cupy.ndarray
-            and grad.shape == meta.shape
-            and grad.dtype == meta.dtype
-            and grad.device == meta.device
-        )
-
     def clone(self, array, like):
         """A copy on the array's device, in its memory order; row-major where elements repeat (broadcast views)."""
         with array.device:
             return array.copy(order="C" if 0 in array.strides else "K")
-
-    def owns_memory(self, raw):
-        """Whether an array is no view and its memory comes from CuPy's allocator, not from another library."""
-        return type(raw) is cupy.ndarray and raw.base is None and not isinstance(raw.data.mem, _UNOWNED)
 
     def owner(self, raw):
         """The identity of the allocation that an array is in; CuPy's views hold the same object."""
@@ -79,6 +78,8 @@ class CupyBackend(GenericBackend):
         return x if isinstance(x, cupy.ndarray) else super().scalar(x)
 
     # -- kernels ---------------------------------------------------------------------------------------------------
+
+    conform_slowly, meta_slowly = GenericBackend.conform, GenericBackend.meta
 
     def find_function(self, op):
         """The raw function of an operation; one that is composed of several gets a kernel that tries first."""
@@ -119,8 +120,8 @@ class CupyBackend(GenericBackend):
 
         return function
 
-    def fused(self, op, g, wanted, saved, statics, targets, absorbs):
-        """The wanted gradients of a node from this backend's kernels; None: by the table's rules."""
+    def fused_slowly(self, op, g, wanted, saved, statics, targets, absorbs):
+        """What `fused` gives where no prepared kernel serves; None: by the table's rules."""
         row = _ROW_RULES.get(op.name)
         if row is None:
             return self.kernels.rules(op, g, wanted, saved, statics, targets, absorbs)
@@ -160,6 +161,8 @@ def _extremum(rows, g, v):
 
 # Operation -> forward(rows, *parameters), and rule(rows, g, what the node saved by name). None: the kernel declines.
 _ROW_FORWARDS = {
+    "sum": lambda rows, x, axis, dtype, keepdims: rows.forward("sum", x, axis, keepdims) if dtype is None else None,
+    "mean": lambda rows, x, axis, keepdims: rows.forward("mean", x, axis, keepdims),
     "softmax": lambda rows, x, axis: rows.forward("softmax", x, axis),
     "log_softmax": lambda rows, x, axis: rows.forward("log_softmax", x, axis),
     "logsumexp": lambda rows, x, axis, keepdims: rows.forward("logsumexp", x, axis, keepdims),
@@ -185,6 +188,16 @@ def set_fused(mode):
     """
     before = BACKEND.fuses
     BACKEND.fuses = bool(mode)
+    return bool(before)
+
+
+def set_prepared(mode):
+    """Whether kernels are launched by prepared functions, not by CuPy's own machinery; returns what it was before.
+
+    True at first. The values are the same: the kernels compute the same statements.
+    """
+    before = BACKEND.prepared
+    BACKEND.prepared = BACKEND.rows.prepared = bool(mode)
     return bool(before)
 
 
@@ -272,7 +285,20 @@ def _in_range(number, dtype):
 
 _CREATION = "arange empty empty_like eye full full_like linspace ones ones_like zeros zeros_like".split()
 
-_runtime = CupyRuntime(cupy.cuda)
+class _Streams(CurrentStreams, CupyRuntime):
+    """CupyRuntime with a quick way where device and stream are current already."""
+
+    enter_slowly, leave_slowly = CupyRuntime.enter, CupyRuntime.leave
+    current_stream_slowly = CupyRuntime.current_stream
+
+    def __init__(self, cuda):
+        CupyRuntime.__init__(self, cuda)
+        self.get_device, self.get_stream = cuda.runtime.getDevice, cuda.get_current_stream
+        self.last = {}
+        self.caller_drives = True
+
+
+_runtime = _Streams(cupy.cuda)
 
 _UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
 

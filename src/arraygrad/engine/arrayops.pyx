@@ -104,7 +104,8 @@ cdef class DeviceRuntime:
     """Devices and streams of one backend. The defaults serve a backend without streams.
 
     Current devices and streams belong to a thread: an engine thread calls `enter` before it evaluates a node and
-    `leave` with what `enter` returned after it.
+    `leave` with what `enter` returned after it. Where `caller_drives` is set, the thread that called backward drives a
+    run whose nodes all lie on one device: nodes only issue work, and it would only wait for another thread.
     """
 
     cpdef object enter(self, object device_key, object stream):

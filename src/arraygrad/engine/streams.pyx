@@ -85,6 +85,9 @@ cdef int survey(GraphTask task, Node root) except -1:
                     read_stamp(&child.stamp) == <uint64_t>task.id or side_state(task, child) is not None):
                 seen.add(child)
                 stack.push_back(<PyObject*>child)
+    if task.multithreading and len(task.devices) == 1 and not host:
+        for runtime, _ in task.devices.values():
+            task.multithreading = not runtime.caller_drives
     task.several_queues = task.multithreading and len(task.devices) + host > 1
     return 0
 

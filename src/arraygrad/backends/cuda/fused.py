@@ -133,8 +133,10 @@ def trace_forward(op, dtypes):
     expression = Expression()
     xp = ExpressionNamespace(expression, _forward_in_table)
     operands = [expression.input(f"a{k}", dtype) for k, dtype in enumerate(dtypes)]
-    own = _Once(xp, op)
-    found = op.entry.forward(own, *operands)
+    if op.entry.forward is None:
+        found = getattr(xp, op.name)(*operands)
+    else:
+        found = op.entry.forward(_Once(xp, op), *operands)
     if not isinstance(found, Symbol):
         raise Untraceable(f"{op.name}: its forward gives {type(found).__name__}")
     return Spec(expression, [found])
@@ -193,6 +195,15 @@ class ElementwiseKernels:
         return [r if r is None else g if r == "g" else outputs[r] for r in results]
 
     def _make_rules(self, op, g, wanted, saved, statics, targets, absorbs):
+        traced = self.rules_spec(op, g, wanted, saved, statics, targets, absorbs)
+        if traced is None:
+            return None
+        spec, places = traced
+        kernel = self._compile(spec, f"arraygrad_{op.name}_backward") if spec.outputs else None
+        return kernel, places, spec.results
+
+    def rules_spec(self, op, g, wanted, saved, statics, targets, absorbs):
+        """(Spec, place of each of its inputs: -1 for g, else in saved and statics) of a node; None: no kernel."""
         array = self._cupy.ndarray
 
         def described(x):
@@ -215,8 +226,26 @@ class ElementwiseKernels:
         places = [
             -1 if name == "g" else int(name[1:]) + (len(saved) if name[0] == "s" else 0) for name, _ in spec.inputs
         ]
-        kernel = self._compile(spec, f"arraygrad_{op.name}_backward") if spec.outputs else None
-        return kernel, places, spec.results
+        return spec, places
+
+    def forward_spec(self, op, dtypes):
+        """The Spec of an operation's forward; None: the library's function computes it."""
+        try:
+            spec = trace_forward(op, dtypes)
+        except Exception:  # as above
+            return None
+        return spec if len(spec.inputs) == len(dtypes) else None
+
+    def sum_spec(self, dtype):
+        """The Spec of a + b."""
+        expression = Expression()
+        a, b = (expression.input(name, dtype) for name in "ab")
+        return Spec(expression, [a + b])
+
+    def fill_spec(self, dtype):
+        """The Spec of a number everywhere."""
+        expression = Expression()
+        return Spec(expression, [expression.input("a", dtype)])
 
     def forward(self, op, args):
         """The value of a composed forward from one launch; None: not by a kernel."""

@@ -1,6 +1,7 @@
 """Kernels that reduce rows and use the result at once: softmax, logsumexp, variance, extrema, each one launch.
 
-May import: ops._helpers, numpy. CuPy is handed in as a module. The CUDA text compiles as C++ too, for tests.
+May import: backends.cuda.prepared, ops._helpers, numpy. CuPy is handed in as a module. The CUDA text compiles as C++
+too, for tests.
 
 Note [Rows]
 ~~~~~~~~~~~
@@ -9,7 +10,8 @@ has blockDim.x rows next to each other and blockDim.y threads for each; a thread
 a row reduces to passes through shared memory, one slot per thread. Every thread takes part in every reduction, those of
 rows beyond the end with nothing to add, because each reduction has barriers in it.
 (1) Few long rows would leave most of the device idle: `Rows.layout` declines, and the table's own functions run.
-(2) Sums are of the array's own type, a thread's share first, then by halves: no less precise than a plain sum.
+(2) Sums are of the array's own type, a thread's share first, then by halves: no less precise than a plain sum. `sum`
+    and `mean`, whose rows may be long, add a thread's share in double precision.
 Guarded by tests/gpu/test_rows.py: every kernel against the table over NumPy.
 """
 
@@ -17,6 +19,7 @@ import math
 
 import numpy
 
+from arraygrad.backends.cuda.prepared import RowLauncher
 from arraygrad.ops._helpers import normalize_axes
 
 __all__ = ["KERNELS", "RowKernels", "layout", "source"]
@@ -25,6 +28,8 @@ THREADS = 256
 
 # Rows longer than this are left to the library's own reductions where there are fewer than FEW_BLOCKS blocks.
 LONG, FEW_BLOCKS = 16384, 64
+
+KEPT_LAYOUTS = 4096
 
 _COMMON = r"""
 extern __shared__ double ag_shared[];
@@ -95,8 +100,17 @@ _SQUARES = """
   squares = ag_row_sum(squares) / static_cast<REAL>(freedom);
 """
 
+# Sums are kept in double precision until a thread has its share: Note [Rows] (2).
+_TOTAL = """
+  double total = 0.0;
+  EACH(k) total += x[k];
+  const REAL sum = ag_row_sum(static_cast<REAL>(total));
+"""
+
 # name -> (parameters, statements). Gradients of reductions have one element per row.
 KERNELS = {
+    "sum": ("const REAL* x, REAL* out", _TOTAL + "  if (live && threadIdx.y == 0) out[row] = sum;\n"),
+    "mean": ("const REAL* x, REAL* out", _TOTAL + "  if (live && threadIdx.y == 0) out[row] = sum / REAL(n);\n"),
     "softmax": (
         "const REAL* x, REAL* out",
         _MAXIMUM
@@ -230,12 +244,32 @@ def layout(shape, axis):
     return (rows, n, inner), (wide, deep), blocks
 
 
-class RowKernels:
-    """RowKernels(cupy): forwards and gradients by name; every function gives None where its kernel does not serve."""
+def broadcast_layout(shape, target):
+    """`layout` for summing an array of `shape` over the axes in which it was broadcast from `target`; None as there."""
+    extra = len(shape) - len(target)
+    if extra < 0:
+        return None
+    axes = [*range(extra), *[extra + i for i, n in enumerate(target) if n != shape[extra + i]]]
+    if any(target[i - extra] != 1 for i in axes if i >= extra):
+        return None
+    # Axes of one element between them are no gap.
+    axes = [i for i in axes if shape[i] != 1]
+    if not axes:
+        return None
+    gaps = [i for i in range(axes[0], axes[-1]) if i not in axes and shape[i] != 1]
+    return None if gaps else layout(shape, tuple(range(axes[0], axes[-1] + 1)))
 
-    def __init__(self, cupy):
+
+class RowKernels:
+    """RowKernels(cupy, launcher): forwards and gradients by name; each gives None where its kernel does not serve."""
+
+    def __init__(self, cupy, launcher):
         self._cupy = cupy
+        self._launcher = launcher
         self._compiled = {}
+        self._launchers = {}
+        self._layouts, self._sums = {}, {}
+        self.prepared = True
 
     def forward(self, name, x, axis, keepdims=None, correction=None):
         """softmax, log_softmax (keepdims None), logsumexp, var or std of a real array over `axis`."""
@@ -260,20 +294,54 @@ class RowKernels:
         self._launch(f"{name}_backward", like.dtype, found, (*arrays, out), correction)
         return out
 
+    def sum_to(self, x, shape):
+        """`x` summed over the axes that broadcasting to its shape repeated; `shape`: what is left."""
+        key = (x.shape, shape)
+        found = self._sums.get(key, self)
+        if found is self:
+            found = self._find(key, broadcast_layout(*key), self._sums)
+        if found is None or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+            return None
+        out = self._cupy.ndarray(shape, x.dtype)
+        self._launch("sum", x.dtype, found, (x, out), None)
+        return out
+
     def _fit(self, x, axis):
         if x.dtype.char not in "fd" or not x.flags.c_contiguous:
             return None
-        return layout(x.shape, axis)
+        key = (x.shape, axis)
+        try:
+            found = self._layouts.get(key, self)
+        except TypeError:
+            return layout(*key)  # a list of axes
+        return self._find(key, layout(*key), self._layouts) if found is self else found
+
+    @staticmethod
+    def _find(key, found, known):
+        """Remember a layout; they are forgotten, all at once, when there are many."""
+        if len(known) >= KEPT_LAYOUTS:
+            known.clear()
+        known[key] = found
+        return found
 
     def _launch(self, name, dtype, found, arrays, correction):
         (rows, n, inner), block, blocks = found
         key = (name, dtype.char)
+        shared = block[0] * block[1] * dtype.itemsize
+        if self.prepared:
+            launcher = self._launchers.get(key)
+            if launcher is None:
+                launcher = RowLauncher(self._launcher, source(name, dtype), f"arraygrad_{name}")
+                self._launchers[key] = launcher
+            extra = () if correction is None else (float(max(n - correction, 0)),)
+            launcher(blocks, block, [*arrays, *extra, rows, n, inner], shared)
+            return
         kernel = self._compiled.get(key)
         if kernel is None:
             kernel = self._compiled[key] = self._cupy.RawKernel(source(name, dtype), f"arraygrad_{name}")
         extra = () if correction is None else (numpy.float64(max(n - correction, 0)),)
         sizes = (numpy.int64(rows), numpy.int64(n), numpy.int64(inner))
-        kernel((blocks,), block, (*arrays, *extra, *sizes), shared_mem=block[0] * block[1] * dtype.itemsize)
+        kernel((blocks,), block, (*arrays, *extra, *sizes), shared_mem=shared)
 
 
 def reduced_shape(shape, axis, keepdims):

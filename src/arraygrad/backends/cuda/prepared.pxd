@@ -1,0 +1,88 @@
+# May cimport: nothing of arraygrad.
+from libc.stdint cimport int64_t, intptr_t
+from libcpp.vector cimport vector
+
+# CuPy's own functions as its modules export them to Cython code, by the types that their names say.
+ctypedef object (*launch_fn)(intptr_t, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                             unsigned int, unsigned int, intptr_t, intptr_t, intptr_t, int)
+ctypedef intptr_t (*stream_fn)() except? -1
+ctypedef object (*context_fn)()
+ctypedef int (*device_fn)(int) except? -1
+ctypedef object (*array_fn)(object, const vector[Py_ssize_t]&, object, object)
+
+cdef enum:
+    MOST_ARGUMENTS = 16         # of one kernel, inputs and outputs
+    MOST_AXES = 8               # of a broadcast, before axes are merged
+    ARGUMENT_BYTES = 16         # a pointer, or a number of up to 128 bits
+
+
+cdef struct Strided:
+    # A broadcast: axes from the outermost, merged; strides in elements, of the strided inputs in their order.
+    int ndim
+    int count
+    bint wide
+    Py_ssize_t extents[MOST_AXES]
+    Py_ssize_t strides[MOST_ARGUMENTS][MOST_AXES]
+
+
+cdef class Block:
+    """Memory for the arguments of one launch, and CuPy's pointers to its parts."""
+    cdef char* room
+    cdef object layout          # to the part behind the arguments
+    cdef list pointers          # to each argument
+
+
+cdef class Launcher:
+    """How a library is called: its arrays, kernels, devices."""
+    cdef readonly object array_type
+    cdef readonly object raw_kernel
+    cdef readonly object pointer_type
+    cdef readonly object get_device
+    cdef readonly bint plain_flags      # arrays have no `_c_contiguous`
+    cdef list free                      # Blocks that no launch uses
+    cdef dict grids                     # number of blocks -> its tuple, of small ones
+    cdef public bint direct             # by the five that follow
+    cdef readonly bint can_be_direct
+    cdef launch_fn launch
+    cdef stream_fn stream
+    cdef context_fn context
+    cdef device_fn device
+    cdef array_fn array                 # NULL: not of the releases whose arrays it is known to make
+
+    cdef int current_device(self) except -1
+    cdef Block take(self)
+    cdef int give(self, Block block) except -1
+    cdef object grid_of(self, Py_ssize_t blocks)
+    cdef bint contiguous(self, object array) except -1
+    cdef object empty(self, object shape, object dtype)
+
+
+cdef class Prepared:
+    """A kernel of one text; its function on each device."""
+    cdef Launcher launcher
+    cdef object kernel
+    cdef list functions
+    cdef vector[intptr_t] addresses     # of the functions; 0: not yet
+
+    cdef object on(self, int device)
+    cdef int run(self, int device, Py_ssize_t blocks, tuple threads, Block block, Py_ssize_t n, bint strided,
+                 Py_ssize_t shared) except -1
+
+
+cdef class Elementwise:
+    """Elementwise(launcher, spec, name)"""
+    cdef readonly Launcher launcher
+    cdef readonly object spec
+    cdef readonly str name
+    cdef readonly dict variants         # (kinds, axes, wide) -> Prepared
+    cdef int n_in, n_out
+    cdef char codes[MOST_ARGUMENTS]     # dtype.char of each input
+    cdef tuple in_dtypes
+    cdef tuple out_dtypes
+
+    cdef tuple call(self, list arguments, object out, bint ordered)
+    cdef Prepared variant(self, const char* kinds, int ndim, bint wide)
+
+
+cdef int launch_rows(Prepared kernel, int device, Py_ssize_t blocks, tuple threads, list arguments,
+                     Py_ssize_t shared) except -1
