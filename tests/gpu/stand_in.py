@@ -9,7 +9,9 @@ As CuPy: a stream is made current on its own device only; memory belongs to the 
 made; reading or writing through a boolean mask waits for the device where CuPy does.
 """
 
+import contextlib
 import ctypes
+import functools
 import importlib.machinery
 import re
 import sys
@@ -198,6 +200,19 @@ class Stream:
 
     def synchronize(self):
         synchronized("stream", (self.device_id, self.ptr))
+
+    capturing = False
+
+    def is_capturing(self):
+        return self.capturing
+
+    def begin_capture(self):
+        self.capturing = True
+
+    def end_capture(self):
+        """What was captured has run already: launching it does nothing."""
+        self.capturing = False
+        return types.SimpleNamespace(launch=lambda stream=None: launches.append("graph"))
 
 
 class _Null(Stream):
@@ -478,7 +493,7 @@ class RawKernel:
         """A launch whose arguments are addresses: what lies there is read as the kernel's parameters say."""
         launches.append(self.name)
         text = re.search(rf"void {self.name}\((.*?)\) {{", self.code, re.S).group(1)
-        found = [(p.split()[-1].lstrip("*"), p) for p in text.split(", ")]
+        found = [(p.split()[-1].lstrip("*"), " ".join(p.split())) for p in text.split(",")]
         values = {}
         for (name, declared), pointer in zip(found, args, strict=True):
             kind = declared.removeprefix("const ").rsplit(" ", 1)[0]
@@ -488,7 +503,9 @@ class RawKernel:
                 dtype = np.uint64 if "*" in declared else _TYPES[kind]
                 values[name] = _memory(pointer.address, 1, dtype)[0]
         kinds = {name: _TYPES[d.removeprefix("const ").split("*")[0]] for name, d in found if "*" in d}
-        if "n_" in values:
+        if self.name == "arraygrad_product":
+            _run_product(values, kinds["out"])
+        elif "n_" in values:
             _run_elementwise(self.code, values, kinds)
         else:
             _run_row_pointers(self.name.removeprefix("arraygrad_"), values, kinds)
@@ -534,6 +551,21 @@ def _run_elementwise(code, values, kinds):
                 values[left.split()[-1]] = _evaluated(right, values)
     for name, target in outputs:
         target[:] = np.asarray(values[name]).astype(target.dtype)
+
+
+def _run_product(values, dtype):
+    """The kernel of products of matrices."""
+    rows, columns, depth = (int(values[name]) for name in ("rows", "columns", "depth"))
+    size = np.dtype(dtype).itemsize
+
+    def matrix(name, shape):
+        steps = [int(values[f"{name}_{part}"]) for part in ("row", "column")]
+        reach = 1 + sum(s * (n - 1) for s, n in zip(steps, shape, strict=True))
+        memory = _memory(values[name], reach, dtype)
+        return np.lib.stride_tricks.as_strided(memory, shape, [s * size for s in steps])
+
+    product = matrix("a", (rows, depth)) @ matrix("b", (depth, columns))
+    _memory(values["out"], rows * columns, dtype)[:] = product.ravel()
 
 
 def _run_row_pointers(name, values, kinds):
@@ -603,6 +635,8 @@ cupy.cuda = types.SimpleNamespace(
     get_current_stream=get_current_stream,
     runtime=types.SimpleNamespace(getDevice=lambda: current["device"], getDeviceCount=lambda: 2),
     memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+    MemoryPool=lambda: types.SimpleNamespace(malloc=None),
+    using_allocator=lambda allocator: contextlib.nullcontext(),
 )
 for _name in ("asarray", "array", "empty", "zeros", "ones", "full"):
     setattr(cupy, _name, wrapped(_name, getattr(np, _name)))
@@ -611,11 +645,40 @@ _asarray = cupy.asarray
 
 def _from_host(a, *args, **kwargs):
     """cupy.asarray: what comes from the host is copied."""
+    if type(a) is ndarray and not args and not kwargs:
+        return a
     return _asarray(np.array(a) if isinstance(a, np.ndarray) and not isinstance(a, ndarray) else a, *args, **kwargs)
 
 
 cupy.asarray = _from_host
 cupy.ascontiguousarray = lambda a: a if a.flags.c_contiguous else a.copy()
+
+
+def refusing(name, function):
+    """A function that knows CuPy's arrays only, as most of CuPy's."""
+    f = wrapped(name, function)
+
+    @functools.wraps(function)
+    def g(*args, **kwargs):
+        for item in [b for a in args for b in (a if isinstance(a, (list, tuple)) else [a])]:
+            if hasattr(item, "__cupy_override_elementwise_kernel__"):
+                raise TypeError(f"Unsupported type {type(item)}")
+        return f(*args, **kwargs)
+
+    return g
+
+
+def with_functions():
+    """Give `cupy` those functions that programs call beside its ufuncs, and `cupy.linalg`."""
+    names = "sum mean max matmul dot tensordot concatenate stack where trace transpose cumsum outer einsum packbits"
+    for name in (names + " arange ones_like full").split():
+        setattr(cupy, name, refusing(name, getattr(np, name)))
+    cupy.linalg = types.ModuleType("cupy.linalg")
+    for name in ("inv", "det", "solve", "norm"):
+        setattr(cupy.linalg, name, refusing(name, getattr(np.linalg, name)))
+    sys.modules["cupy.linalg"] = cupy.linalg
+    cupy.no_kin_of_numpys = refusing("no_kin_of_numpys", lambda x: x)
+    globals()["__name__"] = "cupy"  # adoption leaves a library's code as it is
 
 
 class _Ufunc:

@@ -16,9 +16,8 @@ LEFT_OUT = "erf or out_of_memory or pool or test_examples"
 PROGRAM = f"""
 import contextlib, sys
 sys.path.insert(0, {str(FOLDER)!r})
-from stand_in import cupy, cupyx, np, wrapped
-for name in ("sum", "ones_like", "full"):
-    setattr(cupy, name, wrapped(name, getattr(np, name)))
+from stand_in import cupy, cupyx, with_functions
+with_functions()
 cupyx.allow_synchronize = lambda allowed: contextlib.nullcontext()
 import pytest
 FOLDER = {str(FOLDER)!r}
@@ -26,7 +25,7 @@ sys.exit(pytest.main([f"{{FOLDER}}/{{sys.argv[1]}}", "-q", "-p", "no:cacheprovid
 """
 
 
-@pytest.mark.parametrize("file", ["test_cupy.py", "test_prepared.py"])
+@pytest.mark.parametrize("file", ["test_adopted_cupy.py", "test_cupy.py", "test_graphs.py", "test_prepared.py"])
 def test_they_pass_on_the_stand_in(file):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     command = [sys.executable, "-c", PROGRAM, file]

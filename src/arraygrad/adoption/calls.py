@@ -1,6 +1,6 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.reach, adoption.numpy_names, adoption.number_names,
+May import: adoption.answers, adoption.cupy_names, adoption.reach, adoption.numpy_names, adoption.number_names,
 adoption.scipy_names, autograd.python_numbers.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
@@ -27,7 +27,7 @@ Note [Stand-ins]
 Guarded by tests/adoption.
 """
 
-from arraygrad.adoption import number_names, numpy_names, scipy_names
+from arraygrad.adoption import cupy_names, number_names, numpy_names, scipy_names
 from arraygrad.adoption.answers import Adopted, forgetting, given_as_float, is_on, without
 from arraygrad.adoption.reach import forget, pair_of, reach_of
 from arraygrad.autograd import python_numbers
@@ -81,7 +81,7 @@ def _adopt(function, packages=None):
     """
     if not callable(function):
         raise TypeError(f"adopt: expected a function, got {type(function).__name__}")
-    if scipy_names.refresh():
+    if scipy_names.refresh() | cupy_names.refresh():
         forgetting(forget)
     pair = pair_of(function)  # a function of NumPy, math or SciPy itself
     return Adopted(function if pair is None else pair[1], reach_of(function, _packages(packages)))

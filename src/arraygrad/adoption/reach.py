@@ -54,7 +54,7 @@ _LIBRARIES = frozenset(
     llvmlite cython Cython pythran autograd sympy mpmath pandas polars pyarrow xarray numexpr bottleneck sparse
     array_api_compat array_api_strict array_api_extra array_api_tests matplotlib mpl_toolkits PIL cv2 h5py netCDF4
     IPython ipykernel traitlets pytest _pytest pluggy hypothesis coverage setuptools pip pkg_resources tqdm joblib
-    cloudpickle dill optree attr attrs pydantic
+    cloudpickle dill optree attr attrs pydantic host_cuda
     """.split()
 )
 # What of them is plain code over NumPy's functions, and is reached as a program's is.

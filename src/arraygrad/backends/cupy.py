@@ -1,7 +1,8 @@
 """Backend of cupy.ndarray: arrays on CUDA devices, with streams and kernels of its own.
 
-May import: backends.cuda.arrays, backends.cuda.fused, backends.cuda.offload, backends.cuda.prepared,
-backends.cuda.rows, backends.cuda.streams, backends.generic, backends.repaired, cupy, array-api-compat, numpy.
+May import: backends.cuda.arrays, backends.cuda.fused, backends.cuda.graphs, backends.cuda.offload,
+backends.cuda.prepared, backends.cuda.products, backends.cuda.rows, backends.cuda.streams, backends.generic,
+backends.repaired, cupy, array-api-compat, numpy.
 
 Gradients come from kernels where there is one for the operation and its dtypes: elementwise rules as one launch for all
 inputs (`backends.cuda.fused`), rows that are reduced and used at once (`backends.cuda.rows`). Every other rule, and all
@@ -18,14 +19,16 @@ import numpy
 from arraygrad.backends import attach
 from arraygrad.backends.cuda.arrays import CudaArrays, CurrentStreams
 from arraygrad.backends.cuda.fused import ElementwiseKernels
+from arraygrad.backends.cuda.graphs import CapturedGraph
 from arraygrad.backends.cuda.offload import Offloading
 from arraygrad.backends.cuda.prepared import Launcher
+from arraygrad.backends.cuda.products import Products
 from arraygrad.backends.cuda.rows import RowKernels
 from arraygrad.backends.cuda.streams import CupyRuntime
 from arraygrad.backends.generic import GenericBackend
 from arraygrad.backends.repaired import RepairedNamespace, one_triangle
 
-__all__ = ["CupyBackend", "raw_namespace", "register", "set_fused", "set_prepared"]
+__all__ = ["CupyBackend", "capture", "raw_namespace", "register", "set_fused", "set_prepared"]
 
 # Forwards that are CuPy's own ufuncs, computed by a prepared kernel of the same formula where dtypes are inexact.
 _FORWARDS = (
@@ -45,7 +48,8 @@ class CupyBackend(CudaArrays, GenericBackend):
         self.rows = RowKernels(cupy, launcher)
         self.offloading = self.runtime.offloading = Offloading(cupy, self.runtime)
         self.fuses = os.environ.get("ARRAYGRAD_FUSED", "1") != "0"
-        self.prepare_launches(launcher, self.kernels, self.rows, _FORWARDS, _DTYPES, _UNOWNED)
+        products = Products(cupy, launcher)
+        self.prepare_launches(launcher, self.kernels, self.rows, products, _FORWARDS, _DTYPES, _UNOWNED)
         return self
 
     def device_key(self, device):
@@ -191,6 +195,11 @@ def set_fused(mode):
     return bool(before)
 
 
+def capture():
+    """A CapturedGraph of what the `with` block issues on the current device."""
+    return CapturedGraph(cupy, _runtime, BACKEND.device_key(0))
+
+
 def set_prepared(mode):
     """Whether kernels are launched by prepared functions, not by CuPy's own machinery; returns what it was before.
 
@@ -294,7 +303,7 @@ class _Streams(CurrentStreams, CupyRuntime):
     def __init__(self, cuda):
         CupyRuntime.__init__(self, cuda)
         self.get_device, self.get_stream = cuda.runtime.getDevice, cuda.get_current_stream
-        self.last = {}
+        self.last, self.captures = {}, {}
         self.caller_drives = True
 
 

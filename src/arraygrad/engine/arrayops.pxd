@@ -32,6 +32,7 @@ cdef AliasMeta alias_meta(GradMeta meta, object home, object ready)
 cdef class DeviceRuntime:
     """Devices and streams of one backend, as the engine sees them."""
     cdef public bint caller_drives      # a run on one device alone needs no thread of the device's
+    cdef public dict captures           # thread -> (key of the device that it captures, number of the first node)
     cpdef object enter(self, object device_key, object stream)
     cpdef int leave(self, object token) except -1
     cpdef object current_stream(self, object device_key)

@@ -55,6 +55,11 @@ cdef uint64_t next_sequence_nr() noexcept nogil:
     return _sequence.fetch_add(1)
 
 
+def take_sequence_nr():
+    """A sequence number that no node has: nodes made before have smaller ones, later nodes larger ones."""
+    return next_sequence_nr()
+
+
 cdef extern from "node_memory.hpp" namespace "arraygrad":
     atomic[int64_t] live_nodes
     object alloc_node(void* cls, void* vtable)

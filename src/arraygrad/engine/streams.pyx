@@ -1,5 +1,7 @@
 # Devices and streams of one run: which there are, who waits for whom, what must stay alive until a stream has passed.
-# May import: engine.arrayops, engine.free_threading, engine.node, engine.input_buffer, engine.graph_task.
+# May import: engine.arrayops, engine.free_threading, engine.node, engine.input_buffer, engine.graph_task, threading.
+from threading import get_ident
+
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
@@ -85,10 +87,27 @@ cdef int survey(GraphTask task, Node root) except -1:
                     read_stamp(&child.stamp) == <uint64_t>task.id or side_state(task, child) is not None):
                 seen.add(child)
                 stack.push_back(<PyObject*>child)
-    if task.multithreading and len(task.devices) == 1 and not host:
-        for runtime, _ in task.devices.values():
-            task.multithreading = not runtime.caller_drives
+    for runtime, _ in task.devices.values():
+        if runtime.captures and get_ident() in runtime.captures:
+            captured, first = runtime.captures[get_ident()]
+            refuse_in_capture(captured, first, seen, task.devices, host)
+            task.multithreading = task.streams = False      # all on the stream that captures
+        elif len(task.devices) == 1 and not host and runtime.caller_drives:
+            task.multithreading = False
     task.several_queues = task.multithreading and len(task.devices) + host > 1
+    return 0
+
+
+cdef int refuse_in_capture(object captured, uint64_t first, set nodes, dict devices, bint host) except -1:
+    """Raise for a run that a graph of the device `captured` cannot hold; `first` is the number its capture began at."""
+    cdef Node node
+    if host or list(devices) != [captured]:
+        raise RuntimeError(f"backward within capture(): everything has to lie on the device that captures, {captured}, "
+                           f"but there are nodes on {'the host, ' if host else ''}{list(devices)}")
+    for node in nodes:
+        if node.n_edges and node.n_inputs and node.seq < first:
+            raise RuntimeError(f"backward within capture(): {node.name()} was recorded before the block. What it saved "
+                               "may be freed, and a graph would go on reading it: run the forward in the block too")
     return 0
 
 

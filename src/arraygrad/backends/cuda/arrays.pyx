@@ -6,6 +6,8 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint32_t, uint64_t
 
+from threading import get_ident
+
 from arraygrad.backends.cuda.prepared cimport Elementwise, Launcher
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend
@@ -39,6 +41,8 @@ cdef class CurrentStreams(DeviceRuntime):
     cpdef object enter(self, object device_key, object stream):
         """As CudaRuntime.enter; the stream itself where nothing has to change."""
         cdef object number = device_key[2]
+        if self.captures and get_ident() in self.captures:
+            return None                 # the run is on the stream that captures: Note [Captures] (1)
         if stream is not None and self.get_device() == number and self.get_stream(number) is stream.stream:
             return stream
         return self.enter_slowly(device_key, stream)
@@ -63,6 +67,7 @@ cdef class CudaArrays(Backend):
     cdef public bint prepared           # set_prepared
     cdef object kernels                 # ElementwiseKernels: traces, and the way without prepared kernels
     cdef object row_kernels             # RowKernels
+    cdef object captured_products       # Products
     cdef list rules                     # per Op.index: dict from a key of types to (Elementwise, places, results), None
     cdef list forwards                  # per Op.index: dict from a key of types to Elementwise or None
     cdef frozenset forward_names
@@ -73,14 +78,15 @@ cdef class CudaArrays(Backend):
     cdef dict device_keys               # number of a device -> its key
     cdef tuple kept                     # those dtypes, so that no other object takes their ids
 
-    def prepare_launches(self, Launcher launcher, kernels, row_kernels, names, dtypes, unowned):
+    def prepare_launches(self, Launcher launcher, kernels, row_kernels, products, names, dtypes, unowned):
         """Take what launches are made with.
 
-        The kernels of the table and those of rows, the names of the forwards that are served, the dtypes that kernels
-        know, and the class of memory that belongs to others.
+        The kernels of the table, of rows and of products within captures, the names of the forwards that are served,
+        the dtypes that kernels know, and the class of memory that belongs to others.
         """
         self.launcher = launcher
         self.row_kernels = row_kernels
+        self.captured_products = products
         self.unowned = unowned
         self.kernels = kernels
         self.forward_names = frozenset(names)
@@ -216,7 +222,7 @@ cdef class CudaArrays(Backend):
         if letters[0] == 0 or letters[1] == 0:
             return None
         if op.name == "matmul":
-            return a.dot(b) if self.are_matrices(a, b) else None
+            return self.product(a, b) if self.are_matrices(a, b) else None
         kernel = self.forward_kernel(op, <bytes>letters[:4], (da, db))
         if kernel is None:
             return None
@@ -342,6 +348,15 @@ cdef class CudaArrays(Backend):
         device = self.launcher.current_device()
         return a.data.device_id == device and b.data.device_id == device
 
+    cdef object product(self, object a, object b):
+        """The product of two matrices, by a kernel of our own while this thread captures: CuPy has none then."""
+        cdef object found
+        if self.runtime.captures and get_ident() in self.runtime.captures:
+            found = self.captured_products.matmul(a, b)
+            if found is not None:
+                return found
+        return a.dot(b)
+
     cdef list product_rules(self, object g, uint64_t wanted, list saved):
         """The gradients of a product of matrices, by products that read the other matrix transposed; None: declined.
 
@@ -383,11 +398,11 @@ cdef class CudaArrays(Backend):
             if not self.are_matrices(a, g):
                 return None
         if b is not None:
-            first = g.dot(b)
+            first = self.product(g, b)
             if len(shape) > 2:
                 first = first.reshape(shape)
         if a is not None:
-            second = a.dot(g)
+            second = self.product(a, g)
         return [first, second]
 
     # -- sums
