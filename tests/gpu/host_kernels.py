@@ -1,6 +1,6 @@
 """Kernels of the GPU backend compiled as plain C++ and run on the host, on NumPy arrays.
 
-Imports backends.fused, backends.fusion and backends.rows. A block's threads become real threads with a real barrier.
+Imports backends.cuda's fused, fusion, rows and texts. A block's threads become real threads with a real barrier.
 """
 
 import ctypes
@@ -13,6 +13,7 @@ import numpy as np
 from arraygrad.backends.cuda.fused import statement_types
 from arraygrad.backends.cuda.fusion import PREAMBLE
 from arraygrad.backends.cuda.rows import source
+from arraygrad.backends.cuda.texts import text_of
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
@@ -38,7 +39,7 @@ using std::signbit;
 inline double __longlong_as_double(long long bits) { double x; std::memcpy(&x, &bits, sizeof x); return x; }
 struct Triple { unsigned int x, y, z; };
 thread_local Triple threadIdx, blockIdx;
-Triple blockDim;
+Triple blockDim, gridDim;
 std::unique_ptr<std::barrier<>> gate;
 inline void __syncthreads() { gate->arrive_and_wait(); }
 double ag_shared[65536];
@@ -68,6 +69,26 @@ def elementwise_text(number, spec):
     return (
         f'extern "C" void k{number}(long long n_, {", ".join(parameters)}) {{\n'
         f"  for (long long i_ = 0; i_ < n_; ++i_) {{\n{' '.join(loads)}\n{spec.body}\n  }}\n}}\n"
+    )
+
+
+def prepared_text(number, spec, kinds, ndim=0, wide=False):
+    """C++ of a prepared kernel, and of what calls it for each thread of a grid."""
+    text = text_of(f"k{number}_", spec, kinds, ndim, wide).replace(PREAMBLE, "").replace('extern "C"', "")
+    text = re.sub(r"#include .*", "", text)
+    parameters = re.search(rf"void k{number}_\((.*?)\) {{", text, re.S).group(1)
+    names = [p.split()[-1].lstrip("*") for p in parameters.split(",")]
+    structure = re.search(r"struct (\w+)", text)
+    called = list(names)
+    if structure:
+        parameters = parameters.replace(f"const {structure.group(1)} layout_", "const void* layout_at_")
+        called[-1] = f"*static_cast<const {structure.group(1)}*>(layout_at_)"
+    return (
+        f"namespace prepared_{number} {{\n{text}\n"
+        f'extern "C" void p{number}(unsigned blocks_, unsigned threads_, {parameters}) {{\n'
+        "  gridDim = {blocks_, 1, 1}; blockDim = {threads_, 1, 1};\n"
+        "  for (unsigned b = 0; b < blocks_; ++b) for (unsigned t = 0; t < threads_; ++t) {\n"
+        f"    blockIdx = {{b, 0, 0}}; threadIdx = {{t, 0, 0}}; k{number}_({', '.join(called)});\n  }}\n}}\n}}\n"
     )
 
 

@@ -49,6 +49,9 @@ VIEWS = frozenset(
 )
 
 
+_at_addresses = {}  # address that was asked for -> its Memory: what prepared kernels are given
+
+
 def synchronized(what, stream=None):
     """Note that the host would wait here, for `stream`, (device, handle); None: for the current one."""
     syncs.append(what)
@@ -268,6 +271,7 @@ class ndarray(np.ndarray):
     @property
     def data(self):
         memory, pointer = memory_of(self), self.__array_interface__["data"][0]
+        _at_addresses[pointer] = memory
         return types.SimpleNamespace(mem=memory, device_id=self._number, ptr=pointer)
 
     def get(self, stream=None, order="C", out=None, blocking=True):
@@ -503,6 +507,9 @@ class RawKernel:
                 dtype = np.uint64 if "*" in declared else _TYPES[kind]
                 values[name] = _memory(pointer.address, 1, dtype)[0]
         kinds = {name: _TYPES[d.removeprefix("const ").split("*")[0]] for name, d in found if "*" in d}
+        memories = {name: _at_addresses[int(values[name])] for name, d in found if "*" in d}
+        written = [m for name, m in memories.items() if not dict(found)[name].startswith("const ")]
+        happens_before.ran(self.name, here(), [m for m in memories.values() if m not in written], written)
         if self.name == "arraygrad_product":
             _run_product(values, kinds["out"])
         elif "n_" in values:

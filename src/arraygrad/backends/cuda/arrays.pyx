@@ -161,7 +161,7 @@ cdef class CudaArrays(Backend):
 
     cdef bint on_current_stream(self, GradMeta meta) except -1:
         cdef object runtime = self.runtime
-        if isinstance(runtime, CurrentStreams):
+        if type(meta) is GradMeta and isinstance(runtime, CurrentStreams):
             if (<CurrentStreams>runtime).get_stream(meta.device_key[2]) is meta.stream.stream:
                 return True
         return Backend.on_current_stream(self, meta)
@@ -283,7 +283,7 @@ cdef class CudaArrays(Backend):
             elif type(x) is self.array_type:
                 key[n] = b"a"
                 key[n + 1] = <char>self.letter(x.dtype)
-            elif type(x) is GradMeta:
+            elif isinstance(x, GradMeta):
                 key[n] = b"m"
                 key[n + 1] = <char>self.letter((<GradMeta>x).dtype)
             elif is_number(x) or type(x) is complex:

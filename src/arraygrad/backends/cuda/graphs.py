@@ -34,8 +34,8 @@ _WAITS = (
     "printing, an index by a boolean mask, or a transfer. Move it out of the block, and read results after launch()."
 )
 _NO_CUBLAS = (
-    "capture: CuPy calls no cuBLAS while a stream captures. A product of two matrices of float32 or float64 (a @ b) has "
-    "a kernel of arraygrad's own; stacks of matrices, vectors, complex numbers and other products have none: write them "
+    "capture: CuPy calls no cuBLAS while a stream captures. A product of two matrices of float32 or float64 (a @ b) "
+    "has a kernel of our own; stacks of matrices, vectors, complex numbers and other products have none: write them "
     "as such products, or leave them out of the block."
 )
 

@@ -13,6 +13,7 @@ ctypedef object (*array_fn)(object, const vector[Py_ssize_t]&, object, object)
 cdef enum:
     MOST_ARGUMENTS = 16         # of one kernel, inputs and outputs
     MOST_AXES = 8               # of a broadcast, before axes are merged
+    MOST_DEVICES = 64           # of those whose functions are called directly
     ARGUMENT_BYTES = 16         # a pointer, or a number of up to 128 bits
 
 
@@ -62,7 +63,7 @@ cdef class Prepared:
     cdef Launcher launcher
     cdef object kernel
     cdef list functions
-    cdef vector[intptr_t] addresses     # of the functions; 0: not yet
+    cdef intptr_t addresses[MOST_DEVICES]       # of the functions; 0: not yet. Threads write the same number
 
     cdef object on(self, int device)
     cdef int run(self, int device, Py_ssize_t blocks, tuple threads, Block block, Py_ssize_t n, bint strided,

@@ -162,10 +162,8 @@ cdef class Prepared:
         cdef list arguments
         cdef void* places[MOST_ARGUMENTS + 1]
         cdef Py_ssize_t k
-        if self.launcher.direct:
-            if <Py_ssize_t>self.addresses.size() <= device or self.addresses[device] == 0:
-                while <Py_ssize_t>self.addresses.size() <= device:
-                    self.addresses.push_back(0)
+        if self.launcher.direct and device < MOST_DEVICES:
+            if self.addresses[device] == 0:
                 self.addresses[device] = self.on(device).ptr
             for k in range(n):
                 places[k] = block.room + k * ARGUMENT_BYTES
