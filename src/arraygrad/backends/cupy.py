@@ -294,6 +294,7 @@ def _in_range(number, dtype):
 
 _CREATION = "arange empty empty_like eye full full_like linspace ones ones_like zeros zeros_like".split()
 
+
 class _Streams(CurrentStreams, CupyRuntime):
     """CupyRuntime with a quick way where device and stream are current already."""
 
