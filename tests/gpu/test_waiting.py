@@ -40,17 +40,21 @@ def test_an_operation_waits_for_the_device_only_if_the_page_says_so(name):
             for _ in range(2):  # the first call may set libraries up
                 try:
                     result, forward = counted(lambda case=case, inputs=inputs: case.call(xp, *inputs))
-                except TypeError:
-                    break  # CuPy has it not, or not for these dtypes
+                except (TypeError, cupy.cuda.compiler.CompileException):
+                    break  # CuPy has it not, or not for these dtypes (complex digamma: not on the host device)
                 ran += 1
                 roots = [t for t in flat(result) if t.requires_grad]
                 given = [cupy.ones(t.shape, t.dtype) for t in roots]
                 wanted = [t for t in inputs if t.requires_grad]
-                _, backward = counted(
-                    lambda roots=roots, wanted=wanted, given=given: (
-                        ag.autograd.grad(roots, wanted, given, retain_graph=True, allow_unused=True) if roots else None
-                    )
-                )
+                if roots:
+                    try:
+                        _, backward = counted(
+                            lambda roots=roots, wanted=wanted, given=given: ag.autograd.grad(
+                                roots, wanted, given, retain_graph=True, allow_unused=True
+                            )
+                        )
+                    except cupy.cuda.compiler.CompileException:
+                        break
             found["forward"] += forward
             found["backward"] += backward
     if not ran:

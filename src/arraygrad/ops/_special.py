@@ -132,6 +132,8 @@ def _function(library, name):
         if name not in FALLBACKS:
             raise _no_scipy(library, name) from error
         found = None
+    if found is not None and (library, name) == ("cupy", "polygamma"):
+        return lambda xp, n, x: found(xp.asarray(n), x)  # CuPy's takes no Python int as order
     if found is not None:
         if library == "numpy":
             numpy = importlib.import_module("numpy")
