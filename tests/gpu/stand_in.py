@@ -701,8 +701,9 @@ class _Ufunc:
         return self._function(*args, **kwargs)
 
 
-for _name in ("sin", "add", "multiply", "arcsin", "true_divide", "power"):
+for _name in ("sin", "add", "multiply", "arcsin", "true_divide", "power", "less", "greater", "sign"):
     setattr(cupy, _name, _Ufunc(_name))
+cupy.where, cupy.iinfo, cupy.abs = wrapped("where", np.where), np.iinfo, wrapped("abs", np.abs)
 
 _function = types.ModuleType("cupy.cuda.function")
 _function.CPointer = CPointer

@@ -33,7 +33,7 @@ __all__ = ["CupyBackend", "capture", "raw_namespace", "register", "set_fused", "
 # Forwards that are CuPy's own ufuncs, computed by a prepared kernel of the same formula where dtypes are inexact.
 _FORWARDS = (
     "add subtract multiply divide negative reciprocal square sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos "
-    "atan sinh cosh tanh asinh acosh atanh abs maximum minimum hypot atan2 sigmoid relu"
+    "atan sinh cosh tanh asinh acosh atanh abs maximum minimum hypot atan2 sigmoid relu sign"
 ).split()
 _DTYPES = tuple(numpy.dtype(code) for code in "fdFD")
 
