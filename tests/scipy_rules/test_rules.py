@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy_differences import check, parts_of
 
-pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
+scipy = pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 from scipy_samples import SAMPLES, plain
 
 import arraygrad as ag
@@ -17,7 +17,10 @@ from arraygrad.scipy import CHAPTERS, stats
 from arraygrad.scipy._declare import REGISTRY
 
 # Names that newer versions of SciPy want spelled otherwise are served as long as they are there.
-pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* is deprecated in favor of:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.* is deprecated and will be removed in SciPy:DeprecationWarning"),
+]
 
 
 def theirs(name):
@@ -46,6 +49,8 @@ def test_rule_has_the_derivatives_of_scipys_function(name, call, arrays, options
     rule = REGISTRY.get(name)
     if rule is None and not hasattr(importlib.import_module("scipy." + name.split(".")[0]), name.split(".")[1]):
         pytest.skip("this version of SciPy does not have the function")
+    if name == "interpolate.bisplrep" and scipy.__version__.startswith("1.18."):
+        pytest.skip("SciPy 1.18 leaves aside the knots that bisplrep is given")
     ours = rule.function
     if rule.whole is not None and not any(np.iscomplexobj(a) for a in arrays):
         found = call(lambda *a, **k: rule.whole(**named(rule, a, k)), *[ag.asarray(a) for a in arrays])
