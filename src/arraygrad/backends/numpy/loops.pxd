@@ -94,6 +94,7 @@ cdef inline int report(const char* name, int errors) except -1:
     """Warn or raise for floating-point errors as np.errstate says, in the name of a ufunc."""
     return report_errors(name, errors) if errors else 0
 
+cdef bint has_axes(object array) noexcept
 cdef bint bools_of(object array, ArrayView* view) noexcept
 cdef int view_of(object array, ArrayView* view) noexcept
 cdef object unary_loop(const LoopSet* loops, object x, object out)

@@ -142,6 +142,11 @@ cdef int view_of(object array, ArrayView* view) noexcept:
     return fill_view(<ndarray>array, view)
 
 
+cdef bint has_axes(object array) noexcept:
+    """Whether `array` is an exact ndarray with axes: told before anything else of it is looked at."""
+    return PyArray_CheckExact(array) and PyArray_NDIM(<ndarray>array) > 0
+
+
 cdef bint bools_of(object array, ArrayView* view) noexcept:
     """Fill `view` from an exact ndarray of bool; False for anything else."""
     if not PyArray_CheckExact(array) or PyArray_TYPE(<ndarray>array) != cnp.NPY_BOOL:

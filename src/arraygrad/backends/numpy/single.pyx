@@ -2,7 +2,7 @@
 # single.hpp.
 # May import: backends.numpy.loops.
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, empty_single, fast_enabled, item_size, read_number, view_of,
+    SLOT_F64, ArrayView, LoopSet, empty_single, fast_enabled, has_axes, item_size, read_number, view_of,
 )
 from libc.string cimport memcpy
 
@@ -13,7 +13,17 @@ cdef extern from "single.hpp" namespace "arraygrad":
 cdef bint is_single(object x) noexcept:
     """Whether `x` is one float64 without axes, as an exact ndarray that can be read."""
     cdef ArrayView v
-    return view_of(x, &v) == SLOT_F64 and v.ndim == 0
+    return not has_axes(x) and view_of(x, &v) == SLOT_F64
+
+
+cdef bint read_single(object x, double* number) except -1:
+    """Read a float64 array without axes, or a plain number. False: anything else."""
+    cdef ArrayView v
+    cdef int slot = view_of(x, &v)
+    if slot == SLOT_F64:
+        number[0] = (<double*>v.data)[0]
+        return True
+    return slot < 0 and read_number(x, SLOT_F64, <char*>number)
 
 
 cdef object single_loop(const LoopSet* loops, object a, object b, object out):
@@ -21,23 +31,9 @@ cdef object single_loop(const LoopSet* loops, object a, object b, object out):
 
     None: declined, nothing was done.
     """
-    cdef ArrayView v, w
+    cdef ArrayView v
     cdef double x, y, r
-    cdef int slot = view_of(a, &v)
-    if not loops.single:
-        return None
-    if slot == SLOT_F64:
-        if v.ndim:
-            return None
-        x = (<double*>v.data)[0]
-    elif slot >= 0 or not read_number(a, SLOT_F64, <char*>&x):
-        return None
-    slot = view_of(b, &w)
-    if slot == SLOT_F64:
-        if w.ndim:
-            return None
-        y = (<double*>w.data)[0]
-    elif slot >= 0 or not read_number(b, SLOT_F64, <char*>&y):
+    if not loops.single or has_axes(a) or has_axes(b) or not read_single(a, &x) or not read_single(b, &y):
         return None
     if not single_result(loops.single, x, y, &r):
         return None
