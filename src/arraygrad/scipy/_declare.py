@@ -270,7 +270,7 @@ class Chapter:
         """`ruled` for the function `name`."""
         return self._declared(ruled, name, of, source, options)
 
-    def by_composition(self, name, of, source, **options):
+    def by_composition(self, name, of, source="SciPy", **options):
         """`composed` for the function `name`."""
         return self._declared(composed, name, of, source, options)
 

@@ -13,13 +13,13 @@ import arraygrad as ag
 from arraygrad import special as table
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
-from arraygrad.scipy._declare import REGISTRY, Rule, composed, formulas, guarded, raw
+from arraygrad.scipy._declare import REGISTRY, Chapter, Rule, formulas, guarded, raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 
-__all__ = ["NAMES", "as_ufuncs", "composition_of", "declare"]
+__all__ = ["CHAPTER", "NAMES", "as_ufuncs", "composition_of", "declare"]
 
-# Name -> our function.
-NAMES: dict = {}
+CHAPTER = Chapter("special", special)
+NAMES = CHAPTER.names
 
 
 def declare(name, signature, source, refuse=None, order="any", **by):
@@ -32,13 +32,13 @@ def declare(name, signature, source, refuse=None, order="any", **by):
 
 
 def composition_of(name, of, source, **options):
-    """Decorator: `composed` for a function of scipy.special."""
+    """Decorator: `by_composition` for a ufunc, whose own signature names no parameters."""
+    declared = CHAPTER.by_composition(name, of, source, **options)
 
     def decorate(formula):
-        values = getattr(special, name, None)
-        if values is not None:
-            NAMES[name] = composed(f"special.{name}", values, of, source, **options)(formula)
-            REGISTRY[f"special.{name}"].signature = inspect.signature(formula)  # a ufunc's own names no parameters
+        declared(formula)
+        if name in NAMES:
+            REGISTRY[f"special.{name}"].signature = inspect.signature(formula)
         return formula
 
     return decorate

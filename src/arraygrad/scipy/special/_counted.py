@@ -12,24 +12,14 @@ from scipy import special
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
-from arraygrad.scipy._declare import REGISTRY, Rule, composed, constant, raw, refused
-from arraygrad.scipy.special._chapter import NAMES
+from arraygrad.scipy._declare import REGISTRY, Rule, constant, raw, refused
+from arraygrad.scipy.special._chapter import CHAPTER, NAMES
 
 __all__ = []
 
 
 def own(name):
     return NAMES[name]
-
-
-def _composed(name, of, source, **options):
-    def declare(formula):
-        values = getattr(special, name, None)
-        if values is not None:
-            NAMES[name] = composed(f"special.{name}", values, of, source, **options)(formula)
-        return formula
-
-    return declare
 
 
 # -- factorials -------------------------------------------------------------------------------------------------------
@@ -41,25 +31,25 @@ def _counted(n, k, formula):
     return ag.where(inside, formula(ag.where(inside, n, 2.0), ag.where(inside, k, 1.0)), 0.0)
 
 
-@_composed("comb", "N k", "DLMF 5.2.2")
+@CHAPTER.by_composition("comb", "N k", "DLMF 5.2.2")
 def _comb(N, k, repetition=False):
     if repetition:
         return _comb(N + k - 1.0, k)
     return _counted(N, k, lambda n, k: own("binom")(n, k))
 
 
-@_composed("perm", "N k", "DLMF 5.2.5")
+@CHAPTER.by_composition("perm", "N k", "DLMF 5.2.5")
 def _perm(N, k):
     return _counted(N, k, lambda n, k: own("poch")(n - k + 1.0, k))
 
 
-@_composed("factorial", "n", "DLMF 5.4.1")
+@CHAPTER.by_composition("factorial", "n", "DLMF 5.4.1")
 def _factorial(n):
     inside = np.asarray(np.asarray(raw(n)) >= 0)
     return ag.where(inside, ag.special.gamma(ag.where(inside, n, 1.0) + 1.0), 0.0)
 
 
-@_composed("diric", "x", "definition, a sum of cosines", refuse={"n": "a count"})
+@CHAPTER.by_composition("diric", "x", "definition, a sum of cosines", refuse={"n": "a count"})
 def _diric(x, n):
     n = np.asarray(raw(n), dtype=float)
     k = np.arange(float(np.max(n, initial=1.0)))

@@ -10,26 +10,15 @@ import numpy as np
 from scipy import stats
 
 import arraygrad as ag
-from arraygrad.scipy._declare import composed, constant, raw
+from arraygrad.scipy._declare import Chapter, constant, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 __all__ = ["NAMES", "central_moment", "declare_statistic", "flat_along", "p_of_t"]
 
-# Name -> our function.
-NAMES: dict = {}
-
-
-def declare_statistic(name, of, source="SciPy", **options):
-    """As `composed`, for a function of this chapter; an older SciPy may lack it."""
-
-    def declare(formula):
-        values = getattr(stats, name, None)
-        if values is not None:
-            NAMES[name] = composed(f"stats.{name}", values, of, source, **options)(formula)
-        return formula
-
-    return declare
+CHAPTER = Chapter("stats", stats)
+NAMES = CHAPTER.names
+declare_statistic = CHAPTER.by_composition
 
 
 def flat_along(a, axis):
