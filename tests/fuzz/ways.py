@@ -14,6 +14,7 @@ import arraygrad as ag
 from arraygrad.backends.numpy.loops import set_fast_paths, set_memory_pool
 from arraygrad.core.protocols import set_compiled_protocols
 from arraygrad.core.roots import set_compiled_backward
+from arraygrad.transforms.traced import set_compiled_traces
 
 from .gradients import (
     Mismatch,
@@ -265,8 +266,8 @@ def annihilating(program, expected):
 @way
 def plain(program, expected):
     """Without any fast path: NumPy's calls, the table's rules, the general ways."""
-    switches = ((set_fast_paths, False), (set_compiled_protocols, False), (set_compiled_backward, False))
-    before = [(switch, switch(off)) for switch, off in (*switches, (set_memory_pool, 0))]
+    switches = (set_fast_paths, set_compiled_protocols, set_compiled_backward, set_compiled_traces)
+    before = [(switch, switch(False)) for switch in switches] + [(set_memory_pool, set_memory_pool(0))]
     try:
         found = gradients_of(program)
     finally:

@@ -381,6 +381,15 @@ cdef object run_one(Node root, int nr, object grad, bint keep_graph):
     return _execute(ts, _new_task(ts, keep_graph), root, nr, grad, ())
 
 
+cdef object run_for_inputs(Node root, int nr, object grad, list inputs):
+    """The gradients that arrive at some edges: the graph is freed, no leaf gets any. `grad` as for run_one."""
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task = _new_task(ts, False)
+    task.accumulate_grad = False
+    task.checkpoint_valid = False
+    return _execute(ts, task, root, nr, grad, inputs)
+
+
 cdef GraphTask _new_task(ThreadState* ts, bint keep_graph):
     """A run with the modes of this thread."""
     cdef GraphTask task = GraphTask.__new__(GraphTask)

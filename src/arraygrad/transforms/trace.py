@@ -100,58 +100,18 @@ class Trace(Traced):
         The last refusal of such a call, which the function may have caught.
     """
 
-    __slots__ = ("_alias",)
-
-    def __init__(self, name, function, args, argnums):
-        self._alias = False
-        super().__init__(name, function, args, argnums)
+    __slots__ = ()
 
     # Calling the function
 
-    def call(self, kwargs=None, has_aux=False, check=True):
-        """Call the function with recording on and look at what it returned; returns self.
-
-        `check=False` leaves `check_result` out.
-
-        Raises
-        ------
-        TypeError
-            If `has_aux` and the function did not return a pair.
-        """
-        cause = None
-        try:
-            result = self.run(kwargs or {})
-        except Exception as error:
-            # NumPy wraps what an element's conversion raises: the advice is in the cause. Others replace it.
-            cause = error.__cause__
-            if not hasattr(cause, "lost_gradient"):
-                if self.refused is not None and error is not self.refused:
-                    error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
-                raise
-        if cause is not None:
-            raise cause  # here, where it is in no circle with the error that it is the cause of
-        self.aux = None
-        if has_aux:
-            if not isinstance(result, tuple) or len(result) != 2:
-                raise TypeError(
-                    f"{self.name}: with has_aux=True '{function_name(self.function)}' must return a pair "
-                    f"(result, auxiliary data), got {type(result).__name__}"
-                )
-            result, self.aux = result
-        if type(result) is Tensor:
-            self.outputs, self.out_structure = [result], LEAF
-            if self.refused is not None:
-                self.tell_refusal(result.requires_grad)
-        else:
-            self.outputs, self.out_structure = flatten(result)
-            if check:
-                self.check_result()
-            elif self.refused is not None:
-                self.tell_refusal(True)
-        self.record = self.before and (
-            self._alias or ((self.nested or not self.plain) and self._reaches_others(self.outputs))
-        )
-        return self
+    def split(self, result):
+        """The two parts of what a function with auxiliary data returned."""
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(
+                f"{self.name}: with has_aux=True '{function_name(self.function)}' must return a pair "
+                f"(result, auxiliary data), got {type(result).__name__}"
+            )
+        return result
 
     def check_result(self):
         """Look at a result that is no single Tensor: one without any Tensor has no gradient.
@@ -278,8 +238,7 @@ class Trace(Traced):
                     f"{self.name}: {self._leaf_name(i)} is {leaf!r}, which has no derivative: "
                     "choose the arguments to differentiate by argnums"
                 )
-            self.kinds.append(STATIC)
-            self.metas.append(None)
+            self.note_static()
             return leaf
         if kind is complex:
             return self.follow_array(i, self.array_of(leaf), NUMBER)
@@ -302,7 +261,7 @@ class Trace(Traced):
                 handed = tensor.copy()
             else:
                 handed = apply_op(OPS["reshape"], OPS["reshape"].bind((tensor, tensor.shape), {}))  # (1)
-            self._alias = True
+            self.alias = True
         else:
             handed = tensor.detach().requires_grad_()
         self.note(TENSOR, meta, handed)
@@ -379,11 +338,16 @@ class Trace(Traced):
         """Whether the graph behind any output leads to a leaf that is not one of this trace."""
         own = {edge.node for edge in self.edges}
         nodes = walk(self._nodes(outputs), own.__contains__)
-        return any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
+        return any(node not in own and _is_end(node) for node in nodes)
 
     @staticmethod
     def _nodes(outputs):
         return [gradient_edge(t)[0] for t in outputs if isinstance(t, Tensor) and t.requires_grad]
+
+
+def _is_end(node):
+    """Whether nothing lies behind a node: a leaf's, or the place of an argument of a transform."""
+    return isinstance(node, AccumulateGrad) or all(target is None for target, _ in node.next_functions)
 
 
 def run(roots, cotangents, edges, *, create_graph, keep_graph):

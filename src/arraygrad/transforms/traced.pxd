@@ -8,7 +8,8 @@ cdef class Traced:
     cdef readonly tuple argnums
     cdef readonly Structure structure
     cdef readonly list kinds, metas, edges, static
-    cdef readonly bint nested, before, plain
+    cdef readonly bint nested, before, plain, has_static
+    cdef public bint alias                  # an argument is an alias of a Tensor of an outer graph
     cdef public object args                 # until the call
     cdef list handed                        # the same
     cdef object beside
@@ -18,6 +19,7 @@ cdef class Traced:
     cdef object follow(self, Py_ssize_t i, object leaf)
     cpdef object follow_array(self, Py_ssize_t i, object raw, int kind)
     cpdef int note(self, int kind, object meta, object handed) except -1
+    cpdef int note_static(self) except -1
     cpdef object array_of(self, object value)
     cpdef object run(self, dict kwargs)
     cpdef object plain_gradient(self)

@@ -6,17 +6,20 @@ import numpy
 
 from arraygrad.core.apply cimport apply_op
 from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
+from arraygrad.core.given cimport enter
+from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport TensorBase, new_tensor
+from arraygrad.core.roots cimport edge_or_none
+from arraygrad.core.value cimport TensorBase, find_backend, new_tensor
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport ThreadState, thread_state
+from arraygrad.engine.engine cimport run_for_inputs
+from arraygrad.engine.node cimport Edge, ThreadState, thread_state
 
 from arraygrad.autograd.python_numbers import depth
 from arraygrad.core.containers import note_leaf_type
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.given import note_holder
-from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
-from arraygrad.engine.engine import execute
+from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.ops import OPS
 
 # What a leaf of a differentiated argument was, hence what its gradient is given back as.
@@ -35,9 +38,35 @@ note_leaf_type(Tensor)
 note_leaf_type(numpy.ndarray)
 
 
+cdef bint _compiled = True
 cdef GradMeta _number_meta = None
 cdef object _nothing_beside = (None, None, None)
 NOTHING_BESIDE = _nothing_beside
+
+
+def set_compiled_traces(bint mode):
+    """Whether arguments get their place in the graph the short way; returns the previous setting. For tests."""
+    global _compiled
+    previous = _compiled
+    _compiled = mode
+    return bool(previous)
+
+
+cdef TensorBase placed(object raw, GradMeta meta):
+    """A place in the graph over the caller's memory, which nothing lies behind.
+
+    Unlike a leaf it may be written in place, and then the caller's array changes as it does in a plain call.
+    """
+    cdef TensorBase t = new_tensor(raw, meta)
+    cdef OpNode node = new_op_node(_identity)
+    node.meta = meta
+    node.n_edges = 1            # to nothing
+    t.grad_fn_ = node
+    t.tracked = True
+    t.array0d = True
+    t.value.foreign = True
+    enter(t.value)
+    return t
 
 
 cdef TensorBase number_leaf(object value):
@@ -56,7 +85,7 @@ cdef class Traced:
 
     def __init__(self, name, function, args, argnums):
         cdef ThreadState* ts = thread_state()
-        cdef int before = ts.grad_mode
+        cdef int before = ts.grad_mode, inference = ts.inference
         cdef Py_ssize_t i
         cdef list leaves = []
         self.name = name
@@ -71,17 +100,21 @@ cdef class Traced:
         self.kinds = []
         self.metas = []
         self.edges = []
+        self.plain = True
         self.nested = depth.running > 0
         self.before = before != 0 or (ts.inference & 2) != 0
         self.handed = []
         ts.grad_mode = 1
+        ts.inference = 0                # a derivative is asked for, whatever surrounds the call
         try:
             for i in range(len(leaves)):
                 self.handed.append(self.follow(i, leaves[i]))
         finally:
-            thread_state().grad_mode = before
-        self.static = [leaf if kind == KIND_STATIC else None for kind, leaf in zip(self.kinds, leaves)]
-        self.plain = KIND_TENSOR not in self.kinds
+            ts = thread_state()
+            ts.grad_mode = before
+            ts.inference = inference
+        if self.has_static:
+            self.static = [leaf if kind == KIND_STATIC else None for kind, leaf in zip(self.kinds, leaves)]
 
     cdef object follow(self, Py_ssize_t i, object leaf):
         """What the function gets in place of a leaf; notes its kind, metadata and edge."""
@@ -91,7 +124,7 @@ cdef class Traced:
         if kind is float:
             if self.beside is None:
                 self.beside = self.arrays_beside()
-            if self.beside is _nothing_beside and not thread_state().inference:
+            if self.beside is _nothing_beside:
                 handed = number_leaf(leaf)
                 self.note(KIND_NUMBER, (<TensorBase>handed).value.meta, handed)
                 return handed
@@ -101,13 +134,18 @@ cdef class Traced:
     cpdef object follow_array(self, Py_ssize_t i, object raw, int kind):
         """A place in the graph for a raw array."""
         cdef TensorBase handed
+        cdef GradMeta meta
         try:
-            handed = wrap_raw(raw)
+            meta = find_backend(raw).meta(raw)
         except TypeError as error:
             raise self.no_array(i, error) from error
-        cdef GradMeta meta = handed.value.meta
         if not meta.is_floating:
             raise self.integer(i, f"of dtype {meta.dtype}")
+        if _compiled and kind == KIND_RAW and _identity is not None:
+            handed = placed(raw, meta)
+            self.note(kind, meta, handed)
+            return handed
+        handed = wrap_raw(raw)
         handed.requires_grad_()
         if kind == KIND_RAW:
             if _identity is not None:
@@ -125,7 +163,19 @@ cdef class Traced:
         """Note a leaf that is followed."""
         self.kinds.append(kind)
         self.metas.append(meta)
-        self.edges.append(edge_of(handed))
+        edge = edge_or_none(<TensorBase?>handed)
+        if edge is None:
+            raise RuntimeError("cannot get a gradient edge of a Tensor that does not require grad")
+        self.edges.append(edge)
+        if kind == KIND_TENSOR:
+            self.plain = False
+        return 0
+
+    cpdef int note_static(self) except -1:
+        """Note a leaf that stays as it is."""
+        self.kinds.append(KIND_STATIC)
+        self.metas.append(None)
+        self.has_static = True
         return 0
 
     cpdef object array_of(self, object value):
@@ -137,10 +187,54 @@ cdef class Traced:
             return numpy.array(value)
         return self.number_beside(value, xp, dtype, device)
 
+    def call(self, dict kwargs=None, has_aux=False, check=True):
+        """Call the function with recording on and look at what it returned; returns self.
+
+        `check=False` leaves `check_result` out.
+
+        Raises
+        ------
+        TypeError
+            If `has_aux` and the function did not return a pair.
+        """
+        cdef object result = None, cause = None
+        cdef list leaves
+        try:
+            result = self.run(kwargs)
+        except Exception as error:
+            # NumPy wraps what an element's conversion raises: the advice is in the cause. Others replace it.
+            cause = error.__cause__
+            if not hasattr(cause, "lost_gradient"):
+                if self.refused is not None and error is not self.refused:
+                    error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
+                raise
+        if cause is not None:
+            raise cause  # here, where it is in no circle with the error that it is the cause of
+        self.aux = None
+        if has_aux:
+            result, self.aux = self.split(result)
+        if type(result) is Tensor:
+            self.outputs = [result]
+            self.out_structure = leaf_structure
+            if self.refused is not None:
+                self.tell_refusal(result.requires_grad)
+        else:
+            leaves = []
+            self.out_structure = flatten_into(result, leaves)
+            self.outputs = leaves
+            if check:
+                self.check_result()
+            elif self.refused is not None:
+                self.tell_refusal(True)
+        self.record = self.before and (
+            self.alias or ((self.nested or not self.plain) and self._reaches_others(self.outputs))
+        )
+        return self
+
     cpdef object run(self, dict kwargs):
         """Call the function with recording on; what it returned."""
         cdef ThreadState* ts = thread_state()
-        cdef int before = ts.grad_mode
+        cdef int before = ts.grad_mode, inference = ts.inference
         cdef list args = list(self.args)
         cdef Py_ssize_t at = 0, k
         cdef object key = id(self), chosen
@@ -154,10 +248,13 @@ cdef class Traced:
         RUNNING[key] = self
         depth.running += 1
         ts.grad_mode = 1
+        ts.inference = 0
         try:
-            return self.function(*args, **kwargs)
+            return self.function(*args, **kwargs) if kwargs else self.function(*args)
         finally:
-            thread_state().grad_mode = before
+            ts = thread_state()
+            ts.grad_mode = before
+            ts.inference = inference
             depth.running -= 1
             del RUNNING[key]
 
@@ -169,13 +266,15 @@ cdef class Traced:
         cdef TensorBase out
         cdef GradMeta meta
         cdef tuple found
+        cdef Edge root
         if self.record or self.out_structure is not leaf_structure or type(self.outputs[0]) is not Tensor:
             return None
         out = <TensorBase>self.outputs[0]
         meta = out.value.meta
         if not meta.is_floating or meta.is_complex or meta.size != 1 or not out.requires_grad or not self.edges:
             return None
-        found = execute([edge_of(out)], [meta.ops.ones(meta)], accumulate_grad=False, inputs=self.edges)
+        root = edge_or_none(out)
+        found = run_for_inputs(root.node, root.input_nr, meta.ops.ones(meta), self.edges)
         return self.give_checked(found)
 
     cpdef object value(self):
