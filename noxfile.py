@@ -109,7 +109,8 @@ def cupy_host(session: nox.Session) -> None:
     """tests/gpu with real streams: eager, random and as late as is legal; the known races; 200 random programs."""
     run = host_device(session)
     for streams in ("eager", "random:1", "lazy"):
-        tests = ("-m", "gpu", *(session.posargs or ("tests/gpu",)))
+        # A kernel is compiled where a test first needs it: one test may compile hundreds.
+        tests = ("-m", "gpu", "--timeout", "7200", *(session.posargs or ("tests/gpu",)))
         session.run(*run, "python", "-m", "pytest", *SUITE, *tests, external=True, env={"HOST_CUDA_STREAMS": streams})
     session.run(*run, "python", "tools/host_cuda/races.py", external=True)
     session.run(*run, "python", "tests/gpu/stress.py", "--programs", "200", external=True)
