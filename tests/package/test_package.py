@@ -1,5 +1,6 @@
 """The package as installed: version, type marker, what a wheel holds, and nothing of one machine in the tree."""
 
+import ast
 import importlib
 import importlib.metadata
 import importlib.util
@@ -212,6 +213,22 @@ def test_no_stub_or_unfinished_mark_in_the_sources():
         if pattern.search(line)
     ]
     assert not found
+
+
+def test_functions_that_a_namespace_package_defines_itself_are_public_and_in_its_stub():
+    # stubtest cannot look where the library is not installed.
+    found = {}
+    for init in sorted(PACKAGE.glob("*/__init__.py")):
+        if "_namespace.build(" not in init.read_text():
+            continue
+        own, stub = (
+            {one.name for one in ast.parse(path.read_text()).body if isinstance(one, ast.FunctionDef)}
+            for path in (init, init.with_suffix(".pyi"))
+        )
+        assert {name for name in own if not name.startswith("_")} <= stub, init
+        found[init.parent.name] = own
+    assert found["cupy"] == {"capture"}
+    assert "capture" in importlib.import_module("arraygrad.cupy").__all__
 
 
 @pytest.mark.parametrize("name", ["arraygrad.autograd", "arraygrad.autograd.graph"])

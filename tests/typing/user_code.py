@@ -259,6 +259,19 @@ def decorated() -> None:
     assert_type(ag.stop_gradient(x), ag.Tensor)
 
 
+# A step as a CUDA graph: checked, not run
+
+
+def captured(x: ag.Tensor, w: ag.Tensor, batches: list[Vector]) -> None:
+    with ag.cupy.capture() as graph:
+        (gradient,) = ag.autograd.grad(ag.sum(x * w), w)
+        with ag.no_grad():
+            w -= 0.1 * gradient
+    for batch in batches:
+        x[...] = batch
+        graph.launch()
+
+
 # SciPy
 
 

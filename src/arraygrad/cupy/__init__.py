@@ -39,3 +39,4 @@ def capture():
 
 
 _namespace.build(globals(), "cupy")
+__all__ += ["capture"]

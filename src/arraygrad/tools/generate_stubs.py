@@ -36,7 +36,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 _INTERFACES = (
     "adoption", "adoption.calls", "autograd", "autograd.anomaly", "autograd.checkpointing",
     "autograd.custom_function", "autograd.functions", "autograd.grad_mode", "autograd.graph", "autograd.graph_hooks",
-    "autograd.primitive", "autograd.saved_hooks", "autograd.threads", "core.containers", "implicit",
+    "autograd.primitive", "autograd.saved_hooks", "autograd.threads", "backends.cuda.graphs", "core.containers",
+    "implicit",
     "implicit.problems", "interop", "interop.functions", "interop.transfer", "memory", "testing", "testing.gradients",
     "transforms", "transforms.gradients", "transforms.trees", "autograd.python_numbers",
 )  # fmt: skip
@@ -79,13 +80,30 @@ _TYPING = (
 
 
 def _library(name):
-    """Stub of a namespace package, the same for every library."""
+    """Stub of a namespace package: the same for every library, and what the package itself defines."""
     from arraygrad import numpy as sample
 
     imports = {(f"arraygrad.{name}", part, part) for part in ("fft", "linalg")}
     names = [n for n in sample.__all__ if n not in ("fft", "linalg")]
-    text = f"__all__ = {_listing(sample.__all__)}\n\n" + _contents(sample, names, "_Tensor")
+    own = _own_functions(name, imports)
+    text = f"__all__ = {_listing([*sample.__all__, *own])}\n\n" + _contents(sample, names, "_Tensor")
+    text += "".join([f"{line}\n" for line in own.values()])
     return _stub(imports, text + (_FURTHER if name == "numpy" else ""))
+
+
+def _own_functions(library, imports):
+    """dict of the public functions in the source of a namespace package (`cupy.capture`) -> their lines in the stub."""
+    body = ast.parse((PACKAGE / library / "__init__.py").read_text()).body
+    names = [one.name for one in body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")]
+    lines = {}
+    for name in names:
+        function = getattr(importlib.import_module(f"arraygrad.{library}"), name)
+        home, _, returns = types_of.RETURNS.get(f"arraygrad.{library}.{name}", "Any").rpartition(".")
+        if home:
+            imports.add((home, returns, f"_{returns}"))
+            returns = f"_{returns}"
+        lines[name] = function_line(name, inspect.signature(function), returns, types_of.namespace_parameter)
+    return lines
 
 
 # NumPy's own functions beyond the standard.

@@ -139,6 +139,9 @@ MEMBERS = {
         "tolist": "Any",
         "version": "builtins.int",
     }.items()
+} | {
+    "arraygrad.backends.cuda.graphs.CapturedGraph.__enter__": "Self",
+    "arraygrad.backends.cuda.graphs.CapturedGraph.launch": "None",
 }
 
 # Attributes that may be set.
@@ -227,6 +230,7 @@ RETURNS = {
     "arraygrad.core.tensor.tensor": "Tensor",
     "arraygrad.core.tensor.wrap_raw": "Tensor",
     "arraygrad.autograd.functions.backward": "None",
+    "arraygrad.cupy.capture": "arraygrad.backends.cuda.graphs.CapturedGraph",
     "arraygrad.testing.gradients.gradcheck": "builtins.bool",
     "arraygrad.testing.gradients.gradgradcheck": "builtins.bool",
 }
