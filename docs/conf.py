@@ -1,4 +1,4 @@
-"""Sphinx's settings for the site: `nox -s docs`, or `python -m sphinx -W --keep-going -n docs docs/_build`.
+"""Sphinx's settings for the site: `nox -s docs`, or `python -m sphinx -W --keep-going docs docs/_build`.
 
 What is made at build time lands in docs/_made, which git ignores: figures (make_figures.py) and the gallery
 (make_gallery.py). Everything else on the site is a page in docs/ that reads well as plain Markdown too.
@@ -72,6 +72,7 @@ sphinx_gallery_conf = {
     "plot_gallery": "True",
     "abort_on_example_error": True,
     "min_reported_time": 1000,
+    "write_computation_times": False,  # would be a file beside the pages
 }
 
 
