@@ -15,6 +15,7 @@ import make_docstrings
 import make_figures
 import make_functions
 import make_gallery
+import make_scipy
 
 import arraygrad
 
@@ -61,6 +62,7 @@ made = HERE / "_made"
 make_gallery.write(made / "gallery-source")
 make_figures.write(made / "figures")
 make_functions.write(made / "functions")
+make_scipy.write(made / "scipy")
 
 sphinx_gallery_conf = {
     "examples_dirs": str(made / "gallery-source"),

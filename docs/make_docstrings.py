@@ -14,7 +14,11 @@ def process(app, what, name, obj, options, lines):
         doctest = bool(line.strip()) and (doctest or line.lstrip().startswith(">>>"))
         literal = literal and (not line.strip() or line.startswith(" "))
         if not (doctest or literal or PARAMETER.match(line)):
-            pieces = re.split(r"(`+[^`]*`+)", line)
-            pieces = [p if p.startswith("`") else re.sub(r"[*|]|_(?=\W|$)", r"\\\g<0>", p) for p in pieces]
-            lines[number] = "".join(pieces)
+            lines[number] = escaped(line)
         literal = literal or line.endswith("::")
+
+
+def escaped(line):
+    """A line of text in which stars, bars and underscores stand for themselves, but in code."""
+    pieces = re.split(r"(`+[^`]*`+)", line)
+    return "".join([p if p.startswith("`") else re.sub(r"[*|]|_(?=\W|$)", r"\\\g<0>", p) for p in pieces])
