@@ -115,15 +115,21 @@ CASES = {
 HEADER = """\
 # Numerics: hard cases
 
-What arraygrad answers where formulas overflow, underflow, cancel, meet a pole, a kink or a tie, beside the answers of
-PyTorch {torch} and JAX {jax} in double precision. The page is written by `python tests/reference/hard_cases.py`, which
-runs all three; a test holds it to arraygrad's own answers. Gradients are those of the sum of the results, complex ones
-in PyTorch's convention. `same` stands for an answer equal to ours to four digits.
+Where formulas overflow, underflow or cancel, and at poles, kinks and ties: the answers of arraygrad, beside those of
+PyTorch {torch} and JAX {jax}, in double precision.
 
-The principles: a divisor that is zero is replaced before dividing, so that the second derivative has no nan either; a
-share, a weight or a ratio is computed from differences of the inputs and not from a rounded result; of several
-subgradients the one of least norm is taken; the *value* of an operation is the library's own, and where it overflows
-(`vector_norm` of 1e200) the gradient belongs to that value.
+- *at* gives the arguments, *value* and *gradient* the answers of arraygrad. The gradient is that of the sum of the
+  results; complex gradients follow PyTorch's convention. `same` means: equal to arraygrad's answer to four digits.
+- `python tests/reference/hard_cases.py` runs all three libraries and writes this page. A test compares it with
+  arraygrad's own answers.
+
+Four principles explain most rows:
+
+1. A divisor that is zero is replaced before the division, so that no nan comes up in the second derivative either.
+2. A share, a weight or a ratio is computed from differences of the inputs, not from a rounded result.
+3. Of several subgradients the one of least norm is taken.
+4. The *value* of an operation is the library's own. Where it overflows (`vector_norm` of 1e200), the gradient belongs
+   to the value that overflowed.
 """
 
 
@@ -176,7 +182,7 @@ def ours(expression, arrays):
 
 def page(of_torch, of_jax, versions):
     """The text of the page; `of_torch` and `of_jax` give what `ours` gives, or the name of an error."""
-    parts = [HEADER.format(**versions)]
+    parts = [HEADER.format(**versions).rstrip("\n")]
     for section, cases in CASES.items():
         parts.append(f"\n## {section}\n")
         parts.append("| case | at | value | gradient | PyTorch | JAX | |")
