@@ -7,7 +7,7 @@ PARAMETER = re.compile(r"\*{0,2}\w+(, \*{0,2}\w+)*( : |$)")
 
 def process(app, what, name, obj, options, lines):
     """Sphinx's event autodoc-process-docstring: `lines` is changed in place."""
-    if what in ("property", "attribute") and lines:
+    if what in ("property", "attribute", "data") and lines:
         lines[0] = lines[0].replace(": ", " - ", 1)  # napoleon would take what stands before a colon for a type
     doctest = literal = False
     for number, line in enumerate(lines):
