@@ -1,7 +1,8 @@
 """What `benchmarks.operations` calls: every function of the table and of NumPy that has a derivative, with arguments.
 
 A case makes (call, leaves): `call(f, *leaves)` runs a function, NumPy's on raw arrays or ours on Tensors. Functions of
-one and two arrays need no case of their own: their signature in the table says what they take.
+one and two arrays need no case of their own: their signature in the table says what they take, and one of INTERVALS
+where they are defined. What neither NumPy nor SciPy has is compared with the table's own forward on raw arrays.
 May import: numpy; scipy and arraygrad where a name is looked up.
 """
 
@@ -153,11 +154,6 @@ TABLE_CASES: dict[str, Callable[[Kit], tuple[Call, Sequence[np.ndarray]]]] = {
     "betaincc": lambda kit: ((lambda f, x, a=kit.matrix(): f(a, a, x)), [kit.matrix(0.2, 0.8)]),
     "betaincinv": lambda kit: ((lambda f, x, a=kit.matrix(): f(a, a, x)), [kit.matrix(0.2, 0.8)]),
     **{name: after(1.5) for name in ("jv", "yv", "iv", "ive", "kv", "kve")},
-    **{
-        name: (lambda kit: ((lambda f, x: f(x)), [kit.matrix(0.2, 0.8)]))
-        for name in ("asin", "acos", "atanh", "erfinv", "erfcinv", "ndtri", "logit")
-    },
-    "acosh": lambda kit: ((lambda f, x: f(x)), [kit.matrix(1.5, 2.5)]),
 }
 """Functions of the table whose arguments their signature does not tell."""
 
@@ -358,10 +354,10 @@ NOT_MEASURED = frozenset(
 )
 
 
-def _special(name: str) -> Call:
+def _special(name: str) -> Call | None:
     import scipy.special
 
-    return getattr(scipy.special, name)
+    return getattr(scipy.special, name, None)
 
 
 @dataclass(frozen=True)
@@ -380,24 +376,43 @@ def _found(owner: Any, path: str) -> Any:
     return owner
 
 
-def _bare(name: str) -> Call | None:
-    if name in BARE:
-        return BARE[name]
-    for path in (name, f"linalg.{name}", f"fft.{name}"):
+def _bare(entry: Any) -> Call:
+    if entry.name in BARE:
+        return BARE[entry.name]
+    for path in (entry.name, f"linalg.{entry.name}", f"fft.{entry.name}"):
         found = _found(np, path)
         if callable(found):
             return found
-    return _special(name)
+    found = _special(entry.name)
+    if found is not None:
+        return found
+    if entry.forward is None:
+        raise LookupError(f"{entry.name}: neither NumPy nor SciPy has it, and it has no forward: add it to BARE")
+    return lambda *arrays, **options: entry.forward(np, *arrays, **options)
 
 
-def _case_by_signature(entry: Any) -> Callable[[Kit], tuple[Call, Sequence[np.ndarray]]]:
+# Where a function of arrays alone may be defined, the usual one first.
+INTERVALS = ((0.5, 1.5), (0.2, 0.8), (1.5, 2.5), (-0.8, -0.2), (-2.5, -1.5))
+
+
+def _case_by_signature(entry: Any, bare: Call) -> Callable[[Kit], tuple[Call, Sequence[np.ndarray]]]:
     positional = [part.strip() for part in entry.signature.split(", *")[0].split(",")]
     arrays = [name for name in positional if name in ("x", "x1", "x2")]
-    if arrays == ["x1", "x2"]:
-        return two()
-    if arrays == ["x"]:
-        return one()
-    raise LookupError(f"{entry.name}({entry.signature}) needs a case in benchmarks/calls.py")
+    if arrays not in (["x"], ["x1", "x2"]):
+        raise LookupError(f"{entry.name}({entry.signature}) needs a case in benchmarks/calls.py")
+    low, high = _domain(bare, len(arrays)) if entry.kind == "elementwise" else INTERVALS[0]
+    if len(arrays) == 1:
+        return lambda kit: ((lambda f, x: f(x)), [kit.matrix(low, high)])
+    return lambda kit: ((lambda f, x, y: f(x, y)), [kit.matrix(low, high), kit.matrix(low, high)])
+
+
+def _domain(bare: Call, arrays: int) -> tuple[float, float]:
+    """The first of INTERVALS on which an elementwise function is finite, the usual one if it is on none."""
+    for low, high in INTERVALS:
+        with np.errstate(all="ignore"):
+            if np.all(np.isfinite(bare(*[np.linspace(low, high, 9)] * arrays))):
+                return low, high
+    return INTERVALS[0]
 
 
 def rows() -> list[Row]:
@@ -410,13 +425,14 @@ def rows() -> list[Row]:
     for name, entry in TABLE.items():
         if name.startswith("_") or not entry.rules or entry.kind == "zero" or name in NOT_CALLED:
             continue
-        case = TABLE_CASES.get(name) or _case_by_signature(entry)
+        bare = _bare(entry)
+        case = TABLE_CASES.get(name) or _case_by_signature(entry, bare)
         ours = _found(special, name) if entry.chapter == "special" else None
         for path in (name, f"linalg.{name}", f"fft.{name}"):
             ours = ours if callable(ours) else _found(an, path)
         if ours is None:
             ours = _found(special, name)
-        found.append(Row(name, _bare(name), ours, case))
+        found.append(Row(name, bare, ours, case))
     for name, case in NUMPY_CASES.items():
         function = _found(np, name)
         if function is not None:

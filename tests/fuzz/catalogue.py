@@ -1,11 +1,15 @@
-"""What programs may do: each entry makes a statement from registers at hand. Imports nothing of arraygrad.
+"""What programs may do: each entry makes a statement from registers at hand. Nothing here imports arraygrad.
 
 An entry gets the generator `g` and returns a Step, or None where it has nothing to work on. `g.pick()` gives the name
 of a register, `g.value(name)` its value, `g.rng` the dice, `g.new()` the name of a new register.
 Real functions are listed with the interval that they are used on; an argument that lies elsewhere is squashed into it.
+Functions of one array that the table has and this file does not name are added by `catalogue_table`.
 """
 
-from . import catalogue_numpy
+import re
+from pathlib import Path
+
+from . import catalogue_numpy, catalogue_table
 from .program import Step
 
 ANY = (-60.0, 60.0)
@@ -113,6 +117,18 @@ def special(g):
     first, need = within(g, a, SPECIAL_TWO[op][0])
     second, need2 = within(g, g.pick(kinds="f", broadcasts_with=a), SPECIAL_TWO[op][1])
     return g.step(f"{{}} = xp.special.{op}({first}, {second})", "special." + op, need=f"{need} and {need2}")
+
+
+NAMED = frozenset(re.findall(r"\w+", Path(__file__).read_text(encoding="utf-8")))
+NEW = catalogue_table.new(NAMED)
+
+
+def new(g):
+    """Functions of the table that are not named here."""
+    op = g.rng.choice(list(NEW))
+    argument, need = within(g, g.pick(kinds="f"), NEW[op])
+    op = catalogue_table.path(op)
+    return g.step(f"{{}} = xp.{op}({argument})", op, need=need)
 
 
 def kinked(g):
@@ -538,4 +554,5 @@ ENTRIES = [
     (several_checkpointed, 1), (write, 10), (write_out, 2), (stopped, 2), (hooked, 2), (checkpointed, 2), (custom, 3),
 ]  # fmt: skip
 ENTRIES += catalogue_numpy.ENTRIES
-__all__ = ["DOUBLE_ONLY", "ENTRIES", "Step"]
+ENTRIES += [(new, 3)] if NEW else []
+__all__ = ["DOUBLE_ONLY", "ENTRIES", "NAMED", "NEW", "Step"]

@@ -10,6 +10,7 @@ import scipy.special
 
 import arraygrad as ag
 
+from .catalogue_table import reference
 from .program import NEEDS, Invalid, offgrid
 
 LIMIT = 300.0  # values beyond this have differences without digits
@@ -86,7 +87,7 @@ class KeepsFloat32:
 
     def __getattr__(self, name):
         def function(*arguments):
-            result = np.asarray(getattr(scipy.special, name)(*arguments))
+            result = np.asarray((getattr(scipy.special, name, None) or reference(np, name))(*arguments))
             return (result.astype(np.result_type(*arguments)) if result.dtype.kind == "f" else result)[()]
 
         return function
@@ -104,7 +105,10 @@ class Space:
         self.native = real is np.float64
 
     def __getattr__(self, name):
-        return BEYOND.get(name) or getattr(np, name)
+        found = BEYOND.get(name) or getattr(np, name, None) or reference(self, name)
+        if found is None:
+            raise AttributeError(f"neither NumPy nor the table has {name}")
+        return found
 
     def asarray(self, value, dtype=None):
         value = np.asarray(value, dtype=dtype)

@@ -1,7 +1,8 @@
 """Gradients of every operation of the table, against finite differences and known values.
 
 Parametrised over the table: an operation with rules and no samples fails. Every sample is checked in double precision
-to first and second order, at kinks and ties against known values, and in single precision for its dtype.
+to first and second order, at kinks and ties against known values, and in single precision for its dtype. Where the
+gradient of an elementwise function proves to be smooth at a kink's point, so must its second derivative be right.
 """
 
 from collections import Counter
@@ -9,6 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from samples import samples
+from samples._case import kink
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor, backend_of
@@ -129,6 +131,54 @@ def test_gradient_at_kinks_and_ties_is_as_documented(name):
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_second_derivative_at_kinks_and_ties_is_as_documented(name):
+    for sample in samples(name):
+        if sample.second is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found = own_second_gradients(sample, sample.arrays)
+            for g, expected in zip(found, sample.second, strict=True):
+                np.testing.assert_allclose(g, expected, rtol=1e-9, err_msg=label(sample, name))
+            CHECKED["double, known second derivatives"] += 1
+
+
+@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if TABLE[name].kind == "elementwise"])
+def test_second_derivative_is_right_at_a_kinks_point_where_the_gradient_is_smooth(name):
+    """A removable singularity is often written as a choice, whose own derivative is that of a constant."""
+    for sample in samples(name):
+        if sample.expected is not None and all(a.dtype.kind == "f" for a in sample.arrays):
+            compare_second_derivatives_with_differences(sample, label(sample, name))
+
+
+@pytest.mark.parametrize("x", [0.0, [0.5, 0.0]])
+def test_a_second_derivative_that_a_choice_makes_wrong_is_found(x):
+    def call(xp, x):  # sinh(x) / x, whose second derivative at zero is 1/3 and not 0
+        return xp.where(x == 0, 1.0, xp.sinh(x) / xp.where(x == 0, 1.0, x))
+
+    sample = kink("zero", call, [x], [np.zeros_like(x)])
+    with pytest.raises(AssertionError, match="planted"):
+        compare_second_derivatives_with_differences(sample, "planted")
+
+
+def compare_second_derivatives_with_differences(sample, what):
+    """Of the elements where the differences of the gradient to both sides agree, with a long step and a short one."""
+    with np.errstate(all="ignore"):
+        found = own_second_gradients(sample, sample.arrays)
+        for i, x in enumerate(sample.arrays):
+
+            def slope(low, high, i=i, x=x):
+                ends = [x + h for h in (low, high)]
+                moved = [[*sample.arrays[:i], end, *sample.arrays[i + 1 :]] for end in ends]
+                return np.subtract(*[gradients(sample, arrays)[i] for arrays in reversed(moved)]) / (high - low)
+
+            step = 1e-4
+            slopes = [slope(-step, step), slope(-step / 4, step / 4), slope(0.0, step), slope(-step, 0.0)]
+            near = 1e-2 * (1 + np.abs(slopes[1]))
+            smooth = (np.abs(x) < 100) & np.all([np.abs(s - slopes[1]) < near for s in slopes], axis=0)
+            wrong = smooth & ~(np.abs(found[i] - slopes[1]) < near)
+            assert not np.any(wrong), f"{what}: second derivative {found[i]}, by differences {slopes[1]}"
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradient_is_the_same_with_create_graph(name):
     for sample in samples(name):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -176,6 +226,21 @@ def second_gradients(sample, arrays):
     if first:
         found = ag.autograd.grad(first, leaves, [g.detach() for g in first], allow_unused=True)
     return [np.zeros_like(a) if g is None else g.numpy() for g, a in zip(found, arrays, strict=True)]
+
+
+def own_second_gradients(sample, arrays):
+    """Of each array: the gradient of the sum of its gradient, which is that of the sum of the results."""
+    leaves = [ag.tensor(a, requires_grad=True) for a in arrays]
+    results = results_of(sample.call(XP, *leaves))
+    ones = [ag.asarray(np.ones_like(r.numpy())) for r in results]
+    gradient, found = ag.autograd.grad(results, leaves, ones, create_graph=True, allow_unused=True), []
+    for first, leaf in zip(gradient, leaves, strict=True):
+        second = None
+        if first is not None and first.requires_grad:
+            one = ag.asarray(np.ones_like(first.numpy()))
+            (second,) = ag.autograd.grad([first], [leaf], [one], allow_unused=True, retain_graph=True)
+        found.append(np.zeros_like(leaf.numpy()) if second is None else second.numpy())
+    return found
 
 
 def _check_single(sample, name, narrow, single, double, loose=1.0):

@@ -21,11 +21,17 @@ PACKAGE = Path(ag.__file__).parent
 
 ENTRY = """
 unary(
-    "gudermannian",
+    "planted_gudermannian",
     lambda xp, g, x: g / xp.cosh(x),
     forward=lambda xp, x: xp.atan(xp.sinh(x)),
     method=True,
     doc="Gudermann's function.",
+)
+unary(
+    "planted_softplus",
+    lambda xp, g, x: g * xp.sigmoid(x),
+    forward=lambda xp, x: xp.log1p(xp.exp(-xp.abs(x))) + xp.relu(x),
+    doc="Its rule calls a function that the table composes of others.",
 )
 """
 
@@ -35,25 +41,28 @@ import numpy as np
 import arraygrad as ag
 import arraygrad.testing
 from arraygrad.backends.cuda.fused import trace_rules
-from arraygrad.backends.numpy.kernels import source
+from arraygrad.backends.numpy.kernels import kernels, source
 from arraygrad.ops import OPS
 
 x = np.linspace(-2, 2, 9)
 t = ag.tensor(x, requires_grad=True)
-for y in (ag.gudermannian(t), ag.numpy.gudermannian(t), t.gudermannian()):
+for y in (ag.planted_gudermannian(t), ag.numpy.planted_gudermannian(t), t.planted_gudermannian()):
     np.testing.assert_allclose(y.numpy(), np.arctan(np.sinh(x)), rtol=1e-15)
-    assert y.grad_fn.name() == "GudermannianBackward"
+    assert y.grad_fn.name() == "PlantedGudermannianBackward"
 (first,) = ag.autograd.grad(y.sum(), [t], create_graph=True)
 np.testing.assert_allclose(first.numpy(), 1 / np.cosh(x), rtol=1e-14)
 (second,) = ag.autograd.grad(first.sum(), [t])
 np.testing.assert_allclose(second.numpy(), -np.sinh(x) / np.cosh(x) ** 2, rtol=1e-13, atol=1e-16)
-assert ag.testing.gradgradcheck(ag.gudermannian, (t,))
+assert ag.testing.gradgradcheck(ag.planted_gudermannian, (t,))
 single = ag.tensor(x.astype("f4"), requires_grad=True)
-ag.gudermannian(single).sum().backward()
+ag.planted_gudermannian(single).sum().backward()
 assert single.grad.dtype == np.float32
 
+made = [(k.operation, k.name) for k in kernels()[0]]
+assert {("planted_softplus", "x"), ("planted_softplus", "forward")} <= set(made)
+
 f8 = np.dtype("f8")
-print(trace_rules(OPS["gudermannian"], f8, 1, [f8], [], [f8], False).body)
+print(trace_rules(OPS["planted_gudermannian"], f8, 1, [f8], [], [f8], False).body)
 with open(sys.argv[1], "w") as file:
     file.write(source())
 """
@@ -67,13 +76,13 @@ static void cosh_loop(char** args, const std::ptrdiff_t* n, const std::ptrdiff_t
     *(double*)(args[1] + i * steps[1]) = std::cosh(*(const double*)(args[0] + i * steps[0]));
 }
 
-extern "C" int gudermannian(const char* g, std::ptrdiff_t sg, const char* x, char* out, std::ptrdiff_t n) {
+extern "C" int planted_gudermannian(const char* g, std::ptrdiff_t sg, const char* x, char* out, std::ptrdiff_t n) {
   LoopSet cosh = {"cosh", nullptr, {nullptr, cosh_loop}, {nullptr, nullptr}, 0, 0};
   const LoopSet* loops[MOST_LOOPS];
   for (int i = 0; i < n_table_loops; i++) loops[i] = std::strcmp(table_loops[i], "cosh") ? nullptr : &cosh;
   const Operand given[2] = {{g, sg, 8}, {x, 1, 8}};
   for (const RuleKernel& k : table_kernels)
-    if (!std::strcmp(k.operation, "gudermannian")) return run_rule(&k, loops, SLOT_F64, given, out, n);
+    if (!std::strcmp(k.operation, "planted_gudermannian")) return run_rule(&k, loops, SLOT_F64, given, out, n);
   return -1;
 }
 """
@@ -123,5 +132,5 @@ def test_an_entry_gives_the_cpus_kernel(built):
     for n, step in ((1, 1), (9, 1), (9, 0), (3000, 1), (3000, 0)):
         x, g, out = np.linspace(-2, 2, n), np.linspace(1, 3, n if step else 1), np.empty(n)
         places = [ctypes.c_void_p(a.ctypes.data) for a in (g, x, out)]
-        assert library.gudermannian(places[0], ctypes.c_ssize_t(step), *places[1:], ctypes.c_ssize_t(n)) == 0
+        assert library.planted_gudermannian(places[0], ctypes.c_ssize_t(step), *places[1:], ctypes.c_ssize_t(n)) == 0
         np.testing.assert_allclose(out, g / np.cosh(x), rtol=1e-14)

@@ -14,15 +14,17 @@ class Case:
     """One way to call an operation.
 
     `call(xp, *arrays)` gives an array or a tuple of arrays. `expected`, where given, are the gradients of the sum of
-    the results, for kinks and ties where a finite difference means nothing. `order` is how often the call may be
-    differentiated there; `single` says that it also makes sense in single precision, `standard` that
-    the standard allows the call: some libraries, array_api_strict among them, refuse what it leaves open.
+    the results, for kinks and ties where a finite difference means nothing; `second` those of the sum of these
+    gradients. `order` is how often the call may be differentiated there; `single` says that it also makes sense in
+    single precision, `standard` that the standard allows the call: some libraries, array_api_strict among them, refuse
+    what it leaves open.
     """
 
     label: str
     call: Callable
     arrays: tuple
     expected: tuple | None = None
+    second: tuple | None = None
     order: int = 2
     single: bool = True
     standard: bool = True
@@ -33,10 +35,11 @@ def case(label: str, call: Callable, *arrays, **options) -> Case:
     return Case(label, call, tuple(_inexact(a) for a in arrays), **options)
 
 
-def kink(label: str, call: Callable, arrays, expected, **options) -> Case:
-    """A Case at a kink or tie: `expected` holds one gradient for each of `arrays`."""
+def kink(label: str, call: Callable, arrays, expected, second=None, **options) -> Case:
+    """A Case at a kink or tie: `expected`, and `second` where given, hold one gradient for each of `arrays`."""
     expected = tuple(_inexact(e) for e in expected)
-    return Case(label, call, tuple(_inexact(a) for a in arrays), expected, **options)
+    second = None if second is None else tuple(_inexact(e) for e in second)
+    return Case(label, call, tuple(_inexact(a) for a in arrays), expected, second, **options)
 
 
 def _inexact(a):

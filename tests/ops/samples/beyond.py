@@ -145,12 +145,13 @@ SAMPLES = {
             _call("sigmoid"),
             [[40.0, -40.0, 800.0, -800.0]],
             [[4.248354255291589e-18, 4.248354255291589e-18, 0.0, 0.0]],
+            second=[[-4.248354255291589e-18, 4.248354255291589e-18, 0.0, 0.0]],
         ),
     ],
     "relu": [
         case("no elements", _call("relu"), np.zeros((2, 0))),
         case("0-d", _call("relu"), real(low=0.5)),
         case("away from zero", _call("relu"), np.asarray([-1.5, 0.7, 2.0])),
-        kink("at zero", _call("relu"), [np.asarray([0.0, -0.0])], [np.zeros(2)]),
+        kink("at zero", _call("relu"), [np.asarray([0.0, -0.0])], [np.zeros(2)], second=[np.zeros(2)]),
     ],
 }

@@ -57,7 +57,7 @@ SAMPLES = {name: _unary(name, *domain) for name, domain in REAL.items()}
 SAMPLES["abs"] = [
     case("real", _fun("abs"), away(2, 3)),
     case("complex", _fun("abs"), cplx(4)),
-    kink("at zero", _fun("abs"), [[0.0, -2.0]], [[0.0, -1.0]]),
+    kink("at zero", _fun("abs"), [[0.0, -2.0]], [[0.0, -1.0]], second=[[0.0, 0.0]]),
     kink("complex at zero", _fun("abs"), [[0j, 3 + 4j]], [[0j, 0.6 + 0.8j]]),
 ]
 SAMPLES["sign"] = [

@@ -129,7 +129,7 @@ SAMPLES = {
         *_two("xlog1py"),
         kink("zeros", _call("xlog1py"), [[0.0, 0.0], [-1.0, 1.0]], [[0.0, np.log(2.0)], [0.0, 0.0]]),
     ],
-    "entr": [*_one("entr"), kink("at zero", _call("entr"), [[0.0]], [[np.inf]])],
+    "entr": [*_one("entr"), kink("at zero", _call("entr"), [[0.0]], [[np.inf]], second=[[-np.inf]])],
     "rel_entr": [
         *_two("rel_entr"),
         kink("zeros", _call("rel_entr"), [[0.0, 0.0], [0.0, 2.0]], [[0.0, -np.inf], [0.0, 0.0]]),

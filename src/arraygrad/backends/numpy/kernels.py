@@ -16,7 +16,8 @@ Each rule of an elementwise operation becomes a list of steps (Note [Expressions
     (Note [Powers] in powers.pyx). rules.hpp runs the steps, elementwise.pyx says on what.
 (5) Rules that are one step of sums and conjugates have a kernel for complex dtypes too, and so has `multiply`.
 (6) An operation of one operand that the table composes of others has a kernel of its value too, named `forward`.
-(7) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
+(7) A function that the table composes (sigmoid) is traced through its own forward where a rule calls it.
+(8) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
 Guarded by tests/ops/test_fast_kernels.py.
 """
 
@@ -251,10 +252,16 @@ def _steps(result, inputs):
     return read, steps
 
 
+def _composed(name):
+    """The forward of an elementwise function that the table composes of others (sigmoid), or None."""
+    entry = TABLE.get(name)
+    return entry.forward if entry is not None and entry.kind in _ELEMENTWISE and entry.chapter != "special" else None
+
+
 def _traced(entry, names, dtype, same=(), nonzero=()):
     """(inputs, result) of the sum of some rules of an entry on symbols of one dtype."""
     expression = Expression()
-    xp = ExpressionNamespace(expression)
+    xp = ExpressionNamespace(expression, _composed)
     symbols = {"g": expression.input("g", dtype)}
     conjugate = entry.holomorphic and dtype.startswith("complex")  # the rule multiplies by the derivative itself
     if conjugate:
@@ -339,7 +346,7 @@ def _function_kernel(operation, name, function, operands):
 
     def trace(dtype):
         expression = Expression()
-        result = function(ExpressionNamespace(expression), *[expression.input(n, dtype) for n in names])
+        result = function(ExpressionNamespace(expression, _composed), *[expression.input(n, dtype) for n in names])
         if not isinstance(result, Symbol) or result.dtype != expression.inputs[0].dtype:
             raise Untraceable("it gives no array of its operand's dtype")
         return expression.inputs, result

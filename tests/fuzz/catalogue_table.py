@@ -1,0 +1,57 @@
+"""Functions of one array that the table has and no entry of the catalogue names: a new operation is used at once.
+
+Where a function may be used its samples say (tests/ops/samples): between the smallest and the largest real argument,
+and on the longest part of that without a kink. The reference runs the forward of the table on plain NumPy.
+Imports of arraygrad: the table.
+"""
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from arraygrad.ops import TABLE
+
+from .program import MARGIN
+
+SAMPLES = str(Path(__file__).parents[1] / "ops")
+
+
+def new(words):
+    """{name: interval} of the elementwise functions of one array, with a forward, that are none of `words`."""
+    found = {}
+    for name, entry in TABLE.items():
+        if entry.kind == "elementwise" and entry.signature == "x, /" and entry.forward and not name.startswith("_"):
+            interval = None if name in words else where(name)
+            if interval is not None:
+                found[name] = interval
+    return found
+
+
+def where(name):
+    """The interval on which a function is used; None where its samples leave none."""
+    if SAMPLES not in sys.path:
+        sys.path.append(SAMPLES)
+    from samples import samples
+
+    real = [s for s in samples(name) if len(s.arrays) == 1 and s.arrays[0].dtype.kind == "f"]
+    points = np.concatenate([s.arrays[0].ravel() for s in real if s.expected is None] or [np.zeros(0)])
+    kinks = np.concatenate([s.arrays[0].ravel() for s in real if s.expected is not None] or [np.zeros(0)])
+    if not points.size:
+        return None
+    inner = kinks[(kinks > points.min()) & (kinks < points.max())]
+    low, high = max(pairwise(np.unique([points.min(), *inner, points.max()])), key=np.ptp, default=(0.0, 0.0))
+    low, high = round(float(low) + MARGIN, 3), round(float(high) - MARGIN, 3)
+    return (low, high) if low + MARGIN < high else None
+
+
+def reference(space, name):
+    """The function `name` of plain NumPy arrays by the table's forward, or None; `space` is the namespace it gets."""
+    entry = TABLE.get(name)
+    return entry and entry.forward and (lambda *arrays: entry.forward(space, *arrays)[()])
+
+
+def path(name):
+    """The function's name in the public namespace."""
+    return f"special.{name}" if TABLE[name].chapter == "special" else name
