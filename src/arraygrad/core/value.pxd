@@ -23,7 +23,7 @@ cdef class Storage:
     cdef long history               # counts in-place writes that were recorded: older views derive their grad_fn anew
     cdef vector[void*] members      # live Values (borrowed, each takes itself out when it dies)
     # Without the GIL: `guard` guards version and members, `writing` is held while Values are protected and while
-    # histories of views change (docs/threads.md).
+    # histories of views change (docs/architecture.md).
     cdef Guard guard
     cdef OwnedLock writing
 

@@ -1,6 +1,6 @@
 // What the core needs where there is no GIL: locks, borrowed pointers that can be followed, immortal objects. On
 // ordinary Python all of it is empty or a plain operation, because the GIL is the lock.
-// May include: Python.h, the C++ library. See docs/threads.md for which lock guards what.
+// May include: Python.h, the C++ library. See docs/architecture.md for which lock guards what.
 #pragma once
 #include <Python.h>
 #include <cstdint>

@@ -112,7 +112,7 @@ cdef class Node:
     cdef object g0                      # of one run: gradient of input 0 (one input), or an InputBuffer (several)
     cdef object op                      # what computes (an Op, a callable)
     cdef uint64_t seq
-    # State of one run, guarded by the GIL (without one by a critical section on the node, docs/threads.md). Valid
+    # State of one run, guarded by the GIL (without one by a critical section on the node, docs/architecture.md). Valid
     # where stamp == GraphTask.id; another run that meets the node meanwhile uses its own side table.
     cdef uint64_t stamp
     cdef int32_t deps                   # edges of this run that have not delivered yet
