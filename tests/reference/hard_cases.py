@@ -89,7 +89,11 @@ CASES = {
     "Linear algebra": [
         ("xp.linalg.det(x)", ([[1.0, 2.0], [2.0, 4.0]],), "singular: the cofactors"),
         ("xp.linalg.det(x)", ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],), "singular but for rounding"),
-        ("xp.linalg.slogdet(x)[1]", ([[1.0, 2.0], [2.0, 4.0]],), "singular"),
+        (
+            "xp.linalg.slogdet(x)[1]",
+            ([[1.0, 2.0], [2.0, 4.0]],),
+            "singular: no limit, the sign is that of the side from which the determinant goes to 0",
+        ),
         ("xp.linalg.inv(x)", ([[1.0, 1.0], [1.0, 1.0001]],), "near singular"),
         (
             "xp.linalg.cholesky(x)",
@@ -98,7 +102,11 @@ CASES = {
         ),
         ("xp.linalg.pinv(x)", ([[1.0, 2.0], [2.0, 4.0]],), "singular"),
         ("xp.linalg.eigvalsh(x)", ([[1.0, 0.0], [0.0, 1.0]],), "repeated eigenvalues"),
-        ("xp.linalg.eigh(x)[1] ** 2", ([[1.0, 0.0], [0.0, 1.0]],), "vectors of repeated eigenvalues"),
+        (
+            "xp.linalg.eigh(x)[1] ** 2",
+            ([[1.0, 0.0], [0.0, 1.0]],),
+            "undefined: vectors of repeated eigenvalues; the 0 is above the diagonal, which eigh does not read",
+        ),
         ("xp.linalg.svdvals(x)", ([[1.0, 0.0], [0.0, 1.0]],), "repeated singular values"),
         ("xp.linalg.matrix_norm(x, ord='nuc')", ([[0.0, 0.0], [0.0, 0.0]],), "any subgradient"),
     ],
@@ -126,10 +134,12 @@ PyTorch {torch} and JAX {jax}, in double precision.
 Four principles explain most rows:
 
 1. A divisor that is zero is replaced before the division, so that no nan comes up in the second derivative either.
-2. A share, a weight or a ratio is computed from differences of the inputs, not from a rounded result.
+2. A share, a weight or a ratio is computed from differences of the inputs, not from a rounded result. `tanh` is the
+   exception: its rule knows the result alone, as in PyTorch and JAX. Its error is about 1e-16, so from 20 on it gives 0.
 3. Of several subgradients the one of least norm is taken.
-4. The *value* of an operation is the library's own. Where it overflows (`vector_norm` of 1e200), the gradient belongs
-   to the value that overflowed.
+4. The *value* of an operation is the library's own. Where that is inf or 0 only because numbers overflow or underflow
+   on the way, the gradient is computed from it all the same: `vector_norm` of 3e200 and 4e200 is inf, and x / inf is 0.
+   Scale such arguments first.
 """
 
 
