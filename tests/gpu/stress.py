@@ -5,7 +5,7 @@
     python tests/gpu/stress.py --seed 4711 --programs 1 # one of them again
 
 Runs on what CuPy finds, a GPU or the host device (tools/host_cuda; lazy mode if HOST_CUDA_STREAMS says nothing). Exits
-with 1 if a gradient was wrong, and prints the seeds.
+with 1 if a gradient was wrong, and prints the seeds; with 2 if there is no CuPy or no device.
 
 A program orders by events what a user has to order: an operation waits for what it reads, a write for who still reads,
 and before memory is dropped all streams wait for each other. Everything is late otherwise. It makes views, transfers
@@ -397,7 +397,13 @@ def main():
     options = parser.parse_args()
     if "HOST_CUDA_STREAMS" not in os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "HOST_CUDA_STREAMS": "lazy"})
-    import cupy
+    try:
+        import cupy
+
+        cupy.cuda.runtime.getDevice()
+    except Exception as error:  # whatever CuPy says where it, its libraries or a device are missing
+        print(f"nothing to run on: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
 
     end = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     seed, wrong = options.seed, []

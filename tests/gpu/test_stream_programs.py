@@ -3,8 +3,15 @@
 Imports stress and programs; the public names of arraygrad there.
 """
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from programs import run
+
+import arraygrad as ag
 
 
 @pytest.mark.gpu
@@ -34,3 +41,19 @@ def test_random_programs_have_no_race_on_the_stand_in(first):
     """)
         == []
     )
+
+
+def test_without_cupy_the_command_says_so_and_exits_with_2():
+    here = str(Path(__file__).parent)
+    path = os.pathsep.join([here, str(Path(ag.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    code = "import sys; sys.modules['cupy'] = None; import stress; sys.exit(stress.main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path, "HOST_CUDA_STREAMS": "lazy"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("nothing to run on: ModuleNotFoundError")
+    assert "Traceback" not in done.stderr
