@@ -10,6 +10,7 @@ May import: numpy; scipy and arraygrad where a name is looked up.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -388,7 +389,15 @@ def _bare(entry: Any) -> Call:
         return found
     if entry.forward is None:
         raise LookupError(f"{entry.name}: neither NumPy nor SciPy has it, and it has no forward: add it to BARE")
-    return lambda *arrays, **options: entry.forward(np, *arrays, **options)
+    defaults = {
+        name: p.default for name, p in inspect.signature(eval(f"lambda {entry.signature}: None")).parameters.items()
+    }
+    names = list(defaults)
+
+    def bare(*arrays: Any, **options: Any) -> Any:
+        return entry.forward(np, *arrays, *[options.get(name, defaults[name]) for name in names[len(arrays) :]])
+
+    return bare
 
 
 # Where a function of arrays alone may be defined, the usual one first.

@@ -1,7 +1,8 @@
 """Functions of one array that the table has and no entry of the catalogue names: a new operation is used at once.
 
 Where a function may be used its samples say (tests/ops/samples): between the smallest and the largest real argument,
-and on the longest part of that without a kink. The reference runs the forward of the table on plain NumPy.
+and on the longest part of that without a kink. The references run the forward of the table: on plain NumPy, whose
+differences know nothing of the rule, and on PyTorch, which differentiates it.
 Imports of arraygrad: the table.
 """
 
@@ -47,9 +48,9 @@ def where(name):
 
 
 def reference(space, name):
-    """The function `name` of plain NumPy arrays by the table's forward, or None; `space` is the namespace it gets."""
+    """The function `name` by the table's forward, or None; `space` is the namespace it gets."""
     entry = TABLE.get(name)
-    return entry and entry.forward and (lambda *arrays: entry.forward(space, *arrays)[()])
+    return entry and entry.forward and (lambda *arrays: entry.forward(space, *arrays))
 
 
 def path(name):

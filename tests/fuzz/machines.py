@@ -105,10 +105,13 @@ class Space:
         self.native = real is np.float64
 
     def __getattr__(self, name):
-        found = BEYOND.get(name) or getattr(np, name, None) or reference(self, name)
-        if found is None:
+        found = BEYOND.get(name) or getattr(np, name, None)
+        if found is not None:
+            return found
+        composed = reference(self, name)
+        if composed is None:
             raise AttributeError(f"neither NumPy nor the table has {name}")
-        return found
+        return lambda *arrays: composed(*arrays)[()]
 
     def asarray(self, value, dtype=None):
         value = np.asarray(value, dtype=dtype)

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 
+from .catalogue_table import reference
 from .machines import squash, tame
 from .program import NEEDS, Unsupported
 
@@ -214,7 +215,8 @@ class Space:
         self.linalg = RowMajor(compat.linalg)
 
     def __getattr__(self, name):
-        return getattr(self._compat, name)
+        composed = None if hasattr(self._compat, name) else reference(self, name)
+        return composed or getattr(self._compat, name)
 
     def asarray(self, value, dtype=None):
         return value if isinstance(value, self._torch.Tensor) else self._torch.as_tensor(value, dtype=dtype)
