@@ -135,7 +135,7 @@ Four principles explain most rows:
 
 1. A divisor that is zero is replaced before the division, so that no nan comes up in the second derivative either.
 2. A share, a weight or a ratio is computed from differences of the inputs, not from a rounded result. `tanh` is the
-   exception: its rule knows the result alone, as in PyTorch and JAX. Its error is about 1e-16, so from 20 on it gives 0.
+   exception: its rule knows the result alone, as in PyTorch and JAX. Its error is 1e-16, so from 20 on it gives 0.
 3. Of several subgradients the one of least norm is taken.
 4. The *value* of an operation is the library's own. Where that is inf or 0 only because numbers overflow or underflow
    on the way, the gradient is computed from it all the same: `vector_norm` of 3e200 and 4e200 is inf, and x / inf is 0.
