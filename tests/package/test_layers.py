@@ -34,6 +34,7 @@ ENGINE = {
         "streams",
         "pool",
         "sharing",
+        "later",
         "lifecycle",
         "evaluate",
         "engine",
@@ -49,7 +50,8 @@ MAY_IMPORT = {
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
-    "engine.node": {"engine.arrayops", "engine.free_threading"},
+    "engine.later": set(),
+    "engine.node": {"engine.arrayops", "engine.free_threading", "engine.later"},
     "engine.input_buffer": {"engine.arrayops", "engine.node"},
     "engine.hooks": {"engine.arrayops", "engine.node"},
     "engine.anomaly": {"engine.arrayops", "engine.node"},

@@ -9,6 +9,8 @@ import types
 
 import numpy
 
+from cpython.object cimport PyObject
+
 from arraygrad.core.apply cimport unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport has_tensor as list_has_tensor
@@ -21,10 +23,11 @@ from arraygrad.core.tensor import Tensor, asarray, gradient_edge
 
 cdef extern from *:
     """
-    // Whether the calls of this thread are adopted. A thread that such a call starts is not.
-    static thread_local int arraygrad_adopting = 0;
+    // What the adopted call that this thread runs has put into place, a tuple that the call owns; NULL outside of one.
+    // A thread that such a call starts is outside.
+    static thread_local PyObject* arraygrad_adopting = NULL;
     """
-    int arraygrad_adopting
+    PyObject* arraygrad_adopting
 
 cdef object dtype_type = numpy.dtype
 cdef object real_double = numpy.dtype("float64")
@@ -34,13 +37,15 @@ cdef object union_type = types.UnionType
 cdef frozenset own_types = frozenset(Tensor.__mro__)
 
 
-_lock = threading.RLock()                       # guards the `users` of Names and Places
+_lock = threading.RLock()                       # guards the `users` of Names and Places, and what stands below
+cdef Py_ssize_t _searches_from = 0              # what was found before forget() was called so often is found anew
+cdef object _renewed = None                     # reach.renewed, which does that for what was kept
 
 
-cdef int set_adopting(int on) noexcept:
+cdef PyObject* set_adopting(PyObject* found) noexcept:
     global arraygrad_adopting
-    cdef int before = arraygrad_adopting
-    arraygrad_adopting = on
+    cdef PyObject* before = arraygrad_adopting
+    arraygrad_adopting = found
     return before
 
 
@@ -50,7 +55,7 @@ cdef class Namespace:
     cdef public list places                 # of (dict, key, real thing, stand-in)
     cdef public list shared                 # of Place
     cdef public Py_ssize_t users            # running calls that have the stand-ins in place
-    cdef public list siblings               # of Namespace: all over this namespace; None: this one alone
+    cdef public list siblings               # of Namespace: that run over this namespace; None: there is no other
 
 
 cdef class Route:
@@ -58,6 +63,7 @@ cdef class Route:
     cdef public list found                  # of Namespace; None: not searched
     cdef public list own                    # of Place
     cdef public list sizes                  # the number of names in each namespace when it was searched
+    cdef public Py_ssize_t stamp            # forgotten() when it was searched
 
 
 cdef enum:
@@ -117,34 +123,45 @@ cdef list unshared(Namespace names):
 
 
 cdef tuple enter(Route reach, tuple args, dict kwargs):
-    cdef Namespace names
+    """Put the stand-ins of a call into place: (Names, Places, the same of the call around it or None)."""
     cdef Py_ssize_t i
     cdef tuple found = None
+    cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
     cdef bint changed
     with _lock:
-        changed = reach.found is None
+        changed = reach.found is None or reach.stamp != _searches_from
         if not changed:
             for i in range(len(reach.found)):
                 if len((<Namespace>reach.found[i]).namespace) != reach.sizes[i]:
                     changed = True
                     break
         if changed:
+            reach.stamp = _searches_from
             reach.search()
         for argument in args if not kwargs else (*args, *kwargs.values()):
             if not is_plain(argument):
                 found = reach.with_arguments((*args, *kwargs.values()))
+                found = (found[0], found[1], around)
                 break
         if found is None:
-            found = (reach.found, reach.own)
-        for names in <list>found[0]:
-            if names.users == 0:
-                exchange(names.places, False)
-                for place in names.shared:
-                    place.put()
-            names.users += 1
-        for place in <list>found[1]:
-            place.put()
+            found = (reach.found, reach.own, around)
+        put(found)
     return found
+
+
+cdef int put(tuple found) except -1:
+    cdef Namespace names
+    for names in <list>found[0]:
+        if names.users == 0:
+            if names.siblings is not None and names not in names.siblings:
+                names.siblings.append(names)
+            exchange(names.places, False)
+            for place in names.shared:
+                place.put()
+        names.users += 1
+    for place in <list>found[1]:
+        place.put()
+    return 0
 
 
 cdef int leave(tuple found) except -1:
@@ -161,23 +178,9 @@ cdef int leave(tuple found) except -1:
     return 0
 
 
-cdef class Adopted:
-    """A function as an adopted call runs it. `reach` says where stand-ins go."""
+cdef class Called:
+    """A function that is called as its subclasses say."""
     cdef object function
-    cdef Route reach
-
-    def __init__(self, function, Route reach):
-        self.function = function
-        self.reach = reach
-
-    def __call__(self, *args, **kwargs):
-        cdef tuple found = enter(self.reach, args, kwargs)
-        cdef int before = set_adopting(1)       # compiled: no signal handler runs before `finally` undoes it
-        try:
-            return self.function(*args, **kwargs)
-        finally:
-            set_adopting(before)
-            leave(found)
 
     def __get__(self, instance, owner):
         return self if instance is None else types.MethodType(self, instance)
@@ -186,10 +189,6 @@ cdef class Adopted:
     def __wrapped__(self):
         """The function."""
         return self.function
-
-    @property
-    def __doc__(self):
-        return self.function.__doc__
 
     @property
     def __module__(self):
@@ -202,6 +201,114 @@ cdef class Adopted:
         return f"<adopted {self.function!r}>"
 
 
+cdef class Adopted(Called):
+    """A function as an adopted call runs it. `reach` says where stand-ins go."""
+    cdef Route reach
+
+    def __init__(self, function, Route reach):
+        self.function = function
+        self.reach = reach
+
+    @property
+    def __doc__(self):                      # each class has one of its own, which is the type's otherwise
+        return self.function.__doc__
+
+    def __call__(self, *args, **kwargs):
+        cdef tuple found = enter(self.reach, args, kwargs)
+        cdef PyObject* before = set_adopting(<PyObject*>found)  # compiled: no signal handler runs before `finally`
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            set_adopting(before)
+            leave(found)
+
+
+# Note [Called later]
+# ~~~~~~~~~~~~~~~~~~~
+# Some functions of a program are kept by a node, and called by backward, when the adopted call is over: what a
+# checkpoint computes again, the equation of a solved problem, the backward of a Function. They name np.zeros and
+# math.sin as the rest of the program does.
+# (1) Whoever keeps such a function keeps `later(function)`. In an adopted call that is a Kept, which puts the stand-ins
+#     of this call, and of those around it, into place again. So the function finds what it found, or would have found,
+#     when it was kept. Outside of adopted calls it is the function itself.
+# (2) The calls count as others do (Note [Stand-ins], 3), so threads may run them at the same time.
+# (3) What was found may be old: the modules have got more names, or were forgotten (`adopt.clear()`). Then it is looked
+#     at again, so that there is never a second count of the calls over one namespace.
+# Guarded by tests/adoption/test_called_later.py.
+
+cdef class Kept(Called):
+    """A function that is called later as in the adopted call that runs now (1)."""
+    cdef tuple found
+    cdef list sizes                         # of (namespace, number of names in it)
+    cdef Py_ssize_t stamp
+
+    @property
+    def __doc__(self):
+        return self.function.__doc__
+
+    def __call__(self, *args, **kwargs):
+        cdef tuple found = self.again()
+        cdef PyObject* before = set_adopting(<PyObject*>found)
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            set_adopting(before)
+            while found is not None:
+                leave(found)
+                found = found[2]
+
+    cdef tuple again(self):
+        cdef tuple found, level
+        with _lock:
+            if self.stamp != _searches_from or self.grown():
+                self.look(_renewed(self.found))
+            found = level = self.found
+            while level is not None:
+                put(level)
+                level = level[2]
+        return found
+
+    cdef bint grown(self) except -1:
+        for namespace, size in self.sizes:
+            if len(<dict>namespace) != size:
+                return True
+        return False
+
+    cdef int look(self, tuple found) except -1:
+        self.found = found
+        self.stamp = _searches_from
+        self.sizes = []
+        while found is not None:
+            for names in <list>found[0]:
+                self.sizes.append(((<Namespace>names).namespace, len((<Namespace>names).namespace)))
+            found = found[2]
+        return 0
+
+
+def later(function):
+    """A function that is kept to be called later, as it is to be called then: Note [Called later]."""
+    cdef Kept kept
+    if arraygrad_adopting == NULL or type(function) is Kept:
+        return function
+    kept = Kept.__new__(Kept)
+    kept.function = function
+    with _lock:
+        kept.look(<tuple>arraygrad_adopting)
+    return kept
+
+
+def set_renewal(renewed):
+    """Have `renewed(found)` look again at what a call has put into place: reach.py."""
+    global _renewed
+    _renewed = renewed
+
+
+def forgotten():
+    """What was found so far is to be found anew. Called with the lock held."""
+    global _searches_from
+    _searches_from += 1
+
+
 def forgetting(forget):
     """Call `forget()` while no call is entered or left."""
     with _lock:
@@ -210,17 +317,17 @@ def forgetting(forget):
 
 def is_on():
     """Whether this thread runs an adopted call."""
-    return arraygrad_adopting != 0
+    return arraygrad_adopting != NULL
 
 
 def makes_tensors():
     """Whether what an adopted call of this thread makes is to be recordable: not where nothing is recorded."""
-    return arraygrad_adopting != 0 and thread_state().grad_mode != 0
+    return arraygrad_adopting != NULL and thread_state().grad_mode != 0
 
 
 def without(function, args, kwargs):
     """Call a function as if no adopted call were running: one that computes with raw arrays."""
-    cdef int before = set_adopting(0)
+    cdef PyObject* before = set_adopting(NULL)
     try:
         return function(*args, **kwargs)
     finally:
@@ -274,7 +381,7 @@ def gathering(function):
     """A function of NumPy that takes lists of Tensors as it takes lists of numbers."""
     @functools.wraps(function)
     def call(*args, **kwargs):
-        if arraygrad_adopting:
+        if arraygrad_adopting != NULL:
             for a in args:
                 if type(a) is list or type(a) is tuple:
                     args = tuple([gathered(a) for a in args])
@@ -330,7 +437,7 @@ def stays(t):
 
 
 cdef bint is_kept(TensorBase t) except -1:
-    if not arraygrad_adopting or not thread_state().grad_mode or t.value.meta.size != 1:
+    if arraygrad_adopting == NULL or not thread_state().grad_mode or t.value.meta.size != 1:
         return False
     if not (t.tracked if t.extra is None else t.requires_grad):
         return False
@@ -420,7 +527,7 @@ cdef object twin_of(object kind):
 
 def isinstance_(obj, class_or_tuple, /):
     """What stands in for isinstance."""
-    if not arraygrad_adopting or type(obj) is not tensor_type:
+    if arraygrad_adopting == NULL or type(obj) is not tensor_type:
         return isinstance(obj, class_or_tuple)
     kind = plain(obj)
     cdef bint found = issubclass(kind, class_or_tuple)
@@ -461,7 +568,7 @@ def called_type(cls, *args, **kwargs):
     if cls._type is not cls:
         return type.__call__(cls, *args, **kwargs)
     if len(args) == 1 and not kwargs:
-        if arraygrad_adopting and isinstance(args[0], TensorBase):
+        if arraygrad_adopting != NULL and isinstance(args[0], TensorBase):
             return type_of(args[0])
         return type(args[0])
     return type(*args, **kwargs)
@@ -520,6 +627,7 @@ cdef bint names_tensors(object classes) except -1:
 
 def hasattr_(obj, name, /):
     """What stands in for hasattr: of the special methods, a Tensor has those that its plain value has."""
-    if arraygrad_adopting and type(obj) is tensor_type and name.startswith("__") and not hasattr(plain(obj), name):
-        return False
+    if arraygrad_adopting != NULL and type(obj) is tensor_type and name.startswith("__"):
+        if not hasattr(plain(obj), name):
+            return False
     return hasattr(obj, name)

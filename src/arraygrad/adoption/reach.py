@@ -1,7 +1,7 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
-May import: adoption.answers, adoption.polynomial_names, adoption.table, numpy_api.rearranging, the standard library,
-numpy.
+May import: adoption.answers, adoption.code, adoption.polynomial_names, adoption.table, numpy_api.rearranging, the
+standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -37,9 +37,10 @@ import weakref
 
 import numpy
 
-from arraygrad.adoption.answers import Namespace, Route, is_plain
+from arraygrad.adoption.answers import Namespace, Route, forgotten, is_plain, set_renewal
+from arraygrad.adoption.code import imported, importing_stand_ins, names_in
 from arraygrad.adoption.polynomial_names import polynomial
-from arraygrad.adoption.table import STAND_IN_MODULES, STAND_INS
+from arraygrad.adoption.table import STAND_INS
 from arraygrad.numpy_api.rearranging import Vectorize
 
 __all__ = ["BUILTINS", "Names", "Reach", "forget", "pair_of", "reach_of"]
@@ -87,10 +88,11 @@ class Names(Namespace):
         How many running adopted calls have the stand-ins in place. Guarded by the lock of `calls.py`.
     """
 
-    __slots__ = ("_codes", "_looked", "_others", "_shared", "_used", "_whole", "added", "compared")
+    __slots__ = ("_base", "_codes", "_looked", "_others", "_shared", "_used", "_whole", "added", "compared")
 
     def __init__(self, namespace):
         self.namespace = namespace
+        self._base = self  # of one that is `without` some: the whole
         self.users = 0
         self.places = []
         self.shared = []
@@ -118,7 +120,7 @@ class Names(Namespace):
         if id(code) not in self._codes:
             self._codes[id(code)] = code
             self._looked = None
-            self._used.update(_names_in(code) & _BUILTIN_NAMES)
+            self._used.update(names_in(code) & _BUILTIN_NAMES)
             self.compared |= _compared(self.namespace, code)
         for place in places:
             self._shared[id(place)] = place
@@ -147,6 +149,8 @@ class Names(Namespace):
         self.shared = [place for place in self._shared.values() if place.real not in kept]
         self._looked = len(self.namespace)
         self._others.clear()
+        if self.siblings is not None:
+            self.siblings.clear()  # none of them runs
 
     def _left_alone(self):
         """Ids of the real things that any code here compares: they have no stand-in here (5)."""
@@ -158,6 +162,16 @@ class Names(Namespace):
             found |= compared[1]
         return found
 
+    def now(self):
+        """The Names of the namespace, after `forget()` too: with all that was seen here."""
+        base, now = self._base, Names.of(self.namespace)
+        if now is not base:
+            for code in base._codes.values():
+                now.saw(code, ())
+            now.saw(_NOTHING, base._shared.values())
+        now.look()
+        return now
+
     def without(self, real):
         """As this, but for places of the real things with these ids."""
         if not real:
@@ -165,10 +179,10 @@ class Names(Namespace):
         other = self._others.get(real)
         if other is None:
             other = self._others[real] = Names(self.namespace)
-            siblings = [names for names in self.siblings or () if names.users]
-            self.siblings = [self, other, *siblings, *self._others.values()]
-            for names in self.siblings:
-                names.siblings = self.siblings
+            other._base = self
+            if self.siblings is None:
+                self.siblings = [self]
+            other.siblings = self.siblings
             other.places = [place for place in self.places if id(place[2]) not in real]
             other.shared = [place for place in self.shared if place.real not in real]
         return other
@@ -238,6 +252,7 @@ class Place:
 
 def forget():
     """Take out of all namespaces what was added to them, and look at them afresh when they are reached again."""
+    forgotten()
     _leads.clear()
     _reaches.clear()
     for names in list(_namespaces.values()):
@@ -247,6 +262,24 @@ def forget():
             if names.namespace.get(name) is getattr(builtins, name):
                 del names.namespace[name]
         del _namespaces[id(names.namespace)]
+
+
+def renewed(found):
+    """What a call has put into place, and the calls around it, looked at again: (Names, Places, the same or None)."""
+    names, places, around = found
+    names = _wanted([one.now() for one in names])[0]
+    return names, places, None if around is None else renewed(around)
+
+
+set_renewal(renewed)
+
+
+def _wanted(found, places=()):
+    """Names and Places but for what code that was found compares (5)."""
+    compared = frozenset().union(*[names.compared for names in found])
+    if not compared:
+        return found, places
+    return [names.without(compared) for names in found], [place for place in places if place.real not in compared]
 
 
 def _weak(obj):
@@ -320,9 +353,10 @@ class Reach(Route):
         """(Names, Places) for a call with these arguments."""
         objects = _objects(arguments, 0, [])
         if self._given is not None:
-            known, sizes, found = self._given
+            known, sizes, stamp, found = self._given
             if (
-                len(known) == len(objects)
+                stamp == self.stamp
+                and len(known) == len(objects)
                 and all(ref() is one for ref, one in zip(known, objects, strict=True))
                 and all(len(names.namespace) == n for names, n in sizes)
             ):
@@ -333,7 +367,8 @@ class Reach(Route):
             search.visit(one, 0)
         found = self._wanted(search)
         try:
-            self._given = [weakref.ref(one) for one in objects], [(n, len(n.namespace)) for n in found[0]], found
+            sizes = [(n, len(n.namespace)) for n in found[0]]
+            self._given = [weakref.ref(one) for one in objects], sizes, self.stamp, found
         except TypeError:  # what has no room for a weak reference may be another object next time
             self._given = None
         return found
@@ -343,10 +378,7 @@ class Reach(Route):
         if self._packages is not None:
             self._check_packages(found)
             found = [names for names in found if self._matches(names.namespace.get("__name__") or "")]
-        compared = frozenset().union(*[names.compared for names in found])
-        if not compared:
-            return found, search.places
-        return [names.without(compared) for names in found], [p for p in search.places if p.real not in compared]
+        return _wanted(found, search.places)
 
     def _check_packages(self, found):
         known = {names.namespace.get("__name__") for names in found} | sys.modules.keys()
@@ -443,9 +475,12 @@ class _Search:
         namespace = function.__globals__
         code = function.__code__
         if id(code) not in _leads and not adoptable(namespace):
-            # A decorator of a library: the function that it wraps.
+            # A decorator of a library: the function that it wraps; one that this package has made of a program's.
             if depth < _DEPTH and hasattr(function, "__wrapped__"):
                 self.visit(function.__wrapped__, depth + 1)
+            elif depth < _DEPTH and _top(namespace.get("__name__")) == "arraygrad":
+                for _, value in _held(function):
+                    self.visit(value, depth + 1)
             return
         self._lead(code, namespace)
         if function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__:
@@ -455,7 +490,7 @@ class _Search:
                     self.places.append(Place.of(*holder, *pair))
                 elif depth < _DEPTH:
                     self.visit(value, depth + 1)
-        other = _importing_stand_ins(code)
+        other = importing_stand_ins(code)
         if other is not code:
             self.places.append(Place.of(function, "__code__", code, other))
 
@@ -530,10 +565,10 @@ class _Spread(_Search):
         places, self.places = self.places, []
         names = self.found[id(namespace)] = Names.of(namespace)
         names.saw(item, places)
-        named = _names_in(item)
+        named = names_in(item)
         for name in named & namespace.keys():
             self.visit(namespace[name], 1, named)
-        for name in _imported(item, namespace.get("__package__")):
+        for name in imported(item, namespace.get("__package__")):
             module = sys.modules.get(name)
             if module is not None:
                 self.visit(module, 1, named)
@@ -617,76 +652,9 @@ def adoptable(namespace):
     return isinstance(file, str) and not file.startswith(_STANDARD_LIBRARY)
 
 
-# -- what code says ----------------------------------------------------------------------------------------------------
+# -- what code compares ------------------------------------------------------------------------------------------------
 
-_IMPORT = dis.opmap["IMPORT_NAME"]
 _IS = dis.opmap["IS_OP"]
-
-
-_named: dict = {}  # id of a code object -> (it, the names in it)
-
-
-def _names_in(code):
-    """All names that code, and code of functions in it, looks up, be it as globals or attributes."""
-    known = _named.get(id(code))
-    if known is not None and known[0] is code:
-        return known[1]
-    names = frozenset(code.co_names).union(
-        *[_names_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    )
-    if len(_named) > _MANY:
-        _named.clear()
-    _named[id(code)] = (code, names)
-    return names
-
-
-def _imported(code, package):
-    """Names of the modules that the body of a function of a package, and of functions in it, imports."""
-    names = set()
-    if _IMPORT in code.co_code[::2]:
-        steps = list(dis.get_instructions(code))
-        for i, step in enumerate(steps):
-            if step.opcode == _IMPORT:
-                level = steps[i - 2].argval  # what the instruction takes: level, names that are wanted
-                if isinstance(level, int) and level and package:
-                    names.add(".".join([*package.split(".")[: -level + 1 or None], *filter(None, [step.argval])]))
-                else:
-                    names.add(step.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names.update(_imported(constant, package))
-    return names
-
-
-_importing: dict = {}  # id of a code object -> (it, the code that imports stand-ins)
-
-
-def _importing_stand_ins(code):
-    """The code with `import numpy` as an import of what stands in for it; the code itself if it has none such."""
-    known = _importing.get(id(code))
-    if known is not None and known[0] is code:
-        return known[1]
-    constants = tuple([_importing_stand_ins(c) if isinstance(c, types.CodeType) else c for c in code.co_consts])
-    other = code
-    if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
-        other = code.replace(co_consts=constants)
-    if _IMPORT in code.co_code[::2]:
-        uses = {}
-        for step in dis.get_instructions(code):
-            if step.opcode in dis.hasname:
-                uses.setdefault(step.argval, set()).add(step.opcode)
-        names = tuple(
-            [
-                STAND_IN_MODULES[name] if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} else name
-                for name in code.co_names
-            ]
-        )
-        if names != code.co_names:
-            other = other.replace(co_names=names)
-    if len(_importing) > _MANY:
-        _importing.clear()
-    _importing[id(code)] = (code, other)
-    return other
 
 
 def _codes_of(namespace):

@@ -20,6 +20,7 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.saved import SavedInput
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.graph_task import current_graph_task_id, queue_callback
+from arraygrad.engine.later import called_later
 from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 
@@ -89,6 +90,7 @@ class _Checkpoint:
 
     def __init__(self, function, args, kwargs, early_stop):
         self.function = function
+        self.again = called_later(function)
         self.early_stop = early_stop
         self.finished = False  # whether the first call has returned, so that `places` is complete
         self.places = []  # weak references to the place holders, in order
@@ -158,7 +160,7 @@ class _Checkpoint:
         try:
             numpy.random.set_state(self.random_state)
             with Mode(set_grad_mode, True), saved_tensors_hooks(note, _same):
-                self.function(*args, **kwargs)
+                self.again(*args, **kwargs)
         except _Enough:
             pass
         finally:

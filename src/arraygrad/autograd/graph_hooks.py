@@ -10,6 +10,7 @@ import threading
 from arraygrad.core.apply import pop_op_hooks, push_op_hooks
 from arraygrad.core.tensor import Tensor, gradient_edge
 from arraygrad.engine.graph_task import current_graph_task_id, is_running, will_receive
+from arraygrad.engine.later import called_later
 from arraygrad.engine.modes import Mode
 
 __all__ = ["op_hooks", "register_multi_grad_hook"]
@@ -80,6 +81,7 @@ def register_multi_grad_hook(tensors, fn, mode="all"):
             raise TypeError(f"register_multi_grad_hook: expected Tensors, got {type(t).__name__}")
         if not t.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    fn = called_later(fn)
     waiting = _All(tensors, fn) if mode == "all" else _Any(fn)
     handles = []
     for i, t in enumerate(tensors):

@@ -12,6 +12,7 @@ from arraygrad.autograd.python_numbers import unadopted
 from arraygrad.core.constants import Contents
 from arraygrad.core.graph_ops import Kept, attach_node, settled
 from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
+from arraygrad.engine.later import called_later
 from arraygrad.engine.node import PyNode, is_grad_enabled
 
 __all__ = ["defvjp", "primitive"]
@@ -175,6 +176,7 @@ class Primitive:
         answers = [Kept(r, False) for r in results]
         state = [kept, answers]
         rules = [self._rules[i] for i in tracked]
+        later = called_later(_pulled)
         owner = [None]
         name = self._name
 
@@ -195,13 +197,18 @@ class Primitive:
             else:
                 values = [a.array() if isinstance(a, Kept) else a for a in kept]
                 found = [a.array() for a in answers]
+            pulled = later if graph else _pulled  # raw arrays stay raw in an adopted call, as in the forward
             ans, g = (tuple(found), tuple(grads)) if several else (found[0], grads[0])
-            return tuple([_gradient(name, i, settled(r(ans, *values, **kwargs)(g), grads), graph)
+            return tuple([_gradient(name, i, settled(pulled(r, ans, values, kwargs, g), grads), graph)
                           for i, r in zip(tracked, rules, strict=True)])  # fmt: skip
 
         node = PyNode(_node_name(name), backward, [edge_of(args[i]) for i in tracked], metas, state.clear)
         owner[0] = weakref.ref(node)
         attach_node(node, results)
+
+
+def _pulled(rule, ans, values, kwargs, g):
+    return rule(ans, *values, **kwargs)(g)
 
 
 def _raw(value):

@@ -23,6 +23,7 @@ from arraygrad.core.value cimport (
 )
 
 from arraygrad.core.constants import WRITTEN_BETWEEN
+from arraygrad.engine.later import called_later
 
 cdef tuple _nothing = ()
 cdef object _function = None        # the Function class
@@ -211,6 +212,8 @@ cdef class CustomNode(Node):
             f.grad = None                               # the list alone holds the gradients: backward may drop them
             f.grads = None
             result = backward_of(self)(self, grads)
+        elif f.create_graph and self.later is not None:
+            result = self.later(backward_of(self), self, *grads)
         else:
             result = backward_of(self)(self, *grads)
         if not alone:
@@ -218,6 +221,10 @@ cdef class CustomNode(Node):
         if self.s1 is not None:
             self.s1.renew()             # what backward itself writes there is its own affair
         return take_gradients(self, f, result, given)
+
+
+def calling(function, *args):
+    return function(*args)
 
 
 cdef bint in_anomaly_mode() noexcept:
@@ -428,6 +435,8 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
     node.op = cls
     node.s2 = tuple(needs)
     node.args = tuple(tensors)
+    if recorded:
+        node.later = called_later(calling)
     ts.grad_mode = 0                                                                # (2)
     try:
         if setup:

@@ -30,6 +30,7 @@ from arraygrad.core.value cimport (
     registered, set_grad, version_of, wrap,
 )
 
+from arraygrad.engine.later import called_later
 from arraygrad.engine.node import keep_for_ever
 from arraygrad.core.graph_ops import RetainGrad
 from arraygrad.core.operands import set_asarray
@@ -302,6 +303,7 @@ cdef class Tensor(TensorBase):
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        hook = called_later(hook)
         if self.grad_fn_ is not None:
             return self.grad_fn_.need_hooks().add("tensor_pre", (self.output_nr_, hook))
         return leaf_hooks(self).add("tensor_pre", (0, hook))
@@ -312,7 +314,7 @@ cdef class Tensor(TensorBase):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn_ is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return leaf_hooks(self).add("post_accumulate", hook)
+        return leaf_hooks(self).add("post_accumulate", called_later(hook))
 
     # Conversions
 

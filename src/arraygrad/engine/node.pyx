@@ -1,5 +1,5 @@
 # The static graph: nodes, edges, hooks, sequence and topological numbers, and the state that each thread carries.
-# May import: engine.arrayops.
+# May import: engine.arrayops, engine.later.
 from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -13,6 +13,8 @@ from types import CellType, FunctionType
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, make_immortal
+
+from arraygrad.engine.later import called_later
 
 cdef extern from *:
     """
@@ -474,11 +476,11 @@ cdef class Node:
 
     def register_prehook(self, hook):
         """Call `hook(grad_outputs)` before the node runs; it may return a tuple to take their place."""
-        return self.need_hooks().add("pre", hook)
+        return self.need_hooks().add("pre", called_later(hook))
 
     def register_hook(self, hook):
         """Call `hook(grad_inputs, grad_outputs)` after the node ran; it may return a tuple in place of grad_inputs."""
-        return self.need_hooks().add("post", hook)
+        return self.need_hooks().add("post", called_later(hook))
 
     def __repr__(self):
         return f"<{self.name()} at {id(self):#x}>"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy
 
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor, apply_op, wrap_raw
+from arraygrad.core.tensor import Tensor, apply_op, asarray, wrap_raw
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
 from arraygrad.transforms.trace import function_name, meta_of
@@ -16,6 +16,7 @@ from arraygrad.transforms.trace import function_name, meta_of
 __all__ = [
     "Arguments",
     "ConvergenceError",
+    "array_function",
     "as_tensor",
     "namespace_of",
     "raw",
@@ -109,6 +110,19 @@ def as_tensor(array):
 def raw(value):
     """The raw array of a Tensor; anything else as it is."""
     return value.array if isinstance(value, Tensor) else value
+
+
+def array_function(f):
+    """`f` with its result as one array where it is a list or tuple of numbers, which SciPy's solvers take, too."""
+
+    def function(*args):
+        found = f(*args)
+        if not isinstance(found, (list, tuple)):
+            return found
+        return asarray(found) if any(isinstance(leaf, Tensor) for leaf in flatten(found)[0]) else numpy.asarray(found)
+
+    function.__name__ = function_name(f)
+    return function
 
 
 def raw_function(name, f, args):

@@ -16,7 +16,8 @@ import math
 import numpy
 
 from arraygrad.core.tensor import Tensor, asarray
-from arraygrad.implicit.common import Arguments, ConvergenceError, namespace_of, raw, raw_function
+from arraygrad.engine.later import called_later
+from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, raw_function
 from arraygrad.transforms.gradients import vjp
 from arraygrad.transforms.trace import function_name, meta_of
 
@@ -31,7 +32,8 @@ def solve_ivp(f, t_span, y0, args=(), *, t_eval=None, method="DOP853", rtol=1e-9
     Parameters
     ----------
     f : callable
-        `f(t, y, *args)`: dy/dt, of the shape (n,) of y. Whatever its derivatives are wanted for is an argument.
+        `f(t, y, *args)`: dy/dt, of the shape (n,) of y, or a list of its n values. Whatever its derivatives are wanted
+        for is an argument.
     t_span : pair of float
         First and last time.
     y0 : array or Tensor (n,)
@@ -75,13 +77,14 @@ def solve_ivp(f, t_span, y0, args=(), *, t_eval=None, method="DOP853", rtol=1e-9
     refused = {"events", "dense_output", "vectorized"}.intersection(options)
     if refused:
         raise TypeError(f"{_NAME}: {', '.join(sorted(refused))} is not taken")
+    f = array_function(f)
     times = _times(t_span, t_eval)
     y0 = _initial(y0)
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
     settings = {"method": method, "rtol": rtol, "atol": atol}
     result = _integrate(f, times, t_eval is not None, y0_raw, rest, {**settings, **options})
-    problem = _Problem(f, times, result, arguments, settings)
+    problem = _Problem(called_later(f), times, result, arguments, settings)
     result.y = arguments.attach(problem)
     return result
 

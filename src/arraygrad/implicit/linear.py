@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy
 
 from arraygrad.core.tensor import Tensor
+from arraygrad.engine.later import called_later
 from arraygrad.implicit.common import (
     Arguments,
     ConvergenceError,
@@ -173,6 +174,7 @@ def _sparse(A, data, b, solver, tol):
 
 
 def _matrix_free(A, b, solver, args, tol):
+    A = called_later(A)
     arguments = Arguments((b, *args))
     b_raw, *rest = arguments.raw()
     matvec = raw_function(_NAME, A, rest)

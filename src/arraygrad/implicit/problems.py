@@ -12,9 +12,11 @@ A solver is any function; nothing of it is recorded. The gradient comes from the
 from __future__ import annotations
 
 from arraygrad.core.tensor import Tensor
+from arraygrad.engine.later import called_later
 from arraygrad.implicit.common import (
     Arguments,
     ConvergenceError,
+    array_function,
     as_tensor,
     namespace_of,
     raw,
@@ -39,7 +41,8 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     Parameters
     ----------
     f : callable
-        `f(x, *args)`: an array of as many elements as `x`. Whatever its derivatives are wanted for is an argument.
+        `f(x, *args)`: an array, or a list, of as many elements as `x`. Whatever its derivatives are wanted for is an
+        argument.
     solver : callable, optional
         `solver(fun, x0)` with `fun(x) = f(x, *args)` on raw arrays; returns x, or an object as SciPy's solvers do
         (`x` or `root`, `success` or `converged`, `message`). By default `scipy.optimize.root` with the Jacobian
@@ -77,6 +80,7 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     0.25
     """
     _check("implicit.root", f, solver, linear_solver)
+    f = array_function(f)
     watch = ("largest residual", lambda value, x: value) if verbose else None
 
     def solve(x0, *args):
@@ -243,7 +247,7 @@ def _solve(name, residual, f, solver, x0, args, linear_solver, tol, watch):
         raise ValueError(
             f"{name}: '{function_name(f)}' must have as many values as x, of shape {tuple(x.shape)}, got shape {shape}"
         )
-    found = arguments.attach(_Root(name, residual, x, arguments, linear_solver, tol))
+    found = arguments.attach(_Root(name, called_later(residual), x, arguments, linear_solver, tol))
     return float(found) if number else found
 
 

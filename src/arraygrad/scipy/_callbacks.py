@@ -1,6 +1,6 @@
 """Functions that are given to SciPy's solvers: what they depend on besides their arguments becomes arguments.
 
-May import: core.containers, core.tensor, scipy._guards.
+May import: core.containers, core.tensor, engine, scipy._guards.
 
 A solver calls a function many times on raw arrays, and the gradient comes from the solved equation. A Tensor in the
 function's closure or among its defaults is found and handed over as one more argument; one that is found nowhere (in an
@@ -12,6 +12,7 @@ import types
 
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
+from arraygrad.engine.later import called_later
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import parts_of, raw
 
@@ -26,12 +27,15 @@ def tracked(tree):
 
 
 def lifted(f, args=()):
-    """(function(variables, *all), all): `f` as a function of its arguments and of the Tensors in its closure."""
+    """(function(variables, *all), all): `f` as a function of its arguments and of the Tensors in its closure.
+
+    The function may be kept for backward: it is called as `called_later` says.
+    """
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     held = []
     _collect(f, held, _DEPTH)
     if not held:
-        return f, args
+        return called_later(f), args
     n = len(held)
 
     def function(*given):  # the variables first, what was in the closure last
@@ -39,7 +43,7 @@ def lifted(f, args=()):
         return _rebuilt(f, values, _DEPTH)(*given[:-n])
 
     function.__name__ = getattr(f, "__name__", type(f).__name__)
-    return function, (*args, *held)
+    return called_later(function), (*args, *held)
 
 
 def _collect(f, held, depth):

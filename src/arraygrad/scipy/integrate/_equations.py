@@ -10,7 +10,7 @@ import numpy as np
 from scipy import integrate
 
 import arraygrad as ag
-from arraygrad.implicit.common import Arguments, raw_function
+from arraygrad.implicit.common import Arguments, array_function, raw_function
 from arraygrad.implicit.ivp import _Problem
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
@@ -22,22 +22,6 @@ __all__ = []
 
 ADJOINT = "continuous adjoint (Pontryagin et al. 1962)"
 EVENT = 1e-3  # how far a step of Newton's method may move the time that SciPy found
-
-
-def _vector(f):
-    """The slope as one array: SciPy takes lists, too."""
-
-    def slope(t, y, *args):
-        found = f(t, y, *args)
-        return ag.asarray(found) if isinstance(found, (list, tuple)) and _has_tensor(found) else (
-            np.asarray(found) if isinstance(found, (list, tuple)) else found)  # fmt: skip
-
-    slope.__name__ = getattr(f, "__name__", "f")
-    return slope
-
-
-def _has_tensor(values):
-    return any(isinstance(value, ag.Tensor) for value in values)
 
 
 def _initial(y0):
@@ -54,7 +38,7 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
             "time, with the length of the interval among args"
         )
     f, parameters = lifted(fun, () if args is None else args)
-    f, y0 = _vector(f), _initial(y0)
+    f, y0 = array_function(f), _initial(y0)
     arguments = Arguments((y0, *parameters))
     start, *rest = arguments.raw()
     start_time, end_time = (float(raw(t)) for t in t_span)
@@ -168,7 +152,7 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     if Dfun is not None:
         Dfun = plain(Dfun)
     given, parameters = lifted(func if tfirst else _swapped(func), args)
-    f, y0 = _vector(given), _initial(y0)
+    f, y0 = array_function(given), _initial(y0)
     arguments = Arguments((y0, *parameters))
     start, *rest = arguments.raw()
     times = np.asarray(raw(t), dtype=float)

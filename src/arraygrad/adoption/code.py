@@ -1,0 +1,80 @@
+"""What the code of a function says: the names that it looks up, what it imports, and itself with other imports.
+
+May import: adoption.table, the standard library.
+"""
+
+import dis
+import types
+
+from arraygrad.adoption.table import STAND_IN_MODULES
+
+__all__ = ["imported", "importing_stand_ins", "names_in"]
+
+_IMPORT = dis.opmap["IMPORT_NAME"]
+_MANY = 4096  # so many code objects are kept
+
+
+_named: dict = {}  # id of a code object -> (it, the names in it)
+
+
+def names_in(code):
+    """All names that code, and code of functions in it, looks up, be it as globals or attributes."""
+    known = _named.get(id(code))
+    if known is not None and known[0] is code:
+        return known[1]
+    names = frozenset(code.co_names).union(
+        *[names_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    )
+    if len(_named) > _MANY:
+        _named.clear()
+    _named[id(code)] = (code, names)
+    return names
+
+
+def imported(code, package):
+    """Names of the modules that the body of a function of a package, and of functions in it, imports."""
+    names = set()
+    if _IMPORT in code.co_code[::2]:
+        steps = list(dis.get_instructions(code))
+        for i, step in enumerate(steps):
+            if step.opcode == _IMPORT:
+                level = steps[i - 2].argval  # what the instruction takes: level, names that are wanted
+                if isinstance(level, int) and level and package:
+                    names.add(".".join([*package.split(".")[: -level + 1 or None], *filter(None, [step.argval])]))
+                else:
+                    names.add(step.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.update(imported(constant, package))
+    return names
+
+
+_importing: dict = {}  # id of a code object -> (it, the code that imports stand-ins)
+
+
+def importing_stand_ins(code):
+    """The code with `import numpy` as an import of what stands in for it; the code itself if it has none such."""
+    known = _importing.get(id(code))
+    if known is not None and known[0] is code:
+        return known[1]
+    constants = tuple([importing_stand_ins(c) if isinstance(c, types.CodeType) else c for c in code.co_consts])
+    other = code
+    if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
+        other = code.replace(co_consts=constants)
+    if _IMPORT in code.co_code[::2]:
+        uses = {}
+        for step in dis.get_instructions(code):
+            if step.opcode in dis.hasname:
+                uses.setdefault(step.argval, set()).add(step.opcode)
+        names = tuple(
+            [
+                STAND_IN_MODULES[name] if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} else name
+                for name in code.co_names
+            ]
+        )
+        if names != code.co_names:
+            other = other.replace(co_names=names)
+    if len(_importing) > _MANY:
+        _importing.clear()
+    _importing[id(code)] = (code, other)
+    return other
