@@ -150,7 +150,7 @@ def test_at_of_a_ufunc_of_one_operand():
 
 def test_at_on_a_plain_array_is_refused_and_changes_nothing():
     a = np.zeros(3)
-    with pytest.raises(TypeError, match=r"numpy\.add\.at: a Tensor can't be written into a plain array.*asarray\(a\)"):
+    with pytest.raises(TypeError, match=r"numpy\.add\.at: a Tensor can't be written into a plain array.*asarray\(x\)"):
         np.add.at(a, [0], ag.tensor([1.0], requires_grad=True))
     np.testing.assert_array_equal(a, 0)
 
@@ -201,7 +201,7 @@ def test_function_writes_its_result_to_out():
 
 def test_function_with_a_plain_array_as_out_is_refused_with_advice():
     out = np.zeros(())
-    with pytest.raises(TypeError, match=r"numpy\.sum: a Tensor can't be written into numpy\.ndarray.*asarray"):
+    with pytest.raises(TypeError, match=r"numpy\.sum: a Tensor can't be written into a plain array.*asarray"):
         np.sum(ag.tensor([1.0], requires_grad=True), out=out)
     assert out == 0
 

@@ -46,9 +46,53 @@ def unrecorded(t):
     loss.backward()
 
 
+def filled(x):
+    out = np.zeros(3)
+    out[0] = x[0]
+    return np.sum(out)
+
+
+def solved(rate, solver):
+    return solver(lambda t, y: [-rate * y[0]], (0.0, 1.0), [1.0]).y[0, -1]
+
+
 def into_an_array(t):
     out = np.zeros(3)
     out += t
+
+
+def by_name(out):
+    """Writes into an array that was made outside, by a ufunc."""
+    return ag.grad(lambda x: np.sum(np.add(x, 1.0, out=out)))(np.ones(3))
+
+
+class Parameters:
+    """Holds an array, and is no dataclass."""
+
+    def __init__(self):
+        self.w = np.ones(3)
+
+
+def of_pandas(f):
+    """f(a Series, an array), differentiated in the array."""
+    pandas = pytest.importorskip("pandas")
+    return ag.grad(lambda x: np.sum(f(pandas.Series(VECTOR), x)))(np.ones(3))
+
+
+def by_scipy(call):
+    """A call of SciPy's own function, which is the argument of the call, in adopted code."""
+    scipy = pytest.importorskip("scipy.integrate")
+    return ag.grad(call, adopt=True)(2.0, scipy.solve_ivp)
+
+
+def squares(x, power):
+    return np.sum(x**power)
+
+
+def density(mean):
+    from scipy import stats
+
+    return np.sum(stats.t.logpdf(np.ones(3), 3.0, mean))
 
 
 def returns_nothing(x):
@@ -119,6 +163,30 @@ MISTAKES = [
     ("np.asarray(t)", lambda: np.asarray(leaf()), TypeError, "t.detach()"),
     ("np.save(file, t)", lambda: np.save(io.BytesIO(), leaf()), TypeError, "t.numpy()"),
     ("array += t", lambda: into_an_array(leaf()), TypeError, "x = x + t"),
+    ("array += t, its line", lambda: into_an_array(leaf()), TypeError, "in into_an_array: out += t"),
+    ("np.add(t, t, out=array)", lambda: by_name(np.zeros(3)), TypeError, "in by_name.<locals>.<lambda>: np.add("),
+    ("np.array([t])", lambda: ag.grad(lambda x: np.array([x, 1.0]).sum())(1.0), TypeError, "arraygrad.asarray([...])"),
+    ("np.array([t]), its name", lambda: ag.grad(lambda x: np.array([x]).sum())(1.0), TypeError, ": numpy.array of a"),
+    # arguments of transforms
+    ("ag.hvp(f)(x)", lambda: ag.hvp(np.sum)(np.ones(3)), TypeError, "the vector, the last argument, is missing"),
+    ("ag.hvp(f)(x, y)", lambda: ag.hvp(squares)(np.ones(3), 2.0), TypeError, "the last argument, is missing"),
+    ("ag.hvp(f)(x, [1, 0, 0])", lambda: ag.hvp(np.sum)(np.ones(3), [1.0, 0.0, 0.0]), TypeError, "of shape (3,)"),
+    ("ag.grad(f)(x=x)", lambda: ag.grad(np.sum)(a=np.ones(3)), TypeError, "argnames="),
+    ("integers in a container", lambda: ag.grad(lambda p: p["n"])({"n": 3}), TypeError, "pass it as another argument"),
+    (
+        "an object of parameters",
+        lambda: ag.grad(lambda p: p.w)(Parameters()),
+        TypeError,
+        "register_container(Parameters)",
+    ),
+    ("elementwise_grad of a sum", lambda: ag.elementwise_grad(np.sum)(np.ones(3)), ValueError, "not elementwise"),
+    ("ag.gradcheck(f, [dict])", lambda: ag.gradcheck(lambda p: p["a"], [{"a": 1.0}]), TypeError, "ravel_tree"),
+    ("ag.gradcheck of a filled array", lambda: ag.gradcheck(filled, [np.ones(3)]), TypeError, "arraygrad.adopt(f)"),
+    # pandas and SciPy
+    ("t * series", lambda: of_pandas(lambda series, x: x * series), TypeError, "series.to_numpy()"),
+    ("series * t, its line", lambda: of_pandas(lambda series, x: series * x), TypeError, "<lambda>: series * x"),
+    ("scipy.stats.t.logpdf(x, 3, t)", lambda: ag.grad(density)(0.5), TypeError, "arraygrad.scipy.stats.t.logpdf"),
+    ("SciPy's solver as an argument", lambda: by_scipy(solved), TypeError, "Take arraygrad.scipy.integrate.solve_ivp"),
 ]
 
 

@@ -89,12 +89,12 @@ def test_has_aux_without_auxiliary_data():
 
 
 def test_argnums_beyond_the_arguments():
-    with pytest.raises(TypeError, match=r"grad: argnums has 1, but 'square' was called with 1 positional arguments"):
+    with pytest.raises(TypeError, match=r"grad: argnums has 1, but 'square' was called with 1 positional argument: "):
         ag.grad(square, argnums=1)(1.0)
 
 
 def test_argument_passed_by_keyword():
-    with pytest.raises(TypeError, match="arguments to differentiate are passed by position"):
+    with pytest.raises(TypeError, match="by position, or choose them by name, argnames="):
         ag.grad(square)(x=1.0)
 
 

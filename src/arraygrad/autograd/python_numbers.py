@@ -1,7 +1,7 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
 May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, core.inplace, core.tensor, the standard
-library. `arraygrad` exports the names.
+library; arraygrad.scipy by its name, for a message, as SciPy is optional. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -27,6 +27,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextvars
+import importlib
 import linecache
 import os
 import sys
@@ -269,11 +270,22 @@ def store_refused(t):
 def conversion_refused(t, how):
     """The error for a Tensor that is to become a plain array by `how`."""
     at = Place(sys._getframe(1))
-    text = f"{at}: {how} of a tensor that requires grad would drop its gradient silently. "
     module = getattr(at.called, "__module__", None) or ""
     library = module.partition(".")[0]
-    if library in ("numpy", "math") and getattr(at.called, "__name__", "") in _CREATION:
-        text += _OF_LISTS if adopting() else f"{_OF_LISTS[:-2]}, or arraygrad.grad(f, adopt=True), which records it. "
+    called = getattr(at.called, "__name__", "")
+    made = library in ("numpy", "math") and called in _CREATION
+    if made and how == "numpy.asarray":
+        how = f"{library}.{called}"
+    text = f"{at}: {how} of a tensor that requires grad would drop its gradient silently. "
+    if at.through == "pandas":
+        text += (
+            "pandas keeps plain numbers: compute with series.to_numpy(), and give the result its labels again, "
+            "pandas.Series(result, series.index). "
+        )
+    elif made:
+        text += (
+            _OF_LISTS if adopting() else f"{_OF_LISTS[:-2]}. In arraygrad.grad(f, adopt=True) {how} does so itself. "
+        )
     elif module.startswith("numpy.polynomial") and not adopting():
         text += "Polynomials are recorded in arraygrad.grad(f, adopt=True). "
     elif module == "numpy" and isinstance(at.called, type):
@@ -281,12 +293,12 @@ def conversion_refused(t, how):
     elif ".normal(" in at.expression:
         text += "What a generator draws is a constant: mu + sigma * rng.normal(size=...) is recorded. "
     elif library == "numpy":
-        text += "A list of Tensors is an array to it as arraygrad.asarray([...])"
-        text += ". " if adopting() else ", or in arraygrad.grad(f, adopt=True). "
+        text += "Give it arraygrad.asarray([...]) in the place of a list of Tensors"
+        text += ". " if adopting() else ", or call it in arraygrad.grad(f, adopt=True), which takes lists. "
+    elif at.through == "scipy" or library == "scipy":
+        text += _of_scipy(at.called)
     elif library and library not in ("builtins", "__main__"):
         text += f"{library}'s functions take no Tensor where they convert what they are given: "
-        if library == "scipy":
-            text += "arraygrad.scipy lacks this one, " if adopting() else "take that of arraygrad.scipy if it has it, "
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     elif adopting():
         text += (
@@ -298,7 +310,9 @@ def conversion_refused(t, how):
             "To stay recorded: NumPy's functions on the Tensor itself, arraygrad.asarray([...]) for lists of Tensors, "
             "arraygrad.asarray(x) for an array x that it is to be written into, or arraygrad.grad(f, adopt=True). "
         )
-    text += "Use t.detach() or t.numpy() where only the values are meant, arraygrad.testing.assert_allclose to compare."
+    text += (
+        "t.detach() and t.numpy() give the values without a gradient; arraygrad.testing.assert_allclose compares them."
+    )
     return _known(followed_by(t), TypeError(text))
 
 
@@ -324,7 +338,53 @@ def set_adoption(question, without, given):
 _adoption = _without = _given = None  # see set_adoption: adoption is imported on first use
 
 _CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
-_OF_LISTS = "Use numpy.stack([...]) or arraygrad.asarray([...]) of Tensors in its place. "
+_OF_LISTS = "Write arraygrad.asarray([...]) in its place, which takes nested lists of numbers and Tensors. "
+
+
+_SCIPY = "arraygrad.scipy"
+
+
+def _of_scipy(called):
+    """The way out where SciPy's own function was called with a Tensor."""
+    name, known = _name_in_scipy(called)
+    text = "SciPy's own functions take no Tensor. "
+    if name and known:
+        text += f"Take arraygrad.scipy.{name}, which is recorded"
+        if adopting():
+            return (
+                f"{text}. (Adoption exchanges the names in modules; this function came in another way, as an argument, "
+                "or by a name that was bound anew.) "
+            )
+        return f"{text}, or call SciPy's in arraygrad.grad(f, adopt=True). "
+    if name:
+        text += f"arraygrad.scipy has no rule for {name}: "
+    elif not adopting():
+        text += (
+            "Most have a recorded namesake in arraygrad.scipy, which arraygrad.grad(f, adopt=True) calls; otherwise "
+        )
+    else:
+        text += "Where arraygrad.scipy has a namesake, take that one; otherwise "
+    return f"{text}compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
+
+
+def _name_in_scipy(called):
+    """(name below scipy of what was called, whether it has a rule); "" where it can't be told."""
+    owner = getattr(called, "__self__", called)
+    chapter = (getattr(owner if isinstance(owner, type) else called, "__module__", None) or "").split(".")[1:2]
+    name = getattr(owner, "name" if owner is not called else "__name__", getattr(owner, "name", None))
+    if not chapter or not isinstance(name, str):
+        return "", False
+    found = getattr(sys.modules.get(f"scipy.{chapter[0]}"), name, None)
+    if found is not owner:
+        return "", False
+    path = name if owner is called else f"{name}.{called.__name__}"
+    room = importlib.import_module(_SCIPY)
+    if chapter[0] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
+        return f"{chapter[0]}.{path}", False
+    ours = importlib.import_module(f"{_SCIPY}.{chapter[0]}")
+    rules = importlib.import_module(f"{_SCIPY}._declare").REGISTRY
+    full = f"{chapter[0]}.{path}"
+    return full, full in rules or (owner is called and name in getattr(ours, "OBJECTS", {}))
 
 
 def refusal(t, error):
@@ -358,7 +418,7 @@ def followed_by(t):
 
 
 class Place:
-    """Where a value became a number: the innermost frame of neither arraygrad, NumPy, SciPy nor the standard library.
+    """Where a value became a number: the innermost frame of neither arraygrad, the libraries nor the standard library.
 
     Attributes
     ----------
@@ -368,12 +428,17 @@ class Place:
         The source of what that frame is computing, "" where it is not known.
     called : object
         The function that is called there, None where it is not known.
+    through : str
+        The library, pandas or SciPy, that this code called and that went on to where the value is used; "" if none.
     callers : list of str
         That function and the callers of it that belong to the same package, innermost first.
     """
 
     def __init__(self, frame):
+        self.through = ""
         while frame.f_back is not None and _is_ours(frame):
+            top = frame.f_globals.get("__name__", "").partition(".")[0]
+            self.through = top if top in ("pandas", "scipy") else self.through
             frame = frame.f_back
         self.filename = frame.f_code.co_filename
         self.function = frame.f_code.co_qualname
@@ -398,10 +463,13 @@ def warn_at(place, text):
     warnings.warn_explicit(text, UserWarning, place.filename, place.line, module=place.module, registry=place.registry)
 
 
+_LIBRARIES = ("numpy", "scipy", "pandas")
+
+
 def _is_ours(frame):
     filename = frame.f_code.co_filename
     module = frame.f_globals.get("__name__", "")
-    if filename.startswith(_PACKAGE) or filename.endswith(".pyx") or module.partition(".")[0] in ("numpy", "scipy"):
+    if filename.startswith(_PACKAGE) or filename.endswith(".pyx") or module.partition(".")[0] in _LIBRARIES:
         return True
     return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename
 
@@ -443,6 +511,9 @@ def _called(expression, frame):
     while isinstance(node, ast.Attribute):
         names.append(node.attr)
         node = node.value
+    if isinstance(node, ast.Call):  # a method of what is made there, as in scipy.stats.norm(m, 1.0).logpdf(x)
+        made = _called(ast.unparse(node), frame)
+        return made if _is_scipys(made) else None
     if not isinstance(node, ast.Name):
         return None
     for space in (frame.f_locals, frame.f_globals, vars(builtins)):
@@ -452,10 +523,19 @@ def _called(expression, frame):
     else:
         return None
     for name in reversed(names):
-        if not isinstance(found, types.ModuleType) or name not in vars(found):
+        if isinstance(found, types.ModuleType) and name in vars(found):
+            found = vars(found)[name]
+        elif _is_scipys(found):
+            found = getattr(found, name, None)
+        else:
             return None
-        found = vars(found)[name]
     return found
+
+
+def _is_scipys(value):
+    """Whether a value is an object of SciPy's, such as a distribution, whose attributes may be asked for."""
+    module = type(value).__module__
+    return isinstance(module, str) and module.partition(".")[0] == "scipy"
 
 
 # What computes the same as a function of math or cmath, recorded. Names that are NumPy's too are not listed.

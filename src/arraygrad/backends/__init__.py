@@ -152,6 +152,8 @@ def _no_array(obj):
         )
     if isinstance(obj, str | bytes):
         return f"expected an array or a Tensor of numbers, got a {name}"
+    if cls.__module__.partition(".")[0] == "pandas":
+        return f"expected an array or a Tensor, got {name}: pass its values, {cls.__name__.lower()}.to_numpy()"
     return (
         f"expected an array or a Tensor, got {name}: it has no __array_namespace__, so no array library is known to "
         "serve it; convert it to a NumPy, CuPy, PyTorch, JAX or other Array-API array first"

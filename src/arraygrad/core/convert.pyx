@@ -27,6 +27,11 @@ def set_number_guard(module):
     keep_for_ever(module)
 
 
+def place():
+    """Where the running program is, as text."""
+    return "" if _guard is None else _guard.place()
+
+
 cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
 
 

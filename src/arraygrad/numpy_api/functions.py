@@ -1,6 +1,6 @@
 """NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
 
-May import: core.given, ops, core.tensor, namespaces.bind, numpy.
+May import: core.convert, core.given, ops, core.tensor, namespaces.bind, numpy.
 
 Reductions are in `numpy_api.reductions`, functions of shape in `numpy_api.shapes`, products, numpy.linalg and numpy.fft
 in `numpy_api.linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
@@ -12,14 +12,15 @@ import math
 
 import numpy
 
+from arraygrad.core.convert import place
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
 
 __all__ = [
-    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "pick", "refuse", "refuse_cut",
-    "tensor_of", "tensors",
+    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "not_written", "pick",
+    "refuse", "refuse_cut", "tensor_of", "tensors",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -59,6 +60,17 @@ def implements(*names):
         return function
 
     return register
+
+
+def not_written(name, target, way=""):
+    """The TypeError for a Tensor that is to be written into something else."""
+    cls = type(target)
+    what = "a plain array" if cls is numpy.ndarray else f"{cls.__module__}.{cls.__qualname__}"
+    return TypeError(
+        f"{place()}: {name}: a Tensor can't be written into {what}, whose memory holds no gradient: {way}make "
+        "x a Tensor first, x = arraygrad.asarray(x), or x = numpy.array(x) in arraygrad.grad(f, adopt=True), "
+        "which reaches no array that was made outside"
+    )
 
 
 def refuse(name, **keywords):

@@ -1,6 +1,7 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, core.tensor, core.inplace, backends.numpy.ufunc_calls, namespaces.bind, numpy_api.gathered, numpy.
+May import: ops, core.tensor, core.inplace, backends.numpy.ufunc_calls, namespaces.bind, numpy_api.functions,
+numpy_api.gathered, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
@@ -14,6 +15,7 @@ from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocols import add_protocol_functions, is_served
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
+from arraygrad.numpy_api.functions import not_written
 from arraygrad.ops import OPS
 
 __all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
@@ -338,12 +340,7 @@ def _outs(name, out):
         return None
     for target in outs:
         if target is not None and not isinstance(target, Tensor):
-            cls = type(target)
-            raise TypeError(
-                f"{name}: a Tensor can't be written into {cls.__module__}.{cls.__qualname__}, whose memory holds no "
-                "gradient: write x = x + t instead of x += t, or make x a Tensor first, x = arraygrad.asarray(x), or "
-                "x = numpy.array(x) in arraygrad.grad(f, adopt=True), which reaches no array that was made outside"
-            )
+            raise not_written(name, target, "write x = x + t instead of x += t, or ")
     return outs
 
 

@@ -18,6 +18,7 @@ from arraygrad.numpy_api.functions import (
     beside,
     host,
     implements,
+    not_written,
     operands,
     pick,
     refuse,
@@ -33,10 +34,7 @@ def _target(name, a):
     """The Tensor that a function writes to; TypeError with advice for anything else."""
     if isinstance(a, Tensor):
         return a
-    raise TypeError(
-        f"numpy.{name}: a Tensor can't be written into a plain array, whose memory holds no gradient: make the target "
-        f"a Tensor first, a = arraygrad.asarray(a)"
-    )
+    raise not_written(f"numpy.{name}", a)
 
 
 @implements("select")

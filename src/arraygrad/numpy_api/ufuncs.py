@@ -14,7 +14,7 @@ import numpy
 
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for
-from arraygrad.numpy_api.functions import F, axes_of, beside, host, operands, tensor_of, tensors
+from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors
 from arraygrad.ops import OPS
 
 __all__ = ["METHODS", "UFUNCS", "call"]
@@ -291,10 +291,7 @@ def _at(ufunc, function, a, indices, b=None):
     """ufunc.at: in place, once for every time an element is named. Returns None."""
     name = ufunc.__name__
     if not isinstance(a, Tensor):
-        raise TypeError(
-            f"numpy.{name}.at: a Tensor can't be written into a plain array, whose memory holds no gradient: make the "
-            "target a Tensor first, a = arraygrad.asarray(a)"
-        )
+        raise not_written(f"numpy.{name}.at", a)
     key = _host_key(indices)
     positions = numpy.arange(a.size).reshape(a.shape)[key]
     if b is not None:

@@ -15,7 +15,7 @@ import numpy
 
 from arraygrad import autograd
 from arraygrad.autograd.grad_mode import enable_grad
-from arraygrad.core.containers import flatten, leaf_names
+from arraygrad.core.containers import LEAF, flatten, leaf_names
 from arraygrad.core.function import undefined_grad
 from arraygrad.core.tensor import Tensor, backend_of, metadata_of, wrap_raw
 
@@ -67,10 +67,12 @@ def gradcheck(
     Parameters
     ----------
     f : callable
-        Takes the inputs by position; returns a Tensor or a container of them.
+        Takes the inputs by position; returns a Tensor or a container of them. For a program that needs `adopt=True`,
+        give `arraygrad.adopt(f)`.
     inputs : Tensor, raw array, float, or sequence of them
-        If any is a Tensor, those Tensors that require grad are checked. Without any Tensor, all floating-point arrays
-        and floats are. float64 and complex128 unless tolerances are wide. They are copied, never changed.
+        For parameters in a dict, check a function of one vector, which `ravel_tree` makes. If any is a Tensor, those
+        Tensors that require grad are checked. Without any Tensor, all floating-point arrays and floats are.
+        float64 and complex128 unless tolerances are wide. They are copied, never changed.
     eps : float
         Step of the differences.
     atol, rtol : float
@@ -95,6 +97,8 @@ def gradcheck(
     ------
     GradcheckError
         An AssertionError that names the result, the input, the two matrices and their largest difference.
+    TypeError
+        If an input is a dict or another container of parameters; whatever `f` refuses.
     ValueError
         If nothing is to be checked: no input requires grad, no result depends on one, or `order` is neither 1 nor 2.
 
@@ -266,6 +270,12 @@ def _like(meta, host, requires_grad):
 def _leaves(name, inputs):
     if isinstance(inputs, Tensor) or not isinstance(inputs, (list, tuple)):
         inputs = [inputs]
+    for i, x in enumerate(inputs):
+        if not isinstance(x, (Tensor, list, tuple)) and flatten(x)[1] is not LEAF:
+            raise TypeError(
+                f"{name}: input {i} is a {type(x).__name__}, not an array: check the function of one vector, vector, "
+                f"back = arraygrad.ravel_tree(parameters) and {name}(lambda v: f(back(v)), [vector])"
+            )
     any_tensor = any(isinstance(x, Tensor) for x in inputs)
     leaves = [_fresh(x, x.requires_grad if isinstance(x, Tensor) else not any_tensor) for x in inputs]
     if not any(x.requires_grad for x in leaves):
@@ -292,8 +302,17 @@ def _warn_precision(leaves, tolerance):
 
 def _results(f, leaves):
     """The results of f that depend on the inputs, in order."""
-    with enable_grad():
-        found = flatten(f(*leaves))[0]
+    try:
+        with enable_grad():
+            found = flatten(f(*leaves))[0]
+    except Exception as error:
+        cause = error.__cause__
+        if not hasattr(cause, "lost_gradient"):
+            raise
+    else:
+        cause = None
+    if cause is not None:  # NumPy wraps a refusal, which says what to do
+        raise cause
     return [out for out in found if isinstance(out, Tensor) and out.requires_grad]
 
 

@@ -70,6 +70,11 @@ def run(options):
     function, package = load(options.target)
     args, kwargs = make_inputs(function, options)
     report = examine(function, args, kwargs, argnums=options.argnums, seed=options.seed, package=package)
+    if options.shapes is None and options.inputs is None:
+        report.notes.append(
+            "each argument is a single number, as the command did not say more: name the shapes of arrays, one for "
+            "each argument, as in --shapes 3 100,3"
+        )
     print(f"{options.target}")
     print(report.text())
     if report.problems:
@@ -132,7 +137,7 @@ class _Examination:
             values = self._call()
             again = self._call()
         except Exception as error:  # anything that the user's own code may raise
-            self._failed("the function itself fails, before arraygrad has to do with it", error)
+            self._failed("the plain call of the function fails, with no part of arraygrad in it", error)
             return False
         self.leaves, self.structure = flatten(values)
         self.plain = [_host(leaf) for leaf in self.leaves]

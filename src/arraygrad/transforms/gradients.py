@@ -156,7 +156,7 @@ def elementwise_grad(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     """The function that computes the derivative of an elementwise function `f` at every element.
 
     Precisely: the gradient of the sum of the result, which is the derivative at each element if each element of the
-    result depends on the same element of the argument only.
+    result depends on the same element of the argument only. Only the shapes are checked.
 
     Parameters
     ----------
@@ -176,6 +176,9 @@ def elementwise_grad(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     ------
     TypeError
         When called: as `grad`.
+    ValueError
+        When called: if the argument can't be broadcast to the shape of the result, as of `np.sum`. Nothing else shows
+        whether `f` is elementwise: of `np.cumsum` this is the gradient of the sum.
 
     Examples
     --------
@@ -194,7 +197,13 @@ class _Derivative(Transformed):
 
     def __call__(self, /, *args, **kwargs):
         trace = traced("elementwise_grad", self._f, args, kwargs, self._which)
-        _real_array(trace)
+        meta = _real_array(trace)
+        if trace.roots() and trace.structure is LEAF and not _broadcasts(trace.metas[0].shape, meta.shape):
+            raise ValueError(
+                f"elementwise_grad: '{function_name(trace.function)}' made a result of shape {meta.shape} of an "
+                f"argument of shape {trace.metas[0].shape}, so it is not elementwise: use grad for a scalar result, "
+                "jacobian for others"
+            )
         return _pull_ones(trace)
 
 
@@ -489,7 +498,8 @@ def hvp(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     -------
     callable
         `hvp(f)(*args, vector)`: the arguments of `f`, then the vector, shaped and nested as the differentiated argument
-        (a tuple for a tuple of argnums). Returns the product in the same form.
+        (a tuple for a tuple of argnums). Returns the product in the same form. SciPy calls `hessp(x, p, *args)`, with
+        the vector second: give it `lambda x, p, *args: hvp(f)(x, *args, p)`.
 
     Raises
     ------
@@ -515,7 +525,16 @@ class _Product(Transformed):
         if not args:
             raise TypeError(f"hvp: '{function_name(self._f)}' takes its arguments and then the vector, got no argument")
         *args, vector = args
-        trace = traced("hvp", self._f, tuple(args), kwargs, self._which)
+        try:
+            trace = traced("hvp", self._f, tuple(args), kwargs, self._which)
+        except TypeError:
+            if _accepts(self._f, args, kwargs) or not _accepts(self._f, (*args, vector), kwargs):
+                raise
+            name = function_name(self._f)
+            text = (
+                f"hvp: the vector, the last argument, is missing: hvp(f)(*args, vector), with all arguments of '{name}'"
+            )
+            raise TypeError(text) from None
         _scalar(trace)
         vectors = trace.directions(vector, "vector")
         indices = trace.roots()
@@ -535,6 +554,24 @@ class _Product(Transformed):
 
 
 # Helpers
+
+
+def _broadcasts(shape, result):
+    """Whether an array of a shape is spread over a result of another."""
+    return len(shape) <= len(result) and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(result), strict=False)
+    )
+
+
+def _accepts(function, args, kwargs):
+    """Whether the function can be called so; True where it does not say."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except ValueError:  # compiled
+        return True
+    except TypeError:
+        return False
+    return True
 
 
 def _checked(name, f, argnums, argnames, adopt, unknown=None):

@@ -58,6 +58,10 @@ def meta_of(value):
     return metadata_of(value) if isinstance(value, Tensor) else backend_of(value).meta(value)
 
 
+# Libraries whose objects hold arrays, but are no containers of parameters.
+_NO_CONTAINERS = frozenset(("numpy", "scipy", "cupy", "cupyx", "pandas", "polars", "xarray", "sympy", "sparse"))
+
+
 # Note [Nested transforms]
 # ~~~~~~~~~~~~~~~~~~~~~~~~
 # (1) A Tensor that requires grad, as an outer transform or the user's own graph hands it over, becomes an alias: a new
@@ -248,8 +252,15 @@ class Trace(Traced):
             raise self.integer(i, "int")
         return self.follow_array(i, leaf, RAW)
 
-    def no_array(self, i, error):
+    def no_array(self, i, leaf, error):
         """The TypeError for a leaf of which no Tensor can be made."""
+        cls = type(leaf)
+        library = cls.__module__.partition(".")[0] in _NO_CONTAINERS
+        if hasattr(leaf, "__dict__") and not hasattr(leaf, "__array__") and not library:
+            error = (
+                f"it is an object of class {cls.__qualname__}, whose attributes are not looked into. Make it a "
+                f"dataclass, or call arraygrad.register_container({cls.__qualname__}) once"
+            )
         return TypeError(f"{self.name}: {self._leaf_name(i)} can't be differentiated: {error}")
 
     def _follow_tensor(self, i, tensor):
@@ -304,9 +315,13 @@ class Trace(Traced):
 
     def integer(self, i, what):
         """The TypeError for a leaf of integers or booleans."""
+        if self._is_argument(i):
+            way = "give a floating-point value, or choose other arguments by argnums"
+        else:
+            value = "3.0 instead of 3" if what == "int" else "an array of floats"
+            way = f"write {value} if it is differentiated, or pass it as another argument if it is a constant"
         return TypeError(
-            f"{self.name}: {self._leaf_name(i)} is an integer or boolean ({what}), which has no "
-            "derivative: give a floating-point value, or choose other arguments by argnums"
+            f"{self.name}: {self._leaf_name(i)} is an integer or boolean ({what}), which has no derivative: {way}"
         )
 
     def _arguments(self):
@@ -394,7 +409,12 @@ def normalize_tree(name, what, tree, structure, metas):
     else:
         leaves, own = flatten(tree)
         if not stands_for(own, structure):
-            raise TypeError(f"{name}: {what} must be nested as {structure!r}, got {own!r}")
+            if structure is LEAF and metas[0] is not None:
+                raise TypeError(
+                    f"{name}: {what} must be an array of shape {metas[0].shape}, got a {type(tree).__name__}"
+                )
+            stars = ", where * is an array" if "*" in f"{structure!r}{own!r}" else ""
+            raise TypeError(f"{name}: {what} must be nested as {structure!r}, got {own!r}{stars}")
         leaves = align(own, leaves, structure)
     names = None
     checked = []
@@ -438,7 +458,8 @@ def _positions(name, function, argnums, n_args):
         if not -n_args <= argnum < n_args:
             raise TypeError(
                 f"{name}: argnums has {argnum}, but '{function_name(function)}' was called with {n_args} "
-                "positional arguments; arguments to differentiate are passed by position"
+                f"positional argument{'s' * (n_args != 1)}: pass the arguments to differentiate by position, or choose "
+                "them by name, argnames='x'"
             )
         positions.append(argnum % n_args)
     if len(set(positions)) != len(positions):

@@ -138,7 +138,7 @@ cdef class Traced:
         try:
             meta = find_backend(raw).meta(raw)
         except TypeError as error:
-            raise self.no_array(i, error) from error
+            raise self.no_array(i, raw, error) from error
         if not meta.is_floating:
             raise self.integer(i, f"of dtype {meta.dtype}")
         if _compiled and kind == KIND_RAW and _identity is not None:
