@@ -73,7 +73,7 @@ def run(options):
     if options.shapes is None and options.inputs is None:
         report.notes.append(
             "each argument is a single number, as the command did not say more: name the shapes of arrays, one for "
-            "each argument, as in --shapes 3 100,3"
+            "each argument, as in --shapes 3 100x3"
         )
     print(f"{options.target}")
     print(report.text())

@@ -76,9 +76,10 @@ MEMBERS = {
     "flat": ("An iterator; `t.flat[i]` reads an element, recorded. `t.flat[i] = value` writes one.", "", ["t.flat[1]"]),
     # -- out of the graph
     "numpy": (
-        "Raises RuntimeError for a Tensor that requires grad: say `t.detach().numpy()`.",
+        "Of a Tensor that requires grad too: what is computed with the array has no gradient, and a transform whose "
+        "result is lost by it says so.",
         "",
-        ["t.detach().numpy()"],
+        ["t.numpy()"],
     ),
     "item": (
         "ValueError for more than one element without an index. In a transform the result stays in the graph.",
