@@ -159,6 +159,24 @@ EQUATIONS = {
         lambda k: scipy.optimize.brentq(lambda x: math.exp(x) - k[0], -3.0, 3.0, xtol=1e-13),
         lambda k: np.log(k[0]),
     ),
+    "scipy.optimize.fsolve": (
+        lambda k: scipy.optimize.fsolve(lambda x: [math.exp(x[0]) - k[0], x[1] ** 3 - k[1]], np.ones(2), xtol=1e-13),
+        lambda k: np.array([np.log(k[0]), np.cbrt(k[1])]),
+    ),
+    "scipy.optimize.curve_fit": (
+        lambda k: scipy.optimize.curve_fit(
+            lambda x, p: p * np.array([math.exp(v) for v in x]), np.array([0.0, 1.0]), np.exp([0.0, 1.0]) * k[1]
+        )[0],
+        lambda k: k[1:2],
+    ),
+    "scipy.integrate.dblquad": (
+        lambda k: scipy.integrate.dblquad(lambda y, x: math.exp(k[0] * y), 0.0, 1.0, 0.0, 1.0)[0],
+        lambda k: (np.exp(k[0]) - 1.0) / k[0],
+    ),
+    "scipy.integrate.odeint": (
+        lambda k: scipy.integrate.odeint(lambda y, t: [-k[0] * float(y[0])], [1.0], [0.0, 1.0], rtol=1e-10)[-1],
+        lambda k: np.exp(-k[:1]),
+    ),
     "scipy.optimize.minimize": (
         lambda k: scipy.optimize.minimize(lambda x: math.cosh(x[0] - k[0]), np.array([0.3]), tol=1e-10).x,
         lambda k: k[:1],

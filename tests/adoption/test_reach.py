@@ -489,7 +489,7 @@ class TestRefusals:
             ag.grad(lambda x: np.array([x[0]]).sum())(X)
 
     def test_function_of_a_list_without_adoption(self):
-        with pytest.raises(TypeError, match=r"np\.sum\(\[x\[0\]\]\).*A list of Tensors is an array to it as"):
+        with pytest.raises(TypeError, match=r"np\.sum\(\[x\[0\]\]\).*Give it arraygrad.asarray"):
             ag.grad(lambda x: np.sum([x[0]]))(X)
 
     def test_operator_that_writes_into_an_array_from_outside(self):
@@ -517,12 +517,17 @@ class TestRefusals:
 
     def test_function_of_scipy_without_adoption_names_the_room(self):
         optimize = pytest.importorskip("scipy.optimize")
-        with pytest.raises(TypeError, match=r"optimize\.nnls.*take that of arraygrad\.scipy"):
+        with pytest.raises(
+            TypeError, match=r"optimize\.nnls.*Take arraygrad\.scipy\.optimize\.nnls, which is recorded"
+        ):
             ag.grad(lambda x: optimize.nnls(np.eye(3), x)[1])(X)
 
     def test_function_of_scipy_is_named_at_the_line_that_calls_it(self):
         vq = pytest.importorskip("scipy.cluster.vq")
-        with pytest.raises(TypeError, match=r"test_reach\.py:\d+, in .*vq\.whiten\(.*scipy's functions"):
+        with pytest.raises(
+            TypeError,
+            match=r"test_reach\.py:\d+, in .*vq\.whiten\(.*arraygrad\.scipy has no rule for cluster\.vq\.whiten",
+        ):
             ag.grad(lambda x: vq.whiten(np.outer(x, x)).sum(), adopt=True)(X)
 
 

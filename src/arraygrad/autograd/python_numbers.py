@@ -375,9 +375,11 @@ def _name_in_scipy(called):
     if not chapter or not isinstance(name, str):
         return "", False
     found = getattr(sys.modules.get(f"scipy.{chapter[0]}"), name, None)
-    if found is not owner:
-        return "", False
     path = name if owner is called else f"{name}.{called.__name__}"
+    if found is not owner:
+        inner = owner.__module__ if isinstance(getattr(owner, "__module__", None), str) else ""
+        public = inner and "._" not in inner and getattr(sys.modules.get(inner), name, None) is owner
+        return (f"{inner.partition('.')[2]}.{path}" if public else ""), False
     room = importlib.import_module(_SCIPY)
     if chapter[0] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
         return f"{chapter[0]}.{path}", False

@@ -76,8 +76,7 @@ MEMBERS = {
     "flat": ("An iterator; `t.flat[i]` reads an element, recorded. `t.flat[i] = value` writes one.", "", ["t.flat[1]"]),
     # -- out of the graph
     "numpy": (
-        "Of a Tensor that requires grad too: what is computed with the array has no gradient, and a transform whose "
-        "result is lost by it says so.",
+        "Of a Tensor that requires grad too; what is computed with the array has no gradient.",
         "",
         ["t.numpy()"],
     ),

@@ -6,7 +6,7 @@ May import: implicit, scipy._declare, scipy._callbacks, numpy, SciPy.
 import numpy as np
 from scipy import optimize
 
-from arraygrad.implicit.common import Arguments, raw_function
+from arraygrad.implicit.common import Arguments, array_function, raw_function
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import Chapter, raw
@@ -39,6 +39,7 @@ class Problem:
         self.name = f"scipy.optimize.{name}"
         args = args if isinstance(args, tuple) else (args,)
         self.f, parameters = lifted(f, args)
+        self.f = array_function(self.f)
         self.first = len(bounds)
         if bounds:
             inner, parameters = self.f, (*bounds, *parameters)
