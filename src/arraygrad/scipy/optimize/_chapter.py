@@ -33,13 +33,16 @@ class Problem:
         Its further arguments.
     bounds : tuple
         What the solution, but not the function, depends on: stands before everything else in `parameters`.
+    lists : bool
+        The function computes an array, which it may return as a list. (A minimiser's may return value and gradient.)
     """
 
-    def __init__(self, name, f, args=(), bounds=()):
+    def __init__(self, name, f, args=(), bounds=(), lists=False):
         self.name = f"scipy.optimize.{name}"
         args = args if isinstance(args, tuple) else (args,)
         self.f, parameters = lifted(f, args)
-        self.f = array_function(self.f)
+        if lists:
+            self.f = array_function(self.f)
         self.first = len(bounds)
         if bounds:
             inner, parameters = self.f, (*bounds, *parameters)

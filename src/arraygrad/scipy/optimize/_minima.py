@@ -160,7 +160,7 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
         raise NotDifferentiable(f"arraygrad.scipy.optimize.least_squares: loss={loss!r} has no rule")
     f = fun if not kwargs else (lambda x, *args: fun(x, *args, **kwargs))
     limits = _spread((bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds, np.shape(np.atleast_1d(raw(x0))))
-    problem = Problem("least_squares", f, args, _recorded(limits))
+    problem = Problem("least_squares", f, args, _recorded(limits), lists=True)
     bounds = tuple(raw(limits))
     options = {} if x_scale is None else {"x_scale": x_scale}
     result = optimize.least_squares(
@@ -178,7 +178,7 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
 def _leastsq(func, x0, args=(), Dfun=None, full_output=False, **options):
     if full_output:
         raise NotDifferentiable("arraygrad.scipy.optimize.leastsq: full_output has no rule; use least_squares")
-    problem = Problem("leastsq", func, args)
+    problem = Problem("leastsq", func, args, lists=True)
     x, flag = optimize.leastsq(problem.raw, raw(x0), (), problem.helper(Dfun), False, **options)
     return problem.solution(x, _normal_equations(problem.f)), flag
 

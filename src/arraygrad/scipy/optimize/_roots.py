@@ -58,7 +58,7 @@ def _root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=Non
 @CHAPTER.composition("root", "args", IMPLICIT)
 def _root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, options=None):
     f = (lambda *given: fun(*given)[0]) if jac is True else fun
-    problem = Problem("root", f, args)
+    problem = Problem("root", f, args, lists=True)
     jac = None if jac is True else problem.helper(jac)
     result = optimize.root(problem.raw, raw(x0), (), method, jac, tol, callback, options)
     shape = np.shape(result.x)
@@ -81,7 +81,7 @@ def _fsolve(func, x0, args=(), fprime=None, full_output=0, col_deriv=0, xtol=1.4
             epsfcn=None, factor=100, diag=None):  # fmt: skip
     if full_output:
         raise NotDifferentiable("arraygrad.scipy.optimize.fsolve: full_output has no rule; use root")
-    problem = Problem("fsolve", func, args)
+    problem = Problem("fsolve", func, args, lists=True)
     x = optimize.fsolve(problem.raw, raw(x0), (), problem.helper(fprime), 0, col_deriv, xtol, maxfev, band, epsfcn,
                         factor, diag)  # fmt: skip
     if np.shape(problem.raw(x)) != np.shape(x):
@@ -91,7 +91,7 @@ def _fsolve(func, x0, args=(), fprime=None, full_output=0, col_deriv=0, xtol=1.4
 
 @CHAPTER.composition("fixed_point", "args", IMPLICIT)
 def _fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2"):
-    problem = Problem("fixed_point", func, args)
+    problem = Problem("fixed_point", func, args, lists=True)
     x = optimize.fixed_point(problem.raw, np.asarray(raw(x0), dtype=float), (), xtol, maxiter, method)
     return problem.solution(x, lambda x, *args: problem.f(x, *args) - x)
 
@@ -99,7 +99,7 @@ def _fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2"):
 def _nonlinear(name):
     @CHAPTER.composition(name, "closure", IMPLICIT)
     def solver(F, xin, *args, **options):
-        problem = Problem(name, F)
+        problem = Problem(name, F, lists=True)
         x = getattr(optimize, name)(problem.raw, raw(xin), *args, **options)
         return problem.solution(x)
 
