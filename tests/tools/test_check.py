@@ -349,3 +349,14 @@ def test_tracing_is_as_before_afterwards(check):
     check("lost", X)
     assert sys.gettrace() is before
     assert set_conversion_notice(None) is None
+
+
+def test_arguments_that_the_command_took_for_numbers_are_a_note_that_names_shapes(command):
+    code, out, _ = command("loss")
+    assert code == 1  # x @ w of two numbers
+    assert "the plain call of the function fails" in out
+    assert "each argument is a single number" in out
+    assert "--shapes 3 100x3" in out
+    code, out, _ = command("loss", "--shapes", "3", "100x3")
+    assert code == 0
+    assert "single number" not in out
