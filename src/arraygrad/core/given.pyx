@@ -56,7 +56,7 @@ cdef int give_value(Value v, object given, Py_ssize_t held) except -1:
     cdef Section section
     if v.foreign or v.overwritten or v.raw is not given and not backend.shares_memory(v.raw, given):
         return 0
-    t = shown_by(v)
+    t = None if v.pinned else shown_by(v)
     if constant_check == CONSTANT_OFF or Py_REFCNT(<PyObject*>v) <= held + (t is not None):
         v.foreign = True
         return 0

@@ -1,4 +1,5 @@
 # May cimport: engine.*, core.op, core.value.
+from libc.stdint cimport uint64_t
 from arraygrad.core.value cimport Backend, TensorBase, Value
 
 
@@ -16,6 +17,9 @@ cdef class Packed:
     cdef object unpack
     cdef object data            # what the hook returned; a Value where that was the tensor it was given
     cdef Backend backend
+    cdef Value kept             # not None: what the hook kept of the tensor it was given shows this memory (7)
+    cdef object given           # not None: weak reference to the array that the hook took out of that tensor (8)
+    cdef uint64_t print         # of that array then
 
 
 ctypedef void (*counter)(int) noexcept

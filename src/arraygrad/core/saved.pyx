@@ -1,10 +1,17 @@
 # Saved-tensor hooks: what is done to a value when a node saves it, and when its rule asks for it back.
 # May import: engine.*, core.op, core.value.
+import weakref
+
+from cpython.object cimport PyObject
+
 from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
 from arraygrad.engine.streams cimport note_read
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, find_backend, is_lost, join, new_tensor, registered, version_of, wrap,
 )
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
 
 
 # Note [Saved-tensor hooks]
@@ -22,7 +29,12 @@ from arraygrad.core.value cimport (
 # (6) Leaving a block takes the top off the stack of the thread that leaves it, whoever put it there. A run gives its
 #     thread the stack back that it found, so hooks that an unpack hook enters, or leaves, matter to the run alone, and
 #     a block may be left after the run took its hooks away.
-# Guarded by test_SV9_* to test_SV15_*.
+# (7) A pack hook may keep the tensor in what it returns, or a view of it. What they show is pinned (Note [Saved values],
+#     5), so a write by a Tensor leaves the content to them. A write to memory that was given away is found by
+#     comparison, as for values that are saved without hooks, where the hook kept the tensor itself.
+# (8) It may keep the raw array (`t.numpy()`), which no one can keep from being written. Where the unpack hook gives back
+#     the same memory its content is compared with that at packing.
+# Guarded by test_SV9_* to test_SV15_* and tests/reliability/test_pack_hooks_that_keep.py.
 cdef counter _count = NULL
 
 
@@ -134,6 +146,8 @@ cdef Packed packed_by(Value v, object pack, object unpack):
     cdef int grad_mode = ts.grad_mode
     cdef object data
     join(t.value, v)
+    t.value.pinned = True
+    t.value.foreign = False             # what is foreign was copied before: note what the hook gives away
     version = version_of(v)
     ts.grad_mode = 0
     try:
@@ -146,21 +160,74 @@ cdef Packed packed_by(Value v, object pack, object unpack):
     p.unpack = unpack
     p.backend = <Backend>v.meta.ops
     p.data = t.value if data is t else data         # (4)
+    if Py_REFCNT(<PyObject*>t) > 1:
+        p.kept = t.value
+    if t.value.foreign or t.value.overwritten:
+        note_given(p, t.value)
     return p
+
+
+cdef int note_given(Packed p, Value v) except -1:
+    """Remember an array that a pack hook took out of its tensor (8)."""
+    try:
+        if getattr(v.raw, "base", None) is not None:
+            raise TypeError             # its owner may be kept by another view of the same memory
+        p.given = weakref.ref(v.raw)
+    except TypeError:
+        p.given = StrongReference(v.raw)
+    p.print = p.backend.fingerprint(v.raw, True)
+    return 0
+
+
+class StrongReference:
+    """An object that can't be referred to weakly, called as a weak reference."""
+
+    def __init__(self, obj):
+        self._obj = obj
+
+    def __call__(self):
+        return self._obj
+
+
+cdef int check_given(Packed p, object raw) except -1:
+    """Refuse a raw array that shows memory which was written since it was packed (8)."""
+    cdef object given = None if p.given is None else p.given()
+    if given is None or type(raw) is not p.backend.array_type or not p.backend.shares_memory(raw, given):
+        return 0
+    if p.backend.fingerprint(given, True) != p.print:
+        raise overwritten(p)
+    return 0
+
+
+cdef object overwritten(Packed p):
+    return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
+                        f"operation: an array of {p.backend.name} that a saved tensor pack hook kept was written "
+                        "before backward. Have the hook keep a copy, t.copy()")
 
 
 cdef object unpacked(Packed p):
     """What the unpack hook returned, checked: a Tensor or a raw array."""
     cdef object data = p.data
     cdef TensorBase t
-    cdef Value v
+    cdef Value v = p.kept
+    if v is not None and v.overwritten and is_lost(v):
+        raise overwritten(p)
     if type(data) is Value:
         v = <Value>data
+        if v.overwritten and is_lost(v):
+            raise overwritten(p)
         t = new_tensor(v.raw, v.meta)
         join(t.value, v)
         data = t
     data = p.unpack(data)
-    if isinstance(data, TensorBase) or registered(type(data)) is not None:
+    if isinstance(data, TensorBase):
+        v = (<TensorBase>data).value
+        if v.overwritten and is_lost(v):
+            raise overwritten(p)
+        check_given(p, v.raw)
+        return data
+    if registered(type(data)) is not None:
+        check_given(p, data)
         return data
     if hasattr(type(data), "__array_interface__"):
         return p.backend.wrap_raw(data)         # what NumPy's functions make of a 0-d array

@@ -39,6 +39,7 @@ cdef class Value:
     cdef unsigned char overwritten  # (Overwritten) of what nodes saved: written afterwards, or perhaps
     cdef unsigned char foreign      # over memory that the program holds too: see Note [Constants that change]
     cdef unsigned char inference    # made in inference mode: never saved, written in that mode only
+    cdef unsigned char pinned       # what its Tensor shows counts as saved: Note [Saved values], 5
     cdef uint32_t place             # in storage.members
     cdef uint64_t print             # GIVEN: the fingerprint that its content had then
     cdef uint64_t owner             # not 0: entered for this owner (Note [Values over one raw array])

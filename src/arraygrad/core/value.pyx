@@ -288,6 +288,9 @@ def backend_of(obj):
 #     away is foreign from then on: what is saved later is compared (Note [Constants that change]). Those that nodes
 #     have saved before are put aside as in (2), with a fingerprint in place of the copy: GIVEN. Whoever needs their
 #     array asks `is_lost` first.
+# (5) A pack hook may keep the Tensor that it is given, or a view or alias of that, in whatever it returns. Their Values
+#     are pinned: a write to the memory leaves the copy to them and their Tensors, which then share nothing with the
+#     written one. A Tensor that is written itself is pinned no more.
 # Guarded by tests/reliability/test_given_memory.py, test_SV1_*, test_VC1_* and the tests of in-place writes.
 cdef class Storage:
     def __cinit__(self):
@@ -367,6 +370,7 @@ cdef int join(Value v, Value other) except -1:
     """Note that `v`, which no other thread knows yet, is over the memory of `other`."""
     cdef Storage s = storage_of(other)
     v.foreign = v.foreign or other.foreign
+    v.pinned = v.pinned or other.pinned
     if v.meta is not other.meta and v.meta.stream is not None:
         v.meta = inherited(v.meta, other.meta)
     if v.storage is None:
@@ -481,7 +485,7 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
     cdef Value fresh
     cdef object raw
     cdef Section section
-    if is_shown(v):
+    if is_shown(v) and not v.pinned:
         held += 1
     if Py_REFCNT(<PyObject*>v) <= held or v.overwritten == WRITTEN:
         return 0
@@ -491,7 +495,7 @@ cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
         v.overwritten = WRITTEN if is_lost(v) else UNTOUCHED
     raw = backend.clone(v.raw, v.raw) if copy else v.raw
     meta = meta_of_copy(v.meta) if copy else v.meta
-    t = shown_by(v)
+    t = None if v.pinned else shown_by(v)
     if t is not None:
         fresh = new_value(v.raw, v.meta)
         fresh.version = v.version
@@ -532,6 +536,7 @@ cdef bint is_lost(Value v) except -1:
 
 cdef int before_write(TensorBase t) except -1:
     """Protect every saved Value that shares memory with `t`."""
+    t.value.pinned = False
     if t.value.meta.stream is not None:
         t.value.meta.ops.runtime.before_write(t.value.raw)
     return protect_all(t, _copy_saved)

@@ -32,7 +32,7 @@ template <class Value>
 static inline void hold_saved(const std::vector<void*>& members, std::vector<void*>& held, Value*) {
     for (void* member : members) {
 #ifndef Py_GIL_DISABLED
-        if (Py_REFCNT((PyObject*)member) <= (((Value*)member)->tensor ? 1 : 0)) continue;
+        if (Py_REFCNT((PyObject*)member) <= (((Value*)member)->tensor && !((Value*)member)->pinned ? 1 : 0)) continue;
 #endif
         if (try_incref((PyObject*)member)) held.push_back(member);
     }
