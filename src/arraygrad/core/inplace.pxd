@@ -4,6 +4,7 @@ from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport TensorBase
 
 cdef int adopt(TensorBase t, Node node, int nr) except -1
+cdef int array_written(TensorBase t, object value) except -1
 cdef int check_inplace(TensorBase t, bint recorded, object what) except -1
 cdef object inplace(TensorBase t, Op op, object other)
 cdef int setitem(TensorBase t, object key, object value) except -1

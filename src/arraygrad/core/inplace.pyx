@@ -210,6 +210,24 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
     return 0
 
 
+cdef int array_written(TensorBase t, object value) except -1:
+    """What `t.array -= x` ends with: the array was written, then `t.array` is set to the array that it is already.
+
+    So parameters can be updated. In a Tensor with a history the write would have to be recorded.
+    """
+    if value is not t.value.raw:
+        raise AttributeError("Tensor.array can't be replaced: write t[...] = values, for a leaf that requires grad in "
+                             "`with arraygrad.no_grad():`, or make a new Tensor, arraygrad.asarray(array)")
+    if t.extra is not None:
+        refresh(t)
+    mark_overwritten(t)
+    bump(t)
+    if t.grad_fn_ is not None:
+        raise RuntimeError("Tensor.array was written in place, which is not recorded, and the Tensor has a history: a "
+                           "gradient through it would be wrong. Write the Tensor itself (t -= x), or t.detach().array")
+    return 0
+
+
 def as_scalar(TensorBase t, bint scalar=True):
     """Have a 0-d Tensor be like a scalar of NumPy's, or like an array (Note [Scalars]). Returns the Tensor."""
     t.array0d = not scalar

@@ -19,7 +19,7 @@ from arraygrad.core.convert cimport (
 )
 from arraygrad.core.elements cimport element, put_element, use_operations
 from arraygrad.core.given cimport enter, give
-from arraygrad.core.inplace cimport inplace, setitem
+from arraygrad.core.inplace cimport array_written, inplace, setitem
 from arraygrad.core.nodes cimport leaf_hooks
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport has_tensor, is_like_scalar, is_numpy_scalar, spread
@@ -110,6 +110,10 @@ cdef class Tensor(TensorBase):
         if not self.value.foreign:
             give(self)
         return self.value.raw
+
+    @array.setter
+    def array(self, value):
+        array_written(self, value)
 
     @property
     def dtype(self):

@@ -69,7 +69,8 @@ def not_written(name, target, way=""):
     return TypeError(
         f"{place()}: {name}: a Tensor can't be written into {what}, whose memory holds no gradient: {way}make "
         "x a Tensor first, x = arraygrad.asarray(x), or x = numpy.array(x) in arraygrad.grad(f, adopt=True), "
-        "which reaches no array that was made outside"
+        "which reaches no array that was made outside. Where only the values are meant, x += t.array; a parameter p is "
+        "updated by p -= rate * p.grad under arraygrad.no_grad()"
     )
 
 

@@ -145,7 +145,7 @@ MEMBERS = {
 }
 
 # Attributes that may be set.
-_WRITABLE = frozenset(("Tensor.grad", "Tensor.requires_grad"))
+_WRITABLE = frozenset(("Tensor.array", "Tensor.grad", "Tensor.requires_grad"))
 
 _BINARY = "add and floordiv lshift matmul mod mul or rshift sub truediv xor".split()
 
