@@ -236,3 +236,46 @@ def test_unknown_choice_for_others_is_refused():
     require("torch")
     with pytest.raises(ValueError, match="others must be"):
         ag.interop.from_torch(abs, others="maybe")
+
+
+def torch_sine(backward, decorate=lambda f: f):
+    torch = require("torch")
+
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.x = x.detach()
+            return torch.sin(x)
+
+    Sine.backward = staticmethod(decorate(backward))
+    return ag.interop.from_torch(Sine.apply)
+
+
+@pytest.fixture(params=["once_differentiable", "detached"])
+def unrecorded(request):
+    torch = require("torch")
+    if request.param == "detached":
+        return torch_sine(lambda ctx, g: g.detach() * ctx.x.cos())
+    return torch_sine(lambda ctx, g: g * ctx.x.cos(), torch.autograd.function.once_differentiable)
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f: ag.hessian(lambda x: ag.sum(f(x)))(Y),
+        lambda f: ag.hessian(lambda x: ag.sum(f(x) * x))(Y),
+        lambda f: ag.jvp(f, (Y,), (Y,)),
+        lambda f: ag.jacfwd(lambda x: f(x) + x)(Y),
+    ],
+    ids=["hessian", "hessian of a product", "jvp", "jacfwd of a sum"],
+)
+def test_a_torch_function_whose_backward_is_not_recorded_is_differentiated_once(unrecorded, derivative):
+    np.testing.assert_allclose(ag.jacrev(unrecorded)(Y), np.diag(np.cos(Y)))
+    with pytest.raises(RuntimeError, match=r"torch\.autograd\.Function in it .* no second derivative"):
+        derivative(unrecorded)
+
+
+def test_a_step_function_of_torch_keeps_its_zero_derivative():
+    f = ag.interop.from_torch(require("torch").round)
+    np.testing.assert_allclose(ag.jvp(lambda x: f(x) * x, (Y,), (np.ones(3),))[1], np.round(Y))
+    np.testing.assert_allclose(ag.hessian(lambda x: ag.sum(f(x) * x * x))(Y), np.diag(2 * np.round(Y)))

@@ -25,10 +25,11 @@ class TorchFunction(Foreign):
 
     library = "torch"
 
-    def __init__(self, f, name, others):
+    def __init__(self, f, name, others, order=1):
         self.f = f
         self.name = name
         self.others = others
+        self.order = order  # 1: the function, 2: its gradient
 
     def run(self, leaves, wanted):
         # Leaves of PyTorch's own over the same memory: its version counter sees later writes by PyTorch.
@@ -43,8 +44,16 @@ class TorchFunction(Foreign):
         inputs = [leaves[i] for i in wanted]
         further = self._others(outputs, inputs)
         linked = [i for i, out in enumerate(outputs) if out.requires_grad]
+        unrecorded = self.order > 1 and self._unrecorded(outputs)
 
         def pull(gradients):
+            if unrecorded:
+                raise RuntimeError(
+                    f"{self.name}: a torch.autograd.Function in it ({unrecorded}) has a backward that PyTorch does not "
+                    "record (once_differentiable, or computed on detached tensors), so that it has no second "
+                    "derivative and no derivative in forward mode (jvp, jacfwd, linearize, hessian, hvp); grad, vjp "
+                    "and jacrev differentiate it as it is"
+                )
             if not linked:
                 return [None] * len(inputs)
             found = torch.autograd.grad(
@@ -62,12 +71,19 @@ class TorchFunction(Foreign):
         # Copies: PyTorch may keep its results for its own rules, and a write into ours must not reach them.
         return [out.detach().clone() for out in outputs], pull
 
+    def _unrecorded(self, outputs):
+        """The name of what in the function, a gradient, has a backward that is not recorded, or None."""
+        found = getattr(self.f, "lost", None)
+        if found:
+            return found[0]
+        return next((node.name() for node in _graph_nodes(outputs) if _is_error(node)), None)
+
     def _others(self, outputs, inputs):
         """The leaves of PyTorch's graph that are no arguments, if they are to be accumulated into."""
         if self.others == "ignore":
             return []
         own = {id(t) for t in inputs}
-        found = [t for t in _graph_leaves(outputs) if id(t) not in own]
+        found = [t for t in _graph_leaves(outputs) if id(t) not in own and not hasattr(t, "_stands_in")]
         if found and self.others == "raise":
             shapes = ", ".join([str(tuple(t.shape)) for t in found[:3]])
             raise TypeError(
@@ -79,13 +95,17 @@ class TorchFunction(Foreign):
 
     def gradient(self, n, wanted, given):
         def f(values):
+            f.lost = []
             leaves, gradients = values[:n], values[n:]
+            # PyTorch tells what is not recorded by gradients that require grad.
+            gradients = [g if g.requires_grad else _stand_in(g) for g in gradients]
             # An argument that needs no gradient of its own may still be one that is differentiated here.
             leaves = [
                 a if i not in wanted or a.requires_grad else a.detach().requires_grad_() for i, a in enumerate(leaves)
             ]
             with torch.enable_grad():
                 outputs = self.f(leaves)
+                watched = [_watch(node, f.lost) for node in _graph_nodes(outputs) if _is_custom(node)]
                 found = torch.autograd.grad(
                     [outputs[i] for i in given],
                     [leaves[i] for i in wanted],
@@ -93,25 +113,60 @@ class TorchFunction(Foreign):
                     create_graph=True,
                     allow_unused=True,
                 )
+            for handle in watched:
+                handle.remove()
             return [torch.zeros_like(leaves[i]) if g is None else g for i, g in zip(wanted, found, strict=True)]
 
-        return TorchFunction(f, self.name, "ignore" if self.others == "accumulate" else self.others)
+        return TorchFunction(f, self.name, "ignore" if self.others == "accumulate" else self.others, 2)
 
 
-def _graph_leaves(outputs):
-    """Leaves of PyTorch's graph behind `outputs`, each once."""
+def _graph_nodes(outputs):
+    """Nodes of PyTorch's graph behind `outputs`, each once; none behind a node that only raises."""
     stack = [out.grad_fn for out in outputs if out.grad_fn is not None]
-    found = [out for out in outputs if out.requires_grad and out.grad_fn is None]
     seen = set(stack)
     while stack:
         node = stack.pop()
-        if hasattr(node, "variable"):
-            found.append(node.variable)
+        yield node
+        if _is_error(node):  # the leaves behind it are made up
+            continue
         for following, _ in node.next_functions:
             if following is not None and following not in seen:
                 seen.add(following)
                 stack.append(following)
-    return found
+
+
+def _graph_leaves(outputs):
+    """Leaves of PyTorch's graph behind `outputs`, each once."""
+    found = [out for out in outputs if out.requires_grad and out.grad_fn is None]
+    return found + [node.variable for node in _graph_nodes(outputs) if hasattr(node, "variable")]
+
+
+def _stand_in(g):
+    """A leaf that requires grad in the place of a constant gradient."""
+    leaf = g.detach().requires_grad_()
+    leaf._stands_in = True
+    return leaf
+
+
+def _is_error(node):
+    """Whether a node stands in the place of what once_differentiable did not record."""
+    return type(node).__name__ == "Error"
+
+
+def _is_custom(node):
+    return isinstance(node, torch.autograd.function.BackwardCFunction)
+
+
+def _watch(node, lost):
+    """Note in `lost` the name of a custom Function whose recorded backward returns constants."""
+
+    def look(found, gradients):
+        if any(g is not None and g.requires_grad for g in gradients) and any(
+            g is not None and not g.requires_grad for g in found
+        ):
+            lost.append(node.name())
+
+    return node.register_hook(look)
 
 
 def incoming(f, others):
