@@ -6,7 +6,7 @@ from tensor_helpers import leaf, same
 
 import arraygrad as ag
 from arraygrad.autograd import Function, grad
-from arraygrad.core.function import delayed_error, identity, undefined_grad
+from arraygrad.core.barriers import delayed_error, identity, undefined_grad
 
 
 class Doubles(Function):

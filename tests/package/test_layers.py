@@ -82,8 +82,9 @@ MAY_IMPORT = {
     "core.apply": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "operands", "nodes", "saving")},
     "core.inplace": ENGINE | {f"core.{name}" for name in ("op", "value", "operands", "nodes", "saving", "apply")},
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "inplace")},
+    "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.function": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "apply", "inplace")},
+    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "apply", "inplace", "barriers")},
     "core.saved_handles": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "function")},
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},

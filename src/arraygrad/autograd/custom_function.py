@@ -1,6 +1,7 @@
 """Operations with a derivative of the user's own: `Function` and `once_differentiable`.
 
-May import: engine, core.tensor, core.function. What a Function's ctx can do is in `function` (CustomNode).
+May import: engine, core.barriers, core.function, core.tensor. What a Function's ctx can do is in `function`
+(CustomNode).
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import functools
 import inspect
 import warnings
 
-from arraygrad.core.function import CustomNode, delayed_error, run_function, set_function
+from arraygrad.core.barriers import delayed_error
+from arraygrad.core.function import CustomNode, run_function, set_function
 from arraygrad.core.tensor import Tensor, asarray, metadata_of
 from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
@@ -61,15 +63,18 @@ class Function:
       defaults filled in.
 
     `forward` runs with recording off. Tensors among its positional arguments are followed by the graph; everything else
-    is passed as it is. It returns a Tensor or a tuple; a raw array in it becomes a Tensor, other values are passed on.
+    is passed as it is. It returns a Tensor or a tuple; raw arrays, floats and complex numbers in it become Tensors,
+    other values are passed on.
 
     `backward(ctx, *gradients)` gets one gradient (a Tensor of the output's shape and dtype) per output, None for those
     that are no Tensors, and returns one gradient per argument of forward: a Tensor, a raw array, or None. What it does
-    is recorded where the pass itself is (`create_graph`). The gradients it is given must not be written in place.
+    is recorded where the pass itself is (`create_graph`); differentiating what it did not record raises RuntimeError.
+    The gradients it is given must not be written in place.
 
     On ctx:
 
-    - `save_for_backward(*tensors)` and `saved_tensors`; other values are kept as attributes of ctx;
+    - `save_for_backward(*tensors)` and `saved_tensors`, where a raw array comes back as a Tensor; other values are kept
+      as attributes of ctx;
     - `needs_input_grad`: a tuple of bools, narrowed in backward to what the pass asks for;
     - `mark_dirty(*inputs)`: inputs that forward has written in place; each must be returned;
     - `mark_non_differentiable(*outputs)`;
@@ -189,8 +194,8 @@ def _bind(cls, args, kwargs, setup):
 def once_differentiable(backward):
     """Decorate a Function's backward that does not record what it does (it works on raw arrays, say).
 
-    The gradients themselves are as good as ever; differentiating through them raises RuntimeError, instead of giving
-    a wrong second derivative. It stands below `@staticmethod`.
+    The gradients themselves are as good as ever; differentiating through them raises RuntimeError. So the Function has
+    no second derivative and none in forward mode (`jvp`, `jacfwd`, `linearize`). It stands below `@staticmethod`.
 
     Examples
     --------
@@ -220,8 +225,15 @@ def once_differentiable(backward):
             return outputs
         many = isinstance(outputs, tuple)
         tensors = [_fresh_leaf(value) for value in (outputs if many else (outputs,))]
+        name = ctx.name().removesuffix("Backward")
         tensors = delayed_error(
-            "trying to differentiate twice a function that was marked with @once_differentiable", *tensors, of=ctx
+            "trying to differentiate twice a function that was marked with @once_differentiable: "
+            f"{name}.backward is not recorded, so {name} has no second derivative and no derivative in forward mode "
+            "(jvp, jacfwd, linearize, hessian, hvp). Use grad, vjp or jacrev, or write backward with operations on "
+            "Tensors and without the decorator",
+            *tensors,
+            of=ctx,
+            given=grads,
         )
         return tensors if many else tensors[0]
 

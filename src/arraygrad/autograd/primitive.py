@@ -1,6 +1,6 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
-May import: autograd.python_numbers, core.constants, engine, core.graph_ops, core.tensor.
+May import: autograd.python_numbers, core.barriers, core.constants, engine, core.graph_ops, core.tensor.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import functools
 import weakref
 
 from arraygrad.autograd.python_numbers import unadopted
+from arraygrad.core.barriers import recorded_gradients
 from arraygrad.core.constants import Contents
 from arraygrad.core.graph_ops import Kept, attach_node, settled
 from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
 from arraygrad.engine.later import called_later
-from arraygrad.engine.node import PyNode, is_grad_enabled
+from arraygrad.engine.node import PyNode, is_grad_enabled, take_sequence_nr
 
 __all__ = ["defvjp", "primitive"]
 
@@ -199,8 +200,10 @@ class Primitive:
                 found = [a.array() for a in answers]
             pulled = later if graph else _pulled  # raw arrays stay raw in an adopted call, as in the forward
             ans, g = (tuple(found), tuple(grads)) if several else (found[0], grads[0])
-            return tuple([_gradient(name, i, settled(pulled(r, ans, values, kwargs, g), grads), graph)
-                          for i, r in zip(tracked, rules, strict=True)])  # fmt: skip
+            since = take_sequence_nr() if graph else 0
+            gradients = tuple([_gradient(name, i, settled(pulled(r, ans, values, kwargs, g), grads), graph)
+                               for i, r in zip(tracked, rules, strict=True)])  # fmt: skip
+            return recorded_gradients(node, name, gradients, grads, since) if graph else gradients
 
         node = PyNode(_node_name(name), backward, [edge_of(args[i]) for i in tracked], metas, state.clear)
         owner[0] = weakref.ref(node)

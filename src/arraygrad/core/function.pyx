@@ -1,25 +1,26 @@
 # The nodes of custom Functions: what ctx is, how forward is run and recorded, how backward's results are checked.
-# May import: engine.*, core.op, core.value, core.saved, core.constants, core.nodes, core.apply, core.inplace.
+# May import: engine.*, core.op, core.value, core.saved, core.constants, core.nodes, core.apply, core.inplace,
+# core.barriers.
 import warnings
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
+from libc.stdint cimport uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
-    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_CONSTANT, NODE_HAS_PARENT, NODE_PACKED,
+    Frame, Node, ThreadState, thread_state, NODE_CONSTANT, NODE_PACKED,
     NODE_PYTHON, NODE_SAVES, RUN_CAPTURE, RUN_NEEDED, next_sequence_nr,
 )
 from arraygrad.core.apply cimport observed_call, refresh, wants_grad
+from arraygrad.core.barriers cimport alias, checked_record, followed_gradients
 from arraygrad.core.constants cimport Contents, constant_slot, content_now, overwritten_error
 from arraygrad.core.inplace cimport adopt, check_inplace
 from arraygrad.core.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values
 from arraygrad.core.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.core.value cimport (
-    Backend, Extra, TensorBase, Value, bump, is_lost, join_base, mark_overwritten, need_extra, new_tensor, registered,
-    version_of, wrap,
+    Backend, TensorBase, Value, bump, is_lost, mark_overwritten, registered, version_of, wrap,
 )
 
 from arraygrad.core.constants import WRITTEN_BETWEEN
@@ -27,6 +28,7 @@ from arraygrad.engine.later import called_later
 
 cdef tuple _nothing = ()
 cdef object _function = None        # the Function class
+_OF_TENSORS = ("array", "detach", "grad_fn", "numpy", "requires_grad")      # what arrays of NumPy lack
 
 
 def set_function(cls):
@@ -66,11 +68,15 @@ cdef class CustomNode(Node):
     def save_for_backward(self, *tensors):
         """Keep tensors (or None) for backward, where `saved_tensors` gives them back. The last call counts.
 
+        A raw array comes back as a Tensor, a constant.
+
         Raises
         ------
         TypeError
             If something else is given: set it on ctx as an attribute.
         """
+        if any([registered(type(t)) is not None for t in tensors]):
+            tensors = tuple([t if registered(type(t)) is None else constant(t) for t in tensors])
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, TensorBase):
                 raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type "
@@ -192,6 +198,8 @@ cdef class CustomNode(Node):
         cdef bint boxed = getattr(self.op, "boxed_grads_call", False)
         cdef tuple given
         cdef object contents = None
+        cdef list followed = None
+        cdef uint64_t since
         if self.s1 is not None or self.flags & NODE_CONSTANT:
             check_kept(self)
         for i in range(self.n_inputs):
@@ -206,6 +214,10 @@ cdef class CustomNode(Node):
         g = None
         f.owned = False
         given = () if boxed else tuple(grads)
+        since = 0
+        if f.create_graph and not getattr(self.op, "_recorded_by_rule", False):
+            followed = followed_gradients(grads)
+            since = next_sequence_nr()
         if not alone and in_anomaly_mode():
             contents = Contents({f"grad_outputs[{i}]": g for i, g in enumerate(given) if f.input(i) is not None}, True)
         if boxed:
@@ -220,7 +232,7 @@ cdef class CustomNode(Node):
             check_given(self, f, given, contents)
         if self.s1 is not None:
             self.s1.renew()             # what backward itself writes there is its own affair
-        return take_gradients(self, f, result, given)
+        return take_gradients(self, f, result, given, followed, since)
 
 
 def calling(function, *args):
@@ -276,10 +288,11 @@ cdef object backward_of(CustomNode node):
     return vjp
 
 
-cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen) except -1:
+cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen, list followed, uint64_t since) except -1:
     """Check what backward returned, one value per argument of forward, and put it on the edges.
 
-    `seen` are the gradients that backward was given.
+    `seen` are the gradients that backward was given. In a recorded run `followed` are the places in the graph of those
+    that require grad, and `since` is the sequence number at which backward began.
     """
     cdef tuple is_tensor = <tuple>node.args
     cdef Py_ssize_t n = len(is_tensor), given, i, edge = 0
@@ -292,6 +305,8 @@ cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen) exc
         held = 3
         result = (result,)
     values = <tuple>result
+    if followed is not None:
+        values = checked_record(node, node.op.__name__, values, followed, since, is_whole(node, values))
     given = len(values)
     while given > n and values[given - 1] is None:
         given -= 1
@@ -324,6 +339,17 @@ cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen) exc
                 f.set_out(edge, value)
         edge += 1
     return 0
+
+
+cdef bint is_whole(CustomNode node, tuple values) except -1:
+    """Whether backward returned a gradient for each argument that has a place in the graph."""
+    cdef Py_ssize_t i, edge = 0
+    for i in range(min(len(values), len(<tuple>node.args))):
+        if (<tuple>node.args)[i]:
+            if values[i] is None and node.edge_node(edge) is not None:
+                return False
+            edge += 1
+    return True
 
 
 cdef bint is_settled(object value, Py_ssize_t held, object raw, tuple seen) except -1:
@@ -444,6 +470,12 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
             cls.setup_context(node, args, result)
         else:
             result = cls.forward(node, *args, **kwargs)
+    except AttributeError as error:
+        if registered(type(error.obj)) is None or not among(error.obj, args) or error.name not in _OF_TENSORS:
+            raise
+        raise AttributeError(
+            f"{cls.__name__}.forward: {error}; {cls.__name__}.apply passes a raw array on as it is, so give it "
+            "arraygrad.asarray(x), a Tensor", name=error.name, obj=error.obj) from error
     finally:
         ts.grad_mode = grad_mode
     return take_outputs(node, args, result, recorded, any_tensor)
@@ -475,7 +507,10 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
     for i in range(len(outs)):
         out = outs[i]
         if any_tensor and not isinstance(out, TensorBase):
-            out = array_of(out, first_backend(args))
+            if type(out) is float or type(out) is complex:
+                out = number_beside(out, args)
+            else:
+                out = array_of(out, first_backend(args))
             if registered(type(out)) is not None:
                 out = outs[i] = wrap(out, registered(type(out)))
             elif recorded and (type(out) is list or type(out) is dict) and holds_tensor(out):
@@ -526,6 +561,29 @@ cdef Backend first_backend(tuple args):
     for arg in args:
         if isinstance(arg, TensorBase):
             return <Backend>(<TensorBase>arg).value.meta.ops
+
+
+cdef TensorBase constant(object raw):
+    """A raw array of the program's as a Tensor."""
+    cdef TensorBase t = wrap(raw, registered(type(raw)))
+    t.value.foreign = True
+    return t
+
+
+cdef object number_beside(object value, tuple args):
+    """A Python number as a 0-d array of the precision of the first floating-point Tensor; without any as it is."""
+    cdef GradMeta meta
+    for arg in args:
+        if isinstance(arg, TensorBase) and (<TensorBase>arg).value.meta.is_floating:
+            meta = (<TensorBase>arg).value.meta
+            xp = (<Backend>meta.ops).xp
+            dtype = meta.dtype
+            if type(value) is complex:
+                dtype = xp.result_type(dtype, xp.complex64)
+            elif meta.is_complex:
+                dtype = xp.finfo(dtype).dtype
+            return xp.asarray(value, dtype=dtype, device=meta.device)
+    return value
 
 
 cdef object array_of(object value, Backend backend):
@@ -608,20 +666,6 @@ cdef TensorBase take_output(CustomNode node, TensorBase t, int nr, bint is_input
     return t
 
 
-cdef TensorBase alias(TensorBase t):
-    """A Tensor of no history over the same memory, noted as a view."""
-    cdef TensorBase out = new_tensor(t.value.raw, t.value.meta)
-    cdef Extra e
-    cdef long history
-    join_base(out.value, t, &history)
-    if (<Backend>t.value.meta.ops).mutable:
-        e = need_extra(out)
-        e.parent = t
-        e.seen = history
-        e.forbidden = "function"
-    return out
-
-
 cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) except -1:
     """Fill the saved slots (6)."""
     cdef list slots = []
@@ -665,105 +709,3 @@ cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) excep
     node.s0 = slots
     node.flags |= NODE_SAVES
     return 0
-
-
-# Helper nodes
-
-cdef class ErrorNode(Node):
-    """Raises its message when it is executed, before any other node that is ready."""
-
-    cpdef str name(self):
-        return "Error"
-
-    cdef int apply(self, Frame f) except -1:
-        raise RuntimeError(self.args)
-
-
-cdef class UndefinedGradNode(Node):
-    """Gives no gradient, whatever arrives."""
-
-    cpdef str name(self):
-        return "UndefinedGradBackward"
-
-    cdef int apply(self, Frame f) except -1:
-        return 0
-
-
-cdef class IdentityNode(Node):
-    """Hands its gradients on."""
-
-    cpdef str name(self):
-        return "IdentityBackward"
-
-    cdef int apply(self, Frame f) except -1:
-        cdef Py_ssize_t i
-        for i in range(self.n_inputs):
-            f.set_out(i, f.input(i))
-        return 0
-
-
-share_deallocation(ErrorNode)
-share_deallocation(UndefinedGradNode)
-share_deallocation(IdentityNode)
-
-
-def delayed_error(str message, *tensors, Node of=None):
-    """The tensors as they are; differentiating through them raises RuntimeError(message).
-
-    They count as results of what `of`, a node, was computed from, too.
-    """
-    cdef Node node = ErrorNode.__new__(ErrorNode)
-    cdef Py_ssize_t i
-    outs = through(node, message, tensors)
-    if of is not None:
-        node.flags &= ~<uint32_t>NODE_HAS_PARENT        # no other node has seen it yet
-        for i in range(of.n_edges):
-            node.add_edge(of.edge_node(i), of.edge_nr(i))
-    return outs
-
-
-def undefined_grad(*tensors):
-    """The tensors as they are; the gradient that arrives at them goes no further."""
-    return through(UndefinedGradNode.__new__(UndefinedGradNode), None, tensors)
-
-
-def identity(*tensors):
-    """The tensors as they are, behind a node of their own."""
-    return through(IdentityNode.__new__(IdentityNode), None, tensors)
-
-
-cdef tuple through(Node node, object args, tuple tensors):
-    """New tensors over the same memory, with `node` between them and the old ones. None and integers stay."""
-    cdef TensorBase t, out
-    cdef Node target
-    cdef list metas = []
-    cdef list outs = []
-    cdef bint recorded = False
-    for item in tensors:
-        if item is not None and not isinstance(item, TensorBase):
-            raise TypeError(f"{node.name()}: expected Tensors or None, but got {type(item).__name__}")
-        if thread_state().grad_mode and wants_grad(item):   # asked of each: a written view learns it here
-            recorded = True
-    node.args = args
-    if type(node) is ErrorNode:
-        node.seq = UINT64_MAX
-    for item in tensors:
-        if item is None or not recorded or not (<TensorBase>item).value.meta.is_floating:
-            node.add_edge(None, 0)
-            metas.append(None if item is None else (<TensorBase>item).value.meta)
-            outs.append(item)
-            continue
-        t = <TensorBase>item
-        target = None
-        if t.tracked:
-            target = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
-        node.add_edge(target, t.output_nr_ if target is not None else 0)
-        metas.append(t.value.meta)
-        out = alias(t)
-        out.grad_fn_ = node
-        out.output_nr_ = <int>len(outs)
-        out.tracked = True
-        outs.append(out)
-    node.n_inputs = <int>len(metas)
-    node.meta = metas[0] if len(metas) == 1 else tuple(metas)
-    return tuple(outs)

@@ -463,6 +463,8 @@ def _own(out, held):
 class _Values(Function):
     """SciPy's values as results, with the gradients of the rule."""
 
+    _recorded_by_rule = True  # the formulas are made of recorded operations; a result may have no derivative
+
     @staticmethod
     def forward(ctx, state, outs, *tensors):
         rule, at, constants, n, several = state

@@ -1,6 +1,6 @@
 """Checks of gradients against finite differences: `gradcheck`, `gradgradcheck`; `assert_allclose` for results.
 
-May import: autograd, core.containers, core.function, autograd.grad_mode, core.tensor. Comparisons are done in NumPy on
+May import: autograd, core.containers, core.barriers, autograd.grad_mode, core.tensor. Comparisons are done in NumPy on
 the host, whatever the backend.
 
 Complex numbers are handled as pairs of real ones throughout: a complex element has a real and an imaginary component,
@@ -15,8 +15,8 @@ import numpy
 
 from arraygrad import autograd
 from arraygrad.autograd.grad_mode import enable_grad
+from arraygrad.core.barriers import undefined_grad
 from arraygrad.core.containers import LEAF, flatten, leaf_names
-from arraygrad.core.function import undefined_grad
 from arraygrad.core.tensor import Tensor, backend_of, metadata_of, wrap_raw
 
 __all__ = ["GradcheckError", "assert_allclose", "gradcheck", "gradgradcheck"]
