@@ -5,7 +5,7 @@ that would be raised anyway. `Hint` stands in the base class of Tensor under eac
 that are there are looked up as fast as without; modules ask `missing` when a name was not found.
 """
 
-__all__ = ["HINTED", "Hint", "missing", "shape_in_parts", "unexpected"]
+__all__ = ["HINTED", "Hint", "by_position", "missing", "shape_in_parts", "unexpected"]
 
 _IN_PLACE = "write in place with t[...] = value or an operator (t += other, t *= other)"
 _NO_DEVICES = "a Tensor stays where its array is: make it of a CuPy array, or move it by t.to_device(device)"
@@ -113,6 +113,12 @@ _TENSOR = {
     "topk": "use t[numpy.argsort(t.detach())[-k:]]",
     "amax": "use t.max(axis)",
     "amin": "use t.min(axis)",
+    # MyGrad's
+    "constant": "use not t.requires_grad",
+    "null_grad": "use t.grad = None",
+    "null_gradients": "use t.grad = None; graphs are freed by backward",
+    "clear_graph": "backward frees the graph; t.detach() leaves it",
+    "creator": "use t.grad_fn",
     # arithmetic
     "add": "use t + other",
     "sub": "use t - other",
@@ -185,6 +191,30 @@ _MODULES = {
         "det": "use arraygrad.linalg.det(a)",
         "split": "use numpy.split(t, positions), which counts positions, not sizes",
         "chunk": "use numpy.array_split(t, number)",
+        "masked_fill": "use arraygrad.where(mask, value, t)",
+        "masked_select": "use t[mask]",
+        "topk": "use t[numpy.argsort(t.detach())[-k:]]",
+        "scatter": "use numpy.put_along_axis(copy, indices, values, axis) on a copy",
+        "scatter_add": "use copy = t.copy(), then numpy.add.at(copy, indices, values)",
+        "index_add": "use copy = t.copy(), then numpy.add.at(copy, indices, values)",
+        "softplus": "use arraygrad.logaddexp(t, 0.0)",
+        "logsigmoid": "use -arraygrad.logaddexp(-t, 0.0)",
+        "silu": "use t * arraygrad.sigmoid(t)",
+        "gelu": "use 0.5 * t * (1.0 + arraygrad.erf(t / 2**0.5))",
+        "leaky_relu": "use arraygrad.where(t > 0, t, slope * t)",
+        "cross_entropy": "use -arraygrad.log_softmax(logits, axis=-1)[numpy.arange(n), labels].mean()",
+        "nll_loss": "use -log_probabilities[numpy.arange(n), labels].mean()",
+        "mse_loss": "use ((t - target) ** 2).mean()",
+        "dropout": "use t * (numpy.random.default_rng().random(t.shape) >= p) / (1 - p)",
+        "conv1d": "use numpy.convolve, arraygrad.scipy.signal, or arraygrad.interop.from_torch(torch.conv1d)",
+        "conv2d": "use arraygrad.scipy.signal.convolve2d, or arraygrad.interop.from_torch(torch.conv2d)",
+        "max_pool2d": "use t.reshape(n, c, h // k, k, w // k, k).max(axis=(3, 5))",
+        "avg_pool2d": "use t.reshape(n, c, h // k, k, w // k, k).mean(axis=(3, 5))",
+        "detect_anomaly": "use arraygrad.autograd.detect_anomaly()",
+        "func": "its transforms are arraygrad's own: arraygrad.grad, vjp, jvp, jacrev, jacfwd, hessian",
+        "no_autodiff": "use arraygrad.no_grad()",
+        "getval": "use t.detach(), or t.item() for a number",
+        "grad_and_aux": "use arraygrad.grad(f, has_aux=True)",
         "unbind": _OWN + "unstack",
         "gather": _OWN + "take_along_axis",
         "index_select": _OWN + "take",
@@ -229,7 +259,7 @@ _MODULES = {
         "pmap": "use processes or arraygrad.dask; docs/distributed.md",
         "jit": "nothing to compile: operations run as they are called; docs/performance.md",
         "compile": "nothing to compile: operations run as they are called; docs/performance.md",
-        "nn": _MODULE_OF + "write the layer with arrays, as examples/digits_numpy.py",
+        "nn": _MODULE_OF + "write the layer with arrays, as the tutorial does, docs/tutorials/network.md",
         "optim": _MODULE_OF + "step with x -= rate * gradient, or use scipy.optimize.minimize(..., jac=True)",
         "utils": "see arraygrad.testing and arraygrad.tools",
         "cuda": "devices are CuPy's: cupy.cuda.Device(0), and arraygrad.asarray of CuPy's arrays",
@@ -287,6 +317,8 @@ _KEYWORDS = {
     "input": (None, "give the array by position"),
     "tensors": (None, "give the arrays by position"),
     "a": (None, "give the array by position"),
+    "constant": (None, "say requires_grad=True where the Tensor is made; everything else is constant"),
+    "use_reentrant": ("early_stop", "there is one kind of checkpoint; call it as arraygrad.checkpoint(f)(t)"),
     "inplace": (None, "write the result in place with t[...] = result"),
 }
 
@@ -322,9 +354,15 @@ def unexpected(function, keyword, parameters):
     return f"{text}: {hint}" if meant is None or meant in parameters else text
 
 
-def shape_in_parts(function, count):
-    """The text of the TypeError for zeros(2, 3)."""
-    return (
-        f"{function}() takes 1 positional argument but {count} were given: give the shape as one tuple, "
-        f"{function}((2, 3))"
-    )
+def by_position(function, takes, given, by_name):
+    """The text of the TypeError for sum(x, 0), where `by_name` are the parameters that are given by name alone."""
+    text = f"{function}() takes {takes} positional argument{'s' if takes != 1 else ''} but {given} were given"
+    return f"{text}: give what follows by name, {', '.join([name + '=' for name in by_name])}" if by_name else text
+
+
+def shape_in_parts(function, more):
+    """The text of the TypeError for zeros(2, 3) and zeros(3, float); `more` is what follows the first argument."""
+    text = f"{function}() takes 1 positional argument but {len(more) + 1} were given: "
+    if isinstance(more[0], int):
+        return f"{text}give the shape as one tuple, {function}((2, 3))"
+    return f"{text}give what follows the shape by name, {function}(shape, dtype=arraygrad.float64)"

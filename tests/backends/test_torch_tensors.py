@@ -3,6 +3,8 @@
 Imports the public names of arraygrad, tensor.
 """
 
+import operator
+
 import numpy as np
 import pytest
 from libraries import leaf, numpy_of, require
@@ -107,3 +109,32 @@ def test_values_that_numpy_has_no_dtype_for_come_out_wider():
 
 def test_no_library_warning_when_devices_are_listed():
     assert torch.device("cpu") in ag.torch.__array_namespace_info__().devices()
+
+
+@pytest.mark.parametrize("name", ["mul", "add", "matmul", "lt", "eq"])
+def test_a_tensor_beside_a_torch_tensor_is_told_of_the_two_libraries(name):
+    t, raw = ag.tensor([1.0, 2.0], requires_grad=True), torch.ones(2, dtype=torch.float64)
+    for a, b in ((t, raw), (raw, t)):
+        with pytest.raises(TypeError, match=r"operands on two backends, numpy and torch"):
+            getattr(operator, name)(a, b)
+
+
+def test_a_tensor_is_not_written_in_place_by_a_torch_tensor():
+    t = ag.tensor([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"operands on two backends, numpy and torch"):
+        t += torch.ones(2, dtype=torch.float64)
+    assert t.tolist() == [1.0, 2.0]
+
+
+def test_a_torch_tensor_that_requires_grad_is_refused_beside_a_tensor():
+    t = ag.asarray(torch.ones(2))
+    with pytest.raises(TypeError, match="a torch tensor that requires grad can't be used here"):
+        t * torch.nn.Parameter(torch.ones(2))
+
+
+def test_a_slice_with_a_negative_step_names_flip():
+    t = ag.asarray(torch.ones(3))
+    with pytest.raises(ValueError, match=r"arraygrad\.flip"):
+        t[::-1]
+    with pytest.raises(ValueError, match=r"arraygrad\.flip"):
+        t[None, 2:0:-1]

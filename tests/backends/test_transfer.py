@@ -201,3 +201,10 @@ def test_read_only_and_reversed_arrays_cross_by_a_copy():
     array.flags.writeable = False
     assert ag.to_backend(array, "torch").tolist() == [0.0, 1.0, 2.0]
     assert ag.to_backend(np.arange(3.0)[::-1], "torch").tolist() == [2.0, 1.0, 0.0]
+
+
+def test_an_unknown_library_is_told_the_names():
+    with pytest.raises(ImportError, match=r"no array library 'tensorflo': give 'numpy', 'torch', 'jax'"):
+        ag.to_backend(np.ones(1), "tensorflo")
+    with pytest.raises(TypeError, match="'json' is no array library"):
+        ag.to_backend(np.ones(1), "json")

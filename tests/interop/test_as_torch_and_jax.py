@@ -3,6 +3,9 @@
 Imports the public names of arraygrad.
 """
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from libraries import require
@@ -192,3 +195,36 @@ def test_missing_library_is_named_with_its_extra(name, library, monkeypatch):
 def test_what_is_no_function_is_refused(name):
     with pytest.raises(TypeError, match=f"{name}: expected a function, got int"):
         getattr(interop, name)(3)
+
+
+def test_an_error_on_ones_names_the_result_argument():
+    jax = require("jax")
+    f = ag.interop.as_jax(lambda x: np.sum(np.linalg.inv(x)))
+    with pytest.raises(np.linalg.LinAlgError) as caught:
+        f(4 * jax.numpy.eye(2))
+    assert "result=jax.ShapeDtypeStruct" in caught.value.__notes__[0]
+    f = ag.interop.as_jax(lambda x: np.sum(np.linalg.inv(x)), result=jax.ShapeDtypeStruct((), np.float64))
+    assert f(4 * jax.numpy.eye(2)) == 0.5
+
+
+def test_a_hessian_in_jax_is_jacrev_of_jacrev():
+    jax = require("jax")
+    f = ag.interop.as_jax(lambda x: np.sum(x**3))
+    x = jax.numpy.array([1.0, 2.0])
+    np.testing.assert_allclose(jax.jacrev(jax.jacrev(f))(x), np.diag([6.0, 12.0]))
+
+
+def test_the_first_array_of_jax_may_be_seen_while_jax_traces():
+    require("jax")
+    program = """
+import jax, numpy as np, arraygrad as ag
+jax.config.update("jax_enable_x64", True)
+try:
+    jax.jit(ag.sum)(jax.numpy.ones(1))
+except TypeError:
+    print("refused")
+print(ag.grad(lambda x: ag.sum(x**2))(jax.numpy.ones(1)).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["refused", "[2.0]"]

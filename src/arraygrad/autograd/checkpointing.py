@@ -1,6 +1,6 @@
 """Memory for time: `checkpoint(f)` keeps the arguments of `f` instead of what its operations save.
 
-May import: core.constants, core.containers, engine, core.tensor, core.saved, core.apply, autograd.saved_hooks.
+May import: _hints, core.constants, core.containers, engine, core.tensor, core.saved, core.apply, autograd.saved_hooks.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import copy
 import dis
 import functools
+import inspect
 import types
 import weakref
 
 import numpy
 
+from arraygrad._hints import unexpected
 from arraygrad.autograd.saved_hooks import saved_tensors_hooks
 from arraygrad.core.constants import Contents, constants_are_compared
 from arraygrad.core.containers import flatten, unflatten
@@ -250,7 +252,7 @@ def _again(kept):
     return kept
 
 
-def checkpoint(f, *, early_stop=True):
+def checkpoint(f, *arguments, early_stop=True, **unknown):
     """A function that computes what `f` does and keeps less memory for backward.
 
     Of the operations in `f` nothing is kept but the graph itself; in backward `f` is called again, on the same
@@ -290,6 +292,13 @@ def checkpoint(f, *, early_stop=True):
     >>> layer = ag.checkpoint(lambda x: np.tanh(np.exp(x)))
     >>> gradient = ag.grad(lambda x: np.sum(layer(layer(x))))(np.array([0.0, 0.5]))
     """
+    if arguments:
+        raise TypeError(
+            f"checkpoint() takes 1 positional argument but {1 + len(arguments)} were given: it makes a function, "
+            "arraygrad.checkpoint(f)(t), whose arguments those are"
+        )
+    if unknown:
+        raise TypeError(unexpected("checkpoint", next(iter(unknown)), ("early_stop",)))
     if not callable(f):
         raise TypeError(f"checkpoint: expected a function, got {type(f).__name__}")
 
@@ -305,3 +314,8 @@ def checkpoint(f, *, early_stop=True):
         return result
 
     return checkpointed
+
+
+checkpoint.__signature__ = inspect.Signature(
+    [p for p in inspect.signature(checkpoint).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+)

@@ -129,7 +129,18 @@ def raw_namespace(library):
     own = _module_for(library)
     if own is not None:
         return own.raw_namespace()
-    return importlib.import_module(_NAMESPACES.get(library, library))
+    if library in _NAMESPACES:
+        return importlib.import_module(_NAMESPACES[library])
+    try:
+        return importlib.import_module(library)
+    except ModuleNotFoundError as error:
+        if error.name != library:
+            raise
+        raise ImportError(
+            f"there is no array library {library!r}: give 'numpy', 'torch', 'jax', 'cupy', 'dask', 'array_api_strict', "
+            "or the name of another module that follows the Array API standard",
+            name=library,
+        ) from None
 
 
 def _module_for(library):

@@ -71,7 +71,8 @@ def raw_namespace():
     return _raw
 
 
-_array_type = type(jnp.zeros(0))
+with jax.ensure_compile_time_eval():  # this module may be imported while JAX traces a function
+    _array_type = type(jnp.zeros(0))
 
 BACKEND = JaxBackend("jax", _raw, _array_type, False)
 attach(BACKEND, "jax", _array_type)

@@ -4,7 +4,7 @@ import ast
 import functools
 import inspect
 
-from arraygrad._hints import unexpected
+from arraygrad._hints import by_position, unexpected
 from arraygrad.engine.node import keep_for_ever
 
 cdef object EMPTY = inspect.Parameter.empty
@@ -130,8 +130,7 @@ cdef class Op:
             bound[self.var_positional] = args[self.n_positional:]
             n = min(n, self.n_positional)
         elif n > self.n_positional:
-            raise TypeError(f"{self.name}() takes {self.n_positional} positional argument"
-                            f"{'s' if self.n_positional != 1 else ''} but {n} were given")
+            raise TypeError(by_position(self.name, self.n_positional, n, self.params[self.n_positional:]))
         for i in range(n):
             bound[i] = args[i]
         for name, value in kwargs.items():

@@ -15,6 +15,7 @@ cdef extern from "Python.h":
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # An operator on a Tensor and something that is neither a number nor an array follows NumPy's ndarray:
 # (1) A class that says `__array_ufunc__ = None`, or has a higher `__array_priority__`, gets its turn: NotImplemented.
+#     Not so arrays of PyTorch and JAX, whose operators know no Tensors: Python would say no more than that.
 # (2) So does an array of a library that no backend serves (xarray, pandas, pint), and any class with the reflected
 #     operator, where NumPy would make an array of objects. If the class then asks the Tensor for its values, a Tensor
 #     that requires grad refuses.
@@ -31,6 +32,7 @@ cdef extern from "Python.h":
 # TypeError, in comparisons too, where the library may answer with a single False.
 # Guarded by tests/core/test_operands.py and tests/duck_arrays/test_other_classes.py.
 cdef dict _MIRRORED = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__", "eq": "__eq__", "ne": "__ne__"}
+cdef frozenset _KNOW_NO_TENSORS = frozenset(("torch", "jax", "jaxlib"))
 cdef object _absent = object()
 cdef object _asarray = None
 
@@ -79,7 +81,10 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
         if t.tracked and op.entry.operator in ("matmul", "mul") and str(cls.__module__).startswith("scipy.sparse"):
             return beside_sparse(op.entry.operator, x, t, on_left)                              # (6)
         if not on_left and gives_way(x):
-            return its_answer(op, x, t)                                                         # (1)
+            if str(cls.__module__).partition(".")[0] not in _KNOW_NO_TENSORS:
+                return its_answer(op, x, t)                                                     # (1)
+            done[0] = False
+            return array_like(op, x, True, backend)
         if is_array_like(cls):
             found = array_like(op, x, on_left, backend)                                         # (2)
             done[0] = found is NotImplemented

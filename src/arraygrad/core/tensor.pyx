@@ -253,7 +253,7 @@ cdef class Tensor(TensorBase):
             warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
                           "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
                           "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-                          UserWarning, stacklevel=2)
+                          UserWarning, stacklevel=1)
         return grad_of(self)
 
     @grad.setter

@@ -155,8 +155,15 @@ def _numpy_result(name, result):
 
 def _kinds(flat, inputs):
     """Shape and dtype of each result, by a call with ones."""
-    with no_grad():
-        results = flat([asarray(numpy.ones(x.shape, x.dtype)) for x in inputs])
+    try:
+        with no_grad():
+            results = flat([asarray(numpy.ones(x.shape, x.dtype)) for x in inputs])
+    except Exception as error:
+        error.add_note(
+            "as_jax called the function with arrays of ones, to find the shapes and dtypes of its results. If ones are "
+            "no valid input, say them: as_jax(f, result=jax.ShapeDtypeStruct(shape, dtype))"
+        )
+        raise
     return [_struct(r.array) for r in results]
 
 

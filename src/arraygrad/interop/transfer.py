@@ -52,7 +52,8 @@ def to_backend(x, library, device=None):
     """
     if not isinstance(library, str):
         raise TypeError(f"to_backend: expected the name of an array library, got {type(library).__name__}")
-    backends.raw_namespace(library)  # ImportError where it is missing
+    if not hasattr(backends.raw_namespace(library), "asarray"):  # ImportError where it is missing
+        raise TypeError(f"to_backend: {library!r} is no array library: the module has no asarray")
     if not isinstance(x, Tensor):
         backend_of(x)  # TypeError for what is no array
         x = wrap_raw(x)

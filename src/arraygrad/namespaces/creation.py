@@ -39,7 +39,7 @@ def _of_shape(function):
 
 
 def _refuse(name, more):
-    raise TypeError(_hints.shape_in_parts(name, len(more) + 1))
+    raise TypeError(_hints.shape_in_parts(name, more))
 
 
 def make_creation(raw, module, default, extension=""):

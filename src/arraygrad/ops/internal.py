@@ -9,10 +9,22 @@ from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.elementwise import pow_x1, pow_x2
 from arraygrad.ops.kinds import bilinear, binary, general, linear, unary, zero
 
+
+def _at(xp, x, key):
+    try:
+        return x[key]
+    except ValueError as error:
+        if "step must be" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}: arrays of this library have no slices with a negative step; use arraygrad.flip(t, axis=0)"
+        ) from None
+
+
 linear(
     "_getitem",
     "x, key, /",
-    forward=lambda xp, x, key: x[key],
+    forward=_at,
     x=lambda xp, g, x_shape, key: xp._getitem_adjoint(g, x_shape, key),
     may_view=True,
     doc="x[key]: ints, slices, ..., None, one boolean mask, or integer arrays. The gradients of elements taken more "
