@@ -116,7 +116,7 @@ def test_difference(name, row):
 def test_cupy_rows_run_on_its_stand_in(tmp_path):
     found = [list(map(code, row)) for row in rows("cupy", 2)]
     assert len(found) >= 10
-    (setup,) = [block.body for block in blocks(DOCS / "coming-from" / "cupy.md") if block.mark == "stand-in"]
+    setup = next(b.body for b in blocks(DOCS / "coming-from" / "cupy.md") if b.mark == "stand-in")
     program = f"""
 import sys
 sys.path[:0] = [{str(ROOT / "tests" / "gpu")!r}, {str(ROOT / "tests" / "docs")!r}]
