@@ -33,6 +33,7 @@ HEADERS = {
     "arraygrad.autograd.custom_function": _FUNCTION,
     "arraygrad.autograd.primitive": '_P = ParamSpec("_P")\n_R = TypeVar("_R")\n',
     "arraygrad.autograd.python_numbers": '_T = TypeVar("_T")\n',
+    "arraygrad.transforms.trees": '_T = TypeVar("_T")\n',
     "arraygrad.adoption.calls": _FUNCTION,
 }
 
@@ -226,6 +227,9 @@ SIGNATURES = {
     ],
     "arraygrad.autograd.primitive.primitive": ["def primitive(f: Callable[_P, _R]) -> Primitive[_P, _R]: ..."],
     "arraygrad.autograd.python_numbers.stop_gradient": ["def stop_gradient(x: _T) -> _T: ..."],
+    "arraygrad.transforms.trees.ravel_tree": [
+        "def ravel_tree(tree: _T) -> builtins.tuple[Any, Callable[[Any], _T]]: ..."
+    ],
     "arraygrad.adoption.calls.adopt": ["def adopt(function: _F, packages: Any = None) -> _F: ..."],
     # NumPy's protocol for ufuncs names the first two.
     "arraygrad.core.tensor.Tensor.__array_ufunc__": [

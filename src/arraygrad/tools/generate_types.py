@@ -233,6 +233,7 @@ RETURNS = {
     "arraygrad.cupy.capture": "arraygrad.backends.cuda.graphs.CapturedGraph",
     "arraygrad.testing.gradients.gradcheck": "builtins.bool",
     "arraygrad.testing.gradients.gradgradcheck": "builtins.bool",
+    "arraygrad.interop.transfer.to_backend": "_Tensor",
 }
 
 # Constants of modules.
