@@ -236,6 +236,7 @@ cdef class CustomNode(Node):
 
 
 def calling(function, *args):
+    """function(*args): what a node keeps by called_later(), whichever function it is to call then."""
     return function(*args)
 
 

@@ -284,13 +284,10 @@ def backend_of(obj):
 #     raises PyTorch's version error.
 # (3) Views and detached aliases have Values of their own over the same memory. They are members of one Storage, which
 #     also holds the version: a write through one protects the saved Values of all.
-# (4) Memory that is given to the program (t.array, t.numpy(), DLPack) may be written unseen. So a Value that is given
-#     away is foreign from then on: what is saved later is compared (Note [Constants that change]). Those that nodes
-#     have saved before are put aside as in (2), with a fingerprint in place of the copy: GIVEN. Whoever needs their
-#     array asks `is_lost` first.
-# (5) A pack hook may keep the Tensor that it is given, or a view or alias of that, in whatever it returns. Their Values
-#     are pinned: a write to the memory leaves the copy to them and their Tensors, which then share nothing with the
-#     written one. A Tensor that is written itself is pinned no more.
+# (4) Memory given to the program (t.array, t.numpy(), DLPack) may be written unseen. Its Values are foreign from then:
+#     what is saved later is compared (Note [Constants that change]). Those that nodes saved before are put aside as in
+#     (2), with a fingerprint in place of the copy: GIVEN. Who needs their array asks `is_lost` first.
+# (5) What a pack hook keeps of its Tensor has pinned Values, to which, and to whose Tensors, a write leaves the copy.
 # Guarded by tests/reliability/test_given_memory.py, test_SV1_*, test_VC1_* and the tests of in-place writes.
 cdef class Storage:
     def __cinit__(self):
@@ -536,7 +533,7 @@ cdef bint is_lost(Value v) except -1:
 
 cdef int before_write(TensorBase t) except -1:
     """Protect every saved Value that shares memory with `t`."""
-    t.value.pinned = False
+    t.value.pinned = False              # if it was, `t` is written itself now
     if t.value.meta.stream is not None:
         t.value.meta.ops.runtime.before_write(t.value.raw)
     return protect_all(t, _copy_saved)
