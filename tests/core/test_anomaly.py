@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import gc
+import os
 import threading
 import traceback
 import warnings
@@ -491,3 +492,20 @@ def test_AN5_off_costs_nothing_but_a_test():
     assert y.grad_fn.metadata == {}
     del y
     assert live_counts() == before
+
+
+def test_the_place_is_told_without_frames_of_arraygrad(recwarn):
+    @ag.primitive
+    def halved(x):
+        return x / 2.0
+
+    halved.defvjp(lambda ans, x: lambda g: g * float("nan"))
+
+    def f(x):
+        return ag.sum(halved(x))
+
+    with pytest.raises(RuntimeError, match="HalvedBackward"), ag.autograd.detect_anomaly():
+        ag.grad(f)(np.ones(2))
+    (told,) = [str(w.message) for w in recwarn if "Error detected" in str(w.message)]
+    assert "return ag.sum(halved(x))" in told
+    assert os.path.dirname(ag.__file__) not in told

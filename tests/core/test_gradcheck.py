@@ -1,5 +1,7 @@
 """gradcheck, gradgradcheck, assert_allclose: right gradients pass, each kind of wrong one is found and named."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -132,6 +134,46 @@ def test_gradient_that_depends_on_undefined_or_zero_is_found():
 
     with pytest.raises(GradcheckError, match="depends on whether the gradients of the other results are undefined"):
         gradcheck(f, leaf([1.0]))
+
+
+@ag.primitive
+def thrice(x):
+    return x * 3.0
+
+
+thrice.defvjp(lambda ans, x: lambda g: g * 2.0)
+
+
+class Squared(ag.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0] * 2.0
+
+
+def test_rules_of_the_users_own_are_named_where_a_gradient_is_wrong():
+    with pytest.raises(GradcheckError, match=r"thrice \(.*test_gradcheck\.py:\d+\), Squared \(.*py:\d+\)\. Check each"):
+        gradcheck(lambda x: ag.sum(thrice(Squared.apply(x))), [np.array([0.5, 1.0])])
+    with pytest.raises(GradcheckError) as error:
+        gradcheck(thrice, [np.array([0.5, 1.0])])
+    assert "rules of your own" not in str(error.value)
+
+
+def test_gradcheck_of_a_function_as_it_is_adopted():
+    def f(x):
+        out = np.zeros(2)
+        out[0], out[1] = math.sin(x[0]), float(x[1]) ** 2
+        return out
+
+    x = [np.array([0.5, 1.0])]
+    assert gradcheck(f, x, adopt=True, order=2)
+    assert gradgradcheck(f, x, adopt=__name__)
+    with pytest.raises(UserWarning, match="becomes a Python number"):
+        gradcheck(f, [leaf([0.5, 1.0])])
 
 
 def test_wrong_second_derivative_is_found():

@@ -16,6 +16,22 @@ def predators(t, y, p):
 Y0, P = np.array([1.0, 2.0]), np.array([1.0, 0.5, 0.8, 0.3])
 
 
+def test_arguments_that_are_no_tuple_are_refused_with_the_tuple():
+    with pytest.raises(TypeError, match=r"args must be a tuple of the arguments after y, as in \(k,\), got Tensor"):
+        ag.grad(lambda k: ag.implicit.solve_ivp(lambda t, y, k: -k * y, (0.0, 1.0), [1.0], k).y[0, 0])(2.0)
+    with pytest.raises(TypeError, match=r"y0 must be a list, an array of NumPy or a Tensor over one, as in \[1\.0\]"):
+        ag.implicit.solve_ivp(lambda t, y, k: -k * y, (0.0, 1.0), 1.0, (2.0,))
+
+
+def test_without_t_eval_the_last_state_is_given_and_args_may_be_dicts():
+    def final(p):
+        found = ag.implicit.solve_ivp(lambda t, y, p: -p["k"] * y, (0.0, 1.0), [1.0], (p,))
+        assert found.y.shape == (1, 1)
+        return found.y[0, 0]
+
+    assert ag.grad(final)({"k": 0.5})["k"] == pytest.approx(-np.exp(-0.5), rel=1e-7)
+
+
 def test_gradients_at_several_times_to_second_order():
     solve = lambda y0, p: implicit.solve_ivp(predators, (0.0, 1.5), y0, (p,), t_eval=[0.5, 1.5]).y
     assert ag.gradcheck(solve, [Y0, P], order=2, atol=1e-6, rtol=1e-6)
@@ -104,7 +120,7 @@ def test_time_that_requires_grad():
     [
         ({"y0": np.ones((2, 1))}, ValueError, "must be one-dimensional"),
         ({"y0": np.ones(1) * 1j}, TypeError, "y0 is complex"),
-        ({"y0": "y"}, TypeError, "y0 must be an array of NumPy"),
+        ({"y0": "y"}, TypeError, "y0 must be a list, an array of NumPy"),
         ({"t_eval": [0.5, 0.2]}, ValueError, "t_eval must be sorted"),
         ({"t_eval": [2.0]}, ValueError, "lie between them"),
         ({"t_eval": []}, ValueError, "at least one time"),

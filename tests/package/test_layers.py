@@ -88,6 +88,7 @@ MAY_IMPORT = {
     "core.saved_handles": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "function")},
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
+    "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
     "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.protocols": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "protocol_shapes")},
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
@@ -105,8 +106,8 @@ MAY_IMPORT["special"] = MAY_IMPORT["namespaces"] - {"special"}
 MAY_IMPORT["numpy_api"] = MAY_IMPORT["backends"] | {"namespaces", "numpy_api", "_hints"}
 MAY_IMPORT["libraries"] = MAY_IMPORT["numpy_api"] | {"libraries"}
 MAY_IMPORT["autograd"] = BELOW | {"autograd", "_first_use", "_hints"}
-MAY_IMPORT["testing"] = MAY_IMPORT["autograd"] | {"testing"}
 MAY_IMPORT["adoption"] = MAY_IMPORT["autograd"] | MAY_IMPORT["numpy_api"] | {"special", "adoption"}
+MAY_IMPORT["testing"] = MAY_IMPORT["adoption"] | {"testing"}
 MAY_IMPORT["transforms"] = MAY_IMPORT["adoption"] | {"transforms", "_hints"}
 MAY_IMPORT["implicit"] = MAY_IMPORT["transforms"] | {"implicit"}
 MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"interop"}

@@ -131,6 +131,39 @@ def test_a_parameter_in_an_attribute_is_refused():
         optimize.brentq(Held(leaf(2.0)[0]).residual, 0.0, 3.0)
 
 
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda o, f, a: o.fsolve(f, [0.5, 0.5], (a,)),
+        lambda o, f, a: o.fsolve(lambda p: f(p, a), [0.5, 0.5]),
+        lambda o, f, a: o.root(lambda p, a: tuple(f(p, a)), [0.5, 0.5], (a,)).x,
+        lambda o, f, a: o.root(f, [0.5, 0.5], (a,), jac=lambda p, a: [[1.0, 1.0], [0.0, 1.0]]).x,
+        lambda o, f, a: o.root(lambda p, a: (f(p, a), np.asarray([[1.0, 1.0], [0.0, 1.0]])), [0.5, 0.5], (a,),
+                               jac=True).x,
+        lambda o, f, a: o.broyden1(lambda p: f(p, a), [0.5, 0.5], f_tol=1e-10),
+        lambda o, f, a: o.least_squares(f, [0.5, 0.5], args=(a,), xtol=1e-12, ftol=1e-12, gtol=1e-12).x,
+        lambda o, f, a: o.leastsq(f, [0.5, 0.5], (a,))[0],
+        lambda o, f, a: o.minimize(lambda p: (f(p, a)[0] ** 2 + f(p, a)[1] ** 2, np.stack(
+            [2.0 * f(p, a)[0], 2.0 * f(p, a)[0] + 2.0 * f(p, a)[1]])), [0.5, 0.5], jac=True, tol=1e-9).x,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("adopt", [False, True])
+def test_a_callback_may_return_a_list(solve, adopt):
+    def equations(p, a):  # p[1] = sqrt(a), p[0] = a - sqrt(a)
+        return [p[0] + p[1] - a, p[1] - a**0.5]
+
+    of = scipy.optimize if adopt else optimize
+    found, pull = ag.vjp(lambda a: solve(of, equations, a)[0] * 1.0, 4.0, adopt=adopt)
+    np.testing.assert_allclose(found, 2.0, rtol=1e-6)
+    np.testing.assert_allclose(pull(1.0)[0], 0.75, rtol=1e-5)
+
+
+def test_a_list_that_holds_a_lost_tensor_is_refused():
+    held = Held(leaf(2.0)[0])
+    with pytest.raises(TypeError, match="would be lost"):
+        optimize.fsolve(lambda p: [held.residual(p[0])], [1.0])
+
+
 def test_tensors_in_closures_partials_and_defaults_are_found():
     from functools import partial
 

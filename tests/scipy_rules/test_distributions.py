@@ -155,3 +155,49 @@ def test_discrete_method_is_differentiable_in_its_real_arguments(name, method):
 def test_every_distribution_with_shapes_has_a_sample():
     need = {name for name, kind in KINDS.items() if kind != "multivariate" and getattr(scipy.stats, name).shapes}
     assert need == {*SHAPES, *DISCRETE}
+
+
+@pytest.mark.parametrize("name", ["norm", "gamma", "beta"])
+def test_interval_is_recorded_by_the_quantiles(name):
+    shapes = SHAPES.get(name, ())
+
+    def ends(c, *shapes):
+        low, high = getattr(stats, name).interval(c, *shapes, loc=0.3)
+        again = getattr(stats, name)(*shapes, loc=0.3).interval(c)
+        assert (float(low), float(high)) == (float(again[0]), float(again[1]))
+        return low * 2.0 + high
+
+    plain = getattr(scipy.stats, name).interval(0.8, *shapes, loc=0.3)
+    assert stats_interval(name, [0.8], shapes) == [plain]
+    with ag.number_policy("off"):
+        found = ag.grad(ends, argnums=tuple(range(1 + len(shapes))))(0.8, *shapes)
+    for i, g in enumerate(found):
+        args = [0.8, *shapes]
+        moved = [args[:i] + [args[i] + h] + args[i + 1 :] for h in (1e-6, -1e-6)]
+        above, below = (getattr(scipy.stats, name).interval(*a, loc=0.3) for a in moved)
+        expected = ((above[0] - below[0]) * 2.0 + above[1] - below[1]) / 2e-6
+        np.testing.assert_allclose(g, expected, rtol=1e-6)
+
+
+def stats_interval(name, confidences, shapes):
+    low, high = getattr(stats, name).interval(confidences, *shapes, loc=0.3)
+    return list(zip(low, high, strict=True))
+
+
+def test_interval_outside_of_probabilities_is_refused_as_by_scipy():
+    with pytest.raises(ValueError, match="between 0 and 1 inclusive"):
+        stats.norm.interval(1.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda a: stats.gamma.stats(a), "mean and var have one each"),
+        (lambda a: stats.gamma(a).moment(2), "mean and var have one, and integrate.quad"),
+        (lambda a: stats.gamma.expect(lambda x: x, args=(a,)), "integrate.quad of the function times pdf has one"),
+        (lambda a: stats.gamma.rvs(a), r"ppf\(u\) of uniform numbers u has one"),
+    ],
+)
+def test_a_method_without_a_rule_says_what_has_one(call, text):
+    with pytest.raises(TypeError, match=text):
+        ag.grad(lambda a: np.sum(call(a)[0]))(2.0)

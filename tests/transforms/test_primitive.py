@@ -239,3 +239,31 @@ def test_method_can_be_a_primitive():
 def test_bad_arguments_are_named(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (
+            lambda g, ans, x: g,
+            r"rule\(ans, x\) and returns a function of g, but .*missing 1 required positional argument",
+        ),
+        (lambda ans, x: ans * 2.0, r"a function of g, the gradient of the result, but returned ndarray"),
+    ],
+)
+def test_a_rule_of_another_form_is_told_its_form(rule, text):
+    wrong = ag.primitive(lambda x: x * 2.0)
+    wrong.__name__ = wrong._name = "doubled"
+    wrong.defvjp(rule)
+    with pytest.raises(
+        TypeError, match=r"doubled\.defvjp: the rule of argument 0 \(.*test_primitive\.py:\d+\).*" + text
+    ):
+        ag.grad(lambda x: wrong(x).sum())(np.ones(2))
+
+
+def test_a_type_error_within_a_rule_stays_as_it_is():
+    broken = ag.primitive(lambda x: x * 2.0)
+    broken.defvjp(lambda ans, x: lambda g: g + "text")
+    with pytest.raises(TypeError) as error:
+        ag.grad(lambda x: broken(x).sum())(np.ones(2))
+    assert "defvjp" not in str(error.value)

@@ -1,6 +1,6 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
-# of names. May import: engine.node, core.apply, core.convert, core.op, core.value, core.operands, core.tensor, numpy,
-# the standard library.
+# of names. May import: autograd.python_numbers, engine.node, core.apply, core.convert, core.op, core.value,
+# core.operands, core.tensor, numpy, the standard library.
 import dis
 import functools
 import sys
@@ -11,6 +11,7 @@ import numpy
 
 from cpython.object cimport PyObject
 
+from arraygrad.core.adopted cimport count_adopted
 from arraygrad.core.apply cimport unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport has_tensor as list_has_tensor
@@ -18,6 +19,7 @@ from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
+from arraygrad.autograd.python_numbers import Place, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor, asarray, gradient_edge
 
@@ -151,6 +153,7 @@ cdef tuple enter(Route reach, tuple args, dict kwargs):
 
 cdef int put(tuple found) except -1:
     cdef Namespace names
+    count_adopted(1)
     for names in <list>found[0]:
         if names.users == 0:
             if names.siblings is not None and names not in names.siblings:
@@ -167,6 +170,7 @@ cdef int put(tuple found) except -1:
 cdef int leave(tuple found) except -1:
     cdef Namespace names
     with _lock:
+        count_adopted(-1)
         for names in <list>found[0]:
             names.users -= 1
             if names.users == 0:
@@ -386,6 +390,8 @@ def gathering(function):
                 if type(a) is list or type(a) is tuple:
                     args = tuple([gathered(a) for a in args])
                     break
+            if kwargs:
+                kwargs = {name: gathered(a) for name, a in kwargs.items()}
         return function(*args, **kwargs)
     return call
 
@@ -452,7 +458,8 @@ cdef bint is_kept(TensorBase t) except -1:
 # (1) A leaf is what the caller handed over. What math and float() make has a mark on its node.
 # (2) What Python's operators make is a scalar of NumPy's if one of the operands is, a float if all are; a constant
 #     operand is not in the graph, so this may stay open. So it does where float() gave back the Tensor that it got.
-# (3) An open question is refused, not guessed.
+# (3) An open question is refused, not guessed. For an attribute, `hasattr(x, "shape")`, the answer is that of a scalar,
+#     with a warning.
 cdef enum:
     NODE_FLOAT = 8192           # bits of Node.flags that the engine does not use: surely a float, perhaps a float
     NODE_MAYBE_FLOAT = 16384
@@ -466,6 +473,11 @@ cdef frozenset operators = frozenset(
 cdef frozenset of_one = frozenset(f"{name}Backward" for name in "Neg Pos Abs Copy".split())
 cdef frozenset twins = frozenset((float, complex, numpy.float64, numpy.complex128, numpy.floating, numpy.float32,
                                   numpy.complexfloating, numpy.inexact, numpy.number, numpy.generic))
+
+cdef frozenset twin_names = frozenset(twin.__name__ for twin in twins)
+# What a scalar of NumPy's has and a number of Python's lacks.
+cdef dict lacking = {twin: frozenset(dir(scalar)) - frozenset(dir(twin))
+                     for twin, scalar in ((float, numpy.float64), (complex, numpy.complex128))}
 
 
 def made_float(made):
@@ -543,22 +555,22 @@ cdef int known_origin(TensorBase t, object twin, str what) except -1:
     cdef int found = origin(t)
     if found == OPEN:
         raise TypeError(
-            f"{what} differs between a Python {twin.__name__} and a scalar of NumPy's, and which of them this Tensor "
-            f"is in a plain call is not known in an adopted one. isinstance(x, {twin.__name__}) is True of both in "
-            f"double precision; {twin.__name__}(x) of a new number and math's functions make a {twin.__name__}, "
-            "numpy.asarray(x)[()] makes a scalar of NumPy's"
+            f"{Place(sys._getframe(0))}: {what} differs between a Python {twin.__name__} and a scalar of NumPy's, and "
+            "which of them this Tensor is in a plain call is not known in an adopted one. "
+            f"isinstance(x, {twin.__name__}) is True of both in double precision; {twin.__name__}(x) of a new number "
+            f"and math's functions make a {twin.__name__}, numpy.asarray(x)[()] makes a scalar of NumPy's"
         )
     return found
 
 
-def type_of(TensorBase t):
-    """What stands in for type(t): the plain type. An open one is refused where the caller compares it."""
+def type_of(TensorBase t, frame):
+    """What stands in for type(t): the plain type. An open one is refused where the frame compares it."""
     kind = plain(t)
     twin = twin_of(kind)
     if twin is None:
         return kind
     cdef int found = origin(t)
-    if found == OPEN and compares(sys._getframe(0)):        # compiled: the stand-in for `type` has no frame
+    if found == OPEN and compares(frame):
         known_origin(t, twin, "type(x)")
     return twin if found == FLOAT else kind
 
@@ -569,7 +581,7 @@ def called_type(cls, *args, **kwargs):
         return type.__call__(cls, *args, **kwargs)
     if len(args) == 1 and not kwargs:
         if arraygrad_adopting != NULL and isinstance(args[0], TensorBase):
-            return type_of(args[0])
+            return type_of(args[0], sys._getframe(0))      # compiled: the stand-in for `type` has no frame
         return type(args[0])
     return type(*args, **kwargs)
 
@@ -584,7 +596,13 @@ def called_number(cls, *args, **kwargs):
             number = made(*args, **kwargs)
             if number is not None:
                 return number
+        elif type(x) is str and arraygrad_adopting != NULL and x in TEXTS:
+            at = Place(sys._getframe(0))
+            warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient")
     return cls._real(*args, **kwargs)
+
+
+TEXTS = {}                              # the last texts that were made of Tensors in adopted calls: see asked.py
 
 
 @functools.lru_cache(256)
@@ -606,6 +624,8 @@ cdef bint compares(object frame) except -1:
         if step.opname in ("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_NAME") and any(
                 step.argval == twin.__name__ for twin in twins):
             return True
+        if i > at and step.opname == "LOAD_CONST" and step.argval in twin_names:    # type(x).__name__ == "float"
+            return True
         if step.opname in ("LOAD_FAST", "LOAD_DEREF") and i > at:
             value = frame.f_locals.get(step.argval)
             if isinstance(value, type) and value in twins:
@@ -625,9 +645,68 @@ cdef bint names_tensors(object classes) except -1:
     return classes in own_types
 
 
+cdef bint lacks(TensorBase t, str name) except -1:
+    """Whether the plain value of a Tensor has no attribute of this name, though the Tensor has one."""
+    kind = plain(t)
+    if name.startswith("__") and not hasattr(kind, name):
+        return True
+    twin = twin_of(kind)
+    if twin is None or name not in lacking[twin]:
+        return False
+    cdef int found = origin(t)
+    if found == OPEN:                           # both branches of such code serve mostly: told, not refused
+        at = Place(sys._getframe(0))
+        warn_at(at, f"{at}: a Python {twin.__name__} has no attribute {name!r}, a scalar of NumPy's has, and which of "
+                    "them this Tensor is in a plain call is not known in an adopted one: the answer is that of a "
+                    f"scalar of NumPy's. isinstance(x, {twin.__name__}) is True of both")
+    return found == FLOAT
+
+
 def hasattr_(obj, name, /):
-    """What stands in for hasattr: of the special methods, a Tensor has those that its plain value has."""
-    if arraygrad_adopting != NULL and type(obj) is tensor_type and name.startswith("__"):
-        if not hasattr(plain(obj), name):
-            return False
+    """What stands in for hasattr: a Tensor has what its plain value has, and what Tensors alone have."""
+    if arraygrad_adopting != NULL and type(obj) is tensor_type and isinstance(name, str) and lacks(obj, name):
+        return False
     return hasattr(obj, name)
+
+
+def getattr_(obj, name, /, *default):
+    """What stands in for getattr: as hasattr."""
+    if arraygrad_adopting != NULL and type(obj) is tensor_type and isinstance(name, str):
+        if name == "__class__":
+            return type_of(obj, sys._getframe(0))
+        if lacks(obj, name):
+            if default:
+                return default[0]
+            raise no_attribute(obj, name)
+    return getattr(obj, name, *default)
+
+
+def no_attribute(TensorBase t, name):
+    """The error for an attribute that the plain value of a Tensor lacks."""
+    kind = plain(t)
+    return AttributeError(f"{(twin_of(kind) or kind).__name__!r} object has no attribute {name!r}, and in an adopted "
+                          "call this Tensor answers as its plain value. numpy.asarray(x) has what an array has",
+                          name=name, obj=t)
+
+
+def is_python_number(TensorBase t):
+    """Whether a Tensor is a Python number in a plain call: True, False, or None where the graph does not tell."""
+    if t.value.meta.ndim or not rebinds(t) or twin_of(plain(t)) is None:
+        return False
+    cdef int found = origin(t)
+    return None if found == OPEN else found == FLOAT
+
+
+def raw_of(TensorBase t):
+    """The raw array, only looked at."""
+    return t.value.raw
+
+
+def twin_type(t):
+    """The Python type whose values a 0-d Tensor may stand for; None: there is none."""
+    return twin_of(plain(t))
+
+
+def refuse_open(TensorBase t, str what):
+    """Refuse a question that a Python number and a scalar of NumPy's answer differently."""
+    known_origin(t, twin_of(plain(t)), what)

@@ -12,10 +12,11 @@ Note [Numbers that stay]
     the array beside it, which no Tensor does.
 (3) What has no slope or decides a branch gives the plain value, as outside: `int`, `bool`, `round`, comparisons,
     floor, ceil, trunc, isnan, isfinite, isclose; `modf` and `frexp` keep the fraction.
-(4) A number that stays computes like a scalar of NumPy, not like a Python float: it divides by zero with a warning.
-(5) `isinstance`, `type` and `hasattr` answer for a Tensor as for the value that it holds in a plain call; what asks for
-    Tensors themselves is answered too. Where a float and a scalar of NumPy differ, and the graph does not tell which of
-    them it is, the question is refused: Note [Float or scalar of NumPy's] in answers.pyx.
+(4) A number that stays computes like a scalar of NumPy. Where a Python float does not (it raises for a division by
+    zero, is complex for a negative base), so does what the graph tells to be one: asked.py.
+(5) `isinstance`, `type`, `hasattr` and `getattr` answer for a Tensor as for the value that it holds in a plain call;
+    what asks for Tensors themselves is answered too. Where a float and a scalar of NumPy differ, and the graph does not
+    tell which of them it is, the question is refused: Note [Float or scalar of NumPy's] in answers.pyx.
 Guarded by tests/adoption/test_adopted_numbers.py.
 """
 
@@ -31,6 +32,7 @@ from arraygrad import special
 from arraygrad.adoption.answers import (
     called_number,
     called_type,
+    getattr_,
     given_as_float,
     hasattr_,
     is_on,
@@ -335,10 +337,11 @@ def install():
         vars(other).update(vars(module))
         vars(other).update(stand_ins_of(module))
         stand_in(module, other)
-    for other, real in ((isinstance_, isinstance), (hasattr_, hasattr)):
+    for other, real in ((isinstance_, isinstance), (hasattr_, hasattr), (getattr_, getattr)):
         other.__name__ = other.__qualname__ = real.__name__
         other.__doc__ = real.__doc__
     for real, other in (
         (float, _float), (complex, _complex), (type, _type), (isinstance, isinstance_), (hasattr, hasattr_),
+        (getattr, getattr_),
     ):  # fmt: skip
         stand_in(real, other)

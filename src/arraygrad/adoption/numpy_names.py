@@ -4,6 +4,7 @@ May import: adoption.answers, adoption.table, core.inplace, core.tensor, numpy_a
 numpy_api.rearranging, numpy.
 """
 
+import collections
 import functools
 import types
 
@@ -108,6 +109,9 @@ def _from_data(function):
             if not copies and len(args) == 1 and not kwargs and (data.ndim or not is_scalar(data)):
                 return data
             return _array(ours(*args, **kwargs), data)
+        if kind is collections.deque and args:
+            data = list(data)
+            args = (data, *args[1:])
         if isinstance(data, list | tuple):
             if has_tensor(data):
                 return ours(*args, **kwargs)

@@ -43,10 +43,10 @@ from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.table import STAND_INS
 from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = ["BUILTINS", "Names", "Reach", "forget", "pair_of", "reach_of"]
+__all__ = ["BUILTINS", "Names", "Reach", "adoptable", "forget", "pair_of", "reach_of"]
 
 # The builtins that have stand-ins, by name: a module finds them when its own globals lack the name.
-BUILTINS = ("complex", "float", "hasattr", "isinstance", "type")
+BUILTINS = ("complex", "float", "getattr", "hasattr", "isinstance", "type")
 
 # Top-level packages that are not reached (4): array libraries, what compiles Python code, and what draws or tests.
 _LIBRARIES = frozenset(

@@ -43,6 +43,7 @@ def _node_class(cls):
         {
             "__module__": cls.__module__,
             "__doc__": f"A node of {cls.__name__}, and the ctx of that call.",
+            "_function": cls,
             **_NODE_NAMESPACE,
         },
     )

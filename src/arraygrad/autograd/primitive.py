@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import weakref
 
-from arraygrad.autograd.python_numbers import unadopted
+from arraygrad.autograd.python_numbers import short, unadopted
 from arraygrad.core.barriers import recorded_gradients
 from arraygrad.core.constants import Contents
 from arraygrad.core.graph_ops import Kept, attach_node, settled
@@ -201,7 +201,7 @@ class Primitive:
             pulled = later if graph else _pulled  # raw arrays stay raw in an adopted call, as in the forward
             ans, g = (tuple(found), tuple(grads)) if several else (found[0], grads[0])
             since = take_sequence_nr() if graph else 0
-            gradients = tuple([_gradient(name, i, settled(pulled(r, ans, values, kwargs, g), grads), graph)
+            gradients = tuple([_gradient(name, i, settled(pulled(name, i, r, ans, values, kwargs, g), grads), graph)
                                for i, r in zip(tracked, rules, strict=True)])  # fmt: skip
             return recorded_gradients(node, name, gradients, grads, since) if graph else gradients
 
@@ -210,8 +210,35 @@ class Primitive:
         attach_node(node, results)
 
 
-def _pulled(rule, ans, values, kwargs, g):
-    return rule(ans, *values, **kwargs)(g)
+def _pulled(name, i, rule, ans, values, kwargs, g):
+    """What the rule of an argument gives for `g`."""
+    try:
+        pull = rule(ans, *values, **kwargs)
+    except TypeError as error:
+        if error.__traceback__.tb_next is not None:  # raised in the rule, not by its call
+            raise
+        raise TypeError(f"{_form(name, i, rule, len(values))}, but {error}") from None
+    if not callable(pull):
+        raise TypeError(
+            f"{_form(name, i, rule, len(values))}, the gradient of the result, but returned {type(pull).__name__}"
+        )
+    return pull(g)
+
+
+def _form(name, i, rule, n):
+    code = getattr(rule, "__code__", None)
+    at = "" if code is None else f" ({short(code.co_filename)}:{code.co_firstlineno})"
+    given = ", ".join(["ans", *[f"x{k}" for k in range(n)]] if n > 1 else ["ans", "x"])
+    return f"{name}.defvjp: the rule of argument {i}{at} is called as rule({given}) and returns a function of g"
+
+
+def recorded_rules(function):
+    """(name, rules) of the primitive whose node calls this function; None: it is none of a primitive's."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_qualname != "Primitive._record.<locals>.backward":
+        return None
+    held = dict(zip(code.co_freevars, function.__closure__, strict=True))
+    return held["name"].cell_contents, held["rules"].cell_contents
 
 
 def _raw(value):

@@ -27,7 +27,9 @@ from __future__ import annotations
 import ast
 import builtins
 import contextvars
+import dis
 import importlib
+import inspect
 import linecache
 import os
 import sys
@@ -165,6 +167,8 @@ def becomes_number(t, how):
     TypeError
         As the policy says.
     """
+    if adopting() and sys._getframe(1).f_globals.get("__name__") == "logging" and _formats(sys._getframe(1)):
+        return
     traces = followed_by(t)
     policy = _here.get() or _policy
     if policy == "default":
@@ -249,6 +253,14 @@ def store_refused(t):
     """The error for a value of `t` that is to be written into a plain array."""
     at = Place(sys._getframe(1))
     text = f"{at}: a Tensor that requires grad can't be written into a plain array, whose memory holds no gradient: "
+    dtype = getattr(at.target, "dtype", None)
+    if getattr(dtype, "names", None) is not None:
+        text += "the array is structured, and such a one has no recordable form: use one array for each field."
+        return _known(followed_by(t), TypeError(text))
+    if getattr(dtype, "kind", "f") not in "fc":
+        text += f"the array has dtype {dtype}, which has no gradient: make it with a floating-point dtype. "
+        if adopting():
+            return _known(followed_by(t), TypeError(text.rstrip()))
     if adopting():
         text += (
             "the array was made where adoption does not reach, before the call or by a library. Write into a copy, "
@@ -288,6 +300,10 @@ def conversion_refused(t, how):
         )
     elif module.startswith("numpy.polynomial") and not adopting():
         text += "Polynomials are recorded in arraygrad.grad(f, adopt=True). "
+    elif called in ("matrix", "asmatrix", "bmat"):
+        text += "A matrix of NumPy's holds no gradient: use arrays, numpy.array([...]), and `@` for their products. "
+    elif ".uniform(" in at.expression:
+        text += "What a generator draws is a constant: a + (b - a) * rng.uniform(size=...) is recorded. "
     elif module == "numpy" and isinstance(at.called, type):
         text += "A scalar of NumPy's holds no gradient: leave the 0-d Tensor as it is, or x.astype(dtype). "
     elif ".normal(" in at.expression:
@@ -416,6 +432,48 @@ def followed_by(t):
     return list(found)
 
 
+def _formats(frame):
+    """Whether a frame is at `text % ...`, where the text is a constant, a variable or an attribute."""
+    while frame.f_back is not None and frame.f_code.co_filename.endswith(".pyx"):
+        frame = frame.f_back  # a build with line events has frames of its own
+    if frame.f_lasti < 0 or frame.f_code.co_code[frame.f_lasti] != _BINARY:
+        return False
+    steps = [s for s in dis.get_instructions(frame.f_code) if s.offset <= frame.f_lasti and s.opname != "CACHE"]
+    if steps[-1].argrepr not in ("%", "%="):
+        return False
+    right = _pushed(steps[:-1])
+    left = right and _pushed(steps[:right])
+    if left is None or left < right - 2 or (left == right - 2 and steps[right - 1].opname != "LOAD_ATTR"):
+        return False
+    step = steps[left]
+    if step.opname == "LOAD_CONST":
+        value = step.argval
+    elif step.opname.startswith(("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")):
+        name = step.argval if isinstance(step.argval, str) else None
+        value = frame.f_locals.get(name, frame.f_globals.get(name))
+    else:
+        return False
+    if left == right - 2:
+        value = inspect.getattr_static(value, steps[right - 1].argval, None)
+    return isinstance(value, str | bytes)
+
+
+def _pushed(steps):
+    """Index of the first of the instructions that together push the topmost value of the stack; None: not found."""
+    depth = 0
+    for i in range(len(steps) - 1, -1, -1):
+        step = steps[i]
+        if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
+            return None
+        depth += dis.stack_effect(step.opcode, step.arg if step.opcode >= dis.HAVE_ARGUMENT else None)
+        if depth == 1:
+            return i
+    return None
+
+
+_BINARY = dis.opmap["BINARY_OP"]
+
+
 # -- places and what is said of them -----------------------------------------------------------------------------------
 
 
@@ -432,6 +490,8 @@ class Place:
         The function that is called there, None where it is not known.
     through : str
         The library, pandas or SciPy, that this code called and that went on to where the value is used; "" if none.
+    target : object
+        What is indexed there, None where it is not known.
     callers : list of str
         That function and the callers of it that belong to the same package, innermost first.
     """
@@ -449,6 +509,7 @@ class Place:
         self.registry = frame.f_globals.setdefault("__warningregistry__", {})
         self.expression = _source(frame)
         self.called = _called(self.expression, frame)
+        self.target = _target(self.expression, frame)
         self.callers = []
         package = self.module.partition(".")[0]
         while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
@@ -456,7 +517,7 @@ class Place:
             frame = frame.f_back
 
     def __str__(self):
-        where = f"{_short(self.filename)}:{self.line}, in {self.function}"
+        where = f"{short(self.filename)}:{self.line}, in {self.function}"
         return f"{where}: {self.expression}" if self.expression else where
 
 
@@ -476,7 +537,7 @@ def _is_ours(frame):
     return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename
 
 
-def _short(filename):
+def short(filename):
     try:
         return filename.removeprefix(os.path.join(os.getcwd(), ""))
     except OSError:  # the folder is gone
@@ -498,6 +559,21 @@ def _source(frame):
     lines[-1] = lines[-1][:end]  # columns count bytes
     lines[0] = lines[0][start:]
     return " ".join(b" ".join(lines).decode(errors="replace").split())
+
+
+def _target(expression, frame):
+    """The object that an expression `x[...]` indexes, however often, where it is a plain name."""
+    try:
+        node = ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(node, ast.Subscript):
+        return None
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
 
 
 def _called(expression, frame):
@@ -581,6 +657,14 @@ def _told(place, how, followed):
         text += _metric(place)
     elif how == "complex":
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
+    elif adopting() and _formats(sys._getframe(2)):
+        text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
+    elif adopting():
+        text += (
+            "This float(), or function of math, is one that adoption does not replace: a class attribute or a tuple "
+            "holds it, its module compares it by `is`, or a library or compiled code calls it. Call it by its name, "
+            "as in math.exp(x), or leave the 0-d Tensor as it is. "
+        )
     else:
         text += (
             "Leave the 0-d Tensor as it is: NumPy's functions and operators take it as a number, and `a @ b` of "

@@ -17,4 +17,5 @@ cdef object no_array()
 cdef object values_of(TensorBase t, str how)
 cdef int warn_of_hooks(TensorBase t) except -1
 
+cdef int leaving(TensorBase t, str how) except -1
 cdef object left(TensorBase t, str how)

@@ -8,14 +8,15 @@ cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
+from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, numbers_first, numbers_inplace, text_of
 from arraygrad.core.apply cimport (
     apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
 )
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
-    asked_by_sparse, before_bytes, left, listed, no_array, number, one_element, recorded_copy, refuse_conversion,
-    refuse_store, representation, taken, values_of, warn_of_hooks,
+    asked_by_sparse, before_bytes, leaving, left, listed, no_array, number, one_element, recorded_copy,
+    refuse_conversion, refuse_store, representation, taken, values_of, warn_of_hooks,
 )
 from arraygrad.core.elements cimport element, put_element, use_operations
 from arraygrad.core.given cimport enter, give
@@ -102,11 +103,16 @@ cdef class Tensor(TensorBase):
     def __init__(self, *args, **kwargs):
         raise TypeError("Tensor is made by arraygrad.asarray(array) or arraygrad.tensor(data)")
 
+    @property
+    def __class__(self):
+        return class_of(self)
+
     # Public API: the array
 
     @property
     def array(self):
         """The raw array, zero-copy. Writing into it is not recorded; backward refuses what it needs of it then."""
+        leaving(self, "array")
         if not self.value.foreign:
             give(self)
         return self.value.raw
@@ -118,22 +124,22 @@ cdef class Tensor(TensorBase):
     @property
     def dtype(self):
         """The backend's own dtype object."""
-        return self.value.meta.dtype
+        return self.value.meta.dtype if not any_adopted() else asked(self, "dtype", self.value.meta.dtype)
 
     @property
     def shape(self):
         """Tuple of ints."""
-        return self.value.meta.shape_tuple()
+        return self.value.meta.shape_tuple() if not any_adopted() else asked_shape(self)
 
     @property
     def ndim(self):
         """Number of axes."""
-        return self.value.meta.ndim
+        return self.value.meta.ndim if not any_adopted() else asked(self, "ndim", self.value.meta.ndim)
 
     @property
     def size(self):
         """Number of elements."""
-        return self.value.meta.size
+        return self.value.meta.size if not any_adopted() else asked(self, "size", self.value.meta.size)
 
     @property
     def nbytes(self):
@@ -266,6 +272,7 @@ cdef class Tensor(TensorBase):
 
     def detach(self):
         """A Tensor over the same memory, not attached to the graph."""
+        leaving(self, "detach")
         cdef TensorBase t = new_tensor(raw_now(self), self.value.meta)
         cdef long history
         join_base(t.value, self, &history)
@@ -406,14 +413,14 @@ cdef class Tensor(TensorBase):
         return bool((<Tensor>found).value.raw.any() if isinstance(found, Tensor) else found)
 
     def __repr__(self):
-        return representation(self)
+        return representation(self) if not any_adopted() else text_of(self, True)
 
     def __str__(self):
-        return representation(self)
+        return representation(self) if not any_adopted() else text_of(self, False)
 
     def __format__(self, spec):
         if not spec:
-            return representation(self)
+            return str(self)
         return format(one_element(self, "format"), spec)
 
     def __hash__(self):
@@ -498,46 +505,46 @@ cdef class Tensor(TensorBase):
         return inplace(self, MUL, other)
 
     def __truediv__(self, other):
-        return binary(TRUEDIV, self, other)
+        return binary(TRUEDIV, self, other) if not any_adopted() else numbers_first(TRUEDIV, self, other)
 
     def __rtruediv__(self, other):
-        return binary(TRUEDIV, other, self)
+        return binary(TRUEDIV, other, self) if not any_adopted() else numbers_first(TRUEDIV, other, self)
 
     def __itruediv__(self, other):
-        return inplace(self, TRUEDIV, other)
+        return inplace(self, TRUEDIV, other) if not any_adopted() else numbers_inplace(TRUEDIV, self, other)
 
     def __floordiv__(self, other):
-        return binary(FLOORDIV, self, other)
+        return binary(FLOORDIV, self, other) if not any_adopted() else numbers_first(FLOORDIV, self, other)
 
     def __rfloordiv__(self, other):
-        return binary(FLOORDIV, other, self)
+        return binary(FLOORDIV, other, self) if not any_adopted() else numbers_first(FLOORDIV, other, self)
 
     def __ifloordiv__(self, other):
-        return inplace(self, FLOORDIV, other)
+        return inplace(self, FLOORDIV, other) if not any_adopted() else numbers_inplace(FLOORDIV, self, other)
 
     def __mod__(self, other):
-        return binary(MOD, self, other)
+        return binary(MOD, self, other) if not any_adopted() else numbers_first(MOD, self, other)
 
     def __rmod__(self, other):
-        return binary(MOD, other, self)
+        return binary(MOD, other, self) if not any_adopted() else numbers_first(MOD, other, self)
 
     def __imod__(self, other):
-        return inplace(self, MOD, other)
+        return inplace(self, MOD, other) if not any_adopted() else numbers_inplace(MOD, self, other)
 
     def __divmod__(self, other):
-        return binary(FLOORDIV, self, other), binary(MOD, self, other)
+        return self // other, binary(MOD, self, other)
 
     def __rdivmod__(self, other):
-        return binary(FLOORDIV, other, self), binary(MOD, other, self)
+        return other // self, binary(MOD, other, self)
 
     def __pow__(self, other, mod):
-        return binary(POW, self, other) if mod is None else NotImplemented
+        return NotImplemented if mod is not None else (binary if not any_adopted() else numbers_first)(POW, self, other)
 
     def __rpow__(self, other, mod):
-        return binary(POW, other, self) if mod is None else NotImplemented
+        return NotImplemented if mod is not None else (binary if not any_adopted() else numbers_first)(POW, other, self)
 
     def __ipow__(self, other):
-        return inplace(self, POW, other)
+        return inplace(self, POW, other) if not any_adopted() else numbers_inplace(POW, self, other)
 
     def __matmul__(self, other):
         return binary(MATMUL, self, other)

@@ -115,17 +115,22 @@ set_node_watcher(note_creation)
 
 
 cdef object where_we_are():
-    """The Python stack, oldest call first: file, line and function only, source lines are read if they are shown."""
+    """The Python stack without frames of arraygrad, oldest call first. Source lines are read if they are shown."""
     cdef list frames = []
     import traceback                    # here: importing arraygrad has no need of it
 
     frame = sys._getframe()
     while frame is not None:
-        code = frame.f_code
-        frames.append(traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False))
+        if not is_ours(frame.f_globals.get("__name__")):
+            code = frame.f_code
+            frames.append(traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False))
         frame = frame.f_back
     frames.reverse()
     return traceback.StackSummary.from_list(frames)
+
+
+cdef bint is_ours(object module) except -1:
+    return isinstance(module, str) and (module == "arraygrad" or module.startswith("arraygrad."))
 
 
 cdef int check_nan(ArrayOps graph_ops, Node node, Frame f) except -1:

@@ -634,6 +634,11 @@ cdef object apply_by_hand(Node node, tuple grads):
     return tuple(outs)
 
 
+def function_of(PyNode node):
+    """The function that a node calls."""
+    return node.op
+
+
 cdef class PyNode(Node):
     """PyNode(name, fn, edges=(), metas=None, release=None)
 --

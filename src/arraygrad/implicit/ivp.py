@@ -79,6 +79,10 @@ def solve_ivp(f, t_span, y0, args=(), *, t_eval=None, method="DOP853", rtol=1e-9
         raise TypeError(f"{_NAME}: {', '.join(sorted(refused))} is not taken")
     f = array_function(f)
     times = _times(t_span, t_eval)
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(
+            f"{_NAME}: args must be a tuple of the arguments after y, as in (k,), got {type(args).__name__}"
+        )
     y0 = _initial(y0)
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
@@ -208,7 +212,10 @@ def _initial(y0):
     if isinstance(value, (list, tuple)):
         y0 = value = numpy.asarray(value, dtype=numpy.float64)
     if not isinstance(value, numpy.ndarray):
-        raise TypeError(f"{_NAME}: y0 must be an array of NumPy or a Tensor over one, got {type(value).__name__}")
+        raise TypeError(
+            f"{_NAME}: y0 must be a list, an array of NumPy or a Tensor over one, as in [1.0], got "
+            f"{type(value).__name__}"
+        )
     if value.dtype.kind != "f":
         if value.dtype.kind == "c":
             raise TypeError(f"{_NAME}: y0 is complex: solve for the real and imaginary part instead")

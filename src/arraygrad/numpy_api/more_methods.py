@@ -82,6 +82,11 @@ def view(self, dtype=None, type=None):
     if type is not None or (dtype is not None and dtype != self.dtype):
         if isinstance(dtype, int):
             raise TypeError("Tensor.view takes no shape: use t.reshape(shape), which is a view where it can be")
+        wanted = dtype if type is None else type
+        if numpy.ndarray in getattr(wanted, "__mro__", ()):
+            raise TypeError(
+                f"Tensor.view({wanted.__name__}): a subclass of numpy.ndarray holds no gradient: leave the view out"
+            )
         raise TypeError("Tensor.view(dtype) has no derivative: convert the values with t.astype(dtype)")
     return self[...]
 

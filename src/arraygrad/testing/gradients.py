@@ -1,6 +1,6 @@
 """Checks of gradients against finite differences: `gradcheck`, `gradgradcheck`; `assert_allclose` for results.
 
-May import: autograd, core.containers, core.barriers, autograd.grad_mode, core.tensor. Comparisons are done in NumPy on
+May import: adoption, autograd, core.containers, core.barriers, autograd.grad_mode, core.tensor. Comparisons are done in NumPy on
 the host, whatever the backend.
 
 Complex numbers are handled as pairs of real ones throughout: a complex element has a real and an imaginary component,
@@ -14,7 +14,9 @@ import warnings
 import numpy
 
 from arraygrad import autograd
+from arraygrad.autograd.custom_rules import told_rules
 from arraygrad.autograd.grad_mode import enable_grad
+from arraygrad.autograd.primitive import Primitive
 from arraygrad.core.barriers import undefined_grad
 from arraygrad.core.containers import LEAF, flatten, leaf_names
 from arraygrad.core.tensor import Tensor, backend_of, metadata_of, wrap_raw
@@ -56,6 +58,7 @@ def gradcheck(
     nondet_tol=0.0,
     check_undefined_grad=True,
     seed=0,
+    adopt=False,
 ):
     """Compare the gradients of `f` with central differences.
 
@@ -87,6 +90,8 @@ def gradcheck(
         Try undefined gradients (None, for a rule that does not materialize them).
     seed : int
         Of the random cotangents for the second order.
+    adopt : bool, str or tuple of str
+        Run `f` as `arraygrad.grad(f, adopt=True)` does (see `arraygrad.adopt`).
 
     Returns
     -------
@@ -116,21 +121,33 @@ def gradcheck(
     """
     if order not in (1, 2):
         raise ValueError(f"gradcheck: order must be 1 or 2, got {order!r}")
+    f = _adopted(f, adopt)
     leaves = _leaves("gradcheck", inputs)
     _warn_precision(leaves, max(atol, rtol))
     try:
         _check_first_order(f, leaves, eps, atol, rtol, nondet_tol, check_undefined_grad)
         if order == 2:
             gradgradcheck(f, leaves, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol, seed=seed)
-    except GradcheckError:
+    except GradcheckError as error:
         if raise_exception:
+            _name_rules(error, f, leaves)
             raise
         return False
     return True
 
 
 def gradgradcheck(
-    f, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, seed=0
+    f,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    raise_exception=True,
+    nondet_tol=0.0,
+    seed=0,
+    adopt=False,
 ):
     """Compare the gradients of the gradients of `f` with central differences.
 
@@ -145,6 +162,8 @@ def gradgradcheck(
         are checked as the inputs are, the others are constants; without any Tensor, all are checked.
     seed : int
         Of the random gradients: the same ones in every call.
+    adopt : bool, str or tuple of str
+        As in `gradcheck`.
 
     Returns
     -------
@@ -162,6 +181,7 @@ def gradgradcheck(
     >>> ag.gradgradcheck(lambda a: ag.sum(ag.sin(a)), [np.array([0.5, 1.0])])
     True
     """
+    f = _adopted(f, adopt)
     leaves = _leaves("gradgradcheck", inputs)
     _warn_precision(leaves, max(atol, rtol))
     outputs = _outputs(f, leaves)
@@ -235,6 +255,21 @@ def assert_allclose(actual, expected, *, rtol=None, atol=0.0, equal_nan=True, ch
         if tolerance is None:
             tolerance = 1e-4 if any(v.dtype.char in "fFe" for v in (x, y)) else 1e-7
         numpy.testing.assert_allclose(x, y, rtol=tolerance, atol=atol, equal_nan=equal_nan, err_msg=name)
+
+
+def _adopted(f, adopt):
+    if not adopt:
+        return f
+    from arraygrad.adoption.calls import adopt as adopted
+
+    return adopted(f) if adopt is True else adopted(f, adopt)
+
+
+def _name_rules(error, f, leaves):
+    """Have the error name the rules of the user's own that the graph of f holds, unless f is one itself."""
+    told = "" if isinstance(f, Primitive) else told_rules(_results(f, leaves))
+    if told:
+        error.args = (f"{error}\n{told}",)
 
 
 # Inputs and outputs

@@ -13,13 +13,14 @@ import copy
 import functools
 import inspect
 import statistics
-import sys
 import time
 from dataclasses import dataclass, field
 
 import numpy
 
+from arraygrad.adoption import adopt as ag_adopt
 from arraygrad.autograd import grad_mode
+from arraygrad.autograd.custom_rules import told_rules
 from arraygrad.autograd.python_numbers import number_policy
 from arraygrad.core.containers import flatten, leaf_names, unflatten
 from arraygrad.core.tensor import Tensor, edge_of
@@ -69,7 +70,9 @@ def run(options):
     """The command: prints the report; 0 if the gradient is right, 1 if not. Raises CannotCheck."""
     function, package = load(options.target)
     args, kwargs = make_inputs(function, options)
-    report = examine(function, args, kwargs, argnums=options.argnums, seed=options.seed, package=package)
+    report = examine(
+        function, args, kwargs, argnums=options.argnums, seed=options.seed, package=package, adopt=options.adopt
+    )
     if options.shapes is None and options.inputs is None:
         report.notes.append(
             "each argument is a single number, as the command did not say more: name the shapes of arrays, one for "
@@ -79,13 +82,13 @@ def run(options):
     print(report.text())
     if report.problems:
         n = len(report.problems)
-        print(f"FAILED: {n} problem{'s' if n > 1 else ''}", file=sys.stderr)
+        print(f"FAILED: {n} problem{'s' if n > 1 else ''}")
         return 1
     print("  ok")
     return 0
 
 
-def examine(function, args, kwargs=None, *, argnums=None, seed=0, package=""):
+def examine(function, args, kwargs=None, *, argnums=None, seed=0, package="", adopt=False):
     """Compare the gradient of `function(*args, **kwargs)` with finite differences, and look for what is lost.
 
     Parameters
@@ -100,17 +103,21 @@ def examine(function, args, kwargs=None, *, argnums=None, seed=0, package=""):
         Of the weights of several results, and of the directions.
     package : str
         Dotted name of the function's module: its files count as the user's own code.
+    adopt : bool
+        Record the function as `arraygrad.grad(function, adopt=True)` does.
 
     Returns
     -------
     Report
     """
-    return _Examination(function, tuple(args), dict(kwargs or {}), argnums, seed, package).report
+    return _Examination(function, tuple(args), dict(kwargs or {}), argnums, seed, package, adopt).report
 
 
 class _Examination:
-    def __init__(self, function, args, kwargs, argnums, seed, package):
+    def __init__(self, function, args, kwargs, argnums, seed, package, adopt):
         self.function = function
+        self.adopt = adopt
+        self.recorded = ag_adopt(function) if adopt else function
         self.args = args
         self.kwargs = kwargs
         self.report = Report()
@@ -187,7 +194,7 @@ class _Examination:
         lines = Lines(self.own)
         args = copy.deepcopy(self.args)
         try:
-            trace = Trace("check", self.function, args, self.argnums)
+            trace = Trace("check", self.recorded, args, self.argnums)
             leaves, structure = flatten(tuple([self.args[i] for i in self.argnums]))
             self.followed = [k for k, kind in enumerate(trace.kinds) if kind != STATIC]
             self.inputs = [leaves[k] for k in self.followed]
@@ -341,11 +348,12 @@ class _Examination:
         wrong = [d for d in tested if not d.error <= max(most, d.noise)]
         kinks = [d for d in wrong if d.kink()]
         wrong = [d for d in wrong if not d.kink()]
-        right = [d.error for d in tested if d not in wrong and d not in kinks]
+        right = [d for d in tested if d not in wrong and d not in kinks]
+        largest = max((d.error for d in tested if d not in kinks), default=0.0)
         self._fact(
             "gradient",
-            f"{max(right, default=0.0):.1e} largest relative difference to central differences ({len(right)} of "
-            f"{len(differences)} derivatives agree)",
+            f"{largest:.1e} largest relative difference to central differences ({len(right)} of {len(differences)} "
+            "derivatives agree)",
         )
         if kinks:
             d = kinks[0]
@@ -357,9 +365,13 @@ class _Examination:
             d = max(wrong, key=lambda d: d.error)
             self._problem(
                 f"the gradient is wrong: {self._place(d)} has the derivative {d.found:.8g}, but the differences say "
-                f"{d.expected:.8g}" + _more(len(wrong))
+                f"{d.expected:.8g}" + _more(len(wrong)) + self._rules()
             )
         return not wrong
+
+    def _rules(self):
+        told = told_rules(self._tracked())
+        return f"\n{told}" if told else ""
 
     def _place(self, d):
         name = self.names[d.leaf]
@@ -386,14 +398,20 @@ class _Examination:
             if how in ("float", "complex"):
                 tell = self._problem
                 what = "makes a Python number of a value, which transforms such as grad refuse: its gradient is lost"
+                if not self.adopt:
+                    what += " (grad(f, adopt=True) keeps it; check it so with --adopt)"
             else:
                 tell = self._note if right else self._problem
                 what = "takes a value out of the graph, and with it its gradient"
-            tell(f"{how}() {what}{times}, at\n{shown((filename, line))}")
+            if how == "no_grad":
+                tell(f"what is computed without recording (no_grad) has no gradient{times}, from here on\n"
+                     f"{shown((filename, line))}")  # fmt: skip
+            else:
+                tell(f"{'.array' if how == 'array' else f'{how}()'} {what}{times}, at\n{shown((filename, line))}")
 
     def _time(self):
         def gradient():
-            trace = Trace("check", self.function, copy.deepcopy(self.args), self.argnums)
+            trace = Trace("check", self.recorded, copy.deepcopy(self.args), self.argnums)
             trace.call(copy.deepcopy(self.kwargs), check=False)
             trace.pull(self.indices, self.cotangents, create_graph=False, keep_graph=False)
 

@@ -1,23 +1,30 @@
 """Which line of the user's own code did something: called what is not supported, recorded a node, lost a gradient.
 
-May import: arraygrad.core.convert, engine.node, the standard library.
+May import: arraygrad.autograd, core.convert, engine.node, the standard library.
 """
 
 from __future__ import annotations
 
 import bisect
+import dis
 import linecache
 import sys
 import sysconfig
 from pathlib import Path
 
+from arraygrad.autograd.grad_mode import no_grad
+from arraygrad.autograd.python_numbers import stop_gradient
 from arraygrad.core.convert import set_conversion_notice
-from arraygrad.engine.node import PyNode
+from arraygrad.engine.node import PyNode, is_grad_enabled
 
 __all__ = ["Lines", "Own", "nodes_behind", "own_line", "shown"]
 
 _FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _LIBRARIES = tuple({str(Path(__file__).parents[1]), *_FOLDERS})
+
+
+_NAMED = ("detach", "array")
+_LOAD_ATTR = dis.opmap["LOAD_ATTR"]
 
 
 class Own:
@@ -60,7 +67,8 @@ class Lines:
     Attributes
     ----------
     conversions : dict (filename, line, how) -> count
-        Where a value of a tensor that requires grad became a plain number or array, by `how` ("float", "item", ...).
+        Where a value of a tensor that requires grad left the graph, by `how` ("float", "item", "detach", ...), and
+        where recording ends ("no_grad").
     """
 
     def __init__(self, own):
@@ -68,6 +76,7 @@ class Lines:
         self._clock = []  # sequence numbers, rising
         self._places = []  # (filename, line) from that number on
         self.conversions = {}
+        self._recording = None  # the frame whose line ran last while operations were recorded
 
     def __enter__(self):
         self._before = sys.gettrace(), set_conversion_notice(self._converted)
@@ -91,6 +100,13 @@ class Lines:
             frame = frame.f_back
             if frame is None or not self._own(frame.f_code.co_filename):
                 return None
+        elif is_grad_enabled():
+            self._recording = frame
+        elif self._recording is not None:
+            # Off since the line before, or a decorator's doing; the forward of a custom Function is neither.
+            if self._recording is frame or _file_of(frame.f_back) == no_grad.__call__.__code__.co_filename:
+                self._count(frame, "no_grad")
+            self._recording = None
         place = (frame.f_code.co_filename, frame.f_lineno)
         if not self._places or self._places[-1] != place:
             # A node of its own is the clock: every node takes the next number.
@@ -100,11 +116,28 @@ class Lines:
 
     def _converted(self, how):
         frame = sys._getframe(1)
+        if how in _NAMED:  # arraygrad uses these itself: only what the user's code names counts
+            while frame is not None and frame.f_code.co_filename.endswith(".pyx"):
+                frame = frame.f_back
+            while _file_of(frame) == stop_gradient.__code__.co_filename:
+                how = "stop_gradient"
+                frame = frame.f_back
+            if frame is None or not self._own(frame.f_code.co_filename) or how not in frame.f_code.co_names:
+                return
+            if how == "array" and frame.f_code.co_code[frame.f_lasti] != _LOAD_ATTR:  # hasattr asks, too
+                return
         while frame is not None and not self._own(frame.f_code.co_filename):
             frame = frame.f_back
         if frame is not None:
-            key = (frame.f_code.co_filename, frame.f_lineno, how)
-            self.conversions[key] = self.conversions.get(key, 0) + 1
+            self._count(frame, how)
+
+    def _count(self, frame, how):
+        key = (frame.f_code.co_filename, frame.f_lineno, how)
+        self.conversions[key] = self.conversions.get(key, 0) + 1
+
+
+def _file_of(frame):
+    return None if frame is None else frame.f_code.co_filename
 
 
 def own_line(error, own):

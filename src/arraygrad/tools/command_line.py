@@ -91,6 +91,7 @@ def parser() -> argparse.ArgumentParser:
     )
     check_parser.add_argument("--argnums", nargs="+", type=int, metavar="N", help="arguments to differentiate, from 0")
     check_parser.add_argument("--seed", type=int, default=0, help="of random numbers (default: 0)")
+    check_parser.add_argument("--adopt", action="store_true", help="record it as grad(f, adopt=True) does")
     return top
 
 

@@ -195,7 +195,7 @@ PLAIN_SLOTS = {
 
 # Members that every class has, or that only Python's own machinery uses.
 SKIPPED = frozenset((
-    "__abstractmethods__", "__annotations__", "__class_getitem__", "__dataclass_fields__",
+    "__abstractmethods__", "__annotations__", "__class__", "__class_getitem__", "__dataclass_fields__",
     "__dataclass_params__", "__dict__", "__doc__", "__firstlineno__", "__getattribute__", "__module__",
     "__orig_bases__", "__parameters__", "__pyx_vtable__", "__qualname__", "__reduce_cython__", "__repr__",
     "__setstate_cython__", "__slots__", "__static_attributes__", "__str__", "__weakref__",

@@ -73,6 +73,18 @@ _NO_CONTAINERS = frozenset(("numpy", "scipy", "cupy", "cupyx", "pandas", "polars
 # (3) Outside of any other transform raw arguments give raw results, without a look at the graph: whatever else the
 #     function depends on is a constant then, as for every function of raw arrays.
 # Guarded by tests/transforms/test_nesting.py.
+_PLAIN = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()"
+# Parts of errors of others, and what to say of them.
+_KNOW_NO_TENSOR = (
+    ("Tensor to Decimal is not supported", f"a Decimal has no gradient: compute in floats. {_PLAIN}"),
+    ("argument should be a string or a Rational", f"a Fraction has no gradient: compute in floats. {_PLAIN}"),
+    ("Tensor is not JSON serializable", f"text has no gradient. {_PLAIN}"),
+    ("required argument is not a float", f"bytes have no gradient. {_PLAIN}"),
+    ("Iterator operand is flagged as writeable, but is an object",
+     "numpy.nditer takes no Tensor: loop over x.ravel(), or over numpy.ndindex(x.shape)"),
+)  # fmt: skip
+
+
 class Trace(Traced):
     """A call of `function` whose arguments at some positions are differentiated.
 
@@ -159,6 +171,13 @@ class Trace(Traced):
             f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, so that its "
             f"gradient may lack what depends on that value. Refused was: {self.refused}",
         )
+
+    def explain(self, error):
+        """Add the way out to an error of the standard library or NumPy that knows no Tensor."""
+        text = str(error)
+        for sign, what in _KNOW_NO_TENSOR:
+            if sign in text:
+                error.add_note(f"{self.name}: {what}")
 
     def is_constant(self):
         """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""

@@ -207,6 +207,7 @@ cdef class Traced:
             if not hasattr(cause, "lost_gradient"):
                 if self.refused is not None and error is not self.refused:
                     error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
+                self.explain(error)
                 raise
         if cause is not None:
             raise cause  # here, where it is in no circle with the error that it is the cause of

@@ -1,6 +1,6 @@
 """How a distribution of one variable is declared: its log-density and its tails in standard form, by formula.
 
-May import: arraygrad, scipy._declare, scipy._incomplete, scipy._quadrature, numpy, SciPy.
+May import: arraygrad, scipy._declare, scipy._guards, scipy._incomplete, scipy._quadrature, numpy, SciPy.
 
 Everything else follows: with y = (x - loc) / scale and the density f of the standard form,
 
@@ -27,6 +27,7 @@ from arraygrad.scipy._declare import (
     refused,
     register,
 )
+from arraygrad.scipy._guards import holds_tensor
 from arraygrad.scipy._incomplete import log_other, signed
 from arraygrad.scipy._quadrature import tail_of_density
 
@@ -58,10 +59,21 @@ class Distribution:
             raise AttributeError(name)
         if name in self._methods:
             return self._methods[name]
+        if name == "interval" and "ppf" in self._methods:
+            return self._interval
         value = getattr(self.scipy_object, name)
         if callable(value):
-            return guarded(f"stats.{self._name}.{name}", value, "the method has no rule here")
+            return guarded(f"stats.{self._name}.{name}", value, _reason(name))
         return value
+
+    def _interval(self, confidence, *args, **kwargs):
+        """The ends of the central interval of this probability."""
+        if isinstance(confidence, (list, tuple)):
+            confidence = ag.asarray(confidence) if holds_tensor(confidence) else np.asarray(confidence)
+        if not np.all((raw(confidence) >= 0) & (raw(confidence) <= 1)):
+            raise ValueError("confidence must be between 0 and 1 inclusive")
+        ppf = self._methods["ppf"]
+        return ppf((1.0 - confidence) / 2, *args, **kwargs), ppf((1.0 + confidence) / 2, *args, **kwargs)
 
     def __call__(self, *args, **kwargs):
         return Frozen(self, args, kwargs)
@@ -78,6 +90,19 @@ class Distribution:
 
     def __reduce__(self):
         return _named, (self._name,)
+
+
+# What to take in the place of methods without a rule.
+_IN_PLACE = {
+    "expect": "integrate.quad of the function times pdf has one",
+    "moment": "mean and var have one, and integrate.quad of x**n times pdf",
+    "rvs": "what is drawn is a constant: ppf(u) of uniform numbers u has one",
+    "stats": "mean and var have one each",
+}
+
+
+def _reason(name):
+    return f"the method has no rule here{': ' if name in _IN_PLACE else ''}{_IN_PLACE.get(name, '')}"
 
 
 def _named(name):
@@ -105,14 +130,14 @@ class Frozen:
             if name in self._OF_A_POINT:
                 return lambda x: method(x, *self.args, **self.kwds)
             return lambda: method(*self.args, **self.kwds)
+        if name == "interval" and "ppf" in self.dist._methods:
+            return lambda confidence: self.dist._interval(confidence, *self.args, **self.kwds)
         frozen = self.dist.scipy_object(*[raw(a) for a in self.args], **{k: raw(v) for k, v in self.kwds.items()})
         value = getattr(frozen, name)
         if not callable(value):
             return value
         # The parameters are looked at too: SciPy's frozen object would hold them as constants.
-        called = guarded(
-            f"stats.{self.dist._name}.{name}", lambda _held, *a, **k: value(*a, **k), "the method has no rule here"
-        )
+        called = guarded(f"stats.{self.dist._name}.{name}", lambda _held, *a, **k: value(*a, **k), _reason(name))
         return lambda *a, **k: called((self.args, self.kwds), *a, **k)
 
     def __repr__(self):

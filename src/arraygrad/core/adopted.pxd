@@ -1,0 +1,14 @@
+# May cimport: core.op, core.value.
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport TensorBase
+
+cdef extern from "adopted.hpp" namespace "arraygrad" nogil:
+    bint any_adopted() noexcept
+    void count_adopted(int by) noexcept
+
+cdef object class_of(TensorBase t)
+cdef object asked(TensorBase t, str name, object value)
+cdef object asked_shape(TensorBase t)
+cdef str text_of(TensorBase t, bint shown)
+cdef object numbers_first(Op op, object a, object b)
+cdef object numbers_inplace(Op op, TensorBase a, object b)

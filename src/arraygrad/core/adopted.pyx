@@ -1,0 +1,117 @@
+# What Tensors answer otherwise while an adopted call runs: class, attributes, text, and operators of Python's numbers.
+# May import: engine.node, core.op, core.value, core.apply, core.convert, core.inplace. (The adoption room registers its
+# answers here.)
+from cpython.object cimport PyObject
+from libc.math cimport floor, isfinite
+from libc.math cimport pow as power
+
+from arraygrad.core.apply cimport binary
+from arraygrad.core.convert cimport representation
+from arraygrad.core.inplace cimport inplace
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport TensorBase
+
+from arraygrad.engine.node import keep_for_ever
+
+# Note [Questions of the program]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# Some questions have no name that could hold a stand-in: `x.__class__`, `case float():`, `x.shape`, `str(x)`, and
+# operators that raise or turn complex for a Python float. A Tensor asks `any_adopted()` first, one load of a counter,
+# and then the answers of the adoption room, which ask whether this thread runs an adopted call, and whether the
+# instruction that asks belongs to the program: arraygrad's own code and the libraries see a Tensor as it is.
+# Guarded by tests/adoption/test_adopted_answers.py.
+cdef object _answers = None             # see set_answers
+
+cdef extern from "Python.h":
+    PyObject* PyEval_GetGlobals()
+    PyObject* PyDict_GetItem(object d, object key)
+
+
+def set_answers(module):
+    """Have `module` answer (arraygrad.adoption.asked)."""
+    global _answers
+    _answers = module
+    keep_for_ever(module)
+
+
+cdef bint asked_by_us() except -1:
+    """Whether the innermost frame of Python code is arraygrad's or NumPy's, which ask often."""
+    cdef PyObject* namespace = PyEval_GetGlobals()
+    cdef PyObject* name = NULL
+    if namespace != NULL:
+        name = PyDict_GetItem(<object>namespace, "__name__")
+    if name == NULL or type(<object>name) is not str:
+        return False
+    return (<str>name).startswith(("arraygrad.", "numpy."))
+
+
+cdef object class_of(TensorBase t):
+    """`t.__class__`."""
+    if not any_adopted() or _answers is None or asked_by_us():
+        return type(t)
+    return _answers.class_of(t)
+
+
+cdef object asked(TensorBase t, str name, object value):
+    """The value of an attribute. Raise AttributeError if the program asks it of what is a Python number."""
+    if t.value.meta.ndim == 0 and _answers is not None and not asked_by_us():
+        _answers.ask_attribute(t, name)
+    return value
+
+
+cdef object asked_shape(TensorBase t):
+    """`t.shape`."""
+    return asked(t, "shape", t.value.meta.shape_tuple())
+
+
+cdef str text_of(TensorBase t, bint shown):
+    """`str(t)`, `repr(t)` if `shown`."""
+    found = None if _answers is None else _answers.text_of(t, shown)
+    return representation(t) if found is None else found
+
+
+cdef int number(object x, double* value) except -1:
+    """Read a real number without axes: 1 if x is one, 0 if not."""
+    cdef TensorBase t
+    if type(x) is float:
+        value[0] = <double>x
+        return 1
+    if isinstance(x, TensorBase):
+        t = <TensorBase>x
+        if t.value.meta.ndim or t.value.meta.is_complex or not t.value.meta.is_floating:
+            return 0
+        value[0] = float(t.value.raw)
+        return 1
+    if type(x) is int or type(x) is bool:
+        try:
+            value[0] = <double>x
+            return 1
+        except OverflowError:
+            return 0
+    return 0
+
+
+cdef object of_numbers(Op op, object a, object b):
+    """What Python's numbers give in the place of an operator's result, None where they give no other."""
+    cdef double x, y
+    if _answers is None or not number(b, &y):
+        return None
+    if y and op.name != "pow":
+        return None
+    if op.name != "pow":
+        return _answers.of_numbers(op.entry.operator, a, b)
+    if not number(a, &x) or (x > 0.0 or (y >= 0.0 if x == 0.0 else y == floor(y))) and isfinite(power(x, y)):
+        return None
+    return _answers.of_numbers(op.entry.operator, a, b)
+
+
+cdef object numbers_first(Op op, object a, object b):
+    """`binary(op, a, b)`, or what Python's numbers give in its place."""
+    found = of_numbers(op, a, b)
+    return binary(op, a, b) if found is None else found
+
+
+cdef object numbers_inplace(Op op, TensorBase a, object b):
+    """`inplace(a, op, b)`, or what Python's numbers give in its place."""
+    found = of_numbers(op, a, b)
+    return inplace(a, op, b) if found is None else found

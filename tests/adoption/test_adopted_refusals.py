@@ -1,0 +1,103 @@
+"""What adopted calls refuse says what to write instead; what is recorded in its place.
+
+Imports the public names of arraygrad. The reference of what is recorded is the plain call, and differences of it.
+"""
+
+import collections
+import decimal
+import fractions
+import json
+import math
+import struct
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+S = 0.6173
+
+
+class Activation:
+    function = math.exp
+    recorded = staticmethod(lambda x: math.exp(x))
+
+
+FUNCTIONS = (math.exp,)
+
+
+class Sub(np.ndarray):
+    pass
+
+
+def stored(dtype):
+    def f(x):
+        o = np.zeros(3, dtype=dtype)
+        o[0] = x
+        return x
+
+    return f
+
+
+def stored_in_a_field(x):
+    o = np.zeros(3, dtype=[("a", float)])
+    o["a"][0] = x
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (stored(int), "the array has dtype int64, which has no gradient: make it with a floating-point dtype"),
+        (stored_in_a_field, "the array is structured.*use one array for each field"),
+        (lambda x: np.random.uniform(0, x, 2).sum(), r"a \+ \(b - a\) \* rng\.uniform\(size=\.\.\.\) is recorded"),
+        (lambda x: np.random.default_rng(0).uniform(0, x), r"a \+ \(b - a\) \* rng\.uniform"),
+        (lambda x: np.asarray([x, 1.0]).view(Sub).sum(), r"Tensor\.view\(Sub\): a subclass of numpy\.ndarray"),
+        (lambda x: np.asarray([x, 1.0]).view(type=Sub).sum(), r"Tensor\.view\(Sub\): a subclass of numpy\.ndarray"),
+        (lambda x: Activation.function(x), r"a class attribute or a tuple holds it.*math\.exp\(x\)"),
+        (lambda x: FUNCTIONS[0](x), "a class attribute or a tuple holds it"),
+        (lambda x: x if type(2.0 * x) == np.float64 else 2.0 * x, r"test_adopted_refusals\.py:\d+, in .*differs"),  # noqa: E721
+    ],
+)
+def test_a_refusal_names_the_way_out(f, text):
+    with pytest.raises(TypeError, match=text):
+        ag.grad(f, adopt=True)(S)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("make", [np.matrix, np.asmatrix])
+def test_a_matrix_is_refused_with_arrays_in_its_place(make):
+    with pytest.raises(TypeError, match=r"A matrix of NumPy's holds no gradient: use arrays, numpy\.array"):
+        ag.grad(lambda x: make([[x, 1.0]]).sum(), adopt=True)(S)
+
+
+@pytest.mark.parametrize(
+    ("f", "note"),
+    [
+        (lambda x: float(decimal.Decimal(x)), "a Decimal has no gradient"),
+        (lambda x: float(fractions.Fraction(x)), "a Fraction has no gradient"),
+        (lambda x: len(json.dumps({"x": x})) * x, "text has no gradient"),
+        (lambda x: struct.unpack("d", struct.pack("d", x))[0], "bytes have no gradient"),
+        (lambda x: sum(v * 1.0 for v in np.nditer(np.array([x, 1.0]))), "numpy.nditer takes no Tensor: loop over"),
+    ],
+)
+def test_errors_of_others_that_know_no_tensor_are_explained(f, note):
+    with pytest.raises((TypeError, struct.error)) as error:
+        ag.grad(f, adopt=True)(S)
+    assert any(note in line for line in error.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: Activation.recorded(x) + Activation().recorded(x),
+        lambda x: (np.histogram([0.1, 0.2, 0.3], bins=2, weights=[x, x * x, 1.0])[0] * np.array([1.0, 3.0])).sum(),
+        lambda x: np.average([1.0, 2.0, 5.0], weights=[x, x * x, 1.0]),
+        lambda x: (np.array(collections.deque([x, 2.0 * x])) ** 2).sum(),
+        lambda x: np.asarray(collections.deque([x, 2.0])).prod(),
+    ],
+)
+def test_lists_and_functions_that_are_recorded(f):
+    value, slope = ag.value_and_grad(f, adopt=True)(S)
+    assert value == pytest.approx(f(S), rel=1e-14)
+    assert slope == pytest.approx((f(S + 1e-6) - f(S - 1e-6)) / 2e-6, rel=1e-7)
