@@ -9,9 +9,7 @@ from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, numbers_first, numbers_inplace, text_of
-from arraygrad.core.apply cimport (
-    apply_op, backend_in, binary, permute, refresh, reversed_axes, unary,
-)
+from arraygrad.core.apply cimport apply_op, backend_in, binary, permute, refresh, reversed_axes, unary
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
@@ -653,8 +651,7 @@ cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
         if mode:
             return 0
         raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                           "variable in a subgraph that doesn't require differentiation use var_no_grad = "
-                           "var.detach().")
+                           "variable in a subgraph that doesn't require differentiation use var.detach().")
     t.tracked = mode
     return 0
 
@@ -796,8 +793,6 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
 
 set_asarray(asarray)
 
-
-# For the public interfaces
 
 def metadata_of(t):
     """GradMeta of a Tensor."""

@@ -1,7 +1,7 @@
 """Checks of gradients against finite differences: `gradcheck`, `gradgradcheck`; `assert_allclose` for results.
 
-May import: adoption, autograd, core.containers, core.barriers, autograd.grad_mode, core.tensor. Comparisons are done in NumPy on
-the host, whatever the backend.
+May import: adoption, autograd, core.containers, core.barriers, core.tensor. Comparisons are done in NumPy on the host,
+whatever the backend.
 
 Complex numbers are handled as pairs of real ones throughout: a complex element has a real and an imaginary component,
 each perturbed by itself, and the gradient of a real function at x + iy is df/dx + i df/dy, as in PyTorch.
