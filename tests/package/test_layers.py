@@ -37,6 +37,7 @@ ENGINE = {
         "later",
         "lifecycle",
         "evaluate",
+        "numbers",
         "engine",
     )
 }
@@ -64,7 +65,8 @@ MAY_IMPORT = {
     & {f"engine.{n}" for n in ("arrayops", "free_threading", "node", "input_buffer", "graph_task")},
     "engine.pool": set(),
     "engine.sharing": set(),
-    "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.pool"},
+    "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.numbers", "engine.pool"},
+    "engine.numbers": ENGINE - {"engine.engine", "engine.numbers", "engine.pool"},
     "engine.engine": ENGINE - {"engine.engine"},
     "core.op": {"engine.arrayops", "engine.node", "_hints"},
     "ops": {"core.op", "ops"},
@@ -76,7 +78,8 @@ MAY_IMPORT = {
     "core.saved": ENGINE | {"core.op", "core.value"},
     "core.constants": ENGINE | {"core.op", "core.value"},
     "core.given": ENGINE | {"core.op", "core.value", "core.constants"},
-    "core.nodes": ENGINE | {"core.op", "core.value", "core.saved", "core.constants"},
+    "core.leaf_locks": {"engine.free_threading", "core.value"},
+    "core.nodes": ENGINE | {"core.op", "core.value", "core.saved", "core.constants", "core.leaf_locks"},
     "core.saving": ENGINE | {"core.op", "core.value", "core.saved", "core.constants", "core.nodes"},
     "core.operands": {"core.op", "core.value"},
     "core.apply": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "operands", "nodes", "saving")},
@@ -93,7 +96,8 @@ MAY_IMPORT = {
     "core.protocols": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "protocol_shapes")},
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
     "core.calls": {"core.op", "core.value", "core.apply"},
-    "core.graph_ops": ENGINE | {f"core.{name}" for name in ("op", "value", "constants", "nodes", "apply", "copies")},
+    "core.graph_ops": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "constants", "leaf_locks", "nodes", "apply", "copies")},
     "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
 }
 CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor"}

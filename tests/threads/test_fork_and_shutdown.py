@@ -220,8 +220,8 @@ def test_FK2_the_locks_of_leaves_are_free_in_the_child():
         x = ag.tensor([1.0, 2.0], requires_grad=True)
         (x * x).sum().backward()
         (x * x).sum().backward()            # now the leaf has its lock
-        from arraygrad.core import nodes
-        (lock,) = nodes._leaf_locks
+        from arraygrad.core import leaf_locks
+        (lock,) = leaf_locks._leaf_locks
         held, go = threading.Event(), threading.Event()
         def hold():
             with lock:

@@ -7,9 +7,9 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.free_threading cimport has_bit, set_bit
+from arraygrad.engine.free_threading cimport FREE_THREADED, has_bit, set_bit
 from arraygrad.engine.node cimport (
-    Node, NodeHooks, ThreadState, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
+    Node, NodeHooks, ThreadState, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER, NODE_REALIFY,
     NODE_ZERO_ABSORBS,
 )
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
@@ -54,7 +54,11 @@ cdef int connect(OpNode node, TensorBase t) except -1:
     if t is not None and t.tracked:
         if has_extra(t):
             refresh(t)
-        target = grad_fn_now(t, &nr)
+        if FREE_THREADED:
+            target = grad_fn_now(t, &nr)
+        else:
+            target = t.grad_fn_
+            nr = t.output_nr_
         if target is None:
             target = accumulator_of(t)
             nr = 0
@@ -175,7 +179,10 @@ cdef object binary(Op op, object a, object b):
         r = backend.wrap_raw(backend.call(op, (ra, rb)))
     if flags & NODE_ASIDE:
         return with_aside(op, a, b, <tuple>r, backend)
-    out = new_tensor(r, backend.meta_like(r, ma, mb))
+    if flags & NODE_NUMBER:             # all are numbers of one dtype
+        out = new_tensor(r, mb if ma is None else ma)
+    else:
+        out = new_tensor(r, backend.meta_like(r, ma, mb))
     if ta is not None and has_extra(ta):
         refresh(ta)
     if tb is not None and has_extra(tb):

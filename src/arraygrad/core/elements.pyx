@@ -9,11 +9,13 @@
 # of the general way, with the same saved values, and so are the checks before a write. Anything else is declined:
 # nothing was done then.
 # set_fast_paths(False) turns it off. Guarded by tests/ops/test_single_numbers.py.
-from libc.stdint cimport uint16_t
+from libc.stdint cimport uint16_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
-from arraygrad.engine.node cimport ThreadState, thread_state, NODE_FAST, NODE_ZERO_ABSORBS
+from arraygrad.engine.node cimport (
+    ThreadState, thread_state, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_ZERO_ABSORBS,
+)
 from arraygrad.core.apply cimport connect, refresh
 from arraygrad.core.inplace cimport adopt, check_inplace
 from arraygrad.core.nodes cimport OpNode, new_op_node
@@ -87,12 +89,13 @@ cdef TensorBase element(TensorBase t, object key):
     cdef TensorBase out
     cdef OpNode node
     cdef object raw
+    cdef uint64_t place
     if _getitem is None or observed(ts):
         return None
     v = value_now(t)
     if v.meta.ops is not _backend:
         return None
-    raw = _read(raw_now(t), key)
+    raw = _read(raw_now(t), key, &place)
     if raw is None:
         return None
     out = new_tensor(raw, _double_precision if v.meta.typenum == _double_precision.typenum else _single_precision)
@@ -104,7 +107,11 @@ cdef TensorBase element(TensorBase t, object key):
         node.flags |= <uint16_t>(NODE_FAST | (NODE_ZERO_ABSORBS if ts.zero_annihilates else 0))
         connect(node, t)
         node.s0 = v.meta
-        node.args = kept(_read_keys, key, 2)
+        if FREE_THREADED or v.meta.typenum != _double_precision.typenum:
+            node.args = kept(_read_keys, key, 2)
+        else:
+            node.flags |= NODE_NUMBER | NODE_ELEMENT
+            node.print = place
         out.grad_fn_ = node
         out.tracked = True
     return out
@@ -117,6 +124,7 @@ cdef bint put_element(TensorBase t, object key, object value) except -1:
     cdef OpNode node = None
     cdef object raw = value
     cdef bint recorded = False
+    cdef uint64_t place
     if _setitem is None or t.value.meta.ops is not _backend or observed(ts):
         return False
     if isinstance(value, TensorBase):
@@ -128,7 +136,7 @@ cdef bint put_element(TensorBase t, object key, object value) except -1:
         recorded = tv.tracked
     elif type(value) is not float and type(value) is not int:
         return False
-    if not _put(t.value.raw, key, None):
+    if not _put(t.value.raw, key, None, &place):
         return False
     check_inplace(t, recorded, "setitem")
     if (recorded or t.tracked) and ts.grad_mode:
@@ -137,9 +145,13 @@ cdef bint put_element(TensorBase t, object key, object value) except -1:
         node.flags |= NODE_FAST
         connect(node, t)
         connect(node, tv)
-        node.args = kept(_written_keys, key, 3)
+        if FREE_THREADED or t.value.meta.typenum != _double_precision.typenum:
+            node.args = kept(_written_keys, key, 3)
+        else:
+            node.flags |= NODE_ELEMENT
+            node.print = place
     before_write(t)
-    if not _put(t.value.raw, key, raw):
+    if not _put(t.value.raw, key, raw, &place):
         return False                    # a number that does not fit, a read-only array: the library says so
     bump(t)
     if node is not None:

@@ -1,5 +1,5 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
-# May import: engine.*, core.op, core.value, core.constants, core.nodes, core.apply, core.copies.
+# May import: engine.*, core.op, core.value, core.constants, core.leaf_locks, core.nodes, core.apply, core.copies.
 from cpython.object cimport PyObject
 
 from arraygrad.core.apply cimport apply_op, binary, refresh
@@ -10,7 +10,7 @@ from arraygrad.engine.node cimport Node
 from arraygrad.engine.streams cimport note_read
 from arraygrad.core.nodes cimport accumulator_of
 from arraygrad.core.op cimport Op, named_op
-from arraygrad.core.nodes cimport leaf_lock
+from arraygrad.core.leaf_locks cimport leaf_lock
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, check_saved, grad_of, is_lost, make_tensor, registered, set_grad,
     value_over, wrap,

@@ -1,9 +1,5 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
-# May import: engine.*, core.op, core.value, core.saved, core.constants.
-import os
-import weakref
-from threading import RLock
-
+# May import: engine.*, core.op, core.value, core.saved, core.constants, core.leaf_locks.
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
@@ -15,7 +11,7 @@ from arraygrad.engine.free_threading cimport (
 )
 from arraygrad.engine.node cimport (
     Frame, Node, NodeHooks, NodeKind, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
-    NODE_ACCUMULATE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_ZERO_ABSORBS,
+    NODE_ACCUMULATE, NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.engine.streams cimport find_foreign
@@ -23,6 +19,7 @@ from arraygrad.core.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
 from arraygrad.core.constants cimport changed_error, content_now, overwritten_error
+from arraygrad.core.leaf_locks cimport leaf_lock
 from arraygrad.core.saved cimport Packed, packed_array, packed_value
 from arraygrad.core.value cimport (
     Backend, Extra, TensorBase, UNTOUCHED, Value, before_write, bump, grad_of, is_lost, is_shown, join, make_tensor,
@@ -208,6 +205,7 @@ cdef class OpNode(Node):
             raise RuntimeError(BACKWARD_TWICE)
         for k in range(op.n_saves):
             found[op.saves[k]] = shown_slot(self, op, k)
+        spell_out(self)
         if self.args is not None:
             for i in op.static_positions:
                 found[op.params[i]] = raw_of(self.args[i], self)
@@ -235,6 +233,12 @@ cdef class OpNode(Node):
         if gate_close(&self.gate):
             drop_saved(self)
         return 0
+
+    cdef bint apply_number(self, double g, double* out) except -1:
+        cdef Op op = <Op>self.op
+        if op.number_rule == NULL or gate_closed(&self.gate):
+            return False
+        return op.number_rule(self, g, out)
 
     cdef int apply(self, Frame f) except -1:
         cdef int rc
@@ -264,6 +268,10 @@ cdef class BareOpNode(OpNode):
     cdef int release(self) except -1:
         return 0
 
+    cdef bint apply_number(self, double g, double* out) except -1:
+        cdef Op op = <Op>self.op
+        return op.number_rule != NULL and op.number_rule(self, g, out)
+
     cdef int apply(self, Frame f) except -1:
         cdef Op op = <Op>self.op
         if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
@@ -286,8 +294,10 @@ cdef int run_rule(OpNode node, Frame f) except -1:
     cdef Op op = <Op>node.op
     if gate_closed(&node.gate):
         raise RuntimeError(BACKWARD_TWICE)
-    if node.flags & NODE_CONSTANT:
-        check_constants(node, op)
+    if node.flags & (NODE_CONSTANT | NODE_ELEMENT):
+        if node.flags & NODE_CONSTANT:
+            check_constants(node, op)
+        spell_out(node)
     if node.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
         if not absorbs(node, op) and (op.fast_rule(node, f) or fast_rule_on_given(node, op, f)):
             return 0
@@ -329,6 +339,28 @@ cdef int check_constants(OpNode node, Op op) except -1:
     slots = [saved_slot(node, k) if op.save_kind[k] == SAVE_INPUT else None for k in range(op.n_saves)]
     raw_of(slots, node)                 # has an error of its own for what was written through a Tensor
     raise changed_error(node, list(op.saves), slots, backend)
+
+
+cdef int spell_out(OpNode node) except -1:
+    """Let a node that has the place of one element in `print` have its key in `args`, as other nodes do.
+
+    What the key was for each axis counts from the front.
+    """
+    cdef Op op = <Op>node.op
+    cdef GradMeta meta
+    cdef uint64_t rest = node.print
+    cdef list kept
+    cdef int d
+    if not node.flags & NODE_ELEMENT or node.args is not None or gate_closed(&node.gate):
+        return 0
+    meta = <GradMeta>node.s0 if node.flags & NODE_NUMBER else <GradMeta>node.meta     # of what is read, or written
+    kept = [None] * meta.ndim
+    for d in range(meta.ndim - 1, -1, -1):
+        kept[d] = rest % <uint64_t>meta.dims[d]
+        rest //= <uint64_t>meta.dims[d]
+    node.args = [None] * len(op.params)
+    node.args[op.static_positions[0]] = kept[0] if meta.ndim == 1 else tuple(kept)
+    return 0
 
 
 cdef int drop_saved(OpNode node) except -1:
@@ -765,34 +797,3 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
         else:
             store_sum(old, result)
     return 0
-
-
-_leaf_locks = weakref.WeakSet()         # for a forked child: a thread that it does not have may hold one
-
-
-def _after_fork_in_child():
-    for lock in list(_leaf_locks):
-        lock._at_fork_reinit()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
-
-
-cdef object leaf_lock(TensorBase leaf):
-    # One lock per leaf, whichever AccumulateGrad node it has at the moment.
-    cdef Extra e = need_extra(leaf)
-    cdef object lock, made
-    cdef Section section
-    section.begin(<PyObject*>e)
-    lock = e.lock
-    section.end()
-    if lock is None:
-        made = RLock()        # a finaliser that runs backward may come back here
-        _leaf_locks.add(made)
-        # Making it runs Python code, which may have let another thread in: the first lock counts, for everybody.
-        with cython.critical_section(e):
-            if e.lock is None:
-                e.lock = made
-            lock = e.lock
-    return lock

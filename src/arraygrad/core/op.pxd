@@ -5,6 +5,8 @@ from arraygrad.engine.node cimport Frame, Node
 # A compiled backward rule: reads f.grad (input 0's gradient, a plain array that matches the node's metadata) and the
 # node's saved slots, sets f.out0 / f.out1 and f.out_owned. Returns 1 when done, 0 to decline (the table's rule runs).
 ctypedef int (*rule_ptr)(Node node, Frame f) except -1
+# The same for a node with NODE_NUMBER: the gradient of each edge that leads somewhere goes to out[0] and out[1].
+ctypedef bint (*number_ptr)(Node node, double g, double* out) noexcept
 
 # What a rule's parameter is filled with (Op.plans).
 cdef enum PlanKind:
@@ -66,6 +68,7 @@ cdef class Op:
     cdef readonly int var_positional        # index of the *args parameter, -1: none
     # compiled half, filled by backends.numpy.table
     cdef rule_ptr fast_rule                 # NULL: none
+    cdef number_ptr number_rule             # NULL: none
     cdef void* loops                        # backend's own table, NULL: none
     cdef readonly int fast_kind             # backend's own code for how to call it
     cdef Op by_operator                     # what Python's operator calls, None: this one (Note [Powers])

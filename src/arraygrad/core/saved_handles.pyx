@@ -10,7 +10,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.core.function cimport CustomNode, SavedSlot
 from arraygrad.core.nodes cimport (
-    BACKWARD_TWICE, OpNode, check_constants, drop_saved, raw_of, saved_slot, shown_slot,
+    BACKWARD_TWICE, OpNode, check_constants, drop_saved, raw_of, saved_slot, shown_slot, spell_out,
 )
 from arraygrad.core.op cimport Op, SAVE_INPUT, SAVE_META
 from arraygrad.core.saved cimport Packed, packed_by
@@ -108,6 +108,8 @@ cdef class SavedTensor:
         if self.place == CUSTOM:
             slot = (<list>self.node.s0)[self.index]
             return None if slot is None else (<SavedSlot>slot).value
+        if self.place == STATIC:
+            spell_out(<OpNode>self.node)
         slot = self.node.args[self.index] if self.place == STATIC else saved_slot(<OpNode>self.node, self.index)
         return slot if self.item < 0 or slot is None else slot[self.item]
 
@@ -122,6 +124,7 @@ cdef class SavedTensor:
             slot[self.item] = value
             value = slot if type(saved_slot(<OpNode>node, self.index)) is list else tuple(slot)
         if self.place == STATIC:
+            spell_out(<OpNode>node)
             node.args[self.index] = value
         elif (<Op>node.op).saves_in_list:
             (<list>node.s0)[self.index] = value
@@ -261,6 +264,7 @@ cdef object found_in(OpNode node, Op op, str name, bint raw):
         if op.saves[k] == name:
             return handles_of(node, name, k) if raw else shown_slot(node, op, k)
     k = op.params.index(name)
+    spell_out(node)
     return handle(node, name, STATIC, k) if raw else raw_of(node.args[k], node)
 
 

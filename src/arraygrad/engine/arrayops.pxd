@@ -1,5 +1,6 @@
 # May cimport: nothing of arraygrad. The only door between the engine and arrays.
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 
 cdef class GradMeta:
     """Shape, dtype and device of a node's input: what a gradient for it must look like."""
@@ -62,3 +63,8 @@ cdef class ArrayOps:
     cpdef object from_user(self, object value)
     cpdef unsigned long long owner(self, object raw) except? 0
     cpdef object home(self, object array)
+    # For nodes with NODE_NUMBER or NODE_ELEMENT (engine.numbers), which only a backend that defines these makes.
+    cdef object number(self, double x)
+    cdef bint read_number(self, object grad, double* x) except -1
+    cdef object add_element(self, object held, GradMeta meta, uint64_t place, double x)
+    cdef bint take_element(self, object held, uint64_t place, double* x) except -1

@@ -1,6 +1,7 @@
 # The only door between the engine and arrays: what the engine asks of them, and of the devices they live on.
 # May import: engine.free_threading.
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 cimport cython
 
 from arraygrad.engine.free_threading cimport Section
@@ -229,3 +230,22 @@ cdef class ArrayOps:
     cpdef object home(self, object array):
         """The stream whose memory `array` is, where the array itself tells; None where it does not."""
         return None
+
+    cdef object number(self, double x):
+        """An array without axes of this number, which nobody else holds."""
+        raise _abstract(self, "number(x)")
+
+    cdef bint read_number(self, object grad, double* x) except -1:
+        """Read a gradient that is one number of double precision. False: it is anything else."""
+        return False
+
+    cdef object add_element(self, object held, GradMeta meta, uint64_t place, double x):
+        """The gradient `held`, which the engine alone holds, with x added to one element, counted in row-major order.
+
+        `held` None: zeros that match `meta`, and x there. None is returned where that is declined.
+        """
+        return None
+
+    cdef bint take_element(self, object held, uint64_t place, double* x) except -1:
+        """Read one element of a gradient that the engine alone holds, and leave zero there. False: declined."""
+        return False

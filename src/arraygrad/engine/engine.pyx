@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.memory cimport make_shared, shared_ptr
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
-from arraygrad.engine.free_threading cimport read_stamp
+from arraygrad.engine.free_threading cimport FREE_THREADED, read_stamp
 from arraygrad.engine.node cimport (
     Edge, Frame, Node, ThreadState, set_saved_hooks, thread_state,
     RUN_NEEDED,
@@ -22,6 +22,7 @@ from arraygrad.engine.anomaly cimport anomaly_flags, issue_notes
 from arraygrad.engine.context cimport enter_context, leave_context, take_context
 from arraygrad.engine.evaluate cimport DeviceQueue, clear_frame, conformed, evaluate, evaluate_special, fail, push
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer
+from arraygrad.engine.numbers cimport run_numbers, serves
 from arraygrad.engine.sharing cimport team
 from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, keep, leave_caller, let_go, stream_of, survey
 
@@ -244,6 +245,8 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                         f.keep_graph = task.keep_graph
                         if task.special:
                             evaluate_special(task, node, f)
+                        elif task.numbers and serves(task, node):
+                            run_numbers(task, node, queue, f)
                         else:
                             evaluate(task, node, f)
                         n += 1
@@ -454,6 +457,8 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
         task.special = task.shared or task.anomaly or task.tracer is not None
         task.ordered = _deterministic and (task.several_queues or task.own_queue)
         task.careful = task.ordered or task.streams
+        task.numbers = not (FREE_THREADED or task.special or task.careful or task.own_queue or task.create_graph
+                            or task.zero_annihilates)
         try:
             f = Frame.__new__(Frame)
             if root.n_inputs:

@@ -9,6 +9,7 @@ cdef class DeviceQueue:
     cdef shared_ptr[CReadyQueue] queue
 
 cdef int push(GraphTask task, Node node) except -1
+cdef int deliver(GraphTask task, Node child, int nr, object grad, bint owned, ArrayOps ops) except -1
 cdef int evaluate(GraphTask task, Node node, Frame f) except -1
 cdef int evaluate_special(GraphTask task, Node node, Frame f) except -1
 cdef int fail(GraphTask task, object error) except -1

@@ -17,7 +17,7 @@ from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, PartialGr
 from arraygrad.engine.node cimport (
     Frame, Node, ThreadState, thread_state,
     NODE_PYTHON, NODE_REALIFY, NODE_SAVES,
-    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_OWNED, RUN_PARTIAL, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
+    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_NUMBER, RUN_OWNED, RUN_PARTIAL, RUN_QUEUED, RUN_STARTED, RUN_WIDE,
 )
 from arraygrad.engine.streams cimport crossing, keep_saved, note_leaf
 
@@ -71,7 +71,7 @@ cdef str _invalid(Node node, Py_ssize_t i, object error):
     return f"Function {node.name()} returned an invalid gradient at index {i} - {error}"
 
 
-cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, ArrayOps ops) except -1:
+cdef int deliver(GraphTask task, Node child, int nr, object grad, bint owned, ArrayOps ops) except -1:
     """Add a gradient to an input of `child`, count the edge down, queue `child` when it is complete."""
     cdef NodeState st = None
     cdef uint32_t rflags
@@ -113,14 +113,15 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
             while True:
                 section.begin(<PyObject*>child)
                 held = child.g0
-                held_owned = (child.rflags & RUN_OWNED) != 0
+                rflags = child.rflags
+                held_owned = (rflags & RUN_OWNED) != 0
                 if held is None:
                     child.g0 = grad
                     if owned:
                         child.rflags |= RUN_OWNED
                 elif type(held) is not OrderedBuffer:
                     child.g0 = None
-                    child.rflags &= ~<uint32_t>(RUN_OWNED | RUN_PARTIAL)
+                    child.rflags &= ~<uint32_t>(RUN_OWNED | RUN_PARTIAL | RUN_NUMBER)
                 section.end()
                 if held is None:
                     break
@@ -129,6 +130,9 @@ cdef int _deliver(GraphTask task, Node child, int nr, object grad, bint owned, A
                     break
                 if type(held) is PartialGradient:
                     held = (<PartialGradient>held).finish(<PartialGradient>held)
+                elif rflags & RUN_NUMBER:
+                    held = ops.number(<double>held)
+                    held_owned = True
                 grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
                 owned = not task.create_graph
                 held = None
@@ -179,7 +183,7 @@ cdef OrderedBuffer _buffer_apart(Node child, NodeState st, ArrayOps ops, bint cr
     """The buffer in which the gradients of `child` wait one by one, begun if they must; else None.
 
     Without the GIL another thread may be delivering meanwhile: an InputBuffer that it adds to is kept as it is until
-    the sums are made, and _deliver puts what it took out of the slot into the buffer that it finds there now.
+    the sums are made, and deliver puts what it took out of the slot into the buffer that it finds there now.
     """
     cdef OrderedBuffer buf
     cdef object held
@@ -206,7 +210,7 @@ cdef OrderedBuffer _buffer_apart(Node child, NodeState st, ArrayOps ops, bint cr
 
 cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object grad, bint owned, ArrayOps ops,
                      Frame f) except -1:
-    """As _deliver, where the sum must not follow the order of arrival or gradients change streams on their way."""
+    """As deliver, where the sum must not follow the order of arrival or gradients change streams on their way."""
     cdef NodeState st = None if read_stamp(&child.stamp) == <uint64_t>task.id else side_state(task, child)
     cdef int nr = node.edge_nr(i)
     cdef object crossed = None
@@ -216,14 +220,14 @@ cdef int _keep_apart(GraphTask task, Node node, Py_ssize_t i, Node child, object
     if task.ordered:
         _note_if_wide(child, st)
     if grad is None or task.has_exec_info and not run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
-        return _deliver(task, child, nr, None, False, ops)
+        return deliver(task, child, nr, None, False, ops)
     if task.streams:
         crossed = crossing(task, f, child, nr, grad)
     buf = _buffer_apart(child, st, ops, crossed is not None)
     if buf is None:
-        return _deliver(task, child, nr, grad, owned, ops)
+        return deliver(task, child, nr, grad, owned, ops)
     buf.put(-<object>node.seq, i, nr, grad, owned, ops, crossed)
-    return _deliver(task, child, nr, None, False, ops)
+    return deliver(task, child, nr, None, False, ops)
 
 
 # Called through a pointer so that the compiler keeps it out of the common way's code.
@@ -256,8 +260,12 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         rflags = st.rflags
         buf = st.g0
         st.g0 = None
-    if rflags & RUN_PARTIAL:
-        buf = (<PartialGradient>buf).finish(<PartialGradient>buf)
+    if rflags & (RUN_PARTIAL | RUN_NUMBER):
+        if rflags & RUN_PARTIAL:
+            buf = (<PartialGradient>buf).finish(<PartialGradient>buf)
+        else:
+            buf = (<GradMeta>node.meta).ops.number(<double>buf)
+            rflags |= RUN_OWNED
     f.owned = False
     if task.careful and type(buf) is OrderedBuffer:
         buf = (<OrderedBuffer>buf).fold(node.n_inputs, task.create_graph, f.stream, rflags & RUN_CAPTURE != 0)
@@ -352,7 +360,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         if task.careful:
             _rare_keep_apart(task, node, i, child, grad, owned, ops, f)
         else:
-            _deliver(task, child, node.edge_nr(i), grad, owned, ops)
+            deliver(task, child, node.edge_nr(i), grad, owned, ops)
         grad = None
     f.more = None
     f.out_owned = 0

@@ -20,6 +20,7 @@ cdef extern from "ready_queue.hpp" namespace "arraygrad" nogil:
         CReadyQueue() except +
         void push(const NodeTask&) except +
         bint try_pop(NodeTask*)
+        bint precedes(int64_t, uint64_t)
         bint wait(int)
         size_t size()
         void share()
@@ -58,6 +59,7 @@ cdef class GraphTask:
     cdef object engage                  # engage(task): one more worker
     cdef object tracer                  # called with what each node did, or None
     cdef dict devices                   # device key -> (runtime, the caller's stream), where shared
+    cdef bint numbers                   # gradients that are single numbers may take engine.numbers' way
     cdef bint special                   # nodes run by way of _evaluate_special: device threads, anomaly mode, trace
     cdef bint checkpoint_valid          # this run and all that it is nested in are plain backward() calls
     cdef int anomaly                    # bits of engine.anomaly: 1 on, 2 look for nan

@@ -47,6 +47,8 @@ cdef enum NodeFlag:
     NODE_CONSTANT_FULL = 1024           # ... by every byte of it, not by a sample
     NODE_BARE = 2048                    # keeps nothing and has no room to: at most two edges, one input
     NODE_ASIDE = 4096                   # its compiled forward left something for its compiled rule, in `args`
+    NODE_NUMBER = 8192                  # its gradient is one number, and apply_number serves it (engine.numbers)
+    NODE_ELEMENT = 16384                # reads or writes one element, whose place stands in `print` instead of `args`
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:
@@ -59,6 +61,7 @@ cdef enum RunFlag:
     RUN_VISITED = 64                    # exec_info: the search for needed nodes has been here
     RUN_WIDE = 128                      # more than two edges arrive: the order of addition can be seen in the sum
     RUN_PARTIAL = 256                   # g0 is a PartialGradient, with RUN_OWNED
+    RUN_NUMBER = 512                    # g0 is a Python float, which stands for an array without axes
 
 
 cdef class Frame:
@@ -130,10 +133,11 @@ cdef class Node:
     cdef object s1
     cdef object s2
     cdef object args                    # static parameters
-    cdef uint64_t print                 # fingerprint of the raw arrays among the saved values (NODE_CONSTANT)
+    cdef uint64_t print                 # fingerprint of raw arrays among the saved values (NODE_CONSTANT); NODE_ELEMENT
     cdef int32_t gate                   # rules reading the saved values, and whether those are freed (Note [Gates])
 
     cdef int apply(self, Frame f) except -1
+    cdef bint apply_number(self, double g, double* out) except -1
     cdef int release(self) except -1
     cdef Py_ssize_t saved_bytes(self) except -1
     cdef int keep_foreign(self, object stream, list found) except -1

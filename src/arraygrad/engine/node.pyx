@@ -491,6 +491,10 @@ cdef class Node:
         """Compute f's outs from f's gradients. Only the edges in f.needs have to be computed."""
         raise TypeError(f"{self.name()} can't be applied")
 
+    cdef bint apply_number(self, double g, double* out) except -1:
+        """`apply` where gradients are numbers: that of each edge goes to `out`. False: declined, nothing was done."""
+        return False
+
     cdef int release(self) except -1:
         """Free saved values. Called when the node ran and the graph is not kept."""
         return 0

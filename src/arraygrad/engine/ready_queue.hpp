@@ -50,6 +50,13 @@ public:
         return remove(out);
     }
 
+    // Whether a task of this depth and sequence number would be the next one. For the thread that alone uses the queue.
+    bool precedes(int64_t depth, uint64_t seq) const {
+        if (heap.empty()) return true;
+        const NodeTask& first = heap.front();
+        return first.depth != depth ? first.depth < depth : first.seq < seq;
+    }
+
     // Wait until there is a task, at most `milliseconds` (negative: for ever). The caller does not hold the GIL.
     bool wait(int milliseconds) {
         std::unique_lock<std::mutex> lock(mutex);

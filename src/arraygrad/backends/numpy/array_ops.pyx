@@ -13,19 +13,21 @@ import numpy as np
 from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
-    KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE, KIND_TABLE, KIND_UNARY, SLOT_C128,
-    SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned, fast_enabled, fits,
-    forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set, meta_of, ones_for,
-    reduce_by, same_shape, unary_loop, view_of, wrapped, zeros_for,
+    KIND_BINARY, KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE, KIND_TABLE,
+    KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned,
+    fast_enabled, fits, forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
+    meta_of, ones_for, reduce_by, same_shape, single_number, unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.reductions cimport added_whole
 from arraygrad.backends.numpy.sines cimport sines_of
-from arraygrad.backends.numpy.single cimport single_loop
+from arraygrad.backends.numpy.single cimport (
+    element_taken, is_single, number_array, read_number_array, single_loop, with_element,
+)
 from arraygrad.backends.numpy.table cimport use_loops
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
-from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST
+from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST, NODE_NUMBER
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend
 
@@ -195,6 +197,18 @@ cdef class NumpyOps(Backend):
         """Ones that match `meta`."""
         return ones_for(meta)
 
+    cdef object number(self, double x):
+        return number_array(x)
+
+    cdef bint read_number(self, object grad, double* x) except -1:
+        return read_number_array(grad, x)
+
+    cdef object add_element(self, object held, GradMeta meta, uint64_t place, double x):
+        return with_element(held, meta, place, x)
+
+    cdef bint take_element(self, object held, uint64_t place, double* x) except -1:
+        return element_taken(held, place, x)
+
     # What forward operations ask
 
     cdef object unary(self, Op op, object x, uint32_t* flags):
@@ -219,6 +233,8 @@ cdef class NumpyOps(Backend):
                 return both
         if op.fast_kind == KIND_CALL:
             return (<forward_ptr>op.loops)((x,))
+        if op.number_rule != NULL and is_single(x):
+            flags[0] |= NODE_NUMBER
         return unary_loop(<LoopSet*>op.loops, x, None)
 
     cdef object binary(self, Op op, object a, object b, uint32_t* flags):
@@ -233,6 +249,14 @@ cdef class NumpyOps(Backend):
             flags[0] |= NODE_FAST
         if op.loops == NULL and not has_loops(op):
             return None
+        if op.fast_kind == KIND_BINARY:
+            if (<LoopSet*>op.loops).single:
+                out = single_number((<LoopSet*>op.loops).single, a, b)
+                if out is not None:
+                    if op.number_rule != NULL:
+                        flags[0] |= NODE_NUMBER
+                    return out
+            return binary_loop(<LoopSet*>op.loops, a, b, None)
         if op.fast_kind == KIND_CALL:
             return called(op, a, b, flags)
         if op.fast_kind == KIND_SCIPY:
@@ -241,8 +265,7 @@ cdef class NumpyOps(Backend):
             return power(a, b)
         if op.fast_kind == KIND_OPERATOR_POWER:
             return power_by_operator(a, b)
-        out = single_loop(<LoopSet*>op.loops, a, b, None)
-        return out if out is not None else binary_loop(<LoopSet*>op.loops, a, b, None)
+        return binary_loop(<LoopSet*>op.loops, a, b, None)
 
     cdef object call(self, Op op, object args):
         """Run the raw operation on raw parameters, given in order: compiled where there is one for them.

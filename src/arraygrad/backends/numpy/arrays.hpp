@@ -108,6 +108,25 @@ static inline int fill_view(PyArrayObject* a, ArrayView* v) {
     return v->slot;
 }
 
+// A plain float64 array without axes, or a plain number that a double holds exactly.
+static inline bool number_of(PyObject* x, double* number) {
+    if (PyArray_CheckExact(x)) {
+        PyArrayObject* a = (PyArrayObject*)x;
+        if (PyArray_NDIM(a) || plain_slot(a) != SLOT_F64) return false;
+        *number = *(const double*)PyArray_BYTES(a);
+        return true;
+    }
+    if (PyFloat_CheckExact(x)) {
+        *number = PyFloat_AS_DOUBLE(x);
+        return true;
+    }
+    int overflow = 0;
+    if (!PyLong_CheckExact(x)) return false;
+    const long long integer = PyLong_AsLongLongAndOverflow(x, &overflow);
+    *number = (double)integer;
+    return !overflow && integer <= 1LL << 53 && integer >= -(1LL << 53);
+}
+
 // Whether `other` broadcasts to the row-major `like` by repeating for each of `outer` rows of `inner` elements, or by
 // one element for each row (inner < 0). Rows of fewer than four elements are left to NumPy, which may pick another
 // order.

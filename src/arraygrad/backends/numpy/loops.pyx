@@ -62,6 +62,8 @@ cdef extern from "arrays.hpp" namespace "arraygrad":
     int share_blocks(const LoopSet* s, int slot, const Blocks& p, const char* a, const char* b, char* out,
                      char* room) noexcept
     bint split_middle(ndarray a, unsigned long long mask, npy_intp* groups, Rows* r) noexcept
+    bint number_of(object x, double* number) noexcept
+    bint single_result(int code, double x, double y, double* out) noexcept
     int run_matmul(Team* team, const LoopSet* s, ndarray a, ndarray b, ndarray out) except -1
 
 cnp.import_array()
@@ -630,6 +632,16 @@ cdef int set_forward(Op op, forward_ptr forward) except -1:
 cdef object empty_single(int slot):
     """An uninitialised array without axes."""
     return new_array(_handler, 0, NULL, type_of_slot(slot), 0)
+
+
+cdef object single_number(int code, object a, object b):
+    """A new array without axes of two numbers, of which one is such an array of float64. None: declined."""
+    cdef double x, y, r
+    if not number_of(a, &x) or not number_of(b, &y) or not single_result(code, x, y, &r):
+        return None
+    out = new_array(_handler, 0, NULL, cnp.NPY_DOUBLE, 0)
+    (<double*>PyArray_BYTES(<ndarray>out))[0] = r
+    return out
 
 
 cdef object empty_dense(object like):

@@ -12,6 +12,8 @@
 #include <Python.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "inner_loops.hpp"
 
@@ -48,9 +50,11 @@ static inline bool single_result(int code, double x, double y, double* out) {
     return true;
 }
 
-// The element of a view that an int, or a tuple of one int for each axis, names. NULL: it is no such key, or no element.
-static inline char* element_at(const ArrayView* v, PyObject* key) {
+// The element of a view that an int, or a tuple of one int for each axis, names, and its number in row-major order.
+// NULL: it is no such key, or no element.
+static inline char* element_at(const ArrayView* v, PyObject* key, std::uint64_t* number) {
     char* place = v->data;
+    std::uint64_t n = 0;
     const bool one = PyLong_CheckExact(key);
     if (one ? v->ndim != 1 : !PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) != v->ndim || !v->ndim) return nullptr;
     for (int d = 0; d < v->ndim; d++) {
@@ -62,6 +66,25 @@ static inline char* element_at(const ArrayView* v, PyObject* key) {
         if (i < 0) i += v->dims[d];
         if (i < 0 || i >= v->dims[d]) return nullptr;
         place += i * v->strides[d];
+        n = n * static_cast<std::uint64_t>(v->dims[d]) + static_cast<std::uint64_t>(i);
+    }
+    *number = n;
+    return place;
+}
+
+static inline char* element_at(const ArrayView* v, PyObject* key) {
+    std::uint64_t number;
+    return element_at(v, key, &number);
+}
+
+// The element of that number, which is one of the view's.
+static inline char* numbered_element(const ArrayView* v, std::uint64_t number) {
+    if (v->c_order) return v->data + number * sizeof(double);
+    char* place = v->data;
+    for (int d = v->ndim - 1; d >= 0; d--) {
+        const std::uint64_t n = static_cast<std::uint64_t>(v->dims[d]);
+        place += static_cast<std::ptrdiff_t>(number % n) * v->strides[d];
+        number /= n;
     }
     return place;
 }

@@ -1,13 +1,23 @@
-# Arithmetic on two single numbers of double precision, and single elements of arrays. See Note [Single numbers] in
-# single.hpp.
-# May import: backends.numpy.loops.
+# Arithmetic on two single numbers of double precision, its rules, and single elements of arrays. See
+# Note [Single numbers] in single.hpp, and Note [Numbers] in engine/numbers.pyx.
+# May import: engine.arrayops, engine.node, core.op, core.value, backends.numpy.loops.
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, empty_single, fast_enabled, has_axes, item_size, read_number, view_of,
+    SLOT_F64, ArrayView, LoopSet, empty_single, fast_enabled, has_axes, item_size, read_number, view_of, zeros_for,
 )
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.node cimport Node
+from arraygrad.core.op cimport Op, number_ptr
+from arraygrad.core.value cimport Value
+
 cdef extern from "single.hpp" namespace "arraygrad":
+    enum:
+        SINGLE_MULTIPLY
+        SINGLE_DIVIDE
     bint single_result(int code, double x, double y, double* out) noexcept
+    char* element_number "element_at"(const ArrayView* v, object key, uint64_t* number) noexcept
 
 
 cdef bint is_single(object x) noexcept:
@@ -46,14 +56,17 @@ cdef object single_loop(const LoopSet* loops, object a, object b, object out):
     return out
 
 
-cdef object single_element(object array, object key):
-    """array[key] as an array of its own, where ints name one real number of a plain array; else None."""
+cdef object single_element(object array, object key, uint64_t* number):
+    """array[key] as an array of its own, where ints name one real number of a plain array; else None.
+
+    `number` becomes the number of the element in row-major order.
+    """
     cdef ArrayView v, r
     cdef char* place
     cdef object out
     if not fast_enabled() or view_of(array, &v) < 0 or v.slot > SLOT_F64:
         return None
-    place = element_at(&v, key)
+    place = element_number(&v, key, number)
     if place == NULL:
         return None
     out = empty_single(v.slot)
@@ -62,10 +75,11 @@ cdef object single_element(object array, object key):
     return out
 
 
-cdef bint put_single(object array, object key, object value) except -1:
+cdef bint put_single(object array, object key, object value, uint64_t* where) except -1:
     """array[key] = value, where single_element serves array[key], for a number or an array without axes of its dtype.
 
     False: anything else, and nothing was written. A value of None is not written, and True says that one would be.
+    `where` becomes the number of the element in row-major order.
     """
     cdef ArrayView v, one
     cdef char* place
@@ -73,7 +87,7 @@ cdef bint put_single(object array, object key, object value) except -1:
     cdef char* read = <char*>number
     if not fast_enabled() or view_of(array, &v) < 0 or v.slot > SLOT_F64 or not v.writeable:
         return False
-    place = element_at(&v, key)
+    place = element_number(&v, key, where)
     if place == NULL:
         return False
     if value is None:
@@ -84,3 +98,153 @@ cdef bint put_single(object array, object key, object value) except -1:
         return False
     memcpy(place, read, item_size(v.slot))
     return True
+
+
+# Gradients that are numbers, as engine.numbers asks for them
+
+cdef object number_array(double x):
+    cdef object out = empty_single(SLOT_F64)
+    cdef ArrayView v
+    view_of(out, &v)
+    (<double*>v.data)[0] = x
+    return out
+
+
+cdef bint read_number_array(object grad, double* x) noexcept:
+    cdef ArrayView v
+    if view_of(grad, &v) != SLOT_F64 or v.ndim:
+        return False
+    x[0] = (<double*>v.data)[0]
+    return True
+
+
+cdef object with_element(object held, GradMeta meta, uint64_t place, double x):
+    """`held`, or zeros that match `meta`, with x added to one element. None: declined."""
+    cdef ArrayView v
+    cdef object whole = held
+    if held is None:
+        if meta.ndim > 8:
+            return None
+        whole = zeros_for(meta)
+    if view_of(whole, &v) != SLOT_F64 or v.ndim != meta.ndim or not v.writeable or place >= <uint64_t>v.size:
+        return None
+    if held is None:
+        (<double*>numbered_element(&v, place))[0] = x
+    elif not finite_sum[double](numbered_element(&v, place), <const char*>&x):
+        return None
+    return whole
+
+
+cdef bint element_taken(object held, uint64_t place, double* x) noexcept:
+    """Read an element of a gradient and leave zero there. False: declined."""
+    cdef ArrayView v
+    cdef double* at
+    if view_of(held, &v) != SLOT_F64 or not v.writeable or place >= <uint64_t>v.size:
+        return False
+    at = <double*>numbered_element(&v, place)
+    x[0] = at[0]
+    at[0] = 0.0
+    return True
+
+
+# Rules on numbers. Each computes what the operation's other rules do, step by step; a step whose result is not finite,
+# or may have underflowed, is declined, and those report it.
+
+cdef inline bint kept_number(object slot, double* x) noexcept:
+    """What a node with NODE_NUMBER kept: a Value of one float64, or a plain number. False: overwritten since."""
+    cdef ArrayView v
+    if type(slot) is Value:
+        if (<Value>slot).overwritten or view_of((<Value>slot).raw, &v) != SLOT_F64:
+            return False
+        x[0] = (<double*>v.data)[0]
+        return True
+    return read_plain(slot, x)
+
+
+cdef bint read_plain(object number, double* x) noexcept:
+    return read_number(number, SLOT_F64, <char*>x)
+
+
+cdef bint number_add(Node node, double g, double* out) noexcept:
+    out[0] = out[1] = g
+    return True
+
+
+cdef bint number_subtract(Node node, double g, double* out) noexcept:
+    out[0] = g
+    out[1] = -g
+    return True
+
+
+cdef bint number_negative(Node node, double g, double* out) noexcept:
+    out[0] = -g
+    return True
+
+
+cdef bint number_multiply(Node node, double g, double* out) noexcept:
+    cdef double x
+    if node.e0 is not None and not (kept_number(node.s0, &x) and single_result(SINGLE_MULTIPLY, g, x, &out[0])):
+        return False
+    return node.e1 is None or kept_number(node.s1, &x) and single_result(SINGLE_MULTIPLY, g, x, &out[1])
+
+
+cdef bint number_divide(Node node, double g, double* out) noexcept:
+    cdef double x, ans, product
+    if not kept_number(node.s0, &x):
+        return False
+    if node.e0 is not None and not single_result(SINGLE_DIVIDE, g, x, &out[0]):
+        return False
+    if node.e1 is None:
+        return True
+    return kept_number(node.s1, &ans) and single_result(SINGLE_MULTIPLY, -g, ans, &product) and \
+        single_result(SINGLE_DIVIDE, product, x, &out[1])
+
+
+cdef bint number_exp(Node node, double g, double* out) noexcept:
+    cdef double ans
+    return kept_number(node.s0, &ans) and single_result(SINGLE_MULTIPLY, g, ans, out)
+
+
+cdef bint number_log(Node node, double g, double* out) noexcept:
+    cdef double x
+    return kept_number(node.s0, &x) and single_result(SINGLE_DIVIDE, g, x, out)
+
+
+cdef bint number_sqrt(Node node, double g, double* out) noexcept:
+    cdef double ans, half
+    return kept_number(node.s0, &ans) and single_result(SINGLE_MULTIPLY, 0.5, g, &half) and \
+        single_result(SINGLE_DIVIDE, half, ans, out)
+
+
+cdef bint number_square(Node node, double g, double* out) noexcept:
+    cdef double x, twice
+    return kept_number(node.s0, &x) and single_result(SINGLE_MULTIPLY, 2.0, g, &twice) and \
+        single_result(SINGLE_MULTIPLY, twice, x, out)
+
+
+cdef bint number_tanh(Node node, double g, double* out) noexcept:
+    cdef double ans, product
+    return kept_number(node.s0, &ans) and single_result(SINGLE_MULTIPLY, ans, ans, &product) and \
+        single_result(SINGLE_MULTIPLY, g, 1.0 - product, out)
+
+
+cdef int serve_numbers(dict ops, str name, number_ptr rule, tuple saves) except -1:
+    cdef Op op = ops.get(name)
+    if op is not None and op.saves == saves:
+        op.number_rule = rule
+    return 0
+
+
+cdef int attach_numbers(dict ops) except -1:
+    """Give operations their rules on numbers, if their nodes keep what those expect."""
+    serve_numbers(ops, "add", number_add, ())
+    serve_numbers(ops, "subtract", number_subtract, ())
+    serve_numbers(ops, "negative", number_negative, ())
+    serve_numbers(ops, "multiply", number_multiply, ("x2", "x1"))
+    serve_numbers(ops, "divide", number_divide, ("x2", "ans"))
+    serve_numbers(ops, "exp", number_exp, ("ans",))
+    serve_numbers(ops, "log", number_log, ("x",))
+    serve_numbers(ops, "sqrt", number_sqrt, ("ans",))
+    serve_numbers(ops, "square", number_square, ("x",))
+    serve_numbers(ops, "tanh", number_tanh, ("ans",))
+    return 0

@@ -27,10 +27,11 @@ from arraygrad.backends.numpy.shapes cimport (
     rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem, rule_sort, rule_take,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
-from arraygrad.backends.numpy.single cimport put_single, single_element
+from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
+from arraygrad.core.nodes cimport OpNode, spell_out
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend
 
@@ -191,6 +192,7 @@ def install(dict ops, backend=None):
     attach(ops, "cos", rule_cos, ("x",), done)
     attach_sines(ops)
     attach_powers(ops, done)
+    attach_numbers(ops)
     attach_kernels(ops, loops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)
@@ -244,6 +246,7 @@ def try_rule(Node node, grad, *, bint owned=False, wanted=(True, True)):
     cdef Frame f = Frame.__new__(Frame)
     if op.fast_rule == NULL:
         return None
+    spell_out(<OpNode>node)
     f.grad = grad
     f.owned = owned
     f.needs = (1 if wanted[0] else 0) | (2 if wanted[1] else 0)

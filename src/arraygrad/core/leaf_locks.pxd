@@ -1,0 +1,4 @@
+# May cimport: core.value.
+from arraygrad.core.value cimport TensorBase
+
+cdef object leaf_lock(TensorBase leaf)

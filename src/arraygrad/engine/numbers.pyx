@@ -1,0 +1,221 @@
+# Nodes whose gradients are single numbers, run one after another without arrays, frames and the queue.
+# May import: engine.arrayops, engine.evaluate, engine.free_threading, engine.graph_task, engine.node. Knows no
+# operation.
+#
+# Note [Numbers]
+# ~~~~~~~~~~~~~~
+# A program that computes number by number records a node for each, and most of what the engine does at a node is the
+# same whether its gradient has a million elements or one. So where a gradient is one number of double precision, it
+# waits in its node as a Python float (RUN_NUMBER), and the node's rule is arithmetic on C doubles (Node.apply_number).
+# (1) Which nodes: those that a compiled forward marked, NODE_NUMBER, when all their operands and their result were such
+#     numbers. Reads and writes of one element are marked NODE_ELEMENT: a read adds a number to the gradient of its
+#     array where that waits, a write takes one out of it and leaves zero.
+# (2) Which runs: of one thread, without streams, anomaly mode, tracer, create_graph or zero_annihilates. Which visits:
+#     where no hook stands at the node, it is not captured, and the node is not another run's.
+# (3) Everything else is declined, and the node takes the ordinary way (evaluate): so do sums and products that are not
+#     finite, because a warning or an error may be due. Whoever takes a number out of its slot makes an array of it.
+# (4) Nodes come in the order of the queue. One that is next anyway does not pass through it.
+# Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_numbers.py.
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+from libc.float cimport DBL_MAX
+from libc.math cimport fabs
+from libc.stdint cimport uint32_t, uint64_t
+
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.evaluate cimport deliver, evaluate, push
+from arraygrad.engine.free_threading cimport read_stamp
+from arraygrad.engine.graph_task cimport CReadyQueue, GraphTask, NodeTask
+from arraygrad.engine.node cimport (
+    Frame, Node, thread_state,
+    NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_SAVES, NODE_ZERO_ABSORBS,
+    RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_NUMBER, RUN_OWNED, RUN_PARTIAL, RUN_QUEUED, RUN_STARTED,
+)
+
+cdef extern from "Python.h":
+    ctypedef struct PyFloatObject:
+        double ob_fval
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+cdef enum:
+    MARKS = NODE_FAST | NODE_NUMBER | NODE_ELEMENT | NODE_CONSTANT | NODE_PACKED | NODE_ZERO_ABSORBS
+    SIGNAL_INTERVAL = 64                # nodes after which Ctrl-C is looked for, a power of two
+
+
+cdef bint serves(GraphTask task, Node node) noexcept:
+    """Whether a node that is ready may take this way (2)."""
+    cdef uint32_t marks = node.flags & MARKS
+    if not marks & (NODE_NUMBER | NODE_ELEMENT) or marks & (NODE_CONSTANT | NODE_PACKED | NODE_ZERO_ABSORBS):
+        return False
+    if not marks & NODE_FAST or node.hooks is not None or read_stamp(&node.stamp) != <uint64_t>task.id:
+        return False
+    if task.has_exec_info and (node.rflags & (RUN_NEEDED | RUN_CAPTURE)) != RUN_NEEDED:
+        return False
+    return True
+
+
+cdef int run_numbers(GraphTask task, Node first, CReadyQueue* queue, Frame f) except -1:
+    """Run a node that `serves`, and what is ready after it as long as that does too."""
+    cdef Node node = first
+    cdef PyObject* ready
+    cdef NodeTask t
+    cdef int n = 0
+    while True:
+        ready = NULL
+        if not step(task, node, &ready):
+            thread_state().node = <void*>node
+            evaluate(task, node, f)
+        n += 1
+        if n & (SIGNAL_INTERVAL - 1) == 0:
+            PyErr_CheckSignals()
+        if ready != NULL:
+            node = <Node>ready                  # borrowed or not: the run's root keeps every node of it
+            if queue.precedes(task.depth, node.seq) and serves(task, node):
+                continue
+            push(task, node)
+        if not queue.try_pop(&t):
+            return 0
+        if t.task != <PyObject*>task or t.node == NULL or not serves(task, <Node>t.node):
+            queue.push(t)
+            return 0
+        node = <Node>t.node
+        Py_DECREF(node)
+        Py_DECREF(task)
+        task.outstanding.fetch_sub(1)
+
+
+cdef bint step(GraphTask task, Node node, PyObject** ready) except -1:
+    """Run one node. False: declined, nothing was done."""
+    cdef object held = node.g0
+    cdef double g
+    cdef double out[2]
+    if not node.flags & NODE_NUMBER:
+        return write_step(task, node, held, ready)
+    if node.rflags & RUN_NUMBER:
+        g = PyFloat_AS_DOUBLE(held)
+    elif held is None or node.rflags & RUN_PARTIAL or not (<GradMeta>node.meta).ops.read_number(held, &g):
+        return False
+    if node.flags & NODE_ELEMENT:
+        return read_step(task, node, g, ready)
+    if not node.apply_number(g, out):
+        return False
+    held = None
+    taken(task, node)
+    if node.e0 is not None:
+        hand_on(task, node.e0, node.n0, out[0], ready)
+    if node.e1 is not None:
+        hand_on(task, node.e1, node.n1, out[1], ready)
+    return True
+
+
+cdef inline int taken(GraphTask task, Node node) except -1:
+    """The node has its gradient: its slot is empty, and what it saved goes unless the graph is kept."""
+    node.rflags |= RUN_DONE
+    node.g0 = None
+    if node.flags & NODE_SAVES and not task.keep_graph:
+        node.release()
+    return 0
+
+
+cdef bint read_step(GraphTask task, Node node, double g, PyObject** ready) except -1:
+    """t[i]: the gradient is added to one element of what waits where the only edge leads."""
+    cdef Node child = node.e0
+    cdef GradMeta meta
+    cdef object whole
+    if child is None or not is_open(task, child) or type(child.meta) is not GradMeta:
+        return False
+    if child.g0 is not None and child.rflags & (RUN_OWNED | RUN_PARTIAL) != RUN_OWNED:
+        return False
+    meta = <GradMeta>child.meta
+    whole = meta.ops.add_element(child.g0, meta, node.print, g)
+    if whole is None:
+        return False
+    taken(task, node)
+    if child.g0 is None:
+        child.g0 = whole
+        child.rflags |= RUN_OWNED
+    count_down(task, child, ready)
+    return True
+
+
+cdef bint write_step(GraphTask task, Node node, object held, PyObject** ready) except -1:
+    """t[i] = x: one element of the gradient goes to x, and the rest, with zero in its place, to what t was before."""
+    cdef Node child = node.e0
+    cdef ArrayOps ops
+    cdef double g
+    if held is None or node.rflags & (RUN_OWNED | RUN_PARTIAL) != RUN_OWNED or type(node.meta) is not GradMeta:
+        return False
+    ops = (<GradMeta>node.meta).ops
+    if not ops.take_element(held, node.print, &g):
+        return False
+    taken(task, node)
+    if child is not None:
+        if child.g0 is None and is_open(task, child):
+            child.g0 = held
+            child.rflags |= RUN_OWNED
+            count_down(task, child, ready)
+        else:
+            deliver(task, child, node.n0, held, True, ops)
+    if node.e1 is not None:
+        hand_on(task, node.e1, node.n1, g, ready)
+    return True
+
+
+cdef inline bint is_open(GraphTask task, Node child) noexcept:
+    """Whether the one slot of `child` takes a gradient of this run here and now."""
+    return read_stamp(&child.stamp) == <uint64_t>task.id and child.n_inputs == 1 and child.deps > 0 and (
+        not task.has_exec_info or child.rflags & (RUN_NEEDED | RUN_CAPTURE))
+
+
+cdef int hand_on(GraphTask task, Node child, int nr, double x, PyObject** ready) except -1:
+    """`deliver` for a number."""
+    cdef PyObject* held
+    cdef double sum
+    if not is_open(task, child) or type(child.meta) is not GradMeta:
+        return deliver_array(task, child, nr, x)
+    if child.rflags & RUN_NUMBER:
+        held = <PyObject*>child.g0
+        sum = PyFloat_AS_DOUBLE(<object>held) + x
+        if not fabs(sum) <= DBL_MAX:
+            return deliver_array(task, child, nr, x)
+        if Py_REFCNT(held) == 1:
+            (<PyFloatObject*>held).ob_fval = sum
+        else:
+            child.g0 = PyFloat_FromDouble(sum)
+    elif child.g0 is None:
+        child.g0 = PyFloat_FromDouble(x)
+        child.rflags |= RUN_NUMBER
+    else:
+        return deliver_array(task, child, nr, x)
+    return count_down(task, child, ready)
+
+
+cdef int deliver_array(GraphTask task, Node child, int nr, double x) except -1:
+    cdef GradMeta meta = child.meta_at(nr)
+    if meta is None:
+        raise RuntimeError(f"{child.name()} does not say what its gradient is")
+    return deliver(task, child, nr, meta.ops.number(x), True, meta.ops)
+
+
+cdef inline int count_down(GraphTask task, Node child, PyObject** ready) except -1:
+    """One edge fewer leads to `child`, which is open. What is complete is kept in `ready`, the next one of several."""
+    cdef Node other
+    child.deps -= 1
+    if child.deps:
+        if not child.rflags & RUN_STARTED:
+            child.rflags |= RUN_STARTED
+            task.pending.fetch_add(1)
+        return 0
+    if child.rflags & RUN_STARTED:
+        task.pending.fetch_sub(1)
+    child.rflags |= RUN_STARTED | RUN_QUEUED
+    if ready[0] == NULL:
+        ready[0] = <PyObject*>child
+        return 0
+    other = <Node>ready[0]
+    if other.seq < child.seq:
+        ready[0] = <PyObject*>child
+        return push(task, other)
+    return push(task, child)
