@@ -37,6 +37,7 @@ cdef enum:
 cdef enum NodeFlag:
     NODE_FAST = 1                       # saved by a compiled forward: its compiled rule applies
     NODE_REALIFY = 2                    # a complex gradient for a real input is cut to its real part
+    NODE_NUMBER = 4                     # its gradient is one number, and apply_number serves it (engine.numbers)
     NODE_SAVES = 8                      # keeps something that release_variables() frees
     NODE_HAS_PARENT = 16                # some edge points here: own edges are fixed now
     NODE_PYTHON = 32                    # apply is user code (error texts differ)
@@ -47,8 +48,8 @@ cdef enum NodeFlag:
     NODE_CONSTANT_FULL = 1024           # ... by every byte of it, not by a sample
     NODE_BARE = 2048                    # keeps nothing and has no room to: at most two edges, one input
     NODE_ASIDE = 4096                   # its compiled forward left something for its compiled rule, in `args`
-    NODE_NUMBER = 8192                  # its gradient is one number, and apply_number serves it (engine.numbers)
-    NODE_ELEMENT = 16384                # reads or writes one element, whose place stands in `print` instead of `args`
+    # 8192 and 16384 are adoption's (adoption/answers.pyx)
+    NODE_ELEMENT = 32768                # reads or writes one element, whose place stands in `print` instead of `args`
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id
 cdef enum RunFlag:
