@@ -54,6 +54,19 @@ def test_RE1_inner_nodes_come_before_outer_ones_that_are_ready():
     assert log == ["inner", "sink", "outer waits"]
 
 
+def test_RE1_an_inner_run_for_a_node_that_it_does_not_reach_leaves_it_to_the_outer_run():
+    log = []
+    shared = node("shared", [sink("sink", log=log)], log=log)
+
+    def fn(g):
+        assert run([node("inner", [sink()])], [1.0], accumulate_grad=False, inputs=[shared]) == (None,)
+        return (g,)
+
+    run([node("outer", [node("reenters", [shared], fn=fn), shared], fn=lambda g: (g, g))], [1.0])
+    assert log == ["shared", "sink"]
+    assert run([shared], [2.0], accumulate_grad=False, inputs=[shared]) == (2.0,)
+
+
 def test_RE2_up_to_sixty_levels_run_on_the_callers_thread():
     seen = []
     run([nested(60, seen)], [1.0])

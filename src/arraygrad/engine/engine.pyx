@@ -439,8 +439,9 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
     task.id = begin_run()
     ts.inference = 0                    # gradients are ordinary values
     try:
-        compute_dependencies(task, root, min_topo)
-        if inputs:
+        if not inputs:
+            compute_dependencies(task, root, min_topo)
+        else:
             init_to_execute(task, root, [e for e in inputs], task.accumulate_grad, min_topo)
             if root.n_inputs == 0:
                 set_run_flags(task, root, RUN_NEEDED)

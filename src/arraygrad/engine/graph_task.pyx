@@ -2,7 +2,7 @@
 # May import: engine.arrayops, engine.node, engine.input_buffer.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.memory cimport make_shared
 from libcpp.unordered_map cimport unordered_map
@@ -117,13 +117,18 @@ cdef bint _claim(GraphTask task, Node node) except -1:
         node.rflags = 0
         if node.g0 is not None:
             node.g0 = None
+    return True
+
+
+cdef inline int _note_device(GraphTask task, Node node) except -1:
+    """The run needs device threads if one of its nodes lies on a device."""
     if not task.shared and node.meta is not None:
         if type(node.meta) is GradMeta:
             if (<GradMeta>node.meta).device_key is not None:
                 task.shared = True
         elif node.device_key() is not None:
             task.shared = True
-    return True
+    return 0
 
 
 cdef NodeState side_state(GraphTask task, Node node):
@@ -160,6 +165,7 @@ cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) exce
     cdef NodeState st
     cdef Py_ssize_t i
     _claim(task, root)
+    _note_device(task, root)
     stack.push_back(<PyObject*>root)
     while stack.size():
         node = <Node>stack.back()
@@ -173,6 +179,7 @@ cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) exce
             if child is None:
                 continue
             if _claim(task, child):
+                _note_device(task, child)
                 stack.push_back(<PyObject*>child)
             if read_stamp(&child.stamp) == <uint64_t>task.id:
                 child.deps += 1
@@ -183,24 +190,26 @@ cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) exce
 
 
 cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate_grad, uint32_t min_topo) except -1:
-    """Mark what has to run for the requested inputs: captures, and every node on a path to one. Iterative."""
+    """`compute_dependencies` of a run for some inputs, and what has to run for them: captures, all on a path to one.
+
+    One walk, because each node that it comes to is out of the caches in a large graph.
+    """
     cdef vector[PyObject*] nodes
     cdef vector[Py_ssize_t] at
     cdef Node node, child
     cdef Edge edge
     cdef Py_ssize_t i, k
+    cdef uint32_t flags
     cdef bint descended
     task.has_exec_info = True
     task.captured = [None] * len(inputs)
     if not accumulate_grad:
         task.captures = {}
-    for k in range(len(inputs)):
+    for k in range(len(inputs)):                # before the walk, which hands on what it finds on its way back
         edge = <Edge>inputs[k]
-        if accumulate_grad:
-            set_run_flags(task, edge.node, RUN_NEEDED)
-        elif set_run_flags(task, edge.node, RUN_CAPTURE):
-            task.captures.setdefault(edge.node, []).append((edge.input_nr, k))
-    set_run_flags(task, root, RUN_VISITED)
+        _claim(task, edge.node)
+        set_run_flags(task, edge.node, RUN_NEEDED if accumulate_grad else RUN_CAPTURE)
+    _visit(task, root, 0)
     nodes.push_back(<PyObject*>root)
     at.push_back(0)
     while nodes.size():
@@ -213,19 +222,52 @@ cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate
                 i += 1
                 if child is None:
                     continue
-                if not run_flags(task, child) & RUN_VISITED:
-                    set_run_flags(task, child, RUN_VISITED)
-                    at[at.size() - 1] = i - 1       # look at this child's verdict when it is known
+                flags = _visit(task, child, 1)
+                if not flags & RUN_VISITED:
+                    at[at.size() - 1] = i
                     nodes.push_back(<PyObject*>child)
                     at.push_back(0)
                     descended = True
                     break
-                if run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+                if flags & (RUN_NEEDED | RUN_CAPTURE):
                     set_run_flags(task, node, RUN_NEEDED)
         if not descended:
             nodes.pop_back()
             at.pop_back()
+            if nodes.size() and run_flags(task, node) & (RUN_NEEDED | RUN_CAPTURE):
+                set_run_flags(task, <Node>nodes.back(), RUN_NEEDED)
+    for k in range(len(inputs)):
+        edge = <Edge>inputs[k]
+        if not run_flags(task, edge.node) & RUN_VISITED:        # the run does not come to it
+            if read_stamp(&edge.node.stamp) == <uint64_t>task.id:
+                swap_stamp(&edge.node.stamp, <uint64_t>task.id, 0)
+            elif task.side is not None:
+                task.side.pop(id(edge.node), None)
+        elif not accumulate_grad:
+            task.captures.setdefault(edge.node, []).append((edge.input_nr, k))
     return 0
+
+
+cdef inline uint32_t _visit(GraphTask task, Node node, int arriving) except? 0xFFFFFFFF:
+    """Claim `node`, count edges that arrive at it, and mark it as visited. Returns its flags before."""
+    cdef NodeState st
+    cdef uint32_t flags
+    if read_stamp(&node.stamp) != <uint64_t>task.id:
+        _claim(task, node)
+    if read_stamp(&node.stamp) == <uint64_t>task.id:
+        flags = node.rflags
+        node.rflags = <uint16_t>(flags | RUN_VISITED)
+        node.deps += arriving
+    else:
+        st = side_state(task, node)
+        flags = st.rflags
+        st.rflags = flags | RUN_VISITED
+        st.deps += arriving
+    if not flags & RUN_VISITED:
+        _note_device(task, node)
+        if task.nodes is not None:
+            task.nodes.add(node)
+    return flags
 
 
 cdef int sweep(GraphTask task, Node root) except -1:

@@ -15,7 +15,7 @@
 # (3) Everything else is declined, and the node takes the ordinary way (evaluate): so do sums and products that are not
 #     finite, because a warning or an error may be due. Whoever takes a number out of its slot makes an array of it.
 # (4) Nodes come in the order of the queue. One that is next anyway does not pass through it.
-# Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_numbers.py.
+# Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_number_gradients.py.
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
 from cpython.object cimport PyObject
