@@ -349,3 +349,63 @@ def test_a_long_chain_of_numbers_is_differentiated():
         y = y * 1.00001 + 1e-9
     y.backward()
     assert x.grad.item() == pytest.approx(1.00001**50_000, rel=1e-10)
+
+
+def test_what_a_node_kept_of_a_computed_number_stands_in_the_graph_as_it_did():
+    x = leaf(2.0)
+    a, b = x * 3.0, np.exp(x)
+    node = (a * b).grad_fn
+    assert node._saved_x1.item() == 6.0
+    assert node._saved_x1.grad_fn is a.grad_fn
+    assert node._saved_x2.grad_fn is b.grad_fn
+    assert b.grad_fn._saved_ans.grad_fn is b.grad_fn
+    assert (x * a).grad_fn._saved_x1 is x
+    (found,) = ag.autograd.grad(node._saved_x2 * 2.0, [x], retain_graph=True)
+    assert found.item() == pytest.approx(2 * np.exp(2.0))
+    (found,) = ag.autograd.grad(b, [x])
+    assert found.item() == pytest.approx(np.exp(2.0))
+
+
+def test_a_constant_that_a_node_kept_stays_a_number():
+    x = leaf(2.0)
+    node = ((x + 1.0) * 3.0).grad_fn
+    assert node._saved_x2 == 3.0
+    assert type(node._saved_x2) is float
+    (found,) = ag.autograd.grad((x + 1.0) * 3.0 * x, [x], create_graph=True)
+    (second,) = ag.autograd.grad(found, [x])
+    assert second.item() == 6.0
+
+
+def test_kept_numbers_that_were_looked_at_serve_as_before():
+    x = leaf(2.0)
+    a = x * 3.0
+    y = a * a / x
+    assert y.grad_fn.saved["x2"].item() == 2.0
+    assert a.grad_fn.saved
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.item() == 18.0
+    with pytest.raises(RuntimeError, match="second time"):
+        assert y.grad_fn.saved
+
+
+def test_hooks_for_one_kept_number_see_it_and_give_it_back():
+    x = leaf(2.0)
+    a = x * 3.0
+    y = a * np.exp(a)
+    seen = []
+    y.grad_fn._raw_saved_x1.register_hooks(lambda t: seen.append(t.item()) or t.item(), lambda v: ag.asarray(v * 10.0))
+    y.backward()
+    assert seen == [6.0]
+    assert x.grad.item() == pytest.approx(3 * (np.exp(6.0) + 60.0 * np.exp(6.0)))
+
+
+def test_third_derivatives_of_numbers():
+    x = leaf(0.7)
+    found = np.tanh(x * x) / x
+    for _ in range(3):
+        (found,) = ag.autograd.grad(found, [x], create_graph=True)
+    f = lambda v: np.tanh(v * v) / v
+    h = 1e-3
+    expected = (f(0.7 + 2 * h) - 2 * f(0.7 + h) + 2 * f(0.7 - h) - f(0.7 - 2 * h)) / (2 * h**3)
+    assert found.item() == pytest.approx(expected, rel=1e-4)

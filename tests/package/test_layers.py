@@ -79,7 +79,9 @@ MAY_IMPORT = {
     "core.constants": ENGINE | {"core.op", "core.value"},
     "core.given": ENGINE | {"core.op", "core.value", "core.constants"},
     "core.leaf_locks": {"engine.free_threading", "core.value"},
-    "core.nodes": ENGINE | {"core.op", "core.value", "core.saved", "core.constants", "core.leaf_locks"},
+    "core.kept_numbers": ENGINE | {"core.op", "core.value"},
+    "core.nodes": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "leaf_locks")},
     "core.saving": ENGINE | {"core.op", "core.value", "core.saved", "core.constants", "core.nodes"},
     "core.operands": {"core.op", "core.value"},
     "core.apply": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "operands", "nodes", "saving")},
@@ -89,7 +91,7 @@ MAY_IMPORT = {
     "core.function": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "apply", "inplace", "barriers")},
     "core.saved_handles": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "function")},
+    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "nodes", "function")},
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
     "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},

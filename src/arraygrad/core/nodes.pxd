@@ -20,7 +20,6 @@ cdef object saved_slot(OpNode node, Py_ssize_t k)
 cdef object shown_slot(OpNode node, Op op, Py_ssize_t k)
 cdef int check_constants(OpNode node, Op op) except -1
 cdef int drop_saved(OpNode node) except -1
-cdef int spell_out(OpNode node) except -1
 cdef TensorBase attached(Value v, Node source, int nr)
 cdef AccumulateGrad accumulator_of(TensorBase t)
 cdef NodeHooks leaf_hooks(TensorBase t)

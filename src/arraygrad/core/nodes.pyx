@@ -1,5 +1,5 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
-# May import: engine.*, core.op, core.value, core.saved, core.constants, core.leaf_locks.
+# May import: engine.*, core.op, core.value, core.saved, core.constants, core.kept_numbers, core.leaf_locks.
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
@@ -19,6 +19,7 @@ from arraygrad.core.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
 from arraygrad.core.constants cimport changed_error, content_now, overwritten_error
+from arraygrad.core.kept_numbers cimport spell_out
 from arraygrad.core.leaf_locks cimport leaf_lock
 from arraygrad.core.saved cimport Packed, packed_array, packed_value
 from arraygrad.core.value cimport (
@@ -294,7 +295,7 @@ cdef int run_rule(OpNode node, Frame f) except -1:
     cdef Op op = <Op>node.op
     if gate_closed(&node.gate):
         raise RuntimeError(BACKWARD_TWICE)
-    if node.flags & (NODE_CONSTANT | NODE_ELEMENT):
+    if node.flags & (NODE_CONSTANT | NODE_ELEMENT | NODE_NUMBER):
         if node.flags & NODE_CONSTANT:
             check_constants(node, op)
         spell_out(node)
@@ -339,28 +340,6 @@ cdef int check_constants(OpNode node, Op op) except -1:
     slots = [saved_slot(node, k) if op.save_kind[k] == SAVE_INPUT else None for k in range(op.n_saves)]
     raw_of(slots, node)                 # has an error of its own for what was written through a Tensor
     raise changed_error(node, list(op.saves), slots, backend)
-
-
-cdef int spell_out(OpNode node) except -1:
-    """Let a node that has the place of one element in `print` have its key in `args`, as other nodes do.
-
-    What the key was for each axis counts from the front.
-    """
-    cdef Op op = <Op>node.op
-    cdef GradMeta meta
-    cdef uint64_t rest = node.print
-    cdef list kept
-    cdef int d
-    if not node.flags & NODE_ELEMENT or node.args is not None or gate_closed(&node.gate):
-        return 0
-    meta = <GradMeta>node.s0 if node.flags & NODE_NUMBER else <GradMeta>node.meta     # of what is read, or written
-    kept = [None] * meta.ndim
-    for d in range(meta.ndim - 1, -1, -1):
-        kept[d] = rest % <uint64_t>meta.dims[d]
-        rest //= <uint64_t>meta.dims[d]
-    node.args = [None] * len(op.params)
-    node.args[op.static_positions[0]] = kept[0] if meta.ndim == 1 else tuple(kept)
-    return 0
 
 
 cdef int drop_saved(OpNode node) except -1:

@@ -1,6 +1,6 @@
 # Handles of single saved values: `node._saved_<name>`, `node._raw_saved_<name>`, hooks for one of them.
-# May import: engine.*, core.op, core.value, core.saved, core.constants, core.nodes, core.function. Imported when a
-# program first asks for one.
+# May import: engine.*, core.op, core.value, core.saved, core.constants, core.kept_numbers, core.nodes, core.function.
+# Imported when a program first asks for one.
 from libc.stdint cimport uint16_t, uint64_t
 
 from arraygrad.core.constants cimport content_now
@@ -9,8 +9,9 @@ from arraygrad.engine.node cimport (
     Node, refuse_creation, NODE_ASIDE, NODE_BARE, NODE_CONSTANT, NODE_FAST, NODE_PACKED,
 )
 from arraygrad.core.function cimport CustomNode, SavedSlot
+from arraygrad.core.kept_numbers cimport spell_out
 from arraygrad.core.nodes cimport (
-    BACKWARD_TWICE, OpNode, check_constants, drop_saved, raw_of, saved_slot, shown_slot, spell_out,
+    BACKWARD_TWICE, OpNode, check_constants, drop_saved, raw_of, saved_slot, shown_slot,
 )
 from arraygrad.core.op cimport Op, SAVE_INPUT, SAVE_META
 from arraygrad.core.saved cimport Packed, packed_by
@@ -108,8 +109,7 @@ cdef class SavedTensor:
         if self.place == CUSTOM:
             slot = (<list>self.node.s0)[self.index]
             return None if slot is None else (<SavedSlot>slot).value
-        if self.place == STATIC:
-            spell_out(<OpNode>self.node)
+        spell_out(self.node)
         slot = self.node.args[self.index] if self.place == STATIC else saved_slot(<OpNode>self.node, self.index)
         return slot if self.item < 0 or slot is None else slot[self.item]
 
@@ -119,12 +119,12 @@ cdef class SavedTensor:
         if self.place == CUSTOM:
             (<SavedSlot>(<list>node.s0)[self.index]).value = value
             return 0
+        spell_out(node)
         if self.item >= 0:
             slot = list(saved_slot(<OpNode>node, self.index))
             slot[self.item] = value
             value = slot if type(saved_slot(<OpNode>node, self.index)) is list else tuple(slot)
         if self.place == STATIC:
-            spell_out(<OpNode>node)
             node.args[self.index] = value
         elif (<Op>node.op).saves_in_list:
             (<list>node.s0)[self.index] = value
@@ -260,11 +260,11 @@ cdef object found_in(OpNode node, Op op, str name, bint raw):
     cdef Py_ssize_t k
     if gate_closed(&node.gate) and not raw:
         raise RuntimeError(BACKWARD_TWICE)
+    spell_out(node)
     for k in range(op.n_saves):
         if op.saves[k] == name:
             return handles_of(node, name, k) if raw else shown_slot(node, op, k)
     k = op.params.index(name)
-    spell_out(node)
     return handle(node, name, STATIC, k) if raw else raw_of(node.args[k], node)
 
 

@@ -6,13 +6,14 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.core.constants cimport constant_check, constant_slot, CONSTANT_SAMPLE
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport (
-    Node, inference_used, NODE_ASIDE, NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_SAVES,
+    Node, inference_used, NODE_ASIDE, NODE_CONSTANT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_SAVES,
 )
 from arraygrad.core.nodes cimport OpNode
 from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 from arraygrad.core.saved cimport count_pairs_by, pack_slot, packing
-from arraygrad.core.value cimport Backend, TensorBase, Value, check_saved, new_tensor
+from arraygrad.core.value cimport Backend, TensorBase, Value, check_saved, new_tensor, refuses_overwriting
 
 # How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
 # there are none; whether they are this thread's is asked only then.
@@ -92,24 +93,35 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
     return 0
 
 
+cdef inline object number_in(TensorBase t, Backend backend):
+    """The number that a Tensor of one shows; its Value where it is read in no other way, or is the program's too."""
+    cdef double x
+    return t.value if t.value.foreign or not backend.read_number(t.value.raw, &x) else x
+
+
 cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint64_t needs, Backend backend) except -1:
     """`save` for the hot paths: one or two arrays, one result, without a tuple of the arguments."""
     cdef Py_ssize_t k
     cdef object slot, arg
+    # Note [Kept numbers] in nodes.pyx.
+    cdef bint as_numbers = node.flags & NODE_NUMBER and not (FREE_THREADED or inference_used or refuses_overwriting())
     if _packers.load(relaxed) or op.saves_in_list:
         return save(node, op, (a, b), out, needs, backend)
     for k in range(op.n_saves):
         if not op.save_for[k] & needs:
             continue
         if op.save_kind[k] == SAVE_ANS:
-            slot = out.value
+            slot = number_in(out, backend) if as_numbers else out.value
             node.flags |= NODE_SAVES
         elif op.save_pos[k] < 0:
             slot = out.value.meta
         else:
             arg = a if op.save_pos[k] == 0 else b
             if op.save_kind[k] == SAVE_INPUT:
-                if isinstance(arg, TensorBase):
+                if as_numbers and isinstance(arg, TensorBase) and (<TensorBase>arg).grad_fn_ is not None:
+                    slot = number_in(<TensorBase>arg, backend)
+                    node.flags |= NODE_SAVES
+                elif isinstance(arg, TensorBase):
                     if inference_used:
                         check_saved((<TensorBase>arg).value)
                     slot = (<TensorBase>arg).value

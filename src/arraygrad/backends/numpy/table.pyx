@@ -1,5 +1,6 @@
 # The way of direct loops, compiled forwards and compiled rules into the table.
-# May import: engine.*, core.elements, core.op, core.value, numpy (Python only), the compiled modules of backends.numpy.
+# May import: engine.*, core.elements, core.kept_numbers, core.op, core.value, numpy (Python only), the compiled modules
+# of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
     forward_roll, forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu,
@@ -31,7 +32,7 @@ from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
-from arraygrad.core.nodes cimport OpNode, spell_out
+from arraygrad.core.kept_numbers cimport spell_out
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend
 
@@ -246,7 +247,7 @@ def try_rule(Node node, grad, *, bint owned=False, wanted=(True, True)):
     cdef Frame f = Frame.__new__(Frame)
     if op.fast_rule == NULL:
         return None
-    spell_out(<OpNode>node)
+    spell_out(node)
     f.grad = grad
     f.owned = owned
     f.needs = (1 if wanted[0] else 0) | (2 if wanted[1] else 0)
