@@ -106,6 +106,25 @@ def test_operators_on_gradients_of_any_size_have_the_bits_and_warnings_of_the_or
                 assert told(f, a, b) == plain(told, f, a, b), (a, b, scale)
 
 
+@pytest.mark.parametrize("exponent", [2, 3, 2.0, 3.0, 1, 0, -1, 0.5, 2.5, 4])
+def test_powers_of_a_number_have_the_bits_and_warnings_of_the_ordinary_path(exponent):
+    for a in SPECIAL:
+        for b in (1.5, 1e-300, 1e300, np.inf, 0.0):
+            f = lambda x, y: (x * 1.0) ** exponent * y + np.power(x, exponent)
+            assert told(f, a, b) == plain(told, f, a, b), (a, b)
+
+
+def test_powers_of_numbers_by_numbers():
+    x, y = leaf(2.0), leaf(3.0)
+    ((x * 1.0) ** (y * 1.0) + 2.0 ** (y * 1.0)).backward()
+    assert x.grad.item() == pytest.approx(12.0)
+    assert y.grad.item() == pytest.approx(16.0 * np.log(2.0))
+    z = leaf(2.0)
+    (first,) = ag.autograd.grad((z * 1.0) ** 3 + (z * 1.0) ** 2, [z], create_graph=True)
+    (second,) = ag.autograd.grad(first, [z])
+    assert (first.item(), second.item()) == (16.0, 14.0)
+
+
 def test_a_number_used_by_arrays_and_numbers_gets_both_gradients():
     x, v = leaf(2.0), np.array([1.0, 2.0, 3.0])
     y = x * 3.0

@@ -305,6 +305,8 @@ class Trace(Traced):
         dtypes = []
         like = None
         for leaf in flatten(self.args)[0]:
+            if type(leaf) is float:  # long lists of them are common
+                continue
             raw = raw_array(leaf) if isinstance(leaf, Tensor) else leaf
             if isinstance(raw, (float, complex, int, *_STATIC_TYPES)) and not isinstance(raw, numpy.generic):
                 continue

@@ -75,7 +75,7 @@ cdef TensorBase number_leaf(object value):
     global _number_meta
     if _number_meta is None:
         _number_meta = (<TensorBase>wrap_raw(numpy.array(0.0))).value.meta
-    t = new_tensor(numpy.array(value), _number_meta)
+    t = new_tensor(_number_meta.ops.number(value), _number_meta)
     t.tracked = True
     return t
 

@@ -16,13 +16,13 @@ from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE, KIND_TABLE,
     KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned,
     fast_enabled, fits, forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
-    meta_of, ones_for, reduce_by, same_shape, single_number, unary_loop, view_of, wrapped, zeros_for,
+    meta_of, new_number, ones_for, reduce_by, same_shape, single_number, unary_loop, view_of, wrapped, zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.reductions cimport added_whole
 from arraygrad.backends.numpy.sines cimport sines_of
 from arraygrad.backends.numpy.single cimport (
-    element_taken, is_single, number_array, read_number_array, single_loop, with_element,
+    element_taken, is_single, read_number_array, single_loop, with_element,
 )
 from arraygrad.backends.numpy.table cimport use_loops
 from arraygrad.engine.arrayops cimport GradMeta
@@ -198,7 +198,7 @@ cdef class NumpyOps(Backend):
         return ones_for(meta)
 
     cdef object number(self, double x):
-        return number_array(x)
+        return new_number(x)
 
     cdef bint read_number(self, object grad, double* x) except -1:
         return read_number_array(grad, x)
@@ -262,10 +262,14 @@ cdef class NumpyOps(Backend):
         if op.fast_kind == KIND_SCIPY:
             return by_scipy(op, a, b)
         if op.fast_kind == KIND_POWER:
-            return power(a, b)
-        if op.fast_kind == KIND_OPERATOR_POWER:
-            return power_by_operator(a, b)
-        return binary_loop(<LoopSet*>op.loops, a, b, None)
+            out = power(a, b)
+        elif op.fast_kind == KIND_OPERATOR_POWER:
+            out = power_by_operator(a, b)
+        else:
+            return binary_loop(<LoopSet*>op.loops, a, b, None)
+        if out is not None and op.number_rule != NULL and is_single(a) and (type(b) is int or type(b) is float):
+            flags[0] |= NODE_NUMBER
+        return out
 
     cdef object call(self, Op op, object args):
         """Run the raw operation on raw parameters, given in order: compiled where there is one for them.

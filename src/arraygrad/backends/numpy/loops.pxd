@@ -99,7 +99,7 @@ cdef bint bools_of(object array, ArrayView* view) noexcept
 cdef int view_of(object array, ArrayView* view) noexcept
 cdef object unary_loop(const LoopSet* loops, object x, object out)
 cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
-cdef object empty_single(int slot)
+cdef object new_number(double x)
 cdef object single_number(int code, object a, object b)
 cdef object empty_dense(object like)
 cdef double SUM_START           # what NumPy begins a sum with

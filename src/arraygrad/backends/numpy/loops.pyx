@@ -629,18 +629,18 @@ cdef int set_forward(Op op, forward_ptr forward) except -1:
 
 # Arrays for compiled rules, which know no NumPy
 
-cdef object empty_single(int slot):
-    """An uninitialised array without axes."""
-    return new_array(_handler, 0, NULL, type_of_slot(slot), 0)
-
-
 cdef object single_number(int code, object a, object b):
     """A new array without axes of two numbers, of which one is such an array of float64. None: declined."""
     cdef double x, y, r
     if not number_of(a, &x) or not number_of(b, &y) or not single_result(code, x, y, &r):
         return None
-    out = new_array(_handler, 0, NULL, cnp.NPY_DOUBLE, 0)
-    (<double*>PyArray_BYTES(<ndarray>out))[0] = r
+    return new_number(r)
+
+
+cdef object new_number(double x):
+    """A new array without axes."""
+    cdef object out = new_array(_handler, 0, NULL, cnp.NPY_DOUBLE, 0)
+    (<double*>PyArray_BYTES(<ndarray>out))[0] = x
     return out
 
 

@@ -1,6 +1,6 @@
 # Powers: which of its loops NumPy takes for which exponent, and the compiled rule of `pow`.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.elementwise,
-# backends.numpy.loops, numpy (Python only).
+# backends.numpy.loops, backends.numpy.single, numpy (Python only).
 #
 # Note [Powers]
 # ~~~~~~~~~~~~~
@@ -26,6 +26,7 @@ from arraygrad.backends.numpy.elementwise cimport (
 from arraygrad.backends.numpy.loops cimport (
     SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, loop_set, unary_loop, view_of,
 )
+from arraygrad.backends.numpy.single cimport SINGLE_MULTIPLY, kept_number, serve_numbers, single_result
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport Op, SAVE_INPUT
@@ -208,12 +209,27 @@ cdef int rule_pow(Node node, Frame f) except -1:
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
+cdef bint number_pow(Node node, double g, double* out) noexcept:
+    """x ** 2, and x ** 3 where its square is a power."""
+    cdef double x, p, factor
+    if not _compared or node.e1 is not None or not kept_number(node.s0, &x) or not kept_number(node.s1, &p):
+        return False
+    if p == 3.0 and _squares[SLOT_F64]:
+        if not single_result(SINGLE_MULTIPLY, x, x, &x):
+            return False
+    elif p != 2.0 or not _ones[SLOT_F64]:
+        return False
+    return single_result(SINGLE_MULTIPLY, p, x, &factor) and single_result(SINGLE_MULTIPLY, g, factor, out)
+
+
 cdef int attach_powers(dict ops, list done) except -1:
     """Attach the rule of powers, to the operator's too."""
     cdef Op op
     attach(ops, "pow", rule_pow, ("x1", "x2", "ans"), done)
+    serve_numbers(ops, "pow", number_pow, ("x1", "x2", "ans"))
     if "pow" in ops:
         op = ops["pow"]
         if op.by_operator is not None:
             op.by_operator.fast_rule = op.fast_rule
+            op.by_operator.number_rule = op.number_rule
     return 0

@@ -2,7 +2,8 @@
 # Note [Single numbers] in single.hpp, and Note [Numbers] in engine/numbers.pyx.
 # May import: engine.arrayops, engine.node, core.op, core.value, backends.numpy.loops.
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, empty_single, fast_enabled, has_axes, item_size, read_number, view_of, zeros_for,
+    SLOT_F64, ArrayView, LoopSet, empty_c, fast_enabled, has_axes, item_size, new_number, read_number, view_of,
+    zeros_for,
 )
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
@@ -13,10 +14,6 @@ from arraygrad.core.op cimport Op, number_ptr
 from arraygrad.core.value cimport Value
 
 cdef extern from "single.hpp" namespace "arraygrad":
-    enum:
-        SINGLE_MULTIPLY
-        SINGLE_DIVIDE
-    bint single_result(int code, double x, double y, double* out) noexcept
     char* element_number "element_at"(const ArrayView* v, object key, uint64_t* number) noexcept
 
 
@@ -48,9 +45,8 @@ cdef object single_loop(const LoopSet* loops, object a, object b, object out):
     if not single_result(loops.single, x, y, &r):
         return None
     if out is None:
-        out = empty_single(SLOT_F64)
-        view_of(out, &v)
-    elif view_of(out, &v) != SLOT_F64 or v.ndim or not v.writeable:
+        return new_number(r)
+    if view_of(out, &v) != SLOT_F64 or v.ndim or not v.writeable:
         return None
     (<double*>v.data)[0] = r
     return out
@@ -69,7 +65,9 @@ cdef object single_element(object array, object key, uint64_t* number):
     place = element_number(&v, key, number)
     if place == NULL:
         return None
-    out = empty_single(v.slot)
+    if v.slot == SLOT_F64:
+        return new_number((<double*>place)[0])
+    out = empty_c(array, 0, NULL)
     view_of(out, &r)
     memcpy(r.data, place, item_size(v.slot))
     return out
@@ -101,14 +99,6 @@ cdef bint put_single(object array, object key, object value, uint64_t* where) ex
 
 
 # Gradients that are numbers, as engine.numbers asks for them
-
-cdef object number_array(double x):
-    cdef object out = empty_single(SLOT_F64)
-    cdef ArrayView v
-    view_of(out, &v)
-    (<double*>v.data)[0] = x
-    return out
-
 
 cdef bint read_number_array(object grad, double* x) noexcept:
     cdef ArrayView v
@@ -150,7 +140,7 @@ cdef bint element_taken(object held, uint64_t place, double* x) noexcept:
 # Rules on numbers. Each computes what the operation's other rules do, step by step; a step whose result is not finite,
 # or may have underflowed, is declined, and those report it.
 
-cdef inline bint kept_number(object slot, double* x) noexcept:
+cdef bint kept_number(object slot, double* x) noexcept:
     """What a node with NODE_NUMBER kept: a Value of one float64, or a plain number. False: overwritten since."""
     cdef ArrayView v
     if type(slot) is Value:
