@@ -14,7 +14,8 @@
 #     where no hook stands at the node, it is not captured, and the node is not another run's.
 # (3) Everything else is declined, and the node takes the ordinary way (evaluate): so do sums and products that are not
 #     finite, because a warning or an error may be due. Whoever takes a number out of its slot makes an array of it.
-# (4) Nodes come in the order of the queue. One that is next anyway does not pass through it.
+# (4) Nodes come in the order of the queue. A few that are ready wait beside it, because passing through it costs more
+#     than their rules.
 # Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_number_gradients.py.
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
@@ -42,6 +43,7 @@ cdef extern from "Python.h":
 cdef enum:
     MARKS = NODE_FAST | NODE_NUMBER | NODE_ELEMENT | NODE_CONSTANT | NODE_PACKED | NODE_ZERO_ABSORBS
     SIGNAL_INTERVAL = 64                # nodes after which Ctrl-C is looked for, a power of two
+    MOST_READY = 12                     # nodes that wait beside the queue
 
 
 cdef bint serves(GraphTask task, Node node) noexcept:
@@ -56,29 +58,40 @@ cdef bint serves(GraphTask task, Node node) noexcept:
     return True
 
 
+cdef struct Ready:
+    PyObject* nodes[MOST_READY]         # by rising sequence number; borrowed: the run's root keeps every node of it
+    int n
+
+
 cdef int run_numbers(GraphTask task, Node first, CReadyQueue* queue, Frame f) except -1:
     """Run a node that `serves`, and what is ready after it as long as that does too."""
     cdef Node node = first
-    cdef PyObject* ready
+    cdef Ready ready
     cdef NodeTask t
     cdef int n = 0
+    ready.n = 0
     while True:
-        ready = NULL
         if not step(task, node, &ready):
             thread_state().node = <void*>node
             evaluate(task, node, f)
         n += 1
         if n & (SIGNAL_INTERVAL - 1) == 0:
             PyErr_CheckSignals()
-        if ready != NULL:
-            node = <Node>ready                  # borrowed or not: the run's root keeps every node of it
-            if queue.precedes(task.depth, node.seq) and serves(task, node):
-                continue
-            push(task, node)
-        if not queue.try_pop(&t):
+        if ready.n:
+            node = <Node>ready.nodes[ready.n - 1]
+            if queue.precedes(task.depth, node.seq):
+                ready.n -= 1
+                if serves(task, node):
+                    continue
+                push(task, node)
+        elif queue.size() == 0:
             return 0
+        queue.try_pop(&t)
         if t.task != <PyObject*>task or t.node == NULL or not serves(task, <Node>t.node):
             queue.push(t)
+            while ready.n:
+                ready.n -= 1
+                push(task, <Node>ready.nodes[ready.n])
             return 0
         node = <Node>t.node
         Py_DECREF(node)
@@ -86,7 +99,7 @@ cdef int run_numbers(GraphTask task, Node first, CReadyQueue* queue, Frame f) ex
         task.outstanding.fetch_sub(1)
 
 
-cdef bint step(GraphTask task, Node node, PyObject** ready) except -1:
+cdef bint step(GraphTask task, Node node, Ready* ready) except -1:
     """Run one node. False: declined, nothing was done."""
     cdef object held = node.g0
     cdef double g
@@ -119,7 +132,7 @@ cdef inline int taken(GraphTask task, Node node) except -1:
     return 0
 
 
-cdef bint read_step(GraphTask task, Node node, double g, PyObject** ready) except -1:
+cdef bint read_step(GraphTask task, Node node, double g, Ready* ready) except -1:
     """t[i]: the gradient is added to one element of what waits where the only edge leads."""
     cdef Node child = node.e0
     cdef GradMeta meta
@@ -140,7 +153,7 @@ cdef bint read_step(GraphTask task, Node node, double g, PyObject** ready) excep
     return True
 
 
-cdef bint write_step(GraphTask task, Node node, object held, PyObject** ready) except -1:
+cdef bint write_step(GraphTask task, Node node, object held, Ready* ready) except -1:
     """t[i] = x: one element of the gradient goes to x, and the rest, with zero in its place, to what t was before."""
     cdef Node child = node.e0
     cdef ArrayOps ops
@@ -169,7 +182,7 @@ cdef inline bint is_open(GraphTask task, Node child) noexcept:
         not task.has_exec_info or child.rflags & (RUN_NEEDED | RUN_CAPTURE))
 
 
-cdef int hand_on(GraphTask task, Node child, int nr, double x, PyObject** ready) except -1:
+cdef int hand_on(GraphTask task, Node child, int nr, double x, Ready* ready) except -1:
     """`deliver` for a number."""
     cdef PyObject* held
     cdef double sum
@@ -199,9 +212,8 @@ cdef int deliver_array(GraphTask task, Node child, int nr, double x) except -1:
     return deliver(task, child, nr, meta.ops.number(x), True, meta.ops)
 
 
-cdef inline int count_down(GraphTask task, Node child, PyObject** ready) except -1:
-    """One edge fewer leads to `child`, which is open. What is complete is kept in `ready`, the next one of several."""
-    cdef Node other
+cdef inline int count_down(GraphTask task, Node child, Ready* ready) except -1:
+    """One edge fewer leads to `child`, which is open. What is complete is `ready`."""
     child.deps -= 1
     if child.deps:
         if not child.rflags & RUN_STARTED:
@@ -211,11 +223,23 @@ cdef inline int count_down(GraphTask task, Node child, PyObject** ready) except 
     if child.rflags & RUN_STARTED:
         task.pending.fetch_sub(1)
     child.rflags |= RUN_STARTED | RUN_QUEUED
-    if ready[0] == NULL:
-        ready[0] = <PyObject*>child
-        return 0
-    other = <Node>ready[0]
-    if other.seq < child.seq:
-        ready[0] = <PyObject*>child
-        return push(task, other)
-    return push(task, child)
+    return add_ready(task, child, ready)
+
+
+cdef inline int add_ready(GraphTask task, Node node, Ready* ready) except -1:
+    """Let a node wait for its turn here. Where there are too many, the one that comes last waits in the queue."""
+    cdef int k = ready.n
+    if k == MOST_READY:
+        push(task, <Node>ready.nodes[0] if (<Node>ready.nodes[0]).seq < node.seq else node)
+        if (<Node>ready.nodes[0]).seq > node.seq:
+            return 0
+        for k in range(MOST_READY - 1):
+            ready.nodes[k] = ready.nodes[k + 1]
+        k = MOST_READY - 1
+    else:
+        ready.n += 1
+    while k > 0 and (<Node>ready.nodes[k - 1]).seq > node.seq:
+        ready.nodes[k] = ready.nodes[k - 1]
+        k -= 1
+    ready.nodes[k] = <PyObject*>node
+    return 0
