@@ -651,7 +651,8 @@ cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
         if mode:
             return 0
         raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                           "variable in a subgraph that doesn't require differentiation use var.detach().")
+                           "variable in a subgraph that doesn't require differentiation use var_no_grad = "
+                           "var.detach().")
     t.tracked = mode
     return 0
 
