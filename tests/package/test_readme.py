@@ -32,9 +32,10 @@ def test_first_example_learns_what_made_its_data():
     assert abs(names["x"].grad.numpy() - [1.6487212707, 2.1170000166]).max() < 1e-9
 
 
-def test_readme_has_the_two_one_line_commands():
-    assert [command.count("\n") for command in COMMANDS] == [1, 1]
-    demo, tests = COMMANDS
+def test_readme_has_the_three_one_line_commands():
+    assert [command.count("\n") for command in COMMANDS] == [1, 1, 1]
+    clone, demo, tests = COMMANDS
+    assert clone == f"git clone {PROJECT['urls']['Source']} && cd arraygrad\n"
     start = "python3 -m venv .venv && .venv/bin/pip install "
     assert demo.startswith(start)
     assert demo.endswith("-m arraygrad demo\n")

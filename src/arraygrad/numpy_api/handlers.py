@@ -15,7 +15,6 @@ from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocols import add_protocol_functions, is_served
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
-from arraygrad.numpy_api.functions import not_written
 from arraygrad.ops import OPS
 
 __all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
@@ -340,6 +339,8 @@ def _outs(name, out):
         return None
     for target in outs:
         if target is not None and not isinstance(target, Tensor):
+            from arraygrad.numpy_api.functions import not_written
+
             raise not_written(name, target, "write x = x + t instead of x += t, or ")
     return outs
 
