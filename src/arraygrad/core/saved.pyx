@@ -29,11 +29,11 @@ cdef extern from "Python.h":
 # (6) Leaving a block takes the top off the stack of the thread that leaves it, whoever put it there. A run gives its
 #     thread the stack back that it found, so hooks that an unpack hook enters, or leaves, matter to the run alone, and
 #     a block may be left after the run took its hooks away.
-# (7) A pack hook may keep the tensor in what it returns, or a view of it. What they show is pinned (Note [Saved values],
-#     5), so a write by a Tensor leaves the content to them. A write to memory that was given away is found by
-#     comparison, as for values that are saved without hooks, where the hook kept the tensor itself.
-# (8) It may keep the raw array (`t.numpy()`), which no one can keep from being written. Where the unpack hook gives back
-#     the same memory its content is compared with that at packing.
+# (7) A pack hook may keep the tensor in what it returns, or a view of it. What they show is pinned (Note
+#     [Saved values], 5), so a write by a Tensor leaves the content to them. A write to memory that was given away is
+#     found by comparison, as for values that are saved without hooks, where the hook kept the tensor itself.
+# (8) It may keep the raw array (`t.numpy()`), which no one can keep from being written. Where the unpack hook gives
+#     back the same memory its content is compared with that at packing.
 # Guarded by test_SV9_* to test_SV15_* and tests/reliability/test_pack_hooks_that_keep.py.
 cdef counter _count = NULL
 
