@@ -134,3 +134,23 @@ def _outcome(f, x):
         return ag.grad(f)(x).tolist()
     except RuntimeError as error:
         return str(error)
+
+
+@pytest.mark.parametrize("constant", [3.0, np.array(3.0)], ids=["number", "array"])
+def test_an_argument_without_axes_that_the_program_writes_is_refused(constant):
+    x = np.array(2.0)
+
+    def g(y):
+        z = y * y
+        x[()] = 5.0
+        return z
+
+    assert ag.grad(lambda y: y * constant * y)(x) == 12.0
+    np.testing.assert_array_equal(ag.grad(lambda y: y * np.array(4.0) * y)(x), 16.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        ag.grad(g)(x)
+
+
+def test_arguments_without_axes_stand_beside_leaves_over_the_programs_arrays():
+    z = ag.asarray(np.array(3.0), requires_grad=True)
+    assert ag.grad(lambda y: y * z * y)(np.array(2.0)) == 12.0

@@ -103,7 +103,7 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
     """`save` for the hot paths: one or two arrays, one result, without a tuple of the arguments."""
     cdef Py_ssize_t k
     cdef object slot, arg
-    # Note [Kept numbers] in nodes.pyx.
+    # Note [Kept numbers] in kept_numbers.pyx.
     cdef bint as_numbers = node.flags & NODE_NUMBER and not (FREE_THREADED or inference_used or refuses_overwriting())
     if _packers.load(relaxed) or op.saves_in_list:
         return save(node, op, (a, b), out, needs, backend)
@@ -121,6 +121,8 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
                 if as_numbers and isinstance(arg, TensorBase) and (<TensorBase>arg).grad_fn_ is not None:
                     slot = number_in(<TensorBase>arg, backend)
                     node.flags |= NODE_SAVES
+                    if type(slot) is Value and (<Value>slot).foreign:
+                        slot = constant_slot(node, slot, backend)
                 elif isinstance(arg, TensorBase):
                     if inference_used:
                         check_saved((<TensorBase>arg).value)
