@@ -9,6 +9,7 @@ import fractions
 import json
 import math
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ import pytest
 import arraygrad as ag
 
 S = 0.6173
+# From Python 3.14 a Fraction asks for a float first.
+FRACTION = "a Fraction has no gradient" if sys.version_info < (3, 14) else "becomes a Python number by float()"
 
 
 class Activation:
@@ -75,7 +78,7 @@ def test_a_matrix_is_refused_with_arrays_in_its_place(make):
     ("f", "note"),
     [
         (lambda x: float(decimal.Decimal(x)), "a Decimal has no gradient"),
-        (lambda x: float(fractions.Fraction(x)), "a Fraction has no gradient"),
+        (lambda x: float(fractions.Fraction(x)), FRACTION),
         (lambda x: len(json.dumps({"x": x})) * x, "text has no gradient"),
         (lambda x: struct.unpack("d", struct.pack("d", x))[0], "bytes have no gradient"),
         (lambda x: sum(v * 1.0 for v in np.nditer(np.array([x, 1.0]))), "numpy.nditer takes no Tensor: loop over"),
@@ -84,7 +87,7 @@ def test_a_matrix_is_refused_with_arrays_in_its_place(make):
 def test_errors_of_others_that_know_no_tensor_are_explained(f, note):
     with pytest.raises((TypeError, struct.error)) as error:
         ag.grad(f, adopt=True)(S)
-    assert any(note in line for line in error.value.__notes__)
+    assert any(note in line for line in (str(error.value), *getattr(error.value, "__notes__", ())))
 
 
 @pytest.mark.parametrize(

@@ -526,7 +526,7 @@ class TestRefusals:
         vq = pytest.importorskip("scipy.cluster.vq")
         with pytest.raises(
             TypeError,
-            match=r"test_reach\.py:\d+, in .*vq\.whiten\(.*arraygrad\.scipy has no rule for cluster\.vq\.whiten",
+            match=r"test_reach\.py:\d+, in .*vq\.whiten\(.*arraygrad\.scipy (has no rule for cluster\.vq|has a)",
         ):
             ag.grad(lambda x: vq.whiten(np.outer(x, x)).sum(), adopt=True)(X)
 

@@ -93,6 +93,7 @@ def _dispatches_tensors(frame):
         registry = dispatch.__closure__[dispatch.__code__.co_freevars.index("registry")].cell_contents
     else:
         holder = frame.f_locals.get("self", frame.f_locals.get("dispatcher"))
+        holder = getattr(holder, "_unbound", holder)  # from Python 3.14 a bound singledispatchmethod stands between
         registry = getattr(getattr(holder, "dispatcher", holder), "registry", None)
     return registry is None or Tensor in registry
 

@@ -167,7 +167,7 @@ def becomes_number(t, how):
     TypeError
         As the policy says.
     """
-    if adopting() and sys._getframe(1).f_globals.get("__name__") == "logging" and _formats(sys._getframe(1)):
+    if adopting() and _logs(sys._getframe(1)):
         return
     traces = followed_by(t)
     policy = _here.get() or _policy
@@ -430,6 +430,13 @@ def followed_by(t):
             if len(found) == len(RUNNING):
                 break
     return list(found)
+
+
+def _logs(frame):
+    """Whether a frame of logging makes the text of a record."""
+    if frame.f_globals.get("__name__") != "logging":
+        return False
+    return frame.f_code.co_name == "getMessage" or _formats(frame)
 
 
 def _formats(frame):
