@@ -18,7 +18,7 @@ cdef class Packed:
     cdef object data            # what the hook returned; a Value where that was the tensor it was given
     cdef Backend backend
     cdef Value kept             # not None: what the hook kept of the tensor it was given shows this memory (7)
-    cdef object given           # not None: weak reference to the array that the hook took out of that tensor (8)
+    cdef object given           # not None: the array that the hook took out of that tensor, weakly if it can be (8)
     cdef uint64_t print         # of that array then
 
 

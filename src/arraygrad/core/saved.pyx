@@ -169,29 +169,22 @@ cdef Packed packed_by(Value v, object pack, object unpack):
 
 cdef int note_given(Packed p, Value v) except -1:
     """Remember an array that a pack hook took out of its tensor (8)."""
-    try:
-        if getattr(v.raw, "base", None) is not None:
-            raise TypeError             # its owner may be kept by another view of the same memory
-        p.given = weakref.ref(v.raw)
-    except TypeError:
-        p.given = StrongReference(v.raw)
+    cdef object raw = v.raw
+    p.given = raw                       # a view's owner may be kept by another view of the same memory
+    if getattr(raw, "base", None) is None:
+        try:
+            p.given = weakref.ref(raw)
+        except TypeError:               # arrays of that library can't be referred to weakly
+            pass
     p.print = p.backend.fingerprint(v.raw, True)
     return 0
 
 
-class StrongReference:
-    """An object that can't be referred to weakly, called as a weak reference."""
-
-    def __init__(self, obj):
-        self._obj = obj
-
-    def __call__(self):
-        return self._obj
-
-
 cdef int check_given(Packed p, object raw) except -1:
     """Refuse a raw array that shows memory which was written since it was packed (8)."""
-    cdef object given = None if p.given is None else p.given()
+    cdef object given = p.given
+    if type(given) is weakref.ReferenceType:
+        given = given()
     if given is None or type(raw) is not p.backend.array_type or not p.backend.shares_memory(raw, given):
         return 0
     if p.backend.fingerprint(given, True) != p.print:

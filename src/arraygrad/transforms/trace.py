@@ -17,7 +17,6 @@ from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_f
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import is_scalar
 from arraygrad.core.tensor import (
-    AccumulateGrad,
     Tensor,
     apply_op,
     backend_of,
@@ -383,7 +382,7 @@ class Trace(Traced):
 
 def _is_end(node):
     """Whether nothing lies behind a node: a leaf's, or the place of an argument of a transform."""
-    return isinstance(node, AccumulateGrad) or all(target is None for target, _ in node.next_functions)
+    return all(target is None for target, _ in node.next_functions)
 
 
 def run(roots, cotangents, edges, *, create_graph, keep_graph):
