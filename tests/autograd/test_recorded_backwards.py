@@ -272,3 +272,108 @@ def test_a_rule_of_a_primitive_that_does_not_record_is_refused():
 def test_once_differentiable_names_the_function_and_keeps_pytorchs_words():
     with pytest.raises(RuntimeError, match=re.escape("a function that was marked with @once_differentiable: Sine.")):
         ag.jvp(WAYS["once_differentiable"].apply, (X,), (ONES,))
+
+
+# Hooks
+
+
+def doubled_raw(g):
+    return 2 * g.array
+
+
+def doubled_detached(g):
+    return 2 * g.detach()
+
+
+def doubled(g):
+    return 2 * g
+
+
+def at_a_tensor(hook):
+    def f(x):
+        y = ag.sin(x)
+        if y.requires_grad:
+            y.register_hook(hook)
+        return y * 1.0
+
+    return f
+
+
+def before_a_node(hook):
+    def f(x):
+        y = ag.sin(x)
+        if y.requires_grad:
+            y.grad_fn.register_prehook(lambda grads: tuple(map(hook, grads)))
+        return y * 1.0
+
+    return f
+
+
+def after_a_node(hook):
+    def f(x):
+        y = ag.sin(x)
+        if y.requires_grad:
+            y.grad_fn.register_hook(lambda grads, _: tuple(map(hook, grads)))
+        return y * 1.0
+
+    return f
+
+
+PLACES = pytest.mark.parametrize("place", [at_a_tensor, before_a_node, after_a_node])
+UNRECORDED_HOOKS = pytest.mark.parametrize("hook", [doubled_raw, doubled_detached])
+
+
+@PLACES
+@UNRECORDED_HOOKS
+@pytest.mark.parametrize("derivative", FORWARD | TWICE)
+def test_HK10_a_hook_that_does_not_record_has_no_further_derivative(place, hook, derivative):
+    with pytest.raises(RuntimeError, match=r"hook '.*' returned.* Write the hook .* return 0 \* grad where"):
+        (FORWARD | TWICE)[derivative](place(hook))
+
+
+@PLACES
+@UNRECORDED_HOOKS
+def test_first_derivatives_past_a_hook_that_does_not_record_are_what_it_makes_them(place, hook):
+    f = place(hook)
+    np.testing.assert_allclose(ag.grad(lambda x: ag.sum(f(x)))(X), 2 * np.cos(X))
+    np.testing.assert_allclose(ag.jacrev(f)(X), np.diag(2 * np.cos(X)))
+    x = ag.tensor(X, requires_grad=True)
+    (g,) = ag.autograd.grad(f(x).sum(), x, create_graph=True)
+    np.testing.assert_allclose(g.array, 2 * np.cos(X))
+
+
+@PLACES
+def test_a_hook_that_records_has_every_derivative(place):
+    f = place(doubled)
+    np.testing.assert_allclose(ag.jvp(f, (X,), (ONES,))[1], 2 * np.cos(X))
+    np.testing.assert_allclose(ag.jacfwd(f)(X), np.diag(2 * np.cos(X)))
+    np.testing.assert_allclose(ag.hessian(lambda x: ag.sum(f(x)))(X), np.diag(-2 * np.sin(X)))
+
+
+def test_a_hook_after_a_node_may_compute_from_what_the_node_was_given():
+    def f(x):
+        y = ag.sin(x)
+        if y.requires_grad:
+            y.grad_fn.register_hook(lambda _, given: (3 * given[0],))
+        return y * 1.0
+
+    np.testing.assert_allclose(ag.jvp(f, (X,), (ONES,))[1], 3 * ONES)
+
+
+def test_a_raw_array_of_a_hook_may_hold_the_value_of_its_leaf():
+    x = ag.tensor(X, requires_grad=True)
+    x.register_hook(lambda g: g.array * x.array)
+    (g,) = ag.autograd.grad((3 * x).sum(), x, create_graph=True)
+    np.testing.assert_allclose(g.array, 3 * X)
+    with pytest.raises(RuntimeError, match=r"hook '<lambda>' returned a raw array"):
+        ag.autograd.grad(g.sum(), x)
+
+
+def test_a_constant_of_a_hook_for_a_constant_gradient_is_right():
+    def f(x):
+        y = x * 1.0
+        if y.requires_grad:
+            y.register_hook(lambda g: ag.ones(2))
+        return ag.sum(y) + ag.sum(x**2)
+
+    np.testing.assert_allclose(ag.hessian(f)(X), 2 * np.eye(2))

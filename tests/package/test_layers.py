@@ -99,7 +99,7 @@ MAY_IMPORT = {
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
     "core.calls": {"core.op", "core.value", "core.apply"},
     "core.graph_ops": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "constants", "leaf_locks", "nodes", "apply", "copies")},
+    | {f"core.{name}" for name in ("op", "value", "constants", "leaf_locks", "nodes", "apply", "barriers", "copies")},
     "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
 }
 CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor"}

@@ -25,11 +25,15 @@ from arraygrad.core.value cimport Backend, Extra, TensorBase, join_base, need_ex
 # Zeros get no exception: they may be the product of a raw gradient that is zero, as jvp's cotangents are. A zero
 # gradient is None.
 # A constant in the place of an argument's array goes unseen: gradcheck(order=2) finds that.
+# What a hook returns in place of a gradient is held to (1) and (2) as well (`checked_hook`).
 # Guarded by tests/autograd/test_recorded_backwards.py.
 
-UNRECORDED = ("{what}, so that it has no second derivative and no derivative in forward mode (jvp, jacfwd, linearize, "
-              "hessian, hvp). Write backward with operations on Tensors throughout (no .array, .numpy() or .detach()) "
-              "and return None where a gradient is zero; grad, vjp and jacrev differentiate it as it is")
+
+cdef str unrecorded(str what, str by="backward", str zero="None"):
+    """The message for a rule of the user's, named by `by`, that did not record."""
+    return (f"{what}, so that it has no second derivative and no derivative in forward mode (jvp, jacfwd, linearize, "
+            f"hessian, hvp). Write {by} with operations on Tensors throughout (no .array, .numpy() or .detach()) and "
+            f"return {zero} where a gradient is zero; grad, vjp and jacrev differentiate it as it is")
 
 
 cdef list followed_gradients(object grads):
@@ -102,7 +106,7 @@ cdef tuple checked_record(Node node, str name, tuple values, list followed, uint
                 if not hasattr(type(value), "__array_interface__"):
                     continue                                                            # refused by whoever takes it
                 value = first_backend_of(node).wrap_raw(value)
-            outs[i] = barred(node, UNRECORDED.format(what=f"{name}.backward returned a raw array"),
+            outs[i] = barred(node, unrecorded(f"{name}.backward returned a raw array"),
                              wrap(value, registered(type(value))), followed)            # (1)
             used.update([position for position, _, _ in followed])
             continue
@@ -110,19 +114,34 @@ cdef tuple checked_record(Node node, str name, tuple values, list followed, uint
             continue
         one = reached(<TensorBase>value, followed, since) if wants_grad(value) else set()
         if not one:
-            outs[i] = barred(node, UNRECORDED.format(
-                what=f"what {name}.backward returned at position {i + 1} was not computed, in the graph, from the "
-                     "gradient that it was given"), <TensorBase>value, followed)        # (2)
+            outs[i] = barred(node, unrecorded(
+                f"what {name}.backward returned at position {i + 1} was not computed, in the graph, from the "
+                "gradient that it was given"), <TensorBase>value, followed)             # (2)
             used.update([position for position, _, _ in followed])
         used |= one
     lost = [position for position, _, _ in followed if position not in used]
     if lost and whole:
-        text = UNRECORDED.format(what=f"{name}.backward used the gradient of result {lost[0] + 1} raw or not at all")
+        text = unrecorded(f"{name}.backward used the gradient of result {lost[0] + 1} raw or not at all")
         text += ". Mark a result without a derivative by ctx.mark_non_differentiable"
         for i in range(len(outs)):
             if isinstance(outs[i], TensorBase) and (<TensorBase>outs[i]).value.meta.is_floating:
                 outs[i] = barred_for(text, <TensorBase>outs[i], [f for f in followed if f[0] in lost])  # (3)
     return tuple(outs)
+
+
+cdef object checked_hook(Node node, str hook, object result, TensorBase value, list followed, uint64_t since):
+    """`value`, made of what a hook of `node` returned; behind an error where the hook did not record."""
+    if not value.value.meta.is_floating:
+        return value
+    if not isinstance(result, TensorBase):
+        what = f"hook '{hook}' returned a raw array"
+        if node.n_edges == 0:
+            followed = followed + [(-1, node, 0)]               # a leaf: its own value may have gone in
+    elif not followed or wants_grad(value) and reached(value, followed, since):
+        return value
+    else:
+        what = f"what hook '{hook}' returned was not computed, in the graph, from the gradient that it was given"
+    return barred(node, unrecorded(what, "the hook", "0 * grad"), value, followed)
 
 
 cdef Backend first_backend_of(Node node):
@@ -136,7 +155,7 @@ cdef Backend first_backend_of(Node node):
 
 
 cdef TensorBase barred(Node of, str message, TensorBase value, list followed):
-    """`value` behind a node that raises where a run would go on to what `of` was given, its arguments or gradients."""
+    """`value` behind a node that raises where a run goes on to the gradients `followed` or to the arguments of `of`."""
     cdef ErrorNode node = ErrorNode.__new__(ErrorNode)
     cdef Py_ssize_t i
     node.args = message

@@ -1,8 +1,11 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
-# May import: engine.*, core.op, core.value, core.constants, core.leaf_locks, core.nodes, core.apply, core.copies.
+# May import: engine.*, core.op, core.value, core.constants, core.leaf_locks, core.nodes, core.apply, core.barriers,
+# core.copies.
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 
 from arraygrad.core.apply cimport apply_op, binary, refresh
+from arraygrad.core.barriers cimport checked_hook, followed_gradients
 from arraygrad.core.constants cimport constant_check, Contents, CONSTANT_COPY
 from arraygrad.core.copies cimport copied
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta, home_of
@@ -113,6 +116,12 @@ cdef class TensorOps(ArrayOps):
         if registered(type(value)) is not None:
             return wrap(value, registered(type(value)))
         raise TypeError(f"expected a Tensor or an array, but got {type(value).__name__}")
+
+    cpdef list followed(self, tuple shown):
+        return followed_gradients(shown)
+
+    cpdef object replaced(self, object node, str hook, object result, object new, list followed, uint64_t since):
+        return checked_hook(<Node?>node, hook, result, <TensorBase>new, followed, since)
 
 
 _recorded_ops = TensorOps("tensor")

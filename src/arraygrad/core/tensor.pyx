@@ -308,14 +308,13 @@ cdef class Tensor(TensorBase):
     def register_hook(self, hook):
         """Call `hook(grad)` with this tensor's gradient in every backward; what it returns takes its place.
 
-        Returns a handle whose `remove()` takes the hook away. Raises RuntimeError if the tensor doesn't require grad.
+        Returns a handle (`remove()` takes the hook away). Raises RuntimeError if the tensor doesn't require grad.
+        What is not computed from `grad` by operations on Tensors has no further derivative: asking for one raises.
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        hook = called_later(hook)
-        if self.grad_fn_ is not None:
-            return self.grad_fn_.need_hooks().add("tensor_pre", (self.output_nr_, hook))
-        return leaf_hooks(self).add("tensor_pre", (0, hook))
+        hooks = leaf_hooks(self) if self.grad_fn_ is None else self.grad_fn_.need_hooks()
+        return hooks.add("tensor_pre", (self.output_nr_, called_later(hook)))
 
     def register_post_accumulate_grad_hook(self, hook):
         """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`. Returns a handle."""

@@ -61,6 +61,8 @@ cdef class ArrayOps:
     cpdef object ones(self, GradMeta meta)
     cpdef object to_user(self, object grad)
     cpdef object from_user(self, object value)
+    cpdef list followed(self, tuple shown)
+    cpdef object replaced(self, object node, str hook, object result, object new, list followed, uint64_t since)
     cpdef unsigned long long owner(self, object raw) except? 0
     cpdef object home(self, object array)
     # For nodes with NODE_NUMBER or NODE_ELEMENT (engine.numbers), which only a backend that defines these makes.

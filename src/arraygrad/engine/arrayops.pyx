@@ -223,6 +223,29 @@ cdef class ArrayOps:
         """
         return value
 
+    cpdef list followed(self, tuple shown):
+        """What `replaced` has to know of the gradients that a hook is shown; taken before the hook runs."""
+        return None
+
+    cpdef object replaced(self, object node, str hook, object result, object new, list followed, uint64_t since):
+        """`new`, the engine's form of `result`, which the hook of this name returned in place of a gradient.
+
+        Parameters
+        ----------
+        node : Node
+            At which the hook is registered.
+        hook : str
+        result : object
+            What the hook returned.
+        new : object
+            What `from_user` made of it.
+        followed : list or None
+            Of the gradients that the hook was shown.
+        since : int
+            A sequence number taken before the hook ran.
+        """
+        return new
+
     cpdef unsigned long long owner(self, object raw) except? 0:
         """A number that arrays have in common whose memory comes from one place; 0: not known."""
         return 0

@@ -2,4 +2,10 @@
 import builtins
 from typing import Any
 
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class Shown:
+    ...
+
 __pyx_capi__: builtins.dict[builtins.str, Any]

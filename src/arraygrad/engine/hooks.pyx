@@ -1,9 +1,10 @@
 # Running the hooks of a node: what they are shown, what they may return.
 # May import: engine.arrayops, engine.node.
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
-from arraygrad.engine.node cimport Frame, Node, NodeHooks
+from arraygrad.engine.node cimport Frame, Node, NodeHooks, next_sequence_nr
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
@@ -13,7 +14,25 @@ cdef str _hook_name(object hook):
     return getattr(hook, "__name__", type(hook).__name__)
 
 
-cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object result, Py_ssize_t held, bint plain):
+cdef class Shown:
+    """What a recorded run notes of the gradients that a hook is shown, before it runs."""
+    cdef Node node
+    cdef bint recorded
+    cdef list followed
+    cdef uint64_t since
+
+
+cdef Shown note_shown(ArrayOps graph_ops, Node node, tuple shown):
+    cdef Shown seen = Shown.__new__(Shown)
+    if graph_ops is not None:
+        seen.node = node
+        seen.recorded = True
+        seen.followed = graph_ops.followed(shown)
+        seen.since = next_sequence_nr()
+    return seen
+
+
+cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object result, Py_ssize_t held, Shown seen):
     """The engine's form of what a hook returned in place of gradient `old`.
 
     `held` is how many references to the result the caller and the tuple it comes in have. If there are more, the hook
@@ -38,9 +57,11 @@ cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object r
                            f"(was {a.shape_tuple()} got {b.shape_tuple()})")
     if a.dtype != b.dtype:
         raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the type of value (was {a.dtype} got {b.dtype})")
-    if plain and new is not old and not is_left(result, held, new):
-        new = ops.clone(new, new)
-    return new
+    if new is old:
+        return new
+    if not seen.recorded:
+        return new if is_left(result, held, new) else ops.clone(new, new)
+    return ops.replaced(seen.node, _hook_name(hook), result, new, seen.followed, seen.since)
 
 
 cdef bint is_left(object result, Py_ssize_t held, object new) except -1:
@@ -91,6 +112,7 @@ cdef int run_tensor_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
     """Tensor pre-hooks in order of registration, then retains_grad hooks."""
     cdef NodeHooks hooks = node.hooks
     cdef ArrayOps ops
+    cdef Shown seen
     cdef bint owned
     if hooks.tensor_pre:
         for nr, hook in list(hooks.tensor_pre.values()):
@@ -99,7 +121,8 @@ cdef int run_tensor_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
             owned = f.owned or graph_ops is not None
             f.owned = False
             shown = shown_to_user(ops, old)
-            new = _checked_hook_result(ops, hook, old, hook(shown), 1, graph_ops is None)
+            seen = note_shown(graph_ops, node, (shown,) if graph_ops is not None else None)
+            new = _checked_hook_result(ops, hook, old, hook(shown), 1, seen)
             check_unwritten(hook, shown, owned)
             if new is not old:
                 _set_input(f, nr, new)
@@ -114,10 +137,12 @@ cdef int run_tensor_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
 
 cdef int run_pre_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
     cdef Py_ssize_t i
+    cdef Shown seen
     cdef bint owned = f.owned or graph_ops is not None
     f.owned = False
     for hook in list(node.hooks.pre.values()):
         shown = tuple([shown_to_user(ops_at(graph_ops, node, i), f.input(i)) for i in range(node.n_inputs)])
+        seen = note_shown(graph_ops, node, shown)
         result = hook(shown)
         for i in range(node.n_inputs):
             check_unwritten(hook, shown[i], owned)
@@ -128,7 +153,7 @@ cdef int run_pre_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
             old = f.input(i)
             if result[i] is not shown[i]:
                 _set_input(f, i, None if result[i] is None else _checked_hook_result(
-                    ops_at(graph_ops, node, i), hook, old, result[i], 2, graph_ops is None))
+                    ops_at(graph_ops, node, i), hook, old, result[i], 2, seen))
     return 0
 
 
@@ -153,9 +178,11 @@ cdef ArrayOps edge_ops(ArrayOps graph_ops, Node node, Py_ssize_t i):
 cdef int run_post_hooks(ArrayOps graph_ops, Node node, Frame f, tuple grad_outputs) except -1:
     """Node post-hooks; a hook added while the node was already running sees no grad_outputs."""
     cdef Py_ssize_t i, n = node.n_edges
+    cdef Shown seen
     f.out_owned = 0
     for hook in list(node.hooks.post.values()):
         shown = tuple([shown_to_user(edge_ops(graph_ops, node, i), f.out(i)) for i in range(n)])
+        seen = note_shown(graph_ops, node, shown + grad_outputs)
         result = hook(shown, grad_outputs)
         for i in range(n):
             check_unwritten(hook, shown[i], graph_ops is not None)
@@ -167,5 +194,5 @@ cdef int run_post_hooks(ArrayOps graph_ops, Node node, Frame f, tuple grad_outpu
                 f.set_out(i, None)
             elif result[i] is not shown[i]:
                 f.set_out(i, _checked_hook_result(edge_ops(graph_ops, node, i), hook, f.out(i), result[i], 2,
-                                                  graph_ops is None))
+                                                  seen))
     return 0
