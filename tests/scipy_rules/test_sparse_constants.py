@@ -74,22 +74,27 @@ def test_a_tensor_of_values_makes_a_matrix_that_meets_constants(name):
         a = kind(x)
         return ((a + constant) @ B).sum() + ((constant + a) @ B).sum() + ((constant - a) @ B).sum()
 
-    np.testing.assert_allclose(ag.grad(f)(DENSE), (DENSE != 0) * B)
+    np.testing.assert_allclose(ag.grad(f)(DENSE), np.broadcast_to(B, (3, 3)))
 
 
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning", "ignore:Casting complex values")
 @pytest.mark.parametrize(
     "operation",
     [
-        lambda a, t: a[0, 0], lambda a, t: a[:2], lambda a, t: abs(a), lambda a, t: a**2, lambda a, t: list(a),
-        lambda a, t: sparse.vstack([a, a]), lambda a, t: sparse.block_array([[a]]),
-        lambda a, t: sparse.kron(np.eye(2), t), lambda a, t: a.multiply(sparse.csr_array(DENSE)),
-        lambda a, t: sparse.csr_array(DENSE) + t, lambda a, t: sparse.csr_array(DENSE) - t,
-        lambda a, t: t + sparse.csr_array(DENSE), lambda a, t: sparse.csr_array(DENSE).maximum(t),
+        lambda a, t: a.nanmax(), lambda a, t: a.tocoo().tensordot(np.eye(3)), lambda a, t: np.asarray(a),
+        lambda a, t: a / a, lambda a, t: a.maximum(1.0), lambda a, t: sparse.csr_array(DENSE).maximum(t),
+        lambda a, t: setattr(a, "indices", [0]),
+        lambda a, t: a.sum(out=np.zeros(3)), lambda a, t: a + 1.0, lambda a, t: a.power([1.0, 2.0]),
+        lambda a, t: sparse.csr_array(t, dtype=int), lambda a, t: sparse.csr_array(t * 1j, dtype=float),
+        lambda a, t: sparse.random_array((3, 3), density=t[0, 0]), lambda a, t: sparse.save_npz("unwritten", a),
+        lambda a, t: sparse.permute_dims(a.tocoo(), (1, 0)), lambda a, t: sparse.coo_array((t[0], (B, B * 0))).T.data,
+        lambda a, t: sparse.linalg.norm(a, 2), lambda a, t: sparse.linalg.spilu(a),
+        lambda a, t: sparse.linalg.aslinearoperator(a) @ a,
     ],
 )  # fmt: skip
 def test_where_a_gradient_would_be_lost_it_is_refused(operation):
     t = ag.tensor(DENSE, requires_grad=True)
-    with pytest.raises(TypeError, match=r"grad|sparse matrices"):
+    with pytest.raises((TypeError, NotImplementedError)):
         operation(sparse.csr_array(t), t)
 
 
@@ -107,7 +112,7 @@ def test_spsolve_of_constants_is_scipys_and_of_values_alone_recorded():
     )
     found = ag.jacobian(lambda x: sparse.linalg.spsolve(sparse.csc_array(x), B))(DENSE)
     inverse = np.linalg.inv(DENSE)
-    np.testing.assert_allclose(found, -np.einsum("ij,k->ijk", inverse, inverse @ B) * (DENSE != 0), atol=1e-14)
+    np.testing.assert_allclose(found, -np.einsum("ij,k->ijk", inverse, inverse @ B), atol=1e-14)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"])

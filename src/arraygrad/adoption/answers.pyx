@@ -540,7 +540,11 @@ cdef object twin_of(object kind):
 def isinstance_(obj, class_or_tuple, /):
     """What stands in for isinstance."""
     if arraygrad_adopting == NULL or type(obj) is not tensor_type:
-        return isinstance(obj, class_or_tuple)
+        if isinstance(obj, class_or_tuple):
+            return True
+        if arraygrad_adopting != NULL and id(type(obj)) in CLASSES:
+            return issubclass(CLASSES[id(type(obj))](obj), class_or_tuple)
+        return False
     kind = plain(obj)
     cdef bint found = issubclass(kind, class_or_tuple)
     twin = twin_of(kind)
@@ -582,8 +586,15 @@ def called_type(cls, *args, **kwargs):
     if len(args) == 1 and not kwargs:
         if arraygrad_adopting != NULL and isinstance(args[0], TensorBase):
             return type_of(args[0], sys._getframe(0))      # compiled: the stand-in for `type` has no frame
-        return type(args[0])
+        kind = type(args[0])
+        if arraygrad_adopting != NULL and id(kind) in CLASSES:
+            return CLASSES[id(kind)](args[0])
+        return kind
     return type(*args, **kwargs)
+
+
+# id of a class of ours -> a function of its object: the class of SciPy's that it counts as
+CLASSES = {}
 
 
 def called_number(cls, *args, **kwargs):

@@ -117,6 +117,8 @@ def _from_data(function):
                 return ours(*args, **kwargs)
             made = function(*args, **kwargs)
             return _own(made) if type(made) is numpy.ndarray and made.dtype.kind in "fc" else made
+        if hasattr(kind, "__recorded__") and args:  # a numpy.matrix of Tensors, which sparse matrices make
+            return ours(data.__recorded__(), *args[1:], **kwargs)
         made = function(*args, **kwargs)
         if made is data or type(made) is not numpy.ndarray or made.base is not None or made.dtype.kind not in "fc":
             return made

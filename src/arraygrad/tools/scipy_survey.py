@@ -56,6 +56,13 @@ TAKES_NONE = {
     "ndimage": {_INTEGERS: "generate_binary_structure iterate_structure"},
     "spatial": {_SETTINGS: "Rectangle convex_hull_plot_2d delaunay_plot_2d voronoi_plot_2d"},
     "spatial.distance": {},
+    "sparse": {
+        _INTEGERS: "eye eye_array identity",
+        _RANDOM: "random random_array rand",
+        _SETTINGS: "spmatrix sparray get_index_dtype safely_cast_index_arrays",
+        "files": "load_npz save_npz",
+    },
+    "sparse.linalg": {_INTEGERS: "LaplacianNd", _SETTINGS: "use_solver"},
 }  # fmt: skip
 
 # Module -> reason -> names that take real arrays and have no derivative that is not zero.

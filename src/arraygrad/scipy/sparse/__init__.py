@@ -8,9 +8,14 @@ from scipy import sparse as _sparse
 
 from arraygrad.scipy._declare import mirror as _mirror
 from arraygrad.scipy.sparse import _constants, linalg
-from arraygrad.scipy.sparse._matrices import NAMES, Matrix
+from arraygrad.scipy.sparse._cells import Cells, Keyed
+from arraygrad.scipy.sparse._matrices import NAMES
+from arraygrad.scipy.sparse._recorded import Matrix, scipy_class
 
 globals().update(NAMES)
+
+# Class of ours -> a function of its object: the class of SciPy's that type(x) and isinstance find in adopted calls.
+KINDS = dict.fromkeys((Matrix, Cells, Keyed, *_constants.CLASSES.values()), scipy_class)
 
 __all__ = ["Matrix", "linalg"]
 

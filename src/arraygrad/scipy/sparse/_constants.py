@@ -1,10 +1,14 @@
 """SciPy's sparse classes for constants, in classes of ours of the same names: what is done with a Tensor is recorded.
 
-May import: arraygrad, core.tensor, engine, scipy._guards, scipy.sparse._matrices, numpy, SciPy.
+May import: arraygrad, core.tensor, engine, scipy._guards, scipy.sparse, numpy, SciPy.
 
 Everything but an operator with a Tensor, or with a `Matrix` of one, is SciPy's own: indexing, powers, comparisons,
-graph algorithms. What SciPy makes of such a matrix is of these classes again.
+graph algorithms. What SciPy makes of such a matrix is of these classes again. A Tensor of values makes a `Matrix`, and
+so does one that is written into a constant: the object itself becomes one.
 """
+
+import abc
+import inspect
 
 import numpy as np
 from scipy import sparse
@@ -12,76 +16,147 @@ from scipy import sparse
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.scipy._declare import REGISTRY, Rule
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, raw
-from arraygrad.scipy.sparse._matrices import BILINEAR, CHAPTER, FORMATS, Matrix, from_tensors, of_triples
+from arraygrad.scipy.sparse._grids import Grid, dense_of
+from arraygrad.scipy.sparse._matrices import (
+    BILINEAR,
+    CHAPTER,
+    FORMATS,
+    Base,
+    entries,
+    kind_of_matrix,
+    matched,
+    moved,
+    plain_of,
+    recorded,
+    tracked,
+)  # fmt: skip
+from arraygrad.scipy.sparse._places import places_of, summed_by_place
+from arraygrad.scipy.sparse._recorded import Matrix, become, is_sparse, ufunc_of
 
-__all__ = ["CLASSES", "constant_of", "plain", "recorded_of"]
+__all__ = ["CLASSES", "constant_of", "has_values_of_tensors", "plain", "recorded_of"]
 
 # "csr_array" -> our class.
 CLASSES: dict = {}
 
-_OPERATORS = {
-    "matmul": "matmul", "multiply": "mul", "add": "add", "subtract": "sub", "divide": "truediv", "power": "pow",
-}  # fmt: skip
-_COMPARISONS = {
-    "equal": "eq", "not_equal": "ne", "less": "gt", "less_equal": "ge", "greater": "lt", "greater_equal": "le",
-}  # fmt: skip
+
+class _Kind(abc.ABCMeta):
+    """The type of our classes: a `Matrix` counts as an instance of the class of its format."""
+
+    def __instancecheck__(cls, obj):
+        if isinstance(obj, Base):
+            return cls.__name__ == f"{obj.format}_{kind_of_matrix(obj)}"
+        return super().__instancecheck__(obj)
 
 
 class Constant:
     """What our classes add to SciPy's."""
 
     def __new__(cls, arg1=None, shape=None, dtype=None, copy=False, **options):
-        if isinstance(arg1, (Matrix, Tensor)) or (isinstance(arg1, tuple) and arg1 and isinstance(arg1[0], Tensor)):
-            return from_tensors(cls.__name__, arg1, shape, dtype)
+        if has_values_of_tensors(arg1):
+            return from_tensors(cls.__name__, arg1, shape, dtype, copy, options)
         return super().__new__(cls)
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        # Tensors leave an operator to an object that has this; arrays ask here.
-        name = ufunc.__name__
-        if method == "__call__" and not kwargs:
-            if len(inputs) == 1 and hasattr(self, name):
-                return getattr(self, name)()
-            if len(inputs) == 2 and inputs[0] is not self and not sparse.issparse(inputs[0]):
-                if name in _COMPARISONS:
-                    return getattr(self, f"__{_COMPARISONS[name]}__")(inputs[0])
-                if name in _OPERATORS:
-                    return getattr(self, f"__r{_OPERATORS[name]}__")(inputs[0])
-            elif len(inputs) == 2 and name in _OPERATORS:
-                return getattr(inputs[0], f"__{_OPERATORS[name]}__")(inputs[1])
-        return NotImplemented
+    __array_ufunc__ = ufunc_of
 
     def multiply(self, other):
         """Elementwise product."""
-        if isinstance(other, (Tensor, Matrix)) and holds_tensor(other, grad=True):
-            return Matrix(self).multiply(other)
-        return super().multiply(plain("multiply", other))
+        if isinstance(other, (Tensor, Matrix, Grid)):
+            return recorded(self).multiply(other)
+        return super().multiply(other)
 
     def maximum(self, other):
-        """Elementwise maximum, of constants."""
-        return super().maximum(plain("maximum", other))
+        """Elementwise maximum."""
+        return recorded(self).maximum(other) if tracked(other) else super().maximum(plain_of(other))
 
     def minimum(self, other):
-        """Elementwise minimum, of constants."""
-        return super().minimum(plain("minimum", other))
+        """Elementwise minimum."""
+        return recorded(self).minimum(other) if tracked(other) else super().minimum(plain_of(other))
+
+    def power(self, n, dtype=None):
+        """Elements to a power."""
+        return recorded(self).power(n, dtype) if tracked(n) else super().power(raw(n), dtype)
 
     def dot(self, other):
-        """self @ other."""
-        return self @ other
+        """self @ other, or the multiple by a number."""
+        if isinstance(other, (Tensor, Matrix, Grid)):
+            return recorded(self).dot(other)
+        return super().dot(other)
+
+    def setdiag(self, values, k=0):
+        """Set the elements of a diagonal."""
+        values = dense_of(values)
+        if not tracked(values):
+            super().setdiag(raw(values), k)
+            return
+        made = recorded(self.copy())
+        made.setdiag(values, k)
+        become(self, made)
+
+
+def has_values_of_tensors(arg1):
+    """Whether a constructor's argument holds Tensors of values."""
+    if isinstance(arg1, (Base, Tensor, Grid)):
+        return True
+    if isinstance(arg1, (tuple, list)) and arg1:
+        values = arg1[0] if isinstance(arg1, tuple) and not _is_shape(arg1) else arg1
+        return isinstance(values, (Tensor, Grid)) or holds_tensor(values)
+    return False
+
+
+def _is_shape(arg1):
+    return all(isinstance(one, (int, np.integer)) for one in arg1)
 
 
 def _operator(name):
     def operator(self, other):
-        if isinstance(other, (Tensor, Matrix)):
-            return getattr(Matrix(self), name)(other)
+        if isinstance(other, (Tensor, Matrix, Grid)):
+            return getattr(recorded(self), name)(other)
         return getattr(super(Constant, self), name)(other)
 
     operator.__name__ = name
     return operator
 
 
-for _name in ("matmul", "rmatmul", "mul", "rmul", "add", "radd", "sub", "rsub", "truediv"):
+for _name in ("matmul", "rmatmul", "mul", "rmul", "add", "radd", "sub", "rsub", "truediv", "pow"):
     setattr(Constant, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def _indexed(theirs):
+    """`__getitem__` and `__setitem__` of a class that is indexed."""
+
+    def __setitem__(self, key, value):
+        if not holds_tensor(value) and not isinstance(value, (Base, Grid)):
+            super(CLASSES[f"{self.format}_{_kind(self)}"], self).__setitem__(key, value)
+        elif not tracked(dense_of(value)) or not is_grad_enabled():
+            super(CLASSES[f"{self.format}_{_kind(self)}"], self).__setitem__(key, plain_of(dense_of(value)))
+        else:
+            made = recorded(self.copy())
+            made[key] = value
+            become(self, made)
+
+    return {"__setitem__": __setitem__} if hasattr(theirs, "__setitem__") else {}
+
+
+def _written_values(theirs):
+    """`data`: assigned a Tensor, the matrix becomes a recorded one."""
+
+    def get(self):
+        try:
+            return vars(self)["data"]
+        except KeyError:
+            raise AttributeError("data") from None
+
+    def put(self, values):
+        if tracked(values) and is_grad_enabled():
+            made = recorded(self.copy())
+            made.data = values
+            become(self, made, written=False)
+        else:
+            vars(self)["data"] = raw(values)
+
+    return {"data": property(get, put)}
 
 
 def plain(name, value):
@@ -100,7 +175,7 @@ def plain(name, value):
 
 def constant_of(found):
     """A sparse matrix of SciPy's as one of our class; anything else as it is."""
-    if not sparse.issparse(found) or isinstance(found, Constant):
+    if not sparse.issparse(found) or isinstance(found, (Constant, Base)):
         return found
     ours = CLASSES.get(f"{found.format}_{_kind(found)}")
     return found if ours is None else ours(found)
@@ -121,10 +196,12 @@ def _class(name, format, kind):
     if theirs is None:
         return
     members = {"__module__": __name__, "__doc__": f"scipy.sparse.{name}, whose products with Tensors are recorded; "
-               "a `Matrix` if its values are a Tensor.\n\n" + (theirs.__doc__ or "")}  # fmt: skip
+               "a `Matrix` if its values are a Tensor.\n\n" + (theirs.__doc__ or ""), **_indexed(theirs)}  # fmt: skip
+    if format not in ("lil", "dok"):
+        members.update(_written_values(theirs))
     for other in FORMATS:  # what SciPy's conversions make
         members[f"_{other}_container"] = property(lambda self, key=f"{other}_{kind}": CLASSES[key])
-    CLASSES[name] = globals()[name] = type(name, (Constant, theirs), members)
+    CLASSES[name] = globals()[name] = _Kind(name, (Constant, theirs), members)
     CHAPTER.object(name, "arg1 (the values)", BILINEAR)(CLASSES[name])
 
 
@@ -133,7 +210,88 @@ for _format in FORMATS:
         _class(f"{_format}_{_of}", _format, _of)
 
 
+class _Type(type):
+    def __instancecheck__(cls, obj):
+        if isinstance(obj, Base):
+            return cls.__name__ == {"matrix": "spmatrix", "array": "sparray"}[kind_of_matrix(obj)]
+        return isinstance(obj, getattr(sparse, cls.__name__))
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, getattr(sparse, cls.__name__))
+
+
+# -- values that are Tensors ------------------------------------------------------------------------------------------
+
+
+def from_tensors(name, arg1, shape=None, dtype=None, copy=False, options=None):
+    """The `Matrix` that a constructor of SciPy's (`csr_array`, ...) makes of Tensors."""
+    theirs = getattr(sparse, name)
+    format = name.split("_")[0]
+    options = {"shape": shape, "dtype": dtype, "copy": copy, **(options or {})}
+    if isinstance(arg1, Base):
+        same = {key: value for key, value in options.items() if key != "dtype"}
+        return moved(lambda m: theirs(m, **options), arg1, numbered=lambda m: theirs(m, **same))
+    if isinstance(arg1, (Tensor, Grid, list)):
+        dense = ag.asarray(dense_of(arg1))
+        made = theirs(raw(dense), **options)
+        return matched(made, np.arange(dense.size, dtype=np.int64), ag.reshape(dense, (-1,)))
+    values = ag.asarray(dense_of(arg1[0]))
+    if values.ndim and isinstance(arg1[0], Grid):
+        raise NotDifferentiable(f"arraygrad.scipy.sparse.{name}: values as a numpy.matrix; take its A1")
+    arg1 = (values, *arg1[1:])
+    made = theirs((raw(values), *[_raw_indices(one) for one in arg1[1:]]), **options)
+    if format in ("lil", "dok") or (len(arg1) == 2 and isinstance(arg1[1], tuple) and format != "coo"):
+        coords = [np.asarray(raw(a)) for a in arg1[1]]
+        places, values = summed_by_place(places_of(coords, made.shape), values)
+        return matched(made, places, values)
+    if raw(values).size != made.data.size:
+        values = values[: made.data.shape[0]] if values.ndim == made.data.ndim else values
+    if raw(values).dtype != made.dtype:
+        if made.dtype.kind not in "fc" or (made.dtype.kind == "f" and raw(values).dtype.kind == "c"):
+            raise (
+                NotDifferentiable(
+                    f"arraygrad.scipy.sparse.{name}: values that require grad in a matrix of dtype {made.dtype}, which "
+                    "would drop their gradient or imaginary part"
+                )
+                if tracked(values)
+                else TypeError(f"cannot cast the values to {made.dtype}")
+            )
+        values = values.astype(made.dtype)
+    if tuple(values.shape) != made.data.shape:
+        values = ag.reshape(values, made.data.shape)
+    return Matrix(made, values.copy() if copy else values)
+
+
+def _raw_indices(value):
+    return tuple(np.asarray(raw(one)) for one in value) if isinstance(value, tuple) else np.asarray(raw(value))
+
+
+# -- functions --------------------------------------------------------------------------------------------------------
+
+
+def _leaves(value):
+    if isinstance(value, (list, tuple)):
+        return [leaf for one in value for leaf in _leaves(one)]
+    if isinstance(value, dict):
+        return _leaves(list(value.values()))
+    return [value]
+
+
+def _recorded_here(*values):
+    return is_grad_enabled() and any(tracked(leaf) for leaf in _leaves(values))
+
+
+def _all_plain(value):
+    """SciPy's objects in a value that requires no gradient, in a tree of lists."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([_all_plain(one) for one in value])
+    if isinstance(value, dict):
+        return {key: _all_plain(one) for key, one in value.items()}
+    return plain_of(value)
+
+
 def _maker(name):
+    """A function of numbers alone, or one without a rule."""
     theirs = getattr(sparse, name, None)
     if theirs is None:
         return
@@ -144,49 +302,159 @@ def _maker(name):
     make.__name__ = name
     make.__doc__ = f"scipy.sparse.{name}, of constants.\n\n{theirs.__doc__ or ''}"
     CHAPTER.names[name] = make
+    REGISTRY[f"sparse.{name}"] = Rule(f"sparse.{name}", (), "", "", theirs, make, reason="numbers determine it")
 
 
-for _name in ("eye", "eye_array", "identity", "random", "random_array", "kron", "kronsum", "block_diag", "block_array",
-              "bmat", "hstack", "vstack", "tril", "triu", "load_npz"):  # fmt: skip
+for _name in ("eye", "eye_array", "identity", "random", "random_array", "rand", "load_npz"):
     _maker(_name)
 
 
-def _diagonals(name):
+def _move(name, of, cast=("dtype",)):
+    """A function that moves elements of its first argument, a matrix or a list of them."""
     theirs = getattr(sparse, name, None)
     if theirs is None:
         return
 
-    def make(diagonals, /, *args, offsets=0, shape=None, format=None, dtype=None):
-        if args:
-            offsets, *args = args
-        if args:
-            shape, *args = args
-        plain = [raw(d) for d in diagonals] if isinstance(diagonals, (list, tuple)) else raw(diagonals)
-        made = theirs(plain, offsets=offsets, shape=shape, format=format, dtype=dtype)
-        parts = diagonals if isinstance(diagonals, (list, tuple)) else [diagonals]
-        if not any(isinstance(part, Tensor) for part in parts):
-            return constant_of(made)
-        single = np.ndim(offsets) == 0
-        offsets = np.atleast_1d(offsets)
-        if single and not (isinstance(diagonals, (list, tuple)) and np.ndim(raw(parts[0])) == 1):
-            parts = [diagonals]
-        elif isinstance(diagonals, Tensor):
-            parts = [diagonals[i] for i in range(len(offsets))]
-        triples = []
-        m, n = made.shape
-        for offset, part in zip(offsets, parts, strict=True):
-            length = min(m + min(offset, 0), n - max(offset, 0))
-            rows = np.arange(length) + max(-offset, 0)
-            part = ag.asarray(part)
-            if part.ndim == 0 or part.shape[0] == 1:
-                part = ag.broadcast_to(part, (length,))
-            triples.append((rows, rows + offset, part[:length]))
-        return of_triples(triples, made.shape, format or "coo", type(made))
+    def function(first, *args, **kwargs):
+        if not _recorded_here(first):
+            return constant_of(theirs(_all_plain(first), *plain(name, args), **plain(name, kwargs)))
+        args, kwargs = plain(name, args), plain(name, kwargs)
+        if name == "permute_dims" and first.format == "coo" and not (kwargs.get("copy") or args[1:]):
+            raise NotDifferentiable(
+                "arraygrad.scipy.sparse.permute_dims: SciPy permutes a COO matrix itself, too; pass copy=True"
+            )
+        first = _as_parts(name, first)
+        rest = {key: value for key, value in kwargs.items() if key not in cast}
+        uncast = _uncast(name, args)
+        return moved(lambda a: theirs(a, *args, **kwargs), first, numbered=lambda a: theirs(a, *uncast, **rest))
+
+    function.__name__ = name
+    function.__doc__ = f"scipy.sparse.{name}, differentiable in the values.\n\n{theirs.__doc__ or ''}"
+    CHAPTER.object(name, of, "definition")(function)
+
+
+def _uncast(name, args):
+    """Positional arguments without the dtype, which would round numbers of elements."""
+    return args[:1] if name in ("hstack", "vstack", "block_diag", "bmat", "block_array") else args
+
+
+def _as_parts(name, first):
+    """Blocks that are numbers or lists of numbers as arrays."""
+    if name == "block_diag":
+        return [one if is_sparse(one) else dense_of(one) for one in first]
+    return list(first) if isinstance(first, tuple) else first
+
+
+for _name in ("hstack", "vstack", "block_diag", "bmat", "block_array"):
+    _move(_name, "blocks")
+for _name in ("tril", "triu", "expand_dims", "permute_dims", "swapaxes"):
+    _move(_name, "A (the values)")
+
+
+@CHAPTER.object("find", "A (the values)", "definition; by selection")
+def find(A):
+    """scipy.sparse.find: rows, columns and values of the elements that are not zero."""
+    if not _recorded_here(A):
+        return sparse.find(_all_plain(A))
+    A = coo_array(A) if not is_sparse(A) else A  # noqa: F821 (made by _class)
+    rows, columns, _ = sparse.find(A.pattern)
+    dense = A.tocsr()
+    places, values = entries(dense)
+    at = np.searchsorted(places, places_of((rows, columns), A.shape))
+    return rows, columns, ag.take(values, at)
+
+
+@CHAPTER.object("kron", "A B", "definition (bilinear)")
+def kron(A, B, format=None):
+    """scipy.sparse.kron, differentiable in the values of both."""
+    plain_found = sparse.kron(_all_plain(A), _all_plain(B), format)
+    if not _recorded_here(A, B):
+        return constant_of(plain_found)
+    (left, u), (right, v) = entries(A), entries(B)
+    shape = np.shape(raw(dense_of(A))) if not is_sparse(A) else A.shape
+    other = np.shape(raw(dense_of(B))) if not is_sparse(B) else B.shape
+    if len(shape) != 2 or len(other) != 2:
+        raise NotDifferentiable("arraygrad.scipy.sparse.kron: matrices with two axes have a rule")
+    i, j = np.unravel_index(left, shape)
+    k, m = np.unravel_index(right, other)
+    rows = (i[:, None] * other[0] + k).reshape(-1)
+    columns = (j[:, None] * other[1] + m).reshape(-1)
+    terms = ag.reshape(ag.reshape(ag.asarray(u), (-1, 1)) * ag.asarray(v), (-1,))
+    return matched(plain_found, *summed_by_place(places_of((rows, columns), plain_found.shape), terms))
+
+
+@CHAPTER.object("kronsum", "A B", "definition")
+def kronsum(A, B, format=None):
+    """scipy.sparse.kronsum, differentiable in the values of both."""
+    plain_found = sparse.kronsum(_all_plain(A), _all_plain(B), format)
+    if not _recorded_here(A, B):
+        return constant_of(plain_found)
+    m, n = (one.shape[0] if is_sparse(one) else np.shape(raw(dense_of(one)))[0] for one in (A, B))
+    found = recorded(sparse.coo_array((m * n, m * n)))
+    found = found + kron(sparse.eye_array(n), A) + kron(B, sparse.eye_array(m))
+    return matched(plain_found, *entries(found))
+
+
+def _diagonals(name, shown):
+    theirs = getattr(sparse, name, None)
+    if theirs is None:
+        return
+
+    parameter = next(iter(inspect.signature(theirs).parameters))
+
+    def make(*args, **kwargs):
+        diagonals, *args = (kwargs.pop(parameter), *args) if parameter in kwargs else args
+        diagonals = dense_of(diagonals) if isinstance(diagonals, Grid) else diagonals
+        if not _recorded_here(diagonals):
+            return constant_of(theirs(_all_plain(diagonals), *plain(name, args), **plain(name, kwargs)))
+        args, kwargs = plain(name, args), plain(name, kwargs)
+        if name == "spdiags":
+            diagonals = ag.asarray(diagonals)
+        elif isinstance(diagonals, (list, tuple)):
+            diagonals = [ag.asarray(dense_of(one)) for one in diagonals]
+            if all(one.ndim == 0 for one in diagonals):  # a sequence of numbers: one diagonal, or one number each
+                diagonals = ag.stack(diagonals) if np.ndim(_offsets(args, kwargs)) == 0 else diagonals
+        numbers = {key: value for key, value in kwargs.items() if key != "dtype"}
+        return moved(
+            lambda d: theirs(d, *args, **kwargs), diagonals, numbered=lambda d: theirs(d, *args[:3], **numbers)
+        )
 
     make.__name__ = name
-    make.__doc__ = f"scipy.sparse.{name} as a `Matrix`; the diagonals may be Tensors."
-    CHAPTER.object(name, "diagonals", BILINEAR)(make)
+    make.__doc__ = f"scipy.sparse.{name} as a `Matrix`; the diagonals may be Tensors.\n\n{theirs.__doc__ or ''}"
+    CHAPTER.object(name, shown, BILINEAR)(make)
 
 
-_diagonals("diags")
-_diagonals("diags_array")
+def _offsets(args, kwargs):
+    return args[0] if args else kwargs.get("offsets", 0)
+
+
+_diagonals("diags", "diagonals")
+_diagonals("diags_array", "diagonals")
+_diagonals("spdiags", "data")
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+
+def _question(name, answers):
+    theirs = getattr(sparse, name, None)
+    if theirs is None:
+        return
+
+    def function(x):
+        return answers(x) if isinstance(x, Base) else theirs(raw(x))
+
+    function.__name__ = name
+    function.__doc__ = theirs.__doc__
+    CHAPTER.names[name] = function
+    REGISTRY[f"sparse.{name}"] = Rule(f"sparse.{name}", (), "", "", theirs, function, reason="constant")
+
+
+_question("issparse", lambda x: True)
+_question("isspmatrix", lambda x: kind_of_matrix(x) == "matrix")
+for _format in FORMATS:
+    _question(f"isspmatrix_{_format}", lambda x, f=_format: kind_of_matrix(x) == "matrix" and x.format == f)
+for _name in ("spmatrix", "sparray"):
+    CHAPTER.names[_name] = _Type(_name, (), {"__doc__": f"scipy.sparse.{_name}, and every `Matrix` of that kind."})
+    REGISTRY[f"sparse.{_name}"] = Rule(f"sparse.{_name}", (), "", "", getattr(sparse, _name), CHAPTER.names[_name],
+                                       reason="numbers determine it")  # fmt: skip

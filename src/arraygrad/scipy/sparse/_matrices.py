@@ -1,73 +1,405 @@
-"""Sparse matrices: a pattern of SciPy's, and values that may be a Tensor.
+"""Sparse matrices: a pattern of SciPy's, and values that are a Tensor.
 
-May import: arraygrad, core.tensor, ops, scipy._declare, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.sparse, numpy, SciPy.
 
-y = A x is bilinear in the values and x: x gets A^H g, the value at (i, j) gets g_i conj(x_j), summed over columns of x.
-Only the elements of the pattern have gradients.
+`Matrix` is the one representation, of all formats. What moves elements (slices, transposes, conversions, stacks) goes
+through `moved`: SciPy's own function runs on the values, and once more on their numbers in place of them; where a
+number comes out, the value of this number belongs. What computes values works on (places, values), see `_places`.
+Either way `matched` gives the values to the elements of SciPy's own result.
+
+A zero that SciPy leaves out of a pattern because of its value (one of a dense array, a sum that cancels) still has a
+derivative: it is kept beside the pattern, as `rest`, and takes part in all that follows.
 """
 
 import numpy as np
 from scipy import sparse
 
 import arraygrad as ag
-from arraygrad.core.tensor import Tensor, apply_op
-from arraygrad.ops import OPS
+from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
-from arraygrad.scipy._guards import NotDifferentiable, guarded
+from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy.sparse._grids import Grid, dense_of, like_matrix
+from arraygrad.scipy.sparse._places import (
+    conj,
+    coordinates,
+    elements,
+    find_places,
+    gathered,
+    is_tracked,
+    of_places,
+    places_of,
+    summed,
+    summed_by_place,
+    with_values,
+)  # fmt: skip
 
 __all__ = [
-    "BILINEAR",
-    "CHAPTER",
-    "FORMATS",
-    "NAMES",
-    "Matrix",
-    "conj",
-    "coordinates",
-    "from_tensors",
-    "of_triples",
-    "with_values",
-]
+    "BILINEAR", "CHAPTER", "FORMATS", "NAMES", "Base", "entries", "follow", "full", "kind_of_matrix", "matched",
+    "moved", "parts", "plain_of", "product", "recorded", "refuse_values", "set_class", "tracked",
+]  # fmt: skip
 
 CHAPTER = Chapter("sparse", sparse)
 NAMES = CHAPTER.names
 BILINEAR = "definition (bilinear)"
-FORMATS = ("csr", "csc", "coo", "dia", "bsr")
+FORMATS = ("csr", "csc", "coo", "dia", "bsr", "lil", "dok")
+_OF_CELLS = ("lil", "dok")  # formats without an array of values: CSR holds them
+
+_classes = {}
 
 
-def conj(a):
-    return ag.conj(a) if getattr(raw(a), "dtype", np.dtype(float)).kind == "c" else a
+def set_class(format, cls):
+    """Register the class of recorded matrices of a format, "" for all others."""
+    _classes[format] = cls
 
 
-def summed(values, places, count):
-    """Sums of values by place: the transpose of a gather."""
-    return apply_op(OPS["_take_adjoint"], (ag.asarray(values), places, (count,), 0))
+def kind_of_matrix(matrix):
+    """Whether it is one of SciPy's "matrix" or "array" classes."""
+    plain = matrix._structure if isinstance(matrix, Base) else matrix
+    return "matrix" if isinstance(plain, sparse.spmatrix) else "array"
 
 
-def with_values(pattern, values):
-    """SciPy's matrix with other values in the order of its own."""
-    matrix = pattern.copy()
-    matrix.data = np.asarray(values).reshape(pattern.data.shape)
-    return matrix
+# -- the representation -----------------------------------------------------------------------------------------------
 
 
-def coordinates(pattern):
-    """(rows, columns, places of the values in `data`) of the elements of a pattern of any format."""
-    labels = with_values(pattern, np.arange(1.0, pattern.data.size + 1.0)).tocoo()
-    rows, columns = labels.coords if hasattr(labels, "coords") else (labels.row, labels.col)
-    kept = labels.data > 0
-    return rows[kept], columns[kept], labels.data[kept].astype(int) - 1
+class Base:
+    """A sparse matrix of SciPy's format with a Tensor of values.
+
+    Attributes
+    ----------
+    _structure : sparse array or matrix of SciPy's
+        Its indices hold; its values are those that it was made with.
+    _values : Tensor
+        In the order of `_structure.data`.
+    _rest : (array, Tensor) or None
+        Places that `_structure` leaves out, and their values, which are zero. It holds for the values that it was made
+        with (`_beside`): where a program writes others in place, what these zeros would become is not known.
+    format : str
+        SciPy's name of the format; `_structure` is CSR for "lil" and "dok".
+    _merged : bool
+        SciPy's own result names elements twice; here their sums are named.
+    """
+
+    def __init__(self, pattern, data=None):
+        if isinstance(pattern, Base):
+            vars(self).update(vars(pattern))
+            return
+        self.format = pattern.format
+        self._structure = pattern.tocsr() if pattern.format in _OF_CELLS else pattern
+        self._values = ag.asarray(self._structure.data if data is None else data)
+        self._beside(None)
+        self._merged = False
+
+    def _beside(self, rest):
+        self._rest, self._made_with = rest, self._values.grad_fn
+
+    @property
+    def pattern(self):
+        """SciPy's own matrix of the values, without the gradient."""
+        self._settle()
+        plain = with_values(self._structure, raw(self._values))
+        return plain.asformat(self.format) if self.format in _OF_CELLS else plain
+
+    @property
+    def scipy_object(self):
+        """SciPy's matrix; refused where its values require grad."""
+        if tracked(self):
+            raise NotDifferentiable(
+                "arraygrad.scipy.sparse: the values of the matrix require grad, and this operation has no rule for "
+                "them; use another operation or toarray(), or .pattern for the plain matrix"
+            )
+        return self.pattern
+
+    def _settle(self):
+        """Bring what was written into the arrays."""
+        if self._rest is not None and self._values.grad_fn is not self._made_with:
+            refuse_values()
+
+    def _replace(self, other):
+        """Become another matrix, in place."""
+        vars(self).clear()
+        vars(self).update(vars(other))
 
 
-def _product(values, x, pattern):
+def refuse_values():
+    raise NotDifferentiable(
+        "arraygrad.scipy.sparse: values are written to a matrix that left out zeros because of their value, which have "
+        "a derivative, too: make it of the elements that it shall have, csr_matrix((values, (rows, columns)))"
+    )
+
+
+def tracked(*matrices):
+    """Whether any of them has values that require grad; Tensors and arrays count, too."""
+    for one in matrices:
+        if isinstance(one, Base):
+            one._settle()
+            if is_tracked(one._values) or (one._rest is not None and is_tracked(one._rest[1])):
+                return True
+        elif isinstance(one, Grid):
+            if is_tracked(one.tensor):
+                return True
+        elif is_tracked(one):
+            return True
+    return False
+
+
+def plain_of(value):
+    """What SciPy is given for a matrix, an array, a Tensor."""
+    if isinstance(value, Base):
+        return value.pattern
+    if isinstance(value, Grid):
+        return np.asmatrix(raw(value.tensor))
+    return raw(value)
+
+
+def follow(A, plain):
+    """Order the elements of A as SciPy has left those of `plain`, the copy of A that it was given.
+
+    Some functions sort and sum the elements of their argument in place.
+    """
+    if isinstance(A, (list, tuple)):
+        for one, of_one in zip(A, plain, strict=True):
+            follow(one, of_one)
+    elif isinstance(A, Base) and A.format not in _OF_CELLS:
+        if not all(np.array_equal(a, b) for a, b in zip(_indices(A._structure), _indices(plain), strict=True)):
+            A._replace(matched(plain, *entries(A)))
+
+
+def _indices(pattern):
+    return pattern.coords if hasattr(pattern, "coords") else [vars(pattern).get(n, 0) for n in ("indices", "indptr")]
+
+
+def entries(A, unique=True):
+    """(places, values) of a sparse matrix or a dense array, the zeros that have a derivative included."""
+    if isinstance(A, Base):
+        A._settle()
+        coords, positions = elements(A._structure)
+        places = places_of(coords, A._structure.shape)
+        values = gathered(ag.reshape(A._values, (-1,)), positions)
+        if A._rest is not None:
+            places = np.concatenate([places, A._rest[0]])
+            values = ag.concat([values, A._rest[1]])
+    elif sparse.issparse(A):
+        A = A.tocsr() if A.format in _OF_CELLS else A
+        coords, positions = elements(A)
+        places, values = places_of(coords, A.shape), A.data.reshape(-1)[positions]
+    else:
+        A = dense_of(A)
+        values = ag.reshape(ag.asarray(A), (-1,))
+        places = np.arange(values.shape[0], dtype=np.int64)
+        if not is_tracked(values):
+            places = np.flatnonzero(raw(values))
+            values = raw(values)[places]
+    return summed_by_place(places, values) if unique else (places, values)
+
+
+def matched(plain, places, values):
+    """The matrix of SciPy's result `plain`, whose values are recorded: `values` by their sorted `places`."""
+    shape = plain.shape
+    values = _cast(values, plain.dtype)
+    structure = plain.tocsr() if plain.format in _OF_CELLS else plain
+    own, positions = elements(structure)
+    own, merged = places_of(own, shape), False
+    if np.unique(own).size != own.size:
+        structure, merged = structure.copy(), True
+        structure.sum_duplicates()
+        own, positions = elements(structure)
+        own = places_of(own, shape)
+    at, known = find_places(own, places)
+    found = structure.data.reshape(-1)[positions]
+    chosen = gathered(values, at[known])
+    same = np.allclose(raw(chosen), found[known], rtol=1e-3, atol=1e-6 * _size(found), equal_nan=True)
+    if not same or np.any(found[~known] != 0):
+        raise NotDifferentiable(
+            "arraygrad.scipy.sparse: which elements the result has depends on the values in a way that has no rule; "
+            "compute on toarray()"
+        )
+    n = structure.data.size
+    if n != positions.size or not known.all() or not np.array_equal(positions, np.arange(n)):
+        chosen = summed(chosen, positions[known], n)
+    cls = _classes.get(plain.format) or _classes[""]
+    made = cls.__new__(cls)
+    values_of_pattern = ag.reshape(chosen, structure.data.shape)
+    vars(made).update(format=plain.format, _structure=structure, _values=values_of_pattern, _merged=merged)
+    made._beside(None)
+    if known.sum() < places.size and is_tracked(values):
+        left = np.ones(places.size, dtype=bool)
+        left[at[known]] = False
+        zeros = ag.take(ag.asarray(values), np.flatnonzero(left))
+        if not np.allclose(raw(zeros), 0.0, atol=1e-6 * _size(found)):
+            raise NotDifferentiable(
+                "arraygrad.scipy.sparse: SciPy's result lacks elements that are not zero; compute on toarray()"
+            )
+        made._beside((places[left], zeros))
+    return made
+
+
+def recorded(A):
+    """A sparse matrix of SciPy's as one of ours."""
+    if isinstance(A, Base):
+        return A
+    return (_classes.get(A.format) or _classes[""])(A)
+
+
+def _size(found):
+    finite = np.abs(found[np.isfinite(found)]) if found.size else found
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _cast(values, dtype):
+    values = ag.asarray(values)
+    if raw(values).dtype == dtype:
+        return values
+    if is_tracked(values) and (dtype.kind not in "fc" or (dtype.kind == "f" and raw(values).dtype.kind == "c")):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.sparse: the values require grad, but the matrix is of dtype {dtype}, which would drop "
+            "the gradient or the imaginary part: make the matrix of a dtype that holds them"
+        )
+    return values.astype(dtype)
+
+
+def full(A):
+    """(values, pattern, what SciPy itself sees of the pattern or None) with the zeros that have a derivative."""
+    A._settle()
+    if A._rest is None:
+        return A._values, A._structure, None
+    coords, positions = elements(A._structure)
+    places = np.concatenate([places_of(coords, A._structure.shape), A._rest[0]])
+    values = ag.concat([gathered(ag.reshape(A._values, (-1,)), positions), A._rest[1]])
+    return values, of_places(places, np.array(raw(values)), A._structure.shape, kind_of_matrix(A)), positions.size
+
+
+def parts(A):
+    """(values, pattern, whether SciPy's own has fewer elements) of a matrix: sparse, or dense with all its elements."""
+    if isinstance(A, Base):
+        values, pattern, seen = full(A)
+        return values, pattern, seen is not None
+    if sparse.issparse(A):
+        A = A.tocsr() if A.format in _OF_CELLS else A
+        return A.data, A, False
+    dense = dense_of(A)
+    m, n = raw(dense).shape
+    values = ag.reshape(ag.asarray(dense), (-1,))
+    pattern = sparse.csr_array((np.array(raw(values)), np.tile(np.arange(n), m), np.arange(m + 1) * n), shape=(m, n))
+    return (values if isinstance(dense, Tensor) else raw(values)), pattern, True
+
+
+# -- what moves elements ----------------------------------------------------------------------------------------------
+
+
+class _Numbers:
+    """Operands in whose place their elements' numbers stand, from 1 on."""
+
+    def __init__(self):
+        self.values, self.count = [], 0
+
+    def of(self, operand):
+        if isinstance(operand, (list, tuple)):
+            return type(operand)([self.of(one) for one in operand])
+        if operand is None:
+            return None
+        if isinstance(operand, Base) or sparse.issparse(operand):
+            places, values = entries(operand)
+            kind = "array" if kind_of_matrix(operand) == "array" else "matrix"
+            return of_places(places, self._add(values), operand.shape, kind).asformat(operand.format)
+        dense = dense_of(operand)
+        values = ag.reshape(ag.asarray(dense), (-1,))
+        numbers = self._add(values)
+        if not is_tracked(values):
+            numbers[raw(values) == 0] = 0.0
+        return numbers.reshape(np.shape(raw(dense)))
+
+    def _add(self, values):
+        n = int(raw(values).shape[0])
+        self.values.append(values)
+        self.count += n
+        return np.arange(self.count - n + 1.0, self.count + 1.0)
+
+    def all(self):
+        return ag.concat([ag.asarray(v) for v in self.values])
+
+
+def _plain_all(operand):
+    if isinstance(operand, (list, tuple)):
+        return type(operand)([_plain_all(one) for one in operand])
+    return plain_of(operand)
+
+
+def moved(function, *operands, numbered=None):
+    """The result of a function of SciPy's that moves elements of its operands, recorded.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the operands as SciPy's objects.
+    *operands
+        Matrices, arrays, numbers, None, or lists of them.
+    numbered : callable, optional
+        What runs on the numbers in place of `function`, where that casts values.
+    """
+    plains = _plain_all(operands)
+    plain = function(*plains)
+    follow(operands, plains)
+    numbers = _Numbers()
+    found = (numbered or function)(*numbers.of(operands))
+    values = numbers.all()
+    if sparse.issparse(plain):
+        found = found.tocsr() if found.format in _OF_CELLS else found
+        coords, positions = elements(found)
+        chosen = found.data.reshape(-1)[positions].astype(np.int64) - 1
+        kept = chosen >= 0
+        places, chosen = places_of(coords, plain.shape)[kept], chosen[kept]
+        order = np.argsort(places, kind="stable")
+        made = matched(plain, places[order], gathered(values, chosen[order]))
+        if len(operands) == 1 and isinstance(operands[0], Base):
+            _share(made, operands[0], plain, plains[0])
+        return made
+    chosen = np.asarray(found).astype(np.int64)
+    if np.any(chosen == 0):
+        values, chosen = ag.concat([ag.zeros(1, dtype=values.dtype), values]), chosen + 1
+    picked = ag.take(values, chosen.reshape(-1) - 1)
+    return like_matrix(_cast(ag.reshape(picked, np.shape(plain)), np.asarray(plain).dtype), plain)
+
+
+def _share(made, source, plain, given):
+    """Hold the same Tensor where SciPy's own result shares the memory of values: both see what is written there."""
+    if made.format in _OF_CELLS or source.format in _OF_CELLS or made._merged:
+        return
+    if np.may_share_memory(plain.data, given.data):
+        same = plain.data.shape == given.data.shape and np.array_equal(raw(made._values), raw(source._values))
+        labels = np.arange(given.data.size, dtype=float).reshape(given.data.shape)
+        given.data[...] = labels  # the plain operand is a copy of ours
+        if same and np.array_equal(plain.data, labels):
+            made._values = source._values
+            made._beside(made._rest)
+
+
+# -- products with dense arrays ---------------------------------------------------------------------------------------
+
+
+def _product(values, x, pattern, seen):
+    """`seen`: how many of the values SciPy's own pattern has; the others are zeros."""
+    values = np.array(values)
+    if seen is not None:
+        rows, columns, positions = coordinates(pattern)
+        kept = positions < seen
+        shown = (values[positions[kept]], (rows[kept], columns[kept]))
+        return sparse.csr_array(shown, shape=pattern.shape) @ x
     return with_values(pattern, values) @ x
 
 
-@ruled("sparse._product", _product, "values x", BILINEAR)
+@ruled("sparse._product", _product, "values x", BILINEAR, inert="seen")
 def _recorded_product(g, ans, values, x, pattern):
+    """y = A x is bilinear: x gets A^H g, the value at (i, j) gets g_i conj(x_j), summed over columns of x.
+
+    SciPy gives the product of a COO matrix of one row and a vector without axes.
+    """
+    x_shape = tuple(raw(x).shape)
+
     def by_values():
         rows, columns, places = coordinates(pattern)
         x_ = ag.asarray(x)
-        terms = ag.take(g, rows, axis=0) * conj(ag.take(x_, columns, axis=0))
+        g_ = ag.reshape(ag.asarray(g), (-1, *x_shape[1:]))
+        terms = ag.take(g_, rows, axis=0) * conj(ag.take(x_, columns, axis=0))
         if terms.ndim == 2:
             terms = ag.sum(terms, axis=1)
         return ag.reshape(summed(terms, places, pattern.data.size), pattern.data.shape)
@@ -76,7 +408,8 @@ def _recorded_product(g, ans, values, x, pattern):
         rows, columns, places = coordinates(pattern)
         turned = sparse.coo_array((np.ones(rows.size), (columns, rows)), shape=pattern.shape[::-1])
         taken = ag.take(ag.reshape(ag.asarray(values), (-1,)), places)
-        return _recorded_product(conj(taken), g, turned)
+        g_ = ag.reshape(ag.asarray(g), (-1, *x_shape[1:]))
+        return ag.reshape(_recorded_product(conj(taken), g_, turned, None), x_shape)
 
     return {"values": by_values, "x": by_x}
 
@@ -84,263 +417,13 @@ def _recorded_product(g, ans, values, x, pattern):
 REGISTRY.pop("sparse._product")
 
 
-class Matrix:
-    """A sparse matrix of SciPy's format, whose values may be a Tensor.
-
-    Attributes
-    ----------
-    pattern : sparse array or matrix of SciPy's
-        With plain values.
-    data : array or Tensor
-        The values, in the order of the format.
-    """
-
-    __array_ufunc__ = None  # a Tensor's operator and NumPy's arrays leave it to ours
-    __array_priority__ = 1000.0
-
-    def __init__(self, pattern, data=None):
-        self.pattern = pattern
-        self._values = data
-
-    @property
-    def data(self):
-        """The values: a Tensor, or a plain array."""
-        return self.pattern.data if self._values is None else self._values
-
-    @property
-    def scipy_object(self):
-        """SciPy's matrix; refused where its values require grad."""
-        if self._values is not None and self._values.requires_grad:
-            raise TypeError(
-                "arraygrad.scipy.sparse: the values of the matrix require grad, and this operation has no rule for "
-                "them; use products, toarray() or arraygrad.scipy.sparse.linalg, or .pattern for the plain matrix"
-            )
-        return self.pattern
-
-    shape = property(lambda self: self.pattern.shape)
-    dtype = property(lambda self: self.pattern.dtype)
-    format = property(lambda self: self.pattern.format)
-    nnz = property(lambda self: self.pattern.nnz)
-    ndim = property(lambda self: 2)
-
-    def __matmul__(self, other):
-        if isinstance(other, Matrix) or sparse.issparse(other):
-            return Matrix(self.scipy_object @ raw(other))
-        if not isinstance(other, Tensor) and self._values is None:
-            return self.pattern @ other
-        return _recorded_product(self.data, other if isinstance(other, Tensor) else np.asarray(other), self.pattern)
-
-    def __rmatmul__(self, other):
-        if sparse.issparse(other):
-            return Matrix(other @ self.scipy_object)
-        other = other if isinstance(other, Tensor) else np.asarray(other)
-        if other.ndim == 1:
-            return self.T @ other
-        found = self.T @ (ag.matrix_transpose(other) if isinstance(other, Tensor) else other.T)
-        return ag.matrix_transpose(found) if isinstance(found, Tensor) else found.T
-
-    def dot(self, other):
-        """self @ other."""
-        return self @ other
-
-    def matvec(self, x):
-        """self @ x."""
-        return self @ x
-
-    def __mul__(self, other):
-        if np.ndim(raw(other)) == 0:
-            return self._scaled(other)
-        if isinstance(self.pattern, sparse.spmatrix):
-            return self @ other
-        return self.multiply(other)
-
-    def __rmul__(self, other):
-        if np.ndim(raw(other)) == 0:
-            return self._scaled(other)
-        return self.__rmatmul__(other) if isinstance(self.pattern, sparse.spmatrix) else self.multiply(other)
-
-    def multiply(self, other):
-        """The elementwise product with an array, whose elements count on the pattern alone."""
-        if isinstance(other, Matrix) or sparse.issparse(other):
-            raise NotDifferentiable("arraygrad.scipy.sparse: products of two patterns have no rule; use toarray()")
-        if np.ndim(raw(other)) == 0:
-            return self._scaled(other)
-        rows, columns, values = _triple(self)
-        other = other if isinstance(other, Tensor) else ag.asarray(np.asarray(other))
-        taken = ag.broadcast_to(other, self.shape)[rows, columns]
-        return of_triples([(rows, columns, values * taken)], self.shape, self.format, type(self.pattern))
-
-    def __truediv__(self, other):
-        return self._scaled(1.0 / other)
-
-    def __neg__(self):
-        return self._scaled(-1.0)
-
-    def _scaled(self, factor):
-        if self._values is None and not isinstance(factor, Tensor):
-            return Matrix(self.pattern * factor)
-        data = ag.asarray(self.data) * factor
-        return Matrix(with_values(self.pattern, raw(data)), data)
-
-    def __add__(self, other):
-        if isinstance(other, Tensor):
-            raise NotDifferentiable("arraygrad.scipy.sparse: sums are known of sparse matrices; use toarray()")
-        if self._values is None and not (isinstance(other, Matrix) and other._values is not None):
-            return Matrix(self.pattern + raw(other))
-        if not isinstance(other, Matrix) and not sparse.issparse(other):
-            raise NotDifferentiable("arraygrad.scipy.sparse: sums are known of sparse matrices; use toarray()")
-        other = other if isinstance(other, Matrix) else Matrix(other)
-        return of_triples([_triple(self), _triple(other)], self.shape, self.format, type(self.pattern))
-
-    __radd__ = __add__
-
-    def __rsub__(self, other):
-        return -self + other
-
-    def __sub__(self, other):
-        if isinstance(other, Tensor):
-            raise NotDifferentiable("arraygrad.scipy.sparse: differences are known of sparse matrices; use toarray()")
-        return self + (-(other if isinstance(other, Matrix) else Matrix(other)))
-
-    @property
-    def T(self):
-        """The transpose."""
-        if self._values is None:
-            return Matrix(self.pattern.T)
-        rows, columns, values = _triple(self)
-        return of_triples([(columns, rows, values)], self.shape[::-1], _TURNED.get(self.format, "coo"),
-                           type(self.pattern))  # fmt: skip
-
-    def transpose(self):
-        """The transpose."""
-        return self.T
-
-    def asformat(self, format):
-        """The same matrix in another format of SciPy's."""
-        if self._values is None:
-            return Matrix(self.pattern.asformat(format))
-        return of_triples([_triple(self)], self.shape, format, type(self.pattern))
-
-    def toarray(self):
-        """The dense array."""
-        if self._values is None:
-            return self.pattern.toarray()
-        rows, columns, values = _triple(self)
-        m, n = self.shape
-        return ag.reshape(summed(values, rows * n + columns, m * n), (m, n))
-
-    todense = toarray
-
-    def diagonal(self, k=0):
-        """A diagonal."""
-        return self.pattern.diagonal(k) if self._values is None else ag.linalg.diagonal(self.toarray(), offset=k)
-
-    def sum(self, axis=None):
-        """Sums of the elements: of all, or along an axis."""
-        if self._values is None:
-            return self.pattern.sum(axis=axis)
-        rows, columns, values = _triple(self)
-        if axis is None:
-            return ag.sum(values)
-        at = columns if axis % 2 == 0 else rows
-        return summed(values, at, self.shape[1 - axis % 2])
-
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name.startswith("to") and name[2:] in ("csr", "csc", "coo", "dia", "lil", "dok", "bsr"):
-            return lambda *args, **kwargs: self.asformat(name[2:])
-        value = getattr(self.scipy_object, name)
-        if not callable(value):
-            return Matrix(value) if sparse.issparse(value) else value
-
-        return guarded(f"sparse.{type(self.pattern).__name__}.{name}", value, "the method has no rule here")
-
-    # What has no rule: SciPy's own where the values require no grad, refused by `scipy_object` where they do.
-
-    def __getitem__(self, key):
-        return self.scipy_object[key]
-
-    def __abs__(self):
-        return abs(self.scipy_object)
-
-    def __pow__(self, exponent):
-        return self.scipy_object ** raw(exponent)
-
-    def __iter__(self):
-        return iter(self.scipy_object)
-
-    def __bool__(self):
-        return bool(self.pattern)
-
-    # Comparisons are constant wherever they have a derivative.
-
-    def __eq__(self, other):
-        return self.pattern == _pattern_of(other)
-
-    def __ne__(self, other):
-        return self.pattern != _pattern_of(other)
-
-    def __lt__(self, other):
-        return self.pattern < _pattern_of(other)
-
-    def __le__(self, other):
-        return self.pattern <= _pattern_of(other)
-
-    def __gt__(self, other):
-        return self.pattern > _pattern_of(other)
-
-    def __ge__(self, other):
-        return self.pattern >= _pattern_of(other)
-
-    __hash__ = object.__hash__
-
-    def __repr__(self):
-        return f"<arraygrad {self.pattern!r}>"
-
-
-def _pattern_of(other):
-    return other.pattern if isinstance(other, Matrix) else raw(other)
-
-
-_TURNED = {"csr": "csc", "csc": "csr", "coo": "coo", "dia": "coo"}
-
-
-def _triple(matrix):
-    rows, columns, places = coordinates(matrix.pattern)
-    return rows, columns, ag.take(ag.reshape(ag.asarray(matrix.data), (-1,)), places)
-
-
-def of_triples(triples, shape, format, kind):
-    """The matrix of (rows, columns, values), sums where an element is named more than once."""
-    rows, columns = (np.concatenate([np.asarray(t[i]) for t in triples]) for i in (0, 1))
-    values = ag.concat([t[2] for t in triples])
-    keys, places = np.unique(rows * shape[1] + columns, return_inverse=True)
-    labels = sparse.coo_array((np.arange(1.0, keys.size + 1.0), (keys // shape[1], keys % shape[1])), shape=shape)
-    if format not in ("csr", "csc", "coo"):
-        format = "coo"
-    pattern = labels.asformat(format)
-    if issubclass(kind, sparse.spmatrix):
-        pattern = getattr(sparse, f"{format}_matrix")(pattern)
-    order = np.asarray(pattern.data).astype(int) - 1
-    data = ag.take(summed(values, places, keys.size), order)
-    return Matrix(with_values(pattern, raw(data)), data)
-
-
-# -- constructors -----------------------------------------------------------------------------------------------------
-
-
-def from_tensors(name, arg1, shape=None, dtype=None):
-    """The `Matrix` that a constructor of SciPy's (`csr_array`, ...) makes of Tensors."""
-    kind = getattr(sparse, name)
-    format = name.split("_")[0]
-    if isinstance(arg1, Matrix):
-        return arg1.asformat(format)
-    if isinstance(arg1, Tensor):
-        rows, columns = np.nonzero(raw(arg1))
-        return of_triples([(rows, columns, arg1[rows, columns])], tuple(raw(arg1).shape), format, kind)
-    plain = kind(raw(arg1), shape=shape, dtype=dtype)
-    if len(arg1) == 2 and isinstance(arg1[1], tuple) and format != "coo":
-        rows, columns = (np.asarray(raw(a)) for a in arg1[1])
-        return of_triples([(rows, columns, arg1[0])], plain.shape, format, kind)
-    return Matrix(plain, arg1[0])
+def product(A, x):
+    """The dense array A @ x."""
+    A._settle()
+    if len(A.shape) != 2:
+        return ag.matmul(A.toarray(), ag.asarray(x))
+    values, pattern, seen = full(A)
+    found = _recorded_product(values, x, pattern, seen)
+    if seen is not None and A.format == "coo" and found.shape == (1,) and kind_of_matrix(A) == "array":
+        return found[0]  # as SciPy has it
+    return found

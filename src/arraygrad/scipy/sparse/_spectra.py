@@ -7,17 +7,18 @@ costs no more than the product. Eigenvectors, and what is not symmetric, are dif
 """
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse import linalg as _linalg
 
 import arraygrad as ag
-from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.linalg import _factors as _declared  # noqa: F401 (declares svd, eigvals)
 from arraygrad.scipy.linalg import _functions as _declared_too  # noqa: F401 (declares expm)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
-from arraygrad.scipy.sparse._matrices import Matrix, conj, coordinates, summed, with_values
+from arraygrad.scipy.sparse._grids import dense_of
+from arraygrad.scipy.sparse._matrices import parts, tracked
+from arraygrad.scipy.sparse._places import conj, coordinates, summed, with_values
+from arraygrad.scipy.sparse._recorded import Matrix
 
 __all__ = ["declare"]
 
@@ -27,14 +28,7 @@ GILES = "Giles (2008), on the pattern"
 
 def _parts(A):
     """(values, pattern) of a matrix; those of a dense one are all its elements."""
-    if isinstance(A, Matrix):
-        return A.data, A.pattern
-    if sparse.issparse(A):
-        return A.data, A
-    m, n = raw(A).shape
-    pattern = sparse.csr_array((np.ones(m * n), np.tile(np.arange(n), m), np.arange(m + 1) * n), shape=(m, n))
-    data = ag.reshape(ag.asarray(A), (-1,))
-    return data, with_values(pattern, raw(data))
+    return parts(A)[:2]
 
 
 def _dense(name, values, pattern):
@@ -53,8 +47,7 @@ def _tracked(name, A, *rest):
     """Whether the values of A are differentiated; refuse what is not."""
     if holds_tensor(rest, grad=True):
         raise NotDifferentiable(f"arraygrad.scipy.sparse.linalg.{name}: it is differentiable in A alone")
-    values = A.data if isinstance(A, Matrix) else A
-    return isinstance(values, Tensor) and values.requires_grad
+    return tracked(A)
 
 
 # -- symmetric matrices -----------------------------------------------------------------------------------------------
@@ -109,18 +102,22 @@ def lobpcg(A, X, B=None, M=None, Y=None, **options):
 
 
 def eigs(A, k=6, *args, return_eigenvectors=True, **options):
-    """scipy.sparse.linalg.eigs, whose eigenvalues are differentiable in the values of A."""
+    """scipy.sparse.linalg.eigs, differentiable in the values of A; separate eigenvalues, vectors up to their phase."""
     if not _tracked("eigs", A, args, options):
         return _linalg.eigs(raw(A), k, *args, return_eigenvectors=return_eigenvectors, **options)
-    if return_eigenvectors:
-        raise NotDifferentiable(
-            "arraygrad.scipy.sparse.linalg.eigs: the derivative is known with return_eigenvectors=False; eigsh has one "
-            "for vectors, of symmetric matrices"
-        )
     values, pattern = _parts(A)
-    plain = _linalg.eigs(with_values(pattern, raw(values)), k, *args, return_eigenvectors=False, **options)
-    every = LINALG["eigvals"](_dense("eigs", values, pattern))
-    return ag.take(every, _nearest(plain, raw(every)))
+    matrix = with_values(pattern, raw(values))
+    dense = _dense("eigs", values, pattern)
+    if not return_eigenvectors:
+        plain = _linalg.eigs(matrix, k, *args, return_eigenvectors=False, **options)
+        every = LINALG["eigvals"](dense)
+        return ag.take(every, _nearest(plain, raw(every)))
+    w0, v0 = _linalg.eigs(matrix, k, *args, **options)
+    every, vectors = LINALG["eig"](dense)
+    places = _nearest(w0, raw(every))
+    v = ag.take(vectors, places, axis=1)
+    phase = np.sum(np.conj(raw(v)) * v0, axis=0)  # ARPACK leaves it to chance
+    return ag.take(every, places), v * (phase / np.abs(phase))
 
 
 def _nearest(found, every):
@@ -195,10 +192,11 @@ def declare(chapter, least_squares, wanted):
         if damp or x0 is not None or isinstance(A, _linalg.LinearOperator):
             raise NotDifferentiable("arraygrad.scipy.sparse.linalg.lsmr: damp, x0 and operators have no rule")
         values, pattern = _parts(A)
+        b = dense_of(b)
         settings = {"atol": atol, "btol": btol, "conlim": conlim, "iter_lim": maxiter}
         plain = _linalg.lsmr(with_values(pattern, raw(values)), raw(b), damp, atol, btol, conlim, maxiter, show)
         x = least_squares(values, b, pattern, settings)
-        left = ag.asarray(b) - Matrix(pattern, values if isinstance(values, Tensor) else None) @ x
+        left = ag.asarray(b) - Matrix(pattern, values) @ x
         return x, plain[1], plain[2], ag.sqrt(ag.sum(left * left)), *[None] * 4
 
     chapter.object("eigsh", "A (the values)", GILES)(eigsh)

@@ -13,31 +13,47 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.sparse._matrices import Matrix, conj, coordinates, summed, with_values
+from arraygrad.scipy.sparse import _functions_of_matrices
+from arraygrad.scipy.sparse._constants import CLASSES
+from arraygrad.scipy.sparse._grids import Grid, dense_of
+from arraygrad.scipy.sparse._matrices import NAMES, follow, matched, parts, plain_of, tracked
+from arraygrad.scipy.sparse._places import conj, coordinates, summed, with_values
+from arraygrad.scipy.sparse._recorded import Matrix, is_sparse
 from arraygrad.scipy.sparse._spectra import declare
 
-__all__ = []
+__all__ = ["Operator"]
 
 _CHAPTER = Chapter("sparse.linalg", _linalg)
 GILES = "Giles (2008), on the pattern"
 
 
 class _System:
-    """A pattern and how systems with it are solved: `solve(matrix, b)` on SciPy's own objects."""
+    """A pattern and how systems with it are solved: `solve(matrix, b)` on SciPy's own objects.
 
-    def __init__(self, pattern, solve):
-        self.pattern, self.solve = pattern, solve
+    `pruned`: zeros of the pattern are left out for it.
+    """
+
+    def __init__(self, pattern, solve, pruned=False):
+        self.pattern, self.solve, self.pruned = pattern, solve, pruned
 
     def turned(self, places_of):
         """The system of the conjugate transpose, with values in the order of the coordinates."""
         rows, columns, _ = places_of
         turned = sparse.coo_array((np.ones(rows.size), (columns, rows)), shape=self.pattern.shape[::-1])
-        return _System(turned.asformat("coo"), self.solve)
+        return _System(turned, self.solve, self.pruned)
 
 
 def _solution(values, b, system):
-    matrix = system.pattern if values is None else with_values(system.pattern, values)
-    return system.solve(matrix, b)
+    if values is None:
+        return system.solve(system.pattern, b)
+    return system.solve(_pruned(with_values(system.pattern, values), system.pruned), b)
+
+
+def _pruned(matrix, wanted):
+    if wanted:
+        matrix = matrix.tocsc()
+        matrix.eliminate_zeros()
+    return matrix
 
 
 @ruled("sparse.linalg._solution", _solution, "values b", GILES)
@@ -63,31 +79,21 @@ REGISTRY.pop("sparse.linalg._solution")
 
 
 def _parts(A):
-    """(values, pattern) of a matrix of ours, of SciPy's, a dense one, or an operator."""
-    if isinstance(A, Matrix):
-        return A.data, A.pattern
-    if isinstance(A, _linalg.LinearOperator):
-        return None, A
-    if sparse.issparse(A):
-        return A.data, A
-    made = Matrix(sparse.csr_array(np.asarray(A))) if not isinstance(A, Tensor) else _of_dense(A)
-    return made.data, made.pattern
-
-
-def _of_dense(A):
-    m, n = raw(A).shape
-    pattern = sparse.csr_array(np.ones((m, n)))
-    data = ag.reshape(A, (-1,))
-    return Matrix(with_values(pattern, raw(data)), data)
+    """(values, pattern, whether to prune it) of a matrix of ours, of SciPy's, a dense one, or an operator."""
+    A = A.matrix if isinstance(A, Operator) else A
+    return (None, A, False) if isinstance(A, _linalg.LinearOperator) else parts(A)
 
 
 def _solved(A, b, solve):
-    values, pattern = _parts(A)
-    return _recorded_solution(values, b, _System(pattern, solve))
+    values, pattern, pruned = _parts(A)
+    b = dense_of(b)
+    if np.ndim(raw(b)) == 2 and raw(b).shape[1] == 1:  # SciPy's solvers make a vector of a single column
+        b = ag.reshape(ag.asarray(b), (-1,))
+    return _recorded_solution(values, b, _System(pattern, solve, pruned))
 
 
 def _wanted(A, b):
-    return isinstance(b, Tensor) or isinstance(A, Tensor) or isinstance(A, Matrix)
+    return isinstance(b, (Tensor, Grid, Matrix)) or isinstance(A, (Tensor, Grid, Matrix, Operator))
 
 
 @_CHAPTER.object("spsolve", "A b", GILES)
@@ -95,9 +101,20 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True):
     """scipy.sparse.linalg.spsolve, differentiable in the values of A and in the right side."""
     if not _wanted(A, b):
         return _linalg.spsolve(A, b, permc_spec, use_umfpack)
-    if isinstance(b, Matrix) or sparse.issparse(b):
-        raise NotDifferentiable("arraygrad.scipy.sparse.linalg.spsolve: sparse right sides have no rule; use toarray()")
+    if is_sparse(b):
+        plain = _linalg.spsolve(plain_of(A), plain_of(b), permc_spec, use_umfpack)
+        x = spsolve(A, Matrix(b).toarray(), permc_spec, use_umfpack)
+        return matched(plain, np.arange(x.size, dtype=np.int64), ag.reshape(x, (-1,))) if is_sparse(plain) else x
+    _sorted(A, ("csc", "csr"))
     return _solved(A, b, lambda A, b: _linalg.spsolve(A.tocsc(), b, permc_spec, use_umfpack))
+
+
+def _sorted(A, formats):
+    """SciPy's direct solvers sort and sum the elements of a matrix in place."""
+    if isinstance(A, Matrix) and A.format in formats:
+        given = A.pattern
+        given.sum_duplicates()
+        follow(A, given)
 
 
 def _iterative(name):
@@ -140,17 +157,20 @@ class _Factors:
     """Factors of a sparse matrix, as scipy.sparse.linalg.SuperLU: `solve` is recorded."""
 
     def __init__(self, A, make):
-        self._values, self._pattern = _parts(A)
-        self._factors = make(with_values(self._pattern, raw(self._values)).tocsc())
+        _sorted(A, ("csc",))
+        self._values, self._pattern, self._pruned = _parts(A)
+        self._factors = make(_pruned(with_values(self._pattern, raw(self._values)), self._pruned).tocsc())
 
     def solve(self, rhs, trans="N"):
         """The solution of A x = rhs, of the transpose ("T"), or the conjugate transpose ("H")."""
+        rhs = dense_of(rhs)
         if not isinstance(rhs, Tensor) and not isinstance(self._values, Tensor):
             return self._factors.solve(np.asarray(rhs), trans)
         values, pattern = self._values, self._pattern
         if trans != "N":
-            turned = Matrix(pattern, values if isinstance(values, Tensor) else None).T
-            values, pattern = turned.data, turned.pattern
+            rows, columns, positions = coordinates(pattern)
+            values = ag.take(ag.reshape(ag.asarray(values), (-1,)), positions)
+            pattern = sparse.coo_array((np.ones(rows.size), (columns, rows)), shape=pattern.shape[::-1])
             if trans == "H":
                 values = conj(values)
         own, opposite = {"N": ("N", "H"), "T": ("T", None), "H": ("H", "N")}[trans]
@@ -164,7 +184,7 @@ class _Factors:
                 return _linalg.spsolve(matrix.tocsc(), b)
             return self._factors.solve(np.asarray(b), side)
 
-        return _recorded_solution(values, rhs, _System(pattern, solve))
+        return _recorded_solution(values, rhs, _System(pattern, solve, self._pruned))
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -196,11 +216,12 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
         return _linalg.lsqr(A, b, damp, atol, btol, conlim, iter_lim, show, calc_var, x0)
     if damp or x0 is not None or isinstance(A, _linalg.LinearOperator):
         raise NotDifferentiable("arraygrad.scipy.sparse.linalg.lsqr: damp, x0 and operators have no rule")
-    values, pattern = _parts(A)
+    values, pattern, _ = _parts(A)
+    b = dense_of(b)
     settings = {"atol": atol, "btol": btol, "conlim": conlim, "iter_lim": iter_lim}
     plain = _linalg.lsqr(with_values(pattern, raw(values)), raw(b), **settings)
     x = _recorded_least_squares(values, b, pattern, settings)
-    left = ag.asarray(b) - Matrix(pattern, values if isinstance(values, Tensor) else None) @ x
+    left = ag.asarray(b) - Matrix(pattern, values) @ x
     return (x, plain[1], plain[2], ag.sqrt(ag.sum(left * left)), *[None] * 6)
 
 
@@ -242,6 +263,68 @@ REGISTRY.pop("sparse.linalg._least_squares")
 declare(_CHAPTER, _recorded_least_squares, _wanted)
 
 
+class Operator(_linalg.LinearOperator):
+    """scipy.sparse.linalg.LinearOperator of a `Matrix`: its products with arrays are recorded."""
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+        super().__init__(matrix.dtype, matrix.shape)
+
+    def matvec(self, x):
+        return self.matrix @ x
+
+    def rmatvec(self, x):
+        return self.matrix.conj().T @ x
+
+    matmat = _matvec = _matmat = matvec
+    rmatmat = _rmatvec = _rmatmat = rmatvec
+
+    def _adjoint(self):
+        return Operator(self.matrix.conj().T)
+
+    def _transpose(self):
+        return Operator(self.matrix.T)
+
+    def dot(self, x):
+        """The product with an array; anything else as SciPy's operators have it."""
+        return self.matrix @ x if isinstance(x, (Tensor, np.ndarray)) else _refuse_operator()
+
+    __matmul__ = __call__ = dot
+
+    def __mul__(self, x):
+        return Operator(self.matrix * x) if np.ndim(raw(x)) == 0 else self.dot(x)
+
+    def __rmul__(self, x):
+        return Operator(self.matrix * x) if np.ndim(raw(x)) == 0 else _refuse_operator()
+
+    def __add__(self, other):
+        return Operator(self.matrix + other.matrix) if isinstance(other, Operator) else _refuse_operator()
+
+    def __neg__(self):
+        return Operator(-self.matrix)
+
+    def __sub__(self, other):
+        return self + -other if isinstance(other, Operator) else _refuse_operator()
+
+    def __pow__(self, n):
+        return Operator(_functions_of_matrices.matrix_power(self.matrix, n))
+
+
+def _refuse_operator():
+    raise NotDifferentiable(
+        "arraygrad.scipy.sparse.linalg.LinearOperator: this operation of an operator whose values require grad has no "
+        "rule; use the matrix"
+    )
+
+
+@_CHAPTER.object("aslinearoperator", "A (the values)", "definition (bilinear)")
+def aslinearoperator(A):
+    """scipy.sparse.linalg.aslinearoperator, whose products are recorded for a matrix of Tensors."""
+    if isinstance(A, (Grid, Tensor)) and tracked(A):
+        A = CLASSES["csr_array"](A)
+    return Operator(A) if isinstance(A, Matrix) and tracked(A) else _linalg.aslinearoperator(plain_of(A))
+
+
 @_CHAPTER.object("spsolve_triangular", "A b", GILES)
 def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, unit_diagonal=False):
     """scipy.sparse.linalg.spsolve_triangular, differentiable in the values of A and in the right side."""
@@ -249,23 +332,15 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, u
         return _linalg.spsolve_triangular(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
     if unit_diagonal:
         raise NotDifferentiable("arraygrad.scipy.sparse.linalg.spsolve_triangular: unit_diagonal has no rule")
-    return _solved(A, b, lambda A, b: _linalg.spsolve(A.tocsc(), b))
-
-
-@_CHAPTER.object("norm", "x (the values)", "definition")
-def norm(x, ord=None, axis=None):
-    """scipy.sparse.linalg.norm, differentiable in the values for Frobenius' norm."""
-    if not isinstance(x, Matrix) or not isinstance(x.data, Tensor):
-        return _linalg.norm(raw(x), ord, axis)
-    if ord not in (None, "fro") or axis is not None:
-        raise NotDifferentiable("arraygrad.scipy.sparse.linalg.norm: Frobenius' norm has a derivative")
-    return ag.sqrt(ag.sum(x.data * conj(x.data)))
+    plain = _linalg.spsolve_triangular(plain_of(A), plain_of(dense_of(b)), lower)
+    if is_sparse(A):  # zeros on the other side, which are not read
+        A = (NAMES["tril"] if lower else NAMES["triu"])(A)
+    return ag.reshape(_solved(A, b, lambda A, b: _linalg.spsolve(A.tocsc(), b)), np.shape(plain))
 
 
 _CHAPTER.constants("spbandwidth", "is_sptriangular")
 _CHAPTER.no_rule("incomplete factors are a preconditioner, which a solution does not depend on", "spilu")
-_CHAPTER.no_rule("it has no rule; use expm_multiply, or scipy.linalg of toarray()", "expm", "inv", "matrix_power",
-                 "funm_multiply_krylov", "onenormest")  # fmt: skip
+_functions_of_matrices.declare(_CHAPTER, spsolve)
 
 globals().update(_CHAPTER.names)
 
