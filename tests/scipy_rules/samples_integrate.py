@@ -51,6 +51,9 @@ sample("integrate.solve_ivp", np.array([0.8, 0.1]), np.array([1.7, 0.3]), **{**H
            lambda t, y: swinging(t, y, k), (0.0, 0.9), y, method="DOP853", **ODE).y[:, -1])  # fmt: skip
 sample("integrate.odeint", np.array([0.8, 0.1]), np.array([1.7, 0.3]), **{**HOW, "second": False},
        call=lambda f, y, k: f(swinging, y, TIMES, args=(k,), tfirst=True, **ODE))  # fmt: skip
+for _times in (np.array([0.1, 0.5, 0.9]), np.array([0.9, 0.2])):
+    sample("integrate.odeint", np.array([0.8, 0.1]), _times, 1.7, **HOW,
+           call=lambda f, y, t, k: f(lambda y, t, k: [y[1] * k, -y[0] * t], y, t, args=(k,), **ODE))  # fmt: skip
 
 # what the solution reaches at other times, and when something happens
 

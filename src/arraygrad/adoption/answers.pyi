@@ -44,6 +44,7 @@ class Route:
     @property
     def stamp(self) -> Any: ...
 
+CLASSES: Any
 RUNNING: Any
 TEXTS: Any
 def called_number(cls: Any, *args: Any, **kwargs: Any) -> Any: ...

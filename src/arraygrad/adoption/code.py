@@ -4,6 +4,7 @@ May import: adoption.table, the standard library.
 """
 
 import dis
+import itertools
 import types
 
 from arraygrad.adoption.table import STAND_IN_MODULES
@@ -49,6 +50,15 @@ def imported(code, package):
     return names
 
 
+def _tells_identity(code):
+    """Whether code, or code of functions in it, compares anything but constants by `is`."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
+    for before, step in itertools.pairwise(steps):
+        if step.opname == "IS_OP" and before.opname != "LOAD_CONST":
+            return True
+    return any(_tells_identity(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
+
+
 _importing: dict = {}  # id of a code object -> (it, the code that imports stand-ins)
 
 
@@ -66,9 +76,13 @@ def importing_stand_ins(code):
         for step in dis.get_instructions(code):
             if step.opcode in dis.hasname:
                 uses.setdefault(step.argval, set()).add(step.opcode)
+        # What is compared by `is` would be another object than its stand-in, which a name of a part may be bound to.
+        parts = not _tells_identity(code)
         names = tuple(
             [
-                STAND_IN_MODULES[name] if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} else name
+                STAND_IN_MODULES[name]
+                if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} and (parts or "." not in name)
+                else name
                 for name in code.co_names
             ]
         )

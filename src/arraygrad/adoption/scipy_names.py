@@ -105,6 +105,12 @@ class _EitherClass(_Either):
     def __mro_entries__(self, bases):
         return (self._real,)
 
+    def __eq__(self, other):
+        return other is self or other is self._real
+
+    def __hash__(self):
+        return hash(self._real)
+
     def _classes(self):
         return (self._real, self._ours) if isinstance(self._ours, type) else (self._real,)
 

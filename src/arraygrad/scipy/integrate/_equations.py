@@ -143,15 +143,16 @@ class _Event:
         return ag.stack([ag.asarray(t) for t in found]), ag.stack([flow.at(t) for t in found])
 
 
-@CHAPTER.composition("odeint", "y0 args", ADJOINT)
+@CHAPTER.composition("odeint", "y0 t args", ADJOINT)
 def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None, mu=None, rtol=None, atol=None,
             tcrit=None, h0=0.0, hmax=0.0, hmin=0.0, ixpr=0, mxstep=0, mxhnil=0, mxordn=12, mxords=5, printmessg=0,
             tfirst=False):  # fmt: skip
-    if tracked(t):
-        raise TypeError("arraygrad.scipy.integrate.odeint: t requires grad, but times have no derivative here")
     if Dfun is not None:
         Dfun = plain(Dfun)
-    given, parameters = lifted(func if tfirst else _swapped(func), args)
+    slope = func if tfirst else _swapped(func)
+    if tracked(t):
+        slope, args, Dfun = _timed(slope, np.asarray(raw(t), dtype=float)), (*args, t), None
+    given, parameters = lifted(slope, args)
     f, y0 = array_function(given), _initial(y0)
     arguments = Arguments((y0, *parameters))
     start, *rest = arguments.raw()
@@ -168,6 +169,24 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     problem = _Problem(f, (times[0], times[-1], times), result, arguments, settings)
     y = ag.matrix_transpose(arguments.attach(problem))
     return (y, found[1]) if full_output else y
+
+
+def _timed(func, times):
+    """The slope in a time of which the reported times are constants, with these times as the last parameter.
+
+    Between them t is linear in it, so that it is t itself, but for the derivative.
+    """
+    sign = 1.0 if times[-1] >= times[0] else -1.0
+
+    def slope(tau, y, *args):
+        *args, t = args
+        i = int(np.clip(np.searchsorted(sign * times, sign * float(raw(tau)), side="right") - 1, 0, times.size - 2))
+        width = times[i + 1] - times[i]
+        rate = (t[i + 1] - t[i]) / width if width else 1.0
+        found = func(t[i] + (tau - times[i]) * rate, y, *args)
+        return (ag.asarray(found) if isinstance(found, (list, tuple)) else found) * rate
+
+    return slope
 
 
 def _swapped(func):

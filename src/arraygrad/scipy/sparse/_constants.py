@@ -302,7 +302,7 @@ def _maker(name):
     make.__name__ = name
     make.__doc__ = f"scipy.sparse.{name}, of constants.\n\n{theirs.__doc__ or ''}"
     CHAPTER.names[name] = make
-    REGISTRY[f"sparse.{name}"] = Rule(f"sparse.{name}", (), "", "", theirs, make, reason="numbers determine it")
+    REGISTRY[f"sparse.{name}"] = Rule(f"sparse.{name}", (), "", "", theirs, make, reason="it is constant: numbers determine it")
 
 
 for _name in ("eye", "eye_array", "identity", "random", "random_array", "rand", "load_npz"):
@@ -457,4 +457,4 @@ for _format in FORMATS:
 for _name in ("spmatrix", "sparray"):
     CHAPTER.names[_name] = _Type(_name, (), {"__doc__": f"scipy.sparse.{_name}, and every `Matrix` of that kind."})
     REGISTRY[f"sparse.{_name}"] = Rule(f"sparse.{_name}", (), "", "", getattr(sparse, _name), CHAPTER.names[_name],
-                                       reason="numbers determine it")  # fmt: skip
+                                       reason="it is constant: numbers determine it")  # fmt: skip

@@ -100,17 +100,17 @@ class Grid:
         if ufunc is np.matmul:
             return _product(*inputs)
         found = ufunc(*[dense_of(a) for a in inputs])
-        return Grid(found) if isinstance(found, Tensor) else np.asmatrix(found)
+        return Grid(found) if isinstance(found, Tensor) else np.asarray(found).view(np.matrix)
 
     def __mul__(self, other):
         if np.ndim(raw(dense_of(other))) == 0:
             return Grid(self.tensor * other)
-        return _product(self, other, np.asmatrix)
+        return _product(self, other, rows=True)
 
     def __rmul__(self, other):
         if np.ndim(raw(dense_of(other))) == 0:
             return Grid(other * self.tensor)
-        return _product(other, self, np.asmatrix)
+        return _product(other, self, rows=True)
 
     def __matmul__(self, other):
         return _product(self, other)
@@ -145,12 +145,12 @@ for _name, _ufunc in (("add", np.add), ("sub", np.subtract), ("truediv", np.true
     _elementwise(_name, _ufunc)
 
 
-def _product(a, b, as_rows=None):
-    """The product of matrices; with `as_rows`, a vector is a row, as `*` of numpy.matrix has it."""
+def _product(a, b, rows=False):
+    """The product of matrices; with `rows`, a vector is a row, as `*` of numpy.matrix has it."""
     if hasattr(type(a), "scipy_object") or hasattr(type(b), "scipy_object"):
         return NotImplemented
     a, b = (ag.asarray(dense_of(one)) for one in (a, b))
-    if as_rows is not None:
+    if rows:
         a, b = (ag.reshape(one, (1, -1)) if one.ndim == 1 else one for one in (a, b))
     found = ag.matmul(a, b)
     return Grid(found if found.ndim == 2 else ag.reshape(found, (1, -1)))

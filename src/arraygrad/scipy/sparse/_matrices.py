@@ -147,7 +147,7 @@ def plain_of(value):
     if isinstance(value, Base):
         return value.pattern
     if isinstance(value, Grid):
-        return np.asmatrix(raw(value.tensor))
+        return raw(value.tensor).view(np.matrix)
     return raw(value)
 
 
