@@ -53,6 +53,9 @@ for _trans in ("T", "H"):
 sample("sparse.linalg.factorized", VALUES, B, call=lambda f, v, b: f(made(v))(b))
 for _name in ("gmres", "bicg", "bicgstab", "lgmres", "gcrotmk"):
     sample(f"sparse.linalg.{_name}", VALUES, B, call=lambda f, v, b: f(made(v), b, **TIGHT)[0], loose=1e-9)
+for _name in ("cgs", "tfqmr"):
+    sample(f"sparse.linalg.{_name}", VALUES, B, call=lambda f, v, b: f(made(v), b, **TIGHT)[0], loose=1e-8, rtol=1e-6)
+sample("sparse.linalg.qmr", VALUES, B, call=lambda f, v, b: f(made(v), b, **TIGHT)[0], loose=1e-8, rtol=1e-6)
 sample("sparse.linalg.cg", VALUES, B, call=lambda f, v, b: f(symmetric(v), b, **TIGHT)[0], loose=1e-9)
 sample("sparse.linalg.minres", VALUES, B, call=lambda f, v, b: f(symmetric(v), b, rtol=1e-13)[0], loose=1e-9)
 sample("sparse.linalg.lsqr", VALUES[:5], B, loose=1e-8, rtol=1e-6, call=lambda f, v, b: (lambda r: (r[0], r[3]))(

@@ -15,6 +15,7 @@ from scipy_samples import SAMPLES, plain
 import arraygrad as ag
 from arraygrad.scipy import CHAPTERS, stats
 from arraygrad.scipy._declare import REGISTRY
+from arraygrad.tools.scipy_survey import survey
 
 # Names that newer versions of SciPy want spelled otherwise are served as long as they are there.
 pytestmark = [
@@ -86,4 +87,6 @@ def test_every_rule_has_a_sample():
     univariate = {f"stats.{name}." for name, one in stats.OBJECTS.items() if one.kind != "multivariate"}
     need = {name for name, rule in REGISTRY.items()
             if rule.gradients is not None and not any(name.startswith(one) for one in univariate)}  # fmt: skip
+    for module in ("sparse", "sparse.linalg"):  # whose functions are objects of ours
+        need.update(f"{module}.{name}" for name in survey(module).differentiated)
     assert need - {name for name, *_ in SAMPLES} == set()

@@ -302,7 +302,9 @@ def _maker(name):
     make.__name__ = name
     make.__doc__ = f"scipy.sparse.{name}, of constants.\n\n{theirs.__doc__ or ''}"
     CHAPTER.names[name] = make
-    REGISTRY[f"sparse.{name}"] = Rule(f"sparse.{name}", (), "", "", theirs, make, reason="it is constant: numbers determine it")
+    REGISTRY[f"sparse.{name}"] = Rule(
+        f"sparse.{name}", (), "", "", theirs, make, reason="it is constant: numbers determine it"
+    )
 
 
 for _name in ("eye", "eye_array", "identity", "random", "random_array", "rand", "load_npz"):

@@ -26,6 +26,7 @@ from arraygrad.scipy.sparse._places import (
     find_places,
     gathered,
     is_tracked,
+    named_once,
     of_places,
     places_of,
     summed,
@@ -199,7 +200,7 @@ def matched(plain, places, values):
     structure = plain.tocsr() if plain.format in _OF_CELLS else plain
     own, positions = elements(structure)
     own, merged = places_of(own, shape), False
-    if np.unique(own).size != own.size:
+    if not named_once(own):
         structure, merged = structure.copy(), True
         structure.sum_duplicates()
         own, positions = elements(structure)

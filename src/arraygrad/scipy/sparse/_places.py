@@ -15,7 +15,7 @@ from arraygrad.ops import OPS
 from arraygrad.scipy._guards import raw
 
 __all__ = [
-    "conj", "coordinates", "coordinates_of", "elements", "find_places", "gathered", "places_of", "summed",
+    "conj", "coordinates", "coordinates_of", "elements", "find_places", "gathered", "named_once", "places_of", "summed",
     "summed_by_place", "with_values",
 ]  # fmt: skip
 
@@ -80,6 +80,14 @@ def summed_by_place(places, values):
     if unique.size == places.size:
         return unique, ag.take(ag.asarray(values), np.argsort(places, kind="stable"))
     return unique, summed(values, inverse, unique.size)
+
+
+def named_once(places):
+    """Whether no place is named twice."""
+    if np.all(places[1:] > places[:-1]):
+        return True
+    ordered = np.sort(places)
+    return bool(np.all(ordered[1:] > ordered[:-1]))
 
 
 def find_places(wanted, places):
