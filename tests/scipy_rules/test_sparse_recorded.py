@@ -202,9 +202,37 @@ def written_under_another_name(x):
     return (b.tocsr() @ B).sum()
 
 
+def multiplied_in_place(x):
+    a = csr(x * 1.0)
+    b = a
+    a *= x[0]
+    a /= 2.0
+    a += sp.eye(3)
+    return (a @ B).sum() + (b @ B).sum()
+
+
+def constant_multiplied_in_place(x):
+    a = csr(VALUES * 1.0)
+    b = a
+    a *= x[0]
+    b -= csr(x**2)
+    return (a @ B).sum() + (b @ B).sum()
+
+
+def arguments_stay(x):
+    a, b = csr(x), array(x).tocsc()
+    a *= 2.0
+    a.data[0] = 7.0
+    b.data[:] = 1.0
+    return a.sum() + b.sum() + x.sum()
+
+
 @pytest.mark.parametrize(
-    "f", [in_place, shared_with_the_transpose, shared_with_the_values, not_shared, shared_by_a_constructor,
-          values_assigned, written_under_another_name],
+    "f",
+    [
+        in_place, shared_with_the_transpose, shared_with_the_values, not_shared, shared_by_a_constructor, values_assigned,
+        written_under_another_name, multiplied_in_place, constant_multiplied_in_place, arguments_stay,
+    ],
 )  # fmt: skip
 def test_what_is_written_is_seen_where_scipy_shares_memory(f):
     as_plain(f, VALUES)

@@ -95,6 +95,23 @@ class Constant:
         become(self, made)
 
 
+def _in_place(name):
+    def operator(self, other):
+        if tracked(other) and not is_sparse(other) and is_grad_enabled() and np.ndim(raw(dense_of(other))) == 0:
+            made = getattr(recorded(self.copy()), name)(other)
+            become(self, made)
+            return self
+        other = raw(other) if isinstance(other, Tensor) else other
+        return getattr(super(Constant, self), name)(other)
+
+    operator.__name__ = name
+    return operator
+
+
+for _name in ("imul", "itruediv"):
+    setattr(Constant, f"__{_name}__", _in_place(f"__{_name}__"))
+
+
 def has_values_of_tensors(arg1):
     """Whether a constructor's argument holds Tensors of values."""
     if isinstance(arg1, (Base, Tensor, Grid)):

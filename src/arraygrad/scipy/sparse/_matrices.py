@@ -217,6 +217,8 @@ def matched(plain, places, values):
     n = structure.data.size
     if n != positions.size or not known.all() or not np.array_equal(positions, np.arange(n)):
         chosen = summed(chosen, positions[known], n)
+    if chosen is values:  # which is written where others are not
+        chosen = values.copy()
     cls = _classes.get(plain.format) or _classes[""]
     made = cls.__new__(cls)
     values_of_pattern = ag.reshape(chosen, structure.data.shape)

@@ -43,6 +43,7 @@ __all__ = ["Matrix", "become", "is_sparse", "matrix_power", "refuse", "scipy_cla
 _OPERATORS = {
     "matmul": "matmul", "multiply": "mul", "add": "add", "subtract": "sub", "divide": "truediv", "power": "pow",
 }  # fmt: skip
+_METHODS = {"absolute": "__abs__", "negative": "__neg__", "positive": "__pos__", "conjugate": "conj"}
 _COMPARISONS = {
     "equal": "eq", "not_equal": "ne", "less": "gt", "less_equal": "ge", "greater": "lt", "greater_equal": "le",
 }  # fmt: skip
@@ -59,7 +60,7 @@ def is_sparse(value):
 
 def ufunc_of(self, ufunc, method, *inputs, **kwargs):
     """`__array_ufunc__` of recorded matrices and of constants: arrays ask here for an operator."""
-    name = ufunc.__name__
+    name = _METHODS.get(ufunc.__name__, ufunc.__name__)
     if method == "__call__" and not kwargs:
         if len(inputs) == 1 and hasattr(self, name):
             return getattr(self, name)()
@@ -223,6 +224,28 @@ class Matrix(Base):
         made._structure, made._values = plain, with_number(self._values, number)
         made._beside(None if self._rest is None else (self._rest[0], with_number(self._rest[1], number)))
         return made
+
+    def __imul__(self, other):
+        return self._scaled_in_place(operator.mul, other)
+
+    def __itruediv__(self, other):
+        return self._scaled_in_place(operator.truediv, other)
+
+    def _scaled_in_place(self, with_number, number):
+        """SciPy writes a multiple by a number into the values, which other matrices may share."""
+        if is_sparse(number) or np.ndim(raw(dense_of(number))) != 0:
+            return NotImplemented
+        self._settle()
+        made = self._scaled(with_number, number)
+        if made.dtype != self.dtype:
+            refuse(f"a multiple of dtype {made.dtype} written into a matrix of {self.dtype} has", "A = A * x")
+        if self.format in ("lil", "dok"):
+            self._replace(made)
+            return self
+        rest = made._rest
+        self._values[...] = made._values
+        self._beside(rest)
+        return self
 
     def multiply(self, other):
         """The elementwise product with a sparse matrix, or with an array, broadcast."""
@@ -588,7 +611,7 @@ class Matrix(Base):
             self._check_named_once(name)
             return getattr(self._structure, name)
         if name.startswith("to") and name[2:] in FORMATS:
-            return lambda copy=False, **options: _converted(self, name, copy, options)
+            return lambda *args, **options: _converted(self, name, args, options)
         value = getattr(self.scipy_object, name)
         if not callable(value):
             return value
@@ -653,10 +676,11 @@ for _name in ("sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arct
     _elementwise(_name)
 
 
-def _converted(matrix, name, copy, options):
-    if options or (name == "tobsr" and matrix.format == "bsr"):
-        return moved(lambda m: getattr(m, name)(copy=copy, **options), matrix)
-    return matrix.asformat(name[2:], copy)
+def _converted(matrix, name, args, options):
+    """What `tocsr` and its kin make, which copy by default or not."""
+    if name[2:] == matrix.format and not matrix._merged and not args and not options:
+        return matrix
+    return moved(lambda m: getattr(m, name)(*args, **options), matrix)
 
 
 def _dense(A):

@@ -140,7 +140,7 @@ def _iterative(name):
             return x
 
         if "M" in options and options["M"] is not None:
-            options["M"] = raw(options["M"])
+            options["M"] = plain_of(options["M"])  # a preconditioner, which the solution does not depend on
         x = _solved(A, b, solve)
         return x, flags[0]
 
