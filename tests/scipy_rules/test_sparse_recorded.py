@@ -230,8 +230,8 @@ def arguments_stay(x):
 @pytest.mark.parametrize(
     "f",
     [
-        in_place, shared_with_the_transpose, shared_with_the_values, not_shared, shared_by_a_constructor, values_assigned,
-        written_under_another_name, multiplied_in_place, constant_multiplied_in_place, arguments_stay,
+        in_place, shared_with_the_transpose, shared_with_the_values, not_shared, shared_by_a_constructor,
+        values_assigned, written_under_another_name, multiplied_in_place, constant_multiplied_in_place, arguments_stay,
     ],
 )  # fmt: skip
 def test_what_is_written_is_seen_where_scipy_shares_memory(f):
@@ -247,6 +247,12 @@ def test_a_tensor_is_not_written_into_a_constant_whose_memory_is_shared():
 
     with pytest.raises(TypeError, match="share"):
         ag.grad(f, adopt=True)(VALUES)
+
+
+def test_a_class_that_serves_several_formats_is_not_called():
+    a = sparse.csr_array(ag.tensor(np.eye(2), requires_grad=True))
+    with pytest.raises(TypeError, match="by the class of its format"):
+        a.__class__((a.data, a.indices, a.indptr), shape=a.shape)
 
 
 # -- dtypes -----------------------------------------------------------------------------------------------------------

@@ -80,10 +80,15 @@ class Base:
         SciPy's own result names elements twice; here their sums are named.
     """
 
-    def __init__(self, pattern, data=None):
+    def __init__(self, pattern, data=None, **options):
         if isinstance(pattern, Base):
             vars(self).update(vars(pattern))
             return
+        if options or not sparse.issparse(pattern):
+            raise NotDifferentiable(
+                "arraygrad.scipy.sparse: a Matrix is made by the class of its format: csr_matrix(...) instead of "
+                "A.__class__(...)"
+            )
         self.format = pattern.format
         self._structure = pattern.tocsr() if pattern.format in _OF_CELLS else pattern
         self._values = ag.asarray(self._structure.data if data is None else data)

@@ -724,15 +724,28 @@ def become(constant, matrix, written=True):
     vars(constant).update(vars(matrix))
 
 
+def _holders(owner, name):
+    held = owner.get(name)
+    return sys.getrefcount(held)
+
+
+def _holders_of_base(array):
+    base = array.base
+    return sys.getrefcount(base)
+
+
+# What these count for something that nobody else holds differs between versions of Python.
+_ALONE = _holders({"data": [0]}, "data")
+_BASE_ALONE = _holders_of_base(np.empty(2)[:1])
+
+
 def _held_elsewhere(owner, name):
     """Whether the object of this name, or the array that it is a part of, has other holders than `owner`."""
-    held = owner.get(name)
-    if held is None:
+    if name not in owner:
         return False
-    if sys.getrefcount(held) > 3:  # `owner`, this variable, the argument
+    if _holders(owner, name) > _ALONE:
         return True
-    base = getattr(held, "base", None)
-    return isinstance(base, np.ndarray) and sys.getrefcount(base) > 3
+    return isinstance(getattr(owner[name], "base", None), np.ndarray) and _holders_of_base(owner[name]) > _BASE_ALONE
 
 
 # -- products of sparse matrices --------------------------------------------------------------------------------------
