@@ -19,7 +19,7 @@ from arraygrad.scipy import sparse
 
 DENSE = np.array([[2.0, 0.0, 1.0], [0.0, -3.0, 0.0], [0.5, 0.0, 4.0]])
 B = np.array([1.0, 2.0, 3.0])
-KINDS = [f"{f}_{kind}" for f in ("csr", "csc", "coo", "dia", "bsr") for kind in ("array", "matrix")]
+KINDS = [f"{f}_{kind}" for f in ("csr", "csc", "coo", "dia", "bsr", "lil", "dok") for kind in ("array", "matrix")]
 
 
 def dense(a):

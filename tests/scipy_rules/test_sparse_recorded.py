@@ -415,3 +415,16 @@ def test_matrices_of_scipys_own_meet_recorded_ones():
         assert found.toarray().requires_grad
     with pytest.raises(TypeError, match="put this one first"):
         own.multiply(a)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t: sparse.csr_array((t, (ROWS[:3], COLUMNS[:3]))), lambda t: sparse.coo_matrix(t[None]), sparse.diags,
+        lambda t: sparse.csr_array(np.eye(3)) @ t, lambda t: sparse.hstack([sparse.csr_array(np.eye(3)), t[:, None]]),
+    ],
+)  # fmt: skip
+def test_values_of_other_libraries_are_refused(make):
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="to_backend"):
+        make(ag.tensor(torch.ones(3, dtype=torch.float64), requires_grad=True))

@@ -423,7 +423,7 @@ def _diagonals(name, shown):
 
     def make(*args, **kwargs):
         diagonals, *args = (kwargs.pop(parameter), *args) if parameter in kwargs else args
-        diagonals = dense_of(diagonals) if isinstance(diagonals, Grid) else diagonals
+        diagonals = dense_of(diagonals) if isinstance(diagonals, (Grid, Tensor)) else diagonals
         if not _recorded_here(diagonals):
             return constant_of(theirs(_all_plain(diagonals), *plain(name, args), **plain(name, kwargs)))
         args, kwargs = plain(name, args), plain(name, kwargs)

@@ -162,7 +162,14 @@ def dense_of(value):
         return value.tensor
     if isinstance(value, np.matrix):
         return np.asarray(value)
-    return ag.asarray(value) if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        value = ag.asarray(value)
+    if isinstance(value, Tensor) and not isinstance(value.array, (np.ndarray, np.generic)):
+        raise TypeError(
+            "arraygrad.scipy.sparse: matrices are SciPy's, of arrays of NumPy: move the values there "
+            "(arraygrad.to_backend(x, 'numpy'))"
+        )
+    return value
 
 
 def like_matrix(found, plain):
