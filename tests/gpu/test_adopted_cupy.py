@@ -84,6 +84,19 @@ def test_the_module_of_an_array_is_cupy(cupy):
     np.testing.assert_allclose(found.get(), ag.grad(lambda x: np.sum(x @ x) + np.sum(x))(X), rtol=1e-12)
 
 
+def test_the_module_of_a_plain_array_takes_tensors(cupy):
+    if not hasattr(cupy, "get_array_module"):
+        pytest.skip("the stand-in has no get_array_module")
+    data = cupy.asarray(X)
+
+    def f(x):
+        xp = cupy.get_array_module(data)
+        return xp.sum(xp.matmul(data, x), axis=0)[0] + cupy.get_array_module(X).sum(x)
+
+    found = ag.grad(f, adopt=True)(data)
+    np.testing.assert_allclose(found.get(), ag.grad(lambda x: np.sum(X @ x, axis=0)[0] + np.sum(x))(X), rtol=1e-12)
+
+
 def test_arrays_of_cupys_own_are_left_as_they_are(cupy):
     seen = []
 

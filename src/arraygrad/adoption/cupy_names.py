@@ -61,7 +61,7 @@ def _install(name):
             continue
         full = f"{name}.{function_name}"
         if name == "cupy" and function_name == "get_array_module":
-            stand_in(real, _module_for(real, module))
+            stand_in(real, _module_for(real))
         elif name == "cupy" and function_name in _FROM_DATA:
             stand_in(real, _from_data(real))
         elif name == "cupyx.scipy.special" and function_name in _OF_SPECIAL:
@@ -140,14 +140,13 @@ def _from_data(real):
     return create
 
 
-def _module_for(real, module):
-    """`cupy.get_array_module`: CuPy, as adopted code sees it, for Tensors over CuPy's arrays."""
+def _module_for(real):
+    """`cupy.get_array_module`: CuPy or NumPy as adopted code sees it, whose functions take the Tensors that come."""
 
     @functools.wraps(real)
     def get_array_module(*args):
-        if is_on() and any(isinstance(a, Tensor) and isinstance(a.detach().array, module.ndarray) for a in args):
-            return stand_in_for(module)
-        return real(*[a.detach().array if isinstance(a, Tensor) else a for a in args])
+        found = real(*[a.detach().array if isinstance(a, Tensor) else a for a in args])
+        return stand_in_for(found) if is_on() else found
 
     return get_array_module
 

@@ -16,6 +16,18 @@
 #include <type_traits>
 #include <utility>
 
+#include <vector_types.h>  // float2 and its like, which NVRTC knows without a header
+#include <vector_functions.h>
+
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __constant__
+#undef __forceinline__
+#undef __noinline__
+#undef __launch_bounds__
+#undef __shared__
+#undef __align__
 #define __global__
 #define __device__
 #define __host__

@@ -18,13 +18,11 @@ HEADERS = os.path.join(os.environ["CUDA_PATH"], "include")
 
 # Shared memory whose size the launch says
 DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\s*\(\d+\)\s*)?([\w<>: ]+?)\s+(\w+)\s*\[\s*\]\s*;")
-KERNEL = re.compile(
-    r'extern\s+"C"\s+__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\('
-)
+_BOUNDS = r"(?:__launch_bounds__\s*\([^)]*\)\s*)?"
+_GLOBAL = rf"(?:__global__\s+{_BOUNDS}void|void\s+__global__)\s+{_BOUNDS}(\w+)\s*\("  # C++ takes them in either order
+KERNEL = re.compile(rf'extern\s+"C"\s+{_GLOBAL}')
 BLOCK_OF_C = re.compile(r'extern\s+"C"\s*\{')
-KERNEL_IN_BLOCK = re.compile(
-    r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\("
-)
+KERNEL_IN_BLOCK = re.compile(_GLOBAL)
 
 
 def names_of(source: str) -> list[str]:
