@@ -169,6 +169,11 @@ class Stream:
     def __hash__(self):
         return self.ptr
 
+    @classmethod
+    def from_external(cls, obj):
+        """The stream of a handle."""
+        return _made[obj.__cuda_stream__()[1], current["device"]]
+
     def _check(self):
         if self.ptr != happens_before.NULL and self.device_id != current["device"]:
             raise RuntimeError(
@@ -272,7 +277,16 @@ class ndarray(np.ndarray):
     def data(self):
         memory, pointer = memory_of(self), self.__array_interface__["data"][0]
         _at_addresses[pointer] = memory
-        return types.SimpleNamespace(mem=memory, device_id=self._number, ptr=pointer)
+
+        def copy_from_device_async(source, size):
+            assert size == self.nbytes == source.array.nbytes
+            launches.append("copy")
+            ran("copy", [source.array], written=[self])
+            self.view(np.ndarray)[...] = source.array.view(np.ndarray)
+
+        return types.SimpleNamespace(
+            mem=memory, device_id=self._number, ptr=pointer, array=self, copy_from_device_async=copy_from_device_async
+        )
 
     def get(self, stream=None, order="C", out=None, blocking=True):
         place = here() if stream is None else (stream.device_id, stream.ptr)
@@ -636,6 +650,7 @@ class OutOfMemoryError(MemoryError):
 
 
 cupy.cuda = types.SimpleNamespace(
+    nccl=types.ModuleType("cupy.cuda.nccl"),
     Device=Device,
     Event=Event,
     Stream=Stream,
@@ -705,6 +720,7 @@ for _name in ("sin", "add", "multiply", "arcsin", "true_divide", "power", "less"
     setattr(cupy, _name, _Ufunc(_name))
 cupy.where, cupy.iinfo, cupy.abs = wrapped("where", np.where), np.iinfo, wrapped("abs", np.abs)
 
+cupy.cuda.nccl.available = False
 _function = types.ModuleType("cupy.cuda.function")
 _function.CPointer = CPointer
 cupyx = types.ModuleType("cupyx")
@@ -759,6 +775,8 @@ raw.__array_namespace_info__ = compat.__array_namespace_info__
 sys.modules.update(
     {
         "cupy": cupy,
+        "cupy.cuda": cupy.cuda,
+        "cupy.cuda.nccl": cupy.cuda.nccl,
         "cupy.cuda.function": _function,
         "cupyx": cupyx,
         "cupyx.scipy": cupyx.scipy,

@@ -112,7 +112,7 @@ class Host:
     def junk(self):
         """No memory to spoil."""
 
-    def to_device(self, tensor, device):
+    def to_device(self, tensor, device, carrier):
         """One operation, as on devices."""
         return tensor * 1.0
 
@@ -191,9 +191,11 @@ class Machine:
             with self.cupy.cuda.Device(number), stream:
                 self.spoilt += [self.cupy.full(SIZE, np.nan) for _ in range(12)]
 
-    def to_device(self, tensor, device):
-        """A recorded copy on another device."""
-        return tensor.to_device(self.cupy.cuda.Device(device))
+    def to_device(self, tensor, device, carrier):
+        """A recorded copy on another device, by its current stream or, where there is such a one, by the carrier."""
+        place = None if carrier is None else self.places[carrier % len(self.places)]
+        stream = None if place is None or place[0] != device else place[1]
+        return tensor.to_device(self.cupy.cuda.Device(device), stream=stream)
 
     def through_host(self, tensor):
         """Two recorded transfers."""
@@ -276,10 +278,10 @@ class Program:
         """`item` on the device of a place, by a recorded transfer."""
         if item.device == device:
             return item
+        carrier = (None, int(self.rng.integers(0, 1 << 20)))[int(self.rng.integers(0, 2))]
         with machine.at(self.source(machine, item.device)), machine.at(place):
             machine.wait(self.source(machine, item.device), item.memory.writes)
-            machine.wait(place, item.memory.writes)
-            moved = machine.to_device(item.tensor, device)
+            moved = machine.to_device(item.tensor, device, carrier)
         event = machine.record(place)
         item.memory.reads.append(event)
         return Item(moved, device, Memory([event]))

@@ -16,20 +16,30 @@ LEFT_OUT = "erf or out_of_memory or pool or test_examples"
 PROGRAM = f"""
 import contextlib, sys
 sys.path.insert(0, {str(FOLDER)!r})
-from stand_in import cupy, cupyx, with_functions
+from stand_in import cupy, cupyx, races, with_functions
 with_functions()
 cupyx.allow_synchronize = lambda allowed: contextlib.nullcontext()
 cupyx.DeviceSynchronized = type("DeviceSynchronized", (RuntimeError,), {{}})
 import pytest
 FOLDER = {str(FOLDER)!r}
-sys.exit(pytest.main([f"{{FOLDER}}/{{sys.argv[1]}}", "-q", "-p", "no:cacheprovider", "-k", "not ({LEFT_OUT})"]))
+status = pytest.main([f"{{FOLDER}}/{{sys.argv[1]}}", "-q", "-p", "no:cacheprovider", "-k", "not ({LEFT_OUT})"])
+if sys.argv[2:] and races:
+    sys.exit("\\n".join(races))
+sys.exit(status)
 """
 
 
-@pytest.mark.parametrize("file", ["test_adopted_cupy.py", "test_cupy.py", "test_graphs.py", "test_prepared.py"])
+# The others end without waiting for what their streams do, or read without an order; they compare values.
+ORDERED = ("test_peer_copies.py",)
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["test_adopted_cupy.py", "test_cupy.py", "test_data_parallel.py", "test_graphs.py", "test_prepared.py", *ORDERED],
+)
 def test_they_pass_on_the_stand_in(file):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    command = [sys.executable, "-c", PROGRAM, file]
+    command = [sys.executable, "-c", PROGRAM, file, *(["ordered"] if file in ORDERED else [])]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert "passed" in done.stdout

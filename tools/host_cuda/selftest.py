@@ -47,6 +47,14 @@ raw = cupy.RawKernel(
 out = cupy.empty(33)
 raw((33,), (64,), (x, out, np.int32(40)), shared_mem=64 * 8)
 check("raw kernel with barriers and shuffles", out.get(), a.sum(axis=1))
+pairs = cupy.RawKernel(
+    r"""extern "C"
+    void __global__ hc_pairs(float2* x) { x[threadIdx.x] = make_float2(x[threadIdx.x].y, x[threadIdx.x].x); }""",
+    "hc_pairs",
+)
+z = cupy.asarray(np.array([1 + 2j, 3 + 4j], dtype="complex64"))
+pairs((1,), (2,), (z,))
+check("vector types, void __global__", z.get(), [2 + 1j, 4 + 3j])
 module = cupy.RawModule(
     code="template <typename T> __global__ void twice(T* x) { x[threadIdx.x] *= 2; }", name_expressions=["twice<float>"]
 )

@@ -211,31 +211,63 @@ def set_prepared(mode):
 
 
 def copied(array, device, runtime, stream=None):
-    """`array` on `device`, by a copy on that device's current stream (or `stream`); itself if it lies there.
+    """`array` on `device`, by a copy between the two; itself if it lies there.
+
+    The copy is work of the current stream of `device`, or of `stream`. It comes after what the source's stream was
+    given before, and what either stream is given from now on comes after it. So the source may be freed at once, and
+    the result belongs to the current stream of `device`, whichever stream copies: Note [Streams] (5).
 
     Raises
     ------
     TypeError
-        If `device` is no CUDA device: host memory belongs to NumPy.
+        If `device` is no CUDA device: host memory belongs to NumPy. If `stream` is no stream of CuPy's nor the handle
+        of one.
     """
     if not isinstance(device, (int, cupy.cuda.Device)) or isinstance(device, bool):
         raise TypeError(
             f"to_device: expected a cupy.cuda.Device or its number, got {device!r}; for an array in host memory use "
             "arraygrad.to_backend(x, 'numpy')"
         )
+    if stream is not None and (isinstance(stream, bool) or not isinstance(stream, _STREAMS)):
+        raise TypeError(f"to_device: expected a stream of CuPy's, or the number of its handle, got {stream!r}")
     source, number = int(array.device), int(device)
     if source == number:
         return array
     made, target = runtime.stream_of(source), runtime.stream_of(number)
     with cupy.cuda.Device(source):
-        dense = cupy.ascontiguousarray(array)  # CuPy copies nothing else between devices
+        dense = array if array.flags.c_contiguous else array.copy(order="C")  # CuPy copies nothing else between devices
     with cupy.cuda.Device(number):
-        if stream is not None:
-            return array_api_compat.to_device(dense, cupy.cuda.Device(number), stream=stream)
-        runtime.wait_stream(target, made)
-        result = dense.copy()
-    runtime.wait_stream(made, target)  # what the copy reads may be freed, and its memory used again, from now on
+        if stream is None:
+            runtime.wait_stream(target, made)
+            result = dense.copy()
+            runtime.wait_stream(made, target)  # what the copy reads may be freed, and its memory used again, from here
+            return result
+        result = cupy.empty(dense.shape, dtype=dense.dtype)
+        with _stream_at(stream) if isinstance(stream, int) else stream:
+            carrier = runtime.stream_of(number)
+            runtime.wait_stream(carrier, made)
+            runtime.wait_stream(carrier, target)
+            result.data.copy_from_device_async(dense.data, dense.nbytes)
+        runtime.wait_stream(target, carrier)
+    runtime.wait_stream(made, carrier)
     return result
+
+
+class _Handle:
+    """A stream's handle, as CuPy takes it."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        return 0, self.handle  # version of the protocol, handle
+
+
+def _stream_at(handle):
+    """The stream of a handle. CuPy 14 deprecates ExternalStream for from_external, which older ones lack."""
+    if hasattr(cupy.cuda.Stream, "from_external"):
+        return cupy.cuda.Stream.from_external(_Handle(handle))
+    return cupy.cuda.ExternalStream(handle)
 
 
 def solve_triangular(a, b, *, lower):
@@ -311,6 +343,7 @@ class _Streams(CurrentStreams, CupyRuntime):
 _runtime = _Streams(cupy.cuda)
 
 _UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
+_STREAMS = (int, cupy.cuda.Stream, getattr(cupy.cuda, "ExternalStream", cupy.cuda.Stream))
 
 _raw = RepairedNamespace(
     array_api_compat.cupy,

@@ -459,9 +459,9 @@ cdef class Tensor(TensorBase):
         return apply_op(op, op.bind((self, dtype), {"copy": copy}))
 
     def to_device(self, device, /, *, stream=None):
-        """Move to a device of the same backend, recorded: the gradient moves back."""
+        """Move to a device of the same backend, recorded: the gradient moves back. `stream`: what copies (CuPy)."""
         cdef Op op = named_op("_to_device")
-        return apply_op(op, op.bind((self, device), {}))
+        return apply_op(op, op.bind((self, device), {} if stream is None else {"stream": stream}))
 
     # Indexing
 

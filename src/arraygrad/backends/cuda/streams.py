@@ -12,7 +12,10 @@ Note [Streams]
 (4) CuPy's streams compare equal by their handle, which is 0 for the default stream of every device, and recording or
     waiting on that one means the device that is current. So CuPy's are paired with their device (DeviceStream), and the
     device is made current around both.
-Guarded by tests/gpu/test_cuda_runtime.py, with recording stand-ins where there is no device.
+(5) A copy between devices is work of one stream, which reads memory of another stream's pool. It waits for that stream
+    before, and that stream for it after. Its result lies in the pool of the stream that is current on its own device.
+Guarded by tests/gpu/test_cuda_runtime.py, with recording stand-ins where there is no device; (5) by
+tests/gpu/test_peer_copies.py.
 """
 
 import threading
