@@ -464,7 +464,7 @@ cdef bint apply_fused(OpNode node, Op op, Frame f, Backend backend, list unpacke
     for k in range(n_rules):
         slot = (<list>found)[k]
         if slot is not None:
-            if k < 2 and (alone and f.owned if slot is g else True):
+            if k < 2 and (alone and f.owned if slot is g else backend.owns_memory(slot)):
                 f.out_owned |= <uint32_t>1 << k
             f.set_out(k, slot)
     return True

@@ -1,5 +1,5 @@
 # CudaArrays: what the engine and the hot paths ask of CuPy's arrays, with prepared kernels.
-# May import: engine.arrayops, engine.node, core.op, core.value, backends.cuda.prepared.
+# May import: engine.arrayops, engine.node, core.op, core.value, backends.cuda.prepared, backends.cuda.row_plans.
 #
 # Every method here has a slower twin in backends/generic.py or backends/cupy.py that does the same by CuPy's own
 # functions; it serves what is declined here, and everything after `set_fused(False)` or `set_prepared(False)`.
@@ -8,14 +8,19 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from threading import get_ident
 
-from arraygrad.backends.cuda.prepared cimport Elementwise, Launcher
-from arraygrad.core.op cimport Op
+from arraygrad.backends.cuda.prepared cimport Elementwise, Gemm, Launcher
+from arraygrad.backends.cuda.row_plans cimport RowPlans
+from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend
 from arraygrad.engine.arrayops cimport DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport NODE_ASIDE
 
 cdef enum:
     LONGEST_KEY = 64
+
+cdef uint32_t unused_flags = 0
+# Operations that `row_plans` may know, forward or backward.
+cdef frozenset _ROWS = frozenset(("sum", "mean", "softmax", "log_softmax", "logsumexp", "var", "std", "max", "min"))
 
 
 # Streams
@@ -67,7 +72,9 @@ cdef class CudaArrays(Backend):
     cdef public bint prepared           # set_prepared
     cdef object kernels                 # ElementwiseKernels: traces, and the way without prepared kernels
     cdef object row_kernels             # RowKernels
-    cdef object captured_products       # Products
+    cdef RowPlans row_plans
+    cdef object products                # Products
+    cdef readonly Gemm gemm
     cdef list rules                     # per Op.index: dict from a key of types to (Elementwise, places, results), None
     cdef list forwards                  # per Op.index: dict from a key of types to Elementwise or None
     cdef frozenset forward_names
@@ -86,7 +93,9 @@ cdef class CudaArrays(Backend):
         """
         self.launcher = launcher
         self.row_kernels = row_kernels
-        self.captured_products = products
+        self.row_plans = RowPlans(row_kernels, self.array_type, self.xp.broadcast_to)
+        self.products = products
+        self.gemm = products.gemm
         self.unowned = unowned
         self.kernels = kernels
         self.forward_names = frozenset(names)
@@ -175,6 +184,14 @@ cdef class CudaArrays(Backend):
 
     # -- forward
 
+    cdef object call(self, Op op, object args):
+        cdef object found
+        if self.prepared and self.fuses and op.name in _ROWS:
+            found = self.row_plans.forward(op, <tuple>args)
+            if found is not None:
+                return found
+        return Backend.call(self, op, args)
+
     cdef object unary(self, Op op, object x, uint32_t* flags):
         cdef Elementwise kernel
         cdef tuple found
@@ -222,7 +239,9 @@ cdef class CudaArrays(Backend):
         if letters[0] == 0 or letters[1] == 0:
             return None
         if op.name == "matmul":
-            return self.product(a, b) if self.are_matrices(a, b) else None
+            if self.are_matrices(a, b):
+                return self.product(a, False, b, False)
+            return self.stacks(a, b)
         kernel = self.forward_kernel(op, <bytes>letters[:4], (da, db))
         if kernel is None:
             return None
@@ -263,6 +282,10 @@ cdef class CudaArrays(Backend):
         cdef dict known
         cdef list arguments
         cdef tuple outputs
+        if self.prepared and op.name in _ROWS and type(g) is self.array_type:
+            found = self.row_rule(op, g, saved, statics)
+            if found is not None:
+                return [found]
         if not self.prepared or statics or type(g) is not self.array_type or len(saved) + len(targets) > 16:
             return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs)
         if op.name == "matmul":
@@ -336,10 +359,23 @@ cdef class CudaArrays(Backend):
         kernel = Elementwise(self.launcher, spec, f"arraygrad_{op.name}_backward") if spec.outputs else None
         return kernel, places, spec.results
 
+    cdef object row_rule(self, Op op, object g, list saved, list statics):
+        """The gradient of a reduction's array; None: declined."""
+        cdef object number
+        if op.name == "sum":
+            return self.row_plans.spread_back(g, <GradMeta>saved[0], statics[0], statics[1])
+        if op.name == "mean":
+            if self.letter(g.dtype) == 0:
+                return None
+            number = <double>self.row_plans.joined(<GradMeta>saved[0], statics[0])
+            g = self.binary(named_op("divide"), g, number, &unused_flags)
+            return None if g is None else self.row_plans.spread_back(g, <GradMeta>saved[0], statics[0], statics[1])
+        return self.row_plans.rule(op, g, saved, statics)
+
     # -- products
 
     cdef bint are_matrices(self, object a, object b) except -1:
-        """Whether `dot` is the product of two arrays: matrices of one inexact dtype, on this device."""
+        """Whether two arrays are matrices of one inexact dtype, not empty, on this device."""
         cdef int device
         if type(a) is not self.array_type or type(b) is not self.array_type or a.dtype is not b.dtype:
             return False
@@ -348,14 +384,62 @@ cdef class CudaArrays(Backend):
         device = self.launcher.current_device()
         return a.data.device_id == device and b.data.device_id == device
 
-    cdef object product(self, object a, object b):
-        """The product of two matrices, by a kernel of our own while this thread captures: CuPy has none then."""
-        cdef object found
-        if self.runtime.captures and get_ident() in self.runtime.captures:
-            found = self.captured_products.matmul(a, b)
+    cdef object product(self, object a, bint transposes_a, object b, bint transposes_b):
+        """The product of two matrices, each as it is or transposed. No transpose is made."""
+        cdef object found = None
+        cdef bint captures = bool(self.runtime.captures) and get_ident() in self.runtime.captures
+        if not captures and self.gemm.serves and self.prepared:
+            found = self.multiplied(a, transposes_a, b, transposes_b)
             if found is not None:
                 return found
-        return a.dot(b)
+        if transposes_a:
+            a = a.T
+        if transposes_b:
+            b = b.T
+        if captures:                    # CuPy calls no cuBLAS then
+            found = self.products.matmul(a, b)
+        return a.dot(b) if found is None else found
+
+    cdef object multiplied(self, object a, bint transposes_a, object b, bint transposes_b):
+        """The same by cuBLAS, with what CuPy's `dot` would tell it; None: it has to copy something, or to complain.
+
+        cuBLAS reads matrices column by column. A row-major matrix is the transpose of what it reads, so it is asked for
+        the transpose of the product: b^T a^T.
+        """
+        cdef tuple first = a.shape
+        cdef tuple second = b.shape
+        cdef Py_ssize_t rows, depth, columns, step_a, step_b
+        cdef bint row_major_a = self.launcher.contiguous(a)
+        cdef bint row_major_b = self.launcher.contiguous(b)
+        cdef object out
+        if not row_major_a and not a.flags.f_contiguous or not row_major_b and not b.flags.f_contiguous:
+            return None
+        rows, depth = first[1 if transposes_a else 0], first[0 if transposes_a else 1]
+        columns = second[0 if transposes_b else 1]
+        if second[1 if transposes_b else 0] != depth or rows == 1 and columns == 1:
+            return None                 # `dot` says what is wrong, and has a kernel for two vectors
+        if max(rows, depth, columns) > 0x7fffffff:
+            return None
+        step_a = first[1 if row_major_a else 0]
+        step_b = second[1 if row_major_b else 0]
+        out = self.launcher.empty((rows, columns), a.dtype)
+        if not self.gemm.multiply(self.launcher.current_device(), a.dtype, <char>self.letter(a.dtype),
+                                  row_major_b == transposes_b, row_major_a == transposes_a, <int>columns, <int>rows,
+                                  <int>depth, b, <int>step_b, a, <int>step_a, out, <int>columns):
+            return None
+        return out
+
+    cdef object stacks(self, object a, object b):
+        """The product of two stacks of which one is transposed, which CuPy would copy; None: declined."""
+        if type(a) is not self.array_type or type(b) is not self.array_type or a.ndim < 3:
+            return None
+        if self.launcher.contiguous(a) and self.launcher.contiguous(b):
+            return None
+        if a.shape[a.ndim - 1] != b.shape[b.ndim - 2] if b.ndim > 1 else True:
+            return None
+        if self.runtime.captures and get_ident() in self.runtime.captures or not self.products.fits(a, b):
+            return None
+        return self.products.batched(a, False, b, False)
 
     cdef list product_rules(self, object g, uint64_t wanted, list saved):
         """The gradients of a product of matrices, by products that read the other matrix transposed; None: declined.
@@ -369,14 +453,22 @@ cdef class CudaArrays(Backend):
         cdef GradMeta meta
         cdef tuple shape
         # saved: x2, metadata of x1, x1, metadata of x2 (ops/_products.py); None where no wanted rule asks
+        if self.letter(g.dtype) == 0 or g.dtype.kind == "c":
+            return None
         if wanted & 1:
             b = saved[0]
             meta = <GradMeta>saved[1]
             shape = meta.shape_tuple()
-            if type(b) is not self.array_type or b.ndim != 2 or len(shape) < 2 or self.letter(g.dtype) == 0:
+            if type(b) is not self.array_type or len(shape) < 2:
+                return None
+            if b.ndim > 2:
+                return self.stack_rules(g, wanted, saved)
+            if b.ndim != 2:
                 return None
         if wanted & 2:
             a = saved[2]
+            if (<GradMeta>saved[3]).ndim > 2:
+                return self.stack_rules(g, wanted, saved)
             if type(a) is not self.array_type or a.ndim < 2 or (<GradMeta>saved[3]).ndim != 2:
                 return None
             if a.ndim > 2:
@@ -387,22 +479,28 @@ cdef class CudaArrays(Backend):
             if not self.launcher.contiguous(g):
                 return None
             g = g.reshape(-1, g.shape[g.ndim - 1])
-        if g.ndim != 2 or g.dtype.kind == "c":
+        if g.ndim != 2 or b is not None and not self.are_matrices(g, b) or a is not None and not self.are_matrices(a, g):
             return None
         if b is not None:
-            b = b.T
-            if not self.are_matrices(g, b):
-                return None
-        if a is not None:
-            a = a.T
-            if not self.are_matrices(a, g):
-                return None
-        if b is not None:
-            first = self.product(g, b)
+            first = self.product(g, False, b, True)
             if len(shape) > 2:
                 first = first.reshape(shape)
         if a is not None:
-            second = self.product(a, g)
+            second = self.product(a, True, g, False)
+        return [first, second]
+
+    cdef list stack_rules(self, object g, uint64_t wanted, list saved):
+        """The same for two stacks of as many matrices; None: declined."""
+        cdef object first = None
+        cdef object second = None
+        if self.runtime.captures and get_ident() in self.runtime.captures:
+            return None
+        if wanted & 1 and not self.products.fits(g, saved[0]) or wanted & 2 and not self.products.fits(saved[2], g):
+            return None
+        if wanted & 1:
+            first = self.products.batched(g, False, saved[0], True)
+        if wanted & 2:
+            second = self.products.batched(saved[2], True, g, False)
         return [first, second]
 
     # -- sums
@@ -412,7 +510,7 @@ cdef class CudaArrays(Backend):
         cdef object found
         if self.prepared and self.fuses and type(grad) is self.array_type and grad.dtype is meta.dtype:
             if grad.data.device_id == self.launcher.current_device() == meta.device_key[2]:
-                found = self.row_kernels.sum_to(grad, meta.shape_tuple())
+                found = self.row_plans.summed(grad, meta.shape_tuple())
                 if found is not None:
                     return found
         return self.conform_slowly(meta, grad, realify)

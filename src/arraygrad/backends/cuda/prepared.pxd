@@ -8,6 +8,10 @@ ctypedef object (*launch_fn)(intptr_t, unsigned int, unsigned int, unsigned int,
 ctypedef intptr_t (*stream_fn)() except? -1
 ctypedef object (*context_fn)()
 ctypedef int (*device_fn)(int) except? -1
+ctypedef intptr_t (*handle_fn)(int) except? 0
+ctypedef object (*compute_fn)(object, int)
+ctypedef object (*gemm_fn)(intptr_t, int, int, int, int, int, size_t, size_t, int, int, size_t, int, int, size_t,
+                           size_t, int, int, int, int, int)
 ctypedef object (*array_fn)(object, const vector[Py_ssize_t]&, object, object)
 
 cdef enum:
@@ -15,6 +19,7 @@ cdef enum:
     MOST_AXES = 8               # of a broadcast, before axes are merged
     MOST_DEVICES = 64           # of those whose functions are called directly
     ARGUMENT_BYTES = 16         # a pointer, or a number of up to 128 bits
+    MOST_NUMBERS = 4            # of a kernel over rows
 
 
 cdef struct Strided:
@@ -83,6 +88,36 @@ cdef class Elementwise:
 
     cdef tuple call(self, list arguments, object out, bint ordered)
     cdef Prepared variant(self, const char* kinds, int ndim, bint wide)
+
+
+cdef class RowPlan:
+    """RowPlan(rows, blocks, block, numbers, shape, dtype, shared)"""
+    cdef Prepared kernel
+    cdef Py_ssize_t blocks, shared, n_numbers
+    cdef tuple threads
+    cdef char numbers[MOST_NUMBERS * ARGUMENT_BYTES]    # as the kernel takes them
+    cdef readonly tuple shape
+    cdef readonly object dtype
+
+    cdef object call(self, object a, object b, object c)
+    cdef bint takes(self, object x, int device) except -1
+
+
+cdef class Gemm:
+    """Gemm(cupy)"""
+    cdef handle_fn handle
+    cdef compute_fn compute
+    cdef gemm_fn gemm
+    cdef public bint serves
+    cdef bint ready
+    cdef int types[4]               # of cuBLAS, by the order of KINDS
+    cdef int algorithms[MOST_DEVICES]
+    cdef object capability
+
+    cdef int find(self) except -1
+    cdef int algorithm(self, int device) except? -2
+    cdef bint multiply(self, int device, object dtype, char kind, bint transb, bint transa, int m, int n, int k, object b,
+                       int ldb, object a, int lda, object c, int ldc) except -1
 
 
 cdef int launch_rows(Prepared kernel, int device, Py_ssize_t blocks, tuple threads, list arguments,

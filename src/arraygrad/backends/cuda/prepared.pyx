@@ -464,6 +464,167 @@ cdef class RowLauncher:
         launch_rows(self.kernel, self.kernel.launcher.current_device(), blocks, threads, arguments, shared)
 
 
+cdef class RowPlan:
+    """RowPlan(rows, blocks, block, numbers, shape, dtype, shared)
+--
+
+    A kernel over rows for arrays of one shape: `rows` is its RowLauncher, `numbers` come behind the arrays, `shape` is
+    the result's.
+    """
+
+    def __init__(self, RowLauncher rows, Py_ssize_t blocks, tuple block, tuple numbers, tuple shape, dtype,
+                 Py_ssize_t shared):
+        cdef Block written = rows.kernel.launcher.take()
+        cdef Py_ssize_t n = 0
+        self.kernel = rows.kernel
+        self.blocks = blocks
+        self.threads = block
+        self.shape = shape
+        self.dtype = dtype
+        self.shared = shared
+        if len(numbers) > MOST_NUMBERS:
+            raise ValueError(f"{len(numbers)} numbers")
+        for x in numbers:
+            put_number(written, n, x, b"d" if type(x) is float else b"q")
+            n += 1
+        self.n_numbers = n
+        memcpy(self.numbers, written.room, n * ARGUMENT_BYTES)
+        self.kernel.launcher.give(written)
+
+    cdef object call(self, object a, object b, object c):
+        """The result for up to three arrays (None: no more); None where one is not of this dtype, row-major and here.
+        """
+        cdef Launcher launcher = self.kernel.launcher
+        cdef int device = launcher.current_device()
+        cdef Py_ssize_t n = 0
+        cdef object out
+        cdef Block block
+        if not self.takes(a, device) or b is not None and not self.takes(b, device):
+            return None
+        if c is not None and not self.takes(c, device):
+            return None
+        out = launcher.empty(self.shape, self.dtype)
+        block = launcher.take()
+        try:
+            put_pointer(block, 0, a.data)
+            n = 1
+            if b is not None:
+                put_pointer(block, n, b.data)
+                n += 1
+            if c is not None:
+                put_pointer(block, n, c.data)
+                n += 1
+            put_pointer(block, n, out.data)
+            memcpy(block.room + (n + 1) * ARGUMENT_BYTES, self.numbers, self.n_numbers * ARGUMENT_BYTES)
+            n += 1 + self.n_numbers
+            self.kernel.run(device, self.blocks, self.threads, block, n, False, self.shared)
+        finally:
+            launcher.give(block)
+        return out
+
+    cdef bint takes(self, object x, int device) except -1:
+        cdef Launcher launcher = self.kernel.launcher
+        if type(x) is not launcher.array_type or x.dtype is not self.dtype and x.dtype != self.dtype:
+            return False
+        return launcher.contiguous(x) and x.data.device_id == device
+
+
+KINDS = "fdFD"
+cdef float _one_f[2]
+cdef float _zero_f[2]
+cdef double _one_d[2]
+cdef double _zero_d[2]
+_one_f[0], _one_f[1], _zero_f[0], _zero_f[1] = 1.0, 0.0, 0.0, 0.0
+_one_d[0], _one_d[1], _zero_d[0], _zero_d[1] = 1.0, 0.0, 0.0, 0.0
+
+_GEMM = "PyObject *(intptr_t, " + "int, " * 5 + "size_t, size_t, int, int, size_t, int, int, size_t, size_t, " + (
+    "int, int, int, int, int __pyx_skip_dispatch)")
+_PRODUCTS = (
+    ("cupy.cuda.device", "get_cublas_handle", "intptr_t (int __pyx_skip_dispatch)"),
+    ("cupy._core._routines_linalg", "get_compute_type", "PyObject *(PyObject *, int __pyx_skip_dispatch)"),
+    ("cupy_backends.cuda.libs.cublas", "gemmEx", _GEMM),
+)
+
+
+cdef class Gemm:
+    """Gemm(cupy)
+--
+
+    cuBLAS's product of two matrices, asked for as CuPy's `dot` asks: in the type that `CUPY_TF32` and
+    `cupy._core.set_compute_type` choose, by the algorithm for the device. `serves`: what this needs of CuPy is there.
+    """
+
+    def __init__(self, cupy):
+        cdef int k
+        for k in range(MOST_DEVICES):
+            self.algorithms[k] = -2
+        self.serves = cupy.__version__.split(".")[0] in _SAME_SHAPES and not getattr(cupy.cuda.runtime, "is_hip", False)
+        self.ready = False
+
+    cdef int find(self) except -1:
+        """Look for CuPy's functions, when they are first needed: that loads cuBLAS."""
+        cdef void* found[3]
+        cdef int k
+        self.serves = False
+        for k, (module, name, signature) in enumerate(_PRODUCTS):
+            found[k] = exported(module, name, signature)
+            if found[k] == NULL:
+                return 0
+        self.handle = <handle_fn>found[0]
+        self.compute = <compute_fn>found[1]
+        self.gemm = <gemm_fn>found[2]
+        self.capability = importlib.import_module("cupy.cuda.device").get_compute_capability
+        type_of = importlib.import_module("cupy._core._dtype").to_cuda_dtype
+        for k in range(4):
+            self.types[k] = type_of(importlib.import_module("numpy").dtype(KINDS[k]))
+        self.serves = self.ready = True
+        return 0
+
+    cdef int algorithm(self, int device) except? -2:
+        """What CuPy chooses for the current device: CUBLAS_GEMM_DEFAULT, _TENSOR_OP from 8.0 on; -3: it does otherwise."""
+        cdef int capability, found
+        if device < MOST_DEVICES and self.algorithms[device] != -2:
+            return self.algorithms[device]
+        capability = int(self.capability())
+        found = 99 if capability >= 80 else -1 if capability >= 50 else -3
+        if device < MOST_DEVICES:
+            self.algorithms[device] = found
+        return found
+
+    cdef bint multiply(self, int device, object dtype, char kind, bint transb, bint transa, int m, int n, int k, object b,
+                       int ldb, object a, int lda, object c, int ldc) except -1:
+        """c = b a in cuBLAS's order, of matrices that it may read transposed. False: not here, or not this dtype."""
+        cdef int place, number, kind_of_sum
+        cdef size_t one, zero
+        if not self.ready:
+            if self.serves:
+                self.find()
+            if not self.ready:
+                return False
+        if self.algorithm(device) == -3:
+            return False
+        if kind == b"f":
+            place, one, zero = 0, <size_t>_one_f, <size_t>_zero_f
+        elif kind == b"d":
+            place, one, zero = 1, <size_t>_one_d, <size_t>_zero_d
+        elif kind == b"F":
+            place, one, zero = 2, <size_t>_one_f, <size_t>_zero_f
+        elif kind == b"D":
+            place, one, zero = 3, <size_t>_one_d, <size_t>_zero_d
+        else:
+            return False
+        number = self.types[place]
+        kind_of_sum = self.compute(dtype, 0)
+        if place % 2 == 0:
+            # CUBLAS_COMPUTE_32F, _PEDANTIC, _FAST_TF32, for CuPy's COMPUTE_TYPE_PEDANTIC and _TF32
+            kind_of_sum = 69 if kind_of_sum == 2 else 77 if kind_of_sum == 7 else 68
+        else:
+            kind_of_sum = 71 if kind_of_sum == 2 else 70
+        self.gemm(self.handle(0), transb, transa, m, n, k, one, b.data.ptr, number, ldb, a.data.ptr, number, lda, zero,
+                  c.data.ptr, number, ldc, kind_of_sum, self.algorithm(device), 0)
+        return True
+
+
 def set_narrow(Py_ssize_t largest):
     """The largest index that 32 bits are used for; returns the previous. For tests of the wide kernels."""
     global NARROW

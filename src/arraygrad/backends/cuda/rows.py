@@ -19,7 +19,7 @@ import math
 
 import numpy
 
-from arraygrad.backends.cuda.prepared import RowLauncher
+from arraygrad.backends.cuda.prepared import RowLauncher, RowPlan
 from arraygrad.ops._helpers import normalize_axes
 
 __all__ = ["KERNELS", "RowKernels", "layout", "source"]
@@ -300,14 +300,40 @@ class RowKernels:
         found = self._sums.get(key, self)
         if found is self:
             found = self._find(key, broadcast_layout(*key), self._sums)
-        if found is None or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        if found is None or x.dtype.char not in "fd" or not x.flags.c_contiguous or not self._is_here(x):
             return None
         out = self._cupy.ndarray(shape, x.dtype)
         self._launch("sum", x.dtype, found, (x, out), None)
         return out
 
+    def plan(self, name, shape, axis, keepdims, correction, dtype):
+        """The RowPlan of a kernel for arrays of one shape; keepdims None: the result has it too. None: declined."""
+        found = layout(shape, axis)
+        if found is None:
+            return None
+        return self._plan(name, found, shape if keepdims is None else reduced_shape(shape, axis, keepdims), correction, dtype)
+
+    def sum_plan(self, shape, target, dtype):
+        """The RowPlan that sums arrays of a shape over the axes in which it was broadcast from `target`, or None."""
+        found = broadcast_layout(shape, target)
+        return None if found is None else self._plan("sum", found, target, None, dtype)
+
+    def _plan(self, name, found, shape, correction, dtype):
+        (rows, n, inner), block, blocks = found
+        extra = () if correction is None else (float(max(n - correction, 0)),)
+        shared = block[0] * block[1] * dtype.itemsize
+        return RowPlan(self._launcher_of(name, dtype), blocks, block, (*extra, rows, n, inner), shape, dtype, shared)
+
+    def _launcher_of(self, name, dtype):
+        key = (name, dtype.char)
+        launcher = self._launchers.get(key)
+        if launcher is None:
+            launcher = RowLauncher(self._launcher, source(name, dtype), f"arraygrad_{name}")
+            self._launchers[key] = launcher
+        return launcher
+
     def _fit(self, x, axis):
-        if x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        if x.dtype.char not in "fd" or not x.flags.c_contiguous or not self._is_here(x):
             return None
         key = (x.shape, axis)
         try:
@@ -315,6 +341,10 @@ class RowKernels:
         except TypeError:
             return layout(*key)  # a list of axes
         return self._find(key, layout(*key), self._layouts) if found is self else found
+
+    def _is_here(self, x):
+        """Whether an array is on the current device, where a kernel may read it: CuPy says what to do otherwise."""
+        return x.data.device_id == self._cupy.cuda.runtime.getDevice()
 
     @staticmethod
     def _find(key, found, known):
@@ -329,12 +359,8 @@ class RowKernels:
         key = (name, dtype.char)
         shared = block[0] * block[1] * dtype.itemsize
         if self.prepared:
-            launcher = self._launchers.get(key)
-            if launcher is None:
-                launcher = RowLauncher(self._launcher, source(name, dtype), f"arraygrad_{name}")
-                self._launchers[key] = launcher
             extra = () if correction is None else (float(max(n - correction, 0)),)
-            launcher(blocks, block, [*arrays, *extra, rows, n, inner], shared)
+            self._launcher_of(name, dtype)(blocks, block, [*arrays, *extra, rows, n, inner], shared)
             return
         kernel = self._compiled.get(key)
         if kernel is None:

@@ -1,0 +1,108 @@
+"""What the host does for a launch, without the device's time: launches do nothing here.
+
+    tools/host_cuda/run PREFIX python tools/host_cuda/host_time.py
+
+Each row is the least of many runs of processor time, in microseconds and in calls of a bare `cupy.ElementwiseKernel`.
+"""
+
+import itertools
+import os
+import sys
+import time
+
+if os.environ.get("HOST_CUDA_LAUNCH") != "nothing":
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "HOST_CUDA_LAUNCH": "nothing"})
+
+import cupy
+import numpy as np
+
+import arraygrad as ag
+
+ROUNDS = 30
+
+
+def least(run, number):
+    """Microseconds of one run: the least of many rounds of `number` runs."""
+    for _ in range(number):
+        run()
+    times = []
+    for _ in range(ROUNDS):
+        before = time.thread_time_ns()
+        for _ in range(number):
+            run()
+        times.append((time.thread_time_ns() - before) / number)
+    return min(times) / 1000
+
+
+def small(n=8, dtype="float64"):
+    """A small array."""
+    return cupy.zeros(n, dtype=dtype)
+
+
+def mlp(batch=1024, sizes=(784, 1024, 1024, 10), composed=False):
+    """(loss of x, y and the leaves, leaves): mean cross entropy of a network, float32, classes one-hot."""
+    rng = np.random.default_rng(0)
+    x = cupy.asarray(rng.normal(size=(batch, sizes[0])).astype(np.float32))
+    y = cupy.asarray(np.eye(sizes[-1])[rng.integers(0, sizes[-1], batch)].astype(np.float32))
+    leaves = []
+    for n, m in itertools.pairwise(sizes):
+        for values in (rng.normal(size=(n, m)) * (2 / n) ** 0.5, np.zeros(m)):
+            leaves.append(ag.asarray(cupy.asarray(values.astype(np.float32)), requires_grad=True))
+
+    def loss():
+        h = x
+        for i in range(0, len(leaves), 2):
+            h = h @ leaves[i] + leaves[i + 1]
+            if i + 2 < len(leaves):
+                h = ag.relu(h)
+        return -ag.sum(y * ag.log_softmax(h)) / batch
+
+    return loss, leaves
+
+
+def main():
+    """Print the table."""
+    bare = cupy.ElementwiseKernel("T a, T b", "T c", "c = a * b", "host_time_bare")
+    a, b = small(), small()
+    unit = least(lambda: bare(a, b), 2000)
+    print(f"{'a bare ElementwiseKernel':58} {unit:7.2f} us")
+
+    def row(title, run, number=2000, over=1):
+        took = least(run, number) / over
+        print(f"{title:58} {took:7.2f} us {took / unit:7.2f} bare calls", flush=True)
+
+    t, u = (ag.asarray(small(), requires_grad=True) for _ in range(2))
+    row("forward of a recorded operation: ag.sin(t)", lambda: ag.sin(t))
+    row("forward of a recorded operation: t * u", lambda: t * u)
+
+    def chain():
+        x = t
+        for _ in range(110):
+            x = ag.sin(x)
+        x.backward(a)
+        t.grad = None
+
+    row("forward and backward of one operation, in a chain of 110", chain, 20, 110)
+    row("a whole call of grad of one operation", lambda g=ag.grad(lambda x: ag.sum(ag.sin(x))): g(a), 500)
+    loss, leaves = mlp()
+
+    def step():
+        loss().backward()
+        for p in leaves:
+            p.grad = None
+
+    row("MLP 784-1024-1024-10, forward", loss, 50)
+    row("MLP 784-1024-1024-10, forward and backward", step, 50)
+    w = [p.array for p in leaves]
+    x = cupy.zeros((1024, 784), np.float32)
+    h, o = cupy.zeros((1024, 1024), np.float32), cupy.zeros((1024, 10), np.float32)
+
+    def products():
+        x @ w[0], h @ w[2], h @ w[4]
+        o @ w[4].T, h.T @ o, h @ w[2].T, h.T @ h, x.T @ h
+
+    row("its eight products by CuPy", products, 50)
+
+
+if __name__ == "__main__":
+    main()
