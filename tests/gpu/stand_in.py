@@ -528,6 +528,8 @@ class RawKernel:
             _run_product(values, kinds["out"])
         elif "n_" in values:
             _run_elementwise(self.code, values, kinds)
+        elif "count_" in values:
+            _run_sum(self.code, values, kinds)
         else:
             _run_row_pointers(self.name.removeprefix("arraygrad_"), values, kinds)
 
@@ -540,7 +542,25 @@ def _memory(address, n, dtype):
 
 def _run_elementwise(code, values, kinds):
     """A prepared kernel: its statements, over what its parameters point to."""
-    n = int(values.pop("n_"))
+    for (_, target), result in zip(*_computed(code, values, kinds, int(values.pop("n_"))), strict=True):
+        target[:] = result.astype(target.dtype)
+
+
+def _run_sum(code, values, kinds):
+    """The same for one that adds up its output over rows."""
+    rows, count, inner = (int(values.pop(f"{name}_")) for name in ("rows", "count", "inner"))
+    (parameter,) = [p for p in kinds if f"{p}[row_] = " in code]
+    target = _memory(values.pop(parameter), rows, kinds.pop(parameter))
+    name = parameter.removeprefix("p_")
+    loop = code[: code.index("  const", code.index(f"total_ += {name};"))].replace(f"total_ += {name};", "")
+    loop = loop.replace("for (long long j_ = threadIdx.y, i_", "for (long long i_")
+    _, (result,) = _computed(loop, values, kinds, rows * count, [name])
+    whole = np.broadcast_to(result, rows * count).astype(target.dtype).reshape(rows // inner, count, inner)
+    target[:] = whole.sum(axis=1, dtype=np.float64).ravel()
+
+
+def _computed(code, values, kinds, n, names=None):
+    """([(name, memory) of the outputs], the value of each); `names`: of these instead."""
     shape, strides = (n,), {}
     if "layout_" in values:
         ndim = int(re.search(r"extents\[(\d+)\]", code).group(1))
@@ -570,8 +590,7 @@ def _run_elementwise(code, values, kinds):
             left, sign, right = line.strip().rstrip(";").partition(" = ")
             if sign and not re.search(r"p_\w+\[|_$|layout_|rest_", line):
                 values[left.split()[-1]] = _evaluated(right, values)
-    for name, target in outputs:
-        target[:] = np.asarray(values[name]).astype(target.dtype)
+    return outputs, [np.asarray(values[name]) for name in names or [name for name, _ in outputs]]
 
 
 def _run_product(values, dtype):
@@ -639,7 +658,7 @@ def _run_rows(name, args):
 
 cupy = types.ModuleType("cupy")
 cupy.__spec__ = importlib.machinery.ModuleSpec("cupy", None)
-cupy.__version__ = "0.stand-in"
+cupy.__version__ = "14.0.stand-in"
 ndarray.__module__ = "cupy"
 cupy.ndarray = ndarray
 cupy.ElementwiseKernel, cupy.RawKernel = ElementwiseKernel, RawKernel
@@ -786,3 +805,5 @@ sys.modules.update(
     }
 )
 array_api_compat.cupy = raw
+
+from stand_in_cublas import compute_types, products  # noqa: F401  (it needs what is above; for programs)

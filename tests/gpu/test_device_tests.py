@@ -33,10 +33,19 @@ sys.exit(status)
 ORDERED = ("test_peer_copies.py",)
 
 
-@pytest.mark.parametrize(
-    "file",
-    ["test_adopted_cupy.py", "test_cupy.py", "test_data_parallel.py", "test_graphs.py", "test_prepared.py", *ORDERED],
-)
+FILES = [
+    "test_adopted_cupy.py",
+    "test_cupy.py",
+    "test_data_parallel.py",
+    "test_graphs.py",
+    "test_prepared.py",
+    "test_products.py",
+    "test_row_plans.py",
+    "test_summed.py",
+]
+
+
+@pytest.mark.parametrize("file", [*FILES, *ORDERED])
 def test_they_pass_on_the_stand_in(file):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     command = [sys.executable, "-c", PROGRAM, file, *(["ordered"] if file in ORDERED else [])]

@@ -231,6 +231,36 @@ def test_a_backward_does_not_wait_for_the_device(name):
     assert lines == [f"{name in WAITS} True"]
 
 
+def test_cublas_is_asked_to_compute_in_the_type_that_cupy_was_told():
+    assert run("""
+        for dtype in "fdFD":
+            x = ag.asarray(cupy.asarray(np.ones((2, 3)).astype(dtype)), requires_grad=True)
+            for kind in (1, 2, 7):
+                compute_types[dtype] = kind
+                del products[:]
+                y = x @ cupy.asarray(np.ones((3, 4)).astype(dtype))
+                print(dtype, kind, [p["compute"] for p in products], [p["algorithm"] for p in products])
+    """) == [
+        "f 1 [68] [99]", "f 2 [69] [99]", "f 7 [77] [99]",
+        "d 1 [70] [99]", "d 2 [71] [99]", "d 7 [70] [99]",
+        "F 1 [68] [99]", "F 2 [69] [99]", "F 7 [77] [99]",
+        "D 1 [70] [99]", "D 2 [71] [99]", "D 7 [70] [99]",
+    ]  # fmt: skip
+
+
+def test_gradients_of_products_read_transposes_and_make_none():
+    assert run("""
+        for shape in ((2, 3), (5, 2, 3)):
+            x = ag.asarray(cupy.asarray(np.ones(shape)), requires_grad=True)
+            w = ag.asarray(cupy.asarray(np.ones((*shape[:-2], 3, 4))), requires_grad=True)
+            g = cupy.asarray(np.ones((*shape[:-1], 4)))
+            z = x @ w
+            del launches[:]
+            ag.autograd.grad(z, [x, w], g)
+            print(launches)
+    """) == ["['gemmEx', 'gemmEx']", "['gemmStridedBatchedEx', 'gemmStridedBatchedEx']"]
+
+
 def test_triangular_systems_are_solved_as_such():
     assert run("""
         x = ag.asarray(cupy.asarray([[2.0, 0.5], [0.25, 1.5]]), requires_grad=True)

@@ -150,8 +150,8 @@ cdef class Backend(ArrayOps):
         there are several), bit k of `wanted` says that the rule of op.inputs[k] is wanted, `saved` holds what the node
         saved (arrays, Python scalars, GradMeta; None where no wanted rule asks), `statics` the call's parameters for
         those in op.static_positions, `targets` per rule the GradMeta that its gradient has to match (None: unknown).
-        With `absorbs` a gradient that is exactly zero stays zero. Returns a list, one entry per rule: `g` itself, a view
-        of it, or a new array that nobody else holds.
+        With `absorbs` a gradient that is exactly zero stays zero. Returns a list, one entry per rule: `g` itself, a
+        view of it, or a new array that nobody else holds.
         """
         return None
 

@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from threading import get_ident
 
-from arraygrad.backends.cuda.prepared cimport Elementwise, Gemm, Launcher
+from arraygrad.backends.cuda.prepared cimport Elementwise, Gemm, Launcher, Summed
 from arraygrad.backends.cuda.row_plans cimport RowPlans
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend
@@ -17,6 +17,8 @@ from arraygrad.engine.node cimport NODE_ASIDE
 
 cdef enum:
     LONGEST_KEY = 64
+    KEPT_LAYOUTS = 4096         # more are forgotten, all at once
+    MOST_SUMMED = 11            # inputs of a kernel that sums
 
 cdef uint32_t unused_flags = 0
 # Operations that `row_plans` may know, forward or backward.
@@ -78,6 +80,7 @@ cdef class CudaArrays(Backend):
     cdef list rules                     # per Op.index: dict from a key of types to (Elementwise, places, results), None
     cdef list forwards                  # per Op.index: dict from a key of types to Elementwise or None
     cdef frozenset forward_names
+    cdef dict sum_layouts               # (shape, what it is summed to) -> how a kernel over rows goes through it, None
     cdef dict fills                     # dtype.char -> Elementwise
     cdef dict sums                      # dtype.char -> Elementwise of a + b
     cdef dict codes                     # id of a dtype that is known -> its letter
@@ -102,6 +105,7 @@ cdef class CudaArrays(Backend):
         self.device_keys = {}
         self.rules = []
         self.forwards = []
+        self.sum_layouts = {}
         self.fills = {}
         self.sums = {}
         self.kept = tuple(dtypes)
@@ -337,7 +341,11 @@ cdef class CudaArrays(Backend):
             found = known[name] = self.made_rules(op, g, wanted, saved, statics, targets, absorbs)
         if found is None:
             return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs)
-        kernel, places, results = <tuple>found
+        kernel, places, results, sums = <tuple>found
+        if sums is not None:
+            found = self.with_sums(<tuple>sums, g, saved, targets)
+            if found is not None:
+                return found
         outputs = ()
         if kernel is not None:
             arguments = [g if k < 0 else saved[k] for k in <list>places]
@@ -346,18 +354,76 @@ cdef class CudaArrays(Backend):
                 return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs)
         return [None if x is None else g if x == "g" else outputs[x] for x in <list>results]
 
+    cdef list with_sums(self, tuple sums, object g, list saved, list targets):
+        """The gradients of a node, those of operands that were repeated summed as they are computed; None: declined."""
+        cdef list answer, arguments
+        cdef Py_ssize_t k
+        cdef object kernel, places, results, summed, layout
+        cdef tuple outputs = ()
+        cdef tuple key, shape
+        kernel, places, results, summed = sums
+        answer = []
+        for number, _, _ in <list>summed:
+            key = (g.shape, (<GradMeta>targets[number]).shape_tuple())
+            layout = self.sum_layouts.get(key, self)
+            if layout is self:
+                if len(self.sum_layouts) >= KEPT_LAYOUTS:
+                    self.sum_layouts.clear()
+                layout = self.sum_layouts[key] = self.row_kernels.broadcast(*key)
+            if layout is None:
+                return None
+            answer.append(layout)
+        if kernel is not None:
+            arguments = [g if k < 0 else saved[k] for k in <list>places]
+            outputs = (<Elementwise>kernel).call(arguments, None, False)
+            if outputs is None:
+                return None
+        found = [None if x is None else g if x == "g" else outputs[x] for x in <list>results]
+        for layout, (number, kernel, places) in zip(answer, summed):
+            arguments = [g if k < 0 else saved[k] for k in <list>places]
+            shape = (<GradMeta>targets[number]).shape_tuple()
+            found[number] = (<Summed>kernel).sum_of(arguments, g.shape, shape, layout)
+            if found[number] is None:
+                return None
+        return found
+
     def rules_of(self, op):
         """The prepared rules of an operation: a dict from what their kernels depend on to what is launched."""
         return (self.rules[op.index] if op.index < len(self.rules) else None) or {}
 
     def made_rules(self, op, g, wanted, saved, statics, targets, absorbs):
-        """(kernel or None, places of its arguments, results) of a node's rules; None: they have no kernel."""
+        """(kernel or None, places of its arguments, results, sums) of a node's rules; None: they have no kernel.
+
+        `sums`: None, or the same without the gradients of operands that were repeated, and a list of (number, kernel,
+        places of its arguments) of these.
+        """
         traced = self.kernels.rules_spec(op, g, wanted, saved, statics, targets, absorbs)
         if traced is None:
             return None
         spec, places = traced
         kernel = Elementwise(self.launcher, spec, f"arraygrad_{op.name}_backward") if spec.outputs else None
-        return kernel, places, spec.results
+        return kernel, places, spec.results, self.made_sums(op, g, wanted, saved, statics, targets, absorbs)
+
+    def made_sums(self, op, g, wanted, saved, statics, targets, absorbs):
+        """What `made_rules` gives as `sums`."""
+        summed, rest = [], wanted
+        for number, target in enumerate(targets):
+            if not wanted >> number & 1 or target is None or target.shape == g.shape:
+                continue
+            spec, places = self.kernels.rules_spec(op, g, 1 << number, saved, statics, targets, absorbs)
+            if spec.results[number] != 0 or len(spec.inputs) > MOST_SUMMED:
+                continue                # it hands the gradient on: the engine sums that
+            if spec.outputs[0][1] != target.dtype or target.dtype.char not in "fd":
+                continue
+            summed.append((number, Summed(self.launcher, spec, f"arraygrad_{op.name}_sum"), places))
+            rest &= ~(1 << number)
+        if not summed:
+            return None
+        if not rest:
+            return None, [], [None] * len(targets), summed
+        spec, places = self.kernels.rules_spec(op, g, rest, saved, statics, targets, absorbs)
+        kernel = Elementwise(self.launcher, spec, f"arraygrad_{op.name}_backward") if spec.outputs else None
+        return kernel, places, spec.results, summed
 
     cdef object row_rule(self, Op op, object g, list saved, list statics):
         """The gradient of a reduction's array; None: declined."""
@@ -479,7 +545,9 @@ cdef class CudaArrays(Backend):
             if not self.launcher.contiguous(g):
                 return None
             g = g.reshape(-1, g.shape[g.ndim - 1])
-        if g.ndim != 2 or b is not None and not self.are_matrices(g, b) or a is not None and not self.are_matrices(a, g):
+        if g.ndim != 2 or b is not None and not self.are_matrices(g, b):
+            return None
+        if a is not None and not self.are_matrices(a, g):
             return None
         if b is not None:
             first = self.product(g, False, b, True)

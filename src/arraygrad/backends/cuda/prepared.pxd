@@ -87,7 +87,14 @@ cdef class Elementwise:
     cdef tuple out_dtypes
 
     cdef tuple call(self, list arguments, object out, bint ordered)
+    cdef tuple place(self, list arguments, tuple shape, bint ordered, int device, Block block, char* kinds,
+                     bint* strided)
     cdef Prepared variant(self, const char* kinds, int ndim, bint wide)
+
+
+cdef class Summed(Elementwise):
+    """Summed(launcher, spec, name)"""
+    cdef object sum_of(self, list arguments, tuple full, tuple shape, tuple rows)
 
 
 cdef class RowPlan:
@@ -116,8 +123,8 @@ cdef class Gemm:
 
     cdef int find(self) except -1
     cdef int algorithm(self, int device) except? -2
-    cdef bint multiply(self, int device, object dtype, char kind, bint transb, bint transa, int m, int n, int k, object b,
-                       int ldb, object a, int lda, object c, int ldc) except -1
+    cdef bint multiply(self, int device, object dtype, char kind, bint transb, bint transa, int m, int n, int k,
+                       object b, int ldb, object a, int lda, object c, int ldc) except -1
 
 
 cdef int launch_rows(Prepared kernel, int device, Py_ssize_t blocks, tuple threads, list arguments,

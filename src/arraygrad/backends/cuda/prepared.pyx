@@ -23,7 +23,7 @@ import importlib
 import re
 import sys
 
-from arraygrad.backends.cuda.texts import text_of
+from arraygrad.backends.cuda.texts import sum_text_of, text_of
 
 cdef enum:
     THREADS = 128               # of a block: what CuPy's own elementwise kernels take
@@ -263,59 +263,23 @@ cdef class Elementwise:
         """As __call__. `out`: an array for the first output. `ordered`: only if a row-major result is what CuPy gives.
         """
         cdef Launcher launcher = self.launcher
-        cdef object shape = None
-        cdef object x, other, dtype
+        cdef object dtype
         cdef char kinds[MOST_ARGUMENTS]
         cdef int k
         cdef int device = launcher.current_device()
         cdef bint strided = False
-        cdef bint mixed = False
         cdef Py_ssize_t size, blocks
         cdef Block block
         cdef Strided* layout
-        cdef tuple outputs
+        cdef tuple outputs, shape
         cdef Prepared kernel
-        for k in range(self.n_in):
-            x = arguments[k]
-            if type(x) is not launcher.array_type:
-                kinds[k] = b"v"
-                continue
-            if x.data.device_id != device or x.dtype is not self.in_dtypes[k] and x.dtype != self.in_dtypes[k]:
-                return None
-            other = x.shape
-            if shape is None:
-                shape = other
-            elif other != shape:
-                mixed = True
-            kinds[k] = b"c" if launcher.contiguous(x) else b"s"
-            if kinds[k] == b"s":
-                strided = True
-        if shape is None:
-            if out is None:
-                return None
-            shape = out.shape
-        if ordered and strided:
-            return None
         block = launcher.take()
         try:
             layout = <Strided*>(block.room + MOST_ARGUMENTS * ARGUMENT_BYTES)
-            if mixed or strided:
-                shape = spread(launcher, arguments, self.n_in, kinds, layout)
-                if shape is None:
-                    return None
-                strided = layout.count > 0
-            size = 1
-            for other in <tuple>shape:
-                size *= <Py_ssize_t>other
-            if size == 0:
+            shape = self.place(arguments, None if out is None else out.shape, ordered, device, block, kinds, &strided)
+            if shape is None:
                 return None
-            for k in range(self.n_in):
-                x = arguments[k]
-                if kinds[k] == b"v":
-                    if not put_number(block, k, x, self.codes[k]):
-                        return None
-                else:
-                    put_pointer(block, k, x.data)
+            size = size_of(shape)
             if out is None:
                 if self.n_out == 1:
                     outputs = (launcher.empty(shape, self.out_dtypes[0]),)
@@ -334,6 +298,115 @@ cdef class Elementwise:
             blocks = min((size + THREADS - 1) // THREADS, <Py_ssize_t>MOST_BLOCKS)
             kernel.run(device, blocks, _threads, block, self.n_in + self.n_out + 1, strided, 0)
             return outputs
+        finally:
+            launcher.give(block)
+
+    cdef tuple place(self, list arguments, tuple shape, bint ordered, int device, Block block, char* kinds,
+                     bint* strided):
+        """Write the inputs into `block` and tell their kinds; the shape that the arrays among them broadcast to.
+
+        None where they are not for a prepared kernel. `shape`: what it is where no input is an array. `strided`: is set
+        if an input is, and then the block's layout says how they lie.
+        """
+        cdef Launcher launcher = self.launcher
+        cdef object first = None
+        cdef object x, other
+        cdef int k
+        cdef bint mixed = False
+        cdef Strided* layout = <Strided*>(block.room + MOST_ARGUMENTS * ARGUMENT_BYTES)
+        strided[0] = False
+        for k in range(self.n_in):
+            x = arguments[k]
+            if type(x) is not launcher.array_type:
+                kinds[k] = b"v"
+                continue
+            if x.data.device_id != device or x.dtype is not self.in_dtypes[k] and x.dtype != self.in_dtypes[k]:
+                return None
+            other = x.shape
+            if first is None:
+                first = other
+            elif other != first:
+                mixed = True
+            kinds[k] = b"c" if launcher.contiguous(x) else b"s"
+            if kinds[k] == b"s":
+                strided[0] = True
+        if first is not None:
+            shape = first
+        elif shape is None:
+            return None
+        if ordered and strided[0]:
+            return None
+        if mixed or strided[0]:
+            shape = spread(launcher, arguments, self.n_in, kinds, layout)
+            if shape is None:
+                return None
+            strided[0] = layout.count > 0
+        if size_of(shape) == 0:
+            return None
+        for k in range(self.n_in):
+            x = arguments[k]
+            if kinds[k] == b"v":
+                if not put_number(block, k, x, self.codes[k]):
+                    return None
+            else:
+                put_pointer(block, k, x.data)
+        return shape
+
+
+cdef inline Py_ssize_t size_of(tuple shape) except -1:
+    cdef Py_ssize_t size = 1
+    for n in shape:
+        size *= <Py_ssize_t>n
+    return size
+
+
+cdef class Summed(Elementwise):
+    """Summed(launcher, spec, name)
+--
+
+    The kernels that add up the one output of a Spec over rows, as they compute it.
+    """
+
+    cdef Prepared variant(self, const char* kinds, int ndim, bint wide):
+        cdef bytes letters = kinds[:self.n_in]
+        cdef object key = letters if ndim == 0 else (letters, ndim, wide)
+        cdef object found = self.variants.get(key)
+        if found is None:
+            text = sum_text_of(self.name, self.spec, letters.decode(), ndim, wide)
+            found = self.variants.setdefault(key, new_prepared(self.launcher, text, self.name))
+        return <Prepared>found
+
+    cdef object sum_of(self, list arguments, tuple full, tuple shape, tuple rows):
+        """The sum, of `shape`, of what has the shape `full`; `rows` as `backends.cuda.rows.layout` gives it. None: not
+        for a prepared kernel.
+        """
+        cdef Launcher launcher = self.launcher
+        cdef char kinds[MOST_ARGUMENTS]
+        cdef int device = launcher.current_device()
+        cdef bint strided = False
+        cdef Block block
+        cdef Strided* layout
+        cdef Prepared kernel
+        cdef object out
+        cdef int64_t* number
+        cdef Py_ssize_t k
+        sizes, threads, blocks = rows
+        block = launcher.take()
+        try:
+            layout = <Strided*>(block.room + MOST_ARGUMENTS * ARGUMENT_BYTES)
+            if self.place(arguments, None, False, device, block, kinds, &strided) != full:
+                return None
+            out = launcher.empty(shape, self.out_dtypes[0])
+            put_pointer(block, self.n_in, out.data)
+            for k in range(3):
+                number = <int64_t*>(block.room + (self.n_in + 1 + k) * ARGUMENT_BYTES)
+                number[0] = <int64_t>sizes[k]
+            kernel = self.variant(kinds, layout.ndim if strided else 0, strided and layout.wide)
+            if strided:
+                pack(layout, block.room + MOST_ARGUMENTS * ARGUMENT_BYTES)
+            kernel.run(device, blocks, threads, block, self.n_in + 4, strided,
+                       threads[0] * threads[1] * self.out_dtypes[0].itemsize)
+            return out
         finally:
             launcher.give(block)
 
@@ -581,7 +654,9 @@ cdef class Gemm:
         return 0
 
     cdef int algorithm(self, int device) except? -2:
-        """What CuPy chooses for the current device: CUBLAS_GEMM_DEFAULT, _TENSOR_OP from 8.0 on; -3: it does otherwise."""
+        """What CuPy chooses for the current device: CUBLAS_GEMM_DEFAULT, from 8.0 on its _TENSOR_OP; -3: it does
+        otherwise.
+        """
         cdef int capability, found
         if device < MOST_DEVICES and self.algorithms[device] != -2:
             return self.algorithms[device]
@@ -591,8 +666,8 @@ cdef class Gemm:
             self.algorithms[device] = found
         return found
 
-    cdef bint multiply(self, int device, object dtype, char kind, bint transb, bint transa, int m, int n, int k, object b,
-                       int ldb, object a, int lda, object c, int ldc) except -1:
+    cdef bint multiply(self, int device, object dtype, char kind, bint transb, bint transa, int m, int n, int k,
+                       object b, int ldb, object a, int lda, object c, int ldc) except -1:
         """c = b a in cuBLAS's order, of matrices that it may read transposed. False: not here, or not this dtype."""
         cdef int place, number, kind_of_sum
         cdef size_t one, zero

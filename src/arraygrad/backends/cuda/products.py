@@ -105,7 +105,8 @@ class Products:
         number, size = stacks.type_of(a.dtype), out.size // (rows * columns)
         stacks.cublas.gemmStridedBatchedEx(  # of what it reads column by column: the transposes, in the other order
             stacks.handle(), int(transposes_b), int(transposes_a), columns, rows, depth, one.ctypes.data,
-            b.data.ptr, number, step_b, b.shape[-1] * b.shape[-2], a.data.ptr, number, step_a, a.shape[-1] * a.shape[-2],
+            b.data.ptr, number, step_b, b.shape[-1] * b.shape[-2],
+            a.data.ptr, number, step_a, a.shape[-1] * a.shape[-2],
             zero.ctypes.data, out.data.ptr, number, columns, rows * columns, size, number,
             stacks.cublas.CUBLAS_GEMM_DEFAULT,
         )  # fmt: skip
@@ -130,7 +131,7 @@ class Products:
 
 
 def _row_major(a):
-    """(a stack of row-major matrices over the memory of `a`, whether they are its transposes); None: it is in no piece."""
+    """(row-major matrices over the memory of `a`, whether they are its transposes); None: it is in no piece."""
     if a.flags.c_contiguous:
         return a, False
     turned = a.swapaxes(-1, -2)

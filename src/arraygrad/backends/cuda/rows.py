@@ -1,6 +1,6 @@
 """Kernels that reduce rows and use the result at once: softmax, logsumexp, variance, extrema, each one launch.
 
-May import: backends.cuda.prepared, ops._helpers, numpy. CuPy is handed in as a module. The CUDA text compiles as C++
+May import: backends.cuda.prepared, backends.cuda.texts, ops._helpers, numpy. CuPy is handed in as a module. The CUDA text compiles as C++
 too, for tests.
 
 Note [Rows]
@@ -16,10 +16,12 @@ Guarded by tests/gpu/test_rows.py: every kernel against the table over NumPy.
 """
 
 import math
+import operator
 
 import numpy
 
 from arraygrad.backends.cuda.prepared import RowLauncher, RowPlan
+from arraygrad.backends.cuda.texts import ROWS
 from arraygrad.ops._helpers import normalize_axes
 
 __all__ = ["KERNELS", "RowKernels", "layout", "source"]
@@ -30,43 +32,6 @@ THREADS = 256
 LONG, FEW_BLOCKS = 16384, 64
 
 KEPT_LAYOUTS = 4096
-
-_COMMON = r"""
-extern __shared__ double ag_shared[];
-
-template <typename T> __device__ inline T ag_nothing() { return static_cast<T>(__longlong_as_double(0xfff0000000000000LL)); }
-
-__device__ inline REAL ag_row_sum(REAL mine) {
-  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
-  const int here = threadIdx.y * blockDim.x + threadIdx.x;
-  shared[here] = mine;
-  __syncthreads();
-  for (int half = blockDim.y / 2; half > 0; half /= 2) {
-    if (static_cast<int>(threadIdx.y) < half) shared[here] += shared[here + half * blockDim.x];
-    __syncthreads();
-  }
-  const REAL total = shared[threadIdx.x];
-  __syncthreads();
-  return total;
-}
-
-__device__ inline REAL ag_larger(REAL a, REAL b) { return a != a ? a : b != b ? b : a > b ? a : b; }
-
-__device__ inline REAL ag_row_max(REAL mine) {
-  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
-  const int here = threadIdx.y * blockDim.x + threadIdx.x;
-  shared[here] = mine;
-  __syncthreads();
-  for (int half = blockDim.y / 2; half > 0; half /= 2) {
-    if (static_cast<int>(threadIdx.y) < half)
-      shared[here] = ag_larger(shared[here], shared[here + half * blockDim.x]);
-    __syncthreads();
-  }
-  const REAL top = shared[threadIdx.x];
-  __syncthreads();
-  return top;
-}
-"""  # noqa: E501
 
 # Around each kernel's own statements: `row` is this thread's row, `start` its first element, EACH(k) visits its share
 # of the elements; `live` is false beyond the last row.
@@ -212,7 +177,7 @@ KERNELS = {
 def source(name, dtype):
     """The CUDA text of a kernel for float32 or float64; the kernel is called `arraygrad_<name>`."""
     parameters, statements = KERNELS[name]
-    text = _COMMON + _FRAME.replace("NAME", f"arraygrad_{name}").replace("PARAMETERS", parameters)
+    text = ROWS + _FRAME.replace("NAME", f"arraygrad_{name}").replace("PARAMETERS", parameters)
     return text.replace("BODY", statements).replace("REAL", {"f": "float", "d": "double"}[numpy.dtype(dtype).char])
 
 
@@ -222,6 +187,8 @@ def layout(shape, axis):
     None where the axes are not next to each other, nothing is reduced or left, or few long rows make a bad launch.
     """
     try:
+        for a in axis if isinstance(axis, (tuple, list)) else () if axis is None else (axis,):
+            operator.index(a)
         axes = sorted(normalize_axes(axis, len(shape)))
     except (TypeError, ValueError):
         return None  # the library says what is wrong with it
@@ -311,12 +278,18 @@ class RowKernels:
         found = layout(shape, axis)
         if found is None:
             return None
-        return self._plan(name, found, shape if keepdims is None else reduced_shape(shape, axis, keepdims), correction, dtype)
+        return self._plan(
+            name, found, shape if keepdims is None else reduced_shape(shape, axis, keepdims), correction, dtype
+        )
 
     def sum_plan(self, shape, target, dtype):
         """The RowPlan that sums arrays of a shape over the axes in which it was broadcast from `target`, or None."""
         found = broadcast_layout(shape, target)
         return None if found is None else self._plan("sum", found, target, None, dtype)
+
+    def broadcast(self, shape, target):
+        """How a kernel goes through an array of a shape to sum it over the axes in which it was broadcast, or None."""
+        return broadcast_layout(shape, target)
 
     def _plan(self, name, found, shape, correction, dtype):
         (rows, n, inner), block, blocks = found

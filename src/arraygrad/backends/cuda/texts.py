@@ -13,16 +13,56 @@ input, which is part of the kernel:
     o   one element
     v   a number of the host's
     s   strided: broadcast, transposed, sliced
-Outputs are row-major. Where an input is strided, the kernel gets the extents of the axes, merged as far as all inputs
+Outputs are row-major. A sum (`sum_text_of`) is a kernel over rows (Note [Rows] in `backends/cuda/rows.py`) whose
+elements are computed as they are added up: the gradient of what broadcasting repeated, of which no full-size array is
+written. Where an input is strided, the kernel gets the extents of the axes, merged as far as all inputs
 let them, and the strides of the strided inputs, in elements. Indices are 32 bits wide unless some index would not fit.
 Guarded by tests/gpu/test_prepared.py: every kind of layout against `ElementwiseKernel` and the table.
 """
 
 from arraygrad.backends.cuda.fusion import PREAMBLE, c_type
 
-__all__ = ["text_of"]
+__all__ = ["ROWS", "sum_text_of", "text_of"]
 
 _COMPLEX = "#include <cupy/complex.cuh>\n"
+
+# What kernels over rows begin with: REAL is their type. Every thread of a block takes part in a reduction.
+ROWS = r"""
+extern __shared__ double ag_shared[];
+
+template <typename T> __device__ inline T ag_nothing() { return static_cast<T>(__longlong_as_double(0xfff0000000000000LL)); }
+
+__device__ inline REAL ag_row_sum(REAL mine) {
+  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
+  const int here = threadIdx.y * blockDim.x + threadIdx.x;
+  shared[here] = mine;
+  __syncthreads();
+  for (int half = blockDim.y / 2; half > 0; half /= 2) {
+    if (static_cast<int>(threadIdx.y) < half) shared[here] += shared[here + half * blockDim.x];
+    __syncthreads();
+  }
+  const REAL total = shared[threadIdx.x];
+  __syncthreads();
+  return total;
+}
+
+__device__ inline REAL ag_larger(REAL a, REAL b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+
+__device__ inline REAL ag_row_max(REAL mine) {
+  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
+  const int here = threadIdx.y * blockDim.x + threadIdx.x;
+  shared[here] = mine;
+  __syncthreads();
+  for (int half = blockDim.y / 2; half > 0; half /= 2) {
+    if (static_cast<int>(threadIdx.y) < half)
+      shared[here] = ag_larger(shared[here], shared[here + half * blockDim.x]);
+    __syncthreads();
+  }
+  const REAL top = shared[threadIdx.x];
+  __syncthreads();
+  return top;
+}
+"""  # noqa: E501
 
 _FRAME = r"""
 {structure}
@@ -34,6 +74,26 @@ extern "C" __global__ void {name}({parameters}) {{
 {body}
 {stores}
   }}
+}}
+"""
+
+
+_SUM_FRAME = r"""
+{structure}
+extern "C" __global__ void {name}({parameters}) {{
+  const long long row_ = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const bool live_ = row_ < rows_;
+  const long long start_ = live_ ? (row_ / inner_) * count_ * inner_ + row_ % inner_ : 0;
+  const long long stop_ = live_ ? count_ : 0;
+  double total_ = 0.0;
+  for (long long j_ = threadIdx.y, i_ = start_ + j_ * inner_; j_ < stop_; j_ += blockDim.y, i_ += blockDim.y * inner_) {{
+{places}
+{loads}
+{body}
+    total_ += {output};
+  }}
+  const REAL sum_ = ag_row_sum(static_cast<REAL>(total_));
+  if (live_ && threadIdx.y == 0) p_{output}[row_] = sum_;
 }}
 """
 
@@ -52,7 +112,20 @@ def text_of(name, spec, kinds, ndim=0, wide=False):
     wide : bool
         Indices need 64 bits.
     """
-    parameters, loads, stores, strided = [], [], [], []
+    stores = "\n".join(f"    p_{output}[i_] = {output};" for output, _ in spec.outputs)
+    return _text(_FRAME, name, spec, kinds, ndim, wide, ["const long long n_"], stores=stores)
+
+
+def sum_text_of(name, spec, kinds, ndim=0, wide=False):
+    """The text of a kernel that adds up the one output of `spec`, which is real. Parameters as for `text_of`."""
+    ((output, dtype),) = spec.outputs
+    numbers = [f"const long long {number}" for number in ("rows_", "count_", "inner_")]
+    text = ROWS + _text(_SUM_FRAME, name, spec, kinds, ndim, wide, numbers, output=output)
+    return text.replace("REAL", c_type(dtype))
+
+
+def _text(frame, name, spec, kinds, ndim, wide, numbers, **parts):
+    parameters, loads, strided = [], [], []
     dtypes = [dtype for _, dtype in (*spec.inputs, *spec.outputs)]
     for (input_name, dtype), kind in zip(spec.inputs, kinds, strict=True):
         c = c_type(dtype)
@@ -67,24 +140,23 @@ def text_of(name, spec, kinds, ndim=0, wide=False):
     for output_name, dtype in spec.outputs:
         parameters.append(f"{c_type(dtype)}* p_{output_name}")
         loads.append(f"    {c_type(dtype)} {output_name};")
-        stores.append(f"    p_{output_name}[i_] = {output_name};")
-    parameters.append("const long long n_")
+    parameters += numbers
     structure = places = ""
     if strided:
         kind = f"ag_layout_{len(strided)}_{ndim}"
         parameters.append(f"const {kind} layout_")
         structure = f"struct {kind} {{ long long extents[{ndim}]; long long strides[{len(strided)}][{ndim}]; }};"
         places = "\n".join(_places(strided, ndim, "unsigned long long" if wide else "unsigned int"))
-    frame = _FRAME.format(
+    text = frame.format(
         structure=structure,
         name=name,
         parameters=", ".join(parameters),
         places=places,
         loads="\n".join(loads),
         body="\n".join(f"    {line}" for line in spec.body.splitlines()),
-        stores="\n".join(stores),
+        **parts,
     )
-    return ("" if all(d.kind != "c" for d in dtypes) and "complex" not in frame else _COMPLEX) + PREAMBLE + frame
+    return ("" if all(d.kind != "c" for d in dtypes) and "complex" not in text else _COMPLEX) + PREAMBLE + text
 
 
 def _places(strided, ndim, index):
