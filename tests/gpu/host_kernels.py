@@ -13,7 +13,7 @@ import numpy as np
 from arraygrad.backends.cuda.fused import statement_types
 from arraygrad.backends.cuda.fusion import PREAMBLE
 from arraygrad.backends.cuda.rows import source
-from arraygrad.backends.cuda.texts import text_of
+from arraygrad.backends.cuda.texts import sum_text_of, text_of
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
@@ -102,6 +102,24 @@ def row_text(name, dtype):
         f"namespace {name}_{letter} {{\n{text}\n}}\n"
         f'extern "C" void r_{name}_{letter}(int blocks_, int wide_, int deep_, {parameters}) {{\n'
         f"  launch(blocks_, wide_, deep_, [=] {{ {name}_{letter}::arraygrad_{name}({', '.join(names)}); }});\n}}\n"
+    )
+
+
+def sum_text(number, spec, kinds, ndim=0):
+    """C++ of a kernel that sums what it computes, and of what launches it with real threads."""
+    text = sum_text_of(f"s{number}_", spec, kinds, ndim).replace(PREAMBLE, "").replace('extern "C"', "")
+    text = re.sub(r"extern __shared__ double ag_shared\[\];", "", text)
+    parameters = re.search(rf"void s{number}_\((.*?)\) {{", text, re.S).group(1)
+    names = [p.split()[-1].lstrip("*") for p in parameters.split(",")]
+    structure = re.search(r"struct (\w+)", text)
+    if structure:
+        kind = f"summed_{number}::{structure.group(1)}"
+        parameters = parameters.replace(f"const {structure.group(1)} layout_", "const void* layout_at_")
+        names[-1] = f"*static_cast<const {kind}*>(layout_at_)"
+    return (
+        f"namespace summed_{number} {{\n{text}\n}}\n"
+        f'extern "C" void t{number}(int blocks_, int wide_, int deep_, {parameters}) {{\n'
+        f"  launch(blocks_, wide_, deep_, [=] {{ summed_{number}::s{number}_({', '.join(names)}); }});\n}}\n"
     )
 
 

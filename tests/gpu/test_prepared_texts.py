@@ -1,15 +1,16 @@
 """The texts of prepared kernels, compiled for the host: whatever the layout, they compute what NumPy does.
 
-Imports ops, ops.expression, backends.cuda.fused and backends.cuda.texts. No GPU is needed.
+Imports ops, ops.expression, backends.cuda.fused, backends.cuda.rows and backends.cuda.texts. No GPU is needed.
 """
 
 import ctypes
 
 import numpy as np
 import pytest
-from host_kernels import COMPILER, compile_text, prepared_text
+from host_kernels import COMPILER, compile_text, prepared_text, sum_text
 
 from arraygrad.backends.cuda.fused import trace_forward
+from arraygrad.backends.cuda.rows import broadcast_layout
 from arraygrad.backends.cuda.texts import text_of
 from arraygrad.ops import OPS
 
@@ -70,6 +71,52 @@ def test_a_prepared_kernel_multiplies_whatever_the_layout(library, number, case)
     # Fewer threads than elements, so that each takes several.
     getattr(library, f"p{number}")(ctypes.c_uint(2), ctypes.c_uint(8), *arguments)
     np.testing.assert_allclose(out, np.broadcast_to(operands[0] * operands[1], SHAPE), rtol=1e-6)
+
+
+# shape of the product, of what it is summed to, and a view of the second factor (None: in one piece)
+SUMS = [
+    ((6, 5), (5,), None),
+    ((300, 4), (4,), lambda a: a.T),
+    ((4, 300), (4, 1), None),
+    ((4, 6, 5), (4, 1, 5), lambda a: a[:, ::-1]),
+    ((70, 3), (), lambda a: np.broadcast_to(a[:1], (70, 3))),
+]
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory):
+    if COMPILER is None:
+        pytest.skip("no C++ compiler was found")
+    texts = [
+        sum_text(f"{i}{d[-2:]}", spec(d), "cc" if view is None else "cs", 0 if view is None else len(shape))
+        for i, (shape, _, view) in enumerate(SUMS)
+        for d in ("float32", "float64")
+    ]
+    return compile_text(texts, tmp_path_factory.mktemp("sums"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", range(len(SUMS)))
+def test_a_kernel_sums_the_products_that_it_computes(sums, number, dtype):
+    shape, target, view = SUMS[number]
+    rng = np.random.default_rng(number)
+    first = rng.uniform(0.5, 2.0, shape).astype(dtype)
+    second = rng.uniform(0.5, 2.0, shape[::-1] if number == 1 else shape).astype(dtype)
+    factor = second if view is None else view(second)
+    (rows, n, inner), (wide, deep), blocks = broadcast_layout(shape, target)
+    out = np.full(target, np.nan, dtype)
+    arguments = [ctypes.c_void_p(a.__array_interface__["data"][0]) for a in (first, factor, out)]
+    arguments += [ctypes.c_longlong(m) for m in (rows, n, inner)]
+    if view is not None:
+        layout = [*shape, *[step // factor.itemsize for step in factor.strides]]
+        layout = (ctypes.c_longlong * len(layout))(*layout)
+        arguments.append(ctypes.cast(layout, ctypes.c_void_p))
+    getattr(sums, f"t{number}{dtype[-2:]}")(blocks, wide, deep, *arguments)
+    axes = tuple(range(len(shape) - len(target))) + tuple(
+        i + len(shape) - len(target) for i, m in enumerate(target) if m == 1
+    )
+    expected = (first * factor).sum(axis=axes, dtype="float64").reshape(target)
+    np.testing.assert_allclose(out, expected, rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
 def test_indices_have_as_many_bits_as_they_need():

@@ -244,7 +244,7 @@ cdef class CudaArrays(Backend):
             return None
         if op.name == "matmul":
             if self.are_matrices(a, b):
-                return self.product(a, False, b, False)
+                return self.product(a, False, b, False, None)
             return self.stacks(a, b)
         kernel = self.forward_kernel(op, <bytes>letters[:4], (da, db))
         if kernel is None:
@@ -450,12 +450,13 @@ cdef class CudaArrays(Backend):
         device = self.launcher.current_device()
         return a.data.device_id == device and b.data.device_id == device
 
-    cdef object product(self, object a, bint transposes_a, object b, bint transposes_b):
-        """The product of two matrices, each as it is or transposed. No transpose is made."""
+    cdef object product(self, object a, bint transposes_a, object b, bint transposes_b, tuple shape):
+        """The product of two matrices, each as it is or transposed, in a shape (None: its own). No transpose is made.
+        """
         cdef object found = None
         cdef bint captures = bool(self.runtime.captures) and get_ident() in self.runtime.captures
         if not captures and self.gemm.serves and self.prepared:
-            found = self.multiplied(a, transposes_a, b, transposes_b)
+            found = self.multiplied(a, transposes_a, b, transposes_b, shape)
             if found is not None:
                 return found
         if transposes_a:
@@ -464,9 +465,10 @@ cdef class CudaArrays(Backend):
             b = b.T
         if captures:                    # CuPy calls no cuBLAS then
             found = self.products.matmul(a, b)
-        return a.dot(b) if found is None else found
+        found = a.dot(b) if found is None else found
+        return found if shape is None else found.reshape(shape)
 
-    cdef object multiplied(self, object a, bint transposes_a, object b, bint transposes_b):
+    cdef object multiplied(self, object a, bint transposes_a, object b, bint transposes_b, tuple shape):
         """The same by cuBLAS, with what CuPy's `dot` would tell it; None: it has to copy something, or to complain.
 
         cuBLAS reads matrices column by column. A row-major matrix is the transpose of what it reads, so it is asked for
@@ -488,7 +490,7 @@ cdef class CudaArrays(Backend):
             return None
         step_a = first[1 if row_major_a else 0]
         step_b = second[1 if row_major_b else 0]
-        out = self.launcher.empty((rows, columns), a.dtype)
+        out = self.launcher.empty((rows, columns) if shape is None else shape, a.dtype)
         if not self.gemm.multiply(self.launcher.current_device(), a.dtype, <char>self.letter(a.dtype),
                                   row_major_b == transposes_b, row_major_a == transposes_a, <int>columns, <int>rows,
                                   <int>depth, b, <int>step_b, a, <int>step_a, out, <int>columns):
@@ -550,11 +552,9 @@ cdef class CudaArrays(Backend):
         if a is not None and not self.are_matrices(a, g):
             return None
         if b is not None:
-            first = self.product(g, False, b, True)
-            if len(shape) > 2:
-                first = first.reshape(shape)
+            first = self.product(g, False, b, True, shape if len(shape) > 2 else None)
         if a is not None:
-            second = self.product(a, True, g, False)
+            second = self.product(a, True, g, False, None)
         return [first, second]
 
     cdef list stack_rules(self, object g, uint64_t wanted, list saved):

@@ -1,7 +1,7 @@
 """Kernels that reduce rows and use the result at once: softmax, logsumexp, variance, extrema, each one launch.
 
-May import: backends.cuda.prepared, backends.cuda.texts, ops._helpers, numpy. CuPy is handed in as a module. The CUDA text compiles as C++
-too, for tests.
+May import: backends.cuda.prepared, backends.cuda.texts, ops._helpers, numpy. CuPy is handed in as a module. The CUDA
+text compiles as C++ too, for tests.
 
 Note [Rows]
 ~~~~~~~~~~~

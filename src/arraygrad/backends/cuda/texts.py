@@ -13,11 +13,13 @@ input, which is part of the kernel:
     o   one element
     v   a number of the host's
     s   strided: broadcast, transposed, sliced
-Outputs are row-major. A sum (`sum_text_of`) is a kernel over rows (Note [Rows] in `backends/cuda/rows.py`) whose
-elements are computed as they are added up: the gradient of what broadcasting repeated, of which no full-size array is
-written. Where an input is strided, the kernel gets the extents of the axes, merged as far as all inputs
+Outputs are row-major. Where an input is strided, the kernel gets the extents of the axes, merged as far as all inputs
 let them, and the strides of the strided inputs, in elements. Indices are 32 bits wide unless some index would not fit.
 Guarded by tests/gpu/test_prepared.py: every kind of layout against `ElementwiseKernel` and the table.
+
+A sum (`sum_text_of`) is a kernel over rows (Note [Rows] in `backends/cuda/rows.py`) whose elements are computed as they
+are added up: the gradient of what broadcasting repeated, of which no array of full size is written.
+Guarded by tests/gpu/test_summed.py.
 """
 
 from arraygrad.backends.cuda.fusion import PREAMBLE, c_type
@@ -86,7 +88,8 @@ extern "C" __global__ void {name}({parameters}) {{
   const long long start_ = live_ ? (row_ / inner_) * count_ * inner_ + row_ % inner_ : 0;
   const long long stop_ = live_ ? count_ : 0;
   double total_ = 0.0;
-  for (long long j_ = threadIdx.y, i_ = start_ + j_ * inner_; j_ < stop_; j_ += blockDim.y, i_ += blockDim.y * inner_) {{
+  const long long step_ = blockDim.y * inner_;
+  for (long long j_ = threadIdx.y, i_ = start_ + j_ * inner_; j_ < stop_; j_ += blockDim.y, i_ += step_) {{
 {places}
 {loads}
 {body}
