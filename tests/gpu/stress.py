@@ -255,7 +255,7 @@ class Program:
         device = machine.number_of(place)
         a, b = (items[int(rng.integers(max(0, len(items) - 6), len(items)))] for _ in range(2))
         a, b = (self.brought(machine, item, place, device) for item in (a, b))
-        kind = int(rng.integers(0, 17))
+        kind = int(rng.integers(0, 21))
         constant = rng.uniform(0.3, 0.8, SIZE)
         b.memory.fixed |= kind == 8  # what is set on ctx must not be written any more
         with machine.at(place):
@@ -335,6 +335,16 @@ class Program:
         if kind == 16 and self.waits:
             with ag.autograd.graph.save_on_cpu():
                 return ag.sin(a) * b * 0.5, False
+        if kind == 17:
+            x, y = (ag.reshape(t, ((8, 8), (2, 4, 8), (4, 4, 4))[how]) for t in (a, b))
+            y = ag.matrix_transpose(y)
+            return ag.reshape(ag.broadcast_to(ag.sum(x @ y, axis=-1, keepdims=True) * 0.1, x.shape), (-1,)), False
+        if kind == 18:
+            return ag.reshape(ag.reshape(a, (8, 8)) * (b[:8], ag.reshape(b[:8], (8, 1)), b[:1])[how], (-1,)), False
+        if kind == 19:
+            return a * (ag.mean(b), ag.sum(b) * 0.02, ag.logsumexp(b) * 0.1)[how], False
+        if kind == 20:
+            return ag.reshape(ag.log_softmax(ag.reshape(a, (8, 8)), axis=how - 1) * 0.1, (-1,)) * b, False
         return a * ag.asarray(b.array if how else b.detach()) + b, False
 
     def losses(self, machine, items):

@@ -198,6 +198,12 @@ def test_to_device_is_recorded_and_the_gradient_moves_back():
     assert t.grad.tolist() == [3.0, 3.0]
 
 
+def test_a_stream_for_a_copy_is_refused_where_there_are_none():
+    t = ag.asarray(np.ones(2), requires_grad=True)
+    with pytest.raises(ValueError, match="stream"):
+        t.to_device("cpu", stream=3)
+
+
 def test_graph_over_another_library_is_freed_without_the_collector():
     gc.collect()
     gc.disable()

@@ -1,6 +1,7 @@
 """What the host does for a launch, without the device's time: launches do nothing here.
 
-    tools/host_cuda/run PREFIX python tools/host_cuda/host_time.py
+    tools/host_cuda/run PREFIX python tools/host_cuda/host_time.py            # prepared launches, as they come
+    tools/host_cuda/run PREFIX python tools/host_cuda/host_time.py --plain    # after set_prepared(False)
 
 Each row is the least of many runs of processor time, in microseconds and in calls of a bare `cupy.ElementwiseKernel`.
 """
@@ -17,8 +18,9 @@ import cupy
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.backends.cupy import set_prepared
 
-ROUNDS = 30
+ROUNDS = 150
 
 
 def least(run, number):
@@ -62,12 +64,13 @@ def mlp(batch=1024, sizes=(784, 1024, 1024, 10)):
 
 def main():
     """Print the table."""
+    set_prepared("--plain" not in sys.argv)
     bare = cupy.ElementwiseKernel("T a, T b", "T c", "c = a * b", "host_time_bare")
     a, b = small(), small()
-    unit = least(lambda: bare(a, b), 2000)
+    unit = least(lambda: bare(a, b), 300)
     print(f"{'a bare ElementwiseKernel':58} {unit:7.2f} us")
 
-    def row(title, run, number=2000, over=1):
+    def row(title, run, number=300, over=1):
         took = least(run, number) / over
         print(f"{title:58} {took:7.2f} us {took / unit:7.2f} bare calls", flush=True)
 
@@ -82,9 +85,9 @@ def main():
         x.backward(a)
         t.grad = None
 
-    row("forward and backward of one operation, in a chain of 110", chain, 20, 110)
+    row("forward and backward of one operation, in a chain of 110", chain, 4, 110)
     gradient = ag.grad(lambda x: ag.sum(ag.sin(x)))
-    row("a whole call of grad of one operation", lambda: gradient(a), 500)
+    row("a whole call of grad of one operation", lambda: gradient(a), 100)
     loss, leaves = mlp()
 
     def step():
@@ -92,8 +95,8 @@ def main():
         for p in leaves:
             p.grad = None
 
-    row("MLP 784-1024-1024-10, forward", loss, 50)
-    row("MLP 784-1024-1024-10, forward and backward", step, 50)
+    row("MLP 784-1024-1024-10, forward", loss, 20)
+    row("MLP 784-1024-1024-10, forward and backward", step, 20)
     w = [p.array for p in leaves]
     x = cupy.zeros((1024, 784), np.float32)
     h, o = cupy.zeros((1024, 1024), np.float32), cupy.zeros((1024, 10), np.float32)
@@ -102,7 +105,7 @@ def main():
         x @ w[0], h @ w[2], h @ w[4]
         o @ w[4].T, h.T @ o, h @ w[2].T, h.T @ h, x.T @ h
 
-    row("its eight products by CuPy", products, 50)
+    row("its eight products by CuPy", products, 20)
 
 
 if __name__ == "__main__":

@@ -285,7 +285,7 @@ cdef class CudaArrays(Backend):
         cdef GradMeta target
         cdef dict known
         cdef list arguments
-        cdef tuple outputs
+        cdef tuple outputs, shape
         if self.prepared and op.name in _ROWS and type(g) is self.array_type:
             found = self.row_rule(op, g, saved, statics)
             if found is not None:
@@ -321,11 +321,12 @@ cdef class CudaArrays(Backend):
             if key[n + 1] == 0:
                 return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs)
             n += 2
+        shape = g.shape
         for x in targets:
             key[n] = b"0"
             if x is not None:
                 target = <GradMeta>x
-                if target.shape_tuple() == g.shape:
+                if target.shape_tuple() == shape:
                     key[n] = <char>self.letter(target.dtype)
                     if key[n] == 0:
                         return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs)

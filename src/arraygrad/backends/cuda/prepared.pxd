@@ -88,7 +88,7 @@ cdef class Elementwise:
 
     cdef tuple call(self, list arguments, object out, bint ordered)
     cdef tuple place(self, list arguments, tuple shape, bint ordered, int device, Block block, char* kinds,
-                     bint* strided)
+                     bint* strided, Py_ssize_t* size)
     cdef Prepared variant(self, const char* kinds, int ndim, bint wide)
 
 
@@ -107,7 +107,7 @@ cdef class RowPlan:
     cdef readonly object dtype
 
     cdef object call(self, object a, object b, object c)
-    cdef bint takes(self, object x, int device) except -1
+    cdef bint takes(self, Block block, Py_ssize_t place, object x, int device) except -1
 
 
 cdef class Gemm:

@@ -197,6 +197,16 @@ cdef inline int put_pointer(Block block, Py_ssize_t place, object data) except -
     return 0
 
 
+cdef inline bint put_array(Block block, Py_ssize_t place, object x, object dtype, int device) except -1:
+    """Write the address of an array as an argument; False where it is of another dtype or device."""
+    cdef object data = x.data
+    cdef object found = x.dtype
+    if data.device_id != device or found is not dtype and found != dtype:
+        return False
+    put_pointer(block, place, data)
+    return True
+
+
 cdef bint put_number(Block block, Py_ssize_t place, object x, char code) except -1:
     """Write a Python number as an argument of a type; False where it is none of those."""
     cdef char* at = block.room + place * ARGUMENT_BYTES
@@ -276,10 +286,10 @@ cdef class Elementwise:
         block = launcher.take()
         try:
             layout = <Strided*>(block.room + MOST_ARGUMENTS * ARGUMENT_BYTES)
-            shape = self.place(arguments, None if out is None else out.shape, ordered, device, block, kinds, &strided)
+            shape = self.place(arguments, None if out is None else out.shape, ordered, device, block, kinds, &strided,
+                               &size)
             if shape is None:
                 return None
-            size = size_of(shape)
             if out is None:
                 if self.n_out == 1:
                     outputs = (launcher.empty(shape, self.out_dtypes[0]),)
@@ -302,11 +312,11 @@ cdef class Elementwise:
             launcher.give(block)
 
     cdef tuple place(self, list arguments, tuple shape, bint ordered, int device, Block block, char* kinds,
-                     bint* strided):
+                     bint* strided, Py_ssize_t* size):
         """Write the inputs into `block` and tell their kinds; the shape that the arrays among them broadcast to.
 
         None where they are not for a prepared kernel. `shape`: what it is where no input is an array. `strided`: is set
-        if an input is, and then the block's layout says how they lie.
+        if an input is, and then the block's layout says how they lie. `size`: of that shape.
         """
         cdef Launcher launcher = self.launcher
         cdef object first = None
@@ -318,9 +328,11 @@ cdef class Elementwise:
         for k in range(self.n_in):
             x = arguments[k]
             if type(x) is not launcher.array_type:
+                if not put_number(block, k, x, self.codes[k]):
+                    return None
                 kinds[k] = b"v"
                 continue
-            if x.data.device_id != device or x.dtype is not self.in_dtypes[k] and x.dtype != self.in_dtypes[k]:
+            if not put_array(block, k, x, self.in_dtypes[k], device):
                 return None
             other = x.shape
             if first is None:
@@ -341,23 +353,10 @@ cdef class Elementwise:
             if shape is None:
                 return None
             strided[0] = layout.count > 0
-        if size_of(shape) == 0:
-            return None
-        for k in range(self.n_in):
-            x = arguments[k]
-            if kinds[k] == b"v":
-                if not put_number(block, k, x, self.codes[k]):
-                    return None
-            else:
-                put_pointer(block, k, x.data)
-        return shape
-
-
-cdef inline Py_ssize_t size_of(tuple shape) except -1:
-    cdef Py_ssize_t size = 1
-    for n in shape:
-        size *= <Py_ssize_t>n
-    return size
+        size[0] = 1
+        for other in shape:
+            size[0] *= <Py_ssize_t>other
+        return None if size[0] == 0 else shape
 
 
 cdef class Summed(Elementwise):
@@ -389,12 +388,12 @@ cdef class Summed(Elementwise):
         cdef Prepared kernel
         cdef object out
         cdef int64_t* number
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, size
         sizes, threads, blocks = rows
         block = launcher.take()
         try:
             layout = <Strided*>(block.room + MOST_ARGUMENTS * ARGUMENT_BYTES)
-            if self.place(arguments, None, False, device, block, kinds, &strided) != full:
+            if self.place(arguments, None, False, device, block, kinds, &strided, &size) != full:
                 return None
             out = launcher.empty(shape, self.out_dtypes[0])
             put_pointer(block, self.n_in, out.data)
@@ -569,24 +568,21 @@ cdef class RowPlan:
         """
         cdef Launcher launcher = self.kernel.launcher
         cdef int device = launcher.current_device()
-        cdef Py_ssize_t n = 0
+        cdef Py_ssize_t n = 1
         cdef object out
-        cdef Block block
-        if not self.takes(a, device) or b is not None and not self.takes(b, device):
-            return None
-        if c is not None and not self.takes(c, device):
-            return None
-        out = launcher.empty(self.shape, self.dtype)
-        block = launcher.take()
+        cdef Block block = launcher.take()
         try:
-            put_pointer(block, 0, a.data)
-            n = 1
+            if not self.takes(block, 0, a, device):
+                return None
             if b is not None:
-                put_pointer(block, n, b.data)
+                if not self.takes(block, n, b, device):
+                    return None
                 n += 1
             if c is not None:
-                put_pointer(block, n, c.data)
+                if not self.takes(block, n, c, device):
+                    return None
                 n += 1
+            out = launcher.empty(self.shape, self.dtype)
             put_pointer(block, n, out.data)
             memcpy(block.room + (n + 1) * ARGUMENT_BYTES, self.numbers, self.n_numbers * ARGUMENT_BYTES)
             n += 1 + self.n_numbers
@@ -595,11 +591,10 @@ cdef class RowPlan:
             launcher.give(block)
         return out
 
-    cdef bint takes(self, object x, int device) except -1:
+    cdef bint takes(self, Block block, Py_ssize_t place, object x, int device) except -1:
         cdef Launcher launcher = self.kernel.launcher
-        if type(x) is not launcher.array_type or x.dtype is not self.dtype and x.dtype != self.dtype:
-            return False
-        return launcher.contiguous(x) and x.data.device_id == device
+        return (type(x) is launcher.array_type and launcher.contiguous(x)
+                and put_array(block, place, x, self.dtype, device))
 
 
 KINDS = "fdFD"
