@@ -5,6 +5,7 @@ Imports the public names of arraygrad. The reference is the plain call: its valu
 
 import cmath
 import collections.abc
+import contextlib
 import math
 import numbers
 
@@ -272,17 +273,110 @@ def test_refusal_that_the_program_catches_is_told_for_a_container_too():
         ag.jacobian(f, adopt=True)(X)
 
 
-def test_refusal_after_which_the_program_uses_the_value_itself_is_not_told(recwarn):
-    def f(x):
-        try:
-            v = float(x[0])  # refused without adoption
-        except TypeError:
-            v = x[0]
-        return v * x[1]
+def by_assignment(x):
+    try:
+        v = float(x[0])  # refused without adoption
+    except (TypeError, ValueError):
+        v = x[0]
+    return v * x[1]
 
+
+def by_nothing(x):
+    v = x[0]
+    try:
+        v = float(v)
+    except Exception:
+        pass
+    return v * x[1]
+
+
+def by_another_function(x):
+    try:
+        return math.exp(x[0]) * x[1]
+    except ValueError:
+        return 0.0 * x[1]
+    except TypeError:
+        return np.exp(x[0]) * x[1]
+
+
+def by_a_loop(x):
+    total = 0.0
+    for v in x:
+        try:
+            total += math.sin(v)
+        except TypeError:
+            total += np.sin(v)
+    return total
+
+
+@pytest.mark.parametrize("f", [by_assignment, by_nothing, by_another_function, by_a_loop])
+def test_refusal_after_which_the_program_uses_the_value_itself_is_not_told(f, recwarn):
     one = np.asarray(0.45)
-    assert ag.grad(lambda x: f([x, 2.0]))(one) == 2.0
+    numbers = {"by_assignment": 2.0, "by_nothing": 2.0, "by_another_function": 2.0 * np.exp(0.45)}
+    assert ag.grad(lambda x: f([x, 2.0]))(one) == pytest.approx(numbers.get(f.__name__, np.cos(0.45)))
     assert not recwarn
+
+
+def by_a_bare_handler(x):
+    try:
+        return math.exp(x)
+    except:  # noqa: E722
+        return 1e300
+
+
+def by_a_branch(x):
+    try:
+        return math.exp(x)
+    except TypeError:
+        return 1e300 if x > 0.0 else 0.0
+
+
+def by_a_call(x):
+    try:
+        return math.exp(x)
+    except TypeError:
+        repr(x)
+        return 1e300
+
+
+def by_suppress(x):
+    with contextlib.suppress(TypeError):
+        return math.exp(x)
+    return 1e300
+
+
+def by_an_outer_handler(x):
+    try:
+        try:
+            return math.exp(x)
+        except ValueError:
+            return np.exp(x)
+    except Exception:
+        return 1e300
+
+
+def by_another_tensor(x):
+    y = x * 0.0
+    try:
+        return math.exp(x) + y
+    except TypeError:
+        return 1e300 + y
+
+
+@pytest.mark.parametrize(
+    "bounded", [by_another_tensor, by_a_bare_handler, by_a_branch, by_a_call, by_suppress, by_an_outer_handler]
+)
+def test_refusal_for_which_the_program_takes_a_constant_is_told_though_the_tensor_is_used_elsewhere(bounded):
+    with pytest.warns(UserWarning, match="caught what arraygrad refused.*math.exp"):
+        value, gradient = ag.value_and_grad(lambda x: x + bounded(x))(0.5)
+    assert (value, gradient) == (0.5 + 1e300, 1.0)  # not the plain call's: hence the warning
+    value, gradient = ag.value_and_grad(lambda x: x + bounded(x), adopt=True)(0.5)
+    assert (value, gradient) == pytest.approx((0.5 + math.exp(0.5), 1.0 + math.exp(0.5)))
+
+
+def test_refusal_before_one_after_which_the_program_uses_the_value_itself_is_told():
+    with pytest.warns(UserWarning, match="caught what arraygrad refused.*math.exp"):
+        ag.grad(lambda x: by_a_call(x) + by_a_loop([x]))(0.5)
 
 
 ASKS = {

@@ -185,7 +185,7 @@ def becomes_number(t, how):
         warn_at(at, f"{text} arraygrad.set_number_policy('off') turns this warning off.")
         return
     error = TypeError(text)
-    error.node = gradient_edge(t)[0]  # for `Trace.tell_refusal`
+    error.names = at.tensors()  # for `transforms.caught`
     raise _known(traces, error)
 
 
@@ -414,7 +414,10 @@ def _known(traces, error):
     """`error`, known to `traces` in case that another one takes its place: `Trace.call`."""
     error.lost_gradient = True
     for trace in traces:
+        if trace.refused is None:
+            trace.refusals = {}
         trace.refused = error
+        trace.refusals.setdefault(str(error), error)  # a loop refuses the same again and again
     return error
 
 
@@ -509,6 +512,7 @@ class Place:
             top = frame.f_globals.get("__name__", "").partition(".")[0]
             self.through = top if top in ("pandas", "scipy") else self.through
             frame = frame.f_back
+        self._frame = frame
         self.filename = frame.f_code.co_filename
         self.function = frame.f_code.co_qualname
         self.module = frame.f_globals.get("__name__", "")
@@ -522,6 +526,20 @@ class Place:
         while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
             self.callers.append(frame.f_code.co_name)
             frame = frame.f_back
+
+    def tensors(self):
+        """The code there, and the names in its expression of Tensors that require grad, or of containers of such."""
+        from arraygrad.core.containers import flatten
+
+        try:
+            tree = ast.parse(self.expression, mode="eval")
+        except (SyntaxError, ValueError):
+            return self._frame.f_code, ()
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        values = {name: value for name, value in self._frame.f_locals.items() if name in names}
+        leaves = {name: flatten(value)[0] for name, value in values.items()}
+        found = [n for n in leaves if any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves[n])]
+        return self._frame.f_code, found
 
     def __str__(self):
         where = f"{short(self.filename)}:{self.line}, in {self.function}"

@@ -1,7 +1,8 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
 May import: core.containers, core.given, core.inplace, core.tensor, engine, autograd.graph, autograd.python_numbers,
-ops, transforms.traced. The transforms themselves are in `gradients.py`; `traced.pyx` is the compiled half of `Trace`.
+ops, transforms.caught, transforms.traced. The transforms themselves are in `gradients.py`; `traced.pyx` is the
+compiled half of `Trace`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from arraygrad.core.tensor import (
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
+from arraygrad.transforms.caught import goes_on_with_it
 from arraygrad.transforms.traced import NOTHING_BESIDE, NUMBER, RAW, SCALAR, STATIC, TENSOR, Traced, give_back
 
 __all__ = [
@@ -113,9 +115,11 @@ class Trace(Traced):
         Where a value that depends on the arguments left the graph last, by a call that was let go.
     refused : TypeError or None
         The last refusal of such a call, which the function may have caught.
+    refusals : dict of str to TypeError
+        All of them by their texts, set with the first one.
     """
 
-    __slots__ = ()
+    __slots__ = ("refusals",)
 
     # Calling the function
 
@@ -159,17 +163,16 @@ class Trace(Traced):
         """
         if not recorded:
             raise self.refused
-        if hasattr(self.refused, "told"):  # by a transform inside of this one
+        for refused in self.refusals.values():
+            if hasattr(refused, "told") or goes_on_with_it(refused):  # told by a transform inside of this one
+                continue
+            refused.told = True
+            warn_at(
+                Place(sys._getframe(1)),
+                f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, so that its "
+                f"gradient may lack what depends on that value. Refused was: {refused}",
+            )
             return
-        tried = getattr(self.refused, "node", None)
-        if tried is not None and tried in set(walk(self._nodes(self.outputs))):
-            return
-        self.refused.told = True
-        warn_at(
-            Place(sys._getframe(1)),
-            f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, so that its "
-            f"gradient may lack what depends on that value. Refused was: {self.refused}",
-        )
 
     def explain(self, error):
         """Add the way out to an error of the standard library or NumPy that knows no Tensor."""
