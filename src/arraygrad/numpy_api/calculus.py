@@ -31,11 +31,15 @@ def _at(axis, part):
 # -- gradient ----------------------------------------------------------------------------------------------------------
 
 
+def _real(x):
+    xp = backend_of(x).xp
+    return x.astype(xp.float64) if xp.isdtype(x.dtype, ("integral", "bool")) else x
+
+
 @implements("gradient")
 def _gradient(f, *varargs, axis=None, edge_order=1):
-    f, *spacings = operands(f, *varargs)
-    if backend_of(f).xp.isdtype(f.dtype, ("integral", "bool")):
-        f = f.astype(backend_of(f).xp.float64)
+    # Integers may be unsigned, or too narrow for their sums.
+    f, *spacings = [_real(x) for x in operands(f, *varargs)]
     axes = tuple(range(f.ndim)) if axis is None else axes_of(axis, f.ndim)
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")

@@ -164,6 +164,8 @@ def _where(condition, x=_NoValue, y=_NoValue, /):
         condition = to_tensor(bool(condition), backend)
     elif isinstance(condition, list | tuple):
         condition = to_tensor(condition, backend)
+    if isinstance(condition, Tensor) and condition.requires_grad:
+        condition = condition != 0  # a truth value, which has no slope
     return F["where"](condition, x, y)
 
 
@@ -250,7 +252,7 @@ def _isrealobj(x):
 @implements("diff")
 def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
     ends = {key: value for key, value in (("prepend", prepend), ("append", append)) if value is not _NoValue}
-    if not ends:
+    if not ends or n == 0:  # where nothing is subtracted NumPy does not look at the ends
         return F["diff"](tensor_of(a), n=n, axis=axis)
     names = list(ends)
     a, *values = tensors(a, *ends.values())

@@ -157,7 +157,9 @@ def _qr(a, mode="reduced"):
 def _hermitian(a):
     """The Hermitian matrix whose lower triangle is that of `a`: what numpy reads where hermitian=True."""
     below = F["tril"](a, k=-1)
-    return F["tril"](a) + F["matrix_transpose"](below).conj()
+    # Of the diagonal LAPACK reads the real parts.
+    diagonal = F["tril"](F["triu"](a)).real
+    return below + diagonal + F["matrix_transpose"](below).conj()
 
 
 def _hermitian_svd(a, compute_uv):

@@ -306,6 +306,8 @@ def trace(self, offset=0, axis1=0, axis2=1, dtype=None):
 
 def take(self, indices, axis=None):
     """Elements at `indices` along `axis` (None: of the flattened tensor); indices may have any number of dimensions."""
+    if axis in (0, -1) and self.ndim == 0:  # as NumPy, which takes it for one element
+        axis = None
     source = ravel(self) if axis is None else self
     axis = 0 if axis is None else _axis("take", self, axis)
     indices = to_tensor(indices, backend_of(self))

@@ -1,8 +1,8 @@
 """NumPy's functions that rearrange elements on Tensors: insert, delete, resize, block, apply_along_axis and others.
 
-May import: ops, core.tensor, numpy_api.functions, numpy. Where the result holds elements of the argument and nothing
-else, NumPy's function is run on the elements' positions, on the host, and what it says is taken out of the Tensor:
-NumPy's own semantics, and a gather is recorded.
+May import: ops, core.given, core.tensor, numpy_api.functions, numpy. Where the result holds elements of the argument
+and nothing else, NumPy's function is run on the elements' positions, on the host, and what it says is taken out of the
+Tensor: NumPy's own semantics, and a gather is recorded.
 """
 
 import functools
@@ -10,6 +10,7 @@ import operator
 
 import numpy
 
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.numpy_api.functions import F, axes_of, backend_among, host, implements, pick, tensor_of, tensors
 from arraygrad.numpy_api.shapes import _diag
@@ -167,6 +168,8 @@ def _vander(x, N=None, increasing=False):
     x = tensor_of(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
+    if isinstance(raw_array(x), numpy.ndarray):
+        x = x.astype(numpy.result_type(x.dtype, numpy.int64))  # NumPy's dtype, which is float64 for float32
     n = x.shape[0] if N is None else N
     columns = [F["ones_like"](x.detach())]
     for _ in range(n - 1):

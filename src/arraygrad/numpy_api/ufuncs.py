@@ -97,7 +97,20 @@ def _ldexp(x1, x2):
     x1, x2 = tensors(x1, x2)
     if not backend_of(x1).xp.isdtype(x1.dtype, "real floating"):
         x1 = x1.astype(backend_of(x1).xp.float64)
-    return x1 * beside(numpy.ldexp(numpy.ones((), dtype=host(x1).dtype), host(x2)), x1)
+    dtype = host(x1).dtype
+    limits, exponent = numpy.finfo(dtype), host(x2).astype(numpy.int64)
+    # 2**x2 may have no number of this dtype where the result has one. What is beyond comes first, so that the
+    # product that rounds is the last one.
+    factors = []
+    for _ in range(3):
+        part = numpy.clip(exponent, limits.minexp, limits.maxexp - 1)
+        factors.append(numpy.ldexp(numpy.ones((), dtype=dtype), part))
+        exponent = exponent - part
+        if not exponent.any():
+            break
+    for factor in reversed(factors):
+        x1 = x1 * beside(factor, x1)
+    return x1
 
 
 def _frexp(x):
@@ -109,6 +122,9 @@ def _frexp(x):
 def _logaddexp2(x1, x2):
     log2 = math.log(2.0)
     x1, x2 = operands(x1, x2)
+    if _floating(x1, x2):
+        dtype = F["result_type"](x1, x2)  # of float32 and a small integer it is float32
+        x1, x2 = x1.astype(dtype), x2.astype(dtype)
     return F["logaddexp"](x1 * log2, x2 * log2) / log2
 
 
@@ -239,6 +255,9 @@ def _reduced(name, function, x, axis, dtype, keepdims):
         x = x.astype(dtype)
     if name in _REDUCE:
         return F[_REDUCE[name]](x, axis=axis, keepdims=keepdims)
+    if x.ndim == 0:
+        x, axis = x[None], 0
+        keepdims = False
     axes = tuple(range(x.ndim)) if axis is None else axes_of(axis, x.ndim)
     if len(axes) != 1:
         raise ValueError(f"numpy.{name}.reduce: reorderable ufuncs alone take several axes, reduce them one by one")
@@ -255,6 +274,8 @@ def _folded(name, function, x, axis):
     results = [parts[0]]
     for part in parts[1:]:
         results.append(function(results[-1], part))
+    if name == "float_power":  # which has a wider result, where there is nothing to combine too
+        results = [_at_least_double(part) for part in results]
     return results
 
 

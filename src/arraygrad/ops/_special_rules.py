@@ -101,6 +101,25 @@ def normal_density(xp, x):
 # -- Bessel functions --------------------------------------------------------------------------------------------------
 
 
+def _neighbours(xp, v):
+    """The orders v - 1 and v + 1, which unsigned or narrow integers may not have."""
+    if hasattr(v, "dtype") and xp.isdtype(v.dtype, ("integral", "bool")):
+        v = xp.astype(v, xp.int64)
+    return v - 1, v + 1
+
+
+def half_difference(xp, bessel, v, x):
+    """(f(v - 1, x) - f(v + 1, x)) / 2."""
+    below, above = _neighbours(xp, v)
+    return 0.5 * (bessel(below, x) - bessel(above, x))
+
+
+def half_sum(xp, bessel, v, x):
+    """(f(v - 1, x) + f(v + 1, x)) / 2."""
+    below, above = _neighbours(xp, v)
+    return 0.5 * (bessel(below, x) + bessel(above, x))
+
+
 def ive(xp, g, v, x, near):
     """exp(-|x|) (I'(v, x) - sign(x) I(v, x)); `near` is that difference, which cancels for large |x|."""
     v = parameter(xp, v, x)

@@ -259,7 +259,7 @@ def _atan2_part(xp, g, part, x1, x2):
 binary(
     "atan2",
     x1=lambda xp, g, x1, x2: _atan2_part(xp, g, x2, x1, x2),
-    x2=lambda xp, g, x1, x2: _atan2_part(xp, g, -x1, x1, x2),
+    x2=lambda xp, g, x1, x2: _atan2_part(xp, -g, x1, x1, x2),  # x1 may be unsigned
     numpy=("arctan2", "atan2"),
     doc="Angle of the point (x2, x1), real floating-point dtypes. At the origin the gradients are zero.",
 )

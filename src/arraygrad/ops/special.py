@@ -259,7 +259,7 @@ _with_parameters(
     "v, x, /",
     "Bessel function of the first kind and constant real order v (jn is another name); derivative of x "
     "(jv(v - 1, x) - jv(v + 1, x)) / 2 (DLMF 10.6.1). Also complex x. On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x: g * (0.5 * (xp.special.jv(v - 1, x) - xp.special.jv(v + 1, x))),
+    x=lambda xp, g, v, x: g * rules.half_difference(xp, xp.special.jv, v, x),
 )
 _unary(
     "y0",
@@ -276,14 +276,14 @@ _with_parameters(
     "n, x, /",
     "Bessel function of the second kind and constant integer order n, x > 0; derivative of x "
     "(yn(n - 1, x) - yn(n + 1, x)) / 2 (DLMF 10.6.1).",
-    x=lambda xp, g, n, x: g * (0.5 * (xp.special.yn(n - 1, x) - xp.special.yn(n + 1, x))),
+    x=lambda xp, g, n, x: g * rules.half_difference(xp, xp.special.yn, n, x),
 )
 _with_parameters(
     "yv",
     "v, x, /",
     "Bessel function of the second kind and constant real order v, x > 0; derivative of x "
     "(yv(v - 1, x) - yv(v + 1, x)) / 2 (DLMF 10.6.1). Also complex x. On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x: g * (0.5 * (xp.special.yv(v - 1, x) - xp.special.yv(v + 1, x))),
+    x=lambda xp, g, v, x: g * rules.half_difference(xp, xp.special.yv, v, x),
 )
 _unary(
     "i0",
@@ -313,16 +313,14 @@ _with_parameters(
     "v, x, /",
     "Modified Bessel function of the first kind and constant real order v; derivative of x "
     "(iv(v - 1, x) + iv(v + 1, x)) / 2 (DLMF 10.29.1). Also complex x. On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x: g * (0.5 * (xp.special.iv(v - 1, x) + xp.special.iv(v + 1, x))),
+    x=lambda xp, g, v, x: g * rules.half_sum(xp, xp.special.iv, v, x),
 )
 _with_parameters(
     "ive",
     "v, x, /",
     "exp(-abs(x)) iv(v, x), without overflow; constant real order v. The derivative of x has all digits for large x by "
     "Hankel's expansion (DLMF 10.40.1). On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x, ans: rules.ive(
-        xp, g, v, x, 0.5 * (xp.special.ive(v - 1, x) + xp.special.ive(v + 1, x)) - xp.sign(x) * ans
-    ),
+    x=lambda xp, g, v, x, ans: rules.ive(xp, g, v, x, rules.half_sum(xp, xp.special.ive, v, x) - xp.sign(x) * ans),
 )
 _unary(
     "k0",
@@ -352,23 +350,21 @@ _with_parameters(
     "Modified Bessel function of the second kind and constant integer order n, x > 0; derivative of x "
     "-(kn(n - 1, x) + kn(n + 1, x)) / 2 (DLMF 10.29.1).",
     # kn of a negative order is nan in SciPy, kv of one is not: K(-n) = K(n)
-    x=lambda xp, g, n, x: g * (-0.5 * (xp.special.kv(n - 1, x) + xp.special.kv(n + 1, x))),
+    x=lambda xp, g, n, x: -g * rules.half_sum(xp, xp.special.kv, n, x),
 )
 _with_parameters(
     "kv",
     "v, x, /",
     "Modified Bessel function of the second kind and constant real order v, x > 0; derivative of x "
     "-(kv(v - 1, x) + kv(v + 1, x)) / 2 (DLMF 10.29.1). Also complex x. On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x: g * (-0.5 * (xp.special.kv(v - 1, x) + xp.special.kv(v + 1, x))),
+    x=lambda xp, g, v, x: -g * rules.half_sum(xp, xp.special.kv, v, x),
 )
 _with_parameters(
     "kve",
     "v, x, /",
     "exp(x) kv(v, x), without underflow, x > 0; constant real order v. The derivative of x has all digits for large x "
     "by Hankel's expansion (DLMF 10.40.2). On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x, ans: rules.kve(
-        xp, g, v, x, ans - 0.5 * (xp.special.kve(v - 1, x) + xp.special.kve(v + 1, x))
-    ),
+    x=lambda xp, g, v, x, ans: rules.kve(xp, g, v, x, ans - rules.half_sum(xp, xp.special.kve, v, x)),
 )
 
 # -- logistic function, entropies, and others --------------------------------------------------------------------------

@@ -42,6 +42,8 @@ reduction(
 
 def _prod(xp, g, x, axis, keepdims):
     # no division by x: a zero's own derivative is the product of the others
+    if x.ndim == 0:  # NumPy takes axis=0 there too
+        return g
     axes = normalize_axes(axis, x.ndim)
     kept = tuple(i for i in range(x.ndim) if i not in axes)
     order = kept + axes
@@ -127,6 +129,8 @@ def _cumulative_sum(xp, g, axis, include_initial):
 
 
 def _cumulative_prod(xp, g, x, axis, include_initial):
+    if x.ndim == 0:  # NumPy takes axis=0 there too, and its result has one axis
+        return g[-1]
     axis = normalize_axes(axis, x.ndim)[0]
     g = xp.moveaxis(_without_initial(g, axis, include_initial), axis, -1)
     x = xp.moveaxis(x, axis, -1)

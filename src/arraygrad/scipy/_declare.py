@@ -487,7 +487,7 @@ class _Values(Function):
         if all(g is None for g in grads):
             return (None,) * (2 + n)
         # All Tensors keep their place in the graph, for the gradients' own derivatives.
-        bound = _with(ctx.bound, at, tensors)
+        bound = _with({key: _wide(value, key in rule.of) for key, value in ctx.bound.items()}, at, tensors)
         wanted = [place for place, need in zip(at, needs, strict=True) if need]
         chosen = [t for t, need in zip(tensors, needs, strict=True) if need]
         g, ans = (list(grads), outs) if several else (grads[0], outs[0])
@@ -495,6 +495,23 @@ class _Values(Function):
             found = rule.gradients(g, ans, chosen, wanted, bound)
             found = iter([_fitting(one, tensor) for one, tensor in zip(found, chosen, strict=True)])
         return (None, None, *[next(found) if need else None for need in needs])
+
+
+def _wide(value, number):
+    """A constant argument as formulas take it: integers with room for sums and differences, and for logarithms.
+
+    An unsigned difference wraps, and a logarithm of 8 bits has single digits. Truth values stay where they are masks.
+    """
+    if not isinstance(value, (numpy.ndarray, numpy.generic, list, tuple)):
+        return value
+    if isinstance(value, (list, tuple)):
+        leaves, structure = flatten(value)
+        return unflatten(structure, [_wide(leaf, number) for leaf in leaves])
+    if value.dtype == numpy.int64 or value.dtype.kind not in ("iub" if number else "iu"):
+        return value
+    if value.dtype == numpy.uint64 and value.size and value.max() > numpy.iinfo(numpy.int64).max:
+        return value.astype(numpy.float64)
+    return value.astype(numpy.int64)
 
 
 def _fitting(gradient, tensor):
