@@ -254,3 +254,13 @@ def test_ranges_and_complex_steps_beside_tensors_are_arrays(f):
     value, gradient = ag.value_and_grad(f, adopt=True)(X)
     np.testing.assert_allclose(value, f(X), rtol=1e-14)
     np.testing.assert_allclose(gradient, central_differences(f, X), rtol=1e-7, atol=1e-8)
+
+
+def test_arange_counts_in_the_precision_of_its_ends():
+    def f(end):
+        return end * np.arange(0, end, 0.2).size
+
+    end = np.array(0.8, np.float32)
+    value, gradient = ag.value_and_grad(f, adopt=True)(end)
+    assert value == f(end)
+    assert gradient == np.arange(0, end, 0.2).size

@@ -145,3 +145,30 @@ def test_where_takes_a_number_as_a_truth_value_which_has_no_slope():
 def test_diff_of_order_zero_is_the_array_whatever_is_put_before_it():
     x = np.array([0.5, -1.0, 2.0])
     assert ag.grad(lambda x: np.sum(np.diff(x, 0, prepend=None) ** 2))(x).tolist() == (2 * x).tolist()
+
+
+@pytest.mark.parametrize("dtype", [int, np.int8, np.float32, np.float64, np.complex128, np.complex64])
+def test_linspace_and_arange_have_the_dtype_that_is_asked_for(dtype):
+    x = np.array(2.7)
+    t = ag.tensor(x, requires_grad=True)
+    found, expected = np.linspace(0.0, t, 4, dtype=dtype), np.linspace(0.0, x, 4, dtype=dtype)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-6)
+    if np.dtype(dtype).kind != "c":
+        found, expected = ag.numpy.arange(0.5, 9.0, t, dtype=dtype), np.arange(0.5, 9.0, x, dtype=dtype)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-6)
+    if np.dtype(dtype).kind == "f":
+        assert ag.grad(lambda x: np.sum(np.linspace(0.0, x, 4, dtype=dtype)))(2.7) == pytest.approx(2.0)
+        assert ag.grad(lambda x: ag.numpy.sum(ag.numpy.arange(0.5, 9.0, x, dtype=dtype)))(2.7) == pytest.approx(6.0)
+
+
+def test_linspace_between_integer_tensors_is_floating_point():
+    assert ag.linspace(ag.asarray(0), ag.asarray(3), 5).numpy().tolist() == [0.0, 0.75, 1.5, 2.25, 3.0]
+
+
+def test_nanmean_has_the_dtype_that_is_asked_for():
+    x = np.array([0.5, np.nan, 1.5])
+    found = np.nanmean(ag.tensor(x, requires_grad=True), dtype=np.float32)
+    assert found.dtype == np.nanmean(x, dtype=np.float32).dtype
+    assert found.item() == 1.0

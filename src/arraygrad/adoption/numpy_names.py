@@ -148,14 +148,18 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **k
     return numpy.full_like(asarray(gathered(a)), gathered(fill_value), dtype, order, subok, shape, **kwargs)
 
 
+def _scalar(x):
+    """A Tensor's number in its own precision."""
+    return x.detach().numpy()[()] if isinstance(x, Tensor) else x
+
+
 @functools.wraps(numpy.arange)
 def _arange(*args, **kwargs):
     if not makes_tensors() or not has_tensor([*args, *kwargs.values()]):
         made = numpy.arange(*args, **kwargs)
         return _own(made) if makes_tensors() and made.dtype.kind in "fc" else made
     start, step, dtype = _range(*args, **kwargs)
-    plain = [x.detach().item() if isinstance(x, Tensor) else x for x in args]
-    made = numpy.arange(*plain, **{k: x.detach().item() if isinstance(x, Tensor) else x for k, x in kwargs.items()})
+    made = numpy.arange(*[_scalar(x) for x in args], **{k: _scalar(x) for k, x in kwargs.items()})
     if made.dtype.kind not in "fc" or (dtype is not None and numpy.dtype(dtype) != made.dtype):
         return made
     # The end says how many elements there are; their values follow from start and step.

@@ -76,10 +76,11 @@ def _chosen(a, where):
 def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
     refuse("nanmean", out=(out, OUT))
     values, numbers = _chosen(a, where)
+    values = values if dtype is None else values.astype(dtype)
     count = _count(numbers, values, axis, _keep(keepdims))
     if not host(count).all():
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=3)
-    total = values.sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+    total = values.sum(axis=axis, keepdims=_keep(keepdims))
     return F["where"](count == 0, numpy.nan, total / F["where"](count == 0, 1, count))
 
 

@@ -10,6 +10,10 @@ def _is_array(value):
     return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
+def _is_integral(xp, dtype):
+    return dtype is not None and xp.isdtype(xp.empty((0,), dtype=dtype).dtype, "integral")  # a library may take `int`
+
+
 def full(xp, shape, fill_value, dtype, device):
     """`xp.full`, whose fill value may be a 0-d array."""
     if not _is_array(fill_value):
@@ -41,18 +45,28 @@ def arange(xp, start, stop, step, dtype, device):
         return xp.arange(start, stop, step, dtype=dtype, device=device)
     if stop is None:
         start, stop = 0, start
+    if _is_integral(xp, dtype):  # the library's own steps, which it rounds first
+        start, stop, step = (float(value) for value in (start, stop, step))
+        return xp.arange(start, stop, step, dtype=dtype, device=device)
     number = max(math.ceil((float(stop) - float(start)) / float(step)), 0)
-    dtype = xp.result_type(start, stop, step) if dtype is None else dtype
-    return start + step * xp.astype(xp.arange(number, device=device), dtype)
+    own = xp.result_type(start, stop, step)
+    found = start + step * xp.astype(xp.arange(number, device=device), own)
+    return found if dtype is None or dtype == found.dtype else xp.astype(found, dtype)
 
 
 def linspace(xp, start, stop, num, dtype, device, endpoint):
     """`xp.linspace`, whose start and stop may be 0-d arrays."""
     if not (_is_array(start) or _is_array(stop)):
         return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
-    dtype = xp.result_type(start, stop) if dtype is None else dtype
-    weights = ramp(xp, num, endpoint, dtype, device)
-    return start * (1 - weights) + stop * weights
+    own = xp.result_type(start, stop)
+    if xp.isdtype(own, ("integral", "bool")):
+        own = None  # the library's floating-point dtype
+    weights = ramp(xp, num, endpoint, own, device)
+    start, stop = (xp.astype(end, weights.dtype) if _is_array(end) else end for end in (start, stop))
+    found = start * (1 - weights) + stop * weights
+    if _is_integral(xp, dtype):
+        found = xp.floor(found)
+    return found if dtype is None or dtype == found.dtype else xp.astype(found, dtype)
 
 
 def ramp(xp, num, endpoint, dtype, device):
