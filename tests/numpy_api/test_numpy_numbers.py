@@ -172,3 +172,85 @@ def test_nanmean_has_the_dtype_that_is_asked_for():
     found = np.nanmean(ag.tensor(x, requires_grad=True), dtype=np.float32)
     assert found.dtype == np.nanmean(x, dtype=np.float32).dtype
     assert found.item() == 1.0
+
+
+BOUNDS = {
+    "clip, least": lambda v, a: v.clip([a, 0.0, a], 2.0),
+    "clip, both": lambda v, a: v.clip((a, a, 0.0), max=[1.0, a, 3.0 * a]),
+    "clip, largest": lambda v, a: v.clip(None, [a, a, 9.0]),
+    "numpy.clip": lambda v, a: np.clip(v, [a, 0.0, a], 2.0),
+}
+
+
+@pytest.mark.parametrize("f", BOUNDS.values(), ids=BOUNDS)
+def test_bounds_in_a_list_have_a_gradient(f):
+    v, weights = np.array([0.3, 1.7, 0.9]), np.array([1.0, 2.0, 4.0])
+    a = np.array([1.1])
+    expected = central_differences(lambda a: np.sum(f(v, a[0]) * weights), a)
+    np.testing.assert_allclose(
+        ag.grad(lambda a, v: np.sum(f(v, a[0]) * weights))(a, ag.asarray(v)), expected, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        ag.grad(lambda v, a: np.sum(f(v, a[0]) * weights), argnums=(0, 1))(v, a)[1], expected, rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("end", [lambda e: (1.0, e), lambda e: e, lambda e: ((1.0, e),), lambda e: {0: (e, 1.0)}])
+def test_end_values_of_a_ramp_refuse_a_tensor_in_a_container(end):
+    with pytest.raises(TypeError, match="end_values= requires grad"):
+        ag.grad(lambda v, e: np.sum(np.pad(v, 2, mode="linear_ramp", end_values=end(e))), argnums=(0, 1))(
+            np.array([0.5, 1.5]), 0.7
+        )
+
+
+def test_density_of_a_histogram_is_differentiated_in_its_edges():
+    v, edges = np.array([0.3, 1.7, 0.9, 2.2]), np.array([-1.0, 0.5, 1.5, 3.0])
+
+    def f(edges):
+        return np.sum(np.histogram(v, edges, density=True)[0] * np.array([1.0, 2.0, 5.0]))
+
+    expected = central_differences(f, edges)
+    np.testing.assert_allclose(ag.grad(f)(edges), expected, rtol=1e-6)
+    both = ag.grad(lambda edges, v: np.sum(np.histogram(v, edges, density=True)[0] * np.array([1.0, 2.0, 5.0])))
+    np.testing.assert_allclose(both(edges, ag.asarray(v)), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("bins", [lambda b: b, lambda b: [b, b]])
+def test_edges_in_two_dimensions_refuse_a_gradient(bins):
+    v, edges = np.array([0.3, 1.7, 0.9, 2.2]), np.array([-1.0, 0.5, 1.5, 3.0])
+    with pytest.raises(TypeError, match="bins requires grad"):
+        ag.grad(lambda b, v: np.sum(np.histogram2d(v, v, bins=bins(b), density=True)[0]), argnums=(0, 1))(edges, v)
+
+
+CUTS = {
+    "pinv": lambda m: np.linalg.pinv(m, rcond=0.1),
+    "pinv, rtol": lambda m: np.linalg.pinv(np.stack([m, m + 1.0]), rtol=np.array([0.1, 1e-9])),
+    "lstsq": lambda m: np.linalg.lstsq(m, np.eye(3), rcond=0.1)[0],
+}
+
+
+@pytest.mark.parametrize("f", CUTS.values(), ids=CUTS)
+def test_a_pseudo_inverse_that_leaves_out_what_is_not_zero_refuses_its_gradient(f):
+    m = np.array([[1.0, 0.2, 0.3, 0.1], [0.3, 0.9, 0.2, 0.4], [1.3, 1.1, 0.5, 0.6]])  # the third row: nearly the sum
+    assert 0.01 < np.linalg.svd(m)[1][2] < 0.1
+    with pytest.raises(RuntimeError, match="leaves out singular values that are not zero"):
+        ag.grad(lambda m: np.sum(f(m)))(m)
+
+    def by_svd(m):
+        u, s, vh = np.linalg.svd(m, full_matrices=False)
+        return np.sum((vh[:2].T / s[:2] @ u[:, :2].T) * np.arange(12.0).reshape(4, 3))
+
+    expected = central_differences(
+        lambda x: np.sum(np.linalg.pinv(x.reshape(3, 4), rcond=0.1) * np.arange(12.0).reshape(4, 3)), m.ravel()
+    )
+    np.testing.assert_allclose(ag.grad(by_svd)(m).ravel(), expected, rtol=1e-5, atol=1e-7)
+
+
+def test_a_pseudo_inverse_that_leaves_out_rounding_errors_has_its_gradient():
+    a = np.array([[1.0, 0.2], [0.3, 0.9], [0.4, 0.5]])
+
+    def f(a):
+        return np.sum(np.linalg.pinv(a @ a.T, rcond=1e-6) * np.arange(9.0).reshape(3, 3))
+
+    expected = central_differences(lambda x: f(x.reshape(3, 2)), a.ravel())
+    np.testing.assert_allclose(ag.grad(f)(a).ravel(), expected, rtol=1e-5)

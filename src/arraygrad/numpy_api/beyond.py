@@ -1,7 +1,7 @@
 """numpy.einsum, pad, sinc and i0 on Tensors, with NumPy's signatures, and the ufuncs of scipy.special.
 
-May import: namespaces.bind, numpy_api.functions, ops, numpy. SciPy is an optional extra: it is looked at only where
-somebody else has imported it, which whoever calls one of its ufuncs has.
+May import: core.containers, namespaces.bind, numpy_api.functions, ops, numpy. SciPy is an optional extra: it is looked
+at only where somebody else has imported it, which whoever calls one of its ufuncs has.
 """
 
 import string
@@ -9,6 +9,7 @@ import sys
 
 import numpy
 
+from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of
@@ -76,7 +77,8 @@ def _pad(array, pad_width, mode="constant", **kwargs):
     if not odd and mode not in ("linear_ramp", "maximum", "mean", "median", "minimum"):
         return F["pad"](array, pad_width, mode, **kwargs)
     (option,) = _PAD_OPTIONS[mode]
-    if isinstance(kwargs.get(option), Tensor) and kwargs[option].requires_grad:
+    given = flatten(kwargs.get(option))[0]
+    if any(isinstance(value, Tensor) and value.requires_grad for value in given):
         raise TypeError(f"numpy.pad: {option}= requires grad, which is not recorded: give {option}.detach()")
     options = {key: _pairs(host(value), array.ndim) for key, value in kwargs.items() if value is not None}
     for axis, (before, after) in enumerate(_pairs(pad_width, array.ndim).astype(int).tolist()):

@@ -212,6 +212,9 @@ def clip(self, min=None, max=None, **rare):
     """Elements limited to [min, max]; a bound may be None, a scalar or an array, and has a gradient where it acts."""
     if rare:
         return _rarely("clip", self, rare, min, max)
+    if isinstance(min, list | tuple) or isinstance(max, list | tuple):  # which may hold Tensors
+        backend = backend_of(self)
+        min, max = (to_tensor(bound, backend) if isinstance(bound, list | tuple) else bound for bound in (min, max))
     return apply_op(_CLIP, (self, min, max))
 
 

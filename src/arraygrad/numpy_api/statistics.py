@@ -208,7 +208,8 @@ def _histogram_bin_edges(a, bins=10, range=None, weights=None):
 def _histogram(a, bins=10, range=None, density=None, weights=None):
     like = next(x for x in (a, bins, weights, range) if isinstance(x, Tensor))
     if isinstance(a, Tensor):
-        values, edges = host(a).ravel(), _histogram_bin_edges(a, bins, range, weights)
+        values = host(a).ravel()
+        edges = bins if isinstance(bins, Tensor) and bins.ndim else _histogram_bin_edges(a, bins, range, weights)
     else:
         values = numpy.asarray(a).ravel()
         made = numpy.histogram_bin_edges(values, host(bins), range, None if weights is None else host(weights))
@@ -228,6 +229,8 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
 
 @implements("histogramdd")
 def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    if isinstance(bins, list | tuple):
+        bins = [_no_gradient("histogramdd", "bins", edges) for edges in bins]
     points = host(sample) if isinstance(sample, Tensor) else numpy.stack([host(s) for s in sample], axis=-1)
     if points.ndim == 1:
         points = points[:, None]
@@ -258,7 +261,7 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
 @implements("histogram2d")
 def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     if not isinstance(bins, int) and len(bins) not in (1, 2):
-        bins = [host(bins)] * 2
+        bins = [_no_gradient("histogram2d", "bins", tensor_of(bins))] * 2
     counts, (first, second) = _histogramdd([x, y], bins, range, density, weights)
     return counts, first, second
 

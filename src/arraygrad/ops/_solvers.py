@@ -61,8 +61,26 @@ def slogdet(xp, g, ans, x):
     return weight * adjoint(xp, xp.linalg.inv(x))
 
 
-def pinv(xp, g, ans, x):
+def _check_cut(xp, x, rtol):
+    """Refuse what the rule does not hold for: it takes the singular values that `rtol` leaves out for zero."""
+    if 0 in x.shape:
+        return
+    values = xp.linalg.svdvals(x)
+    largest = xp.max(values, axis=-1, keepdims=True)
+    noise = 100.0 * max(x.shape[-2:]) * xp.finfo(values.dtype).eps * largest
+    share = rtol[..., None] if getattr(rtol, "ndim", 0) else rtol
+    if bool(xp.any((values <= share * largest) & (values > noise))):
+        raise RuntimeError(
+            "pinv: rtol (rcond, cond) leaves out singular values that are not zero, for which the rule of the "
+            "pseudo-inverse does not hold. Write it by the svd: u, s, vh = svd(x, full_matrices=False), and with the k "
+            "values that are kept vh[:k].conj().T / s[:k] @ u[:, :k].conj().T"
+        )
+
+
+def pinv(xp, g, ans, x, rtol):
     """Golub and Pereyra: -P^H g P^H + P^H P g^H (1 - P x) + (1 - x P) g^H P P^H, for P = pinv(x)."""
+    if rtol is not None:
+        _check_cut(xp, x, rtol)
     p = ans
     ph = adjoint(xp, p)
     gh = adjoint(xp, g)

@@ -109,7 +109,8 @@ general(
     holomorphic=False,
     numpy=("linalg.pinv",),
     doc="Moore-Penrose pseudo-inverses of matrices (..., m, n), singular values below rtol times the largest taken for "
-    "zero. The rank is taken as locally constant (Golub and Pereyra 1973): the gradient of rtol is zero.",
+    "zero. The rank is taken as locally constant (Golub and Pereyra 1973): the gradient of rtol is zero. Where rtol "
+    "leaves out singular values that are not zero, the gradient is refused.",
 )
 nondifferentiable(
     "matrix_rank",

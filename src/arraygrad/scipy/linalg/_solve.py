@@ -79,23 +79,36 @@ def _det(a):
     return ag.linalg.det(ag.asarray(a))
 
 
+def _share(a, atol, rtol):
+    """rtol= of the pseudo-inverse: what SciPy leaves out, as a share of the largest singular value."""
+    if atol is None:
+        return {} if rtol is None else {"rtol": rtol}
+    values = np.linalg.svdvals(raw(a))
+    own = max(raw(a).shape[-2:]) * np.finfo(values.dtype).eps
+    return {
+        "rtol": (own if rtol is None else rtol) + atol / np.max(values, axis=-1, initial=np.finfo(values.dtype).tiny)
+    }
+
+
 @by_composition("pinv", "a", "Golub and Pereyra (1973)", inert="return_rank")
 def _pinv(a, atol=None, rtol=None, return_rank=False):
-    found = ag.linalg.pinv(ag.asarray(a), **({} if rtol is None else {"rtol": rtol}))
+    a = ag.asarray(a)
+    found = ag.linalg.pinv(a, **_share(a, atol, rtol))
     return (found, None) if return_rank else found
 
 
 @by_composition("pinvh", "a", "Golub and Pereyra (1973)")
 def _pinvh(a, atol=None, rtol=None, lower=True, return_rank=False):
-    found = ag.linalg.pinv(reading(ag.asarray(a), lower), **({} if rtol is None else {"rtol": rtol}))
+    a = reading(ag.asarray(a), lower)
+    found = ag.linalg.pinv(a, **_share(a, atol, rtol))
     return (found, None) if return_rank else found
 
 
-@by_composition("lstsq", "a b", "Golub and Pereyra (1973)", inert="cond")
-def _lstsq(a, b):
+@by_composition("lstsq", "a b", "Golub and Pereyra (1973)")
+def _lstsq(a, b, cond=None):
     a, b = ag.asarray(a), ag.asarray(b)
     m, n = shape_of(a)[-2:]
-    x = ag.matmul(ag.linalg.pinv(a), b)
+    x = ag.matmul(ag.linalg.pinv(a, **({} if cond is None else {"rtol": cond})), b)
     left = b - ag.matmul(a, x)
     full = np.asarray(np.linalg.matrix_rank(raw(a)) == n) & (m > n)
     if np.any(full) and not np.all(full):
