@@ -74,22 +74,24 @@ MAY_IMPORT = {
     "core": set(),  # the package's own __init__: a docstring
     "core.containers": set(),
     "core.value": ENGINE | {"core.op"},
+    "core.overwriting": ENGINE | {"core.op", "core.value"},
     "core.attributes": {"core.value", "engine.node", "_hints"},
     "core.saved": ENGINE | {"core.op", "core.value"},
     "core.constants": ENGINE | {"core.op", "core.value"},
-    "core.given": ENGINE | {"core.op", "core.value", "core.constants"},
+    "core.given": ENGINE | {"core.op", "core.value", "core.overwriting", "core.constants"},
     "core.leaf_locks": {"engine.free_threading", "core.value"},
     "core.kept_numbers": ENGINE | {"core.op", "core.value"},
     "core.nodes": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "leaf_locks")},
+    | {f"core.{name}" for name in ("op", "value", "overwriting", "saved", "constants", "kept_numbers", "leaf_locks")},
     "core.saving": ENGINE | {"core.op", "core.value", "core.saved", "core.constants", "core.nodes"},
     "core.operands": {"core.op", "core.value"},
     "core.apply": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "operands", "nodes", "saving")},
-    "core.inplace": ENGINE | {f"core.{name}" for name in ("op", "value", "operands", "nodes", "saving", "apply")},
-    "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "inplace")},
+    "core.inplace": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "nodes", "saving", "apply")},
+    "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
     "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.function": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "nodes", "apply", "inplace", "barriers")},
+    | {f"core.{name}" for name in ("op", "value", "overwriting", "saved", "constants", "nodes", "apply", "inplace", "barriers")},
     "core.saved_handles": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "nodes", "function")},
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},

@@ -1,5 +1,5 @@
 # One element of an array: t[i], t[i, j] and t[i] = v by ints, without what regions need.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.inplace.
+# May import: engine.*, core.op, core.value, core.overwriting, core.nodes, core.apply, core.inplace.
 #
 # Note [Elements]
 # ~~~~~~~~~~~~~~~
@@ -20,8 +20,9 @@ from arraygrad.core.apply cimport connect, refresh
 from arraygrad.core.inplace cimport adopt, check_inplace
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
+from arraygrad.core.overwriting cimport before_write, bump
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, before_write, bump, has_extra, new_tensor, raw_now, value_now,
+    Backend, TensorBase, Value, has_extra, new_tensor, raw_now, value_now,
 )
 
 cdef extern from "Python.h":

@@ -1,6 +1,6 @@
 # The nodes of custom Functions: what ctx is, how forward is run and recorded, how backward's results are checked.
-# May import: engine.*, core.op, core.value, core.saved, core.constants, core.nodes, core.apply, core.inplace,
-# core.barriers.
+# May import: engine.*, core.op, core.value, core.overwriting, core.saved, core.constants, core.nodes, core.apply,
+# core.inplace, core.barriers.
 import warnings
 
 from cpython.object cimport PyObject
@@ -19,8 +19,9 @@ from arraygrad.core.constants cimport Contents, constant_slot, content_now, over
 from arraygrad.core.inplace cimport adopt, check_inplace
 from arraygrad.core.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values
 from arraygrad.core.saved cimport Packed, pack_slot, packed_value, packing
+from arraygrad.core.overwriting cimport bump, mark_overwritten
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, bump, is_lost, mark_overwritten, registered, version_of, wrap,
+    Backend, TensorBase, Value, is_lost, registered, version_of, watch, wrap,
 )
 
 from arraygrad.core.constants import WRITTEN_BETWEEN
@@ -703,6 +704,7 @@ cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) excep
                 slot.source = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
                 slot.nr = t.output_nr_
         backend = <Backend>t.value.meta.ops
+        watch(t.value)
         slot.value = constant_slot(node, t.value, backend)
         if pack:
             slot.value = pack_slot(slot.value, backend)

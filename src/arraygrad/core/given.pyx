@@ -1,5 +1,5 @@
 # Memory that the program holds too: given to it by a Tensor, or wrapped by several.
-# May import: engine.*, core.op, core.value, core.constants.
+# May import: engine.*, core.op, core.value, core.overwriting, core.constants.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport uint64_t
@@ -7,8 +7,9 @@ from libcpp.vector cimport vector
 
 from arraygrad.core.constants cimport constant_check, CONSTANT_COPY, CONSTANT_FULL, CONSTANT_OFF
 from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
+from arraygrad.core.overwriting cimport protect
 from arraygrad.core.value cimport (
-    Backend, Storage, TensorBase, Value, join, protect, registered, shown_by, storage_now, value_over, wrap, GIVEN,
+    Backend, Storage, TensorBase, Value, join, registered, shown_by, storage_now, value_over, wrap, GIVEN,
     GIVEN_FULL,
 )
 
@@ -23,6 +24,11 @@ cdef extern from "owners.hpp" namespace "arraygrad":
     void guard_owners()
     void free_owners()
 
+# From so many views on that stand beside the memory that is given away, they count as given too: a program that takes
+# the arrays out of many views, one after the other, would look at all of them each time.
+cdef enum:
+    MANY_APART = 256
+
 
 cdef int give(TensorBase t) except -1:
     """The memory of `t` is given to the program, who may write it unseen: Note [Saved values] in value.pyx, 4."""
@@ -30,6 +36,7 @@ cdef int give(TensorBase t) except -1:
     cdef Storage s
     cdef object given = v.raw
     cdef list members
+    cdef list apart = []
     if v.foreign or not (<Backend>v.meta.ops).mutable:
         return 0
     s = storage_now(v)
@@ -42,20 +49,27 @@ cdef int give(TensorBase t) except -1:
             members = living(s)
             while members:
                 v = members.pop()
-                give_value(v, given, 1)
+                if give_value(v, given, 1) == 1:
+                    apart.append(v)
+            if len(apart) > MANY_APART:
+                while apart:
+                    v = apart.pop()
+                    give_value(v, v.raw, 1)
         finally:
             s.writing.unlock()
     return enter(t.value)
 
 
 cdef int give_value(Value v, object given, Py_ssize_t held) except -1:
-    """`v`, to which the caller has so many references, stands over memory that is given away."""
+    """`v`, to which the caller has `held` references, stands over memory that is given away. Returns 1 if it does not."""
     cdef Backend backend = <Backend>v.meta.ops
     cdef TensorBase t
     cdef Value fresh
     cdef Section section
-    if v.foreign or v.overwritten or v.raw is not given and not backend.shares_memory(v.raw, given):
+    if v.foreign or v.overwritten:
         return 0
+    if v.raw is not given and not backend.shares_memory(v.raw, given):
+        return 1
     t = None if v.pinned else shown_by(v)
     if constant_check == CONSTANT_OFF or Py_REFCNT(<PyObject*>v) <= held + (t is not None):
         v.foreign = True

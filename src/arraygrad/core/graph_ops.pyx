@@ -16,7 +16,7 @@ from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.leaf_locks cimport leaf_lock
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, check_saved, grad_of, is_lost, make_tensor, registered, set_grad,
-    value_over, wrap,
+    value_over, watch, wrap,
 )
 
 from arraygrad.engine.arrayops import InvalidGradient
@@ -197,6 +197,7 @@ cdef class Kept:
         if t.extra is not None:
             refresh(t)
         check_saved(t.value)
+        watch(t.value)
         self.value = t.value
         if t.value.foreign:
             if constant_check == CONSTANT_COPY:

@@ -1,5 +1,5 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
-# May import: engine.*, core.op, core.value, core.operands, core.nodes, core.saving, core.apply.
+# May import: engine.*, core.op, core.value, core.overwriting, core.operands, core.nodes, core.saving, core.apply.
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
@@ -11,9 +11,9 @@ from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport check_operand, has_tensor, listed, mixed, rebinds
 from arraygrad.core.saving cimport keep_args, save
+from arraygrad.core.overwriting cimport before_write, bump, mark_overwritten
 from arraygrad.core.value cimport (
-    Backend, Extra, TensorBase, before_write, bump, find_backend, forbidden_view, mark_overwritten, new_tensor,
-    refuses_overwriting, replaced, set_history,
+    Backend, Extra, TensorBase, find_backend, forbidden_view, new_tensor, refuses_overwriting, replaced, set_history,
 )
 
 

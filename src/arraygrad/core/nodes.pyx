@@ -1,5 +1,6 @@
 # The nodes of recorded operations and of leaves: what they save, how their rules run, how leaves accumulate.
-# May import: engine.*, core.op, core.value, core.saved, core.constants, core.kept_numbers, core.leaf_locks.
+# May import: engine.*, core.op, core.value, core.overwriting, core.saved, core.constants, core.kept_numbers,
+# core.leaf_locks.
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
@@ -22,8 +23,9 @@ from arraygrad.core.constants cimport changed_error, content_now, overwritten_er
 from arraygrad.core.kept_numbers cimport spell_out
 from arraygrad.core.leaf_locks cimport leaf_lock
 from arraygrad.core.saved cimport Packed, packed_array, packed_value
+from arraygrad.core.overwriting cimport before_write, bump
 from arraygrad.core.value cimport (
-    Backend, Extra, TensorBase, UNTOUCHED, Value, before_write, bump, grad_of, is_lost, is_shown, join, make_tensor,
+    Backend, Extra, TensorBase, UNTOUCHED, Value, grad_of, is_lost, is_shown, join, make_tensor,
     need_extra, new_tensor, replaced, set_grad, shown_by, wrap,
 )
 

@@ -7,7 +7,8 @@ from cpython.object cimport PyObject
 from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
 from arraygrad.engine.streams cimport note_read
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, find_backend, is_lost, join, new_tensor, registered, version_of, wrap,
+    Backend, TensorBase, Value, find_backend, is_lost, join, new_tensor, registered, version_of, watch,
+    wrap,
 )
 
 cdef extern from "Python.h":
@@ -159,6 +160,7 @@ cdef Packed packed_by(Value v, object pack, object unpack):
                            "given shares memory with the program's own; work on a copy of it.")
     p.unpack = unpack
     p.backend = <Backend>v.meta.ops
+    watch(t.value)
     p.data = t.value if data is t else data         # (4)
     if Py_REFCNT(<PyObject*>t) > 1:
         p.kept = t.value
@@ -267,6 +269,7 @@ cdef class SavedInput:
     cdef bint array0d
 
     def __init__(self, TensorBase t, bint hooks=True):
+        watch(t.value)
         self.slot = pack_value(t.value) if hooks and packing() else t.value
         self.tracked = t.requires_grad
         self.is_leaf = t.is_leaf

@@ -13,7 +13,7 @@ from arraygrad.engine.node cimport (
 from arraygrad.core.nodes cimport OpNode
 from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 from arraygrad.core.saved cimport count_pairs_by, pack_slot, packing
-from arraygrad.core.value cimport Backend, TensorBase, Value, check_saved, new_tensor, refuses_overwriting
+from arraygrad.core.value cimport Backend, TensorBase, Value, check_saved, new_tensor, refuses_overwriting, watch
 
 # How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
 # there are none; whether they are this thread's is asked only then.
@@ -28,12 +28,18 @@ cdef void count_packers(int change) noexcept:
 count_pairs_by(count_packers)
 
 
+cdef inline Value kept(TensorBase t):
+    """What a node keeps of a Tensor."""
+    watch(t.value)
+    return t.value
+
+
 cdef inline object slot_of(object arg):
     """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
     if isinstance(arg, TensorBase):
         if inference_used:
             check_saved((<TensorBase>arg).value)
-        return (<TensorBase>arg).value
+        return kept(<TensorBase>arg)
     if type(arg) is list or type(arg) is tuple:
         for item in arg:
             if isinstance(item, TensorBase):
@@ -66,7 +72,7 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
         if not op.save_for[k] & needs:
             continue
         if op.save_kind[k] == SAVE_ANS:
-            slot = tuple([(<TensorBase>t).value for t in result]) if op.multi else (<TensorBase>result).value
+            slot = tuple([kept(t) for t in result]) if op.multi else kept(result)
             keeps = True
         elif op.save_kind[k] == SAVE_INPUT:
             slot = constant_slot(node, slot_of(args[op.save_pos[k]]), backend)
@@ -96,7 +102,7 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
 cdef inline object number_in(TensorBase t, Backend backend):
     """The number that a Tensor of one shows; its Value where it is read in no other way, or is the program's too."""
     cdef double x
-    return t.value if t.value.foreign or not backend.read_number(t.value.raw, &x) else x
+    return kept(t) if t.value.foreign or not backend.read_number(t.value.raw, &x) else x
 
 
 cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint64_t needs, Backend backend) except -1:
@@ -111,7 +117,7 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
         if not op.save_for[k] & needs:
             continue
         if op.save_kind[k] == SAVE_ANS:
-            slot = number_in(out, backend) if as_numbers else out.value
+            slot = number_in(out, backend) if as_numbers else kept(out)
             node.flags |= NODE_SAVES
         elif op.save_pos[k] < 0:
             slot = out.value.meta
@@ -126,7 +132,7 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
                 elif isinstance(arg, TensorBase):
                     if inference_used:
                         check_saved((<TensorBase>arg).value)
-                    slot = (<TensorBase>arg).value
+                    slot = kept(<TensorBase>arg)
                     node.flags |= NODE_SAVES
                     if (<Value>slot).foreign:
                         slot = constant_slot(node, slot, backend)
@@ -182,10 +188,10 @@ cdef int keep_args(OpNode node, Op op, object args) except -1:
     """Keep the call's static parameters for rules that ask for one; no array that has a slot of its own."""
     cdef Py_ssize_t i
     cdef bint keeps = False
-    cdef list kept = [None] * len(args)
+    cdef list static = [None] * len(args)
     for i in op.static_positions:
-        kept[i] = arg_slot(args[i], op, i, &keeps)
-    node.args = kept
+        static[i] = arg_slot(args[i], op, i, &keeps)
+    node.args = static
     if keeps:
         node.flags |= NODE_SAVES
     return 0

@@ -22,6 +22,7 @@ cdef class Storage:
     cdef long version
     cdef long history               # counts in-place writes that were recorded: older views derive their grad_fn anew
     cdef vector[void*] members      # live Values (borrowed, each takes itself out when it dies)
+    cdef size_t watched             # how many of them, the first, may be saved: Note [Watched members]
     # Without the GIL: `guard` guards version and members, `writing` is held while Values are protected and while
     # histories of views change (docs/architecture.md).
     cdef Guard guard
@@ -114,10 +115,13 @@ cdef extern from "free_threading.hpp" namespace "arraygrad":
     void set_extra(TensorBase t, PyObject* extra)
 
 
+cdef extern from "value_memory.hpp" namespace "arraygrad":
+    void watch(Value v) noexcept
+
+
 cdef Backend find_backend(object raw)
 cdef Backend registered(object cls)
 cdef Value value_over(object raw, GradMeta meta)
-cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
 cdef TensorBase shown_by(Value v)
@@ -132,13 +136,12 @@ cdef Extra need_extra(TensorBase t)
 cdef Value replaced(TensorBase t, object raw)
 cdef object raw_now(TensorBase t)
 cdef int join(Value v, Value other) except -1
+cdef int leave(Value v) except -1
+cdef Storage storage_of(Value v)
 cdef Storage storage_now(Value v)
 cdef Value value_now(TensorBase t)
 cdef Storage join_base(Value v, TensorBase base, long* history)
 cdef long version_of(Value v)
-cdef int before_write(TensorBase t) except -1
-cdef int bump(TensorBase t) except -1
-cdef int mark_overwritten(TensorBase t) except -1
 cdef bint refuses_overwriting() noexcept
 cdef int check_saved(Value v) except -1
 cdef bint is_lost(Value v) except -1

@@ -5,7 +5,6 @@ cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from arraygrad.engine.arrayops cimport AliasMeta, ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread_state
@@ -22,10 +21,9 @@ cdef extern from "Python.h":
         destructor tp_dealloc
 
 cdef extern from "value_memory.hpp" namespace "arraygrad":
-    void take_out(vector[void*]& members, Value v) noexcept
+    void put_in(Storage s, Value v) noexcept
+    void take_out(Storage s, Value v) noexcept
     void hand_on(Value v) noexcept
-    void hold_saved(const vector[void*]& members, vector[void*]& held, Value v) noexcept
-    void move_entry(Value v, Value fresh) noexcept
     void forget_raw(Value v) noexcept
     void free_deep(PyObject* tensor, destructor own, destructor base) noexcept
 
@@ -279,6 +277,7 @@ def backend_of(obj):
 # Here a Tensor shows a Value (array + metadata) and a node saves that Value: one reference.
 # (1) Only Tensors and nodes hold Values. So before a write, a Value whose reference count is above what its Tensor
 #     accounts for is saved by some node. (A temporary reference makes the count too high: one copy too many, no harm.)
+#     So that a write need not count all views, who keeps a Value says so: Note [Watched members] in value_memory.hpp.
 # (2) In that case the Tensor gets a new Value over the same memory, and the old Value a copy of the content: nodes keep
 #     what they saved. With set_saved_mutation("error") the old Value is marked overwritten instead, and unpacking it
 #     raises PyTorch's version error.
@@ -346,8 +345,7 @@ cdef Storage storage_of(Value v):
             if s is None:
                 made.version = v.version
                 enable_try_incref(<PyObject*>v)
-                made.members.push_back(<void*>v)
-                v.place = 0
+                put_in(made, v)
                 v.storage = made
                 s = made
     return s
@@ -374,8 +372,7 @@ cdef int join(Value v, Value other) except -1:
         enable_try_incref(<PyObject*>v)
         v.storage = s
         s.guard.lock()
-        v.place = <uint32_t>s.members.size()
-        s.members.push_back(<void*>v)
+        put_in(s, v)
         s.guard.unlock()
     return 0
 
@@ -432,7 +429,7 @@ cdef long version_of(Value v):
 cdef int remove(Storage s, Value v) noexcept:
     # For __dealloc__ too, so nothing here may add a reference to v, nor to another that may be going.
     s.guard.lock()
-    take_out(s.members, v)
+    take_out(s, v)
     s.guard.unlock()
     return 0
 
@@ -475,55 +472,6 @@ cdef bint is_shown(Value v) noexcept:
     return shown
 
 
-cdef int protect(Value v, object written, Py_ssize_t held, bint copy) except -1:
-    """Before memory of `written` is overwritten: keep what nodes saved in `v` (Note [Saved values], 2)."""
-    cdef Backend backend = <Backend>v.meta.ops
-    cdef TensorBase t
-    cdef Value fresh
-    cdef object raw
-    cdef Section section
-    if is_shown(v) and not v.pinned:
-        held += 1
-    if Py_REFCNT(<PyObject*>v) <= held or v.overwritten == WRITTEN:
-        return 0
-    if v.raw is not written and not backend.shares_memory(v.raw, written):
-        return 0
-    if v.overwritten:                   # given away, and nobody can write its copy
-        v.overwritten = WRITTEN if is_lost(v) else UNTOUCHED
-    raw = backend.clone(v.raw, v.raw) if copy else v.raw
-    meta = meta_of_copy(v.meta) if copy else v.meta
-    t = None if v.pinned else shown_by(v)
-    if t is not None:
-        fresh = new_value(v.raw, v.meta)
-        fresh.version = v.version
-        fresh.inference = v.inference
-        fresh.foreign = v.foreign
-        if v.storage is not None or not copy:
-            join(fresh, v)
-        if v.owner:
-            enable_try_incref(<PyObject*>fresh)
-            move_entry(v, fresh)
-        section.begin(<PyObject*>t)     # who makes a view of t meanwhile finds its memory, not the copy: raw_now
-        fresh.tensor = v.tensor
-        v.tensor = NULL
-        t.value = fresh
-        v.raw, raw = raw, v.raw
-        v.meta = meta
-        section.end()
-    else:
-        if v.owner:
-            hand_on(v)
-        v.raw, raw = raw, v.raw
-        v.meta = meta
-    if copy:
-        leave(v)
-    else:
-        storage_of(v)
-        v.version = v.storage.version
-        v.overwritten = WRITTEN
-    return 0
-
-
 cdef bint is_lost(Value v) except -1:
     """Whether the content that a node saved in `v`, which is not UNTOUCHED, is gone."""
     if v.overwritten == WRITTEN:
@@ -531,61 +479,9 @@ cdef bint is_lost(Value v) except -1:
     return (<Backend>v.meta.ops).fingerprint(v.raw, v.overwritten == GIVEN_FULL) != v.print
 
 
-cdef int before_write(TensorBase t) except -1:
-    """Protect every saved Value that shares memory with `t`."""
-    t.value.pinned = False              # if it was, `t` is written itself now
-    if t.value.meta.stream is not None:
-        t.value.meta.ops.runtime.before_write(t.value.raw)
-    return protect_all(t, _copy_saved)
-
-
-cdef int protect_all(TensorBase t, bint copy) except -1:
-    cdef Value v = t.value
-    cdef Storage s = v.storage
-    cdef vector[void*] members
-    cdef size_t n = 0, done = 0
-    cdef object written = v.raw
-    if s is None:
-        return protect(v, written, 1, copy)
-    v = None
-    s.writing.lock()                    # views of one memory may be written by several threads, each its own part
-    try:
-        s.guard.lock()
-        hold_saved(s.members, members, v)   # protect() changes the list, and may let Values go
-        s.guard.unlock()
-        n = members.size()
-        while done < n:
-            v = <Value>members[done]
-            done += 1
-            Py_DECREF(v)                # try_incref() added one
-            protect(v, written, 1, copy)
-    finally:
-        while done < n:                 # after an error only
-            Py_DECREF(<Value>members[done])
-            done += 1
-        s.writing.unlock()
-    return 0
-
-
 cdef bint refuses_overwriting() noexcept:
     """Whether set_saved_mutation("error") is in force."""
     return not _copy_saved
-
-
-cdef int mark_overwritten(TensorBase t) except -1:
-    """The memory was written already, unseen: what nodes saved of it is gone, so unpacking it must raise."""
-    return protect_all(t, False)
-
-
-cdef int bump(TensorBase t) except -1:
-    cdef Storage s = t.value.storage
-    if s is None:
-        t.value.version += 1
-    else:
-        s.guard.lock()
-        s.version += 1
-        s.guard.unlock()
-    return 0
 
 
 cdef int check_saved(Value v) except -1:

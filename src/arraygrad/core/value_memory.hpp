@@ -1,4 +1,4 @@
-// How Tensors and Values are freed, as far as it takes C. Used by value.pyx alone.
+// How Tensors and Values are freed, and the members of a Storage kept, as far as it takes C.
 // May include: owners.hpp, Python's headers.
 #pragma once
 #include <Python.h>
@@ -15,26 +15,87 @@ static inline void forget_raw(Value* value) {
     value->raw = nullptr;
 }
 
-// Takes a Value out of the members of its Storage. Another takes its place, which may be going too, so no reference is
-// made.
-template <class Value>
-static inline void take_out(std::vector<void*>& members, Value* value) {
+// Puts a member of a Storage where another one stood.
+template <class Storage, class Value>
+static inline void put_member(Storage* s, std::size_t place, Value* value) {
+    s->members[place] = value;
+    value->place = (std::uint32_t)place;
+}
+
+// Note [Watched members]
+// ~~~~~~~~~~~~~~~~~~~~~~
+// Before memory is written, what nodes saved of it is protected (Note [Saved values] in value.pyx). A Storage may have
+// many members, most of them views that nobody saved, so a write must not look at all of them.
+// (1) members[:watched] may have an owner beside their Tensor, the others have none. New members are watched, and so is
+//     a Value that something is about to keep: whoever keeps a Value beyond a call says so by `watch`.
+// (2) A write looks at the watched ones. One that only its Tensor refers to is watched no more; one that was copied
+//     leaves the Storage. So each is looked at once for each time that it is kept.
+// (3) Saved views that a write does not touch stay watched. Where a write meets many of them, small ones get their copy
+//     at once (protect_all in overwriting.pyx).
+// (4) Without the GIL a count does not tell who refers to a Value: all are looked at.
+// overwriting.set_watched(False) has every write look at all members. Guarded by tests/core/test_watched_views.py.
+template <class Storage, class Value>
+static inline void move_in(Storage* s, Value* value) {
+#ifndef Py_GIL_DISABLED
     const std::size_t place = value->place;
-    if (place >= members.size() || members[place] != value) return;
-    members[place] = members.back();
-    ((Value*)members[place])->place = (std::uint32_t)place;
-    members.pop_back();
+    if (place < s->watched) return;
+    put_member(s, place, (Value*)s->members[s->watched]);
+    put_member(s, s->watched++, value);
+#endif
+}
+
+// Something is about to keep `value` (1).
+template <class Value>
+static inline void watch(Value* value) {
+#ifndef Py_GIL_DISABLED
+    if ((PyObject*)value->storage != Py_None) move_in(value->storage, value);
+#endif
+}
+
+// Makes a Value a member of a Storage.
+template <class Storage, class Value>
+static inline void put_in(Storage* s, Value* value) {
+    s->members.push_back(value);
+    value->place = (std::uint32_t)(s->members.size() - 1);
+    move_in(s, value);
+}
+
+// Takes a Value out of the members of its Storage. Others take its place, which may be going too, so no reference is
+// made.
+template <class Storage, class Value>
+static inline void take_out(Storage* s, Value* value) {
+    std::size_t place = value->place;
+    if (place >= s->members.size() || s->members[place] != value) return;
+    if (place < s->watched) {
+        put_member(s, place, (Value*)s->members[--s->watched]);
+        place = s->watched;
+    }
+    put_member(s, place, (Value*)s->members.back());
+    s->members.pop_back();
 }
 
 // Of the members of a Storage those that more than a Tensor refers to, or may: each is held. Under the GIL a count says
-// so at once, and most are views that no node saved.
-template <class Value>
-static inline void hold_saved(const std::vector<void*>& members, std::vector<void*>& held, Value*) {
-    for (void* member : members) {
+// so at once, and what is WRITTEN (value.pxd) has nothing left to protect. Looked at are watched members, or all.
+template <class Storage, class Value>
+static inline void hold_saved(Storage* s, std::vector<void*>& held, bool all, Value*) {
+#ifdef Py_GIL_DISABLED
+    all = true;
+#endif
+    for (std::size_t place = 0; place < (all ? s->members.size() : s->watched);) {
+        Value* const member = (Value*)s->members[place];
 #ifndef Py_GIL_DISABLED
-        if (Py_REFCNT((PyObject*)member) <= (((Value*)member)->tensor && !((Value*)member)->pinned ? 1 : 0)) continue;
+        if (Py_REFCNT((PyObject*)member) <= (member->tensor && !member->pinned ? 1 : 0) || member->overwritten == 1) {
+            if (all) {
+                place++;
+            } else {
+                put_member(s, place, (Value*)s->members[--s->watched]);
+                put_member(s, s->watched, member);
+            }
+            continue;
+        }
 #endif
         if (try_incref((PyObject*)member)) held.push_back(member);
+        place++;
     }
 }
 
