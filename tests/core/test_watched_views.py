@@ -64,7 +64,7 @@ def test_view_that_was_not_saved_at_one_write_is_protected_at_the_next(watched, 
     w = ag.tensor(np.array([0.3, 0.7, -0.2, 0.5]), requires_grad=True)
     x = w * 1.0
     view = x[1:3]
-    x += 1.0                                    # nobody saved the view: writes need not look at it any more
+    x += 1.0  # nobody saved the view: writes need not look at it any more
     content = np.array([0.7, -0.2]) + 1.0
     y = f(view)
     target = {"base": x, "view": x[:], "alias": x.detach()}[through]
@@ -111,7 +111,7 @@ def test_saved_views_beside_many_writes_keep_their_content(watched):
     w = ag.tensor(rng.normal(size=3), requires_grad=True)
     terms, expected = [], np.zeros(3)
     for i in range(39):
-        terms.append((x[i] * w).sum())          # saves x[i], which no write below touches before it is read
+        terms.append((x[i] * w).sum())  # saves x[i], which no write below touches before it is read
         expected += x[i].numpy()
         row = x[i + 1]
         row += x[i].detach()
@@ -169,11 +169,11 @@ def test_arrays_taken_out_of_many_views_are_compared_in_backward():
     w = ag.tensor(np.ones(2), requires_grad=True)
     x = ag.zeros((600, 2)) * 1.0
     views = [x[i] for i in range(600)]
-    taken = views[0].array                      # so many views stand beside it that they count as given too
+    taken = views[0].array  # so many views stand beside it that they count as given too
     y = (views[599] * w).sum()
     z = (views[300] * w).sum()
     views[599].array[:] = 5.0
-    z.backward()                                # not written
+    z.backward()  # not written
     np.testing.assert_array_equal(w.grad.array, [0.0, 0.0])
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()

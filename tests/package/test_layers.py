@@ -91,7 +91,10 @@ MAY_IMPORT = {
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
     "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.function": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "overwriting", "saved", "constants", "nodes", "apply", "inplace", "barriers")},
+    | {
+        f"core.{name}"
+        for name in ("op", "value", "overwriting", "saved", "constants", "nodes", "apply", "inplace", "barriers")
+    },
     "core.saved_handles": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "nodes", "function")},
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},

@@ -61,7 +61,7 @@ cdef int give(TensorBase t) except -1:
 
 
 cdef int give_value(Value v, object given, Py_ssize_t held) except -1:
-    """`v`, to which the caller has `held` references, stands over memory that is given away. Returns 1 if it does not."""
+    """`v`, to which the caller has `held` references, is over memory that is given away; returns 1 if it does not."""
     cdef Backend backend = <Backend>v.meta.ops
     cdef TensorBase t
     cdef Value fresh

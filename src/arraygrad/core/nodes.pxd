@@ -1,7 +1,8 @@
 # May cimport: engine.*, core.op, core.value.
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Node, NodeHooks
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport TensorBase, Value
+from arraygrad.core.value cimport Backend, TensorBase, Value
 
 
 cdef class OpNode(Node):
@@ -20,6 +21,8 @@ cdef object saved_slot(OpNode node, Py_ssize_t k)
 cdef object shown_slot(OpNode node, Op op, Py_ssize_t k)
 cdef int check_constants(OpNode node, Op op) except -1
 cdef int drop_saved(OpNode node) except -1
+cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta meta, bint graph)
+cdef object metadata(object slot, int what, bint is_meta, GradMeta result)
 cdef TensorBase attached(Value v, Node source, int nr)
 cdef AccumulateGrad accumulator_of(TensorBase t)
 cdef NodeHooks leaf_hooks(TensorBase t)

@@ -126,7 +126,7 @@ cdef int protect_all(TensorBase t, bint copy) except -1:
 
 
 cdef int copy_small(vector[void*]& members, size_t n) except -1:
-    """Give the small ones of the first `n` members, which something saved, the copies that a write would give them (3)."""
+    """Give the small ones of the first `n` members, which are saved, the copies that a write would give them (3)."""
     cdef Value v
     cdef size_t i
     for i in range(n):

@@ -9,7 +9,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from arraygrad.engine.arrayops cimport AliasMeta, ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread_state
 from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
-from arraygrad.engine.streams cimport inherited, meta_of_copy
+from arraygrad.engine.streams cimport inherited
 from arraygrad.core.op cimport Op
 
 from arraygrad.engine.node import keep_for_ever

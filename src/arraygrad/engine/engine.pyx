@@ -11,7 +11,7 @@ from libcpp.memory cimport make_shared, shared_ptr
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, read_stamp
 from arraygrad.engine.node cimport (
-    Edge, Frame, Node, ThreadState, set_saved_hooks, thread_state,
+    Edge, Frame, Node, ThreadState, anomaly_in_use, set_saved_hooks, thread_state,
     RUN_NEEDED,
 )
 from arraygrad.engine.graph_task cimport (
@@ -94,6 +94,11 @@ def set_tracer(tracer):
     previous = _tracer
     _tracer = tracer
     return previous
+
+
+cdef bint runs_are_observed() noexcept:
+    """Whether a tracer or anomaly mode is to see each node run."""
+    return _tracer is not None or anomaly_in_use()
 
 
 # Queues

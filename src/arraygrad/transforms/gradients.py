@@ -350,8 +350,8 @@ def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=False, **unk
         Its result is an array of any shape, or a container of them.
     argnums : int or tuple of int
     chunk_size : int, optional
-        How many rows may be computed at a time. Each row is one reverse pass over the same graph, computed by itself:
-        any value is kept to.
+        How many rows may be computed at a time, which bounds the memory that they take. Rows of small arrays go
+        through the graph together where its operations allow it; the others are computed one by one.
     argnames : str or tuple of str, optional
     adopt : bool, str or tuple of str
         As for `grad`.
@@ -398,7 +398,8 @@ class _Rows(Transformed):
 
     def __call__(self, /, *args, **kwargs):
         trace = traced("jacobian", self._f, args, kwargs, self._which)
-        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in reverse_blocks(trace)])
+        found = reverse_blocks(trace, self._options.get("chunk_size"))
+        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in found])
 
 
 jacrev = jacobian

@@ -1,11 +1,14 @@
 """Blocks of Jacobians from a traced call: rows by reverse passes, columns by forward ones.
 
-May import: transforms.trace, core.tensor. `gradients.py` holds the public functions.
+May import: transforms.trace, transforms.batched, core.tensor, numpy. `gradients.py` holds the public functions.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.transforms.batched import Batch
 from arraygrad.transforms.trace import give_back, meta_of
 
 __all__ = ["forward_blocks", "reverse_blocks"]
@@ -15,12 +18,15 @@ __all__ = ["forward_blocks", "reverse_blocks"]
 HOLOMORPHIC_ULPS = 1e4
 
 
-def reverse_blocks(trace):
-    """For each output the list of its blocks, one per edge, of shape output + input."""
+def reverse_blocks(trace, chunk_size=None):
+    """For each output the list of its blocks, one per edge, of shape output + input.
+
+    At most `chunk_size` rows are computed at a time.
+    """
     blocks = []
     for i, output in enumerate(trace.outputs):
         if isinstance(output, Tensor) and output.requires_grad:
-            blocks.append(_rows(trace, i, meta_of(output)))
+            blocks.append(_rows(trace, i, meta_of(output), chunk_size))
         else:
             blocks.append([_zeros(trace, kind, meta, _shape(output)) for kind, meta in trace.live()])
     return blocks
@@ -60,8 +66,11 @@ def forward_blocks(trace, pushforward):
     return blocks
 
 
-def _rows(trace, index, out_meta):
+def _rows(trace, index, out_meta, chunk_size):
     live = trace.live()
+    blocks = _rows_together(trace, index, out_meta, chunk_size)
+    if blocks is not None:
+        return blocks
     rows = [[] for _ in live]
     for k in range(out_meta.size):
         first = _pull(trace, index, out_meta, k, 1.0)
@@ -74,6 +83,34 @@ def _rows(trace, index, out_meta):
             blocks.append(give_back(kind, _join(row, 0, out_meta.shape + meta.shape), None))
         else:
             blocks.append(_zeros(trace, kind, meta, out_meta.shape))
+    return blocks
+
+
+def _rows_together(trace, index, out_meta, chunk_size):
+    """The blocks by batched runs; None where the runs are to be made one by one."""
+    size = out_meta.size
+    if trace.record or size < 2 or chunk_size == 1 or out_meta.is_complex or not trace.edges:
+        return None
+    batch = Batch(trace.outputs[index], trace.edges)
+    if not batch.possible:
+        return None
+    parts = []
+    at_once = batch.rows if chunk_size is None else min(batch.rows, chunk_size)
+    for start in range(0, size, at_once):
+        stop = min(start + at_once, size)
+        cotangents = np.zeros((stop - start, size), out_meta.dtype)
+        cotangents[np.arange(stop - start), np.arange(start, stop)] = 1
+        parts.append(batch.pull(cotangents.reshape((stop - start, *out_meta.shape))))
+        if parts[-1] is None:
+            return None
+    blocks = []
+    for (kind, meta), pieces in zip(trace.live(), zip(*parts, strict=True), strict=True):
+        shape = out_meta.shape + meta.shape
+        if pieces[0] is None:
+            blocks.append(_zeros(trace, kind, meta, out_meta.shape))
+        else:
+            whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+            blocks.append(give_back(kind, np.array(whole.reshape(shape), order="C"), None))
     return blocks
 
 
@@ -133,6 +170,10 @@ def _check_holomorphic(trace, by_z, by_conj):
 def _basis(meta, k, unit):
     """An array that is `unit` at element k (in row-major order) and zero elsewhere."""
     xp = meta.ops.xp
+    if meta.ops.array_type is np.ndarray:
+        vector = np.zeros(meta.size, meta.dtype)
+        vector[k] = unit
+        return vector.reshape(meta.shape)
     mask = xp.arange(meta.size, device=meta.device) == k
     vector = xp.astype(mask, meta.dtype)
     return xp.reshape(vector if unit == 1.0 else vector * unit, meta.shape)

@@ -6,7 +6,7 @@ import numpy
 
 from arraygrad.core.apply cimport apply_op
 from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
-from arraygrad.core.given cimport enter
+from arraygrad.core.given cimport enter, give as give_memory
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.roots cimport edge_or_none
@@ -80,6 +80,20 @@ cdef TensorBase number_leaf(object value):
     return t
 
 
+cdef tuple plain_positions(object argnums, Py_ssize_t n_args):
+    """Positions that count from the front and rise, as a tuple; None for others, and for those that do not exist."""
+    cdef Py_ssize_t before = -1
+    if type(argnums) is int:
+        return (argnums,) if 0 <= argnums < n_args else None
+    if type(argnums) is not tuple:
+        return None
+    for argnum in <tuple>argnums:
+        if type(argnum) is not int or not before < argnum < n_args:
+            return None
+        before = argnum
+    return argnums
+
+
 cdef class Traced:
     """A call of `function` whose arguments at some positions are differentiated: see Trace."""
 
@@ -91,7 +105,9 @@ cdef class Traced:
         self.name = name
         self.function = function
         self.single = isinstance(argnums, int)
-        self.argnums = self.positions(argnums, args)
+        self.argnums = plain_positions(argnums, len(args))
+        if self.argnums is None:
+            self.argnums = self.positions(argnums, args)
         self.args = args
         if self.single:
             self.structure = flatten_into(args[self.argnums[0]], leaves)
@@ -282,7 +298,8 @@ cdef class Traced:
         """What the function returned, raw where its arguments were."""
         if not self.record and self.plain and self.out_structure is leaf_structure \
                 and type(self.outputs[0]) is Tensor and KIND_RAW in self.kinds:
-            return self.outputs[0].detach().array
+            give_memory(<TensorBase>self.outputs[0])
+            return (<TensorBase>self.outputs[0]).value.raw
         return self.any_value()
 
     cpdef object give(self, object gradients):

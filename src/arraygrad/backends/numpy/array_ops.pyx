@@ -16,7 +16,8 @@ from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE, KIND_TABLE,
     KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned,
     fast_enabled, fits, forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
-    meta_of, new_number, ones_for, reduce_by, same_shape, single_number, unary_loop, view_of, wrapped, zeros_for,
+    meta_of, new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of, wrapped,
+    zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.reductions cimport added_whole
@@ -394,8 +395,15 @@ cdef class NumpyOps(Backend):
 # Gradients that have to be made to match
 
 cdef object _conform(GradMeta meta, object grad, bint realify):
-    cdef tuple want = meta.shape_tuple(), have
+    cdef tuple want, have
     cdef Py_ssize_t lead, i
+    cdef ArrayView v
+    if type(grad) is _ndarray and grad.dtype is meta.dtype and fast_enabled() and view_of(grad, &v) >= 0 \
+            and added_whole(v.size):
+        g = sum_to(grad, meta)
+        if g is not None:
+            return g
+    want = meta.shape_tuple()
     if not isinstance(grad, (_ndarray, np.generic, int, float, complex)):
         raise InvalidGradient(f"expected an array, but got {type(grad).__name__}")
     g = np.asarray(grad)

@@ -1,0 +1,350 @@
+# Several backward runs over one graph at once: gradients with an axis in front, along which the runs stand.
+# May import: engine.*, core.*, transforms.batch_rules, numpy (Python only).
+#
+# Note [Batched runs]
+# ~~~~~~~~~~~~~~~~~~~
+# The rows of a Jacobian are backward runs over the same graph. For small arrays a run costs more than its arithmetic,
+# and n products of a matrix and a vector cost more than one of two matrices. So all runs go through the graph together:
+# the gradient of a result of shape s has the shape (n, *s).
+# (1) A rule of an elementwise operation serves as it stands: what it saved broadcasts against the axis in front. Other
+#     operations have a rule in batch_rules.py or none.
+# (2) Anything that a run may do besides rules (hooks, tracers, anomaly mode, packed values, create_graph), and any node
+#     without a batched rule, has the runs made one by one: `possible` is False, or `pull` returns None.
+# (3) So does any error of floating point. What a rule makes of infinities and 0 / 0, and which warnings it gives, is
+#     thus always what it does in a run of its own.
+# (4) `rows` bounds how many runs go together, so that their gradients stay in the cache.
+# set_batched_runs(False) turns it off. Guarded by tests/transforms/test_batched_runs.py.
+import numpy
+
+from arraygrad.core.kept_numbers cimport spell_out
+from arraygrad.core.nodes cimport (
+    BACKWARD_TWICE, OpNode, check_constants, drop_saved, metadata, raw_of, saved_slot, unpack,
+)
+from arraygrad.core.op cimport Op, PLAN_G, PLAN_SAVED, PLAN_STATIC, PLAN_XP, SAVE_META
+from arraygrad.core.roots cimport edge_or_none
+from arraygrad.core.value cimport Backend, TensorBase, registered
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.engine cimport runs_are_observed
+from arraygrad.engine.free_threading cimport gate_closed, gate_enter, gate_leave
+from arraygrad.engine.node cimport (
+    Edge, Node, thread_state, NODE_ACCUMULATE, NODE_ASIDE, NODE_BARE, NODE_CONSTANT, NODE_PACKED, NODE_PYTHON,
+    NODE_ZERO_ABSORBS,
+)
+
+from arraygrad.transforms.batch_rules import RULES, basic_key
+
+cdef enum:
+    LARGEST = 1 << 18       # elements of the gradients of one node, of all runs that go together
+    FEWEST = 4              # runs that are worth it
+
+cdef bint _on = True
+cdef dict _plans = {}       # (Op, k) -> (rule, its arguments), or None
+
+
+def set_batched_runs(bint on):
+    """Whether rows of Jacobians are computed together where that is possible; returns the previous setting."""
+    global _on
+    previous = _on
+    _on = on
+    return bool(previous)
+
+
+class Declined(Exception):
+    """Some rule gave what does not stand for several runs."""
+
+
+cdef object plan_for(Op op, Py_ssize_t k):
+    """The rule of input k of an operation for several runs with what it asks for; None: there is none."""
+    cdef object key = (op, k), rule
+    cdef list plan
+    cdef dict asked
+    if key in _plans:
+        return _plans[key]
+    found = None
+    rule = RULES.get((op.name, op.params[<Py_ssize_t>op.inputs[k]]))
+    if rule is not None:
+        asked = dict(zip(names_of(op.rules[k]), op.plans[k]))
+        asked.setdefault("g", (PLAN_G, 0))
+        asked.setdefault("xp", (PLAN_XP, 0))
+        found = (rule, tuple([asked[name] for name in names_of(rule)]))
+    elif (op.elementwise or op.zero) and not op.multi and op.sequence < 0 and op.n_arrays:
+        plan = [what for what, _ in <tuple>op.plans[k]]
+        if all([what == PLAN_G or what == PLAN_XP or what == PLAN_SAVED for what in plan]):
+            found = (op.rules[k], op.plans[k])
+    _plans[key] = found
+    return found
+
+
+cdef tuple names_of(object rule):
+    code = rule.__code__
+    return code.co_varnames[:code.co_argcount]
+
+
+cdef class Batch:
+    """Batch(out, edges)
+--
+
+    Backward runs from the Tensor `out` to `edges` that are made together. `possible` says whether they can be, `rows`
+    how many at a time.
+    """
+    cdef readonly bint possible
+    cdef readonly Py_ssize_t rows
+    cdef Node root
+    cdef dict targets               # node -> where its gradient stands in what pull() returns
+    cdef dict needed                # node -> whether one of the targets is reached from it
+    cdef list order                 # the nodes that run, each after those that lead to it
+    cdef Py_ssize_t n_edges
+
+    def __init__(self, TensorBase out, list edges):
+        cdef Edge edge = edge_or_none(out)
+        cdef Py_ssize_t widest
+        cdef Node node
+        if not _on or edge is None or edge.input_nr or thread_state().zero_annihilates or runs_are_observed():
+            return
+        self.root = edge.node
+        self.targets = {}
+        self.n_edges = len(edges)
+        for place, edge in enumerate(edges):
+            if not is_end(edge.node) or edge.input_nr or edge.node in self.targets:
+                return
+            self.targets[edge.node] = place
+        if self.root in self.targets or not self.find_order():
+            return
+        widest = 1
+        for node in [*self.order, *self.targets]:
+            widest = max(widest, size_of(node.meta_at(0)))
+        self.rows = LARGEST // widest
+        self.possible = self.rows >= FEWEST
+
+    cdef bint find_order(self) except -1:
+        """Find the nodes that run; False where one of them is to run by itself."""
+        cdef list stack = [self.root], order = []
+        cdef Node node, child
+        cdef Py_ssize_t i
+        cdef bint ready, wanted
+        self.needed = {}
+        while stack:
+            node = <Node>stack[len(stack) - 1]
+            if node in self.needed:
+                stack.pop()
+                continue
+            if node in self.targets:
+                self.needed[node] = True
+                continue
+            ready = True
+            wanted = False
+            for i in range(node.n_edges):
+                child = node.edge_node(i)
+                if child is None:
+                    continue
+                if child not in self.needed:
+                    stack.append(child)
+                    ready = False
+                elif self.needed[child]:
+                    wanted = True
+            if not ready:
+                continue
+            stack.pop()
+            self.needed[node] = wanted
+            if wanted:
+                if not self.serves(node):
+                    return False
+                order.append(node)
+        order.reverse()
+        self.order = order
+        return True
+
+    cdef bint serves(self, Node node) except -1:
+        """Whether a node has rules for several runs, and nothing besides."""
+        cdef Op op
+        cdef Py_ssize_t k
+        cdef Node child
+        if not isinstance(node, OpNode) or not is_plain(node) or node.flags & (
+                NODE_PACKED | NODE_ZERO_ABSORBS | NODE_PYTHON):
+            return False
+        op = <Op>node.op
+        if op.sequence >= 0:
+            return (op.name, "arrays") in RULES and not node.flags & NODE_ASIDE
+        for k in range(len(op.inputs)):
+            child = node.edge_node(k)
+            if child is None or not self.needed[child]:
+                continue
+            plan = plan_for(op, k)
+            if plan is None:
+                return False
+            for what, index in <tuple>plan[1]:
+                if what == PLAN_STATIC:
+                    if node.flags & NODE_ASIDE:
+                        return False
+                    spell_out(node)
+                    if op.params[index] == "key" and not basic_key(node.args[index]):
+                        return False
+        return True
+
+    def pull(self, cotangents):
+        """Per edge the gradients of all runs (None: zero), for cotangents of shape (n, *shape of out).
+
+        None: make them one by one.
+        """
+        cdef dict waiting = {self.root: cotangents}
+        cdef set owned = set()
+        cdef Node node
+        cdef list found
+        settings = numpy.geterr()
+        if settings["under"] != "ignore":
+            return None
+        try:
+            with numpy.errstate(divide="raise", over="raise", invalid="raise"):
+                for node in self.order:
+                    g = waiting.pop(node, None)
+                    if g is not None:
+                        owned.discard(node)
+                        self.run(node, g, len(cotangents), waiting, owned)
+        except (FloatingPointError, Declined):
+            return None
+        found = [None] * self.n_edges
+        for node, place in self.targets.items():
+            found[place] = waiting.get(node)
+        return found
+
+    cdef int run(self, Node node, object g, Py_ssize_t n, dict waiting, set owned) except -1:
+        """Run the rules of a node."""
+        cdef OpNode op_node = <OpNode>node
+        if node.flags & NODE_BARE:
+            return self.run_rules(op_node, g, n, waiting, owned)
+        gate_enter(&node.gate)
+        try:
+            if gate_closed(&node.gate):
+                raise RuntimeError(BACKWARD_TWICE)
+            if node.flags & NODE_CONSTANT:
+                check_constants(op_node, <Op>node.op)
+            spell_out(node)
+            return self.run_rules(op_node, g, n, waiting, owned)
+        finally:
+            if gate_leave(&node.gate):
+                drop_saved(op_node)
+
+    cdef int run_rules(self, OpNode node, object g, Py_ssize_t n, dict waiting, set owned) except -1:
+        cdef Op op = <Op>node.op
+        cdef GradMeta meta = node.meta_at(0)
+        cdef Backend backend = <Backend>meta.ops
+        cdef Node child
+        cdef Py_ssize_t k
+        cdef list args
+        cdef tuple plan
+        if op.sequence >= 0:
+            return self.run_sequence(node, op, g, n, waiting, owned)
+        for k in range(len(op.inputs)):
+            child = node.edge_node(k)
+            if child is None or not self.needed[child]:
+                continue
+            plan = plan_for(op, k)
+            args = []
+            for what, index in <tuple>plan[1]:
+                if what == PLAN_G:
+                    args.append(g)
+                elif what == PLAN_XP:
+                    args.append(backend.rule_xp)
+                elif what == PLAN_SAVED:
+                    args.append(unpack(node, op, index, backend, meta, False))
+                elif what == PLAN_STATIC:
+                    args.append(raw_of(node.args[index], node))
+                else:
+                    args.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, meta))
+            if op.name == "_getitem":
+                self.add_region(child, g, args, n, waiting, owned)
+            else:
+                self.deliver(child, plan[0](*args), g, n, waiting, owned)
+        return 0
+
+    cdef int run_sequence(self, OpNode node, Op op, object g, Py_ssize_t n, dict waiting, set owned) except -1:
+        """The rule of an operation on a list of arrays."""
+        cdef Node child
+        cdef list asked = [], pieces
+        cdef Py_ssize_t k
+        cdef dict plans = dict(zip(names_of(op.rules[0]), op.plans[0]))
+        rule = RULES[op.name, "arrays"]
+        for name in names_of(rule)[1:]:
+            what, index = plans[name]
+            if what == PLAN_STATIC:
+                asked.append(raw_of(node.args[index], node))
+            else:
+                asked.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, node.meta_at(0)))
+        pieces = rule(g, *asked)
+        for k in range(len(pieces)):
+            child = node.edge_node(k)
+            if child is not None and self.needed[child]:
+                self.deliver(child, pieces[k], g, n, waiting, owned)
+        return 0
+
+    cdef int add_region(self, Node child, object g, list args, Py_ssize_t n, dict waiting, set owned) except -1:
+        """What reading a region sends back: it joins the gradient that waits."""
+        cdef GradMeta meta = child.meta_at(0)
+        cdef object whole = waiting.get(child)
+        cdef object region = RULES["_getitem", "x"](*args)
+        if whole is None or child not in owned:
+            made = numpy.zeros((n, *meta.shape_tuple()), dtype=meta.dtype)
+            if whole is not None:
+                made += whole
+            waiting[child] = whole = made
+            owned.add(child)
+        whole[region] += g
+        return 0
+
+    cdef int deliver(self, Node child, object r, object g, Py_ssize_t n, dict waiting, set owned) except -1:
+        """Add gradients to those that wait for a node, summed over what was broadcast."""
+        cdef object before
+        r = fitted(r, n, child.meta_at(0))
+        before = waiting.get(child)
+        if before is None:
+            waiting[child] = r
+        elif child in owned:
+            numpy.add(before, r, before)
+        else:
+            waiting[child] = before + r
+            owned.add(child)
+        return 0
+
+
+cdef object fitted(object r, Py_ssize_t n, GradMeta meta):
+    """The gradients `r` as gradients of an array like `meta`."""
+    cdef tuple shape = (n, *meta.shape_tuple())
+    cdef tuple given = r.shape
+    cdef Py_ssize_t more = len(given) - len(shape), i
+    if given != shape:
+        if more < 0 or given[0] != n:
+            raise Declined
+        axes = [i + more for i in range(1, len(shape)) if shape[i] == 1 and given[i + more] != 1]
+        r = numpy.add.reduce(r, axis=(*range(1, 1 + more), *axes)).reshape(shape)
+    return r if r.dtype == meta.dtype else r.astype(meta.dtype)
+
+
+cdef Py_ssize_t size_of(GradMeta meta) except -1:
+    cdef Py_ssize_t size = 1
+    for d in meta.shape_tuple():
+        size *= d
+    return size
+
+
+cdef bint is_plain(Node node):
+    """Whether a node has one real result on NumPy's arrays and no hooks."""
+    cdef GradMeta meta
+    if node.n_inputs != 1 or node.hooks is not None:
+        return False
+    meta = node.meta_at(0)
+    return meta is not None and not meta.is_complex and meta.stream is None and meta.ops is registered(numpy.ndarray)
+
+
+cdef bint is_end(Node node):
+    """Whether nothing lies behind a node, and nothing but its gradient is asked of it."""
+    cdef Py_ssize_t i
+    cdef TensorBase leaf
+    if not is_plain(node):
+        return False
+    for i in range(node.n_edges):
+        if node.edge_node(i) is not None:
+            return False
+    if node.flags & NODE_ACCUMULATE:
+        leaf = <TensorBase>node.s0
+        return leaf is not None and (leaf.extra is None or leaf.extra.hooks is None)
+    return True
