@@ -104,6 +104,23 @@ def test_writes_beside_saved_views_look_at_few_of_them():
     assert np.isfinite(w.grad.array).all()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_views_that_go_in_any_order_leave_the_others_in_order(seed):
+    rng = np.random.default_rng(seed)
+    x = ag.zeros(5) * 1.0
+    views = []
+    for _ in range(300):
+        what = rng.integers(4)
+        if what < 2:
+            views.append(x[int(rng.integers(5)) :])
+        elif what == 2 and views:
+            del views[int(rng.integers(len(views)))]
+        elif rng.integers(8) == 0:
+            x += 1.0
+        watched, members = members_of(x)
+        assert watched <= members == len(views) + 1
+
+
 def test_saved_views_beside_many_writes_keep_their_content(watched):
     rng = np.random.default_rng(0)
     start = rng.normal(size=(40, 3))
@@ -158,6 +175,10 @@ def program(seed):
             t[lo] = total * 0.01
         elif len(tensors) > 1:
             del tensors[int(rng.integers(1, len(tensors)))]
+        for t in tensors:
+            watched, members = members_of(t)
+            assert 0 <= watched <= members
+            assert members >= 1
     try:
         total.backward()
     except RuntimeError as error:

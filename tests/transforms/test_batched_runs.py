@@ -16,6 +16,14 @@ from arraygrad.transforms.batched import set_batched_runs
 from arraygrad.transforms.trace import Trace
 
 
+@pytest.fixture(autouse=True)
+def always():
+    """However few rows there are."""
+    before = set_batched_runs("always")
+    yield
+    set_batched_runs(before)
+
+
 @pytest.fixture
 def single_runs(monkeypatch):
     """How many backward runs were made one by one."""
@@ -188,6 +196,25 @@ def test_chunks_give_the_same_rows(chunk_size, single_runs):
     found = ag.jacobian(lambda x: np.tanh(w @ x), chunk_size=chunk_size)(x)
     np.testing.assert_allclose(found, (1 - np.tanh(w @ x) ** 2)[:, None] * w, rtol=1e-12)
     assert len(single_runs) == (10 if chunk_size == 1 else 0)
+
+
+def test_few_rows_of_many_operations_run_one_by_one(single_runs):
+    def f(x):
+        for _ in range(50):
+            x = np.sin(x)
+        return x
+
+    set_batched_runs(True)
+    found = ag.jacobian(f)(np.array([0.3, 0.7]))
+    assert len(single_runs) == 2
+    set_batched_runs("always")
+    np.testing.assert_allclose(found, ag.jacobian(f)(np.array([0.3, 0.7])), rtol=1e-12)
+    assert len(single_runs) == 2
+
+
+def test_unknown_mode_is_refused():
+    with pytest.raises(ValueError, match="'sometimes'"):
+        set_batched_runs("sometimes")
 
 
 def test_blocks_of_two_arguments_share_no_memory():

@@ -19,6 +19,7 @@ cdef extern from "value_memory.hpp" namespace "arraygrad":
     void hand_on(Value v) noexcept
     void hold_saved(Storage s, vector[void*]& held, bint all, Value v) noexcept
     void move_entry(Value v, Value fresh) noexcept
+    bint in_order(Storage s, Value v) noexcept
 
 COUNTS_TELL = not FREE_THREADED         # whether a write knows by a count what nobody saved
 cdef bint _watched = True               # set_watched
@@ -174,8 +175,13 @@ def set_watched(bint on):
 
 
 def members_of(TensorBase t not None):
-    """How many Values a write into `t` looks at, and how many stand over its memory."""
+    """How many Values a write into `t` looks at, and how many stand over its memory. AssertionError: in disorder.
+
+    For tests.
+    """
     cdef Storage s = t.value.storage
     if s is None:
         return 1, 1
+    if not in_order(s, t.value):
+        raise AssertionError("members of a Storage are not where they say")
     return s.watched, s.members.size()

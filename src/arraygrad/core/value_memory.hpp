@@ -70,8 +70,18 @@ static inline void take_out(Storage* s, Value* value) {
         put_member(s, place, (Value*)s->members[--s->watched]);
         place = s->watched;
     }
-    put_member(s, place, (Value*)s->members.back());
+    Value* const last = (Value*)s->members.back();
     s->members.pop_back();
+    if (place < s->members.size()) put_member(s, place, last);
+}
+
+// Whether every member knows its place. For tests.
+template <class Storage, class Value>
+static inline bool in_order(Storage* s, Value*) {
+    for (std::size_t place = 0; place < s->members.size(); place++) {
+        if (((Value*)s->members[place])->place != place || ((Value*)s->members[place])->storage != s) return false;
+    }
+    return s->watched <= s->members.size();
 }
 
 // Of the members of a Storage those that more than a Tensor refers to, or may: each is held. Under the GIL a count says

@@ -35,18 +35,27 @@ from arraygrad.transforms.batch_rules import RULES, basic_key
 
 cdef enum:
     LARGEST = 1 << 18       # elements of the gradients of one node, of all runs that go together
-    FEWEST = 4              # runs that are worth it
+    # Microseconds, about: of a run and of a node in it, and of those of a batch, whose rules are Python's.
+    RUN = 7
+    BATCH = 30
+# Of a node of a run, and of a batch.
+cdef double RUN_NODE = 0.3, BATCH_NODE = 3.0
 
-cdef bint _on = True
+cdef object _mode = True    # set_batched_runs
 cdef dict _plans = {}       # (Op, k) -> (rule, its arguments), or None
 
 
-def set_batched_runs(bint on):
-    """Whether rows of Jacobians are computed together where that is possible; returns the previous setting."""
-    global _on
-    previous = _on
-    _on = on
-    return bool(previous)
+def set_batched_runs(mode):
+    """Whether rows of Jacobians are computed together where that is possible and seems faster; returns the mode before.
+
+    "always": where it is possible.
+    """
+    global _mode
+    previous = _mode
+    if mode not in (True, False, "always"):
+        raise ValueError(f"set_batched_runs: expected True, False or 'always', but got {mode!r}")
+    _mode = mode
+    return previous
 
 
 class Declined(Exception):
@@ -81,11 +90,11 @@ cdef tuple names_of(object rule):
 
 
 cdef class Batch:
-    """Batch(out, edges)
+    """Batch(out, edges, n)
 --
 
-    Backward runs from the Tensor `out` to `edges` that are made together. `possible` says whether they can be, `rows`
-    how many at a time.
+    `n` backward runs from the Tensor `out` to `edges`, made together. `possible` says whether they can be and whether
+    that is worth it, `rows` how many at a time.
     """
     cdef readonly bint possible
     cdef readonly Py_ssize_t rows
@@ -95,11 +104,12 @@ cdef class Batch:
     cdef list order                 # the nodes that run, each after those that lead to it
     cdef Py_ssize_t n_edges
 
-    def __init__(self, TensorBase out, list edges):
+    def __init__(self, TensorBase out, list edges, Py_ssize_t n):
         cdef Edge edge = edge_or_none(out)
         cdef Py_ssize_t widest
+        cdef double nodes
         cdef Node node
-        if not _on or edge is None or edge.input_nr or thread_state().zero_annihilates or runs_are_observed():
+        if not _mode or edge is None or edge.input_nr or thread_state().zero_annihilates or runs_are_observed():
             return
         self.root = edge.node
         self.targets = {}
@@ -113,8 +123,10 @@ cdef class Batch:
         widest = 1
         for node in [*self.order, *self.targets]:
             widest = max(widest, size_of(node.meta_at(0)))
-        self.rows = LARGEST // widest
-        self.possible = self.rows >= FEWEST
+        self.rows = min(n, LARGEST // widest)
+        nodes = <double>len(self.order)
+        self.possible = self.rows > 1 and (
+            _mode == "always" or self.rows * (RUN + RUN_NODE * nodes) > BATCH + BATCH_NODE * nodes)
 
     cdef bint find_order(self) except -1:
         """Find the nodes that run; False where one of them is to run by itself."""

@@ -91,13 +91,12 @@ def _rows_together(trace, index, out_meta, chunk_size):
     size = out_meta.size
     if trace.record or size < 2 or chunk_size == 1 or out_meta.is_complex or not trace.edges:
         return None
-    batch = Batch(trace.outputs[index], trace.edges)
+    batch = Batch(trace.outputs[index], trace.edges, size if chunk_size is None else min(size, chunk_size))
     if not batch.possible:
         return None
     parts = []
-    at_once = batch.rows if chunk_size is None else min(batch.rows, chunk_size)
-    for start in range(0, size, at_once):
-        stop = min(start + at_once, size)
+    for start in range(0, size, batch.rows):
+        stop = min(start + batch.rows, size)
         cotangents = np.zeros((stop - start, size), out_meta.dtype)
         cotangents[np.arange(stop - start), np.arange(start, stop)] = 1
         parts.append(batch.pull(cotangents.reshape((stop - start, *out_meta.shape))))
