@@ -27,8 +27,8 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport runs_are_observed
 from arraygrad.engine.free_threading cimport gate_closed, gate_enter, gate_leave
 from arraygrad.engine.node cimport (
-    Edge, Node, thread_state, NODE_ACCUMULATE, NODE_ASIDE, NODE_BARE, NODE_CONSTANT, NODE_PACKED, NODE_PYTHON,
-    NODE_ZERO_ABSORBS,
+    Edge, Node, thread_state, NODE_ACCUMULATE, NODE_ASIDE, NODE_BARE, NODE_CONSTANT, NODE_ELEMENT, NODE_PACKED,
+    NODE_PYTHON, NODE_ZERO_ABSORBS,
 )
 
 from arraygrad.transforms.batch_rules import RULES, basic_key
@@ -84,6 +84,13 @@ cdef object plan_for(Op op, Py_ssize_t k):
     return found
 
 
+cdef double most_nodes(Py_ssize_t n) except -1:
+    """How many nodes a graph may have for n runs to take less time together than one by one."""
+    if _mode == "always" or n * RUN_NODE >= BATCH_NODE:
+        return 1e18
+    return max(0.0, (n * RUN - BATCH) / (BATCH_NODE - n * RUN_NODE))
+
+
 cdef tuple names_of(object rule):
     code = rule.__code__
     return code.co_varnames[:code.co_argcount]
@@ -107,7 +114,7 @@ cdef class Batch:
     def __init__(self, TensorBase out, list edges, Py_ssize_t n):
         cdef Edge edge = edge_or_none(out)
         cdef Py_ssize_t widest
-        cdef double nodes
+        cdef double most = most_nodes(n)
         cdef Node node
         if not _mode or edge is None or edge.input_nr or thread_state().zero_annihilates or runs_are_observed():
             return
@@ -118,18 +125,16 @@ cdef class Batch:
             if not is_end(edge.node) or edge.input_nr or edge.node in self.targets:
                 return
             self.targets[edge.node] = place
-        if self.root in self.targets or not self.find_order():
+        if most < 1 or self.root in self.targets or not self.find_order(most):
             return
         widest = 1
         for node in [*self.order, *self.targets]:
             widest = max(widest, size_of(node.meta_at(0)))
         self.rows = min(n, LARGEST // widest)
-        nodes = <double>len(self.order)
-        self.possible = self.rows > 1 and (
-            _mode == "always" or self.rows * (RUN + RUN_NODE * nodes) > BATCH + BATCH_NODE * nodes)
+        self.possible = self.rows > 1 and len(self.order) <= most_nodes(self.rows)
 
-    cdef bint find_order(self) except -1:
-        """Find the nodes that run; False where one of them is to run by itself."""
+    cdef bint find_order(self, double most) except -1:
+        """Find the nodes that run; False where one of them is to run by itself, or more than `most` do."""
         cdef list stack = [self.root], order = []
         cdef Node node, child
         cdef Py_ssize_t i
@@ -159,7 +164,7 @@ cdef class Batch:
             stack.pop()
             self.needed[node] = wanted
             if wanted:
-                if not self.serves(node):
+                if len(order) >= most or not self.serves(node):
                     return False
                 order.append(node)
         order.reverse()
@@ -185,7 +190,7 @@ cdef class Batch:
             if plan is None:
                 return False
             for what, index in <tuple>plan[1]:
-                if what == PLAN_STATIC:
+                if what == PLAN_STATIC and not node.flags & NODE_ELEMENT:       # whose keys are ints
                     if node.flags & NODE_ASIDE:
                         return False
                     spell_out(node)
