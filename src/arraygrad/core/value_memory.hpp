@@ -37,10 +37,12 @@ static inline void put_member(Storage* s, std::size_t place, Value* value) {
 template <class Storage, class Value>
 static inline void move_in(Storage* s, Value* value) {
 #ifndef Py_GIL_DISABLED
-    const std::size_t place = value->place;
-    if (place < s->watched) return;
-    put_member(s, place, (Value*)s->members[s->watched]);
-    put_member(s, s->watched++, value);
+    const std::size_t place = value->place, watched = s->watched;
+    if (place < watched) return;
+    s->watched = watched + 1;
+    if (place == watched) return;
+    put_member(s, place, (Value*)s->members[watched]);
+    put_member(s, watched, value);
 #endif
 }
 
@@ -67,8 +69,9 @@ static inline void take_out(Storage* s, Value* value) {
     std::size_t place = value->place;
     if (place >= s->members.size() || s->members[place] != value) return;
     if (place < s->watched) {
-        put_member(s, place, (Value*)s->members[--s->watched]);
-        place = s->watched;
+        const std::size_t watched = --s->watched;
+        if (place != watched) put_member(s, place, (Value*)s->members[watched]);
+        place = watched;
     }
     Value* const last = (Value*)s->members.back();
     s->members.pop_back();
