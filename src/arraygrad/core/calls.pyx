@@ -1,8 +1,10 @@
-# Public functions of one array: compiled closures, of which a call costs no frame of Python and no tuple.
+# Public functions: compiled closures, of which a call costs no frame of Python.
 # May import: core.op, core.value, core.apply.
+import inspect
+
 from cpython.object cimport PyObject
 
-from arraygrad.core.apply cimport apply_op, unary
+from arraygrad.core.apply cimport apply_op, binary, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport TensorBase
 
@@ -20,3 +22,93 @@ def unary_function(Op op, operand):
 
     name_method(<PyObject*>function, op.name.encode())
     return function
+
+
+def binary_function(Op op, operands):
+    """The function of `op`, which takes two arrays; `operands(pair)` makes Tensors of what can't stand beside one."""
+
+    def function(x1, x2, /):
+        cdef object result
+        if op.n_arrays == 2 and (isinstance(x1, TensorBase) and stands_beside(x2)
+                                 or isinstance(x2, TensorBase) and stands_beside(x1)):
+            result = binary(op, x1, x2)
+            if result is not NotImplemented:
+                return result
+        return apply_op(op, operands((x1, x2)))
+
+    name_method(<PyObject*>function, op.name.encode())
+    return function
+
+
+def general_function(Op op, tuple positions, operands, sequence, type ndarray):
+    """The function of `op` with whatever signature it has.
+
+    Parameters
+    ----------
+    op : Op
+    positions : tuple
+        Places of the parameters that are arrays.
+    operands : callable
+        operands(bound) makes arrays of the lists and lone scalars among them.
+    sequence : callable or None
+        sequence(bound) does so for the parameter that is a list of arrays.
+    ndarray : type
+        NumPy's class of arrays, beside which scalars stand as they are.
+    """
+    # f(t) with every other parameter at its default is the commonest call: no binding then.
+    cdef tuple rest = None
+    if positions and positions[0] == 0 and inspect.Parameter.empty not in op.defaults[1:]:
+        rest = op.defaults[1:]
+
+    def function(*args, **kwargs):
+        cdef tuple bound
+        if rest is not None and not kwargs and len(args) == 1 and isinstance(args[0], TensorBase):
+            return apply_op(op, (args[0],) + rest)
+        bound = op.bind(args, kwargs)
+        if op.sequence >= 0 and not all_tensors(bound[op.sequence]):
+            bound = sequence(bound)
+        if positions and not ready(bound, positions, ndarray):
+            bound = operands(bound)
+        return apply_op(op, bound)
+
+    name_method(<PyObject*>function, op.name.encode())
+    return function
+
+
+cdef inline bint stands_beside(object x) noexcept:
+    """Whether `x` is what an operation takes as it is beside a Tensor."""
+    return isinstance(x, TensorBase) or type(x) is float or type(x) is int or type(x) is bool or type(x) is complex
+
+
+cdef bint all_tensors(object items) noexcept:
+    """Whether `items` is a list or tuple of nothing but Tensors."""
+    if type(items) is list:
+        for item in <list>items:
+            if not isinstance(item, TensorBase):
+                return False
+        return True
+    if type(items) is tuple:
+        for item in <tuple>items:
+            if not isinstance(item, TensorBase):
+                return False
+        return True
+    return False
+
+
+cdef bint ready(tuple bound, tuple positions, type ndarray) except -1:
+    """Whether the parameters at `positions` are taken as they are: arrays of NumPy, plain or in Tensors, and numbers
+    beside one of them, or Tensors of any library alone. May say no where it is so."""
+    cdef bint found = False, numbers = False, foreign = False
+    cdef object value
+    for i in positions:
+        value = bound[<Py_ssize_t>i]
+        if isinstance(value, TensorBase):
+            found = True
+            foreign = foreign or type((<TensorBase>value).value.raw) is not ndarray
+        elif type(value) is ndarray:
+            found = True
+        elif stands_beside(value):
+            numbers = True
+        elif value is not None:
+            return False
+    return found and not (numbers and foreign)

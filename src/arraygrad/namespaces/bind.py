@@ -4,9 +4,8 @@ May import: engine, core.op, ops, core.tensor, core.calls. Methods of Tensor are
 protocols in `numpy_api.handlers`.
 
 A function does three things: put its arguments in the order of the entry's parameters, make arrays of Python lists
-and of lone scalars, and call `apply_op`, which unwraps, computes, records and wraps. Functions of two arrays
-have real parameters instead of `*args`, so that a call costs one Python frame and no binding, and those of one are
-compiled (`calls`).
+and of lone scalars, and call `apply_op`, which unwraps, computes, records and wraps. All are compiled closures
+(`calls`), so that a call costs no frame of Python; those of one and two arrays have real parameters and bind nothing.
 """
 
 import inspect
@@ -14,7 +13,7 @@ import math
 
 import numpy
 
-from arraygrad.core.calls import unary_function
+from arraygrad.core.calls import binary_function, general_function, unary_function
 from arraygrad.core.tensor import (
     Tensor,
     apply_op,
@@ -74,9 +73,6 @@ ARRAY_PARAMETERS = frozenset(("x", "x1", "x2", "x3", "condition", "indices", "va
 _SCALARS = (bool, int, float, complex, numpy.generic)
 _LISTED = (list, tuple, *_SCALARS)
 
-# Types that apply_op takes as they are beside a Tensor.
-_DIRECT = frozenset((Tensor, bool, int, float, complex))
-
 
 def function_for(op, module, default=None):
     """The public function of a table Op, as `module` shows it.
@@ -96,7 +92,7 @@ def function_for(op, module, default=None):
         if len(op.params) == 1 and arrays == (0,) and op.defaults[0] is inspect.Parameter.empty:
             function = unary_function(op, lambda x: _operand(x, default))
         elif len(op.params) == 2 and arrays == (0, 1) and op.defaults[1] is inspect.Parameter.empty:
-            function = _binary(op, default)
+            function = binary_function(op, lambda pair: _operands(arrays, pair, default))
         else:
             function = _general(op, default)
     else:
@@ -150,35 +146,15 @@ def contains_tensor(obj):
 # -- kinds of functions ------------------------------------------------------------------------------------------------
 
 
-def _binary(op, default):
-    positions = (0, 1)
-
-    def function(x1, x2, /):
-        if (type(x1) is Tensor and type(x2) in _DIRECT) or (type(x2) is Tensor and type(x1) in _DIRECT):
-            return apply_op(op, (x1, x2))
-        return apply_op(op, _operands(positions, (x1, x2), default))
-
-    return function
-
-
 def _general(op, default):
-    bind = op.bind
-    sequence = op.sequence
     positions = array_positions(op)
-    # f(t) with every other parameter at its default is the commonest call: no binding then.
-    rest = None
-    if positions and positions[0] == 0 and inspect.Parameter.empty not in op.defaults[1:]:
-        rest = tuple(op.defaults[1:])
-
-    def function(*args, **kwargs):
-        if rest is not None and not kwargs and len(args) == 1 and type(args[0]) is Tensor:
-            return apply_op(op, args + rest)
-        bound = bind(args, kwargs)
-        if sequence >= 0:
-            bound = _sequence(sequence, bound, default)
-        return apply_op(op, _operands(positions, bound, default) if positions else bound)
-
-    return function
+    return general_function(
+        op,
+        positions,
+        lambda bound: _operands(positions, bound, default),
+        None if op.sequence < 0 else lambda bound: _sequence(op.sequence, bound, default),
+        numpy.ndarray,
+    )
 
 
 # -- arguments that are no Tensors -------------------------------------------------------------------------------------
