@@ -100,7 +100,9 @@ MAY_IMPORT = {
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
     "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
-    "core.protocols": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "protocol_shapes")},
+    "core.recorded": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "saving")},
+    "core.protocols": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "protocol_shapes", "recorded")},
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
     "core.calls": {"core.op", "core.value", "core.apply"},
     "core.graph_ops": ENGINE

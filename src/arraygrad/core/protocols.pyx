@@ -1,5 +1,6 @@
 # NumPy's protocols on Tensors, compiled: what a plain call needs no Python frame for.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.protocol_shapes. (Handlers of everything else
+# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.protocol_shapes, core.recorded.
+# (Handlers of everything else
 # register themselves.)
 #
 # Note [NumPy calls on Tensors]
@@ -14,7 +15,8 @@
 # (3) Functions of shape are table operations whose parameters are bound here (protocol_shapes.pyx), or a method of
 #     Tensor with the same parameters, and so are reductions of floating-point Tensors that are told nothing but axis,
 #     ddof and keepdims, recorded or not: those methods are faster than NumPy's function.
-# (4) Everything else goes to the handlers, in Python.
+# (4) Calls that are recorded go to Note [Recorded functions] where the function or ufunc is known there. Everything else
+#     goes to the handlers, in Python.
 # (5) NumPy finds Tensor.__array_ufunc__ and Tensor.__array_function__ as C functions that take their arguments where
 #     NumPy has put them: a method that Cython makes would copy them to a tuple and a dict first. NumPy itself takes
 #     290 to 350 ns to find and call them; 250 are left of the 300 that a call may cost beyond the raw one where it
@@ -31,6 +33,7 @@ from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.core.apply cimport binary, refresh, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.protocol_shapes cimport dot, shape_function, shape_ptr
+from arraygrad.core.recorded cimport Recorded, recorded_call, refused
 from arraygrad.core.value cimport Backend, TensorBase, new_tensor, registered
 
 from arraygrad.engine.node import keep_for_ever
@@ -72,8 +75,10 @@ cdef object _ufunc_handler = None
 cdef object _function_handler = None
 cdef dict _ufunc_ops = {}
 cdef dict _functions = {}
+cdef dict _recorded = {}                # function or ufunc -> Recorded; what is not imported yet joins when it is
 cdef dict _ufuncs = None                # ufuncs that the table has; asked for when one is called that is no operation
 cdef object _known_ufuncs = None
+cdef object _all_recorded = None       # None: _recorded is filled
 cdef object _handlers = None
 cdef bint _filled = False               # everything above is what _handlers() returns
 cdef object _ndarray = None
@@ -119,7 +124,7 @@ def set_protocol_handlers(type tensor, handlers, ndarray, generic):
     handlers : callable
         Called when NumPy first asks, as importing arraygrad has no need of what it returns:
         array_ufunc(ufunc, method, inputs, kwargs) and array_function(func, types, args, kwargs); a function that
-        returns a container of all ufuncs that the table has; a dict ufunc -> Op, for ufuncs whose plain calls are an
+        returns a container of all ufuncs that the table has; one that returns what add_recorded takes; a dict ufunc -> Op, for ufuncs whose plain calls are an
         operation on one or two arrays; a dict NumPy function -> dict of what is known of it:
         free, fresh, constant (its implementation on arrays): run where nothing is recorded, for functions whose
         results share no memory with their arguments, or may share it; `constant` always, as their results have no
@@ -148,9 +153,9 @@ def set_protocol_handlers(type tensor, handlers, ndarray, generic):
 
 cdef int fill() except -1:
     """Take the handlers. A lost race does so twice, without replacing anything: others may hold what is there."""
-    global _filled, _ufunc_handler, _function_handler, _known_ufuncs
+    global _filled, _ufunc_handler, _function_handler, _known_ufuncs, _all_recorded
     cdef dict ufunc_ops, functions
-    _ufunc_handler, _function_handler, _known_ufuncs, ufunc_ops, functions = _handlers()
+    _ufunc_handler, _function_handler, _known_ufuncs, _all_recorded, ufunc_ops, functions = _handlers()
     keep_for_ever(_ufunc_handler, _function_handler, _known_ufuncs)
     for ufunc, op in ufunc_ops.items():
         _ufunc_ops.setdefault(ufunc, op)
@@ -177,6 +182,23 @@ def add_protocol_functions(dict functions):
         s.scalar = known.get("scalar", False)
         _functions.setdefault(function, s)
         keep_for_ever(s, s.implementation, s.method, s.tensor_method)
+
+
+def add_recorded(dict functions):
+    """Record calls of NumPy's functions and ufuncs as Note [Recorded functions] says: dict of function -> Recorded."""
+    for function, recorded in functions.items():
+        _recorded.setdefault(function, recorded)
+
+
+cdef object recorded(PyObject* function, tuple args, object kwargs):
+    """The result of a function or ufunc that is recorded as Note [Recorded functions] says, else `refused`."""
+    global _all_recorded
+    cdef PyObject* found
+    if _all_recorded is not None:
+        add_recorded(_all_recorded())
+        _all_recorded = None
+    found = PyDict_GetItemWithError(_recorded, <object>function)
+    return refused if found is NULL else recorded_call(<Recorded>found, args, kwargs)
 
 
 def is_served(function):
@@ -206,6 +228,10 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
                 result = binary(op, <object>args[2], <object>args[3])
                 if result is not NotImplemented or has_ufunc(args[2]) and has_ufunc(args[3]):
                     return result                                           # the other class decides
+        if found is NULL:                                                   # (4)
+            result = recorded(args[0], tuple([<object>args[i] for i in range(2, n)]), None)
+            if result is not refused:
+                return result
     kwargs = {}
     if names != NULL:
         for i in range(len(<tuple>names)):
@@ -302,7 +328,7 @@ cdef object array_function(object func, object types, object args, object kwargs
         return _function_handler(func, types, args, kwargs)
     found = PyDict_GetItemWithError(_functions, func)
     if found is NULL:
-        return _function_handler(func, types, args, kwargs)                 # (4)
+        return composed(func, types, args, kwargs)                          # (4)
     s = <Served>found
     first = (<tuple>args)[0]
     if s.shape is not NULL and not kwargs and (is_tensor(first) or s.shape is dot):
@@ -316,7 +342,15 @@ cdef object array_function(object func, object types, object args, object kwargs
     if s.tensor_method is not None and (is_reduction(<tuple>args, kwargs) if s.reduction else not kwargs
                                         and is_tensor(first)):
         return PyObject_Call(s.tensor_method, args, <PyObject*>kwargs if kwargs else NULL)      # (3)
-    return _function_handler(func, types, args, kwargs)                     # (4)
+    return composed(func, types, args, kwargs)                              # (4)
+
+
+cdef object composed(object func, object types, object args, object kwargs):
+    """A function that is no operation: recorded as one node where that is known, else composed by its handler."""
+    cdef object result = recorded(<PyObject*>func, <tuple>args, kwargs)
+    if result is not refused:
+        return result
+    return _function_handler(func, types, args, kwargs)
 
 
 cdef bint is_reduction(tuple args, object kwargs) except -1:

@@ -12,7 +12,7 @@ import numpy
 
 from arraygrad.backends.numpy import ufunc_calls
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
-from arraygrad.core.protocols import add_protocol_functions, is_served
+from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
@@ -202,7 +202,14 @@ def numpy_name(module, name):
 
 def handlers():
     """What the core asks for when NumPy first calls a Tensor's protocol (protocols.set_protocol_handlers)."""
-    return array_ufunc, array_function, ufuncs, *_served()
+    return array_ufunc, array_function, ufuncs, _recorded, *_served()
+
+
+def _recorded():
+    """What is recorded as one node, or as an operation under another name (Note [Recorded functions])."""
+    from arraygrad.numpy_api import recorded
+
+    return recorded.functions(_settled)
 
 
 # Reductions whose method of Tensor has the same axis, ddof and keepdims. Those of the first line are faster than
@@ -274,6 +281,9 @@ def _serve_fft():
     for name in _FREE_FFT.split():
         function = getattr(numpy.fft, name.removeprefix("fft."))
         add_protocol_functions({function: {"free": _implementation(function)}})
+    from arraygrad.numpy_api import recorded
+
+    add_recorded(recorded.fft_functions(_settled))
 
 
 def _served():

@@ -1,0 +1,20 @@
+# May cimport: core.op.
+from arraygrad.core.op cimport Op
+
+
+cdef class Recorded:
+    """How calls of one NumPy function on Tensors are recorded without a frame of Python."""
+    cdef Op op                  # binds NumPy's parameters; where there is no `target` it is what is recorded
+    cdef object function        # NumPy's own, without another look for Tensors
+    cdef Op target              # the table's operation that the function is, None: it is none
+    cdef tuple places           # for each parameter of `target`: place of one in `op`, (place, types), or (constant,)
+    cdef object settle          # settle(function, result, args): what a result without axes is
+    cdef tuple ndims            # of the arrays that are served, -1: any
+    cdef tuple numbers          # places of parameters that are plain numbers
+    cdef int dtypes             # bits of what is served: float32, float64, complex64, complex128
+    cdef bint any_result        # NumPy's result may have another dtype
+    cdef Recorded other         # asked where this one does not serve a call, None: nobody
+
+
+cdef object refused
+cdef object recorded_call(Recorded r, tuple args, object kwargs)

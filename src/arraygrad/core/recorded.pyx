@@ -1,0 +1,256 @@
+# NumPy's functions that are no operation of the table, recorded as one node each; and those that are one under other
+# names, bound to it in C.
+# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.saving.
+#
+# Note [Recorded functions]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~
+# What a function of NumPy's computes can be composed of operations of the table, and is so in numpy_api: for every
+# library, every dtype and every parameter. That costs a node, an array and a call for each operation. Here everyday
+# calls are served, on arrays of float32 and float64:
+# (1) NumPy's own function runs on the raw arrays, so the values are NumPy's, and one node is made. Its rules stand in
+#     numpy_api/recorded.py, written as those of the table: on raw arrays in a plain backward pass, on Tensors under
+#     create_graph. A rule costs about what its NumPy calls cost.
+# (2) A function that is an operation of the table is bound to that: parameters by NumPy's names, constants for the
+#     rest.
+# (3) What is not served (refused) goes to the composed function: other dtypes and libraries, parameters that the rule
+#     does not know, Tensors that require grad where it has no derivative, results that share memory with an argument.
+#     Calls that hooks observe are composed as well, so that they show the table's operations.
+# Guarded by tests/numpy_api/test_recorded_functions.py, which compares both ways.
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.node cimport ThreadState, thread_state
+from arraygrad.core.apply cimport apply_op, record, refresh
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport Backend, TensorBase, new_tensor, raw_now
+
+from arraygrad.engine.node import keep_for_ever
+
+cdef object refused = object()
+cdef object _ndarray = None
+cdef object _generic = None
+
+cdef enum:
+    FLOAT = 11                  # NPY_FLOAT; NPY_DOUBLE follows
+    LONGDOUBLE = 13             # NPY_LONGDOUBLE; NPY_CFLOAT follows
+    CDOUBLE = 15                # NPY_CDOUBLE
+
+
+def make_recorded(entry, function, ndarray, generic, target=None, places=(), settle=None, ndims=(), numbers=(),
+                  dtypes="fd", any_result=False, other=None):
+    """How a function is recorded: see Note [Recorded functions].
+
+    Parameters
+    ----------
+    entry : Entry
+        NumPy's parameters as far as they are served, with rules of those that have a derivative (none with `target`).
+    function : callable
+        NumPy's function, without another look for Tensors.
+    ndarray, generic : type
+        NumPy's classes of arrays and scalars.
+    target : Op
+        The operation of the table that the function is, with `places`: for each of its parameters the place of one of
+        NumPy's, such a place and the types that are served there, or a tuple of a constant. Arrays are then those of
+        NumPy's parameters that stand before "/".
+    settle : callable
+        settle(result, args) makes of a result of `target` without axes what NumPy gives.
+    ndims : tuple of int
+        Number of axes of each of the arrays, in order, that are served; -1: any, as of those that are not named.
+    numbers : tuple of int
+        Places of parameters that are served as plain numbers only.
+    dtypes : str
+        Dtypes of Tensors that are served, by NumPy's letters.
+    any_result : bool
+        NumPy's result may have another dtype than the arrays.
+    other : Recorded
+        What is asked where this one does not serve a call.
+    """
+    global _ndarray, _generic
+    cdef Recorded r = Recorded.__new__(Recorded)
+    _ndarray, _generic = ndarray, generic
+    r.op = Op(entry, -1)
+    r.function = function
+    r.target = target
+    r.places = tuple(places)
+    r.settle = settle
+    r.ndims = tuple(ndims)
+    r.numbers = tuple(numbers)
+    for letter in dtypes:
+        r.dtypes |= 1 << "fdFD".index(letter)
+    r.any_result = any_result
+    r.other = other
+    keep_for_ever(r, r.op, r.function, r.places, r.settle, r.ndims, r.numbers)
+    return r
+
+
+cdef object recorded_call(Recorded r, tuple args, object kwargs):
+    """The result of a call, recorded; `refused` where it is not served."""
+    cdef tuple bound
+    cdef object result = refused
+    cdef ThreadState* ts = thread_state()
+    if ts.op_hooks != NULL or not ts.grad_mode:
+        return refused
+    while r is not None and result is refused:
+        try:
+            bound = r.op.bind(args, <dict>kwargs if kwargs else {})
+        except TypeError:
+            bound = None                        # parameters that are not served, or wrong ones
+        if bound is not None:
+            result = by_target(r, args, bound) if r.target is not None else by_numpy(r, args, kwargs, bound)
+        r = r.other
+    return result
+
+
+cdef bint is_served(Recorded r, object x, Py_ssize_t place, void** meta, bint* tracked) except -1:
+    """Whether `x` can be served as an array: a Tensor over one of NumPy's, noted in `tracked`, such one, or a number."""
+    cdef TensorBase t
+    cdef GradMeta m
+    cdef Py_ssize_t ndim = <Py_ssize_t>r.ndims[place] if place < len(r.ndims) else -1
+    if not isinstance(x, TensorBase):
+        if type(x) is _ndarray:
+            return ndim < 0 or x.ndim == ndim
+        return ndim < 0 and (type(x) is float or type(x) is int)
+    t = <TensorBase>x
+    m = t.value.meta
+    if type(t.value.raw) is not _ndarray or not FLOAT <= m.typenum <= CDOUBLE or ndim >= 0 and m.ndim != ndim:
+        return False
+    if m.typenum == LONGDOUBLE or not (r.dtypes >> (m.typenum - FLOAT - (m.typenum > LONGDOUBLE))) & 1:
+        return False
+    if t.extra is not None:
+        refresh(t)
+    tracked[0] = tracked[0] or t.tracked
+    if meta[0] == NULL:
+        meta[0] = <void*>m                      # borrowed: the Tensor is among the arguments
+    return m.typenum == (<GradMeta>meta[0]).typenum         # what mixed dtypes give, and what each gets back, is composed
+
+
+cdef object by_target(Recorded r, tuple args, tuple bound):
+    cdef void* first = NULL
+    cdef bint tracked = False
+    cdef Py_ssize_t i
+    cdef object result
+    cdef list given = []
+    for i in range(r.op.n_posonly):
+        if not is_served(r, bound[i], i, &first, &tracked):
+            return refused
+    if not tracked:
+        return refused
+    for place in r.places:
+        if type(place) is int:
+            given.append(bound[<Py_ssize_t>place])
+        elif len(<tuple>place) == 1:
+            given.append((<tuple>place)[0])
+        else:
+            value = bound[<Py_ssize_t>(<tuple>place)[0]]
+            if type(value) not in (<tuple>place)[1]:
+                return refused
+            given.append(value)
+    result = apply_op(r.target, tuple(given))
+    if isinstance(result, TensorBase) and (<TensorBase>result).value.meta.ndim > 0:
+        return result
+    return r.settle(r.function, result, args)
+
+
+cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
+    cdef Op op = r.op
+    cdef void* first = NULL
+    cdef GradMeta meta
+    cdef bint tracked = False
+    cdef Backend backend
+    cdef object result, out
+    cdef list raws, pieces
+    cdef dict given
+    cdef Py_ssize_t i, k = 0
+    for i in op.inputs:
+        value = bound[i]
+        if i == op.sequence:
+            if type(value) is not list and type(value) is not tuple or not value:
+                return refused
+            for item in value:
+                if type(item) is float or type(item) is int or not is_served(r, item, k, &first, &tracked):
+                    return refused
+        elif not is_served(r, value, k, &first, &tracked):
+            return refused
+        k += 1
+    if not tracked:
+        return refused
+    for i in op.others:
+        if is_wanted(bound[i]):
+            return refused                      # the composed function says what can't be differentiated
+    for i in r.numbers:
+        if type(bound[i]) is not float and type(bound[i]) is not int:
+            return refused
+    meta = <GradMeta>first
+    raws = [plain(value) for value in args]
+    if kwargs:
+        given = {key: plain(value) for key, value in (<dict>kwargs).items()}
+        result = r.function(*raws, **given)
+    else:
+        result = r.function(*raws)
+    backend = <Backend>meta.ops
+    if op.multi:
+        if type(result) is not tuple:
+            return refused
+        pieces = []
+        for piece in <tuple>result:
+            out = shown(r, piece, meta, backend, raws)
+            if out is None:
+                return refused
+            pieces.append(out)
+        out = tuple(pieces)
+    else:
+        out = shown(r, result, meta, backend, raws)
+        if out is None:
+            return refused
+    record(op, bound, out, backend)
+    return out
+
+
+cdef TensorBase shown(Recorded r, object result, GradMeta meta, Backend backend, list raws):
+    """What NumPy's function gave as a Tensor, None if it is no array of its own."""
+    cdef TensorBase t
+    if type(result) is _ndarray:
+        for raw in raws:
+            if shares(backend, result, raw):
+                return None
+        t = new_tensor(result, backend.meta_like(result, meta, None))
+        t.array0d = True                        # Note [Scalars]: what NumPy gives says it
+    elif isinstance(result, _generic):
+        result = backend.wrap_raw(result)
+        t = new_tensor(result, backend.meta_like(result, meta, None))
+        t.array0d = False
+    else:
+        return None
+    return t if r.any_result or t.value.meta.typenum == meta.typenum else None
+
+
+cdef bint shares(Backend backend, object array, object raw) except -1:
+    if type(raw) is _ndarray:
+        return array is raw or backend.shares_memory(array, raw)
+    if type(raw) is list or type(raw) is tuple:
+        for item in raw:
+            if shares(backend, array, item):
+                return True
+    return False
+
+
+cdef bint is_wanted(object value) except -1:
+    """Whether a Tensor in `value` requires grad."""
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).extra is not None:
+            refresh(<TensorBase>value)
+        return (<TensorBase>value).tracked
+    if type(value) is list or type(value) is tuple:
+        for item in value:
+            if is_wanted(item):
+                return True
+    return False
+
+
+cdef object plain(object value):
+    """An argument with every Tensor in it replaced by its raw array."""
+    if isinstance(value, TensorBase):
+        return raw_now(<TensorBase>value)
+    if type(value) is list:
+        return [plain(item) for item in <list>value]
+    if type(value) is tuple:
+        return tuple([plain(item) for item in <tuple>value])
+    return value

@@ -1,0 +1,219 @@
+"""NumPy's functions beyond the table that are recorded as one node: their rules, and what is served of them.
+
+May import: core.recorded, core.op, ops, numpy_api.recorded_rules, numpy. Note [Recorded functions] in
+core/recorded.pyx says how they are called.
+
+Two lists: ALIASES are operations of the table under other names and parameters; the others have rules of their own,
+which stand in `recorded_rules` by chapter and are written as those of the table: their parameters say what they get. A
+signature names what is served of NumPy's parameters. What is not served is composed of operations by the other modules
+of this room.
+"""
+
+import math
+
+import numpy
+
+from arraygrad.core.recorded import make_recorded
+from arraygrad.numpy_api import recorded_rules as rules
+from arraygrad.ops import OPS, Entry
+
+__all__ = ["fft_functions", "functions"]
+
+_ALL = "fdFD"
+_INT = (int,)
+_COUNT = (int, type(None))
+
+
+def _found(name):
+    owner, _, last = name.rpartition(".")
+    return getattr(getattr(numpy, owner) if owner else numpy, last, None)
+
+
+# -- operations of the table under other names -------------------------------------------------------------------------
+
+# name in NumPy: parameters, operation, where its parameters come from, (options)
+ALIASES = {
+    "fabs": ("x, /", "abs", (0,)),
+    "deg2rad": ("x, /", "multiply", (0, (math.pi / 180,))),
+    "radians": ("x, /", "multiply", (0, (math.pi / 180,))),
+    "rad2deg": ("x, /", "multiply", (0, (180 / math.pi,))),
+    "degrees": ("x, /", "multiply", (0, (180 / math.pi,))),
+    "exp2": ("x, /", "pow", ((2.0,), 0)),
+    "float_power": ("x1, x2, /", "_float_power", (0, 1), {"dtypes": "d"}),
+    "flipud": ("m, /", "flip", (0, (0,)), {"dtypes": _ALL}),
+    "fliplr": ("m, /", "flip", (0, (1,)), {"dtypes": _ALL}),
+    "rollaxis": ("a, /, axis", "moveaxis", (0, (1, _INT), (0,)), {"dtypes": _ALL}),
+    "cumsum": ("a, /, axis", "cumulative_sum", (0, (1, _INT), (None,), (False,)), {"dtypes": _ALL}),
+    "cumprod": ("a, /, axis", "cumulative_prod", (0, (1, _INT), (None,), (False,)), {"dtypes": _ALL}),
+    "sort": ("a, /, axis=-1", "sort", (0, (1, _INT), (False,), (False,))),
+    "tril": ("m, /, k=0", "tril", (0, (1, _INT)), {"dtypes": _ALL}),
+    "triu": ("m, /, k=0", "triu", (0, (1, _INT)), {"dtypes": _ALL}),
+    "diff": ("a, /, n=1, axis=-1", "diff", (0, (2, _INT), (1, _INT), (None,), (None,)), {"dtypes": _ALL}),
+    "roll": ("a, /, shift, axis=None", "roll", (0, (1, _INT), (2, _COUNT)), {"dtypes": _ALL}),
+    "tile": ("A, /, reps", "tile", (0, (1, (tuple,))), {"dtypes": _ALL}),
+    "clip": ("a, /, a_min, a_max", "clip", (0, (1, (float, int)), (2, (float, int)))),
+    "angle": ("z, /", "_angle_of_real", (0,)),
+    "outer": ("a, b, /", "outer", (0, 1), {"dtypes": _ALL, "ndims": (1, 1)}),
+    "vdot": ("a, b, /", "vecdot", (0, 1, (-1,)), {"ndims": (1, 1)}),
+    "linalg.inv": ("a, /", "inv", (0,), {"dtypes": _ALL}),
+    "linalg.det": ("a, /", "det", (0,), {"dtypes": _ALL}),
+    "linalg.slogdet": ("a, /", "slogdet", (0,), {"dtypes": _ALL}),
+    "linalg.cholesky": ("a, /", "cholesky", (0, (False,)), {"dtypes": _ALL}),
+    "linalg.eigh": ("a, /", "eigh", (0,), {"dtypes": _ALL}),
+    "linalg.eigvalsh": ("a, /", "eigvalsh", (0,), {"dtypes": _ALL}),
+    "linalg.eig": ("a, /", "eig", (0,), {"dtypes": _ALL}),
+    "linalg.eigvals": ("a, /", "eigvals", (0,), {"dtypes": _ALL}),
+    "linalg.svdvals": ("x, /", "svdvals", (0,), {"dtypes": _ALL}),
+    "linalg.qr": ("a, /", "qr", (0, ("reduced",)), {"dtypes": _ALL}),
+    "linalg.solve": ("a, b, /", "solve", (0, 1), {"dtypes": _ALL}),
+    "linalg.pinv": ("a, /", "pinv", (0, (None,)), {"dtypes": _ALL}),
+    "linalg.matrix_power": ("a, /, n", "matrix_power", (0, (1, _INT)), {"dtypes": _ALL}),
+}
+
+_ONE = ("a, /, n=None, axis=-1", (0, 1, (2, _INT), ("backward",)))
+_MANY = ("a, /, s=None, axes=None", (0, 1, 2, ("backward",)))
+_PLANE = ("a, /, s=None", (0, 1, ((-2, -1),), ("backward",)))
+FFT_ALIASES = {
+    **{name: (_ONE[0], name, _ONE[1]) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{name: (_MANY[0], name, _MANY[1]) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
+    **{f"{name[:-1]}2": (_PLANE[0], name, _PLANE[1]) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
+    **{name: ("x, /, axes=None", name, (0, 1)) for name in ("fftshift", "ifftshift")},
+}
+
+
+def _alias(function, name, signature, target, places, settle, options):
+    entry = Entry(f"numpy.{name}", signature, "nondifferentiable", {})
+    return make_recorded(
+        entry, function, numpy.ndarray, numpy.generic, target=OPS[target], places=places, settle=settle, **options
+    )
+
+
+# -- functions with rules of their own ---------------------------------------------------------------------------------
+
+_REDUCED = "a, axis=None, *, keepdims=False"
+_SPREAD = "a, axis=None, *, ddof=0, keepdims=False"
+_QUANTILE = "a, q, axis=None, *, keepdims=False"
+
+# name in NumPy: parameters, rules, (options)
+OWN = {
+    # ufuncs
+    "fmax": ("x1, x2, /", {"x1": rules.fmax_x1, "x2": rules.fmax_x2}),
+    "fmin": ("x1, x2, /", {"x1": rules.fmin_x1, "x2": rules.fmin_x2}),
+    "fmod": ("x1, x2, /", {"x1": lambda g: g, "x2": rules.fmod_x2}),
+    "heaviside": ("x1, x2, /", {"x1": rules.none, "x2": rules.heaviside_x2}),
+    "logaddexp2": ("x1, x2, /", {"x1": rules.logaddexp2_x1, "x2": rules.logaddexp2_x2}),
+    "ldexp": ("x1, x2, /", {"x1": rules.ldexp_x1}),
+    "matvec": ("x1, x2, /", {"x1": rules.matvec_x1, "x2": rules.matvec_x2}),
+    "vecmat": ("x1, x2, /", {"x1": rules.vecmat_x1, "x2": rules.vecmat_x2}),
+    "modf": ("x, /", {"x": rules.modf}, {"results": ("*",)}),
+    "divmod": ("x1, x2, /", {"x1": rules.divmod_x1, "x2": rules.divmod_x2}, {"results": ("*",)}),
+    "frexp": ("x, /", {"x": rules.frexp}, {"results": ("*",), "any_result": True}),
+    # reductions that leave out nan
+    "nansum": (_REDUCED, {"a": rules.nansum}),
+    "nanmean": (_REDUCED, {"a": rules.nanmean}),
+    "nanvar": (_SPREAD, {"a": rules.nanvar}, {"numbers": (2,)}),
+    "nanstd": (_SPREAD, {"a": rules.nanstd}, {"numbers": (2,)}),
+    "nanmax": (_REDUCED, {"a": rules.nanextremum}),
+    "nanmin": (_REDUCED, {"a": rules.nanextremum}),
+    "nanprod": (_REDUCED, {"a": rules.nanprod}),
+    "nancumsum": ("a, axis=None", {"a": rules.nancumsum}),
+    "nancumprod": ("a, axis=None", {"a": rules.nancumprod}),
+    "ptp": (_REDUCED, {"a": rules.ptp}),
+    "nan_to_num": ("x, /, *, nan=0.0, posinf=None, neginf=None", {"x": rules.nan_to_num}),
+    # order statistics
+    "median": (_REDUCED, {"a": rules.median}),
+    "nanmedian": (_REDUCED, {"a": rules.nanmedian}),
+    "quantile": (_QUANTILE, {"a": rules.quantile}),
+    "percentile": (_QUANTILE, {"a": rules.percentile}),
+    "nanquantile": (_QUANTILE, {"a": rules.nanquantile}),
+    "nanpercentile": (_QUANTILE, {"a": rules.nanpercentile}),
+    "partition": ("a, kth, axis=-1", {"a": rules.partition}, {"numbers": (2,)}),
+    "bincount": ("x, weights, minlength=0", {"weights": rules.bincount}, {"any_result": True}),
+    # rearrangements
+    "delete": ("a, obj, axis=None", {"a": rules.delete}),
+    "resize": ("a, new_shape", {"a": rules.resize}),
+    "insert": ("a, obj, values, axis=None", {"a": rules.insert_a, "values": rules.insert_values}),
+    "append": ("a, values, axis=None", {"a": rules.append_a, "values": rules.append_values}),
+    "diag": ("v, k=0", {"v": rules.diag}, {"ndims": (1,), "numbers": (1,)}),
+    "diagflat": ("v, k=0", {"v": rules.diagflat}, {"numbers": (1,)}),
+    "extract": ("condition, a", {"a": rules.extract}),
+    "compress": ("condition, a, axis=None", {"a": rules.compress}),
+    "choose": ("a, choices", {"choices": rules.choose}, {"sequence": "choices"}),
+    "select": ("conditions, choices, default=0", {"choices": rules.select}, {"sequence": "choices", "numbers": (2,)}),
+    "vstack": ("arrays", {"arrays": rules.vstack}, {"sequence": "arrays"}),
+    "hstack": ("arrays", {"arrays": rules.hstack}, {"sequence": "arrays"}),
+    "dstack": ("arrays", {"arrays": rules.dstack}, {"sequence": "arrays"}),
+    "column_stack": ("arrays", {"arrays": rules.column_stack}, {"sequence": "arrays"}),
+    "ediff1d": ("a", {"a": rules.ediff1d}),
+    "vander": ("x, N=None, increasing=False", {"x": rules.vander}, {"ndims": (1,)}),
+    # calculus
+    "gradient": ("f, h=1.0, /, *, axis=None", {"f": rules.gradient}, {"ndims": (1,), "numbers": (1,)}),
+    "interp": (
+        "x, knots, values, /",
+        {"x": rules.interp_x, "knots": rules.interp_knots, "values": rules.interp_values},
+        {"ndims": (-1, 1, 1), "any_result": True},
+    ),
+    "convolve": (
+        "a, v, mode='full'",
+        {"a": rules.convolve_a, "v": rules.convolve_v},
+        {"ndims": (1, 1)},
+    ),
+    "correlate": (
+        "a, v, mode='valid'",
+        {"a": rules.correlate_a, "v": rules.correlate_v},
+        {"ndims": (1, 1)},
+    ),
+    "trapezoid": ("y, x=None, dx=1.0, axis=-1", {"y": rules.trapezoid}, {"numbers": (2, 3)}),
+    "unwrap": ("p", {"p": lambda g: g}),
+    "cov": ("m", {"m": rules.cov}, {"ndims": (2,), "any_result": True}),
+    "corrcoef": ("x", {"x": rules.corrcoef}, {"ndims": (2,), "any_result": True}),
+    "logspace": (
+        "start, stop, num=50",
+        {"start": rules.logspace_start, "stop": rules.logspace_stop},
+        {"ndims": (0, 0), "numbers": (2,), "dtypes": "d"},
+    ),
+    # polynomials
+    "polyadd": ("a1, a2", {"a1": rules.polyadd_a1, "a2": rules.polyadd_a2}, {"ndims": (1, 1)}),
+    "polysub": ("a1, a2", {"a1": rules.polyadd_a1, "a2": rules.polysub_a2}, {"ndims": (1, 1)}),
+    "polyder": ("p, m=1", {"p": rules.polyder}, {"ndims": (1,), "numbers": (1,)}),
+    "polyint": ("p, m=1", {"p": rules.polyint}, {"ndims": (1,), "numbers": (1,)}),
+    "polyval": ("p, x", {"p": rules.polyval_p, "x": rules.polyval_x}, {"ndims": (1,)}),
+    # linear algebra
+    "inner": ("a, b, /", {"a": rules.inner_a, "b": rules.inner_b}, {"ndims": (2, 2)}),
+    "linalg.tensorinv": ("a, ind=2", {"a": rules.tensorinv}, {"numbers": (1,)}),
+    "linalg.tensorsolve": ("a, b", {"a": rules.tensorsolve_a, "b": rules.tensorsolve_b}),
+}
+
+
+def _own(function, name, signature, functions, options):
+    options = dict(options)
+    stem = name.rpartition(".")[2].title().replace("_", "")
+    fields = {key: options.pop(key) for key in ("sequence", "results") if key in options}
+    entry = Entry(f"numpy.{name}", signature, "general", functions, node=stem, **fields)
+    return make_recorded(entry, function, numpy.ndarray, numpy.generic, **options)
+
+
+def _made(names, prefix, settle):
+    found = {}
+    for name, known in names.items():
+        function = _found(prefix + name)
+        if function is None:
+            continue
+        implementation = getattr(function, "_implementation", function)
+        options = known[-1] if isinstance(known[-1], dict) and len(known) > 2 else {}
+        if isinstance(known[1], str):
+            made = _alias(implementation, prefix + name, *known[:3], lambda _, *rest, f=function: settle(f, *rest), options)
+        else:
+            made = _own(implementation, prefix + name, *known[:2], options)
+        found[function] = made
+    return found
+
+
+def functions(settle):
+    """dict function or ufunc of NumPy -> how it is recorded; settle(function, result, args) as handlers have it."""
+    return _made(ALIASES, "", settle) | _made(OWN, "", settle)
+
+
+def fft_functions(settle):
+    """The same for numpy.fft, which NumPy imports on first use."""
+    return _made({name: (*known, {"dtypes": _ALL}) for name, known in FFT_ALIASES.items()}, "fft.", settle)

@@ -1,0 +1,609 @@
+"""Rules of NumPy's functions that are recorded as one node (numpy_api/recorded.py).
+
+May import: ops, numpy_api.functions, numpy. Rules are written as those of the table: `xp` is a raw namespace in a plain
+backward pass, the differentiable one under create_graph, and what depends on values in steps alone (positions, orders)
+is found by NumPy on the host. Parameters have the names that the signature in `recorded` gives them.
+"""
+
+import math
+
+import numpy
+
+from arraygrad.numpy_api.functions import host
+from arraygrad.ops import TABLE
+from arraygrad.ops._helpers import expand_reduced, normalize_axes, over_nonzero
+
+_LN2 = math.log(2.0)
+_LN10 = math.log(10.0)
+
+
+def none(xp, g):
+    """The gradient of what has no part in the result's changes."""
+    return xp.zeros_like(g)
+
+
+def _zeros(xp, n, like):
+    return xp.zeros((n,), dtype=like.dtype)
+
+
+def _spread(xp, g, positions, shape):
+    """Zeros of `shape` with the elements of `g` added at flat positions, in order."""
+    n = math.prod(shape)
+    flat = xp._getitem_adjoint(xp.reshape(g, (-1,)), (n,), numpy.asarray(positions, numpy.int64).reshape(-1))
+    return xp.reshape(flat, shape)
+
+
+def _numbered(shape, start=0):
+    """The flat positions of an array of `shape`."""
+    return numpy.arange(start, start + math.prod(shape)).reshape(shape)
+
+
+def _still(value):
+    """A parameter that has no derivative, as NumPy takes it: its values where it is a Tensor."""
+    return host(value) if hasattr(value, "requires_grad") else value
+
+
+# -- ufuncs ------------------------------------------------------------------------------------------------------------
+
+
+def _chosen(xp, g, x, other, name):
+    # A NaN gives way to the other operand. Where both are NaN each gets the gradient.
+    share = TABLE[name].rules["x1"](xp, g, x, other)
+    return xp.where(xp.isnan(other), g, xp.where(xp.isnan(x), 0.0, share))
+
+
+def fmax_x1(xp, g, x1, x2):
+    return _chosen(xp, g, x1, x2, "maximum")
+
+
+def fmax_x2(xp, g, x1, x2):
+    return _chosen(xp, g, x2, x1, "maximum")
+
+
+def fmin_x1(xp, g, x1, x2):
+    return _chosen(xp, g, x1, x2, "minimum")
+
+
+def fmin_x2(xp, g, x1, x2):
+    return _chosen(xp, g, x2, x1, "minimum")
+
+
+def fmod_x2(xp, g, x1, x2):
+    return -g * xp.trunc(x1 / x2)
+
+
+def heaviside_x2(xp, g, x1):
+    return xp.where(x1 == 0, g, 0.0)
+
+
+def logaddexp2_x1(xp, g, x1, x2):
+    return TABLE["logaddexp"].rules["x1"](xp, g, x1 * _LN2, x2 * _LN2)
+
+
+def logaddexp2_x2(xp, g, x1, x2):
+    return TABLE["logaddexp"].rules["x2"](xp, g, x1 * _LN2, x2 * _LN2)
+
+
+def ldexp_x1(g, x2):
+    return g * numpy.ldexp(numpy.ones((), g.dtype), host(x2))
+
+
+def matvec_x1(g, x2):
+    return g[..., :, None] * x2[..., None, :]
+
+
+def matvec_x2(xp, g, x1):
+    return xp.matmul(xp.matrix_transpose(x1), g[..., :, None])[..., 0]
+
+
+def vecmat_x1(xp, g, x2):
+    return xp.matmul(x2, g[..., :, None])[..., 0]
+
+
+def vecmat_x2(g, x1):
+    return x1[..., :, None] * g[..., None, :]
+
+
+def modf(xp, g, x):
+    return None if g[0] is None else xp.where(xp.isinf(x), 0.0, g[0])
+
+
+def divmod_x1(g):
+    return g[1]
+
+
+def divmod_x2(g, ans):
+    return None if g[1] is None else -g[1] * ans[0]
+
+
+def frexp(g, ans):
+    return None if g[0] is None else g[0] * numpy.ldexp(numpy.ones((), g[0].dtype), -host(ans[1]))
+
+
+# -- reductions that leave out nan -------------------------------------------------------------------------------------
+
+
+def nansum(xp, g, a, axis, keepdims):
+    return xp.where(xp.isnan(a), 0.0, expand_reduced(xp, g, a.shape, axis, keepdims))
+
+
+def _present(xp, a, axis):
+    """(mask of nan, how many are none along `axis`, kept)."""
+    lost = xp.isnan(a)
+    return lost, xp.sum(xp.where(lost, 0.0, xp.ones_like(a)), axis=axis, keepdims=True)
+
+
+def nanmean(xp, g, a, axis, keepdims):
+    lost, n = _present(xp, a, axis)
+    g = expand_reduced(xp, g, a.shape, axis, keepdims)
+    return xp.where(lost, 0.0, g / xp.where(n == 0, 1.0, n))
+
+
+def _away(xp, a, axis, ddof):
+    """(deviations from the mean, zero for nan; one over the degrees of freedom, zero where there are none)."""
+    lost, n = _present(xp, a, axis)
+    values = xp.where(lost, 0.0, a)
+    mean = xp.sum(values, axis=axis, keepdims=True) / xp.where(n == 0, 1.0, n)
+    left = n - ddof
+    return xp.where(lost, 0.0, values - mean), xp.where(left <= 0, 0.0, 1.0 / xp.where(left <= 0, 1.0, left))
+
+
+def nanvar(xp, g, a, axis, ddof, keepdims):
+    away, part = _away(xp, a, axis, ddof)
+    return 2.0 * expand_reduced(xp, g, a.shape, axis, keepdims) * part * away
+
+
+def nanstd(xp, g, a, ans, axis, ddof, keepdims):
+    away, part = _away(xp, a, axis, ddof)
+    g = over_nonzero(xp, g, xp.where(xp.isnan(ans), 0.0, ans))
+    return expand_reduced(xp, g, a.shape, axis, keepdims) * part * away
+
+
+def nanextremum(xp, g, a, ans, axis, keepdims):
+    hit = xp.astype(a == expand_reduced(xp, ans, a.shape, axis, keepdims), g.dtype)
+    ties = xp.sum(hit, axis=axis, keepdims=True)
+    return hit * (expand_reduced(xp, g, a.shape, axis, keepdims) / xp.where(ties == 0, 1.0, ties))
+
+
+def nanprod(xp, g, a, axis, keepdims):
+    lost = xp.isnan(a)
+    return xp.where(lost, 0.0, TABLE["prod"].rules["x"](xp, g, xp.where(lost, 1.0, a), axis, keepdims))
+
+
+def _along(xp, rule, g, a, axis):
+    """A rule along an axis; None: of all elements in a row."""
+    if axis is None:
+        return xp.reshape(rule(xp.reshape(g, (-1,)), xp.reshape(a, (-1,)), 0), a.shape)
+    return rule(g, a, axis)
+
+
+def nancumsum(xp, g, a, axis):
+    back = TABLE["cumulative_sum"].rules["x"]
+    return xp.where(xp.isnan(a), 0.0, _along(xp, lambda g, a, axis: back(xp, g, axis, False), g, a, axis))
+
+
+def nancumprod(xp, g, a, axis):
+    back, lost = TABLE["cumulative_prod"].rules["x"], xp.isnan(a)
+    values = xp.where(lost, 1.0, a)
+    return xp.where(lost, 0.0, _along(xp, lambda g, a, axis: back(xp, g, a, axis, False), g, values, axis))
+
+
+def ptp(xp, g, a, axis, keepdims):
+    back = TABLE["max"].rules["x"]
+    g = expand_reduced(xp, g, a.shape, axis, keepdims)
+    high, low = xp.max(a, axis=axis, keepdims=True), xp.min(a, axis=axis, keepdims=True)
+    return back(xp, g, a, high, axis, True) - back(xp, g, a, low, axis, True)
+
+
+def nan_to_num(xp, g, x):
+    return xp.where(xp.isfinite(x), g, 0.0)
+
+
+# -- order statistics --------------------------------------------------------------------------------------------------
+
+
+def _between(xp, g, a, ans, q, axis, ignoring, last=False):
+    """The gradient of the values at the fractions `q` of the sorted elements along `axis`.
+
+    A quantile lies between two neighbours in sorted order; elements that tie keep their order in memory. A nan that
+    makes the result nan gets the gradient, several share it (`last`: the one that sorts last).
+    """
+    values, q = host(a), numpy.asarray(q)
+    axes = normalize_axes(axis, values.ndim)
+    kept = [i for i in range(values.ndim) if i not in axes]
+    order = (*kept, *axes)
+    rows = values.transpose(order).reshape(math.prod([values.shape[i] for i in kept]), -1)
+    places = _numbered(values.shape).transpose(order).reshape(rows.shape)
+    places = numpy.take_along_axis(places, numpy.argsort(rows, axis=-1, kind="stable"), -1)
+    n = rows.shape[1] - numpy.isnan(rows).sum(axis=1) if ignoring else numpy.full(len(rows), rows.shape[1])
+    at = q.reshape(-1, 1) * (n - 1.0)
+    lost = numpy.isnan(host(ans)).reshape(at.shape)
+    low = numpy.clip(numpy.floor(at), 0, None).astype(numpy.int64)
+    high = numpy.minimum(low + 1, numpy.maximum(n - 1, 0))
+    weight = numpy.where(lost, 0.0, at - low).astype(values.dtype)
+    g = xp.reshape(g, at.shape)
+    lower, upper = numpy.where(lost, 0.0, 1.0).astype(values.dtype) - weight, weight
+    row = numpy.arange(len(rows))
+    parts = [g * lower, g * upper]
+    positions = [places[row, low], places[row, high]]
+    if lost.any():
+        missing = numpy.isnan(numpy.take_along_axis(values.reshape(-1), places.reshape(-1), -1)).reshape(places.shape)
+        if last:
+            missing[:, :-1] = False
+        share = missing / numpy.maximum(missing.sum(axis=1, keepdims=True), 1.0)
+        for k in range(len(at)):
+            parts.append(g[k, :, None] * numpy.where(lost[k, :, None], share, 0.0).astype(values.dtype))
+            positions.append(places)
+    g = xp.concat([xp.reshape(part, (-1,)) for part in parts])
+    return _spread(xp, g, numpy.concatenate([p.reshape(-1) for p in positions]), values.shape)
+
+
+def median(xp, g, a, ans, axis):
+    return _between(xp, g, a, ans, 0.5, axis, False, last=True)
+
+
+def nanmedian(xp, g, a, ans, axis):
+    return _between(xp, g, a, ans, 0.5, axis, True)
+
+
+def quantile(xp, g, a, ans, q, axis):
+    return _between(xp, g, a, ans, _still(q), axis, False)
+
+
+def nanquantile(xp, g, a, ans, q, axis):
+    return _between(xp, g, a, ans, _still(q), axis, True)
+
+
+def percentile(xp, g, a, ans, q, axis):
+    return _between(xp, g, a, ans, numpy.true_divide(_still(q), 100), axis, False)
+
+
+def nanpercentile(xp, g, a, ans, q, axis):
+    return _between(xp, g, a, ans, numpy.true_divide(_still(q), 100), axis, True)
+
+
+def partition(xp, g, a, ans, axis):
+    # Sorted, the arguments and the result are the same: who stands where follows.
+    there, here = (numpy.argsort(host(t), axis=axis, kind="stable") for t in (ans, a))
+    back = numpy.take_along_axis(there, numpy.argsort(here, axis=axis, kind="stable"), axis)
+    return xp.take_along_axis(g, back, axis=axis)
+
+
+def bincount(xp, g, x):
+    return xp.take(g, numpy.asarray(_still(x)), axis=0)
+
+
+# -- rearrangements ----------------------------------------------------------------------------------------------------
+
+
+def delete(xp, g, a_shape, obj, axis):
+    return _spread(xp, g, numpy.delete(_numbered(a_shape), _still(obj), axis), a_shape)
+
+
+def resize(xp, g, a_shape, new_shape):
+    return _spread(xp, g, numpy.resize(_numbered(a_shape), new_shape), a_shape)
+
+
+def insert_a(xp, g, a_shape, obj, axis):
+    kept = numpy.insert(numpy.zeros(a_shape, bool), _still(obj), True, axis)
+    (places,) = numpy.nonzero(~kept.reshape(-1))
+    return xp.reshape(xp.take(xp.reshape(g, (-1,)), places, axis=0), a_shape)
+
+
+def insert_values(xp, g, a_shape, values_shape, obj, axis):
+    numbers = numpy.insert(numpy.full(a_shape, -1), _still(obj), _numbered(values_shape), axis).reshape(-1)
+    (places,) = numpy.nonzero(numbers >= 0)
+    return _spread(xp, xp.take(xp.reshape(g, (-1,)), places, axis=0), numbers[places], values_shape)
+
+
+def append_a(xp, g, a_shape, axis):
+    if axis is None:
+        return xp.reshape(g[: math.prod(a_shape)], a_shape)
+    axis = axis % len(a_shape)
+    return g[(slice(None),) * axis + (slice(0, a_shape[axis]), ...)]
+
+
+def append_values(xp, g, a_shape, values_shape, axis):
+    if axis is None:
+        return xp.reshape(g[math.prod(a_shape) :], values_shape)
+    axis = axis % len(a_shape)
+    return g[(slice(None),) * axis + (slice(a_shape[axis], None), ...)]
+
+
+def diag(xp, g, k):
+    return xp.linalg.diagonal(g, offset=k)
+
+
+def diagflat(xp, g, v_shape, k):
+    return xp.reshape(xp.linalg.diagonal(g, offset=k), v_shape)
+
+
+def extract(xp, g, a_shape, condition):
+    return _spread(xp, g, numpy.extract(_still(condition), _numbered(a_shape)), a_shape)
+
+
+def compress(xp, g, a_shape, condition, axis):
+    return _spread(xp, g, numpy.compress(_still(condition), _numbered(a_shape), axis), a_shape)
+
+
+def choose(xp, g, choices_shape, a):
+    numbers = numpy.asarray(_still(a))
+    return [xp.where(numbers == i, g, 0.0) for i in range(len(choices_shape))]
+
+
+def select(xp, g, choices_shape, conditions):
+    free, parts = True, []
+    for condition in conditions:
+        condition = numpy.asarray(_still(condition))
+        parts.append(xp.where(condition & free, g, 0.0))
+        free = free & ~condition
+    return parts
+
+
+def _cut(xp, g, shapes, lengths, axis):
+    """The pieces of `g` that have `lengths` along `axis`, in the shapes of what was joined."""
+    parts, start = [], 0
+    for shape, n in zip(shapes, lengths, strict=True):
+        parts.append(xp.reshape(g[(slice(None),) * axis + (slice(start, start + n), ...)], shape))
+        start += n
+    return parts
+
+
+def vstack(xp, g, arrays_shape):
+    return _cut(xp, g, arrays_shape, [s[0] if len(s) > 1 else 1 for s in arrays_shape], 0)
+
+
+def hstack(xp, g, arrays_shape):
+    axis = 0 if len(arrays_shape[0]) < 2 else 1
+    return _cut(xp, g, arrays_shape, [s[axis] if len(s) > axis else 1 for s in arrays_shape], axis)
+
+
+def dstack(xp, g, arrays_shape):
+    return _cut(xp, g, arrays_shape, [s[2] if len(s) > 2 else 1 for s in arrays_shape], 2)
+
+
+def column_stack(xp, g, arrays_shape):
+    return _cut(xp, g, arrays_shape, [s[1] if len(s) > 1 else 1 for s in arrays_shape], 1)
+
+
+def _differences(xp, g):
+    """The adjoint of the differences of neighbours in a vector."""
+    zero = _zeros(xp, 1, g)
+    return xp.concat([zero, g]) - xp.concat([g, zero])
+
+
+def ediff1d(xp, g, a_shape):
+    if not math.prod(a_shape):
+        return None
+    return xp.reshape(_differences(xp, g), a_shape)
+
+
+def vander(xp, g, ans, increasing):
+    if not increasing:
+        g, ans = xp.flip(g, axis=1), xp.flip(ans, axis=1)
+    order = numpy.arange(1, g.shape[1]).astype(g.dtype)
+    return xp.sum(g[:, 1:] * ans[:, :-1] * order, axis=1)
+
+
+# -- calculus ----------------------------------------------------------------------------------------------------------
+
+
+def gradient(xp, g, h):
+    # Inside half the difference of both neighbours, at the ends the whole one.
+    g = g / h
+    n = g.shape[0]
+    if n == 2:
+        both = g[0] + g[1]
+        return xp.stack([-both, both])
+    inner = 0.5 * g[1:-1]
+    return xp.concat([-g[:1], g[:1], _zeros(xp, n - 2, g)]) + xp.concat([_zeros(xp, n - 2, g), -g[-1:], g[-1:]]) + (
+        xp.concat([_zeros(xp, 2, g), inner]) - xp.concat([inner, _zeros(xp, 2, g)])
+    )
+
+
+def _segments(x, knots):
+    """(the number of each point's segment, mask of points in none: beyond the knots or nan)."""
+    x, knots = host(x), host(knots)
+    at = numpy.clip(numpy.searchsorted(knots, x, side="right") - 1, 0, max(len(knots) - 2, 0))
+    return at, ~((x >= knots[0]) & (x <= knots[-1]))
+
+
+def _ends(xp, at, *arrays):
+    return [xp.take(a, at + i, axis=0) for a in arrays for i in (0, 1)]
+
+
+def interp_x(xp, g, x, knots, values):
+    if knots.shape[0] == 1:
+        return xp.where(xp.isnan(x), g, 0.0)
+    at, beyond = _segments(x, knots)
+    x0, x1, y0, y1 = _ends(xp, at, knots, values)
+    return xp.where(xp.isnan(x), g, xp.where(beyond, 0.0, g * ((y1 - y0) / (x1 - x0))))
+
+
+def interp_knots(xp, g, x, knots, values):
+    n = knots.shape[0]
+    if n == 1:
+        return None
+    at, beyond = _segments(x, knots)
+    x0, x1, y0, y1 = _ends(xp, at, knots, values)
+    slope = (y1 - y0) / (x1 - x0)
+    g = xp.where(beyond, 0.0, g * slope)
+    part = (xp.where(beyond, x0, x) - x0) / (x1 - x0)
+    both = xp.concat([xp.reshape(g * (part - 1.0), (-1,)), xp.reshape(-g * part, (-1,))])
+    return _spread(xp, both, numpy.concatenate([at.reshape(-1), at.reshape(-1) + 1]), (n,))
+
+
+def interp_values(xp, g, x, knots, values_shape):
+    (n,) = values_shape
+    if n == 1:
+        return xp.reshape(xp.sum(xp.where(xp.isnan(x), 0.0, g)), (1,))
+    at, beyond = _segments(x, knots)
+    x0, x1 = _ends(xp, at, knots)
+    points = host(x)
+    part = xp.where(beyond, (points > host(knots)[0]).astype(g.dtype), (xp.where(beyond, x0, x) - x0) / (x1 - x0))
+    low = points < host(knots)[0]
+    at = numpy.where(low, 0, numpy.where(beyond, n - 2, at))
+    g = xp.where(xp.isnan(x), 0.0, g)
+    both = xp.concat([xp.reshape(g * (1.0 - part), (-1,)), xp.reshape(g * part, (-1,))])
+    return _spread(xp, both, numpy.concatenate([at.reshape(-1), at.reshape(-1) + 1]), values_shape)
+
+
+def _whole(xp, g, n, m, start):
+    """The gradient of a full convolution of n and m elements, of which `g` is the part from `start` on."""
+    rest = n + m - 1 - start - g.shape[0]
+    if not start and not rest:
+        return g
+    return xp.concat([_zeros(xp, start, g), g, _zeros(xp, rest, g)])
+
+
+def _start(n, m, mode):
+    if mode == "full":
+        return 0
+    return min(n, m) - 1 if mode == "valid" else (min(n, m) - 1) // 2
+
+
+def _other(xp, g, other, start, n):
+    """The gradient of n elements that were convolved with `other`."""
+    m = other.shape[0]
+    return xp._convolve(_whole(xp, g, n, m, start), xp.flip(other))[m - 1 : m - 1 + n]
+
+
+def convolve_a(xp, g, a_shape, v, mode):
+    return _other(xp, g, v, _start(a_shape[0], v.shape[0], mode), a_shape[0])
+
+
+def convolve_v(xp, g, a, v_shape, mode):
+    return _other(xp, g, a, _start(a.shape[0], v_shape[0], mode), v_shape[0])
+
+
+def _correlated(n, m, mode):
+    """As `_start`: NumPy's "same" of an even v begins one later than the convolution's."""
+    if mode == "same":
+        return m // 2 if m <= n else (n - 1) // 2
+    return _start(n, m, mode)
+
+
+def correlate_a(xp, g, a_shape, v, mode):
+    return _other(xp, g, xp.flip(v), _correlated(a_shape[0], v.shape[0], mode), a_shape[0])
+
+
+def correlate_v(xp, g, a, v_shape, mode):
+    return xp.flip(_other(xp, g, a, _correlated(a.shape[0], v_shape[0], mode), v_shape[0]))
+
+
+def trapezoid(xp, g, y_shape, x, dx, axis):
+    axis = axis % len(y_shape)
+    n = y_shape[axis]
+    if x is None:
+        widths = numpy.full(max(n - 1, 0), float(dx))
+    else:
+        x = numpy.asarray(_still(x))
+        widths = numpy.diff(x) if x.ndim == 1 else numpy.moveaxis(numpy.diff(x, axis=axis), axis, -1)
+    zero = numpy.zeros((*widths.shape[:-1], 1))
+    weights = (numpy.concatenate([zero, widths], -1) + numpy.concatenate([widths, zero], -1)) / 2.0
+    spread = xp.expand_dims(g, axis=-1) * weights.astype(g.dtype)
+    return xp.moveaxis(spread, -1, axis)
+
+
+def _covariance(xp, g, m):
+    """The gradient of sums of products of deviations over n - 1."""
+    m = xp.astype(m, g.dtype)
+    away = m - xp.mean(m, axis=1, keepdims=True)
+    freedom = m.shape[1] - 1
+    return xp.matmul(g + xp.matrix_transpose(g), away) * (1.0 / freedom if freedom > 0 else math.inf)
+
+
+def cov(xp, g, m):
+    n = m.shape[0]
+    return _covariance(xp, xp.reshape(g, (n, n)), m)
+
+
+def corrcoef(xp, g, x, ans):
+    n = x.shape[0]
+    g, ans, x = xp.reshape(g, (n, n)), xp.reshape(ans, (n, n)), xp.astype(x, g.dtype)
+    deviation = xp.std(x, axis=1, correction=1)
+    products = g * ans
+    own = xp.sum(products + xp.matrix_transpose(products), axis=1) / (2.0 * deviation * deviation)
+    g = g / (deviation[:, None] * deviation[None, :]) - own[:, None] * numpy.eye(n, dtype=g.dtype)
+    return _covariance(xp, g, x)
+
+
+def logspace_start(xp, g, ans, num):
+    return xp.sum(g * ans * (_LN10 * numpy.linspace(1.0, 0.0, num)))
+
+
+def logspace_stop(xp, g, ans, num):
+    return xp.sum(g * ans * (_LN10 * numpy.linspace(0.0, 1.0, num)))
+
+
+# -- polynomials, highest power first ----------------------------------------------------------------------------------
+
+
+def polyadd_a1(g, a1_shape):
+    return g[g.shape[0] - a1_shape[0] :]
+
+
+def polyadd_a2(g, a2_shape):
+    return g[g.shape[0] - a2_shape[0] :]
+
+
+def polysub_a2(g, a2_shape):
+    return -g[g.shape[0] - a2_shape[0] :]
+
+
+def polyder(xp, g, p_shape, m):
+    (n,) = p_shape
+    factors = numpy.polyder(numpy.ones(n), m)[: g.shape[0]].astype(g.dtype)
+    return xp.concat([g * factors, _zeros(xp, n - g.shape[0], g)])
+
+
+def polyint(g, p_shape, m):
+    (n,) = p_shape
+    return g[:n] * numpy.polyint(numpy.ones(n), m)[:n].astype(g.dtype)
+
+
+def polyval_p(xp, g, p_shape, x):
+    parts = [xp.sum(g)]
+    power = None
+    for _ in range(p_shape[0] - 1):
+        power = x if power is None else power * x
+        parts.append(xp.sum(g * power))
+    return xp.stack(parts[: p_shape[0]][::-1]) if p_shape[0] else None
+
+
+def polyval_x(xp, g, p, x):
+    n = p.shape[0]
+    slope = xp.zeros_like(x)
+    for i in range(n - 1):
+        slope = slope * x + p[i] * float(n - 1 - i)
+    return g * slope
+
+
+# -- linear algebra ----------------------------------------------------------------------------------------------------
+
+
+def inner_a(xp, g, b):
+    return xp.matmul(g, b)
+
+
+def inner_b(xp, g, a):
+    return xp.matmul(xp.matrix_transpose(g), a)
+
+
+def tensorinv(xp, g, a_shape, ans, ind):
+    n = math.prod(a_shape[:ind])
+    back = xp.matrix_transpose(xp.reshape(ans, (n, n)))
+    return xp.reshape(-xp.matmul(xp.matmul(back, xp.reshape(g, (n, n))), back), a_shape)
+
+
+def _tensorsolve(xp, g, a):
+    n = math.prod(g.shape)
+    return xp.linalg.solve(xp.matrix_transpose(xp.reshape(a, (n, n))), xp.reshape(g, (n, 1)))
+
+
+def tensorsolve_a(xp, g, a, ans):
+    return xp.reshape(-_tensorsolve(xp, g, a) * xp.reshape(ans, (1, -1)), a.shape)
+
+
+def tensorsolve_b(xp, g, a, b_shape):
+    return xp.reshape(_tensorsolve(xp, g, a), b_shape)
