@@ -104,7 +104,7 @@ MAY_IMPORT = {
     "core.protocols": ENGINE
     | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "protocol_shapes", "recorded")},
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
-    "core.calls": {"core.op", "core.value", "core.apply"},
+    "core.calls": {"core.op", "core.value", "core.apply", "engine.node"},
     "core.graph_ops": ENGINE
     | {f"core.{name}" for name in ("op", "value", "constants", "leaf_locks", "nodes", "apply", "barriers", "copies")},
     "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},

@@ -1,12 +1,14 @@
-# Public functions: compiled closures, of which a call costs no frame of Python.
-# May import: core.op, core.value, core.apply.
+# Public functions, and what rules call on raw arrays: compiled closures, of which a call costs no frame of Python.
+# May import: core.op, core.value, core.apply, engine.node.
 import inspect
 
 from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t
 
+from arraygrad.engine.node cimport NODE_ASIDE
 from arraygrad.core.apply cimport apply_op, binary, unary
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport TensorBase
+from arraygrad.core.value cimport Backend, TensorBase
 
 cdef extern from "method_name.hpp" namespace "arraygrad":
     void name_method(PyObject* function, const char* name) except +
@@ -73,6 +75,35 @@ def general_function(Op op, tuple positions, operands, sequence, type ndarray):
 
     name_method(<PyObject*>function, op.name.encode())
     return function
+
+
+def raw_function(Op op, Backend backend, library):
+    """The function of `op` on raw arrays of `backend`: by a compiled forward, else by `library`'s function.
+
+    `library` itself where there is no compiled forward.
+    """
+    if not op.fast_kind or op.multi or op.sequence >= 0 or op.name == "solve":
+        return library          # solve: what NumPy gives is one rounding of another order away
+
+    def function_of_one(x, /):
+        cdef uint32_t flags = 0
+        cdef object out = backend.unary(op, x, &flags)
+        return library(x) if out is None else out
+
+    def function_of_two(x1, x2, /):
+        cdef uint32_t flags = 0
+        cdef object out = backend.binary(op, x1, x2, &flags)
+        return library(x1, x2) if out is None else (<tuple>out)[0] if flags & NODE_ASIDE else out
+
+    def function(*args, **kwargs):
+        cdef object out = None
+        try:
+            out = backend.forward(op, op.bind(args, kwargs))
+        except TypeError:
+            pass                # the library's function says what is wrong, or takes it
+        return library(*args, **kwargs) if out is None else out
+
+    return function_of_one if op.n_arrays == 1 else function_of_two if op.n_arrays == 2 else function
 
 
 cdef inline bint stands_beside(object x) noexcept:

@@ -143,6 +143,11 @@ cdef class Op:
             if position < n:
                 raise TypeError(f"{self.name}() got multiple values for argument {name!r}")
             bound[position] = value
+        for value in bound:
+            if value is EMPTY:
+                break
+        else:
+            return tuple(bound)
         missing = [self.params[i] for i in range(len(bound)) if bound[i] is EMPTY]
         if missing:
             raise TypeError(f"{self.name}() missing {len(missing)} required argument{'s' if len(missing) > 1 else ''}: "

@@ -229,7 +229,8 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
                 if result is not NotImplemented or has_ufunc(args[2]) and has_ufunc(args[3]):
                     return result                                           # the other class decides
         if found is NULL:                                                   # (4)
-            result = recorded(args[0], tuple([<object>args[i] for i in range(2, n)]), None)
+            result = recorded(args[0], (<object>args[2],) if n == 3 else (<object>args[2], <object>args[3]) if n == 4
+                              else tuple([<object>args[i] for i in range(2, n)]), None)
             if result is not refused:
                 return result
     kwargs = {}

@@ -16,6 +16,9 @@
 #     does not know, Tensors that require grad where it has no derivative, results that share memory with an argument.
 #     Calls that hooks observe are composed as well, so that they show the table's operations.
 # Guarded by tests/numpy_api/test_recorded_functions.py, which compares both ways.
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.core.apply cimport apply_op, record, refresh
@@ -24,9 +27,18 @@ from arraygrad.core.value cimport Backend, TensorBase, new_tensor, raw_now
 
 from arraygrad.engine.node import keep_for_ever
 
+cdef extern from "Python.h":
+    enum:
+        PY_VECTORCALL_ARGUMENTS_OFFSET
+    object PyObject_VectorcallDict(PyObject* function, PyObject** args, size_t n, PyObject* kwargs)
+
+cdef enum:
+    MAX_ARGS = 8                # positional arguments of a call that is made without a tuple
+
 cdef object refused = object()
 cdef object _ndarray = None
 cdef object _generic = None
+cdef dict _no_keywords = {}
 
 cdef enum:
     FLOAT = 11                  # NPY_FLOAT; NPY_DOUBLE follows
@@ -90,7 +102,7 @@ cdef object recorded_call(Recorded r, tuple args, object kwargs):
         return refused
     while r is not None and result is refused:
         try:
-            bound = r.op.bind(args, <dict>kwargs if kwargs else {})
+            bound = r.op.bind(args, <dict>kwargs if kwargs else _no_keywords)
         except TypeError:
             bound = None                        # parameters that are not served, or wrong ones
         if bound is not None:
@@ -156,8 +168,8 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
     cdef bint tracked = False
     cdef Backend backend
     cdef object result, out
-    cdef list raws, pieces
-    cdef dict given
+    cdef list pieces
+    cdef dict given = None
     cdef Py_ssize_t i, k = 0
     for i in op.inputs:
         value = bound[i]
@@ -179,38 +191,34 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
         if type(bound[i]) is not float and type(bound[i]) is not int:
             return refused
     meta = <GradMeta>first
-    raws = [plain(value) for value in args]
     if kwargs:
         given = {key: plain(value) for key, value in (<dict>kwargs).items()}
-        result = r.function(*raws, **given)
-    else:
-        result = r.function(*raws)
+    result = called(r.function, args, given)
     backend = <Backend>meta.ops
     if op.multi:
         if type(result) is not tuple:
             return refused
         pieces = []
         for piece in <tuple>result:
-            out = shown(r, piece, meta, backend, raws)
+            out = shown(r, piece, meta, backend, args)
             if out is None:
                 return refused
             pieces.append(out)
         out = tuple(pieces)
     else:
-        out = shown(r, result, meta, backend, raws)
+        out = shown(r, result, meta, backend, args)
         if out is None:
             return refused
     record(op, bound, out, backend)
     return out
 
 
-cdef TensorBase shown(Recorded r, object result, GradMeta meta, Backend backend, list raws):
+cdef TensorBase shown(Recorded r, object result, GradMeta meta, Backend backend, tuple args):
     """What NumPy's function gave as a Tensor, None if it is no array of its own."""
     cdef TensorBase t
     if type(result) is _ndarray:
-        for raw in raws:
-            if shares(backend, result, raw):
-                return None
+        if not backend.owns_memory(result) and shares(backend, result, args):
+            return None
         t = new_tensor(result, backend.meta_like(result, meta, None))
         t.array0d = True                        # Note [Scalars]: what NumPy gives says it
     elif isinstance(result, _generic):
@@ -222,14 +230,41 @@ cdef TensorBase shown(Recorded r, object result, GradMeta meta, Backend backend,
     return t if r.any_result or t.value.meta.typenum == meta.typenum else None
 
 
-cdef bint shares(Backend backend, object array, object raw) except -1:
-    if type(raw) is _ndarray:
-        return array is raw or backend.shares_memory(array, raw)
-    if type(raw) is list or type(raw) is tuple:
-        for item in raw:
+cdef bint shares(Backend backend, object array, object arg) except -1:
+    """Whether an array may lie in the memory of one in `arg`."""
+    if isinstance(arg, TensorBase):
+        arg = (<TensorBase>arg).value.raw
+    if type(arg) is _ndarray:
+        return array is arg or backend.shares_memory(array, arg)
+    if type(arg) is list or type(arg) is tuple:
+        for item in arg:
             if shares(backend, array, item):
                 return True
     return False
+
+
+cdef object called(object function, tuple args, dict kwargs):
+    """function(*args, **kwargs) of the raw arrays of Tensors in `args`."""
+    cdef PyObject* vector[MAX_ARGS + 1]
+    cdef Py_ssize_t n = len(args), i, done = 0
+    cdef object raw
+    cdef PyObject* keywords = NULL
+    if kwargs is not None:
+        keywords = <PyObject*>kwargs
+    if n > MAX_ARGS:
+        return function(*[plain(value) for value in args], **(kwargs or {}))
+    try:
+        for i in range(n):
+            raw = plain(args[i])
+            Py_INCREF(raw)
+            vector[i + 1] = <PyObject*>raw
+            done += 1
+        raw = None
+        return PyObject_VectorcallDict(<PyObject*>function, vector + 1, <size_t>n | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                       keywords)
+    finally:
+        for i in range(done):
+            Py_DECREF(<object>vector[i + 1])
 
 
 cdef bint is_wanted(object value) except -1:

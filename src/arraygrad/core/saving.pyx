@@ -13,7 +13,9 @@ from arraygrad.engine.node cimport (
 from arraygrad.core.nodes cimport OpNode
 from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 from arraygrad.core.saved cimport count_pairs_by, pack_slot, packing
-from arraygrad.core.value cimport Backend, TensorBase, Value, check_saved, new_tensor, refuses_overwriting, watch
+from arraygrad.core.value cimport (
+    Backend, TensorBase, Value, check_saved, new_tensor, refuses_overwriting, registered, watch,
+)
 
 # How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
 # there are none; whether they are this thread's is asked only then.
@@ -158,14 +160,18 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
 
 cdef object frozen(object arg):
     """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
+    cdef Backend backend
     if isinstance(arg, TensorBase):
-        return copy((<TensorBase>arg).value.raw)
+        return frozen((<TensorBase>arg).value.raw)
     if type(arg) is tuple:
         return tuple([frozen(item) for item in arg])
     if type(arg) is list:
         return [frozen(item) for item in arg]
     if arg is None or type(arg) in (int, bool, float, str, slice):
         return arg
+    backend = registered(type(arg))
+    if backend is not None and backend.scalars:         # NumPy's: not every library's copy is one of its own
+        return backend.clone(arg, arg)
     if hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
         return copy(arg)
     return arg

@@ -16,6 +16,7 @@ import sys
 import types
 
 from arraygrad import backends
+from arraygrad.core.calls import raw_function
 from arraygrad.core.tensor import backend_of, install_methods, set_backend_namespaces
 from arraygrad.namespaces.bind import CONSTANTS, DTYPES, function_for, make_functions
 from arraygrad.ops import OPS
@@ -169,9 +170,9 @@ def build_extension(module_globals, library, extension):
     module_globals["__all__"] = sorted(contents)
 
 
-def make_rule_namespace(raw):
-    """The namespace that forwards and rules get with raw arrays."""
-    return RuleNamespace(raw)
+def make_rule_namespace(raw, backend=None):
+    """The namespace that forwards and rules get with raw arrays; by compiled forwards where `backend` has some."""
+    return RuleNamespace(raw, backend=backend)
 
 
 def make_graph_namespace(get_public, backend):
@@ -186,20 +187,24 @@ class RuleNamespace:
     function, because forwards that repair a function call it.
     """
 
-    def __init__(self, raw, extension="", root=None):
+    def __init__(self, raw, extension="", root=None, backend=None):
         self._raw = raw
+        self._backend = backend
         self._extension = extension
         self._root = self if root is None else root
 
     def __getattr__(self, name):
         if self._extension == "" and name in EXTENSIONS:
-            value = RuleNamespace(getattr(self._raw, name), name, self)
+            value = RuleNamespace(getattr(self._raw, name), name, self, self._backend)
         elif self._extension == "" and name in OWN_EXTENSIONS:
-            value = RuleNamespace(types.ModuleType(f"{self._raw.__name__}.{name}"), name, self)
+            value = RuleNamespace(types.ModuleType(f"{self._raw.__name__}.{name}"), name, self, self._backend)
         else:
             value = getattr(self._raw, name, None)
             if value is None:
                 value = self._from_table(name)
+            op = OPS.get(name)
+            if self._backend is not None and op is not None and op.entry.extension == self._extension:
+                value = raw_function(op, self._backend, value)
         self.__dict__[name] = value
         return value
 
@@ -263,7 +268,7 @@ def _attach(backend, library):
     """Give a backend its namespaces; the public one is imported when somebody asks for it."""
     set_backend_namespaces(
         backend,
-        make_rule_namespace(backend.xp),
+        make_rule_namespace(backend.xp, backend if library == "numpy" else None),
         make_graph_namespace(lambda: namespace(library), backend),
         None,
     )

@@ -1,7 +1,7 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
-# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers, backends.numpy.reductions,
-# backends.numpy.sines, backends.numpy.single, backends.numpy.table, backends.memory.
+# backends.numpy.direct, backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers,
+# backends.numpy.reductions, backends.numpy.sines, backends.numpy.single, backends.numpy.table, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
@@ -10,7 +10,8 @@ import numbers
 
 import numpy as np
 
-from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address
+from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address, owns
+from arraygrad.backends.numpy.direct cimport by_direct
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE, KIND_TABLE,
@@ -85,6 +86,11 @@ cdef object called(Op op, object a, object b, uint32_t* flags):
 
 cdef object ordinary(NumpyOps self, Op op, object args):
     """The result of NumPy's own call."""
+    cdef object out
+    if fast_enabled():
+        out = by_direct(op, args)
+        if out is not None:
+            return out
     if op.fast_kind == KIND_OPERATOR_POWER:
         return args[0] ** args[1]
     return Backend.call(self, op, args)
@@ -169,6 +175,10 @@ cdef class NumpyOps(Backend):
         test_held_gradients.py.)
         """
         return held_once(grad)
+
+    cpdef bint owns_memory(self, object raw) except -1:
+        """Whether an array's memory is its own and no other array's."""
+        return owns(raw)
 
     cpdef object clone(self, object array, object like):
         """A copy of `array` with the strides of `like` where that is dense and of the same shape, else row-major."""

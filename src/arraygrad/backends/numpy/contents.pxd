@@ -4,3 +4,4 @@ from libc.stdint cimport uint64_t, uintptr_t
 cdef uint64_t content_of(object array, bint full) noexcept
 cdef uintptr_t owner_address(object array) noexcept
 cdef bint has_overlaps(object array) except -1
+cdef bint owns(object array) noexcept

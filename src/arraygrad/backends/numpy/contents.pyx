@@ -4,7 +4,7 @@
 # May import: numpy (as C).
 from libc.stdint cimport uint64_t, uintptr_t
 cimport numpy as cnp
-from numpy cimport PyArray_ISWRITEABLE, ndarray
+from numpy cimport NPY_ARRAY_OWNDATA, PyArray_BASE, PyArray_CheckExact, PyArray_FLAGS, PyArray_ISWRITEABLE, ndarray
 
 cdef extern from "fingerprint.hpp" namespace "arraygrad":
     uint64_t fingerprint(ndarray a, bint full) noexcept
@@ -25,6 +25,12 @@ cdef uint64_t content_of(object array, bint full) noexcept:
 cdef uintptr_t owner_address(object array) noexcept:
     """A number that ndarrays over memory from one place have in common."""
     return owner_of(<ndarray>array)
+
+
+cdef bint owns(object array) noexcept:
+    """Whether `array` is an exact ndarray whose memory is its own: no view of another's."""
+    return PyArray_CheckExact(array) and PyArray_BASE(<ndarray>array) == NULL and \
+        PyArray_FLAGS(<ndarray>array) & NPY_ARRAY_OWNDATA != 0
 
 
 cdef bint has_overlaps(object array) except -1:

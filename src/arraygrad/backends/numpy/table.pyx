@@ -42,6 +42,7 @@ import sys
 
 import numpy as np
 
+from arraygrad.backends.numpy.direct import prepare
 from arraygrad.engine.node import keep_for_ever
 
 _held = []                      # ufuncs that `Op.loops` borrows
@@ -49,7 +50,7 @@ _held = []                      # ufuncs that `Op.loops` borrows
 # Operations whose value is that of a ufunc of scipy.special of that name.
 SCIPY = frozenset("""
     gammaln gamma rgamma digamma erf erfc erfcx erfinv erfcinv erfi ndtr log_ndtr ndtri j0 j1 y0 y1 i0e i1 i1e k0 k1
-    k0e k1e expit logit log_expit entr exp1 expi beta betaln xlogy xlog1py rel_entr kl_div
+    k0e k1e expit logit log_expit entr exp1 expi beta betaln xlogy xlog1py rel_entr kl_div loggamma dawsn
 """.split())
 # Operation of the table -> ufunc.
 UNARY_LOOPS = {
@@ -132,6 +133,7 @@ def install(dict ops, backend=None):
         if op is not None and op.fast_kind == KIND_NONE and op.n_arrays:
             op.fast_kind = KIND_SCIPY
             loops.append(name)
+    prepare(ops)
     offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), loops)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), loops)
     offer(ops, "var", forward_var, ("x", "axis", "correction", "keepdims"), loops)

@@ -1,0 +1,182 @@
+# NumPy's and SciPy's functions called at once, where the table's way to them checks, converts and looks up first.
+# May import: numpy (Python only), core.op, backends.numpy.loops, backends.numpy.ufunc_calls.
+#
+# What the table's forward does for every library and dtype costs one to ten microseconds; on plain arrays and with
+# parameters that nothing is wrong with it comes to one call. That call is made here, with NumPy's values bit by bit.
+# Anything else is declined and takes the table's way, errors among it. set_fast_paths(False) leaves that alone.
+# Guarded by tests/ops/test_direct_calls.py.
+cimport cython
+
+import sys
+
+import numpy as np
+
+from arraygrad.backends.numpy.loops cimport SLOT_F32, SLOT_F64, ArrayView, view_of, wrapped
+from arraygrad.core.op cimport Op
+
+from arraygrad.backends.numpy.ufunc_calls import norm
+from arraygrad.engine.node import keep_for_ever
+
+cdef object _ndarray = np.ndarray
+
+
+def sorted_copy(x, axis=-1, stable=True):
+    """numpy.sort, by the kind that the standard's `stable` asks for."""
+    out = x.copy(order="K")
+    out.sort(axis, "stable" if stable else None)
+    return out
+
+
+def product(x, axis=None, keepdims=False):
+    """numpy.prod of plain arrays."""
+    return np.multiply.reduce(x, axis, None, None, keepdims)
+
+
+# Operation -> (function, or its name below numpy; NumPy's names of the parameters after the array, None for one that
+# has to be at its default; positional parameters after the array). A keyword that is at its default is not passed.
+_TRANSFORM = ("n", "axis", "norm")
+_TRANSFORMS = (None, "axes", "norm")
+CALLS = {
+    **{name: (f"fft.{name}", _TRANSFORM, 0) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{name: (f"fft.{name}", _TRANSFORMS, 0) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
+    **{name: (f"fft.{name}", ("axes",), 0) for name in ("fftshift", "ifftshift")},
+    "sort": (sorted_copy, ("axis", None, "stable"), 0),
+    "prod": (product, ("axis", None, "keepdims"), 0),
+    "cumulative_sum": (np.ndarray.cumsum, ("axis", None, None), 0),
+    "cumulative_prod": (np.ndarray.cumprod, ("axis", None, None), 0),
+    "repeat": (np.ndarray.repeat, ("repeats", "axis"), 1),
+    "norm": (norm, (None, None, None), 0),
+    "vector_norm": (norm, (None, None, None), 0),
+    "cholesky": ("linalg.cholesky", (None,), 0),
+    "svd": ("linalg.svd", ("full_matrices",), 0),
+    **{name: (f"linalg.{name}", (), 0) for name in ("eigh", "eigvalsh", "slogdet", "inv", "det")},
+}
+# Operations of several arrays or numbers that are a ufunc of scipy.special of that name.
+UFUNCS = frozenset("jv yn yv iv ive kn kv kve zeta expn gammainc gammaincc gammaincinv gammainccinv betainc betaincc "
+                   "betaincinv".split())
+
+
+@cython.final
+@cython.internal
+cdef class Direct:
+    cdef object function
+    cdef tuple names
+    cdef int positional
+    cdef bint is_ufunc
+    cdef bint alone             # without an axis for one dimension only
+
+
+cdef list _direct = []          # per Op.index: Direct, its name while it is not looked up, None
+
+
+def prepare(dict ops):
+    """Note which operations have a call here; it is looked up when it is first made."""
+    cdef Op op
+    _direct.extend([None] * (1 + max([(<Op>op).index for op in ops.values()], default=-1) - len(_direct)))
+    for name in (*CALLS, *UFUNCS):
+        op = ops.get(name)
+        if op is not None and (name in UFUNCS or len(op.params) == 1 + len(CALLS[name][1])):
+            _direct[op.index] = name
+
+
+cdef Direct find(Op op):
+    cdef Direct d = Direct.__new__(Direct)
+    if op.name in UFUNCS:
+        # The table's own way imports SciPy, by the first call of the function.
+        d.function = getattr(sys.modules.get("scipy.special"), op.name, None)
+        d.is_ufunc = True
+        if not isinstance(d.function, np.ufunc):
+            return None
+    else:
+        found, d.names, d.positional = CALLS[op.name]
+        if isinstance(found, str):
+            module, _, name = found.partition(".")
+            found = getattr(getattr(np, module), name)
+            found = getattr(found, "_implementation", found)
+        d.function = found
+        d.alone = op.name in ("cumulative_sum", "cumulative_prod")
+    keep_for_ever(d, d.function, d.names)
+    _direct[op.index] = d
+    return d
+
+
+cdef object by_direct(Op op, object args):
+    """The result of an operation by one call, None: declined, nothing was done."""
+    cdef object found
+    cdef Direct d
+    if not 0 <= op.index < len(_direct):
+        return None
+    found = _direct[op.index]
+    if found is None:
+        return None
+    d = find(op) if type(found) is str else <Direct>found
+    if d is None:
+        return None
+    return ufunc_of(d, args) if d.is_ufunc else call_of(d, op, <tuple>args)
+
+
+cdef object ufunc_of(Direct d, object args):
+    """The ufunc of float64 and numbers, or of float32 alone."""
+    cdef ArrayView v
+    cdef int slot = -1, here
+    cdef bint numbers = False
+    cdef list given = []
+    for arg in args:
+        if type(arg) is float or type(arg) is int:
+            numbers = True
+            arg = float(arg)
+        else:
+            here = view_of(arg, &v)
+            if here < 0 or here > SLOT_F64 or slot >= 0 and slot != here:
+                return None
+            slot = here
+        given.append(arg)
+    if slot < 0 or numbers and slot != SLOT_F64:
+        return None
+    out = wrapped(d.function(*given))
+    return out if view_of(out, &v) == slot else None
+
+
+cdef bint is_axis(object value, Py_ssize_t ndim) except -1:
+    return type(value) is int and -ndim <= value < ndim
+
+
+cdef object call_of(Direct d, Op op, tuple args):
+    cdef Py_ssize_t i, ndim
+    cdef dict kwargs = None
+    cdef object value
+    if type(args[0]) is not _ndarray:
+        return None
+    ndim = args[0].ndim
+    if ndim == 0 or d.alone and ndim > 1 and args[1] is None:
+        return None
+    for i in range(len(d.names)):
+        value = args[i + 1]
+        name = d.names[i]
+        if i < d.positional:
+            if type(value) is not int or value < 0:
+                return None
+            continue
+        if value is op.defaults[i + 1]:
+            if (name == "axis" or name == "axes") and type(value) is int and not is_axis(value, ndim):
+                return None
+            continue
+        if name is None or name == "norm" and type(value) is not str:
+            return None
+        if name == "axis" and not (value is None and op.defaults[i + 1] is None or is_axis(value, ndim)):
+            if type(value) is not tuple or op.name != "prod":
+                return None
+        if name == "axes" and type(value) is not tuple:
+            return None
+        if type(value) is tuple:
+            for item in <tuple>value:
+                if not is_axis(item, ndim):
+                    return None
+        if name == "n" and type(value) is not int:
+            return None
+        if kwargs is None:
+            kwargs = {}
+        kwargs[name] = value
+    if d.positional:
+        return d.function(args[0], args[1]) if kwargs is None else d.function(args[0], args[1], **kwargs)
+    return d.function(args[0]) if kwargs is None else d.function(args[0], **kwargs)
