@@ -50,13 +50,17 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return atleast_1d
     if name == "atleast_2d":
         return atleast_2d
+    if name == "atleast_3d":
+        return atleast_3d
+    if name == "copy":
+        return copy
     if name == "shape":
         return shape
     if name == "ndim":
         return ndim
     if name == "size":
         return size
-    if name == "real":
+    if name == "real" or name == "real_if_close":
         return real
     if name == "dot":
         return dot
@@ -200,6 +204,23 @@ cdef object atleast_2d(tuple args):
         return NotImplemented
     m = meta_of(args)
     return args[0] if m.ndim >= 2 else apply_op(RESHAPE, (args[0], (1,) * (2 - m.ndim) + m.shape_tuple(), None))
+
+
+cdef object atleast_3d(tuple args):
+    cdef GradMeta m
+    cdef tuple dims
+    if len(args) != 1:
+        return NotImplemented
+    m = meta_of(args)
+    if m.ndim >= 3:
+        return args[0]
+    dims = m.shape_tuple()
+    dims = (1,) + (dims if m.ndim else (1,)) + (1,) if m.ndim < 2 else dims + (1,)
+    return apply_op(RESHAPE, (args[0], dims, None))
+
+
+cdef object copy(tuple args):
+    return args[0].copy("K") if len(args) == 1 else NotImplemented
 
 
 cdef object dot(tuple args):

@@ -201,6 +201,39 @@ cdef object recorded(PyObject* function, tuple args, object kwargs):
     return refused if found is NULL else recorded_call(<Recorded>found, args, kwargs)
 
 
+def numpy_function(function, handler, bint is_ufunc):
+    """What a namespace shows of NumPy's function or ufunc: its calls on Tensors are those of NumPy's protocols.
+
+    `handler` takes calls without Tensors, and what is served in no other way.
+    """
+    def called(*args, **kwargs):
+        cdef object result
+        if not _filled:
+            fill()
+        if _compiled and holds_tensor(<tuple>args):
+            if not is_ufunc:
+                return array_function(function, (), args, kwargs)
+            if not kwargs:
+                result = recorded(<PyObject*>function, <tuple>args, None)
+                if result is not refused:
+                    return result
+        return handler(*args, **kwargs)
+
+    return called
+
+
+cdef bint holds_tensor(tuple args) except -1:
+    """Whether one of the first two arguments is a Tensor, or a list that begins with one."""
+    cdef Py_ssize_t i
+    for i in range(min(len(args), 2)):
+        arg = args[i]
+        if is_tensor(arg):
+            return True
+        if (type(arg) is list or type(arg) is tuple) and len(arg) and is_tensor(arg[0]):
+            return True
+    return False
+
+
 def is_served(function):
     """Whether something is known of a NumPy function."""
     return function in _functions

@@ -168,7 +168,7 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
     cdef bint tracked = False
     cdef Backend backend
     cdef object result, out
-    cdef list pieces
+    cdef list pieces, shows
     cdef dict given = None
     cdef Py_ssize_t i, k = 0
     for i in op.inputs:
@@ -199,12 +199,18 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
         if type(result) is not tuple:
             return refused
         pieces = []
+        shows = []
         for piece in <tuple>result:
+            if type(piece) is int:              # no array: a rank
+                shows.append(piece)
+                continue
             out = shown(r, piece, meta, backend, args)
             if out is None:
                 return refused
             pieces.append(out)
-        out = tuple(pieces)
+            shows.append(out)
+        record(op, bound, tuple(pieces), backend)
+        return tuple(shows)
     else:
         out = shown(r, result, meta, backend, args)
         if out is None:

@@ -8,11 +8,15 @@ has, `__array_function__` the functions of `gathered`. The work is done on the t
 backend. Anything else raises TypeError with the way out: nothing is ever detached silently.
 """
 
+import functools
+import sys
+import types
+
 import numpy
 
 from arraygrad.backends.numpy import ufunc_calls
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
-from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served
+from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
@@ -195,6 +199,9 @@ def numpy_name(module, name):
         ours = ufuncs().get(theirs) or _written().FUNCTIONS.get(theirs) or _written().ARRAYS.get(theirs)
     except TypeError:  # not hashable, so no function
         ours = None
+    if type(ours) is types.FunctionType:
+        shown = numpy_function(theirs, ours, isinstance(theirs, numpy.ufunc))
+        ours = sys.modules[module].__dict__[name] = functools.update_wrapper(shown, ours)
     if ours is not None:
         return ours
     return theirs if owner is not numpy else _written().numpys_own(name)
@@ -222,7 +229,7 @@ _SLOWER = {"prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argm
 # Functions of shape, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
 _SHAPES = """
     reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip diagonal atleast_1d atleast_2d
-    shape ndim size real dot
+    atleast_3d copy shape ndim size real real_if_close dot
 """
 
 # Functions of shape that are a method of Tensor with the same parameters in the same order.

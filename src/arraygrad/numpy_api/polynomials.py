@@ -9,7 +9,6 @@ import numpy
 from arraygrad.core.tensor import backend_of
 from arraygrad.numpy_api.calculus import _convolve
 from arraygrad.numpy_api.functions import F, beside, host, implements, refuse, refuse_cut, tensor_of, tensors
-from arraygrad.numpy_api.linalg import _least_squares
 from arraygrad.numpy_api.rearranging import _vander
 
 __all__: list[str] = []
@@ -184,7 +183,7 @@ def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         right = right * (w[:, None] if y.ndim == 2 else w)
     scale = F["sqrt"]((left * left).sum(axis=0))
     scaled = left / scale
-    solution, residuals, rank, singular = _least_squares(scaled, right, rcond)
+    solution, residuals, rank, singular = numpy.linalg.lstsq(scaled, right, rcond)
     solution = (solution.T / scale).T
     if rank != deg + 1 and not full:
         import warnings

@@ -53,6 +53,7 @@ ALIASES = {
     "tile": ("A, /, reps", "tile", (0, (1, (tuple,))), {"dtypes": _ALL}),
     "clip": ("a, /, a_min, a_max", "clip", (0, (1, (float, int)), (2, (float, int)))),
     "angle": ("z, /", "_angle_of_real", (0,)),
+    "trace": ("a, /", "trace", (0, (0,), (None,)), {"dtypes": _ALL, "ndims": (2,)}),
     "outer": ("a, b, /", "outer", (0, 1), {"dtypes": _ALL, "ndims": (1, 1)}),
     "vdot": ("a, b, /", "vecdot", (0, 1, (-1,)), {"ndims": (1, 1)}),
     "linalg.inv": ("a, /", "inv", (0,), {"dtypes": _ALL}),
@@ -180,6 +181,11 @@ OWN = {
     "polyval": ("p, x", {"p": rules.polyval_p, "x": rules.polyval_x}, {"ndims": (1,)}),
     # linear algebra
     "inner": ("a, b, /", {"a": rules.inner_a, "b": rules.inner_b}, {"ndims": (2, 2)}),
+    "linalg.lstsq": (
+        "a, b, rcond=None",
+        {"a": rules.lstsq_a, "b": rules.lstsq_b},
+        {"results": ("*",), "ndims": (2,), "function": rules.lstsq},
+    ),
     "linalg.tensorinv": ("a, ind=2", {"a": rules.tensorinv}, {"numbers": (1,)}),
     "linalg.tensorsolve": ("a, b", {"a": rules.tensorsolve_a, "b": rules.tensorsolve_b}),
 }
@@ -187,6 +193,7 @@ OWN = {
 
 def _own(function, name, signature, functions, options):
     options = dict(options)
+    function = options.pop("function", function)
     stem = name.rpartition(".")[2].title().replace("_", "")
     fields = {key: options.pop(key) for key in ("sequence", "results") if key in options}
     entry = Entry(f"numpy.{name}", signature, "general", functions, node=stem, **fields)

@@ -590,6 +590,62 @@ def inner_b(xp, g, a):
     return xp.matmul(xp.matrix_transpose(g), a)
 
 
+_lstsq = getattr(numpy.linalg.lstsq, "_implementation", numpy.linalg.lstsq)
+
+
+def lstsq(a, b, rcond=None):
+    """numpy.linalg.lstsq of arrays, whose rank is an int."""
+    solution, residuals, rank, singular = _lstsq(a, b, rcond)
+    return solution, residuals, int(rank), singular
+
+
+def _cutoff(a, rcond):
+    return numpy.finfo(a.dtype).eps * max(a.shape) if rcond is None else rcond
+
+
+def _columns(xp, t):
+    return t[:, None] if t.ndim == 1 else t
+
+
+def lstsq_a(xp, g, ans, a, b, rcond):
+    """The solution is P b, with the pseudoinverse P. Its derivative in a has a part for each of the ways to change P:
+    within the ranges of a, and out of those of its columns and of its rows."""
+    to_solution, to_residuals, to_singular = g
+    solution, b = _columns(xp, ans[0]), _columns(xp, b)
+    total = None
+    left = b - xp.matmul(a, solution)
+    if to_solution is not None:
+        inverse = xp.linalg.pinv(a, rtol=_cutoff(a, rcond))
+        to_solution = _columns(xp, to_solution)
+        back = xp.matrix_transpose(inverse)
+        pulled = xp.matmul(back, to_solution)
+        total = xp.matmul(left, xp.matrix_transpose(xp.matmul(inverse, pulled)))
+        total = total - xp.matmul(pulled, xp.matrix_transpose(solution))
+        out = to_solution - xp.matmul(inverse, xp.matmul(a, to_solution))
+        total = total + xp.matmul(xp.matmul(back, solution), xp.matrix_transpose(out))
+    if to_residuals is not None and to_residuals.shape[0]:
+        part = -2.0 * xp.matmul(left * to_residuals[None, :], xp.matrix_transpose(solution))
+        total = part if total is None else total + part
+    if to_singular is not None:
+        u, _, vh = xp.linalg.svd(a, full_matrices=False)
+        part = xp.matmul(u * to_singular[None, :], vh)
+        total = part if total is None else total + part
+    return total
+
+
+def lstsq_b(xp, g, ans, a, b, rcond):
+    to_solution, to_residuals, _ = g
+    total = None
+    if to_solution is not None:
+        inverse = xp.linalg.pinv(a, rtol=_cutoff(a, rcond))
+        total = xp.matmul(xp.matrix_transpose(inverse), to_solution)
+    if to_residuals is not None and to_residuals.shape[0]:
+        left = _columns(xp, b) - xp.matmul(a, _columns(xp, ans[0]))
+        part = xp.reshape(2.0 * left * to_residuals[None, :], b.shape)
+        total = part if total is None else total + part
+    return total
+
+
 def tensorinv(xp, g, a_shape, ans, ind):
     n = math.prod(a_shape[:ind])
     back = xp.matrix_transpose(xp.reshape(ans, (n, n)))

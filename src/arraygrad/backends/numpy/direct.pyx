@@ -63,6 +63,7 @@ cdef class Direct:
     cdef tuple names
     cdef int positional
     cdef bint is_ufunc
+    cdef bint is_order          # the first argument of the ufunc is an int, not less than zero
     cdef bint alone             # without an axis for one dimension only
 
 
@@ -85,6 +86,7 @@ cdef Direct find(Op op):
         # The table's own way imports SciPy, by the first call of the function.
         d.function = getattr(sys.modules.get("scipy.special"), op.name, None)
         d.is_ufunc = True
+        d.is_order = op.name == "expn"
         if not isinstance(d.function, np.ufunc):
             return None
     else:
@@ -121,6 +123,8 @@ cdef object ufunc_of(Direct d, object args):
     cdef int slot = -1, here
     cdef bint numbers = False
     cdef list given = []
+    if d.is_order and (type(args[0]) is not int or args[0] < 0):
+        return None
     for arg in args:
         if type(arg) is float or type(arg) is int:
             numbers = True
