@@ -29,14 +29,17 @@ def unary_function(Op op, operand):
 def binary_function(Op op, operands):
     """The function of `op`, which takes two arrays; `operands(pair)` makes Tensors of what can't stand beside one."""
 
-    def function(x1, x2, /):
-        cdef object result
+    def function(*args, **kwargs):
+        cdef object result, x1, x2
+        if kwargs or len(args) != 2:
+            op.bind(args, kwargs)               # raises: both are positional
+        x1, x2 = args
         if op.n_arrays == 2 and (isinstance(x1, TensorBase) and stands_beside(x2)
                                  or isinstance(x2, TensorBase) and stands_beside(x1)):
             result = binary(op, x1, x2)
             if result is not NotImplemented:
                 return result
-        return apply_op(op, operands((x1, x2)))
+        return apply_op(op, operands(args))
 
     name_method(<PyObject*>function, op.name.encode())
     return function
@@ -82,8 +85,9 @@ def raw_function(Op op, Backend backend, library):
 
     `library` itself where there is no compiled forward.
     """
-    if not op.fast_kind or op.multi or op.sequence >= 0 or op.name == "solve":
-        return library          # solve: what NumPy gives is one rounding of another order away
+    # solve, and scattered sums: added up in another order than the library's. add: forwards call its `at`.
+    if not op.fast_kind or op.multi or op.sequence >= 0 or op.name in ("solve", "add") or op.name.startswith("_"):
+        return library
 
     def function_of_one(x, /):
         cdef uint32_t flags = 0

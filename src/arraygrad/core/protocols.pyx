@@ -1,7 +1,6 @@
 # NumPy's protocols on Tensors, compiled: what a plain call needs no Python frame for.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.protocol_shapes, core.recorded.
-# (Handlers of everything else
-# register themselves.)
+# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.protocol_shapes, core.recorded. (Handlers of
+# everything else register themselves.)
 #
 # Note [NumPy calls on Tensors]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -15,8 +14,8 @@
 # (3) Functions of shape are table operations whose parameters are bound here (protocol_shapes.pyx), or a method of
 #     Tensor with the same parameters, and so are reductions of floating-point Tensors that are told nothing but axis,
 #     ddof and keepdims, recorded or not: those methods are faster than NumPy's function.
-# (4) Calls that are recorded go to Note [Recorded functions] where the function or ufunc is known there. Everything else
-#     goes to the handlers, in Python.
+# (4) Calls that are recorded go to Note [Recorded functions] where the function or ufunc is known there. All others go
+#     to the handlers, in Python.
 # (5) NumPy finds Tensor.__array_ufunc__ and Tensor.__array_function__ as C functions that take their arguments where
 #     NumPy has put them: a method that Cython makes would copy them to a tuple and a dict first. NumPy itself takes
 #     290 to 350 ns to find and call them; 250 are left of the 300 that a call may cost beyond the raw one where it
@@ -124,8 +123,9 @@ def set_protocol_handlers(type tensor, handlers, ndarray, generic):
     handlers : callable
         Called when NumPy first asks, as importing arraygrad has no need of what it returns:
         array_ufunc(ufunc, method, inputs, kwargs) and array_function(func, types, args, kwargs); a function that
-        returns a container of all ufuncs that the table has; one that returns what add_recorded takes; a dict ufunc -> Op, for ufuncs whose plain calls are an
-        operation on one or two arrays; a dict NumPy function -> dict of what is known of it:
+        returns a container of all ufuncs that the table has; one that returns what add_recorded takes; a
+        dict ufunc -> Op, for ufuncs whose plain calls are an operation on one or two arrays; a dict NumPy function ->
+        dict of what is known of it:
         free, fresh, constant (its implementation on arrays): run where nothing is recorded, for functions whose
         results share no memory with their arguments, or may share it; `constant` always, as their results have no
         derivative. method: as `free`, a method of the array that is given first. reduction, slower, direct: method of

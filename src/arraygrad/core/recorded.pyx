@@ -112,14 +112,14 @@ cdef object recorded_call(Recorded r, tuple args, object kwargs):
 
 
 cdef bint is_served(Recorded r, object x, Py_ssize_t place, void** meta, bint* tracked) except -1:
-    """Whether `x` can be served as an array: a Tensor over one of NumPy's, noted in `tracked`, such one, or a number."""
+    """Whether `x` can be served as an array: a Tensor over one of NumPy's (noted in `tracked`), such one, a number."""
     cdef TensorBase t
     cdef GradMeta m
     cdef Py_ssize_t ndim = <Py_ssize_t>r.ndims[place] if place < len(r.ndims) else -1
     if not isinstance(x, TensorBase):
         if type(x) is _ndarray:
             return ndim < 0 or x.ndim == ndim
-        return ndim < 0 and (type(x) is float or type(x) is int)
+        return ndim <= 0 and (type(x) is float or type(x) is int)
     t = <TensorBase>x
     m = t.value.meta
     if type(t.value.raw) is not _ndarray or not FLOAT <= m.typenum <= CDOUBLE or ndim >= 0 and m.ndim != ndim:
@@ -131,7 +131,7 @@ cdef bint is_served(Recorded r, object x, Py_ssize_t place, void** meta, bint* t
     tracked[0] = tracked[0] or t.tracked
     if meta[0] == NULL:
         meta[0] = <void*>m                      # borrowed: the Tensor is among the arguments
-    return m.typenum == (<GradMeta>meta[0]).typenum         # what mixed dtypes give, and what each gets back, is composed
+    return m.typenum == (<GradMeta>meta[0]).typenum         # what mixed dtypes give and get back is composed
 
 
 cdef object by_target(Recorded r, tuple args, tuple bound):

@@ -179,6 +179,8 @@ cdef object frozen(object arg):
 
 cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
     cdef Value v
+    if arg is None or arg is True or arg is False or type(arg) is int or type(arg) is float:
+        return arg
     if isinstance(arg, TensorBase):
         keeps[0] = True
         v = slot_of(arg)

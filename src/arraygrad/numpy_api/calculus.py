@@ -150,9 +150,9 @@ def _correlate(a, v, mode="valid"):
     n, m = a.shape[0], v.shape[0]
     full = _full(a, F["flip"](v.conj()))
     if m <= n:
-        # NumPy's "same" of an even v begins one later than the convolution's.
-        return full[m // 2 : m // 2 + n] if mode == "same" else _part(full, n, m, mode)
-    return full[(n - 1) // 2 : (n - 1) // 2 + m] if mode == "same" else _part(full, m, n, mode)
+        return _part(full, n, m, mode)
+    # NumPy exchanges both and reverses the result, so an even a begins one later than in the convolution.
+    return full[n // 2 : n // 2 + m] if mode == "same" else _part(full, m, n, mode)
 
 
 # -- interpolation -----------------------------------------------------------------------------------------------------
@@ -183,14 +183,15 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     else:
         at = numpy.clip(numpy.searchsorted(knots, values, side="right") - 1, 0, n - 2)
         x0, x1, y0, y1 = pick(xp, at), pick(xp, at + 1), pick(fp, at), pick(fp, at + 1)
-        beyond = beside((values < knots[0]) | (values > knots[-1]), x)
+        beyond = beside(~((values >= knots[0]) & (values <= knots[-1])), x)  # or nan, which no part of fp gets
         within = F["where"](beyond, x0, x)
         inside = y0 + (within - x0) * ((y1 - y0) / (x1 - x0))
     low, high = beside(values < knots[0], x), beside(values > knots[-1], x)
     # left= and right= may be Tensors too
     result = F["where"](low, fp[0] if left is None else tensors(left, fp)[0], inside)
     result = F["where"](high, fp[-1] if right is None else tensors(right, fp)[0], result)
-    return F["where"](beside(numpy.isnan(values), x), x, result)
+    # NumPy does not look at x where there is one point only.
+    return F["where"](beside(numpy.isnan(values), x), x, result) if n > 1 else result
 
 
 @implements("unwrap")

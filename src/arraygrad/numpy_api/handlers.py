@@ -214,9 +214,7 @@ def handlers():
 
 def _recorded():
     """What is recorded as one node, or as an operation under another name (Note [Recorded functions])."""
-    from arraygrad.numpy_api import recorded
-
-    return recorded.functions(_settled)
+    return _written().functions(_settled)
 
 
 # Reductions whose method of Tensor has the same axis, ddof and keepdims. Those of the first line are faster than
@@ -288,9 +286,7 @@ def _serve_fft():
     for name in _FREE_FFT.split():
         function = getattr(numpy.fft, name.removeprefix("fft."))
         add_protocol_functions({function: {"free": _implementation(function)}})
-    from arraygrad.numpy_api import recorded
-
-    add_recorded(recorded.fft_functions(_settled))
+    add_recorded(_written().fft_functions(_settled))
 
 
 def _served():

@@ -1,7 +1,7 @@
 """NumPy's functions beyond the table that are recorded as one node: their rules, and what is served of them.
 
-May import: core.recorded, core.op, ops, numpy_api.recorded_rules, numpy. Note [Recorded functions] in
-core/recorded.pyx says how they are called.
+May import: core.recorded, backends.numpy.ufunc_calls, ops, numpy_api.recorded_rules, numpy. Note
+[Recorded functions] in core/recorded.pyx says how they are called.
 
 Two lists: ALIASES are operations of the table under other names and parameters; the others have rules of their own,
 which stand in `recorded_rules` by chapter and are written as those of the table: their parameters say what they get. A
@@ -13,6 +13,7 @@ import math
 
 import numpy
 
+from arraygrad.backends.numpy.ufunc_calls import by_loop
 from arraygrad.core.recorded import make_recorded
 from arraygrad.numpy_api import recorded_rules as rules
 from arraygrad.ops import OPS, Entry
@@ -20,6 +21,7 @@ from arraygrad.ops import OPS, Entry
 __all__ = ["fft_functions", "functions"]
 
 _ALL = "fdFD"
+_BY_LOOP = frozenset(("fmax", "fmin", "fmod", "logaddexp2"))  # ufuncs of two operands and one dtype
 _INT = (int,)
 _COUNT = (int, type(None))
 
@@ -207,9 +209,13 @@ def _made(names, prefix, settle):
         if function is None:
             continue
         implementation = getattr(function, "_implementation", function)
+        if name in _BY_LOOP:
+            implementation = by_loop(function)
         options = known[-1] if isinstance(known[-1], dict) and len(known) > 2 else {}
         if isinstance(known[1], str):
-            made = _alias(implementation, prefix + name, *known[:3], lambda _, *rest, f=function: settle(f, *rest), options)
+            made = _alias(
+                implementation, prefix + name, *known[:3], lambda _, *rest, f=function: settle(f, *rest), options
+            )
         else:
             made = _own(implementation, prefix + name, *known[:2], options)
         found[function] = made

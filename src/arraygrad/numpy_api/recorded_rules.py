@@ -28,9 +28,11 @@ def _zeros(xp, n, like):
 
 def _spread(xp, g, positions, shape):
     """Zeros of `shape` with the elements of `g` added at flat positions, in order."""
-    n = math.prod(shape)
-    flat = xp._getitem_adjoint(xp.reshape(g, (-1,)), (n,), numpy.asarray(positions, numpy.int64).reshape(-1))
-    return xp.reshape(flat, shape)
+    n, positions = math.prod(shape), positions.reshape(-1)
+    if type(g) is numpy.ndarray and g.dtype.char in "fd":
+        flat = numpy.bincount(positions, g.reshape(-1), n)
+        return flat.astype(g.dtype, copy=False).reshape(shape)
+    return xp.reshape(xp._getitem_adjoint(xp.reshape(g, (-1,)), (n,), positions), shape)
 
 
 def _numbered(shape, start=0):
@@ -396,8 +398,10 @@ def gradient(xp, g, h):
         both = g[0] + g[1]
         return xp.stack([-both, both])
     inner = 0.5 * g[1:-1]
-    return xp.concat([-g[:1], g[:1], _zeros(xp, n - 2, g)]) + xp.concat([_zeros(xp, n - 2, g), -g[-1:], g[-1:]]) + (
-        xp.concat([_zeros(xp, 2, g), inner]) - xp.concat([inner, _zeros(xp, 2, g)])
+    return (
+        xp.concat([-g[:1], g[:1], _zeros(xp, n - 2, g)])
+        + xp.concat([_zeros(xp, n - 2, g), -g[-1:], g[-1:]])
+        + (xp.concat([_zeros(xp, 2, g), inner]) - xp.concat([inner, _zeros(xp, 2, g)]))
     )
 
 
@@ -414,7 +418,7 @@ def _ends(xp, at, *arrays):
 
 def interp_x(xp, g, x, knots, values):
     if knots.shape[0] == 1:
-        return xp.where(xp.isnan(x), g, 0.0)
+        return xp.zeros_like(g)
     at, beyond = _segments(x, knots)
     x0, x1, y0, y1 = _ends(xp, at, knots, values)
     return xp.where(xp.isnan(x), g, xp.where(beyond, 0.0, g * ((y1 - y0) / (x1 - x0))))
@@ -436,7 +440,7 @@ def interp_knots(xp, g, x, knots, values):
 def interp_values(xp, g, x, knots, values_shape):
     (n,) = values_shape
     if n == 1:
-        return xp.reshape(xp.sum(xp.where(xp.isnan(x), 0.0, g)), (1,))
+        return xp.reshape(xp.sum(g), (1,))
     at, beyond = _segments(x, knots)
     x0, x1 = _ends(xp, at, knots)
     points = host(x)
@@ -477,10 +481,8 @@ def convolve_v(xp, g, a, v_shape, mode):
 
 
 def _correlated(n, m, mode):
-    """As `_start`: NumPy's "same" of an even v begins one later than the convolution's."""
-    if mode == "same":
-        return m // 2 if m <= n else (n - 1) // 2
-    return _start(n, m, mode)
+    """As `_start`: "same" of an even a that is the shorter one begins one later than in the convolution."""
+    return n // 2 if mode == "same" and n < m else _start(n, m, mode)
 
 
 def correlate_a(xp, g, a_shape, v, mode):

@@ -1,5 +1,5 @@
 # NumPy's and SciPy's functions called at once, where the table's way to them checks, converts and looks up first.
-# May import: numpy (Python only), core.op, backends.numpy.loops, backends.numpy.ufunc_calls.
+# May import: numpy (Python only), core.op, backends.numpy.loops.
 #
 # What the table's forward does for every library and dtype costs one to ten microseconds; on plain arrays and with
 # parameters that nothing is wrong with it comes to one call. That call is made here, with NumPy's values bit by bit.
@@ -11,10 +11,9 @@ import sys
 
 import numpy as np
 
-from arraygrad.backends.numpy.loops cimport SLOT_F32, SLOT_F64, ArrayView, view_of, wrapped
+from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, view_of, wrapped
 from arraygrad.core.op cimport Op
 
-from arraygrad.backends.numpy.ufunc_calls import norm
 from arraygrad.engine.node import keep_for_ever
 
 cdef object _ndarray = np.ndarray
@@ -45,14 +44,12 @@ CALLS = {
     "cumulative_sum": (np.ndarray.cumsum, ("axis", None, None), 0),
     "cumulative_prod": (np.ndarray.cumprod, ("axis", None, None), 0),
     "repeat": (np.ndarray.repeat, ("repeats", "axis"), 1),
-    "norm": (norm, (None, None, None), 0),
-    "vector_norm": (norm, (None, None, None), 0),
     "cholesky": ("linalg.cholesky", (None,), 0),
     "svd": ("linalg.svd", ("full_matrices",), 0),
     **{name: (f"linalg.{name}", (), 0) for name in ("eigh", "eigvalsh", "slogdet", "inv", "det")},
 }
 # Operations of several arrays or numbers that are a ufunc of scipy.special of that name.
-UFUNCS = frozenset("jv yn yv iv ive kn kv kve zeta expn gammainc gammaincc gammaincinv gammainccinv betainc betaincc "
+UFUNCS = frozenset("jv yn yv iv ive kn kv kve expn gammainc gammaincc gammaincinv gammainccinv betainc betaincc "
                    "betaincinv".split())
 
 

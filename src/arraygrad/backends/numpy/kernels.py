@@ -28,6 +28,7 @@ import math
 from pathlib import Path
 
 from arraygrad.ops._helpers import over_nonzero
+from arraygrad.ops._special_fallbacks import FALLBACKS
 from arraygrad.ops.expression import Expression, ExpressionNamespace, Symbol, Untraceable, in_order
 from arraygrad.ops.kinds import TABLE
 
@@ -72,6 +73,9 @@ _QUIET |= {"greater": "less({1}, {0})", "greater_equal": "less_equal({1}, {0})"}
 _ARITHMETIC = ("add", "subtract", "multiply", "divide", "sqrt")  # what may raise errors
 
 _COMPLEX = ("input", "constant", "add", "subtract", "multiply", "negative", "conj")  # what complex kernels compute
+
+# Functions of the chapter of special functions that NumPy's arrays get composed: no SciPy is needed.
+_COMPOSED = {"sinc": FALLBACKS["sinc"]}
 
 _MOST = 7  # steps of a rule: as many groups of four error bits have room in an int
 _SMALL = 5  # operations: smaller steps of three operands have a loop for each of them that stands for all elements
@@ -356,7 +360,7 @@ def _function_kernel(operation, name, function, operands):
 
 def _forward_kernel(entry):
     """The Kernel of an operation's value. Raises Untraceable where there can be none, or it composes nothing."""
-    kernel = _function_kernel(entry.name, "forward", entry.forward, ("x",))
+    kernel = _function_kernel(entry.name, "forward", _COMPOSED.get(entry.name, entry.forward), ("x",))
     if kernel.steps is None or all(step.text is None for step in kernel.steps) or sum(s.size for s in kernel.steps) < 2:
         raise Untraceable("it composes nothing")
     if any(step.text is None and len(step.operands) > 1 for step in kernel.steps):

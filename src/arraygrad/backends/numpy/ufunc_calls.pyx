@@ -8,7 +8,7 @@ from libc.math cimport sqrt
 import numpy as np
 
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, cloned, fast_enabled, product_of, reshaped, view_of, wrapped,
+    SLOT_F64, ArrayView, LoopSet, binary_loop, cloned, fast_enabled, loop_set, product_of, reshaped, view_of, wrapped,
 )
 
 _norm = getattr(np.linalg.norm, "_implementation", np.linalg.norm)
@@ -47,3 +47,14 @@ def norm(x, ord=None, axis=None, keepdims=False):
             (<double*>v.data)[0] = sqrt((<double*>v.data)[0])
             return out
     return _norm(x, ord, axis, keepdims)
+
+
+def by_loop(ufunc):
+    """A ufunc of two operands, by direct loop (Note [Direct loops]) where there is one for them."""
+    cdef LoopSet* loops = loop_set(ufunc.__name__)
+
+    def call(a, b):
+        cdef object out = binary_loop(loops, a, b, None) if fast_enabled() else None
+        return ufunc(a, b) if out is None else out
+
+    return call

@@ -1,0 +1,140 @@
+"""Library functions that are called at once (backends/numpy/direct.pyx), beside the table's own way to them."""
+
+import numpy as np
+import pytest
+
+import arraygrad.numpy as an
+from arraygrad import special
+from arraygrad.backends.numpy import direct
+from arraygrad.backends.numpy.loops import set_fast_paths
+from arraygrad.ops import OPS
+
+pytest.importorskip("scipy.special").gamma(1.0)
+
+_rng = np.random.default_rng(3)
+
+
+def real(*shape):
+    return _rng.normal(size=shape)
+
+
+def definite(n):
+    a = real(n, n)
+    return a @ a.T + np.eye(n)
+
+
+LAST = [{}, {"axis": 0}, {"axis": -2}, {"n": 3}, {"n": 7, "axis": 0, "norm": "ortho"}, {"norm": "forward"}]
+MANY = [{}, {"axes": (0,)}, {"axes": (-1, 0)}, {"s": (3, 3)}, {"s": (3, 3), "axes": (0, 1)}, {"norm": "ortho"}]
+CASES = {
+    **dict.fromkeys(("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"), LAST),
+    **dict.fromkeys(("fftn", "ifftn", "rfftn", "irfftn"), MANY),
+    **{name: [{}, {"axes": 1}, {"axes": (0, -1)}] for name in ("fftshift", "ifftshift")},
+    "sort": [{}, {"axis": 0}, {"descending": True}, {"stable": False}],
+    "prod": [{}, {"axis": 0}, {"axis": (0, 1)}, {"axis": -1, "keepdims": True}, {"dtype": np.float32}],
+    "cumulative_sum": [
+        {"axis": 0},
+        {"axis": -1},
+        {"axis": 1, "include_initial": True},
+        {"axis": 0, "dtype": np.float32},
+    ],
+    "cumulative_prod": [{"axis": 0}, {"axis": -1}, {"axis": 1, "include_initial": True}],
+    "svd": [{}, {"full_matrices": False}],
+}
+MATRICES = {name: [{}] for name in ("cholesky", "eigh", "eigvalsh", "slogdet", "inv", "det")}
+ORDERS = {"expn": 2, "kn": 1, "yn": 1}
+
+
+def found(name):
+    for owner in (special, an, an.linalg, an.fft):
+        if callable(getattr(owner, name, None)) and name in OPS:
+            return getattr(owner, name)
+    raise LookupError(name)
+
+
+@pytest.fixture
+def plain():
+    """Runs a function with the fast paths off."""
+
+    def run(f):
+        before = set_fast_paths(False)
+        try:
+            return f()
+        finally:
+            set_fast_paths(before)
+
+    return run
+
+
+def parts(result):
+    return [np.asarray(t) for t in (result if isinstance(result, tuple) else (result,))]
+
+
+def assert_same(some, others):
+    for a, b in zip(parts(some), parts(others), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert a.tobytes() == b.tobytes()
+
+
+def arrays(name):
+    if name in MATRICES:
+        return [definite(4), definite(3).astype(np.float32), np.stack([definite(3), definite(3)])]
+    a = real(4, 5)
+    found = [a, a.astype(np.float32), np.asfortranarray(a), a[::2, ::-1], real(4, 5, 2)]
+    return found if "fft" in name else [*found, real(3, 0)]  # NumPy's transforms of nothing give what memory held
+
+
+def test_every_operation_that_is_called_at_once_has_cases():
+    assert {*direct.CALLS} == {*CASES, *MATRICES, "repeat"}
+
+
+@pytest.mark.parametrize("name", [*CASES, *MATRICES])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_values_are_those_of_the_tables_way(plain, name):
+    f = found(name)
+    for a in arrays(name):
+        for options in (CASES | MATRICES)[name]:
+            try:
+                expected = plain(lambda a=a, options=options: f(a, **options))
+            except Exception as error:
+                with pytest.raises(type(error), match=None):
+                    f(a, **options)
+            else:
+                assert_same(f(a, **options), expected)
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1}])
+@pytest.mark.parametrize("repeats", [0, 2, np.array([1, 0, 2])])
+def test_repeat_is_that_of_the_tables_way(plain, repeats, options):
+    a = real(3, 3) if options or np.ndim(repeats) == 0 else real(3)
+    assert_same(an.repeat(a, repeats, **options), plain(lambda: an.repeat(a, repeats, **options)))
+
+
+@pytest.mark.parametrize("name", sorted(direct.UFUNCS))
+def test_special_functions_of_several_parameters_are_those_of_the_tables_way(plain, name):
+    f = found(name)
+    n = len(OPS[name].params)
+    x = np.linspace(0.1, 0.9, 7)
+    order = ORDERS.get(name, 1.5)
+    calls = [(order,) * (n - 1) + (x,), (order,) * (n - 1) + (x.astype(np.float32),)]
+    if name not in ORDERS:
+        calls += [
+            (x + 1.0,) * (n - 1) + (x,),
+            (np.float32(1.5) + 0 * x.astype(np.float32),) * (n - 1) + (x[:1].astype(np.float32),),
+        ]
+    for given in calls:
+        f(*given)
+        assert_same(f(*given), plain(lambda given=given: f(*given)))
+
+
+@pytest.mark.parametrize("order", [1.5, -1])
+def test_an_order_that_is_none_is_refused_as_by_the_table(order):
+    special.expn(2, real(2) ** 2)
+    with pytest.raises(TypeError, match="order must be an int"):
+        special.expn(order, real(2))
+
+
+@pytest.mark.parametrize("name", ["fft", "rfft", "fftshift", "fftn"])
+def test_an_axis_that_is_not_there_is_named(name):
+    key = "axis" if name in ("fft", "rfft") else "axes"
+    with pytest.raises(IndexError, match=f"{name}: axis 5 is out of bounds"):
+        found(name)(real(3, 3), **{key: 5 if key == "axis" else (5,)})
