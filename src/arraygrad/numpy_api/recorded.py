@@ -130,7 +130,6 @@ OWN = {
     "percentile": (_QUANTILE, {"a": rules.percentile}),
     "nanquantile": (_QUANTILE, {"a": rules.nanquantile}),
     "nanpercentile": (_QUANTILE, {"a": rules.nanpercentile}),
-    "partition": ("a, kth, axis=-1", {"a": rules.partition}, {"numbers": (2,)}),
     "bincount": ("x, weights, minlength=0", {"weights": rules.bincount}, {"any_result": True}),
     # rearrangements
     "delete": ("a, obj, axis=None", {"a": rules.delete}),

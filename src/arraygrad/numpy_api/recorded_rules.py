@@ -129,25 +129,26 @@ def nansum(xp, g, a, axis, keepdims):
     return xp.where(xp.isnan(a), 0.0, expand_reduced(xp, g, a.shape, axis, keepdims))
 
 
-def _present(xp, a, axis):
-    """(mask of nan, how many are none along `axis`, kept)."""
-    lost = xp.isnan(a)
-    return lost, xp.sum(xp.where(lost, 0.0, xp.ones_like(a)), axis=axis, keepdims=True)
+def _counted(mask, axis, dtype):
+    """How often a mask holds along `axis`, kept; of `dtype`, and one where it never does."""
+    return numpy.maximum(numpy.add.reduce(mask, axis, dtype, None, True), 1)
 
 
 def nanmean(xp, g, a, axis, keepdims):
-    lost, n = _present(xp, a, axis)
+    lost = numpy.isnan(host(a))
     g = expand_reduced(xp, g, a.shape, axis, keepdims)
-    return xp.where(lost, 0.0, g / xp.where(n == 0, 1.0, n))
+    return xp.where(lost, 0.0, g / _counted(~lost, axis, a.dtype))
 
 
 def _away(xp, a, axis, ddof):
     """(deviations from the mean, zero for nan; one over the degrees of freedom, zero where there are none)."""
-    lost, n = _present(xp, a, axis)
+    lost = numpy.isnan(host(a))
+    n = numpy.add.reduce(~lost, axis, a.dtype, None, True)
     values = xp.where(lost, 0.0, a)
-    mean = xp.sum(values, axis=axis, keepdims=True) / xp.where(n == 0, 1.0, n)
+    mean = xp.sum(values, axis=axis, keepdims=True) / numpy.maximum(n, 1)
     left = n - ddof
-    return xp.where(lost, 0.0, values - mean), xp.where(left <= 0, 0.0, 1.0 / xp.where(left <= 0, 1.0, left))
+    part = (left > 0) / numpy.where(left > 0, left, 1)
+    return xp.where(lost, 0.0, values - mean), part.astype(a.dtype, copy=False)
 
 
 def nanvar(xp, g, a, axis, ddof, keepdims):
@@ -162,14 +163,32 @@ def nanstd(xp, g, a, ans, axis, ddof, keepdims):
 
 
 def nanextremum(xp, g, a, ans, axis, keepdims):
-    hit = xp.astype(a == expand_reduced(xp, ans, a.shape, axis, keepdims), g.dtype)
-    ties = xp.sum(hit, axis=axis, keepdims=True)
-    return hit * (expand_reduced(xp, g, a.shape, axis, keepdims) / xp.where(ties == 0, 1.0, ties))
+    share = _share(host(a), expand_reduced(numpy, host(ans), a.shape, axis, keepdims), axis)
+    return expand_reduced(xp, g, a.shape, axis, keepdims) * share
 
 
-def nanprod(xp, g, a, axis, keepdims):
+def _share(a, end, axis):
+    """What each element has of an extremum: those that tie the same. Nothing where that is nan."""
+    hit = a == end
+    return hit / _counted(hit, axis, a.dtype)
+
+
+def _divides(values, ans):
+    """Whether the products of all but one element are `ans` over that element: nothing is zero, lost or infinite."""
+    values, ans = host(values), host(ans)
+    return (
+        numpy.count_nonzero(values) == values.size
+        and numpy.count_nonzero(ans) == ans.size
+        and bool(numpy.isfinite(ans).all())
+    )
+
+
+def nanprod(xp, g, a, ans, axis, keepdims):
     lost = xp.isnan(a)
-    return xp.where(lost, 0.0, TABLE["prod"].rules["x"](xp, g, xp.where(lost, 1.0, a), axis, keepdims))
+    values = xp.where(lost, 1.0, a)
+    if _divides(values, ans):
+        return xp.where(lost, 0.0, expand_reduced(xp, g * ans, a.shape, axis, keepdims) / values)
+    return xp.where(lost, 0.0, TABLE["prod"].rules["x"](xp, g, values, axis, keepdims))
 
 
 def _along(xp, rule, g, a, axis):
@@ -179,22 +198,33 @@ def _along(xp, rule, g, a, axis):
     return rule(g, a, axis)
 
 
+def _sums_to_the_end(xp, g, axis):
+    """The sums of each element and those behind it."""
+    if type(g) is not numpy.ndarray:
+        return TABLE["cumulative_sum"].rules["x"](xp, g, axis, False)
+    backwards = (slice(None),) * (axis % g.ndim) + (slice(None, None, -1),)
+    return numpy.add.accumulate(g[backwards], axis)[backwards]
+
+
 def nancumsum(xp, g, a, axis):
-    back = TABLE["cumulative_sum"].rules["x"]
-    return xp.where(xp.isnan(a), 0.0, _along(xp, lambda g, a, axis: back(xp, g, axis, False), g, a, axis))
+    return xp.where(xp.isnan(a), 0.0, _along(xp, lambda g, a, axis: _sums_to_the_end(xp, g, axis), g, a, axis))
 
 
-def nancumprod(xp, g, a, axis):
+def nancumprod(xp, g, a, ans, axis):
     back, lost = TABLE["cumulative_prod"].rules["x"], xp.isnan(a)
     values = xp.where(lost, 1.0, a)
+    if _divides(values, ans):
+        return nancumsum(xp, g * ans, a, axis) / values
     return xp.where(lost, 0.0, _along(xp, lambda g, a, axis: back(xp, g, a, axis, False), g, values, axis))
 
 
 def ptp(xp, g, a, axis, keepdims):
-    back = TABLE["max"].rules["x"]
-    g = expand_reduced(xp, g, a.shape, axis, keepdims)
-    high, low = xp.max(a, axis=axis, keepdims=True), xp.min(a, axis=axis, keepdims=True)
-    return back(xp, g, a, high, axis, True) - back(xp, g, a, low, axis, True)
+    # Ties share. Where a nan is among them it is the largest and the smallest one, and has no slope.
+    values = host(a)
+    high, low = (
+        _share(values, end.reduce(values, axis, None, None, True), axis) for end in (numpy.maximum, numpy.minimum)
+    )
+    return expand_reduced(xp, g, a.shape, axis, keepdims) * (high - low)
 
 
 def nan_to_num(xp, g, x):
@@ -217,10 +247,10 @@ def _between(xp, g, a, ans, q, axis, ignoring, last=False):
     rows = values.transpose(order).reshape(math.prod([values.shape[i] for i in kept]), -1)
     places = _numbered(values.shape).transpose(order).reshape(rows.shape)
     places = numpy.take_along_axis(places, numpy.argsort(rows, axis=-1, kind="stable"), -1)
-    n = rows.shape[1] - numpy.isnan(rows).sum(axis=1) if ignoring else numpy.full(len(rows), rows.shape[1])
+    n = rows.shape[1] - (numpy.isnan(rows).sum(axis=1) if ignoring else numpy.zeros(len(rows), numpy.int64))
     at = q.reshape(-1, 1) * (n - 1.0)
     lost = numpy.isnan(host(ans)).reshape(at.shape)
-    low = numpy.clip(numpy.floor(at), 0, None).astype(numpy.int64)
+    low = numpy.maximum(numpy.floor(at), 0).astype(numpy.int64)
     high = numpy.minimum(low + 1, numpy.maximum(n - 1, 0))
     weight = numpy.where(lost, 0.0, at - low).astype(values.dtype)
     g = xp.reshape(g, at.shape)
@@ -264,13 +294,6 @@ def nanpercentile(xp, g, a, ans, q, axis):
     return _between(xp, g, a, ans, numpy.true_divide(_still(q), 100), axis, True)
 
 
-def partition(xp, g, a, ans, axis):
-    # Sorted, the arguments and the result are the same: who stands where follows.
-    there, here = (numpy.argsort(host(t), axis=axis, kind="stable") for t in (ans, a))
-    back = numpy.take_along_axis(there, numpy.argsort(here, axis=axis, kind="stable"), axis)
-    return xp.take_along_axis(g, back, axis=axis)
-
-
 def bincount(xp, g, x):
     return xp.take(g, numpy.asarray(_still(x)), axis=0)
 
@@ -287,12 +310,18 @@ def resize(xp, g, a_shape, new_shape):
 
 
 def insert_a(xp, g, a_shape, obj, axis):
+    if type(obj) is int and axis == 0:
+        obj = obj if obj >= 0 else obj + a_shape[0]
+        return xp.concat([g[:obj], g[obj + g.shape[0] - a_shape[0] :]])
     kept = numpy.insert(numpy.zeros(a_shape, bool), _still(obj), True, axis)
     (places,) = numpy.nonzero(~kept.reshape(-1))
     return xp.reshape(xp.take(xp.reshape(g, (-1,)), places, axis=0), a_shape)
 
 
 def insert_values(xp, g, a_shape, values_shape, obj, axis):
+    if type(obj) is int and axis == 0:
+        obj = obj if obj >= 0 else obj + a_shape[0]
+        return g[obj : obj + g.shape[0] - a_shape[0]]
     numbers = numpy.insert(numpy.full(a_shape, -1), _still(obj), _numbered(values_shape), axis).reshape(-1)
     (places,) = numpy.nonzero(numbers >= 0)
     return _spread(xp, xp.take(xp.reshape(g, (-1,)), places, axis=0), numbers[places], values_shape)
@@ -408,7 +437,7 @@ def gradient(xp, g, h):
 def _segments(x, knots):
     """(the number of each point's segment, mask of points in none: beyond the knots or nan)."""
     x, knots = host(x), host(knots)
-    at = numpy.clip(numpy.searchsorted(knots, x, side="right") - 1, 0, max(len(knots) - 2, 0))
+    at = numpy.minimum(numpy.maximum(knots.searchsorted(x, "right") - 1, 0), max(len(knots) - 2, 0))
     return at, ~((x >= knots[0]) & (x <= knots[-1]))
 
 

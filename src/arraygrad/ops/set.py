@@ -21,7 +21,10 @@ def _scatter_values(xp, g, x):
     """g, one for each distinct value, at the place where that occurs first."""
     if g is None:
         return None
-    first = _first_indices(xp, xp.unique_inverse(x).inverse_indices, g.shape[0])
+    try:
+        first = xp.reshape(xp.unique_all(x).indices, (-1,))
+    except NotImplementedError:  # PyTorch
+        first = _first_indices(xp, xp.unique_inverse(x).inverse_indices, g.shape[0])
     return xp.reshape(xp._take_adjoint(g, first, (math.prod(x.shape),), 0), x.shape)
 
 
