@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import arraygrad as ag
 import arraygrad.numpy as an
 from arraygrad import special
 from arraygrad.backends.numpy import direct
@@ -84,7 +85,7 @@ def arrays(name):
 
 
 def test_every_operation_that_is_called_at_once_has_cases():
-    assert {*direct.CALLS} == {*CASES, *MATRICES, "repeat"}
+    assert {*direct.CALLS} == {*CASES, *MATRICES, "repeat", "_angle_of_real"}
 
 
 @pytest.mark.parametrize("name", [*CASES, *MATRICES])
@@ -100,6 +101,12 @@ def test_values_are_those_of_the_tables_way(plain, name):
                     f(a, **options)
             else:
                 assert_same(f(a, **options), expected)
+
+
+def test_the_angle_of_real_numbers_is_that_of_the_tables_way(plain):
+    for dtype in (np.float32, np.float64):
+        t = ag.tensor(np.array([[1.0, -0.0, 0.0], [-2.0, np.inf, np.nan]], dtype), requires_grad=True)
+        assert_same(np.angle(t).detach(), plain(lambda t=t: np.angle(t).detach()))
 
 
 @pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1}])

@@ -342,10 +342,10 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
 
 
 cdef inline bint is_static(object arg) noexcept:
-    """Whether an argument is one of the common ones that are no array: an int, None, a slice of such, ..."""
+    """Whether an argument is one of the common ones that are no array: a number, None, text, a slice of ints, ..."""
     if type(arg) is slice:
         return is_index(arg.start) and is_index(arg.stop) and is_index(arg.step)
-    return is_index(arg) or arg is True or arg is False or arg is Ellipsis
+    return is_index(arg) or arg is True or arg is False or arg is Ellipsis or type(arg) is str or type(arg) is float
 
 
 cdef inline bint is_index(object arg) noexcept:

@@ -638,6 +638,13 @@ def _columns(xp, t):
     return t[:, None] if t.ndim == 1 else t
 
 
+def _pulled(xp, a, g, rcond):
+    """The pseudoinverse, transposed, times `g`."""
+    if type(a) is numpy.ndarray and type(g) is numpy.ndarray:
+        return _lstsq(a.T, g, _cutoff(a, rcond))[0]
+    return xp.matmul(xp.matrix_transpose(xp.linalg.pinv(a, rtol=_cutoff(a, rcond))), g)
+
+
 def lstsq_a(xp, g, ans, a, b, rcond):
     """The solution is P b, with the pseudoinverse P. Its derivative in a has a part for each of the ways to change P:
     within the ranges of a, and out of those of its columns and of its rows."""
@@ -668,8 +675,7 @@ def lstsq_b(xp, g, ans, a, b, rcond):
     to_solution, to_residuals, _ = g
     total = None
     if to_solution is not None:
-        inverse = xp.linalg.pinv(a, rtol=_cutoff(a, rcond))
-        total = xp.matmul(xp.matrix_transpose(inverse), to_solution)
+        total = _pulled(xp, a, to_solution, rcond)
     if to_residuals is not None and to_residuals.shape[0]:
         left = _columns(xp, b) - xp.matmul(a, _columns(xp, ans[0]))
         part = xp.reshape(2.0 * left * to_residuals[None, :], b.shape)

@@ -31,6 +31,11 @@ def product(x, axis=None, keepdims=False):
     return np.multiply.reduce(x, axis, None, None, keepdims)
 
 
+def angle_of_real(x):
+    """numpy.angle of plain arrays."""
+    return np.arctan2(0.0, x)
+
+
 # Operation -> (function, or its name below numpy; NumPy's names of the parameters after the array, None for one that
 # has to be at its default; positional parameters after the array). A keyword that is at its default is not passed.
 _TRANSFORM = ("n", "axis", "norm")
@@ -39,6 +44,7 @@ CALLS = {
     **{name: (f"fft.{name}", _TRANSFORM, 0) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{name: (f"fft.{name}", _TRANSFORMS, 0) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
     **{name: (f"fft.{name}", ("axes",), 0) for name in ("fftshift", "ifftshift")},
+    "_angle_of_real": (angle_of_real, (), 0),
     "sort": (sorted_copy, ("axis", None, "stable"), 0),
     "prod": (product, ("axis", None, "keepdims"), 0),
     "cumulative_sum": (np.ndarray.cumsum, ("axis", None, None), 0),
