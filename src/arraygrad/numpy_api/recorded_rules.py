@@ -11,9 +11,8 @@ import numpy
 
 from arraygrad.numpy_api.functions import host
 from arraygrad.ops import TABLE
-from arraygrad.ops._helpers import expand_reduced, normalize_axes, over_nonzero
+from arraygrad.ops._helpers import expand_reduced, normalize_axes
 
-_LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
 
 
@@ -78,14 +77,6 @@ def heaviside_x2(xp, g, x1):
     return xp.where(x1 == 0, g, 0.0)
 
 
-def logaddexp2_x1(xp, g, x1, x2):
-    return TABLE["logaddexp"].rules["x1"](xp, g, x1 * _LN2, x2 * _LN2)
-
-
-def logaddexp2_x2(xp, g, x1, x2):
-    return TABLE["logaddexp"].rules["x2"](xp, g, x1 * _LN2, x2 * _LN2)
-
-
 def ldexp_x1(g, x2):
     return g * numpy.ldexp(numpy.ones((), g.dtype), host(x2))
 
@@ -138,28 +129,6 @@ def nanmean(xp, g, a, axis, keepdims):
     lost = numpy.isnan(host(a))
     g = expand_reduced(xp, g, a.shape, axis, keepdims)
     return xp.where(lost, 0.0, g / _counted(~lost, axis, a.dtype))
-
-
-def _away(xp, a, axis, ddof):
-    """(deviations from the mean, zero for nan; one over the degrees of freedom, zero where there are none)."""
-    lost = numpy.isnan(host(a))
-    n = numpy.add.reduce(~lost, axis, a.dtype, None, True)
-    values = xp.where(lost, 0.0, a)
-    mean = xp.sum(values, axis=axis, keepdims=True) / numpy.maximum(n, 1)
-    left = n - ddof
-    part = (left > 0) / numpy.where(left > 0, left, 1)
-    return xp.where(lost, 0.0, values - mean), part.astype(a.dtype, copy=False)
-
-
-def nanvar(xp, g, a, axis, ddof, keepdims):
-    away, part = _away(xp, a, axis, ddof)
-    return 2.0 * expand_reduced(xp, g, a.shape, axis, keepdims) * part * away
-
-
-def nanstd(xp, g, a, ans, axis, ddof, keepdims):
-    away, part = _away(xp, a, axis, ddof)
-    g = over_nonzero(xp, g, xp.where(xp.isnan(ans), 0.0, ans))
-    return expand_reduced(xp, g, a.shape, axis, keepdims) * part * away
 
 
 def nanextremum(xp, g, a, ans, axis, keepdims):
@@ -218,15 +187,6 @@ def nancumprod(xp, g, a, ans, axis):
     return xp.where(lost, 0.0, _along(xp, lambda g, a, axis: back(xp, g, a, axis, False), g, values, axis))
 
 
-def ptp(xp, g, a, axis, keepdims):
-    # Ties share. Where a nan is among them it is the largest and the smallest one, and has no slope.
-    values = host(a)
-    high, low = (
-        _share(values, end.reduce(values, axis, None, None, True), axis) for end in (numpy.maximum, numpy.minimum)
-    )
-    return expand_reduced(xp, g, a.shape, axis, keepdims) * (high - low)
-
-
 def nan_to_num(xp, g, x):
     return xp.where(xp.isfinite(x), g, 0.0)
 
@@ -234,11 +194,11 @@ def nan_to_num(xp, g, x):
 # -- order statistics --------------------------------------------------------------------------------------------------
 
 
-def _between(xp, g, a, ans, q, axis, ignoring, last=False):
+def _between(xp, g, a, ans, q, axis, ignoring):
     """The gradient of the values at the fractions `q` of the sorted elements along `axis`.
 
     A quantile lies between two neighbours in sorted order; elements that tie keep their order in memory. A nan that
-    makes the result nan gets the gradient, several share it (`last`: the one that sorts last).
+    makes the result nan gets the gradient, several share it.
     """
     values, q = host(a), numpy.asarray(q)
     axes = normalize_axes(axis, values.ndim)
@@ -260,18 +220,12 @@ def _between(xp, g, a, ans, q, axis, ignoring, last=False):
     positions = [places[row, low], places[row, high]]
     if lost.any():
         missing = numpy.isnan(numpy.take_along_axis(values.reshape(-1), places.reshape(-1), -1)).reshape(places.shape)
-        if last:
-            missing[:, :-1] = False
         share = missing / numpy.maximum(missing.sum(axis=1, keepdims=True), 1.0)
         for k in range(len(at)):
             parts.append(g[k, :, None] * numpy.where(lost[k, :, None], share, 0.0).astype(values.dtype))
             positions.append(places)
     g = xp.concat([xp.reshape(part, (-1,)) for part in parts])
     return _spread(xp, g, numpy.concatenate([p.reshape(-1) for p in positions]), values.shape)
-
-
-def median(xp, g, a, ans, axis):
-    return _between(xp, g, a, ans, 0.5, axis, False, last=True)
 
 
 def nanmedian(xp, g, a, ans, axis):
@@ -349,10 +303,6 @@ def diagflat(xp, g, v_shape, k):
     return xp.reshape(xp.linalg.diagonal(g, offset=k), v_shape)
 
 
-def extract(xp, g, a_shape, condition):
-    return _spread(xp, g, numpy.extract(_still(condition), _numbered(a_shape)), a_shape)
-
-
 def compress(xp, g, a_shape, condition, axis):
     return _spread(xp, g, numpy.compress(_still(condition), _numbered(a_shape), axis), a_shape)
 
@@ -360,15 +310,6 @@ def compress(xp, g, a_shape, condition, axis):
 def choose(xp, g, choices_shape, a):
     numbers = numpy.asarray(_still(a))
     return [xp.where(numbers == i, g, 0.0) for i in range(len(choices_shape))]
-
-
-def select(xp, g, choices_shape, conditions):
-    free, parts = True, []
-    for condition in conditions:
-        condition = numpy.asarray(_still(condition))
-        parts.append(xp.where(condition & free, g, 0.0))
-        free = free & ~condition
-    return parts
 
 
 def _cut(xp, g, shapes, lengths, axis):
@@ -522,43 +463,6 @@ def correlate_v(xp, g, a, v_shape, mode):
     return xp.flip(_other(xp, g, a, _correlated(a.shape[0], v_shape[0], mode), v_shape[0]))
 
 
-def trapezoid(xp, g, y_shape, x, dx, axis):
-    axis = axis % len(y_shape)
-    n = y_shape[axis]
-    if x is None:
-        widths = numpy.full(max(n - 1, 0), float(dx))
-    else:
-        x = numpy.asarray(_still(x))
-        widths = numpy.diff(x) if x.ndim == 1 else numpy.moveaxis(numpy.diff(x, axis=axis), axis, -1)
-    zero = numpy.zeros((*widths.shape[:-1], 1))
-    weights = (numpy.concatenate([zero, widths], -1) + numpy.concatenate([widths, zero], -1)) / 2.0
-    spread = xp.expand_dims(g, axis=-1) * weights.astype(g.dtype)
-    return xp.moveaxis(spread, -1, axis)
-
-
-def _covariance(xp, g, m):
-    """The gradient of sums of products of deviations over n - 1."""
-    m = xp.astype(m, g.dtype)
-    away = m - xp.mean(m, axis=1, keepdims=True)
-    freedom = m.shape[1] - 1
-    return xp.matmul(g + xp.matrix_transpose(g), away) * (1.0 / freedom if freedom > 0 else math.inf)
-
-
-def cov(xp, g, m):
-    n = m.shape[0]
-    return _covariance(xp, xp.reshape(g, (n, n)), m)
-
-
-def corrcoef(xp, g, x, ans):
-    n = x.shape[0]
-    g, ans, x = xp.reshape(g, (n, n)), xp.reshape(ans, (n, n)), xp.astype(x, g.dtype)
-    deviation = xp.std(x, axis=1, correction=1)
-    products = g * ans
-    own = xp.sum(products + xp.matrix_transpose(products), axis=1) / (2.0 * deviation * deviation)
-    g = g / (deviation[:, None] * deviation[None, :]) - own[:, None] * numpy.eye(n, dtype=g.dtype)
-    return _covariance(xp, g, x)
-
-
 def logspace_start(xp, g, ans, num):
     return xp.sum(g * ans * (_LN10 * numpy.linspace(1.0, 0.0, num)))
 
@@ -580,12 +484,6 @@ def polyadd_a2(g, a2_shape):
 
 def polysub_a2(g, a2_shape):
     return -g[g.shape[0] - a2_shape[0] :]
-
-
-def polyder(xp, g, p_shape, m):
-    (n,) = p_shape
-    factors = numpy.polyder(numpy.ones(n), m)[: g.shape[0]].astype(g.dtype)
-    return xp.concat([g * factors, _zeros(xp, n - g.shape[0], g)])
 
 
 def polyint(g, p_shape, m):
@@ -687,16 +585,3 @@ def tensorinv(xp, g, a_shape, ans, ind):
     n = math.prod(a_shape[:ind])
     back = xp.matrix_transpose(xp.reshape(ans, (n, n)))
     return xp.reshape(-xp.matmul(xp.matmul(back, xp.reshape(g, (n, n))), back), a_shape)
-
-
-def _tensorsolve(xp, g, a):
-    n = math.prod(g.shape)
-    return xp.linalg.solve(xp.matrix_transpose(xp.reshape(a, (n, n))), xp.reshape(g, (n, 1)))
-
-
-def tensorsolve_a(xp, g, a, ans):
-    return xp.reshape(-_tensorsolve(xp, g, a) * xp.reshape(ans, (1, -1)), a.shape)
-
-
-def tensorsolve_b(xp, g, a, b_shape):
-    return xp.reshape(_tensorsolve(xp, g, a), b_shape)
