@@ -321,7 +321,7 @@ class Program:
             ):
                 return ag.sin(a) * b, False
         if kind == 11:
-            t = ag.exp(-a) * b
+            t = ag.exp(-ag.sin(a)) * b  # bounded, however large a has become
             t.register_hook((lambda g: None, lambda g: None if g is None else g * 1.0, lambda g: g)[how])
             return t, False
         if kind == 12:

@@ -12,6 +12,7 @@ import numpy
 from arraygrad.numpy_api.functions import host
 from arraygrad.ops import TABLE
 from arraygrad.ops._helpers import expand_reduced, normalize_axes
+from arraygrad.ops._solvers import check_cut
 
 _LN10 = math.log(10.0)
 
@@ -529,7 +530,9 @@ def lstsq(a, b, rcond=None):
 
 
 def _cutoff(a, rcond):
-    return numpy.finfo(a.dtype).eps * max(a.shape) if rcond is None else rcond
+    """What LAPACK leaves out, as a share of the largest singular value; for `rcond` < 0 rounding errors alone."""
+    eps = numpy.finfo(a.dtype).eps
+    return eps * max(a.shape) if rcond is None else eps if rcond < 0 else rcond
 
 
 def _columns(xp, t):
@@ -551,6 +554,8 @@ def lstsq_a(xp, g, ans, a, b, rcond):
     total = None
     left = b - xp.matmul(a, solution)
     if to_solution is not None:
+        if rcond is not None:
+            check_cut(xp, a, rcond)
         inverse = xp.linalg.pinv(a, rtol=_cutoff(a, rcond))
         to_solution = _columns(xp, to_solution)
         back = xp.matrix_transpose(inverse)
