@@ -254,3 +254,52 @@ def test_a_pseudo_inverse_that_leaves_out_rounding_errors_has_its_gradient():
 
     expected = central_differences(lambda x: f(x.reshape(3, 2)), a.ravel())
     np.testing.assert_allclose(ag.grad(f)(a).ravel(), expected, rtol=1e-5)
+
+
+def test_an_insertion_of_several_values_at_one_place_has_the_gradients_of_both():
+    def f(a, v):
+        return np.sum(np.insert(a, 1, v) * np.arange(1.0, 6.0))
+
+    for_a, for_v = ag.grad(f, argnums=(0, 1))(np.ones(3), np.ones(2))
+    np.testing.assert_array_equal(for_a, [1.0, 4.0, 5.0])
+    np.testing.assert_array_equal(for_v, [2.0, 3.0])
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_points_and_knots_of_complex_interpolation_have_the_slope_itself(both):
+    values = np.array([1 + 2j, 3 - 1j, 0.5 + 0.5j])
+    knots, x = np.array([0.0, 1.0, 2.0]), np.array([0.3, 1.6])
+    weights = np.array([1.0, -2.0])
+
+    def f(x, knots, part):
+        return np.sum(part(np.interp(x, knots, values)) * weights)
+
+    for part in (np.real, np.imag):
+        if both:
+            found = ag.grad(lambda x, k, part=part: f(x, k, part), argnums=(0, 1))(x, knots)
+        else:
+            found = [ag.grad(lambda x, part=part: f(x, knots, part))(x)]
+        expected = [central_differences(lambda x, part=part: f(x, knots, part), x)]
+        expected.append(central_differences(lambda k, part=part: f(x, k, part), knots))
+        for one, other in zip(found, expected, strict=False):
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_fmod_by_an_infinite_number_is_the_dividend(dtype):
+    x = ag.tensor(np.array([5.0, -3.0], dtype), requires_grad=True)
+    for y in ([np.inf, -np.inf], np.array([np.inf, -np.inf])):
+        found = np.fmod(x, y)
+        np.testing.assert_array_equal(found.detach().array, [5.0, -3.0])
+        np.testing.assert_array_equal(ag.autograd.grad(found.sum(), x)[0].array, [1.0, 1.0])
+
+
+def test_least_squares_of_a_matrix_of_integers_have_gradient_and_hessian():
+    A, y = np.array([[1, 0], [1, 1], [1, 2]]), np.array([1.0, 2.0, 4.0])
+
+    def f(A):
+        return lambda y: np.sum(np.linalg.lstsq(A, y)[0] ** 2)
+
+    pseudo = np.linalg.pinv(A.astype(float))
+    np.testing.assert_allclose(ag.grad(f(A))(y), 2 * pseudo.T @ pseudo @ y)
+    np.testing.assert_allclose(ag.hessian(f(A))(y), 2 * pseudo.T @ pseudo, rtol=1e-6)

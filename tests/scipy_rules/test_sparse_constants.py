@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
+import scipy.linalg
 import scipy.sparse
 import scipy.sparse.csgraph
 import scipy.sparse.linalg
@@ -153,3 +154,45 @@ def test_an_elementwise_product_takes_the_elements_of_the_pattern():
     np.testing.assert_array_equal(g.numpy(), DENSE)
     row = ag.tensor(np.array([1.0, 2.0, 3.0]), requires_grad=True)
     np.testing.assert_array_equal((row * A).toarray().numpy(), row.numpy() * DENSE)
+
+
+USES = {
+    "product": lambda A, x: A @ x,
+    "product from the left": lambda A, x: x @ A,
+    "spsolve": sparse.linalg.spsolve,
+    "splu": lambda A, x: sparse.linalg.splu(A).solve(x),
+    "factorized": lambda A, x: sparse.linalg.factorized(A)(x),
+    "cg": lambda A, x: sparse.linalg.cg(A, x, rtol=1e-12)[0],
+    "gmres": lambda A, x: sparse.linalg.gmres(A, x, rtol=1e-12)[0],
+    "minres": lambda A, x: sparse.linalg.minres(A, x, rtol=1e-12)[0],
+    "lsqr": lambda A, x: sparse.linalg.lsqr(A, x, atol=1e-14, btol=1e-14)[0],
+    "lsmr": lambda A, x: sparse.linalg.lsmr(A, x, atol=1e-14, btol=1e-14)[0],
+    "expm_multiply": sparse.linalg.expm_multiply,
+    "expm_multiply at times": lambda A, x: sparse.linalg.expm_multiply(A, x, start=0.0, stop=1.0, num=3)[-1],
+}
+if hasattr(scipy.sparse.linalg, "funm_multiply_krylov"):
+    USES["funm_multiply_krylov"] = lambda A, x: sparse.linalg.funm_multiply_krylov(scipy.linalg.expm, A, x)
+
+
+@pytest.mark.parametrize("make", [sparse.csc_matrix, scipy.sparse.csc_matrix], ids=["ours", "SciPy's"])
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_constant_that_is_written_afterwards_is_kept_or_refused(use, make):
+    diagonal = np.array([1.0, 2.0, 3.0])
+
+    def f(x):
+        A = make(np.diag(diagonal))
+        for scale in (1.0, 0.5):
+            A.data[:] = scale * diagonal
+            x = use(A, x)
+        return ag.sum(x)
+
+    x = np.array([0.3, 1.0, -0.7])
+    steps = 1e-6 * np.eye(3)
+    expected = [(float(f(ag.asarray(x + h))) - float(f(ag.asarray(x - h)))) / 2e-6 for h in steps]
+    try:
+        found = ag.grad(f)(x)
+    except RuntimeError:
+        with pytest.raises(RuntimeError, match=r"written|changed"):
+            ag.grad(f)(x)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -428,3 +428,22 @@ def test_values_of_other_libraries_are_refused(make):
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="to_backend"):
         make(ag.tensor(torch.ones(3, dtype=torch.float64), requires_grad=True))
+
+
+def test_a_vector_that_is_constant_so_far_may_be_written_after_a_product_or_a_solve():
+    def f(k):
+        A = sparse.diags([k[0] * np.ones(5), -2.0 * k[1] * np.ones(6), k[2] * np.ones(5)], [-1, 0, 1]).tocsc()
+        u, b, found = ag.ones(6), ag.zeros(6), 0.0
+        for i in range(3):
+            u -= 0.1 * (A @ u)
+            u[1:-1] = (A @ u)[1:-1]
+            b[:] = 0.0
+            b[i] = 1.0
+            found = found + sparse.linalg.spsolve(A, b)[0] + sparse.linalg.splu(A).solve(b)[1]
+        return ag.sum(u**2) + found
+
+    k = np.array([0.3, 1.1, 0.5])
+    steps = 1e-6 * np.eye(3)
+    expected = [(float(f(ag.asarray(k + h))) - float(f(ag.asarray(k - h)))) / 2e-6 for h in steps]
+    np.testing.assert_allclose(ag.grad(f)(k), expected, rtol=1e-6)
+    np.testing.assert_allclose(ag.jvp(f, (k,), (np.ones(3),))[1], sum(expected), rtol=1e-6)

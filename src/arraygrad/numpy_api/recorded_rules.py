@@ -11,7 +11,7 @@ import numpy
 
 from arraygrad.numpy_api.functions import host
 from arraygrad.ops import TABLE
-from arraygrad.ops._helpers import expand_reduced, normalize_axes
+from arraygrad.ops._helpers import expand_reduced, is_complex, normalize_axes
 from arraygrad.ops._solvers import check_cut
 
 _LN10 = math.log(10.0)
@@ -265,12 +265,12 @@ def resize(xp, g, a_shape, new_shape):
 
 
 def insert_a(xp, g, a_shape, obj, axis):
-    if type(obj) is int and axis == 0:
-        obj = obj if obj >= 0 else obj + a_shape[0]
-        return xp.concat([g[:obj], g[obj + g.shape[0] - a_shape[0] :]])
-    kept = numpy.insert(numpy.zeros(a_shape, bool), _still(obj), True, axis)
-    (places,) = numpy.nonzero(~kept.reshape(-1))
-    return xp.reshape(xp.take(xp.reshape(g, (-1,)), places, axis=0), a_shape)
+    n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], axis)
+    new = numpy.insert(numpy.zeros(n, bool), _still(obj), True)
+    if new.size != g.shape[axis]:  # several values at one place
+        new = numpy.insert(numpy.zeros(n, bool), _still(obj), numpy.ones(g.shape[axis] - n, bool))
+    (places,) = numpy.nonzero(~new)
+    return xp.reshape(xp.take(g, places, axis=axis), a_shape)
 
 
 def insert_values(xp, g, a_shape, values_shape, obj, axis):
@@ -383,6 +383,10 @@ def _segments(x, knots):
     return at, ~((x >= knots[0]) & (x <= knots[-1]))
 
 
+def _conjugate(xp, values):
+    return xp.conj(values) if is_complex(xp, values.dtype) else values
+
+
 def _ends(xp, at, *arrays):
     return [xp.take(a, at + i, axis=0) for a in arrays for i in (0, 1)]
 
@@ -391,7 +395,7 @@ def interp_x(xp, g, x, knots, values):
     if knots.shape[0] == 1:
         return xp.zeros_like(g)
     at, beyond = _segments(x, knots)
-    x0, x1, y0, y1 = _ends(xp, at, knots, values)
+    x0, x1, y0, y1 = _ends(xp, at, knots, _conjugate(xp, values))
     return xp.where(xp.isnan(x), g, xp.where(beyond, 0.0, g * ((y1 - y0) / (x1 - x0))))
 
 
@@ -400,7 +404,7 @@ def interp_knots(xp, g, x, knots, values):
     if n == 1:
         return None
     at, beyond = _segments(x, knots)
-    x0, x1, y0, y1 = _ends(xp, at, knots, values)
+    x0, x1, y0, y1 = _ends(xp, at, knots, _conjugate(xp, values))
     slope = (y1 - y0) / (x1 - x0)
     g = xp.where(beyond, 0.0, g * slope)
     part = (xp.where(beyond, x0, x) - x0) / (x1 - x0)
@@ -531,7 +535,7 @@ def lstsq(a, b, rcond=None):
 
 def _cutoff(a, rcond):
     """What LAPACK leaves out, as a share of the largest singular value; for `rcond` < 0 rounding errors alone."""
-    eps = numpy.finfo(a.dtype).eps
+    eps = numpy.finfo(a.dtype if a.dtype.kind == "f" else float).eps
     return eps * max(a.shape) if rcond is None else eps if rcond < 0 else rcond
 
 

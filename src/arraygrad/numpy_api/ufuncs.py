@@ -68,8 +68,8 @@ def _fmod(x1, x2):
         return x1 - F["sign"](x1) * F["sign"](x2) * quotient * x2
     exact = beside(numpy.fmod(host(x1), host(x2)), x1)
     whole = F["trunc"](x1.detach() / x2.detach())
-    # The values are NumPy's, which are exact; the derivative is that of x1 - whole * x2.
-    return _with_values(exact, x1 - whole * x2)
+    # The values are NumPy's, which are exact; the derivative is that of x1 - whole * x2, where x2 may be infinite.
+    return _with_values(exact, x1 - whole * F["where"](whole == 0, 0.0, x2))
 
 
 def _with_values(values, recorded):

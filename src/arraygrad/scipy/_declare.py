@@ -405,8 +405,10 @@ def _call(rule, args, kwargs):
         found = tuple([asarray(out) if isinstance(out, numpy.ndarray) else out for out in outs])
     else:
         constants = _with(bound, at, [None] * len(at))
-        constants = {key: raw(value) for key, value in constants.items()}
-        state = (rule, at, constants, len(tensors), several)
+        # Tensors are saved as such: the program may write them afterwards, and backward finds what was there.
+        still = {key: value for key, value in constants.items() if isinstance(value, Tensor)}
+        constants = {key: None if key in still else raw(value) for key, value in constants.items()}
+        state = (rule, at, constants, len(tensors), several, still)
         found = rule.node.apply(state, outs, *tensors)
     if not several:
         return found[0]
@@ -467,27 +469,29 @@ class _Values(Function):
 
     @staticmethod
     def forward(ctx, state, outs, *tensors):
-        rule, at, constants, n, several = state
-        ctx.state = (rule, at, n, several)
+        rule, at, constants, n, several, still = state
+        ctx.state = (rule, at, n, several, tuple(still))
         ctx.bound = constants
         wrapped = tuple([asarray(out) if isinstance(out, numpy.ndarray) else out for out in outs])
         kept = [out if isinstance(out, Tensor) else None for out in wrapped]
         ctx.others = [None if isinstance(out, Tensor) else out for out in wrapped]
-        ctx.save_for_backward(*tensors, *kept)
+        ctx.save_for_backward(*tensors, *kept, *still.values())
         ctx.set_materialize_grads(False)
         return wrapped
 
     @staticmethod
     def backward(ctx, *grads):
-        rule, at, n, several = ctx.state
+        rule, at, n, several, still = ctx.state
         saved = ctx.saved_tensors
         tensors = list(saved[:n])
-        outs = [other if out is None else out for out, other in zip(saved[n:], ctx.others, strict=True)]
+        kept = saved[n : n + len(ctx.others)]
+        outs = [other if out is None else out for out, other in zip(kept, ctx.others, strict=True)]
+        constants = {**ctx.bound, **{key: raw(t) for key, t in zip(still, saved[n + len(kept) :], strict=True)}}
         needs = ctx.needs_input_grad[2:]
         if all(g is None for g in grads):
             return (None,) * (2 + n)
         # All Tensors keep their place in the graph, for the gradients' own derivatives.
-        bound = _with({key: _wide(value, key in rule.of) for key, value in ctx.bound.items()}, at, tensors)
+        bound = _with({key: _wide(value, key in rule.of) for key, value in constants.items()}, at, tensors)
         wanted = [place for place, need in zip(at, needs, strict=True) if need]
         chosen = [t for t, need in zip(tensors, needs, strict=True) if need]
         g, ans = (list(grads), outs) if several else (grads[0], outs[0])

@@ -120,6 +120,7 @@ class Trace(Traced):
     """
 
     __slots__ = ("refusals",)
+    refusals: dict[str, TypeError]
 
     # Calling the function
 

@@ -360,11 +360,7 @@ cdef class Elementwise:
 
 
 cdef class Summed(Elementwise):
-    """Summed(launcher, spec, name)
---
-
-    The kernels that add up the one output of a Spec over rows, as they compute it.
-    """
+    """The kernels that add up the one output of a Spec over rows, as they compute it."""
 
     cdef Prepared variant(self, const char* kinds, int ndim, bint wide):
         cdef bytes letters = kinds[:self.n_in]

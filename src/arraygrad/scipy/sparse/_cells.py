@@ -111,7 +111,7 @@ class Cells(Matrix):
 class Keyed(Cells, dict):
     """A DOK matrix: besides, a mapping of coordinates to elements."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[misc, assignment]  # of the object, as SciPy's matrices
 
     def __init__(self, *args, **kwargs):
         Matrix.__init__(self, *args, **kwargs)

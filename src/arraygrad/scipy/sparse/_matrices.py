@@ -45,7 +45,7 @@ BILINEAR = "definition (bilinear)"
 FORMATS = ("csr", "csc", "coo", "dia", "bsr", "lil", "dok")
 _OF_CELLS = ("lil", "dok")  # formats without an array of values: CSR holds them
 
-_classes = {}
+_classes: dict = {}
 
 
 def set_class(format, cls):
