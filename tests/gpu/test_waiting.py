@@ -24,7 +24,7 @@ pytestmark = pytest.mark.gpu
 COUNTED = {"repeat", "unique_values", "unique_counts", "unique_inverse", "unique_all"}
 MASKED = {"_getitem", "_getitem_adjoint", "_setitem"}
 FORWARD = COUNTED | MASKED | {"arange", "_cofactor"}
-BACKWARD = COUNTED | MASKED | {"det", "slogdet", "_cofactor", "qr", "svd", "eigh", "_eigh_upper", "eig"}
+BACKWARD = COUNTED | MASKED | {"det", "slogdet", "pinv", "_cofactor", "qr", "svd", "eigh", "_eigh_upper", "eig"}
 
 
 @pytest.mark.parametrize("name", [name for name in OPS if samples(name)])

@@ -39,8 +39,9 @@ functions that take several arrays (`concatenate`, `stack`, `block`, ...); of an
 list, and refuses Tensors in it that require grad: make it one Tensor first, `arraygrad.asarray([...])`.
 `array`, `asarray`, `asanyarray`, `ascontiguousarray` and `asfortranarray` of `arraygrad.numpy` keep the graph, of lists
 that hold Tensors too; so do NumPy's own with a Tensor as `like=`.
-The methods of NumPy's ufuncs (`numpy.add.reduce`, `accumulate`, `reduceat`, `outer`, `at`) are recorded for every ufunc of
-two operands with one result; `where=`, `dtype=`, `initial=` and `keepdims=` are served, `casting=` and `signature=` are refused.
+The methods of NumPy's ufuncs (`numpy.add.reduce`, `accumulate`, `reduceat`, `outer`, `at`) are recorded for every
+ufunc of two operands with one result; `where=`, `dtype=`, `initial=` and `keepdims=` are served, `casting=` and
+`signature=` are refused.
 """
 
 # Served, without a derivative.
