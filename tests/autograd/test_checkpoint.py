@@ -5,10 +5,11 @@ import weakref
 
 import numpy as np
 import pytest
+from function_helpers import Cube
 from tensor_helpers import leaf, same
 
 import arraygrad as ag
-from arraygrad.autograd import Function, grad
+from arraygrad.autograd import grad
 from arraygrad.autograd.graph import saved_tensors_hooks
 
 DATA = np.array([0.1, 0.5, -0.3])
@@ -250,16 +251,6 @@ def test_inner_gradients_see_the_checkpointed_function_once():
 
 
 def test_custom_functions_inside():
-    class Cube(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 3 * ctx.saved_tensors[0] ** 2
-
     f = ag.checkpoint(lambda x: Cube.apply(ag.exp(x)))
     assert ag.grad(f)(0.0) == 3.0
     assert ag.grad(ag.grad(f))(0.0) == 9.0

@@ -289,37 +289,25 @@ def doubled(g):
     return 2 * g
 
 
-def at_a_tensor(hook):
+REGISTER = {
+    "at a tensor": lambda y, hook: y.register_hook(hook),
+    "before a node": lambda y, hook: y.grad_fn.register_prehook(lambda grads: tuple(map(hook, grads))),
+    "after a node": lambda y, hook: y.grad_fn.register_hook(lambda grads, _: tuple(map(hook, grads))),
+    "after a node, of what it was given": lambda y, hook: y.grad_fn.register_hook(lambda _, given: (hook(given[0]),)),
+}
+
+
+def hooked(place, hook, of=ag.sin):
     def f(x):
-        y = ag.sin(x)
+        y = of(x)
         if y.requires_grad:
-            y.register_hook(hook)
+            REGISTER[place](y, hook)
         return y * 1.0
 
     return f
 
 
-def before_a_node(hook):
-    def f(x):
-        y = ag.sin(x)
-        if y.requires_grad:
-            y.grad_fn.register_prehook(lambda grads: tuple(map(hook, grads)))
-        return y * 1.0
-
-    return f
-
-
-def after_a_node(hook):
-    def f(x):
-        y = ag.sin(x)
-        if y.requires_grad:
-            y.grad_fn.register_hook(lambda grads, _: tuple(map(hook, grads)))
-        return y * 1.0
-
-    return f
-
-
-PLACES = pytest.mark.parametrize("place", [at_a_tensor, before_a_node, after_a_node])
+PLACES = pytest.mark.parametrize("place", list(REGISTER)[:3])
 UNRECORDED_HOOKS = pytest.mark.parametrize("hook", [doubled_raw, doubled_detached])
 
 
@@ -328,13 +316,13 @@ UNRECORDED_HOOKS = pytest.mark.parametrize("hook", [doubled_raw, doubled_detache
 @pytest.mark.parametrize("derivative", FORWARD | TWICE)
 def test_HK10_a_hook_that_does_not_record_has_no_further_derivative(place, hook, derivative):
     with pytest.raises(RuntimeError, match=r"hook '.*' returned.* Write the hook .* return 0 \* grad where"):
-        (FORWARD | TWICE)[derivative](place(hook))
+        (FORWARD | TWICE)[derivative](hooked(place, hook))
 
 
 @PLACES
 @UNRECORDED_HOOKS
 def test_first_derivatives_past_a_hook_that_does_not_record_are_what_it_makes_them(place, hook):
-    f = place(hook)
+    f = hooked(place, hook)
     np.testing.assert_allclose(ag.grad(lambda x: ag.sum(f(x)))(X), 2 * np.cos(X))
     np.testing.assert_allclose(ag.jacrev(f)(X), np.diag(2 * np.cos(X)))
     x = ag.tensor(X, requires_grad=True)
@@ -344,19 +332,14 @@ def test_first_derivatives_past_a_hook_that_does_not_record_are_what_it_makes_th
 
 @PLACES
 def test_a_hook_that_records_has_every_derivative(place):
-    f = place(doubled)
+    f = hooked(place, doubled)
     np.testing.assert_allclose(ag.jvp(f, (X,), (ONES,))[1], 2 * np.cos(X))
     np.testing.assert_allclose(ag.jacfwd(f)(X), np.diag(2 * np.cos(X)))
     np.testing.assert_allclose(ag.hessian(lambda x: ag.sum(f(x)))(X), np.diag(-2 * np.sin(X)))
 
 
 def test_a_hook_after_a_node_may_compute_from_what_the_node_was_given():
-    def f(x):
-        y = ag.sin(x)
-        if y.requires_grad:
-            y.grad_fn.register_hook(lambda _, given: (3 * given[0],))
-        return y * 1.0
-
+    f = hooked("after a node, of what it was given", lambda g: 3 * g)
     np.testing.assert_allclose(ag.jvp(f, (X,), (ONES,))[1], 3 * ONES)
 
 
@@ -370,10 +353,5 @@ def test_a_raw_array_of_a_hook_may_hold_the_value_of_its_leaf():
 
 
 def test_a_constant_of_a_hook_for_a_constant_gradient_is_right():
-    def f(x):
-        y = x * 1.0
-        if y.requires_grad:
-            y.register_hook(lambda g: ag.ones(2))
-        return ag.sum(y) + ag.sum(x**2)
-
-    np.testing.assert_allclose(ag.hessian(f)(X), 2 * np.eye(2))
+    f = hooked("at a tensor", lambda g: ag.ones(2), of=lambda x: x * 1.0)
+    np.testing.assert_allclose(ag.hessian(lambda x: ag.sum(f(x)) + ag.sum(x**2))(X), 2 * np.eye(2))

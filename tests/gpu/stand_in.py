@@ -3,14 +3,13 @@
 Recorded: `calls` (what was asked of CUDA: waits, device changes, add.at), `launches` (one entry for each kernel
 that the call would start; views start none), `syncs` (each time that the host would wait for the device) and `races`
 (work on streams that is not ordered, and memory that goes back too early: happens_before). Kernels of arraygrad's own
-are evaluated statement by statement, or by the table over NumPy (rows).
+are evaluated over NumPy (stand_in_kernels).
 
 As CuPy: a stream is made current on its own device only; memory belongs to the stream that was current when it was
 made; reading or writing through a boolean mask waits for the device where CuPy does.
 """
 
 import contextlib
-import ctypes
 import functools
 import importlib.machinery
 import re
@@ -23,6 +22,16 @@ import array_api_compat.numpy as compat
 import happens_before
 import numpy as np
 from happens_before import races  # noqa: F401  (for programs)
+from stand_in_kernels import (
+    TYPES,
+    array_at,
+    evaluated,
+    run_elementwise,
+    run_product,
+    run_row_pointers,
+    run_rows,
+    run_sum,
+)
 
 calls, launches, syncs = [], [], []
 
@@ -408,40 +417,6 @@ def wrapped(name, function):
 
 # Kernels
 
-_TYPES = {
-    "float": np.float32, "double": np.float64, "bool": np.bool_, "complex<float>": np.complex64,
-    "complex<double>": np.complex128, "long long": np.int64, "int": np.int32,
-}  # fmt: skip
-
-_FUNCTIONS = {
-    "rint": np.rint, "fabs": np.abs, "pow": np.power, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
-    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "ag_sign": np.sign,
-    "ag_maximum": np.maximum, "ag_minimum": np.minimum, "ag_remainder": np.remainder,
-    "ag_floor_divide": np.floor_divide, "ag_infinity": np.inf, "ag_nan": np.nan, "true": True, "false": False,
-}  # fmt: skip
-
-
-def _evaluated(text, values):
-    """One statement's right side, in Python."""
-    text = re.sub(r"static_cast<(complex<\w+>|[\w ]+)>", r"\1", text)
-    text = re.sub(r"ag_(infinity|nan)<\w+>\(\)", r"ag_\1", text)
-    choice = re.fullmatch(r"(\w+) \? (.+) : (.+)", text)
-    if choice:
-        condition, a, b = (_evaluated(part, values) for part in choice.groups())
-        return np.where(condition, a, b)
-    text = text.replace("&&", "&").replace("||", "|").replace(".real()", ".real").replace(".imag()", ".imag")
-    text = re.sub(r"!(?!=)", "~", text)
-    for kind in sorted(_TYPES, key=len, reverse=True):
-        text = re.sub(rf"(?<![\w<]){re.escape(kind)}\(", f"_T[{kind!r}](", text)
-    names = {**{n: getattr(np, n) for n in dir(np)}, **_FUNCTIONS, **values}
-    names["_T"] = {kind: lambda a, b=None, t=t: _typed(t, a, b) for kind, t in _TYPES.items()}
-    return eval(text, names)
-
-
-def _typed(dtype, a, b):
-    """A value, or a complex one of two parts, of a dtype."""
-    return np.asarray(a if b is None else np.asarray(a) + 1j * np.asarray(b)).astype(dtype)
-
 
 def has_mask(key):
     """Whether a boolean array is in an index."""
@@ -469,7 +444,7 @@ class ElementwiseKernel:
             for line in self.operation.split(";"):
                 left, sign, right = line.strip().partition(" = ")
                 if sign:
-                    values[left.split()[-1]] = _evaluated(right, values)
+                    values[left.split()[-1]] = evaluated(right, values)
         found = []
         for kind, name in self.outputs:
             dtype = kind if kind != "T" else values[self.inputs[0][1]].dtype
@@ -505,7 +480,7 @@ class RawKernel:
         if self.name in self.host:
             self.host[self.name](*[_plain(a) for a in args])
         else:
-            _run_rows(self.name.removeprefix("arraygrad_"), [_plain(a) for a in args])
+            run_rows(self.name.removeprefix("arraygrad_"), [_plain(a) for a in args])
 
     def _launch(self, grid, block, args, shared_mem=0):
         """A launch whose arguments are addresses: what lies there is read as the kernel's parameters say."""
@@ -518,140 +493,20 @@ class RawKernel:
             if kind.startswith("ag_layout"):
                 values[name] = pointer.address
             else:
-                dtype = np.uint64 if "*" in declared else _TYPES[kind]
-                values[name] = _memory(pointer.address, 1, dtype)[0]
-        kinds = {name: _TYPES[d.removeprefix("const ").split("*")[0]] for name, d in found if "*" in d}
+                dtype = np.uint64 if "*" in declared else TYPES[kind]
+                values[name] = array_at(pointer.address, 1, dtype)[0]
+        kinds = {name: TYPES[d.removeprefix("const ").split("*")[0]] for name, d in found if "*" in d}
         memories = {name: _at_addresses[int(values[name])] for name, d in found if "*" in d}
         written = [m for name, m in memories.items() if not dict(found)[name].startswith("const ")]
         happens_before.ran(self.name, here(), [m for m in memories.values() if m not in written], written)
         if self.name == "arraygrad_product":
-            _run_product(values, kinds["out"])
+            run_product(values, kinds["out"])
         elif "n_" in values:
-            _run_elementwise(self.code, values, kinds)
+            run_elementwise(self.code, values, kinds)
         elif "count_" in values:
-            _run_sum(self.code, values, kinds)
+            run_sum(self.code, values, kinds)
         else:
-            _run_row_pointers(self.name.removeprefix("arraygrad_"), values, kinds)
-
-
-def _memory(address, n, dtype):
-    """The array of n elements at an address."""
-    dtype = np.dtype(dtype)
-    return np.frombuffer((ctypes.c_char * (n * dtype.itemsize)).from_address(int(address)), dtype=dtype)
-
-
-def _run_elementwise(code, values, kinds):
-    """A prepared kernel: its statements, over what its parameters point to."""
-    for (_, target), result in zip(*_computed(code, values, kinds, int(values.pop("n_"))), strict=True):
-        target[:] = result.astype(target.dtype)
-
-
-def _run_sum(code, values, kinds):
-    """The same for one that adds up its output over rows."""
-    rows, count, inner = (int(values.pop(f"{name}_")) for name in ("rows", "count", "inner"))
-    (parameter,) = [p for p in kinds if f"{p}[row_] = " in code]
-    target = _memory(values.pop(parameter), rows, kinds.pop(parameter))
-    name = parameter.removeprefix("p_")
-    loop = code[: code.index("  const", code.index(f"total_ += {name};"))].replace(f"total_ += {name};", "")
-    loop = loop.replace("for (long long j_ = threadIdx.y, i_", "for (long long i_")
-    _, (result,) = _computed(loop, values, kinds, rows * count, [name])
-    whole = np.broadcast_to(result, rows * count).astype(target.dtype).reshape(rows // inner, count, inner)
-    target[:] = whole.sum(axis=1, dtype=np.float64).ravel()
-
-
-def _computed(code, values, kinds, n, names=None):
-    """([(name, memory) of the outputs], the value of each); `names`: of these instead."""
-    shape, strides = (n,), {}
-    if "layout_" in values:
-        ndim = int(re.search(r"extents\[(\d+)\]", code).group(1))
-        strided = re.findall(r"long long at_(\w+) = 0;", code)
-        numbers = _memory(values.pop("layout_"), ndim * (1 + len(strided)), np.int64)
-        shape = tuple(int(m) for m in numbers[:ndim])
-        strides = {name: numbers[ndim * (k + 1) : ndim * (k + 2)] for k, name in enumerate(strided)}
-        assert np.prod(shape) == n
-    outputs = []
-    for parameter, dtype in kinds.items():
-        name, size = parameter.removeprefix("p_"), np.dtype(dtype).itemsize
-        address = values.pop(parameter)
-        if f"{parameter}[i_] = " in code:
-            outputs.append((name, _memory(address, n, dtype)))
-        elif f"{parameter}[0]" in code:
-            values[name] = _memory(address, 1, dtype)[0]
-        elif name in strides:
-            reach = 1 + sum(max(0, int(s) * (m - 1)) for s, m in zip(strides[name], shape, strict=True))
-            back = sum(min(0, int(s) * (m - 1)) for s, m in zip(strides[name], shape, strict=True))
-            memory = _memory(int(address) + back * size, reach - back, dtype)[-back:]
-            view = np.lib.stride_tricks.as_strided(memory, shape, [int(s) * size for s in strides[name]])
-            values[name] = view.reshape(n)
-        else:
-            values[name] = _memory(address, n, dtype)
-    with np.errstate(all="ignore"):
-        for line in code[code.index("for (long long i_") :].splitlines()[1:]:
-            left, sign, right = line.strip().rstrip(";").partition(" = ")
-            if sign and not re.search(r"p_\w+\[|_$|layout_|rest_", line):
-                values[left.split()[-1]] = _evaluated(right, values)
-    return outputs, [np.asarray(values[name]) for name in names or [name for name, _ in outputs]]
-
-
-def _run_product(values, dtype):
-    """The kernel of products of matrices."""
-    rows, columns, depth = (int(values[name]) for name in ("rows", "columns", "depth"))
-    size = np.dtype(dtype).itemsize
-
-    def matrix(name, shape):
-        steps = [int(values[f"{name}_{part}"]) for part in ("row", "column")]
-        reach = 1 + sum(s * (n - 1) for s, n in zip(steps, shape, strict=True))
-        memory = _memory(values[name], reach, dtype)
-        return np.lib.stride_tricks.as_strided(memory, shape, [s * size for s in steps])
-
-    product = matrix("a", (rows, depth)) @ matrix("b", (depth, columns))
-    _memory(values["out"], rows * columns, dtype)[:] = product.ravel()
-
-
-def _run_row_pointers(name, values, kinds):
-    """A kernel over rows, given addresses."""
-    rows, n = int(values["rows"]), int(values["n"])
-    reduced = {"out"} if name in ("sum", "mean", "logsumexp", "var", "std") else set()
-    if name in ("logsumexp_backward", "var_backward", "std_backward", "extremum_backward"):
-        reduced = {"g", "ans"}
-    args = []
-    for parameter, value in values.items():
-        if parameter in kinds:
-            value = _memory(value, rows if parameter in reduced else rows * n, kinds[parameter])
-        args.append(np.float64(value) if parameter == "freedom" else value)
-    _run_rows(name, args)
-
-
-def _run_rows(name, args):
-    from arraygrad.core.tensor import backend_of
-    from arraygrad.ops import OPS
-
-    xp = backend_of(np.ones(1)).rule_xp
-    *args, rows, n, inner = args
-    freedom = float(args.pop()) if np.ndim(args[-1]) == 0 and isinstance(args[-1], np.float64) else None
-    *arrays, out = args
-    full = (int(rows // inner), int(n), int(inner))
-    shaped = [a.reshape(full if a.size == rows * n else (full[0], 1, full[2])) for a in arrays]
-    target = out.reshape(full if out.size == rows * n else (full[0], 1, full[2]))
-    with np.errstate(all="ignore"):
-        op = OPS["max" if name == "extremum_backward" else name.removesuffix("_backward")]
-        correction = None if freedom is None else n - freedom
-        if not name.endswith("_backward"):
-            if freedom is not None:
-                value = getattr(np, name)(shaped[0], axis=1, keepdims=True, correction=correction)
-            elif name in ("sum", "mean"):
-                value = getattr(np, name)(shaped[0], axis=1, keepdims=True, dtype=np.float64)
-            else:
-                value = op.entry.forward(xp, shaped[0], *((1, True) if name == "logsumexp" else (1,)))
-        elif name in ("softmax_backward", "log_softmax_backward"):
-            value = op.rules[0](xp, *shaped, 1)
-        elif name == "var_backward":
-            value = op.rules[0](xp, *shaped, 1, correction, True)
-        elif name == "std_backward":
-            value = op.rules[0](xp, *shaped, 1, correction, True)
-        else:
-            value = op.rules[0](xp, *shaped, 1, True)
-        target[...] = value
+            run_row_pointers(self.name.removeprefix("arraygrad_"), values, kinds)
 
 
 # Modules

@@ -10,7 +10,8 @@ import types
 
 import happens_before
 import numpy as np
-from stand_in import _at_addresses, _memory, here, launches
+from stand_in import _at_addresses, here, launches
+from stand_in_kernels import array_at
 
 products = []  # one dict for each product of two matrices
 compute_types = {}  # dtype.char -> CuPy's COMPUTE_TYPE_*; 1 where none is set
@@ -53,7 +54,7 @@ def _linalg_exports(dtype, skip):
 )
 def _cublas_exports(handle, ta, tb, m, n, k, one, a, kind, lda, b, _, ldb, zero, c, __, ldc, compute, algorithm, skip):
     dtype = np.dtype({0: "f", 1: "d", 4: "F", 5: "D"}[kind])
-    assert (_memory(one, 1, dtype)[0], _memory(zero, 1, dtype)[0]) == (1, 0)
+    assert (array_at(one, 1, dtype)[0], array_at(zero, 1, dtype)[0]) == (1, 0)
     products.append({"flags": (ta, tb), "sizes": (m, n, k), "compute": compute, "algorithm": algorithm})
     _multiply(ta, tb, m, n, k, a, lda, b, ldb, c, ldc, dtype)
     launches.append("gemmEx")
@@ -66,7 +67,7 @@ def _multiply(ta, tb, m, n, k, a, lda, b, ldb, c, ldc, dtype):
 
     def matrix(address, rows, columns, step):
         assert step >= rows
-        flat = _memory(address, step * (columns - 1) + rows, dtype)
+        flat = array_at(address, step * (columns - 1) + rows, dtype)
         return np.lib.stride_tricks.as_strided(flat, (rows, columns), (dtype.itemsize, step * dtype.itemsize))
 
     left = matrix(a, k, m, lda).T if ta else matrix(a, m, k, lda)

@@ -31,13 +31,6 @@ PROGRAMS = {
 }
 
 
-@pytest.fixture
-def cupy():
-    import cupy
-
-    return cupy
-
-
 def program(library, body):
     """The function f of a program's text, with `library` in CuPy's place."""
     module = types.ModuleType("program")

@@ -21,13 +21,6 @@ pytestmark = pytest.mark.gpu
 X = np.array([[0.5, -1.0], [2.0, 3.0]])
 
 
-@pytest.fixture
-def cupy():
-    import cupy
-
-    return cupy
-
-
 def leaf(cupy, values):
     return ag.asarray(cupy.asarray(values), requires_grad=True)
 

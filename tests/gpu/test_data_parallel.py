@@ -14,18 +14,9 @@ import pytest
 
 import arraygrad as ag
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("two_devices")]
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "distributed" / "cupy_data_parallel.py"
-
-
-@pytest.fixture
-def cupy():
-    import cupy
-
-    if cupy.cuda.runtime.getDeviceCount() < 2:
-        pytest.skip("only one CUDA device")
-    return cupy
 
 
 @pytest.fixture

@@ -17,13 +17,6 @@ pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(5)
 
 
-@pytest.fixture
-def cupy():
-    import cupy
-
-    return cupy
-
-
 def leaf(cupy, *shape):
     return ag.asarray(cupy.asarray(RNG.standard_normal(shape)), requires_grad=True)
 

@@ -12,19 +12,10 @@ import pytest
 import arraygrad as ag
 from arraygrad.engine.engine import device_threads
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("two_devices")]
 
 SIZE = 4096
 WAYS = ("the current stream", "a stream", "a handle")
-
-
-@pytest.fixture
-def cupy():
-    import cupy
-
-    if cupy.cuda.runtime.getDeviceCount() < 2:
-        pytest.skip("only one CUDA device")
-    return cupy
 
 
 @pytest.fixture

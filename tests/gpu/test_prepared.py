@@ -18,13 +18,6 @@ DTYPES = ("float16", "float32", "float64", "complex64", "complex128")
 
 
 @pytest.fixture
-def cupy():
-    import cupy
-
-    return cupy
-
-
-@pytest.fixture
 def switches():
     """(set_prepared, set_narrow, launcher), all set back afterwards."""
     from arraygrad.backends.cuda.prepared import set_narrow

@@ -15,13 +15,6 @@ RNG = np.random.default_rng(5)
 
 
 @pytest.fixture
-def cupy():
-    import cupy
-
-    return cupy
-
-
-@pytest.fixture
 def set_prepared():
     from arraygrad.backends.cupy import set_prepared
 

@@ -16,24 +16,6 @@ pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(6)
 
 
-@pytest.fixture
-def cupy():
-    import cupy
-
-    return cupy
-
-
-@pytest.fixture
-def switches():
-    """(set_fused, set_prepared), set back afterwards."""
-    from arraygrad.backends.cupy import set_fused, set_prepared
-
-    before = set_fused(True), set_prepared(True)
-    yield set_fused, set_prepared
-    set_fused(before[0])
-    set_prepared(before[1])
-
-
 OPERATIONS = {
     "sum": lambda x, axis, keepdims: ag.sum(x, axis=axis, keepdims=keepdims),
     "mean": lambda x, axis, keepdims: ag.mean(x, axis=axis, keepdims=keepdims),

@@ -14,24 +14,6 @@ pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(8)
 
 
-@pytest.fixture
-def cupy():
-    import cupy
-
-    return cupy
-
-
-@pytest.fixture
-def switches():
-    """(set_fused, set_prepared), set back afterwards."""
-    from arraygrad.backends.cupy import set_fused, set_prepared
-
-    before = set_fused(True), set_prepared(True)
-    yield set_fused, set_prepared
-    set_fused(before[0])
-    set_prepared(before[1])
-
-
 SHAPES = {
     "a row": ((6, 5), (5,)),
     "a column": ((6, 5), (6, 1)),

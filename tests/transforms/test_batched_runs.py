@@ -7,9 +7,10 @@ import inspect
 
 import numpy as np
 import pytest
+from function_helpers import Cube
 
 import arraygrad as ag
-from arraygrad.autograd import Function, graph, set_detect_anomaly
+from arraygrad.autograd import graph, set_detect_anomaly
 from arraygrad.ops import OPS
 from arraygrad.transforms.batch_rules import RULES
 from arraygrad.transforms.batched import set_batched_runs
@@ -228,18 +229,6 @@ def test_argument_that_a_result_does_not_depend_on_has_a_block_of_zeros():
     first, second = ag.jacobian(lambda x, y: x * 2.0, argnums=(0, 1))(V, np.ones((2, 2)))
     np.testing.assert_array_equal(first, 2 * np.eye(3))
     np.testing.assert_array_equal(second, np.zeros((3, 2, 2)))
-
-
-class Cube(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return 3 * x**2 * g
 
 
 @ag.primitive

@@ -21,7 +21,7 @@ from arraygrad.core.nodes cimport BACKWARD_TWICE, accumulator_of, attached, hand
 from arraygrad.core.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.core.overwriting cimport bump, mark_overwritten
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, is_lost, registered, version_of, watch, wrap,
+    Backend, TensorBase, Value, is_lost, kept_value, registered, version_of, wrap,
 )
 
 from arraygrad.core.constants import WRITTEN_BETWEEN
@@ -704,8 +704,7 @@ cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) excep
                 slot.source = t.grad_fn_ if t.grad_fn_ is not None else accumulator_of(t)
                 slot.nr = t.output_nr_
         backend = <Backend>t.value.meta.ops
-        watch(t.value)
-        slot.value = constant_slot(node, t.value, backend)
+        slot.value = constant_slot(node, kept_value(t), backend)
         if pack:
             slot.value = pack_slot(slot.value, backend)
         slots.append(slot)

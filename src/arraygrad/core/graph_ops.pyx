@@ -15,8 +15,8 @@ from arraygrad.core.nodes cimport accumulator_of
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.leaf_locks cimport leaf_lock
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, check_saved, grad_of, is_lost, make_tensor, registered, set_grad,
-    value_over, watch, wrap,
+    Backend, TensorBase, Value, check_saved, grad_of, is_lost, kept_value, make_tensor, registered, set_grad,
+    value_over, wrap,
 )
 
 from arraygrad.engine.arrayops import InvalidGradient
@@ -197,8 +197,7 @@ cdef class Kept:
         if t.extra is not None:
             refresh(t)
         check_saved(t.value)
-        watch(t.value)
-        self.value = t.value
+        self.value = kept_value(t)
         if t.value.foreign:
             if constant_check == CONSTANT_COPY:
                 self.value = value_over((<Backend>t.value.meta.ops).clone(t.value.raw, t.value.raw), t.value.meta)

@@ -21,9 +21,9 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state
-from arraygrad.core.apply cimport apply_op, record, refresh
+from arraygrad.core.apply cimport apply_op, record, refresh, to_raw, wants_grad
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport Backend, TensorBase, new_tensor, raw_now
+from arraygrad.core.value cimport Backend, TensorBase, new_tensor
 
 from arraygrad.engine.node import keep_for_ever
 
@@ -185,14 +185,14 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
     if not tracked:
         return refused
     for i in op.others:
-        if is_wanted(bound[i]):
+        if wants_grad(bound[i]):
             return refused                      # the composed function says what can't be differentiated
     for i in r.numbers:
         if type(bound[i]) is not float and type(bound[i]) is not int:
             return refused
     meta = <GradMeta>first
     if kwargs:
-        given = {key: plain(value) for key, value in (<dict>kwargs).items()}
+        given = {key: to_raw(value) for key, value in (<dict>kwargs).items()}
     result = called(r.function, args, given)
     backend = <Backend>meta.ops
     if op.multi:
@@ -258,10 +258,10 @@ cdef object called(object function, tuple args, dict kwargs):
     if kwargs is not None:
         keywords = <PyObject*>kwargs
     if n > MAX_ARGS:
-        return function(*[plain(value) for value in args], **(kwargs or {}))
+        return function(*[to_raw(value) for value in args], **(kwargs or {}))
     try:
         for i in range(n):
-            raw = plain(args[i])
+            raw = to_raw(args[i])
             Py_INCREF(raw)
             vector[i + 1] = <PyObject*>raw
             done += 1
@@ -271,27 +271,3 @@ cdef object called(object function, tuple args, dict kwargs):
     finally:
         for i in range(done):
             Py_DECREF(<object>vector[i + 1])
-
-
-cdef bint is_wanted(object value) except -1:
-    """Whether a Tensor in `value` requires grad."""
-    if isinstance(value, TensorBase):
-        if (<TensorBase>value).extra is not None:
-            refresh(<TensorBase>value)
-        return (<TensorBase>value).tracked
-    if type(value) is list or type(value) is tuple:
-        for item in value:
-            if is_wanted(item):
-                return True
-    return False
-
-
-cdef object plain(object value):
-    """An argument with every Tensor in it replaced by its raw array."""
-    if isinstance(value, TensorBase):
-        return raw_now(<TensorBase>value)
-    if type(value) is list:
-        return [plain(item) for item in <list>value]
-    if type(value) is tuple:
-        return tuple([plain(item) for item in <tuple>value])
-    return value

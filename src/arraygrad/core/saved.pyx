@@ -7,7 +7,7 @@ from cpython.object cimport PyObject
 from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
 from arraygrad.engine.streams cimport note_read
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, find_backend, is_lost, join, new_tensor, registered, version_of, watch,
+    Backend, TensorBase, Value, find_backend, is_lost, join, kept_value, new_tensor, registered, version_of,
     wrap,
 )
 
@@ -160,12 +160,12 @@ cdef Packed packed_by(Value v, object pack, object unpack):
                            "given shares memory with the program's own; work on a copy of it.")
     p.unpack = unpack
     p.backend = <Backend>v.meta.ops
-    watch(t.value)
-    p.data = t.value if data is t else data         # (4)
+    v = kept_value(t)
+    p.data = v if data is t else data               # (4)
     if Py_REFCNT(<PyObject*>t) > 1:
-        p.kept = t.value
-    if t.value.foreign or t.value.overwritten:
-        note_given(p, t.value)
+        p.kept = v
+    if v.foreign or v.overwritten:
+        note_given(p, v)
     return p
 
 
@@ -269,8 +269,8 @@ cdef class SavedInput:
     cdef bint array0d
 
     def __init__(self, TensorBase t, bint hooks=True):
-        watch(t.value)
-        self.slot = pack_value(t.value) if hooks and packing() else t.value
+        cdef Value v = kept_value(t)
+        self.slot = pack_value(v) if hooks and packing() else v
         self.tracked = t.requires_grad
         self.is_leaf = t.is_leaf
         self.array0d = t.array0d

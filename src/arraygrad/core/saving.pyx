@@ -14,7 +14,7 @@ from arraygrad.core.nodes cimport OpNode
 from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 from arraygrad.core.saved cimport count_pairs_by, pack_slot, packing
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, check_saved, new_tensor, refuses_overwriting, registered, watch,
+    Backend, TensorBase, Value, check_saved, kept_value, new_tensor, refuses_overwriting, registered,
 )
 
 # How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
@@ -30,18 +30,12 @@ cdef void count_packers(int change) noexcept:
 count_pairs_by(count_packers)
 
 
-cdef inline Value kept(TensorBase t):
-    """What a node keeps of a Tensor."""
-    watch(t.value)
-    return t.value
-
-
 cdef inline object slot_of(object arg):
     """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
     if isinstance(arg, TensorBase):
         if inference_used:
             check_saved((<TensorBase>arg).value)
-        return kept(<TensorBase>arg)
+        return kept_value(<TensorBase>arg)
     if type(arg) is list or type(arg) is tuple:
         for item in arg:
             if isinstance(item, TensorBase):
@@ -74,7 +68,7 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
         if not op.save_for[k] & needs:
             continue
         if op.save_kind[k] == SAVE_ANS:
-            slot = tuple([kept(t) for t in result]) if op.multi else kept(result)
+            slot = tuple([kept_value(t) for t in result]) if op.multi else kept_value(result)
             keeps = True
         elif op.save_kind[k] == SAVE_INPUT:
             slot = constant_slot(node, slot_of(args[op.save_pos[k]]), backend)
@@ -104,7 +98,7 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
 cdef inline object number_in(TensorBase t, Backend backend):
     """The number that a Tensor of one shows; its Value where it is read in no other way, or is the program's too."""
     cdef double x
-    return kept(t) if t.value.foreign or not backend.read_number(t.value.raw, &x) else x
+    return kept_value(t) if t.value.foreign or not backend.read_number(t.value.raw, &x) else x
 
 
 cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint64_t needs, Backend backend) except -1:
@@ -119,7 +113,7 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
         if not op.save_for[k] & needs:
             continue
         if op.save_kind[k] == SAVE_ANS:
-            slot = number_in(out, backend) if as_numbers else kept(out)
+            slot = number_in(out, backend) if as_numbers else kept_value(out)
             node.flags |= NODE_SAVES
         elif op.save_pos[k] < 0:
             slot = out.value.meta
@@ -134,7 +128,7 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
                 elif isinstance(arg, TensorBase):
                     if inference_used:
                         check_saved((<TensorBase>arg).value)
-                    slot = kept(<TensorBase>arg)
+                    slot = kept_value(<TensorBase>arg)
                     node.flags |= NODE_SAVES
                     if (<Value>slot).foreign:
                         slot = constant_slot(node, slot, backend)

@@ -119,6 +119,12 @@ cdef extern from "value_memory.hpp" namespace "arraygrad":
     void watch(Value v) noexcept
 
 
+cdef inline Value kept_value(TensorBase t):
+    """The Value of a Tensor for whoever keeps it beyond a call: Note [Watched members] in value_memory.hpp."""
+    watch(t.value)
+    return t.value
+
+
 cdef Backend find_backend(object raw)
 cdef Backend registered(object cls)
 cdef Value value_over(object raw, GradMeta meta)

@@ -27,7 +27,7 @@ static inline void put_member(Storage* s, std::size_t place, Value* value) {
 // Before memory is written, what nodes saved of it is protected (Note [Saved values] in value.pyx). A Storage may have
 // many members, most of them views that nobody saved, so a write must not look at all of them.
 // (1) members[:watched] may have an owner beside their Tensor, the others have none. New members are watched, and so is
-//     a Value that something is about to keep: whoever keeps a Value beyond a call says so by `watch`.
+//     a Value that something is about to keep: whoever keeps a Value beyond a call takes it by `kept_value`.
 // (2) A write looks at the watched ones. One that only its Tensor refers to is watched no more; one that was copied
 //     leaves the Storage. So each is looked at once for each time that it is kept.
 // (3) Saved views that a write does not touch stay watched. Where a write meets many of them, small ones get their copy

@@ -17,18 +17,19 @@ cdef str _hook_name(object hook):
 cdef class Shown:
     """What a recorded run notes of the gradients that a hook is shown, before it runs."""
     cdef Node node
-    cdef bint recorded
     cdef list followed
     cdef uint64_t since
 
 
 cdef Shown note_shown(ArrayOps graph_ops, Node node, tuple shown):
-    cdef Shown seen = Shown.__new__(Shown)
-    if graph_ops is not None:
-        seen.node = node
-        seen.recorded = True
-        seen.followed = graph_ops.followed(shown)
-        seen.since = next_sequence_nr()
+    """None in a plain run."""
+    cdef Shown seen
+    if graph_ops is None:
+        return None
+    seen = Shown.__new__(Shown)
+    seen.node = node
+    seen.followed = graph_ops.followed(shown)
+    seen.since = next_sequence_nr()
     return seen
 
 
@@ -59,7 +60,7 @@ cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object r
         raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the type of value (was {a.dtype} got {b.dtype})")
     if new is old:
         return new
-    if not seen.recorded:
+    if seen is None:
         return new if is_left(result, held, new) else ops.clone(new, new)
     return ops.replaced(seen.node, _hook_name(hook), result, new, seen.followed, seen.since)
 
@@ -121,7 +122,7 @@ cdef int run_tensor_hooks(ArrayOps graph_ops, Node node, Frame f) except -1:
             owned = f.owned or graph_ops is not None
             f.owned = False
             shown = shown_to_user(ops, old)
-            seen = note_shown(graph_ops, node, (shown,) if graph_ops is not None else None)
+            seen = note_shown(graph_ops, node, (shown,))
             new = _checked_hook_result(ops, hook, old, hook(shown), 1, seen)
             check_unwritten(hook, shown, owned)
             if new is not old:

@@ -89,6 +89,7 @@ cdef class Elementwise:
     cdef tuple call(self, list arguments, object out, bint ordered)
     cdef tuple place(self, list arguments, tuple shape, bint ordered, int device, Block block, char* kinds,
                      bint* strided, Py_ssize_t* size)
+    cdef object text(self, str kinds, int ndim, bint wide)
     cdef Prepared variant(self, const char* kinds, int ndim, bint wide)
 
 

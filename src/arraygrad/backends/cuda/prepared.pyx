@@ -260,12 +260,15 @@ cdef class Elementwise:
         """The outputs, a tuple; None where these arguments are not for a prepared kernel."""
         return self.call(list(arguments), out, ordered)
 
+    cdef object text(self, str kinds, int ndim, bint wide):
+        return text_of(self.name, self.spec, kinds, ndim, wide)
+
     cdef Prepared variant(self, const char* kinds, int ndim, bint wide):
         cdef bytes letters = kinds[:self.n_in]
         cdef object key = letters if ndim == 0 else (letters, ndim, wide)
         cdef object found = self.variants.get(key)
         if found is None:
-            text = text_of(self.name, self.spec, letters.decode(), ndim, wide)
+            text = self.text(letters.decode(), ndim, wide)
             found = self.variants.setdefault(key, new_prepared(self.launcher, text, self.name))
         return <Prepared>found
 
@@ -362,14 +365,8 @@ cdef class Elementwise:
 cdef class Summed(Elementwise):
     """The kernels that add up the one output of a Spec over rows, as they compute it."""
 
-    cdef Prepared variant(self, const char* kinds, int ndim, bint wide):
-        cdef bytes letters = kinds[:self.n_in]
-        cdef object key = letters if ndim == 0 else (letters, ndim, wide)
-        cdef object found = self.variants.get(key)
-        if found is None:
-            text = sum_text_of(self.name, self.spec, letters.decode(), ndim, wide)
-            found = self.variants.setdefault(key, new_prepared(self.launcher, text, self.name))
-        return <Prepared>found
+    cdef object text(self, str kinds, int ndim, bint wide):
+        return sum_text_of(self.name, self.spec, kinds, ndim, wide)
 
     cdef object sum_of(self, list arguments, tuple full, tuple shape, tuple rows):
         """The sum, of `shape`, of what has the shape `full`; `rows` as `backends.cuda.rows.layout` gives it. None: not

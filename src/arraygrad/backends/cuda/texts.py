@@ -28,43 +28,35 @@ __all__ = ["ROWS", "sum_text_of", "text_of"]
 
 _COMPLEX = "#include <cupy/complex.cuh>\n"
 
+_REDUCTION = r"""
+__device__ inline REAL {name}(REAL mine) {{
+  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
+  const int here = threadIdx.y * blockDim.x + threadIdx.x;
+  shared[here] = mine;
+  __syncthreads();
+  for (int half = blockDim.y / 2; half > 0; half /= 2) {{
+    if (static_cast<int>(threadIdx.y) < half)
+      shared[here] = {join}(shared[here], shared[here + half * blockDim.x]);
+    __syncthreads();
+  }}
+  const REAL found = shared[threadIdx.x];
+  __syncthreads();
+  return found;
+}}
+"""
+
 # What kernels over rows begin with: REAL is their type. Every thread of a block takes part in a reduction.
 ROWS = r"""
 extern __shared__ double ag_shared[];
 
 template <typename T> __device__ inline T ag_nothing() { return static_cast<T>(__longlong_as_double(0xfff0000000000000LL)); }
 
-__device__ inline REAL ag_row_sum(REAL mine) {
-  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
-  const int here = threadIdx.y * blockDim.x + threadIdx.x;
-  shared[here] = mine;
-  __syncthreads();
-  for (int half = blockDim.y / 2; half > 0; half /= 2) {
-    if (static_cast<int>(threadIdx.y) < half) shared[here] += shared[here + half * blockDim.x];
-    __syncthreads();
-  }
-  const REAL total = shared[threadIdx.x];
-  __syncthreads();
-  return total;
-}
+__device__ inline REAL ag_plus(REAL a, REAL b) { return a + b; }
 
 __device__ inline REAL ag_larger(REAL a, REAL b) { return a != a ? a : b != b ? b : a > b ? a : b; }
-
-__device__ inline REAL ag_row_max(REAL mine) {
-  REAL* shared = reinterpret_cast<REAL*>(ag_shared);
-  const int here = threadIdx.y * blockDim.x + threadIdx.x;
-  shared[here] = mine;
-  __syncthreads();
-  for (int half = blockDim.y / 2; half > 0; half /= 2) {
-    if (static_cast<int>(threadIdx.y) < half)
-      shared[here] = ag_larger(shared[here], shared[here + half * blockDim.x]);
-    __syncthreads();
-  }
-  const REAL top = shared[threadIdx.x];
-  __syncthreads();
-  return top;
-}
-"""  # noqa: E501
+""" + "".join(  # noqa: E501
+    _REDUCTION.format(name=name, join=join) for name, join in (("ag_row_sum", "ag_plus"), ("ag_row_max", "ag_larger"))
+)
 
 _FRAME = r"""
 {structure}

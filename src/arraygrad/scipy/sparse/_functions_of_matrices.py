@@ -18,8 +18,8 @@ from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 from arraygrad.scipy.sparse import _recorded
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._matrices import entries, matched, plain_of, tracked
-from arraygrad.scipy.sparse._spectra import LARGEST, kept
+from arraygrad.scipy.sparse._matrices import entries, kept_copy, matched, plain_of, tracked
+from arraygrad.scipy.sparse._spectra import LARGEST
 
 __all__ = ["declare"]
 
@@ -92,7 +92,7 @@ def funm_multiply_krylov(f, A, b, *, assume_a="general", t=1.0, atol=0.0, rtol=1
         raise NotDifferentiable("arraygrad.scipy.sparse.linalg.funm_multiply_krylov: an operator has no rule")
     b = ag.asarray(dense_of(b))
     if not tracked(A, t):
-        plain = kept(A) if raw(t) == 1.0 else plain_of(A) * float(raw(t))
+        plain = kept_copy(A) if raw(t) == 1.0 else plain_of(A) * float(raw(t))
         return _recorded_multiply(b, plain, f, options)
     value = _linalg.funm_multiply_krylov(f, plain_of(A), raw(b), t=float(raw(t)), **options)
     dense = ag.asarray(_dense("funm_multiply_krylov", A))

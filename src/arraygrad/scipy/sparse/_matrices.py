@@ -35,8 +35,8 @@ from arraygrad.scipy.sparse._places import (
 )  # fmt: skip
 
 __all__ = [
-    "BILINEAR", "CHAPTER", "FORMATS", "NAMES", "Base", "entries", "follow", "full", "kind_of_matrix", "matched",
-    "moved", "parts", "plain_of", "product", "recorded", "refuse_values", "set_class", "tracked",
+    "BILINEAR", "CHAPTER", "FORMATS", "NAMES", "Base", "entries", "follow", "full", "kept_copy", "kind_of_matrix",
+    "matched", "moved", "parts", "plain_of", "product", "recorded", "refuse_values", "set_class", "tracked",
 ]  # fmt: skip
 
 CHAPTER = Chapter("sparse", sparse)
@@ -155,6 +155,12 @@ def plain_of(value):
     if isinstance(value, Grid):
         return raw(value.tensor).view(np.matrix)
     return raw(value)
+
+
+def kept_copy(A):
+    """A constant matrix as a rule keeps it: a copy, which the program cannot write. An operator is kept as it is."""
+    A = plain_of(A)
+    return A.copy() if isinstance(A, np.ndarray) or sparse.issparse(A) else A
 
 
 def follow(A, plain):

@@ -7,7 +7,6 @@ costs no more than the product. Eigenvectors, and what is not symmetric, are dif
 """
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.sparse import linalg as _linalg
 
 import arraygrad as ag
@@ -17,7 +16,7 @@ from arraygrad.scipy.linalg import _factors as _declared  # noqa: F401 (declares
 from arraygrad.scipy.linalg import _functions as _declared_too  # noqa: F401 (declares expm)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._matrices import parts, plain_of, tracked
+from arraygrad.scipy.sparse._matrices import kept_copy, parts, tracked
 from arraygrad.scipy.sparse._places import conj, coordinates, summed, with_values
 from arraygrad.scipy.sparse._recorded import Matrix
 
@@ -164,12 +163,6 @@ def _recorded_multiply(g, ans, A):
 REGISTRY.pop("sparse.linalg._expm_multiply")
 
 
-def kept(A):
-    """A constant matrix as a rule keeps it: a copy, which the program cannot write. An operator is kept as it is."""
-    A = plain_of(A)
-    return A.copy() if isinstance(A, np.ndarray) or issparse(A) else A
-
-
 def expm_multiply(A, B, start=None, stop=None, num=None, endpoint=None, traceA=None):
     """scipy.sparse.linalg.expm_multiply, differentiable in B, and in A through the dense matrix."""
     tracked = _tracked("expm_multiply", A, start, stop)
@@ -184,7 +177,7 @@ def expm_multiply(A, B, start=None, stop=None, num=None, endpoint=None, traceA=N
         dense, B = _dense("expm_multiply", *_parts(A)), ag.asarray(B)
         found = [ag.matmul(LINALG["expm"](dense * t), B) for t in times]
     else:
-        matrix = kept(A)
+        matrix = kept_copy(A)
         found = [_recorded_multiply(B, matrix if t == 1.0 else matrix * t) for t in times]
     return ag.stack(found) if several else found[0]
 
