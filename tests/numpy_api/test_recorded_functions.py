@@ -421,3 +421,30 @@ def test_nothing_is_recorded_without_gradients():
     y = ag.tensor(real(4), requires_grad=True)
     with ag.no_grad():
         assert not np.nanmean(y).requires_grad
+
+
+TWO = [p for p in PAIRS if len(p.values[2]) > 1 and not p.values[0].startswith("linalg")]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16", "uint64", "bool", "float16"])
+@pytest.mark.parametrize(("name", "call", "arrays"), TWO)
+def test_constants_of_other_dtypes_give_the_derivatives_of_the_same_numbers(name, call, arrays, dtype):
+    f = function(name)
+    if name == "insert" and dtype == "float16":
+        pytest.skip("the result has the constant's dtype")
+    for place in range(len(arrays)):
+        numbers = [np.nan_to_num(np.round(40 * np.abs(a))).clip(1, 120) for a in arrays]
+        found = []
+        for constants in ([a.astype(dtype) for a in numbers], [a.astype(dtype).astype(float) for a in numbers]):
+            try:
+                found.append(
+                    differentiated(
+                        lambda g, x, c=constants, i=place: call(g, *c[:i], x, *c[i + 1 :]), f, [arrays[place]]
+                    )
+                )
+            except (TypeError, ValueError) as error:  # NumPy's own, or there is nothing to differentiate
+                found.append(str(type(error)))
+        if isinstance(found[0], str) or isinstance(found[1], str):
+            continue
+        for some, others in zip(*found, strict=True):
+            assert_alike(some, others, 1e-9, 1e-9)

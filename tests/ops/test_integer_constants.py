@@ -1,4 +1,4 @@
-"""Constants of every integer dtype beside a Tensor: an unsigned or narrow one must not overflow in a rule.
+"""Constants of other dtypes beside a Tensor: an integer must not overflow in a rule, nor a narrow float round there.
 
 Imports arraygrad.ops and core.apply: each operation of two arrays is run as the table has it.
 """
@@ -69,3 +69,24 @@ def test_a_constant_of_a_small_integer_dtype_gives_the_derivatives_of_the_same_i
         assert (one is None) == (other is None)
         if one is not None:
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12)
+
+
+NUMBERS = np.array([3.1, 10.7, 7.3, 1.9, 0.6])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float16], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize(("name", "place"), OPERATIONS, ids=lambda v: str(v))
+def test_a_constant_of_lower_precision_gives_the_derivatives_of_the_same_numbers(name, place, dtype):
+    constant = NUMBERS.astype(dtype)
+    if name == "full_like":
+        pytest.skip("the result has the constant's dtype")
+    try:
+        found = derivatives(OPS[name], ag.asarray(constant), place)
+    except (TypeError, IndexError):  # places and counts are integers
+        pytest.skip("takes no floating-point constant")
+    expected = derivatives(OPS[name], ag.asarray(constant.astype(np.float64)), place)
+    for one, other in zip(found or (None,), expected or (None,), strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)

@@ -100,9 +100,9 @@ MAY_IMPORT = {
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
     "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
-    "core.recorded": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "saving")},
+    "core.recorded": ENGINE | {f"core.{name}" for name in ("op", "operands", "value", "nodes", "apply", "saving")},
     "core.protocols": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "protocol_shapes", "recorded")},
+    | {f"core.{name}" for name in ("op", "operands", "value", "nodes", "apply", "protocol_shapes", "recorded")},
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
     "core.calls": {"core.op", "core.value", "core.apply", "engine.node"},
     "core.graph_ops": ENGINE

@@ -27,6 +27,11 @@ cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where) except *       # not zero is an error: 1 or -1
     void Py_LeaveRecursiveCall()
 
+    ctypedef struct SliceObject "PySliceObject":
+        PyObject* start
+        PyObject* stop
+        PyObject* step
+
 # How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
 # none; whether they are this thread's is asked only then.
 cdef atomic[int] _observers
@@ -155,7 +160,11 @@ cdef object binary(Op op, object a, object b):
             rb = tb.value.raw
             if mb.ops is not backend:
                 raise mixed(op, backend, <Backend>mb.ops)
-        elif type(b) is float or type(b) is backend.array_type:
+        elif type(b) is float:
+            rb = b
+        elif type(b) is backend.array_type:
+            if op.promotes and ta.tracked:
+                b = backend.promoted(b, ma)
             rb = b
         else:
             rb = other_operand(op, b, backend)
@@ -166,7 +175,11 @@ cdef object binary(Op op, object a, object b):
         mb = tb.value.meta
         rb = tb.value.raw
         backend = <Backend>mb.ops
-        if type(a) is float or type(a) is backend.array_type:
+        if type(a) is float:
+            ra = a
+        elif type(a) is backend.array_type:
+            if op.promotes and tb.tracked:
+                a = backend.promoted(a, mb)
             ra = a
         else:
             ra = other_operand(op, a, backend)
@@ -294,7 +307,7 @@ cdef bint wants_grad(object arg) except -1:
         return (<TensorBase>arg).tracked
     if type(arg) is tuple or type(arg) is list:
         for item in arg:
-            if nested(wants_grad, item):
+            if not is_static(item) and nested(wants_grad, item):
                 wanted = True
     return wanted
 
@@ -343,8 +356,10 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
 
 cdef inline bint is_static(object arg) noexcept:
     """Whether an argument is one of the common ones that are no array: a number, None, text, a slice of ints, ..."""
+    cdef SliceObject* region
     if type(arg) is slice:
-        return is_index(arg.start) and is_index(arg.stop) and is_index(arg.step)
+        region = <SliceObject*>arg
+        return is_index(<object>region.start) and is_index(<object>region.stop) and is_index(<object>region.step)
     return is_index(arg) or arg is True or arg is False or arg is Ellipsis or type(arg) is str or type(arg) is float
 
 

@@ -23,6 +23,7 @@ def set_constant_check(str mode):
     arrays of up to 32 KB every byte is compared, of larger ones both ends and pieces spread over the array, besides
     shape and dtype: an array that is refilled, or filled row by row, is found; a write to a few elements in the middle
     of a large one may not be.
+    Small arrays of a narrower dtype than the Tensor's are promoted when they are used: backward reads that copy.
     "full": every element is compared. "copy": nodes keep a copy, so the gradient is that of the program as it ran.
     "off": nothing is done. Returns the previous mode.
 

@@ -40,6 +40,20 @@ BACKWARD_TWICE = (
 )
 
 
+cdef object at_precision(object x, GradMeta meta, object xp):
+    """An operand for a rule: a real one of lower precision than the result in the result's.
+
+    Forwards promote their operands first. A rule that takes the logarithm of one must do so too.
+    """
+    cdef object dtype
+    if type(x) is float or type(x) is int or meta.is_complex:
+        return x
+    dtype = getattr(x, "dtype", None)
+    if dtype is None or dtype == meta.dtype or not xp.isdtype(dtype, "real floating"):
+        return x
+    return xp.astype(x, meta.dtype) if xp.finfo(dtype).bits < xp.finfo(meta.dtype).bits else x
+
+
 cdef ArrayOps _recorded = None          # operations on recorded gradients
 
 
@@ -406,9 +420,13 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
                     if unpacked[index] is None:
                         unpacked[index] = unpack(node, op, index, backend, meta, f.create_graph)
                     args.append(unpacked[index])
+                if op.elementwise and op.save_kind[index] == SAVE_INPUT and len(op.params) > 1:
+                    args[-1] = at_precision(args[-1], meta, xp)
             elif what == PLAN_STATIC:
                 slot = node.args[index]
                 args.append(saved_tensor(node, slot, -1, False) if f.create_graph else raw_of(slot, node))
+                if op.elementwise:
+                    args[-1] = at_precision(args[-1], meta, xp)
             else:
                 args.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, meta))
         r = op.rules[k](*args)

@@ -57,6 +57,7 @@ cdef class Op:
     cdef readonly bint named                # the results come in a named tuple: result_type_of
     cdef readonly bint makes_arrays         # its 0-d results are arrays in NumPy, where others are scalars
     cdef bint bare                          # its nodes keep nothing: bare nodes (engine/node_memory.hpp)
+    cdef bint promotes                      # two arrays, computed in the dtype that both are promoted to
     cdef int n_arrays                       # 1 or 2: parameters are exactly that many arrays; 0: other
     cdef int n_saves
     cdef int save_kind[MAX_SAVES]

@@ -4,8 +4,16 @@ import ast
 import functools
 import inspect
 
+from cpython.dict cimport PyDict_Next
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
 from arraygrad._hints import by_position, unexpected
 from arraygrad.engine.node import keep_for_ever
+
+cdef enum:
+    MAX_PARAMS = 16             # parameters of a call that is bound without a list
 
 cdef object EMPTY = inspect.Parameter.empty
 
@@ -96,6 +104,7 @@ cdef class Op:
         if (self.n_posonly != len(self.params) or self.sequence >= 0 or self.multi
                 or self.inputs and self.inputs != tuple(range(self.n_arrays))):
             self.n_arrays = 0
+        self.promotes = self.n_arrays == 2 and self.inputs == (0, 1) and (self.elementwise or self.name == "matmul")
         self.single = (self.n_arrays == 0 and len(self.params) > 1 and self.sequence < 0 and not self.multi
                        and not self.transfers and self.inputs in ((0,), ()))
         self.checks_others = len(self.others) > 0 and self.kind not in ("zero", "nondifferentiable")
@@ -123,8 +132,13 @@ cdef class Op:
         cdef Py_ssize_t n = len(args)
         cdef Py_ssize_t i
         cdef list bound
-        if not kwargs and n == len(self.params) and self.var_positional < 0 and n == self.n_positional:
-            return args
+        cdef tuple found
+        if self.var_positional < 0 and n <= self.n_positional:
+            if n == len(self.params) and not kwargs:
+                return args
+            found = bind_plain(self, args, kwargs)
+            if found is not None:
+                return found
         bound = list(self.defaults)
         if self.var_positional >= 0:
             bound[self.var_positional] = args[self.n_positional:]
@@ -159,6 +173,38 @@ cdef class Op:
 
     def __reduce__(self):
         return (_op_by_name, (self.name,))
+
+
+cdef tuple bind_plain(Op op, tuple args, dict kwargs):
+    """`bind` where nothing is wrong; None where something is, or where there are many parameters."""
+    cdef PyObject* bound[MAX_PARAMS]            # borrowed
+    cdef Py_ssize_t n = len(args), count = len(op.params), i, position, at = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef tuple result
+    if count > MAX_PARAMS:
+        return None
+    for i in range(n):
+        bound[i] = <PyObject*>args[i]
+    for i in range(n, count):
+        bound[i] = <PyObject*>op.defaults[i]
+    if kwargs:
+        while PyDict_Next(kwargs, &at, &key, &value):
+            found = op.positions.get(<object>key)
+            if found is None:
+                return None
+            position = found
+            if position < n or position < op.n_posonly:
+                return None
+            bound[position] = value
+    for i in range(n, count):
+        if bound[i] == <PyObject*>EMPTY:
+            return None
+    result = PyTuple_New(count)
+    for i in range(count):
+        Py_INCREF(<object>bound[i])
+        PyTuple_SET_ITEM(result, i, <object>bound[i])
+    return result
 
 
 cdef int read_signature(Op op) except -1:

@@ -7,6 +7,7 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
 cdef bint is_like_scalar(TensorBase t, Backend backend)
 cdef bint rebinds(TensorBase t)
 cdef object mixed(Op op, Backend a, Backend b)
+cdef object array_of_list(object items, Backend backend)
 cdef object listed(object items)
 cdef int check_operand(Op op, object arg, Backend backend) except -1
 cdef bint is_numpy_scalar(object obj) except -1

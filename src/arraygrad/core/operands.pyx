@@ -279,6 +279,18 @@ cdef bint has_tensor(object items) except -1:
     return False
 
 
+cdef object array_of_list(object items, Backend backend):
+    """The array of numbers that NumPy makes of a list; None of one that holds Tensors, or that gives no such array."""
+    cdef object array
+    if has_tensor(items):
+        return None
+    try:
+        array = backend.asarray(items, None, None)
+    except (TypeError, ValueError):
+        return None                             # NumPy's function says what is wrong
+    return array if array.dtype.kind in "biufc" else None
+
+
 cdef bint nested(bint (*question)(object) except -1, object item) except -1:
     """question(item), for the questions that ask what lists hold: one that holds itself is an error, not a crash."""
     cdef bint answer

@@ -1,6 +1,6 @@
 # NumPy's protocols on Tensors, compiled: what a plain call needs no Python frame for.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.protocol_shapes, core.recorded. (Handlers of
-# everything else register themselves.)
+# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.protocol_shapes, core.recorded.
+# (Handlers of everything else register themselves.)
 #
 # Note [NumPy calls on Tensors]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -31,6 +31,7 @@ from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.core.apply cimport binary, refresh, unary
 from arraygrad.core.op cimport Op
+from arraygrad.core.operands cimport array_of_list
 from arraygrad.core.protocol_shapes cimport dot, shape_function, shape_ptr
 from arraygrad.core.recorded cimport Recorded, recorded_call, refused
 from arraygrad.core.value cimport Backend, TensorBase, new_tensor, registered
@@ -99,6 +100,7 @@ cdef class Served:
     cdef object method              # of numpy.ndarray with the same parameters: spares NumPy's Python wrapper
     cdef object tensor_method       # of Tensor with the same parameters
     cdef Op op                      # its forward may be compiled; its parameters are the function's first ones
+    cdef Recorded recorded          # how a call is recorded: Note [Recorded functions]; None: it is not
     cdef shape_ptr shape            # binds arguments of a function of shape, NULL: it is none
 
 
@@ -186,17 +188,28 @@ def add_protocol_functions(dict functions):
 
 def add_recorded(dict functions):
     """Record calls of NumPy's functions and ufuncs as Note [Recorded functions] says: dict of function -> Recorded."""
+    cdef Served s
     for function, recorded in functions.items():
         _recorded.setdefault(function, recorded)
+        s = _functions.setdefault(function, Served.__new__(Served))
+        if s.recorded is None:
+            s.recorded = <Recorded?>recorded
+        keep_for_ever(s)
 
 
-cdef object recorded(PyObject* function, tuple args, object kwargs):
-    """The result of a function or ufunc that is recorded as Note [Recorded functions] says, else `refused`."""
+cdef int fill_recorded() except -1:
     global _all_recorded
-    cdef PyObject* found
     if _all_recorded is not None:
         add_recorded(_all_recorded())
         _all_recorded = None
+    return 0
+
+
+cdef object recorded(PyObject* function, tuple args, object kwargs):
+    """The result of a ufunc that is recorded as Note [Recorded functions] says, else `refused`."""
+    cdef PyObject* found
+    if _all_recorded is not None:
+        fill_recorded()
     found = PyDict_GetItemWithError(_recorded, <object>function)
     return refused if found is NULL else recorded_call(<Recorded>found, args, kwargs)
 
@@ -243,7 +256,7 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
     """Tensor.__array_ufunc__(ufunc, method, *inputs, **kwargs)."""
     cdef PyObject* found
     cdef Op op
-    cdef object result
+    cdef object result, first, second
     cdef dict kwargs
     cdef Py_ssize_t i
     if n < 2:
@@ -257,8 +270,10 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
             op = <Op>found
             if n == 3 and op.n_arrays == 1:
                 return unary(op, <object>args[2])
-            if n == 4 and op.n_arrays == 2 and not (is_listed(args[2]) or is_listed(args[3])):
-                result = binary(op, <object>args[2], <object>args[3])
+            if n == 4 and op.n_arrays == 2:
+                first = operand(args[2], args[3])
+                second = operand(args[3], args[2])
+                result = NotImplemented if first is None or second is None else binary(op, first, second)
                 if result is not NotImplemented or has_ufunc(args[2]) and has_ufunc(args[3]):
                     return result                                           # the other class decides
         if found is NULL:                                                   # (4)
@@ -304,8 +319,13 @@ cdef inline bint is_call(object method) noexcept:
     return type(method) is str and PyUnicode_GET_LENGTH(method) == 8 and PyUnicode_READ_CHAR(method, 0) == c"_"
 
 
-cdef inline bint is_listed(PyObject* x) noexcept:
-    return type(<object>x) is list or type(<object>x) is tuple
+cdef inline object operand(PyObject* x, PyObject* other):
+    """An operand of a ufunc: a list of plain numbers beside a Tensor of NumPy's as an array, None for other lists."""
+    if type(<object>x) is list or type(<object>x) is tuple:
+        if is_tensor(<object>other) and type((<TensorBase>other).value.raw) is _ndarray:
+            return array_of_list(<object>x, registered(_ndarray))
+        return None
+    return <object>x
 
 
 cdef bint has_ufunc(PyObject* x) except -1:
@@ -361,8 +381,11 @@ cdef object array_function(object func, object types, object args, object kwargs
     if not _compiled or type(args) is not tuple or not (<tuple>args):
         return _function_handler(func, types, args, kwargs)
     found = PyDict_GetItemWithError(_functions, func)
+    if found is NULL and _all_recorded is not None:
+        fill_recorded()
+        found = PyDict_GetItemWithError(_functions, func)
     if found is NULL:
-        return composed(func, types, args, kwargs)                          # (4)
+        return _function_handler(func, types, args, kwargs)                 # (4)
     s = <Served>found
     first = (<tuple>args)[0]
     if s.shape is not NULL and not kwargs and (is_tensor(first) or s.shape is dot):
@@ -376,14 +399,12 @@ cdef object array_function(object func, object types, object args, object kwargs
     if s.tensor_method is not None and (is_reduction(<tuple>args, kwargs) if s.reduction else not kwargs
                                         and is_tensor(first)):
         return PyObject_Call(s.tensor_method, args, <PyObject*>kwargs if kwargs else NULL)      # (3)
-    return composed(func, types, args, kwargs)                              # (4)
-
-
-cdef object composed(object func, object types, object args, object kwargs):
-    """A function that is no operation: recorded as one node where that is known, else composed by its handler."""
-    cdef object result = recorded(<PyObject*>func, <tuple>args, kwargs)
-    if result is not refused:
-        return result
+    if _all_recorded is not None:
+        fill_recorded()
+    if s.recorded is not None:
+        result = recorded_call(s.recorded, <tuple>args, kwargs)             # (4)
+        if result is not refused:
+            return result
     return _function_handler(func, types, args, kwargs)
 
 

@@ -11,6 +11,7 @@ cdef class Recorded:
     cdef object settle          # settle(function, result, args): what a result without axes is
     cdef tuple ndims            # of the arrays that are served, -1: any
     cdef tuple numbers          # places of parameters that are plain numbers
+    cdef unsigned int arrays    # bit k: parameter k is an array, which NumPy also takes as a list of numbers
     cdef int dtypes             # bits of what is served: float32, float64, complex64, complex128
     cdef bint any_result        # NumPy's result may have another dtype
     cdef Recorded other         # asked where this one does not serve a call, None: nobody

@@ -1,6 +1,6 @@
 # NumPy's functions that are no operation of the table, recorded as one node each; and those that are one under other
 # names, bound to it in C.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.saving.
+# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.saving.
 #
 # Note [Recorded functions]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -9,9 +9,11 @@
 # calls are served, on arrays of float32 and float64:
 # (1) NumPy's own function runs on the raw arrays, so the values are NumPy's, and one node is made. Its rules stand in
 #     numpy_api/recorded.py, written as those of the table: on raw arrays in a plain backward pass, on Tensors under
-#     create_graph. A rule costs about what its NumPy calls cost.
+#     create_graph. A rule costs about what its NumPy calls cost. Plain arrays of other dtypes reach it in the Tensors'
+#     own: differences of unsigned integers would wrap around.
 # (2) A function that is an operation of the table is bound to that: parameters by NumPy's names, constants for the
 #     rest.
+#     Lists of plain numbers in the place of an array are made one first, as NumPy does.
 # (3) What is not served (refused) goes to the composed function: other dtypes and libraries, parameters that the rule
 #     does not know, Tensors that require grad where it has no derivative, results that share memory with an argument.
 #     Calls that hooks observe are composed as well, so that they show the table's operations.
@@ -23,7 +25,8 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.core.apply cimport apply_op, record, refresh, to_raw, wants_grad
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport Backend, TensorBase, new_tensor
+from arraygrad.core.operands cimport array_of_list
+from arraygrad.core.value cimport Backend, TensorBase, new_tensor, registered
 
 from arraygrad.engine.node import keep_for_ever
 
@@ -87,6 +90,10 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
     r.numbers = tuple(numbers)
     for letter in dtypes:
         r.dtypes |= 1 << "fdFD".index(letter)
+    r.arrays = 0
+    for i in r.op.inputs if target is None else range(r.op.n_posonly):
+        if i != r.op.sequence:
+            r.arrays |= 1 << <int>i
     r.any_result = any_result
     r.other = other
     keep_for_ever(r, r.op, r.function, r.places, r.settle, r.ndims, r.numbers)
@@ -101,6 +108,7 @@ cdef object recorded_call(Recorded r, tuple args, object kwargs):
     if ts.op_hooks != NULL or not ts.grad_mode:
         return refused
     while r is not None and result is refused:
+        args = unlisted(r, args)
         try:
             bound = r.op.bind(args, <dict>kwargs if kwargs else _no_keywords)
         except TypeError:
@@ -109,6 +117,27 @@ cdef object recorded_call(Recorded r, tuple args, object kwargs):
             result = by_target(r, args, bound) if r.target is not None else by_numpy(r, args, kwargs, bound)
         r = r.other
     return result
+
+
+cdef tuple unlisted(Recorded r, tuple args):
+    """The positional arguments with lists of plain numbers that stand for arrays as arrays, as NumPy makes them."""
+    cdef Py_ssize_t i
+    cdef list given = None
+    cdef object array
+    for i in range(min(len(args), MAX_ARGS)):
+        if (type(args[i]) is list or type(args[i]) is tuple) and (r.arrays >> i) & 1:
+            array = array_of_list(args[i], registered(_ndarray))
+            if array is None:
+                return args
+            if given is None:
+                given = list(args)
+            given[i] = array
+    return args if given is None else tuple(given)
+
+
+cdef inline bint is_plain(object x) noexcept:
+    """Whether an argument is one of the commonest that are no array and hold none."""
+    return x is None or type(x) is int or type(x) is bool or type(x) is str or type(x) is float
 
 
 cdef bint is_served(Recorded r, object x, Py_ssize_t place, void** meta, bint* tracked) except -1:
@@ -185,7 +214,7 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
     if not tracked:
         return refused
     for i in op.others:
-        if wants_grad(bound[i]):
+        if not is_plain(bound[i]) and wants_grad(bound[i]):
             return refused                      # the composed function says what can't be differentiated
     for i in r.numbers:
         if type(bound[i]) is not float and type(bound[i]) is not int:
@@ -195,6 +224,7 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
         given = {key: to_raw(value) for key, value in (<dict>kwargs).items()}
     result = called(r.function, args, given)
     backend = <Backend>meta.ops
+    bound = widened(r, bound, meta)
     if op.multi:
         if type(result) is not tuple:
             return refused
@@ -217,6 +247,20 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
             return refused
     record(op, bound, out, backend)
     return out
+
+
+cdef tuple widened(Recorded r, tuple bound, GradMeta meta):
+    """What rules get: plain arrays of other numbers in the gradients' precision, where differences don't overflow."""
+    cdef Py_ssize_t i
+    cdef list given = None
+    cdef object value
+    for i in r.op.inputs:
+        value = bound[i]
+        if type(value) is _ndarray and value.dtype != meta.dtype and value.dtype.kind in "biuf":
+            if given is None:
+                given = list(bound)
+            given[i] = value.astype("f8" if r.any_result else meta.dtype.char.lower())
+    return bound if given is None else tuple(given)
 
 
 cdef TensorBase shown(Recorded r, object result, GradMeta meta, Backend backend, tuple args):

@@ -63,6 +63,7 @@ cdef class Backend(ArrayOps):
     cdef object binary(self, Op op, object a, object b, uint32_t* flags)
     cdef object forward(self, Op op, object raws)
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b)
+    cdef object promoted(self, object raw, GradMeta meta)
     cdef bint on_current_stream(self, GradMeta meta) except -1
     cpdef object fused(self, Op op, object g, unsigned long long wanted, list saved, list statics, list targets,
                        bint absorbs)

@@ -68,6 +68,10 @@ cdef class Backend(ArrayOps):
         """Compiled forward of an operation on its raw parameters in order, None where there is none for them."""
         return None
 
+    cdef object promoted(self, object raw, GradMeta meta):
+        """A plain array beside a Tensor of `meta`, for an operation that promotes both: itself, or what it becomes."""
+        return raw
+
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
         """Metadata of `raw`: one of a and b if it fits (objects are shared), else a new one."""
         if a is not None and self.matches(a, raw) and (a.stream is None or self.on_current_stream(a)):

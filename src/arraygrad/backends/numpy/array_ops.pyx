@@ -10,7 +10,7 @@ import numbers
 
 import numpy as np
 
-from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address, owns
+from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address, owns, promoted_array
 from arraygrad.backends.numpy.direct cimport by_direct
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
@@ -309,6 +309,13 @@ cdef class NumpyOps(Backend):
         if op.fast_kind == KIND_TABLE and fast_enabled():
             return forward_of_table(op, raws[0])
         return None
+
+    cdef object promoted(self, object raw, GradMeta meta):
+        """Small arrays of narrower numbers in the dtype that NumPy promotes them to, so that compiled rules serve them.
+
+        NumPy's loops convert on their way; backward would again, in every rule.
+        """
+        return promoted_array(raw, meta.typenum) if fast_enabled() else raw
 
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
         """Metadata of `raw`; that of an operand where it is the same."""

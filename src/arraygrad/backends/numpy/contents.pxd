@@ -5,3 +5,4 @@ cdef uint64_t content_of(object array, bint full) noexcept
 cdef uintptr_t owner_address(object array) noexcept
 cdef bint has_overlaps(object array) except -1
 cdef bint owns(object array) noexcept
+cdef object promoted_array(object array, int typenum)

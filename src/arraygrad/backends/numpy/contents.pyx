@@ -1,18 +1,27 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
-# What the memory of an ndarray holds, whose it is, and whether elements share it.
+# What the memory of an ndarray holds, whose it is, whether elements share it, and its numbers in another dtype.
 # May import: numpy (as C).
 from libc.stdint cimport uint64_t, uintptr_t
 cimport numpy as cnp
-from numpy cimport NPY_ARRAY_OWNDATA, PyArray_BASE, PyArray_CheckExact, PyArray_FLAGS, PyArray_ISWRITEABLE, ndarray
+from numpy cimport (
+    NPY_ARRAY_OWNDATA, PyArray_BASE, PyArray_CheckExact, PyArray_FLAGS, PyArray_ISNOTSWAPPED, PyArray_ISWRITEABLE,
+    PyArray_SIZE, PyArray_TYPE, ndarray,
+)
 
 cdef extern from "fingerprint.hpp" namespace "arraygrad":
     uint64_t fingerprint(ndarray a, bint full) noexcept
     bint set_fingerprint_rounds(bint on) noexcept
 
+cdef extern from "numpy/arrayobject.h":
+    int NPY_HALF
+
 cdef extern from "layouts.hpp" namespace "arraygrad":
     bint overlaps_itself(ndarray a) except +
     uintptr_t owner_of(ndarray a) noexcept
+
+cdef enum:
+    MOST_PROMOTED = 4096        # elements: NumPy converts larger arrays by blocks, which is faster than a copy of all
 
 cnp.import_array()
 
@@ -36,6 +45,22 @@ cdef bint owns(object array) noexcept:
 cdef bint has_overlaps(object array) except -1:
     """Whether two elements of a writeable ndarray share memory."""
     return PyArray_ISWRITEABLE(<ndarray>array) and overlaps_itself(<ndarray>array)
+
+
+cdef object promoted_array(object array, int typenum):
+    """A small dense ndarray in float32 or float64 where NumPy promotes it to that, any other as it is."""
+    cdef ndarray a = <ndarray>array
+    cdef int own = PyArray_TYPE(a)
+    if own == typenum or PyArray_SIZE(a) > MOST_PROMOTED or not PyArray_ISNOTSWAPPED(a):
+        return array
+    if not PyArray_FLAGS(a) & (cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_F_CONTIGUOUS):
+        return array
+    if typenum == cnp.NPY_DOUBLE:
+        if own > cnp.NPY_FLOAT and own != NPY_HALF:
+            return array
+    elif typenum != cnp.NPY_FLOAT or own > cnp.NPY_USHORT and own != NPY_HALF:
+        return array
+    return cnp.PyArray_Cast(a, typenum)
 
 
 # For tests and measurements
