@@ -59,6 +59,22 @@ CASES = {
     "clip": [(lambda f, x: f(x, -0.5, 0.5), [real(3, 4)])],
     "angle": [(lambda f, x: f(x), [real(5)])],
     "outer": [(lambda f, x, y: f(x, y), [real(3), real(4)])],
+    "concatenate": [
+        (lambda f, x, y: f((x, y)), [real(2, 3), real(1, 3)]),
+        (lambda f, x: f([x, np.ones((2, 2)), x], axis=1), [real(2, 3)]),
+    ],
+    "stack": [(lambda f, x, y: f((x, y)), [real(2, 3), real(2, 3)]), (lambda f, x: f([x, x], axis=-1), [real(3)])],
+    "where": [
+        (lambda f, x, y: f(MASK, x, y), [real(2, 3), real(3)]),
+        (lambda f, x: f(x > 0, x, 0.0), [real(2, 3)]),
+        (lambda f, x: f(MASK, 1, x), [real(3)]),
+    ],
+    "take": [(lambda f, x: f(x, PLACES, axis=1), [real(2, 3)]), (lambda f, x: f(x, PLACES, 0), [real(4)])],
+    "tensordot": [
+        (lambda f, x, y: f(x, y), [real(2, 3), real(2, 3)]),
+        (lambda f, x, y: f(x, y, axes=([1], [0])), [real(2, 3), real(3, 2)]),
+        (lambda f, x, y: f(x, y, 1), [real(3), real(3)]),
+    ],
     "trace": [(lambda f, x: f(x), [real(3, 4)])],
     "vdot": [(lambda f, x, y: f(x, y), [real(4), real(4)])],
     "linalg.inv": [(lambda f, x: f(x), [square(3)])],

@@ -44,13 +44,14 @@ cdef object _generic = None
 cdef dict _no_keywords = {}
 
 cdef enum:
+    BOOL = 0                    # NPY_BOOL
     FLOAT = 11                  # NPY_FLOAT; NPY_DOUBLE follows
     LONGDOUBLE = 13             # NPY_LONGDOUBLE; NPY_CFLOAT follows
     CDOUBLE = 15                # NPY_CDOUBLE
 
 
 def make_recorded(entry, function, ndarray, generic, target=None, places=(), settle=None, ndims=(), numbers=(),
-                  dtypes="fd", any_result=False, other=None):
+                  dtypes="fd", mask=-1, any_result=False, other=None):
     """How a function is recorded: see Note [Recorded functions].
 
     Parameters
@@ -73,6 +74,8 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
         Places of parameters that are served as plain numbers only.
     dtypes : str
         Dtypes of Tensors that are served, by NumPy's letters.
+    mask : int
+        Place of a parameter that is an array of truth values.
     any_result : bool
         NumPy's result may have another dtype than the arrays.
     other : Recorded
@@ -94,6 +97,7 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
     for i in r.op.inputs if target is None else range(r.op.n_posonly):
         if i != r.op.sequence:
             r.arrays |= 1 << <int>i
+    r.mask = mask
     r.any_result = any_result
     r.other = other
     keep_for_ever(r, r.op, r.function, r.places, r.settle, r.ndims, r.numbers)
@@ -163,6 +167,13 @@ cdef bint is_served(Recorded r, object x, Py_ssize_t place, void** meta, bint* t
     return m.typenum == (<GradMeta>meta[0]).typenum         # what mixed dtypes give and get back is composed
 
 
+cdef bint is_mask(object x) except -1:
+    """Whether `x` is an array of truth values, or a Tensor over one."""
+    if isinstance(x, TensorBase):
+        return (<TensorBase>x).value.meta.typenum == BOOL and type((<TensorBase>x).value.raw) is _ndarray
+    return type(x) is _ndarray and x.dtype.char == "?"
+
+
 cdef object by_target(Recorded r, tuple args, tuple bound):
     cdef void* first = NULL
     cdef bint tracked = False
@@ -170,7 +181,16 @@ cdef object by_target(Recorded r, tuple args, tuple bound):
     cdef object result
     cdef list given = []
     for i in range(r.op.n_posonly):
-        if not is_served(r, bound[i], i, &first, &tracked):
+        if i == r.mask:
+            if not is_mask(bound[i]):
+                return refused
+        elif i == r.op.sequence:
+            if type(bound[i]) is not list and type(bound[i]) is not tuple or not bound[i]:
+                return refused
+            for item in bound[i]:
+                if type(item) is float or type(item) is int or not is_served(r, item, i, &first, &tracked):
+                    return refused
+        elif not is_served(r, bound[i], i, &first, &tracked):
             return refused
     if not tracked:
         return refused
@@ -183,6 +203,8 @@ cdef object by_target(Recorded r, tuple args, tuple bound):
             value = bound[<Py_ssize_t>(<tuple>place)[0]]
             if type(value) not in (<tuple>place)[1]:
                 return refused
+            if type(value) is _ndarray and (value.ndim != 1 or value.dtype.kind not in "iu"):
+                return refused                  # places
             given.append(value)
     result = apply_op(r.target, tuple(given))
     if isinstance(result, TensorBase) and (<TensorBase>result).value.meta.ndim > 0:

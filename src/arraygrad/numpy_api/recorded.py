@@ -55,6 +55,11 @@ ALIASES = {
     "tile": ("A, /, reps", "tile", (0, (1, (tuple,))), {"dtypes": _ALL}),
     "clip": ("a, /, a_min, a_max", "clip", (0, (1, (float, int)), (2, (float, int)))),
     "angle": ("z, /", "_angle_of_real", (0,)),
+    "concatenate": ("arrays, /, axis=0", "concat", (0, (1, _INT)), {"dtypes": _ALL, "sequence": "arrays"}),
+    "stack": ("arrays, /, axis=0", "stack", (0, (1, _INT)), {"dtypes": _ALL, "sequence": "arrays"}),
+    "where": ("condition, x, y, /", "where", (0, 1, 2), {"dtypes": _ALL, "mask": 0}),
+    "take": ("a, /, indices, axis", "take", (0, (1, (numpy.ndarray,)), (2, _INT)), {"dtypes": _ALL}),
+    "tensordot": ("a, b, /, axes=2", "tensordot", (0, 1, (2, (int, tuple, list))), {"dtypes": _ALL}),
     "trace": ("a, /", "trace", (0, (0,), (None,)), {"dtypes": _ALL, "ndims": (2,)}),
     "outer": ("a, b, /", "outer", (0, 1), {"dtypes": _ALL, "ndims": (1, 1)}),
     "vdot": ("a, b, /", "vecdot", (0, 1, (-1,)), {"ndims": (1, 1)}),
@@ -85,7 +90,9 @@ FFT_ALIASES = {
 
 
 def _alias(function, name, signature, target, places, settle, options):
-    entry = Entry(f"numpy.{name}", signature, "nondifferentiable", {})
+    fields = {key: options[key] for key in ("sequence",) if key in options}
+    options = {key: value for key, value in options.items() if key not in fields}
+    entry = Entry(f"numpy.{name}", signature, "nondifferentiable", {}, **fields)
     return make_recorded(
         entry, function, numpy.ndarray, numpy.generic, target=OPS[target], places=places, settle=settle, **options
     )
