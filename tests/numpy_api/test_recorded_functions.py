@@ -75,6 +75,11 @@ CASES = {
         (lambda f, x, y: f(x, y, axes=([1], [0])), [real(2, 3), real(3, 2)]),
         (lambda f, x, y: f(x, y, 1), [real(3), real(3)]),
     ],
+    "cross": [
+        (lambda f, x, y: f(x, y), [real(2, 3), real(3)]),
+        (lambda f, x: f(x, [1.0, 2.0, 3.0]), [real(3)]),
+        (lambda f, x, y: f(x, y, axis=0), [real(3, 2), real(3, 2)]),
+    ],
     "trace": [(lambda f, x: f(x), [real(3, 4)])],
     "vdot": [(lambda f, x, y: f(x, y), [real(4), real(4)])],
     "linalg.inv": [(lambda f, x: f(x), [square(3)])],

@@ -13,6 +13,7 @@ cdef class Recorded:
     cdef tuple numbers          # places of parameters that are plain numbers
     cdef unsigned int arrays    # bit k: parameter k is an array, which NumPy also takes as a list of numbers
     cdef int dtypes             # bits of what is served: float32, float64, complex64, complex128
+    cdef int last               # length of the arrays' last axis that is served, 0: any
     cdef int mask               # place of an array of truth values, -1: there is none
     cdef bint any_result        # NumPy's result may have another dtype
     cdef Recorded other         # asked where this one does not serve a call, None: nobody

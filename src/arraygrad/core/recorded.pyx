@@ -51,7 +51,7 @@ cdef enum:
 
 
 def make_recorded(entry, function, ndarray, generic, target=None, places=(), settle=None, ndims=(), numbers=(),
-                  dtypes="fd", mask=-1, any_result=False, other=None):
+                  dtypes="fd", last=0, mask=-1, any_result=False, other=None):
     """How a function is recorded: see Note [Recorded functions].
 
     Parameters
@@ -74,6 +74,8 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
         Places of parameters that are served as plain numbers only.
     dtypes : str
         Dtypes of Tensors that are served, by NumPy's letters.
+    last : int
+        Length of the arrays' last axis that is served; 0: any.
     mask : int
         Place of a parameter that is an array of truth values.
     any_result : bool
@@ -97,6 +99,7 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
     for i in r.op.inputs if target is None else range(r.op.n_posonly):
         if i != r.op.sequence:
             r.arrays |= 1 << <int>i
+    r.last = last
     r.mask = mask
     r.any_result = any_result
     r.other = other
@@ -192,11 +195,16 @@ cdef object by_target(Recorded r, tuple args, tuple bound):
                     return refused
         elif not is_served(r, bound[i], i, &first, &tracked):
             return refused
+        elif r.last and (not bound[i].ndim or bound[i].shape[-1] != r.last):
+            return refused
     if not tracked:
         return refused
     for place in r.places:
         if type(place) is int:
-            given.append(bound[<Py_ssize_t>place])
+            value = bound[<Py_ssize_t>place]
+            if type(value) is _ndarray and place != r.mask:
+                value = (<Backend>(<GradMeta>first).ops).promoted(value, <GradMeta>first)
+            given.append(value)
         elif len(<tuple>place) == 1:
             given.append((<tuple>place)[0])
         else:

@@ -60,6 +60,7 @@ ALIASES = {
     "where": ("condition, x, y, /", "where", (0, 1, 2), {"dtypes": _ALL, "mask": 0}),
     "take": ("a, /, indices, axis", "take", (0, (1, (numpy.ndarray,)), (2, _INT)), {"dtypes": _ALL}),
     "tensordot": ("a, b, /, axes=2", "tensordot", (0, 1, (2, (int, tuple, list))), {"dtypes": _ALL}),
+    "cross": ("a, b, /", "cross", (0, 1, (-1,)), {"dtypes": _ALL, "last": 3}),
     "trace": ("a, /", "trace", (0, (0,), (None,)), {"dtypes": _ALL, "ndims": (2,)}),
     "outer": ("a, b, /", "outer", (0, 1), {"dtypes": _ALL, "ndims": (1, 1)}),
     "vdot": ("a, b, /", "vecdot", (0, 1, (-1,)), {"ndims": (1, 1)}),
