@@ -79,9 +79,11 @@ ALIASES = {
     "linalg.matrix_power": ("a, /, n", "matrix_power", (0, (1, _INT)), {"dtypes": _ALL}),
 }
 
-_ONE = ("a, /, n=None, axis=-1", (0, 1, (2, _INT), ("backward",)))
-_MANY = ("a, /, s=None, axes=None", (0, 1, 2, ("backward",)))
-_PLANE = ("a, /, s=None", (0, 1, ((-2, -1),), ("backward",)))
+_NORM = (str,)
+_ONE = ("a, /, n=None, axis=-1, norm='backward'", (0, 1, (2, _INT), (3, _NORM)))
+_MANY = ("a, /, s=None, axes=None, norm='backward'", (0, 1, 2, (3, _NORM)))
+_PLANE = ("a, /, s=None, *, norm='backward'", (0, 1, ((-2, -1),), (2, _NORM)))
+_OTHER_PLANE = ("a, /, s=None, axes=0, norm='backward'", (0, 1, (2, (tuple,)), (3, _NORM)))  # where axes are given
 FFT_ALIASES = {
     **{name: (_ONE[0], name, _ONE[1]) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{name: (_MANY[0], name, _MANY[1]) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
@@ -183,7 +185,13 @@ OWN = {
         {"a": rules.lstsq_a, "b": rules.lstsq_b},
         {"results": ("*",), "ndims": (2,), "function": rules.lstsq},
     ),
-    "linalg.tensorinv": ("a, ind=2", {"a": rules.tensorinv}, {"numbers": (1,)}),
+    "linalg.tensorinv": ("a, ind=2", {"a": rules.tensorinv}, {"numbers": (1,), "function": rules.tensorinv_of}),
+    "linalg.tensorsolve": (
+        "a, b",
+        {"a": rules.tensorsolve_a, "b": rules.tensorsolve_b},
+        {"function": rules.tensorsolve},
+    ),
+    "linalg.cond": ("x, p=None", {"x": rules.cond_rule}, {"function": rules.cond}),
 }
 
 
@@ -223,4 +231,12 @@ def functions(settle):
 
 def fft_functions(settle):
     """The same for numpy.fft, which NumPy imports on first use."""
-    return _made({name: (*known, {"dtypes": _ALL}) for name, known in FFT_ALIASES.items()}, "fft.", settle)
+    options = {"dtypes": _ALL}
+    names = {}
+    for name, known in FFT_ALIASES.items():
+        names[name] = (*known, options)
+        if known[0] is _PLANE[0]:
+            function = getattr(_found(f"fft.{name}"), "_implementation", _found(f"fft.{name}"))
+            other = _alias(function, f"fft.{name}", _OTHER_PLANE[0], known[1], _OTHER_PLANE[1], settle, options)
+            names[name] = (*known, {**options, "other": other})
+    return _made(names, "fft.", settle)

@@ -1,14 +1,16 @@
 """Rules of NumPy's functions that are recorded as one node (numpy_api/recorded.py).
 
-May import: ops, numpy_api.functions, numpy. Rules are written as those of the table: `xp` is a raw namespace in a plain
-backward pass, the differentiable one under create_graph, and what depends on values in steps alone (positions, orders)
-is found by NumPy on the host. Parameters have the names that the signature in `recorded` gives them.
+May import: backends.numpy, ops, numpy_api.functions, numpy. Rules are written as those of the table: `xp` is a raw
+namespace in a plain backward pass, the differentiable one under create_graph, and what depends on values in steps alone
+(positions, orders) is found by NumPy on the host. Parameters have the names that the signature in `recorded` gives.
 """
 
 import math
 
 import numpy
 
+from arraygrad.backends.numpy import raw_namespace
+from arraygrad.backends.numpy.factorizations import least_squares
 from arraygrad.numpy_api.functions import host
 from arraygrad.ops import TABLE
 from arraygrad.ops._helpers import expand_reduced, is_complex, normalize_axes
@@ -525,17 +527,81 @@ def inner_b(xp, g, a):
 
 
 _lstsq = getattr(numpy.linalg.lstsq, "_implementation", numpy.linalg.lstsq)
+_cond = getattr(numpy.linalg.cond, "_implementation", numpy.linalg.cond)
+_tensorsolve = getattr(numpy.linalg.tensorsolve, "_implementation", numpy.linalg.tensorsolve)
+_tensorinv = getattr(numpy.linalg.tensorinv, "_implementation", numpy.linalg.tensorinv)
+_raw = raw_namespace().linalg
 
 
 def lstsq(a, b, rcond=None):
     """numpy.linalg.lstsq of arrays, whose rank is an int."""
+    found = least_squares(a, b, rcond)
+    if found is not None:
+        return found
     solution, residuals, rank, singular = _lstsq(a, b, rcond)
     return solution, residuals, int(rank), singular
 
 
+def cond(x, p=None):
+    """numpy.linalg.cond by singular values; None for other norms."""
+    if p is not None and p not in (2, -2):
+        return None
+    values = _raw.svdvals(x) if x.size and x.ndim > 1 else None
+    if values is not None and values.ndim == 1:
+        over, under = (-1, 0) if p == -2 else (0, -1)
+        # Where the quotient might overflow or is not finite NumPy's own function says what comes out.
+        if values[0] < 1e30 * values[-1]:
+            return values[over] / values[under]
+    return _cond(x, p)
+
+
+def cond_rule(xp, g, x, p):
+    """The ratio of the largest and the smallest singular value, by U diag(.) V^H."""
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    high, low = (-1, 0) if p == -2 else (0, -1)
+    over, under = s[..., high, None, None], s[..., low, None, None]
+    part = u[..., :, high, None] * vh[..., None, high, :] / under
+    part = part - u[..., :, low, None] * vh[..., None, low, :] * (over / under**2)
+    return g[..., None, None] * part
+
+
+def tensorsolve(a, b):
+    """numpy.linalg.tensorsolve."""
+    rest = a.shape[b.ndim - a.ndim :]
+    n = b.size
+    if a.ndim <= b.ndim or math.prod(rest) != n or a.size != n * n:
+        return _tensorsolve(a, b)
+    return _raw.solve(a.reshape(n, n), b.ravel()).reshape(rest)
+
+
+def _as_matrix(xp, a, n):
+    return xp.reshape(a, (n, n))
+
+
+def tensorsolve_b(xp, g, a, b_shape):
+    n = math.prod(b_shape)
+    back = xp.matrix_transpose(_as_matrix(xp, a, n))
+    return xp.reshape(xp.linalg.solve(back, xp.reshape(g, (n,))), b_shape)
+
+
+def tensorsolve_a(xp, g, a, ans, b_shape):
+    n = math.prod(b_shape)
+    back = xp.matrix_transpose(_as_matrix(xp, a, n))
+    pulled = xp.linalg.solve(back, xp.reshape(g, (n,)))
+    return xp.reshape(-pulled[:, None] * xp.reshape(ans, (1, n)), a.shape)
+
+
+def tensorinv_of(a, ind=2):
+    """numpy.linalg.tensorinv."""
+    n = math.prod(a.shape[:ind])
+    if not 0 < ind < a.ndim or n * n != a.size:
+        return _tensorinv(a, ind)
+    return _raw.inv(a.reshape(n, n)).reshape(a.shape[ind:] + a.shape[:ind])
+
+
 def _cutoff(a, rcond):
     """What LAPACK leaves out, as a share of the largest singular value; for `rcond` < 0 rounding errors alone."""
-    eps = numpy.finfo(a.dtype if a.dtype.kind == "f" else float).eps
+    eps = float(numpy.finfo(a.dtype if a.dtype.kind == "f" else float).eps)
     return eps * max(a.shape) if rcond is None else eps if rcond < 0 else rcond
 
 
@@ -546,7 +612,7 @@ def _columns(xp, t):
 def _pulled(xp, a, g, rcond):
     """The pseudoinverse, transposed, times `g`."""
     if type(a) is numpy.ndarray and type(g) is numpy.ndarray:
-        return _lstsq(a.T, g, _cutoff(a, rcond))[0]
+        return lstsq(a.T, g, _cutoff(a, rcond))[0]
     return xp.matmul(xp.matrix_transpose(xp.linalg.pinv(a, rtol=_cutoff(a, rcond))), g)
 
 

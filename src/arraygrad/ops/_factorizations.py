@@ -12,11 +12,20 @@ from arraygrad.ops._helpers import adjoint, eye_mask, is_complex
 PHASE_TOLERANCE = 1e-2
 
 
+def compiled(xp, name, *args):
+    """What a library's own function for a part of a rule gives; None: it has none, or not for these arrays."""
+    function = getattr(xp, name, None)
+    return None if function is None else function(*args)
+
+
 def of_triangle(xp, gradient, upper=False):
     """The gradient of a Hermitian matrix as that of the elements of one triangle, which is all that is read of it.
 
     Those outside of the diagonal stand for two elements. The diagonal's imaginary part is not read.
     """
+    own = compiled(xp, "_triangle_gradient", gradient, upper)
+    if own is not None:
+        return own
     both = gradient + adjoint(xp, gradient)
     if upper:
         return (xp.triu(both) + xp.triu(both, k=1)) / 2
@@ -53,6 +62,10 @@ def qr(xp, g, ans, x_shape, mode):
     g_q, g_r = g
     q, r = ans
     m, n = x_shape[-2:]
+    if m >= n and q.shape == x_shape:
+        found = compiled(xp, "_qr_gradient", g_q, g_r, q, r)
+        if found is not None:
+            return found
     if mode == "complete" and m > n:
         _refuse_extra(xp, "qr", "Q", g_q, None if g_q is None else g_q[..., :, n:], "mode='reduced'")
         g_q = None if g_q is None else g_q[..., :, :n]
@@ -112,6 +125,9 @@ def svd(xp, g, ans, x_shape, full_matrices):
         vh, g_vh = vh[..., :k, :], None if g_vh is None else g_vh[..., :k, :]
     if g_u is None and g_vh is None:
         return xp.matmul(u * g_s[..., None, :], vh)
+    found = compiled(xp, "_svd_gradient", g_u, g_s, g_vh, u, s, vh)
+    if found is not None:
+        return found
     own = eye_mask(xp, k, k, 0, s)
     column, row = s[..., :, None], s[..., None, :]
     gap = xp.where(own, 1.0, (row - column) * (row + column))
@@ -154,6 +170,9 @@ def eigh(xp, g, ans, upper=False):
     """V (V^H g_v / (l_j - l_i) + diag(g_l)) V^H in the triangle that was read."""
     g_l, g_v = g
     values, v = ans
+    found = compiled(xp, "_eigh_gradient", g_l, g_v, values, v, upper)
+    if found is not None:
+        return found
     vh = adjoint(xp, v)
     if g_v is None:
         return of_triangle(xp, xp.matmul(v * g_l[..., None, :], vh), upper)

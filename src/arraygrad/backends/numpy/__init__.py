@@ -10,7 +10,9 @@ import types
 import numpy
 
 from arraygrad.backends import attach
+from arraygrad.backends.numpy import factorizations
 from arraygrad.backends.numpy.array_ops import NumpyOps
+from arraygrad.backends.numpy.direct import raw_functions
 from arraygrad.backends.numpy.table import install
 from arraygrad.ops import OPS
 
@@ -74,6 +76,12 @@ def raw_namespace():
 
 BACKEND = NumpyOps("numpy", _raw, numpy.ndarray, True)
 install(OPS, BACKEND)
+for _extension in ("linalg", "fft"):
+    getattr(_raw, _extension).__dict__.update(raw_functions(OPS, _extension))
+# What rules may ask for: the gradient of one plain matrix, or None.
+for _name in ("qr", "svd", "eigh", "triangle", "slogdet"):
+    _raw.__dict__[f"_{_name}_gradient"] = getattr(factorizations, f"{_name}_gradient")
+_raw.__dict__["_solve_triangular"] = None  # NumPy has none
 attach(BACKEND, "numpy", numpy.ndarray)
 
 

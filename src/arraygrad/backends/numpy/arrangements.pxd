@@ -14,6 +14,7 @@ cdef object forward_tensordot(object args)
 cdef object forward_trace(object args)
 cdef object forward_tril(object args)
 cdef object forward_triu(object args)
+cdef object rolled(object x, object shift, object axis, bint back)
 cdef int rule_cross(Node node, Frame f) except -1
 cdef int rule_diagonal(Node node, Frame f) except -1
 cdef int rule_diff(Node node, Frame f) except -1

@@ -229,10 +229,12 @@ cdef class NumpyOps(Backend):
         """
         cdef bint asked = flags[0] & NODE_ASIDE
         flags[0] = 0
-        if not fast_enabled() or op.loops == NULL and not has_loops(op):
+        if not fast_enabled():
             return None
         if op.fast_rule != NULL:
             flags[0] = NODE_FAST
+        if op.loops == NULL and not has_loops(op):
+            return None
         if op.fast_kind == KIND_TABLE:
             return forward_of_table(op, x)
         if op.fast_kind == KIND_SCIPY:

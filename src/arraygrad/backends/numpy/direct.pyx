@@ -5,13 +5,19 @@
 # parameters that nothing is wrong with it comes to one call. That call is made here, with NumPy's values bit by bit.
 # Anything else is declined and takes the table's way, errors among it. set_fast_paths(False) leaves that alone.
 # Guarded by tests/ops/test_direct_calls.py.
+#
+# Transforms and factorizations have compiled forwards besides, which do without NumPy's function: Note [Loops of
+# generalized ufuncs] in gufuncs.pyx. The first call for a dtype compares such a forward with NumPy's function. Rules
+# have them as functions of the raw namespace (RawFunction).
 cimport cython
 
+import importlib
 import sys
+import warnings
 
 import numpy as np
 
-from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, view_of, wrapped
+from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, fast_enabled, forward_ptr, view_of, wrapped
 from arraygrad.core.op cimport Op
 
 from arraygrad.engine.node import keep_for_ever
@@ -70,13 +76,24 @@ cdef class Direct:
     cdef bint alone             # without an axis for one dimension only
 
 
+@cython.final
+@cython.internal
+cdef class Forward:
+    cdef forward_ptr function
+    cdef Op op
+    cdef int compared           # bits of the slots for which that has been done
+    cdef int differing          # bits of those in which results differ
+
+
 cdef list _direct = []          # per Op.index: Direct, its name while it is not looked up, None
+cdef list _forwards = []        # per Op.index: Forward, None
 
 
 def prepare(dict ops):
     """Note which operations have a call here; it is looked up when it is first made."""
     cdef Op op
     _direct.extend([None] * (1 + max([(<Op>op).index for op in ops.values()], default=-1) - len(_direct)))
+    _forwards.extend([None] * (len(_direct) - len(_forwards)))
     for name in (*CALLS, *UFUNCS):
         op = ops.get(name)
         if op is not None and (name in UFUNCS or len(op.params) == 1 + len(CALLS[name][1])):
@@ -105,12 +122,127 @@ cdef Direct find(Op op):
     return d
 
 
+cdef int offer_direct(dict ops, str name, forward_ptr function, tuple params, list done) except -1:
+    """Let a compiled forward compute an operation, if it has these parameters, before its call is asked."""
+    cdef Op op = ops.get(name)
+    cdef Forward f
+    if op is not None and op.params == params:
+        f = Forward.__new__(Forward)
+        f.function = function
+        f.op = op
+        keep_for_ever(f)
+        _forwards[op.index] = f
+        done.append(name)
+    return 0
+
+
+cdef object by_forward(Forward f, Op op, object args):
+    cdef ArrayView v
+    cdef int slot = view_of(args[0], &v)
+    if slot < 0 or f.differing & 1 << slot:
+        return None
+    if not f.compared & 1 << slot:
+        if not agrees(f, op.name, slot):
+            f.differing |= 1 << slot
+            warnings.warn(f"{op.name}: the loop behind NumPy's function gives other values for {args[0].dtype} than "
+                          f"the function, which is called instead", RuntimeWarning)
+            return None
+        f.compared |= 1 << slot
+    return f.function(args)
+
+
+cdef tuple by_numpy(str name, object x):
+    """What NumPy's function gives for an array and no other parameters, complex where the operation is."""
+    if name in ("_eigh_upper", "_eigvalsh_upper"):
+        found = getattr(np.linalg, name[1:-6])(x, UPLO="U")
+    elif name == "solve":
+        found = np.linalg.solve(x, x[:, 0])
+    elif name == "pinv":
+        found = np.linalg.pinv(x, rtol=None)
+    else:
+        found = getattr(np.linalg if hasattr(np.linalg, name) else np.fft, name)(x)
+    if name in ("eig", "eigvals"):
+        dtype = np.result_type(x.dtype, np.complex64)
+        return tuple([a.astype(dtype) for a in (found if name == "eig" else (found,))])
+    return tuple(found) if isinstance(found, tuple) else (found,)
+
+
+cdef bint agrees(Forward f, str name, int slot) except -1:
+    """Whether a forward gives what NumPy's function does, bit by bit, and declines what that raises errors for."""
+    cdef Op op = f.op
+    square = np.array([[4.0, 1.0, -2.0], [1.0, 3.0, 0.5], [-2.0, 0.5, 6.0]]).astype("fdFD"[slot])
+    with np.errstate(all="ignore"):
+        for probe in (square, square.T[:, :2], np.zeros_like(square)):
+            found = f.function((probe, probe[:, 0], *op.defaults[2:]) if name == "solve" else
+                               (probe, *op.defaults[1:]))
+            try:
+                expected = by_numpy(name, probe)
+            except (TypeError, np.linalg.LinAlgError):
+                if found is not None:
+                    return False
+                continue
+            if found is None:
+                continue
+            for a, b in zip(found if type(found) is tuple else (found,), expected):
+                if a.dtype != b.dtype or a.shape != b.shape or a.tobytes() != b.tobytes():
+                    return False
+    return True
+
+
+@cython.final
+cdef class RawFunction:
+    """A function of the raw namespace: an operation's compiled forward where it serves the call, else NumPy's.
+
+    Values are those of NumPy's function; results of no axes are arrays, and of several a plain tuple.
+    """
+    cdef Forward f
+    cdef str owner
+    cdef object plain               # the library's function; None until the first call that needs it
+
+    def __call__(self, *args, **kwargs):
+        cdef Op op = self.f.op
+        cdef list given
+        if fast_enabled() and 0 < len(args) <= len(op.params):
+            given = list(op.defaults)
+            given[:len(args)] = args
+            for name, value in kwargs.items():
+                given[op.positions[name]] = value
+            out = by_forward(self.f, op, given)
+            if out is not None:
+                return out
+        if self.plain is None:
+            # array-api-compat's where NumPy's gives real eigenvalues.
+            module = "array_api_compat.numpy.linalg" if op.name in ("eig", "eigvals") else f"numpy.{self.owner}"
+            self.plain = getattr(importlib.import_module(module), op.name)
+        return self.plain(*args, **kwargs)
+
+
+def raw_functions(dict ops, str owner):
+    """dict name -> RawFunction of what stands in `owner` below numpy and has a compiled forward."""
+    cdef Op op
+    cdef RawFunction made
+    cdef dict found = {}
+    for name, op in ops.items():
+        if op.entry.extension == owner and 0 <= op.index < len(_forwards) and _forwards[op.index] is not None:
+            made = RawFunction.__new__(RawFunction)
+            made.f = _forwards[op.index]
+            made.owner = owner
+            keep_for_ever(made)
+            found[name] = made
+    return found
+
+
 cdef object by_direct(Op op, object args):
     """The result of an operation by one call, None: declined, nothing was done."""
-    cdef object found
+    cdef object found, out
     cdef Direct d
     if not 0 <= op.index < len(_direct):
         return None
+    found = _forwards[op.index]
+    if found is not None:
+        out = by_forward(<Forward>found, op, args)
+        if out is not None:
+            return out
     found = _direct[op.index]
     if found is None:
         return None
@@ -187,3 +319,15 @@ cdef object call_of(Direct d, Op op, tuple args):
     if d.positional:
         return d.function(args[0], args[1]) if kwargs is None else d.function(args[0], args[1], **kwargs)
     return d.function(args[0]) if kwargs is None else d.function(args[0], **kwargs)
+
+
+# For tests
+
+def try_forward(Op op, tuple args):
+    """The result of an operation by the loop behind NumPy's function, None: declined, or there is none."""
+    return None if _forwards[op.index] is None else by_forward(_forwards[op.index], op, args)
+
+
+def forward_agrees(Op op, str dtype):
+    """Whether the loop behind NumPy's function gives what the function does."""
+    return agrees(_forwards[op.index], op.name, "fdFD".index(dtype))

@@ -103,6 +103,7 @@ cdef object new_number(double x)
 cdef object single_number(int code, object a, object b)
 cdef object empty_dense(object like)
 cdef double SUM_START           # what NumPy begins a sum with
+cdef object empty_of(int slot, int ndim, const Py_ssize_t* dims, bint column_major)
 cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
 cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)
 cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept

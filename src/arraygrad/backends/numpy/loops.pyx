@@ -184,10 +184,9 @@ cdef bint fits(GradMeta meta, object array) noexcept:
     """Whether `array` is an exact ndarray with the shape and dtype of `meta`, in native byte order."""
     cdef int i
     cdef npy_intp* dims
-    cdef ndarray a
     if not PyArray_CheckExact(array):
         return False
-    a = <ndarray>array
+    cdef ndarray a = <ndarray>array
     if PyArray_TYPE(a) != meta.typenum or PyArray_NDIM(a) != meta.ndim or not PyArray_ISNOTSWAPPED(a):
         return False
     dims = PyArray_DIMS(a)
@@ -246,10 +245,7 @@ cdef bint laid_out_as(object array, object like) except -1:
 
 cdef bint bounds_overlap(object a, object b) noexcept:
     """Whether the memory bounds of two ndarrays overlap."""
-    cdef char* low_a
-    cdef char* high_a
-    cdef char* low_b
-    cdef char* high_b
+    cdef char *low_a, *high_a, *low_b, *high_b
     if not isinstance(a, ndarray) or not isinstance(b, ndarray):
         return False
     if not memory_bounds(<ndarray>a, &low_a, &high_a) or not memory_bounds(<ndarray>b, &low_b, &high_b):
@@ -541,8 +537,7 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     """
     cdef ndarray a = <ndarray>x
     cdef ndarray result
-    cdef npy_intp dims[8]
-    cdef npy_intp groups = 1, i
+    cdef npy_intp dims[8], groups = 1, i
     cdef Rows r
     cdef int slot = dense_slot(a), n_dims
     cdef double start[2]
@@ -649,6 +644,11 @@ cdef object empty_dense(object like):
     cdef ndarray a = <ndarray>like
     return new_array(_handler, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a),
                      not PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS)
+
+
+cdef object empty_of(int slot, int ndim, const Py_ssize_t* dims, bint column_major):
+    """An uninitialised array with a dtype and shape of its own."""
+    return new_array(_handler, ndim, <npy_intp*>dims, type_of_slot(slot), column_major)
 
 
 cdef object empty_c(object like, int ndim, const Py_ssize_t* dims):

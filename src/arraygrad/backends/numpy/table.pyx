@@ -9,7 +9,17 @@ from arraygrad.backends.numpy.arrangements cimport (
     rule_where, rule_windows,
 )
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels
-from arraygrad.backends.numpy.fourier cimport rule_irfft, rule_irfftn, rule_rfft, rule_rfftn
+from arraygrad.backends.numpy.direct cimport offer_direct
+from arraygrad.backends.numpy.factorizations cimport (
+    forward_cholesky, forward_det, forward_eig, forward_eigh, forward_eigh_upper, forward_eigvals, forward_eigvalsh,
+    forward_eigvalsh_upper, forward_inv, forward_pinv, forward_qr, forward_slogdet, forward_solve_by_loop, forward_svd,
+    forward_svdvals, rule_det,
+)
+from arraygrad.backends.numpy.fourier cimport (
+    forward_fft, forward_fftn, forward_fftshift, forward_hfft, forward_ifft, forward_ifftn, forward_ifftshift,
+    forward_ihfft, forward_irfft, forward_irfftn, forward_rfft, forward_rfftn, rule_fft, rule_fftn, rule_fftshift,
+    rule_hfft, rule_ifft, rule_ifftn, rule_ifftshift, rule_ihfft, rule_irfft, rule_irfftn, rule_rfft, rule_rfftn,
+)
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, forward_ptr,
@@ -107,6 +117,58 @@ cdef int serve_complex(dict ops, str name) except -1:
     return 0
 
 
+cdef int install_fourier(dict ops, list loops, list done) except -1:
+    cdef tuple one = ("x", "n", "axis", "norm"), several = ("x", "s", "axes", "norm"), shift = ("x", "axes")
+    offer_direct(ops, "fft", forward_fft, one, loops)
+    offer_direct(ops, "ifft", forward_ifft, one, loops)
+    offer_direct(ops, "rfft", forward_rfft, one, loops)
+    offer_direct(ops, "irfft", forward_irfft, one, loops)
+    offer_direct(ops, "hfft", forward_hfft, one, loops)
+    offer_direct(ops, "ihfft", forward_ihfft, one, loops)
+    offer_direct(ops, "fftn", forward_fftn, several, loops)
+    offer_direct(ops, "ifftn", forward_ifftn, several, loops)
+    offer_direct(ops, "rfftn", forward_rfftn, several, loops)
+    offer_direct(ops, "irfftn", forward_irfftn, several, loops)
+    offer_direct(ops, "fftshift", forward_fftshift, shift, loops)
+    offer_direct(ops, "ifftshift", forward_ifftshift, shift, loops)
+    attach(ops, "fft", rule_fft, ("x_meta",), done)
+    attach(ops, "ifft", rule_ifft, ("x_meta",), done)
+    attach(ops, "rfft", rule_rfft, ("x_meta",), done)
+    attach(ops, "irfft", rule_irfft, ("x_meta",), done)
+    attach(ops, "hfft", rule_hfft, ("x_meta",), done)
+    attach(ops, "ihfft", rule_ihfft, ("x_meta",), done)
+    attach(ops, "fftn", rule_fftn, ("x_meta",), done)
+    attach(ops, "ifftn", rule_ifftn, ("x_meta",), done)
+    attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
+    attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
+    attach(ops, "fftshift", rule_fftshift, (), done)
+    attach(ops, "ifftshift", rule_ifftshift, (), done)
+    for name in ("fft", "ifft", "rfft", "ihfft", "fftn", "ifftn", "rfftn", "fftshift", "ifftshift"):
+        serve_complex(ops, name)
+    return 0
+
+
+cdef int install_factorizations(dict ops, list loops, list done) except -1:
+    cdef tuple alone = ("x",)
+    offer_direct(ops, "inv", forward_inv, alone, loops)
+    offer_direct(ops, "det", forward_det, alone, loops)
+    offer_direct(ops, "slogdet", forward_slogdet, alone, loops)
+    offer_direct(ops, "cholesky", forward_cholesky, ("x", "upper"), loops)
+    offer_direct(ops, "solve", forward_solve_by_loop, ("x1", "x2"), loops)
+    offer_direct(ops, "eigh", forward_eigh, alone, loops)
+    offer_direct(ops, "_eigh_upper", forward_eigh_upper, alone, loops)
+    offer_direct(ops, "eigvalsh", forward_eigvalsh, alone, loops)
+    offer_direct(ops, "_eigvalsh_upper", forward_eigvalsh_upper, alone, loops)
+    offer_direct(ops, "eig", forward_eig, alone, loops)
+    offer_direct(ops, "eigvals", forward_eigvals, alone, loops)
+    offer_direct(ops, "svd", forward_svd, ("x", "full_matrices"), loops)
+    offer_direct(ops, "svdvals", forward_svdvals, alone, loops)
+    offer_direct(ops, "pinv", forward_pinv, ("x", "rtol"), loops)
+    offer_direct(ops, "qr", forward_qr, ("x", "mode"), loops)
+    attach(ops, "det", rule_det, ("x",), done)
+    return 0
+
+
 def install(dict ops, backend=None):
     """Give the operations of the table (name -> Op) their direct loops and compiled forwards and rules.
 
@@ -176,12 +238,8 @@ def install(dict ops, backend=None):
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
-    attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
-    attach(ops, "rfft", rule_rfft, ("x_meta",), done)
-    serve_complex(ops, "rfft")
-    serve_complex(ops, "rfftn")
-    attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
-    attach(ops, "irfft", rule_irfft, ("x_meta",), done)
+    install_fourier(ops, loops, done)
+    install_factorizations(ops, loops, done)
     attach(ops, "softmax", rule_softmax, ("ans",), done)
     attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
     attach(ops, "logsumexp", rule_logsumexp, ("x", "ans"), done)
