@@ -33,6 +33,12 @@ def square(n):
     return real(n, n) + 3.0 * np.eye(n)
 
 
+def constant(a, like):
+    """The array, a Tensor where the other is one: what numpy.full_like looks at to find whom to ask."""
+    a = np.asarray(a, like.dtype)
+    return ag.tensor(a) if isinstance(like, ag.Tensor) else a
+
+
 PLACES = np.array([2, 0, 2])
 MASK = np.array([True, False, True])
 
@@ -57,6 +63,18 @@ CASES = {
     "roll": [(lambda f, x: f(x, 2), [real(3, 4)]), (lambda f, x: f(x, -1, axis=1), [real(3, 4)])],
     "tile": [(lambda f, x: f(x, (2, 1)), [real(2, 3)])],
     "clip": [(lambda f, x: f(x, -0.5, 0.5), [real(3, 4)])],
+    "full_like": [
+        (lambda f, x: f(constant(np.ones((2, 3)), x), x), [real()]),
+        (lambda f, x: f(constant(np.ones((3, 2)).T, x), x), [real()]),
+        (lambda f, x, y: f(x, y[0]), [real(2, 3), real(2)]),
+    ],
+    "linspace": [
+        (lambda f, x, y: f(x, y), [real(), real()]),
+        (lambda f, x, y: f(x, y, 5, endpoint=False), [real(), real()]),
+        (lambda f, x: f(x, 2.0, 4), [real()]),
+        (lambda f, x: f(1, x, 1), [real()]),
+        (lambda f, x: f(x, 2.0, 0), [real()]),
+    ],
     "angle": [(lambda f, x: f(x), [real(5)])],
     "outer": [(lambda f, x, y: f(x, y), [real(3), real(4)])],
     "concatenate": [
@@ -144,8 +162,15 @@ CASES = {
         (lambda f, x: f(x, 1), [real(3, 2)]),
         (lambda f, x: f(x, PLACES, axis=0), [real(4, 2)]),
         (lambda f, x: f(x, slice(0, 2), axis=1), [real(3, 4)]),
+        (lambda f, x: f(x, -2, axis=-2), [real(2, 3, 2)]),
+        (lambda f, x: f(x, 0, 0), [real(4)]),
     ],
-    "resize": [(lambda f, x: f(x, (3, 5)), [real(2, 3)]), (lambda f, x: f(x, (2, 2)), [real(2, 3)])],
+    "resize": [
+        (lambda f, x: f(x, (3, 5)), [real(2, 3)]),
+        (lambda f, x: f(x, (2, 2)), [real(2, 3)]),
+        (lambda f, x: f(x, 12), [real(2, 3)]),
+        (lambda f, x: f(x, [2, 3, 2]), [real(5)]),
+    ],
     "insert": [
         (lambda f, x, y: f(x, 1, y, axis=0), [real(3, 2), real(2)]),
         (lambda f, x, y: f(x, -1, y, axis=0), [real(3, 2), real(2, 2)]),
@@ -157,6 +182,12 @@ CASES = {
         (lambda f, x: f(x, [0, 2], 1.5), [real(2, 2)]),
         (lambda f, y: f(np.arange(4.0), 2, y), [real(1)]),
         (lambda f, x, y: f(x, [1, 1, 3], y, axis=1), [real(2, 4), real(2, 1)]),
+        (lambda f, x, y: f(x, 1, y, axis=1), [real(2, 4), real(2)]),
+        (lambda f, x, y: f(x, -1, y, axis=1), [real(2, 4, 3), real(2, 2, 3)]),
+        (lambda f, x, y: f(x, 2, y, axis=-1), [real(2, 4, 3), real(3, 2, 1)]),
+        (lambda f, x, y: f(x, 4, y), [real(2, 3), real(2)]),
+        (lambda f, x: f(x, 1, 2.5, axis=1), [real(2, 3)]),
+        (lambda f, x, y: f(x, 0, y), [real(3), real()]),
     ],
     "append": [
         (lambda f, x, y: f(x, y), [real(3, 2), real(2)]),
@@ -167,13 +198,33 @@ CASES = {
     "diagflat": [(lambda f, x: f(x), [real(2, 2)]), (lambda f, x: f(x, 1), [real(3)])],
     "compress": [(lambda f, x: f(MASK, x, axis=1), [real(2, 3)]), (lambda f, x: f(MASK, x), [real(2, 3)])],
     "choose": [(lambda f, x, y: f(np.array([[0, 1], [1, 0]]), [x, y]), [real(2, 2), real(2)])],
-    "vstack": [(lambda f, x, y: f([x, y]), [real(3), real(2, 3)]), (lambda f, x: f((x, np.ones(2))), [real(2)])],
-    "hstack": [(lambda f, x, y: f([x, y]), [real(3), real(2)]), (lambda f, x, y: f((x, y)), [real(2, 3), real(2, 1)])],
+    "block": [
+        (lambda f, x, y: f([x, y]), [real(3), real(2)]),
+        (lambda f, x, y, z: f([x, y, z]), [real(2, 3), real(2, 1), real(2, 2)]),
+        (lambda f, x, y: f([x, y]), [real(1, 3), real(2)]),
+        (lambda f, x, y: f([x, y[0]]), [real(3), real(2)]),
+        (lambda f, x: f([x]), [real(2, 2)]),
+    ],
+    "vstack": [
+        (lambda f, x, y: f([x, y]), [real(3), real(2, 3)]),
+        (lambda f, x: f((x, np.ones(2, x.dtype))), [real(2)]),
+        (lambda f, x, y, z: f([x, y, z]), [real(3), real(3), real(3)]),
+    ],
+    "hstack": [
+        (lambda f, x, y: f([x, y]), [real(3), real(2)]),
+        (lambda f, x, y: f((x, y)), [real(2, 3), real(2, 1)]),
+        (lambda f, x, y, z: f((x, y, z)), [real(2, 3), real(2, 1), real(2, 2)]),
+        (lambda f, x: f((np.ones((2, 1), x.dtype), x)), [real(2, 3)]),
+    ],
     "dstack": [
         (lambda f, x, y: f([x, y]), [real(3), real(3)]),
+        (lambda f, x, y: f([x, y]), [real(2, 3), real(2, 3)]),
         (lambda f, x, y: f([x, y]), [real(2, 3), real(2, 3, 2)]),
     ],
-    "column_stack": [(lambda f, x, y: f([x, y]), [real(3), real(3, 2)])],
+    "column_stack": [
+        (lambda f, x, y: f([x, y]), [real(3), real(3, 2)]),
+        (lambda f, x, y: f([x, y]), [real(3), real(3)]),
+    ],
     "ediff1d": [(lambda f, x: f(x), [real(5)]), (lambda f, x: f(x), [real(2, 3)])],
     "vander": [(lambda f, x: f(x), [real(3)]), (lambda f, x: f(x, 5, increasing=True), [real(3)])],
     "gradient": [(lambda f, x: f(x), [real(n)]) for n in (2, 3, 4, 7)] + [(lambda f, x: f(x, 0.5), [real(6)])],
@@ -197,7 +248,42 @@ CASES = {
     "polyadd": [(lambda f, x, y: f(x, y), [real(3), real(5)])],
     "polysub": [(lambda f, x, y: f(x, y), [real(4), real(2)])],
     "polyint": [(lambda f, x: f(x), [real(4)]), (lambda f, x: f(x, m=2), [real(3)])],
-    "polyval": [(lambda f, p, x: f(p, x), [real(4), real(2, 3)]), (lambda f, p: f(p, 0.5), [real(3)])],
+    "polyder": [
+        (lambda f, x: f(x), [real(5)]),
+        (lambda f, x: f(x, m=2), [real(5)]),
+        (lambda f, x: f(x), [real(2)]),
+        (lambda f, x: f(x), [real(1)]),
+        (lambda f, x: f(x, 3), [real(3)]),
+    ],
+    "polyval": [
+        (lambda f, p, x: f(p, x), [real(4), real(2, 3)]),
+        (lambda f, p: f(p, 0.5), [real(3)]),
+        (lambda f, p, x: f(p, x), [real(1), real(3)]),
+        (lambda f, x: f(np.array([1.0, -2.0, 0.5], x.dtype), x), [real(3)]),
+        (lambda f, p: f(p, np.array([1.0, -2.0, 0.5], p.dtype)), [real(3)]),
+    ],
+    "polyfit": [
+        (lambda f, x, y: f(x, y, 2), [real(7), real(7)]),
+        (lambda f, x, y: f(x, y, 3), [real(7), real(7, 2)]),
+        (lambda f, x, y: f(x, y, 0), [real(4), real(4)]),
+        (lambda f, y: f(np.linspace(0.0, 1.0, 9), y, 1, rcond=1e-6), [real(9)]),
+        (lambda f, x: f(x, np.arange(4.0), 3), [np.array([-1.0, 0.5, 1.0, 2.0])]),
+    ],
+    "poly": [
+        (lambda f, x: f(x), [real(5)]),
+        (lambda f, x: f(x), [np.array([2.0, 0.5, 2.0, 2.0])]),
+        (lambda f, x: f(x), [real(1)]),
+        (lambda f, x: f(x * (1.0 + 0.5j)), [real(4)]),
+        (lambda f, x: f(x + 1j * np.array([0.5, -0.5, 1.0, -1.0])), [np.array([0.3, 0.3, -1.2, -1.2])]),
+        (lambda f, x: f(x), [square(3)]),
+    ],
+    "roots": [
+        (lambda f, x: f(x), [np.array([1.0, -0.3, -2.1, 0.4, 0.7])]),
+        (lambda f, x: f(x), [np.array([2.0, 1.0, 3.0, -4.0, 30.0, 0.01])]),
+        (lambda f, x: f(x), [np.array([1.0, -6.0, 11.0, -6.0])]),
+        (lambda f, x: f(x), [np.array([2.0, -3.0])]),
+        (lambda f, x: f(x), [np.array([2.0, 1.0, -3.0, 0.0, 0.0])[:3]]),
+    ],
     "inner": [(lambda f, x, y: f(x, y), [real(3, 4), real(2, 4)])],
     "linalg.lstsq": [
         (lambda f, x, y: f(x, y)[0], [real(5, 3), real(5)]),

@@ -1,7 +1,7 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, core.tensor, core.inplace, backends.numpy.ufunc_calls, namespaces.bind, numpy_api.functions,
-numpy_api.gathered, numpy.
+May import: ops, core.tensor, core.inplace, backends.numpy (joins, polynomials, ufunc_calls), namespaces.bind,
+numpy_api.functions, numpy_api.gathered, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
@@ -14,7 +14,7 @@ import types
 
 import numpy
 
-from arraygrad.backends.numpy import ufunc_calls
+from arraygrad.backends.numpy import joins, polynomials, ufunc_calls
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
@@ -273,6 +273,14 @@ _CONSTANT = """
     nanargmin nonzero ones_like searchsorted zeros_like
 """
 
+# The same for those of them that are compiled, without NumPy's Python wrappers.
+_COMPILED = (
+    ("free", joins, "append block column_stack delete diagflat dstack hstack insert resize vstack"),
+    ("free", polynomials, "logspace poly polyadd polyfit polysub polyval roots vander"),
+    ("fresh", joins, "diag"),
+    ("fresh", polynomials, "polyder polyint"),
+)
+
 # How many leading arguments are arrays that are read; two of all other functions.
 _READS = {"where": 3, "interp": 3, "insert": 3, "clip": 3, "einsum": 100, "meshgrid": 100}
 
@@ -313,6 +321,9 @@ def _served():
         note(name, "direct", lambda _, name=name: getattr(Tensor, name))
     for name, call in (("dot", ufunc_calls.dot), ("copy", ufunc_calls.copy), ("linalg.norm", ufunc_calls.norm)):
         note(name, "free", lambda _, call=call: call)
+    for kind, module, names in _COMPILED:
+        for name in names.split():
+            note(name, kind, lambda _, module=module, name=name: getattr(module, name))
     for name in ("dot", "linalg.norm"):
         note(name, "scalar", True)
     for name, op in _FORWARD.items():

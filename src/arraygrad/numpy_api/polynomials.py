@@ -102,8 +102,16 @@ def _polydiv(u, v):
 @implements("poly")
 def _poly(seq_of_zeros):
     zeros = tensor_of(seq_of_zeros)
-    if zeros.ndim == 2:
-        zeros = F["eigvals"](zeros)
+    shape = zeros.shape
+    if len(shape) == 2 and shape[0] == shape[1] != 0:
+        values = F["eigvals"](zeros)
+        # NumPy's eigvals gives real numbers where all are.
+        real = not _complex(zeros) and not host(values).imag.any()
+        return numpy.poly(F["real"](values) if real else values)
+    if len(shape) > 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    if shape == (0,):
+        return 1.0
     zeros = zeros.reshape(-1)
     result = F["ones_like"](zeros.detach())[:1]
     for zero in F["unstack"](zeros):

@@ -1,7 +1,7 @@
 """NumPy's functions beyond the table that are recorded as one node: their rules, and what is served of them.
 
-May import: core.recorded, backends.numpy.ufunc_calls, ops, numpy_api.recorded_rules, numpy. Note
-[Recorded functions] in core/recorded.pyx says how they are called.
+May import: core.recorded, backends.numpy (joins, polynomials, table, ufunc_calls), ops, numpy_api.recorded_rules,
+numpy_api.polynomial_rules, numpy. Note [Recorded functions] in core/recorded.pyx says how they are called.
 
 Two lists: ALIASES are operations of the table under other names and parameters; the others have rules of their own,
 which stand in `recorded_rules` by chapter and are written as those of the table: their parameters say what they get. A
@@ -13,8 +13,11 @@ import math
 
 import numpy
 
+from arraygrad.backends.numpy import joins, polynomials
+from arraygrad.backends.numpy.table import attach_recorded
 from arraygrad.backends.numpy.ufunc_calls import by_loop
 from arraygrad.core.recorded import make_recorded
+from arraygrad.numpy_api import polynomial_rules
 from arraygrad.numpy_api import recorded_rules as rules
 from arraygrad.ops import OPS, Entry
 
@@ -53,6 +56,12 @@ ALIASES = {
     "diff": ("a, /, n=1, axis=-1", "diff", (0, (2, _INT), (1, _INT), (None,), (None,)), {"dtypes": _ALL}),
     "roll": ("a, /, shift, axis=None", "roll", (0, (1, _INT), (2, _COUNT)), {"dtypes": _ALL}),
     "tile": ("A, /, reps", "tile", (0, (1, (tuple,))), {"dtypes": _ALL}),
+    "linspace": (
+        "start, stop, /, num=50, endpoint=True",
+        "linspace",
+        (0, 1, (2, _INT), (None,), (None,), (3, (bool,))),
+        {"ndims": (0, 0)},
+    ),
     "clip": ("a, /, a_min, a_max", "clip", (0, (1, (float, int)), (2, (float, int)))),
     "angle": ("z, /", "_angle_of_real", (0,)),
     "concatenate": ("arrays, /, axis=0", "concat", (0, (1, _INT)), {"dtypes": _ALL, "sequence": "arrays"}),
@@ -136,20 +145,38 @@ OWN = {
     "nanpercentile": (_QUANTILE, {"a": rules.nanpercentile}),
     "bincount": ("x, weights, minlength=0", {"weights": rules.bincount}, {"any_result": True}),
     # rearrangements
-    "delete": ("a, obj, axis=None", {"a": rules.delete}),
-    "resize": ("a, new_shape", {"a": rules.resize}),
-    "insert": ("a, obj, values, axis=None", {"a": rules.insert_a, "values": rules.insert_values}),
-    "append": ("a, values, axis=None", {"a": rules.append_a, "values": rules.append_values}),
-    "diag": ("v, k=0", {"v": rules.diag}, {"ndims": (1,), "numbers": (1,)}),
-    "diagflat": ("v, k=0", {"v": rules.diagflat}, {"numbers": (1,)}),
+    "full_like": (
+        "a, fill_value",
+        {"fill_value": lambda g: g},
+        {"ndims": (0,), "dtypes": _ALL, "function": joins.full_like},
+    ),
+    "delete": ("a, obj, axis=None", {"a": rules.delete}, {"function": joins.delete}),
+    "resize": ("a, new_shape", {"a": rules.resize}, {"function": joins.resize}),
+    "insert": (
+        "a, obj, values, axis=None",
+        {"a": rules.insert_a, "values": rules.insert_values},
+        {"function": joins.insert},
+    ),
+    "append": (
+        "a, values, axis=None",
+        {"a": rules.append_a, "values": rules.append_values},
+        {"function": joins.append},
+    ),
+    "diag": ("v, k=0", {"v": rules.diag}, {"ndims": (1,), "numbers": (1,), "function": joins.diag}),
+    "diagflat": ("v, k=0", {"v": rules.diagflat}, {"numbers": (1,), "function": joins.diagflat}),
     "compress": ("condition, a, axis=None", {"a": rules.compress}),
     "choose": ("a, choices", {"choices": rules.choose}, {"sequence": "choices"}),
-    "vstack": ("arrays", {"arrays": rules.vstack}, {"sequence": "arrays"}),
-    "hstack": ("arrays", {"arrays": rules.hstack}, {"sequence": "arrays"}),
-    "dstack": ("arrays", {"arrays": rules.dstack}, {"sequence": "arrays"}),
-    "column_stack": ("arrays", {"arrays": rules.column_stack}, {"sequence": "arrays"}),
+    "block": ("arrays", {"arrays": rules.block}, {"sequence": "arrays", "function": joins.block}),
+    "vstack": ("arrays", {"arrays": rules.vstack}, {"sequence": "arrays", "function": joins.vstack}),
+    "hstack": ("arrays", {"arrays": rules.hstack}, {"sequence": "arrays", "function": joins.hstack}),
+    "dstack": ("arrays", {"arrays": rules.dstack}, {"sequence": "arrays", "function": joins.dstack}),
+    "column_stack": (
+        "arrays",
+        {"arrays": rules.column_stack},
+        {"sequence": "arrays", "function": joins.column_stack},
+    ),
     "ediff1d": ("a", {"a": rules.ediff1d}),
-    "vander": ("x, N=None, increasing=False", {"x": rules.vander}, {"ndims": (1,)}),
+    "vander": ("x, N=None, increasing=False", {"x": rules.vander}, {"ndims": (1,), "function": polynomials.vander}),
     # calculus
     "gradient": ("f, h=1.0, /, *, axis=None", {"f": rules.gradient}, {"ndims": (1,), "numbers": (1,)}),
     "interp": (
@@ -171,13 +198,45 @@ OWN = {
     "logspace": (
         "start, stop, num=50",
         {"start": rules.logspace_start, "stop": rules.logspace_stop},
-        {"ndims": (0, 0), "numbers": (2,), "dtypes": "d"},
+        {"ndims": (0, 0), "numbers": (2,), "dtypes": "d", "function": polynomials.logspace},
     ),
     # polynomials
-    "polyadd": ("a1, a2", {"a1": rules.polyadd_a1, "a2": rules.polyadd_a2}, {"ndims": (1, 1)}),
-    "polysub": ("a1, a2", {"a1": rules.polyadd_a1, "a2": rules.polysub_a2}, {"ndims": (1, 1)}),
-    "polyint": ("p, m=1", {"p": rules.polyint}, {"ndims": (1,), "numbers": (1,)}),
-    "polyval": ("p, x", {"p": rules.polyval_p, "x": rules.polyval_x}, {"ndims": (1,)}),
+    "polyadd": (
+        "a1, a2",
+        {"a1": rules.polyadd_a1, "a2": rules.polyadd_a2},
+        {"ndims": (1, 1), "function": polynomials.polyadd},
+    ),
+    "polysub": (
+        "a1, a2",
+        {"a1": rules.polyadd_a1, "a2": rules.polysub_a2},
+        {"ndims": (1, 1), "function": polynomials.polysub},
+    ),
+    "polyint": ("p, m=1", {"p": rules.polyint}, {"ndims": (1,), "numbers": (1,), "function": polynomials.polyint}),
+    "polyder": (
+        "p, m=1",
+        {"p": polynomial_rules.polyder},
+        {"ndims": (1,), "numbers": (1,), "function": polynomials.polyder},
+    ),
+    "polyval": (
+        "p, x",
+        {"p": rules.polyval_p, "x": rules.polyval_x},
+        {"ndims": (1,), "function": polynomials.polyval},
+    ),
+    "polyfit": (
+        "x, y, deg, rcond=None",
+        {"x": polynomial_rules.polyfit_x, "y": polynomial_rules.polyfit_y},
+        {"ndims": (1,), "numbers": (2,), "any_result": True, "function": polynomials.polyfit_of_full_rank},
+    ),
+    "poly": (
+        "seq_of_zeros",
+        {"seq_of_zeros": polynomial_rules.poly},
+        {"ndims": (1,), "dtypes": _ALL, "any_result": True, "function": polynomials.poly},
+    ),
+    "roots": (
+        "p",
+        {"p": polynomial_rules.roots},
+        {"ndims": (1,), "any_result": True, "function": polynomials.roots_of_full_degree},
+    ),
     # linear algebra
     "inner": ("a, b, /", {"a": rules.inner_a, "b": rules.inner_b}, {"ndims": (2, 2)}),
     "linalg.lstsq": (
@@ -201,7 +260,9 @@ def _own(function, name, signature, functions, options):
     stem = name.rpartition(".")[2].title().replace("_", "")
     fields = {key: options.pop(key) for key in ("sequence", "results") if key in options}
     entry = Entry(f"numpy.{name}", signature, "general", functions, node=stem, **fields)
-    return make_recorded(entry, function, numpy.ndarray, numpy.generic, **options)
+    made = make_recorded(entry, function, numpy.ndarray, numpy.generic, **options)
+    attach_recorded(name, made)
+    return made
 
 
 def _made(names, prefix, settle):

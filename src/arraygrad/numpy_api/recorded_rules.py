@@ -258,16 +258,38 @@ def bincount(xp, g, x):
 # -- rearrangements ----------------------------------------------------------------------------------------------------
 
 
+def _at(axis, start, stop):
+    return (slice(None),) * axis + (slice(start, stop), ...)
+
+
 def delete(xp, g, a_shape, obj, axis):
+    if type(obj) is int:
+        shape, axis = ((math.prod(a_shape),), 0) if axis is None else (a_shape, axis % len(a_shape))
+        obj = obj % shape[axis]
+        lost = xp.zeros((*shape[:axis], 1, *shape[axis + 1 :]), dtype=g.dtype)
+        parts = [g[_at(axis, None, obj)], lost, g[_at(axis, obj, None)]]
+        return xp.reshape(xp.concat(parts, axis=axis), a_shape)
     return _spread(xp, g, numpy.delete(_numbered(a_shape), _still(obj), axis), a_shape)
 
 
 def resize(xp, g, a_shape, new_shape):
-    return _spread(xp, g, numpy.resize(_numbered(a_shape), new_shape), a_shape)
+    n, size = math.prod(a_shape), math.prod(g.shape)
+    whole = size // n if n else 0
+    if not whole:
+        return _spread(xp, g, numpy.resize(_numbered(a_shape), new_shape), a_shape)
+    g = xp.reshape(g, (-1,))
+    total = xp.sum(xp.reshape(g[: whole * n], (whole, n)), axis=0)
+    if whole * n < size:
+        total = total + xp.concat([g[whole * n :], _zeros(xp, whole * n + n - size, g)])
+    return xp.reshape(total, a_shape)
 
 
 def insert_a(xp, g, a_shape, obj, axis):
-    n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], axis)
+    n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], axis % len(a_shape))
+    if type(obj) is int:
+        obj = obj if obj >= 0 else obj + n
+        parts = [g[_at(axis, None, obj)], g[_at(axis, obj + g.shape[axis] - n, None)]]
+        return xp.reshape(xp.concat(parts, axis=axis), a_shape)
     new = numpy.insert(numpy.zeros(n, bool), _still(obj), True)
     if new.size != g.shape[axis]:  # several values at one place
         new = numpy.insert(numpy.zeros(n, bool), _still(obj), numpy.ones(g.shape[axis] - n, bool))
@@ -276,9 +298,11 @@ def insert_a(xp, g, a_shape, obj, axis):
 
 
 def insert_values(xp, g, a_shape, values_shape, obj, axis):
-    if type(obj) is int and axis == 0:
-        obj = obj if obj >= 0 else obj + a_shape[0]
-        return g[obj : obj + g.shape[0] - a_shape[0]]
+    if type(obj) is int:
+        n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], axis % len(a_shape))
+        obj = obj if obj >= 0 else obj + n
+        g = g[_at(axis, obj, obj + g.shape[axis] - n)]
+        return xp.moveaxis(g, axis, 0) if axis else g  # summed over the axes along which the values were repeated
     numbers = numpy.insert(numpy.full(a_shape, -1), _still(obj), _numbered(values_shape), axis).reshape(-1)
     (places,) = numpy.nonzero(numbers >= 0)
     return _spread(xp, xp.take(xp.reshape(g, (-1,)), places, axis=0), numbers[places], values_shape)
@@ -322,6 +346,10 @@ def _cut(xp, g, shapes, lengths, axis):
         parts.append(xp.reshape(g[(slice(None),) * axis + (slice(start, start + n), ...)], shape))
         start += n
     return parts
+
+
+def block(xp, g, arrays_shape):
+    return _cut(xp, g, arrays_shape, [s[-1] if s else 1 for s in arrays_shape], len(g.shape) - 1)
 
 
 def vstack(xp, g, arrays_shape):

@@ -24,8 +24,6 @@ from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
 import numpy as np
 
 cdef extern from "arrangements.hpp" namespace "arraygrad":
-    struct Around:
-        Py_ssize_t outer, n, inner
     struct Bounds:
         double low, high
         bint has_low, has_high

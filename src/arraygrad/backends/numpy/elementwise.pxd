@@ -56,6 +56,7 @@ cdef int pair_rule(Frame f, const RuleKernel* k, object saved) except -1
 cdef object forward_of_table(Op op, object x)
 cdef object computed(const RuleKernel* k, object x, object a, object b, object c, bint overwrite)
 cdef int rule_of_table(Node node, Frame f) except -1
+cdef int rule_pass(Node node, Frame f) except -1
 cdef const RuleKernel* kernel_named(str operation, str name) except NULL
 cdef int last_step(OneStep* last, const RuleKernel* k) except -1
 cdef object without_gaps(object array, ArrayView* x)

@@ -18,6 +18,7 @@ cdef object forward_take(object args)
 cdef object forward_where(object args)
 cdef object forward_concat(object args)
 cdef object forward_stack(object args)
+cdef object joined(object pieces, object axis, bint stacked)
 cdef int rule_reshape(Node node, Frame f) except -1
 cdef int rule_permute_dims(Node node, Frame f) except -1
 cdef int rule_matrix_transpose(Node node, Frame f) except -1

@@ -1,6 +1,6 @@
 # The way of direct loops, compiled forwards and compiled rules into the table.
-# May import: engine.*, core.elements, core.kept_numbers, core.op, core.value, numpy (Python only), the compiled modules
-# of backends.numpy.
+# May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, numpy (Python only), the
+# compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
     forward_roll, forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu,
@@ -8,7 +8,7 @@ from arraygrad.backends.numpy.arrangements cimport (
     rule_roll, rule_stack, rule_take_along_axis, rule_tensordot, rule_trace, rule_tril, rule_triu, rule_vecdot,
     rule_where, rule_windows,
 )
-from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels
+from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels, rule_pass
 from arraygrad.backends.numpy.direct cimport offer_direct
 from arraygrad.backends.numpy.factorizations cimport (
     forward_cholesky, forward_det, forward_eig, forward_eigh, forward_eigh_upper, forward_eigvals, forward_eigvalsh,
@@ -20,10 +20,18 @@ from arraygrad.backends.numpy.fourier cimport (
     forward_ihfft, forward_irfft, forward_irfftn, forward_rfft, forward_rfftn, rule_fft, rule_fftn, rule_fftshift,
     rule_hfft, rule_ifft, rule_ifftn, rule_ifftshift, rule_ihfft, rule_irfft, rule_irfftn, rule_rfft, rule_rfftn,
 )
+from arraygrad.backends.numpy.joins cimport (
+    forward_full_like, forward_tile, rule_append, rule_block, rule_column_stack, rule_diag, rule_diagflat, rule_dstack,
+    rule_hstack, rule_repeat, rule_tile, rule_vstack,
+)
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, forward_ptr,
     loop_set, set_forward,
+)
+from arraygrad.backends.numpy.polynomials cimport (
+    forward_linspace, rule_linspace, rule_logspace, rule_poly, rule_polyadd, rule_polyder, rule_polyint, rule_polysub,
+    rule_polyval, rule_vander,
 )
 from arraygrad.backends.numpy.powers cimport attach_powers
 from arraygrad.backends.numpy.reductions cimport (
@@ -43,7 +51,8 @@ from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
 from arraygrad.core.kept_numbers cimport spell_out
-from arraygrad.core.op cimport Op
+from arraygrad.core.op cimport Op, rule_ptr
+from arraygrad.core.recorded cimport Recorded
 from arraygrad.core.value cimport Backend
 
 import numpy as np
@@ -235,6 +244,9 @@ def install(dict ops, backend=None):
     offer(ops, "trace", forward_trace, ("x", "offset", "dtype"), loops)
     offer(ops, "tril", forward_tril, ("x", "k"), loops)
     offer(ops, "triu", forward_triu, ("x", "k"), loops)
+    offer(ops, "tile", forward_tile, ("x", "repetitions"), loops)
+    offer(ops, "full_like", forward_full_like, ("x", "fill_value", "dtype", "device"), loops)
+    offer(ops, "linspace", forward_linspace, ("start", "stop", "num", "dtype", "device", "endpoint"), loops)
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
@@ -287,12 +299,64 @@ def install(dict ops, backend=None):
     attach(ops, "vecdot", rule_vecdot, ("x2", "x1"), done)
     attach(ops, "where", rule_where, (), done)
     attach(ops, "_windows", rule_windows, ("x_meta",), done)
+    attach(ops, "tile", rule_tile, ("x_meta",), done)
+    attach(ops, "repeat", rule_repeat, ("x_meta",), done)
+    attach(ops, "linspace", rule_linspace, (), done)
+    attach(ops, "full_like", rule_pass, (), done)
     for name in ("vector_norm", "matrix_norm", "norm"):
         attach(ops, name, rule_norm, ("x", "ans"), done)
     if backend is not None:
         serve(<Backend?>backend, single_element, put_single, backend.meta(np.zeros((), np.float32)),
               backend.meta(np.zeros(())))
     return loops, done
+
+
+cdef bint give(Recorded r, rule_ptr rule, tuple saves) except -1:
+    if r.op.saves == saves:
+        r.op.fast_rule = rule
+    return r.op.fast_rule != NULL
+
+
+def attach_recorded(str name, Recorded r):
+    """Give a function of NumPy's that is recorded as one node its compiled rule, if there is one.
+
+    Returns whether it has one. A node that keeps other values than the rule expects has none.
+    """
+    if name == "append":
+        return give(r, rule_append, ("a_meta", "values_meta"))
+    if name == "block":
+        return give(r, rule_block, ("arrays_meta",))
+    if name == "column_stack":
+        return give(r, rule_column_stack, ("arrays_meta",))
+    if name == "dstack":
+        return give(r, rule_dstack, ("arrays_meta",))
+    if name == "full_like":
+        return give(r, rule_pass, ())
+    if name == "hstack":
+        return give(r, rule_hstack, ("arrays_meta",))
+    if name == "vstack":
+        return give(r, rule_vstack, ("arrays_meta",))
+    if name == "diag":
+        return give(r, rule_diag, ())
+    if name == "diagflat":
+        return give(r, rule_diagflat, ("v_meta",))
+    if name == "logspace":
+        return give(r, rule_logspace, ("ans",))
+    if name == "poly":
+        return give(r, rule_poly, ("seq_of_zeros",))
+    if name == "polyadd":
+        return give(r, rule_polyadd, ("a1_meta", "a2_meta"))
+    if name == "polysub":
+        return give(r, rule_polysub, ("a1_meta", "a2_meta"))
+    if name == "polyint":
+        return give(r, rule_polyint, ("p_meta",))
+    if name == "polyder":
+        return give(r, rule_polyder, ("p_meta",))
+    if name == "polyval":
+        return give(r, rule_polyval, ("p_meta", "x", "p"))
+    if name == "vander":
+        return give(r, rule_vander, ("ans",))
+    return False
 
 
 # For tests
