@@ -37,6 +37,16 @@ def test_joining_gives_numpys_result_along_every_axis(dtype, shape, n):
         same(call("stack", tuple(pieces), axis), np.stack(pieces, axis))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(2, 3), (4, 2, 3), (2, 2, 3, 2)])
+def test_joining_column_major_arrays_gives_numpys_result_and_its_order(dtype, shape):
+    pieces = [np.asfortranarray(a) for a in parts(dtype, shape, 3)]
+    for axis in range(-len(shape), len(shape)):
+        same(call("concat", pieces, axis), np.concatenate(pieces, axis))
+    for axis in range(-len(shape) - 1, len(shape) + 1):
+        same(call("stack", pieces, axis), np.stack(pieces, axis))
+
+
 def test_pieces_of_different_length_are_joined():
     pieces = [np.arange(6.0).reshape(3, 2), np.zeros((3, 0)), np.arange(9.0).reshape(3, 3)]
     same(call("concat", pieces, 1), np.concatenate(pieces, 1))
@@ -48,7 +58,9 @@ def test_pieces_of_different_length_are_joined():
         ([np.zeros(2), np.zeros(2, np.float32)], 0),
         ([np.zeros((2, 2)), np.zeros((3, 2))], 1),
         ([np.zeros((2, 2)), np.zeros(2)], 0),
-        ([np.zeros((4, 4)).T, np.zeros((4, 4)).T], 0),
+        ([np.zeros((4, 4)).T, np.zeros((4, 4))], 0),
+        ([np.zeros((4, 4)), np.zeros((4, 4)).T], 1),
+        ([np.zeros((4, 4)).T, np.zeros((4, 1)).T], 0),
         ([np.zeros(3), np.zeros(3)], 1),
         ([np.zeros(3), [1.0]], 0),
         ([np.zeros(()), np.zeros(())], 0),

@@ -176,7 +176,11 @@ OWN = {
         {"sequence": "arrays", "function": joins.column_stack},
     ),
     "ediff1d": ("a", {"a": rules.ediff1d}),
-    "vander": ("x, N=None, increasing=False", {"x": rules.vander}, {"ndims": (1,), "function": polynomials.vander}),
+    "vander": (
+        "x, N=None, increasing=False",
+        {"x": rules.vander},
+        {"ndims": (1,), "any_result": True, "function": polynomials.vander},
+    ),
     # calculus
     "gradient": ("f, h=1.0, /, *, axis=None", {"f": rules.gradient}, {"ndims": (1,), "numbers": (1,)}),
     "interp": (
@@ -198,7 +202,7 @@ OWN = {
     "logspace": (
         "start, stop, num=50",
         {"start": rules.logspace_start, "stop": rules.logspace_stop},
-        {"ndims": (0, 0), "numbers": (2,), "dtypes": "d", "function": polynomials.logspace},
+        {"ndims": (0, 0), "numbers": (2,), "function": polynomials.logspace},
     ),
     # polynomials
     "polyadd": (
@@ -211,11 +215,15 @@ OWN = {
         {"a1": rules.polyadd_a1, "a2": rules.polysub_a2},
         {"ndims": (1, 1), "function": polynomials.polysub},
     ),
-    "polyint": ("p, m=1", {"p": rules.polyint}, {"ndims": (1,), "numbers": (1,), "function": polynomials.polyint}),
+    "polyint": (
+        "p, m=1",
+        {"p": rules.polyint},
+        {"ndims": (1,), "numbers": (1,), "any_result": True, "function": polynomials.polyint},
+    ),
     "polyder": (
         "p, m=1",
         {"p": polynomial_rules.polyder},
-        {"ndims": (1,), "numbers": (1,), "function": polynomials.polyder},
+        {"ndims": (1,), "numbers": (1,), "any_result": True, "function": polynomials.polyder},
     ),
     "polyval": (
         "p, x",

@@ -499,11 +499,11 @@ def correlate_v(xp, g, a, v_shape, mode):
 
 
 def logspace_start(xp, g, ans, num):
-    return xp.sum(g * ans * (_LN10 * numpy.linspace(1.0, 0.0, num)))
+    return xp.sum(g * ans * (_LN10 * numpy.linspace(1.0, 0.0, num)).astype(g.dtype))
 
 
 def logspace_stop(xp, g, ans, num):
-    return xp.sum(g * ans * (_LN10 * numpy.linspace(0.0, 1.0, num)))
+    return xp.sum(g * ans * (_LN10 * numpy.linspace(0.0, 1.0, num)).astype(g.dtype))
 
 
 # -- polynomials, highest power first ----------------------------------------------------------------------------------

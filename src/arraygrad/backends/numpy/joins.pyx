@@ -1,12 +1,12 @@
-# NumPy's functions that join, insert and repeat elements, on plain arrays without NumPy's Python wrappers; and their
-# rules, where those only take pieces of a gradient.
+# Joins, insertions and repetitions of plain arrays: forwards and rules of the table, and NumPy's functions without
+# NumPy's Python wrappers.
 # May import: numpy (Python only), engine.arrayops, engine.node, backends.numpy.arrangements,
-# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.shapes.
+# backends.numpy.elementwise, backends.numpy.loops.
 #
 # Each function has the parameters of NumPy's and gives its values, dtype and layout bit by bit. Served are row-major
 # arrays of one dtype; what is not served goes to NumPy's implementation, errors among it, and so does everything with
 # set_fast_paths(False). Guarded by tests/ops/test_fast_joins.py.
-from cpython.long cimport PyLong_CheckExact
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
@@ -16,7 +16,6 @@ from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, copy_into, empty_c, fast_enabled, item_size, loop_set, new_number, read_number,
     reduce_by, reshaped, strided, transposed, view_of, wrapped, zeros_c,
 )
-from arraygrad.backends.numpy.shapes cimport joined
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 
@@ -58,11 +57,106 @@ cdef object _diagflat = own("diagflat")
 
 # Joins
 
+cdef object forward_concat(object args):
+    return joined(args[0], args[1], False)
+
+
+cdef object forward_stack(object args):
+    return joined(args[0], args[1], True)
+
+
+cdef object joined(object pieces, object axis, bint stacked):
+    """Arrays one after another along `axis`, which is a new one where they are `stacked`. None: declined.
+
+    Served are row-major arrays, and column-major ones, which are joined as their transposes are: NumPy's result has their
+    order, with a new axis innermost if it is no first one. An axis of length one would leave that open.
+    """
+    cdef ArrayView first, v
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t lengths[8]
+    cdef Py_ssize_t at, outer = 1, rest = 1, total = 0, chunk, item, k, width
+    cdef int i, slot, nd, axes, place
+    cdef bint columns
+    cdef object out
+    cdef char* target
+    cdef tuple items
+    if type(pieces) is list:
+        items = tuple(<list>pieces)             # nobody changes it meanwhile
+    elif type(pieces) is tuple:
+        items = <tuple>pieces
+    else:
+        return None
+    if not items or not PyLong_CheckExact(axis):
+        return None
+    slot = view_of(items[0], &first)
+    nd = first.ndim + stacked if slot >= 0 else 0
+    if not 1 <= nd <= 8:
+        return None
+    at = PyLong_AsSsize_t(axis)
+    if at < 0:
+        at += nd
+    if not 0 <= at < nd:
+        return None
+    axes = first.ndim
+    columns = first.f_order and not first.c_order
+    place = <int>at
+    if columns:                                 # axes are counted from behind
+        place = axes - 1 - place if not stacked else axes if place else 0
+    for i in range(axes):
+        lengths[i] = first.dims[axes - 1 - i if columns else i]
+    for k in range(len(items)):
+        if view_of(items[k], &v) != slot or v.ndim != axes or not (v.f_order if columns else v.c_order):
+            return None
+        for i in range(axes):
+            width = v.dims[axes - 1 - i if columns else i]
+            if width != lengths[i] and (stacked or i != place) or columns and width < 2:
+                return None
+            if i == place and not stacked:
+                total += width
+        total += stacked
+    for i in range(axes):
+        if i < place:
+            dims[i] = lengths[i]
+            outer *= dims[i]
+        elif stacked or i > place:
+            dims[i + stacked] = lengths[i]
+            rest *= lengths[i]
+    dims[place] = total
+    out = empty_c(items[0], nd, dims)
+    view_of(out, &v)
+    target = v.data
+    item = rest * item_size(slot)
+    width = total * item
+    for k in range(len(items)):
+        view_of(items[k], &v)
+        chunk = item if stacked else v.dims[at] * item
+        copy_rows_apart(target, width, v.data, chunk, chunk, outer)
+        target += chunk
+    if not columns:
+        return out
+    if not stacked:
+        return transposed(out, NULL)
+    for i in range(nd):
+        dims[i] = place if i == at else axes - 1 - (i if i < at else i - 1) + (at == 0)
+    return transposed(out, dims)
+
+
 cdef enum Lift:                     # where axes of length 1 are put
     ROWS = 1                        # a vector is a row
     COLUMNS = 2                     # a vector is a column
     DEPTH = 3                       # a vector is a row, a matrix has a third axis
     NOTHING = 4
+
+
+cdef object together(object array, ArrayView* v):
+    """A vector without gaps: a copy where it has some. `v` becomes its view."""
+    cdef object copy
+    if v.c_order:
+        return array
+    copy = empty_c(array, 1, v.dims)
+    copy_into(copy, array)
+    view_of(copy, v)
+    return copy
 
 
 cdef object lifted(object array, int lift):
@@ -71,6 +165,8 @@ cdef object lifted(object array, int lift):
     cdef Py_ssize_t dims[3]
     if view_of(array, &v) < 0 or v.ndim == 0:
         return None
+    if v.ndim == 1:
+        array = together(array, &v)
     if v.ndim >= (3 if lift == DEPTH else 2) or lift == NOTHING:
         return array
     dims[0] = dims[1] = dims[2] = 1
@@ -114,7 +210,13 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
 
 def dstack(tup):
     """numpy.dstack of plain arrays."""
-    out = joined_as(tup, DEPTH, 2)
+    cdef ArrayView v
+    cdef object out = None
+    if (type(tup) is list or type(tup) is tuple) and tup and view_of(tup[0], &v) >= 0 and v.ndim == 2 \
+            and fast_enabled():
+        out = joined(tup, 2, True)
+    if out is None:
+        out = joined_as(tup, DEPTH, 2)
     return _dstack(tup) if out is None else out
 
 
@@ -156,6 +258,8 @@ cdef object block_of(object arrays, int left, int ndim):
     cdef int d
     if left == 0:
         view_of(arrays, &v)
+        if v.ndim == 1:
+            arrays = together(arrays, &v)
         if v.ndim == ndim:
             return arrays
         for d in range(ndim):
@@ -188,9 +292,12 @@ cdef object flat(object array, int slot):
     cdef Py_ssize_t one = 1
     if type(array) is float and slot == SLOT_F64:
         return reshaped(new_number(array), 1, &one)
-    if view_of(array, &v) < 0 or not v.c_order:
+    if view_of(array, &v) < 0:
         return None
-    return array if v.ndim == 1 else reshaped(array, 1, &v.size)
+    if v.ndim != 1:
+        array = reshaped(array, 1, &v.size)     # a view, with gaps too, where there can be one
+        view_of(array, &v)
+    return together(array, &v)
 
 
 def append(arr, values, axis=None):
@@ -203,6 +310,8 @@ def append(arr, values, axis=None):
             second = None if first is None else flat(values, view_of(first, &v))
             if second is not None:
                 out = joined((first, second), 0, False)
+        elif view_of(arr, &v) >= 0 and v.ndim == 1:
+            out = joined_as((arr, values), NOTHING, axis)
         else:
             out = joined((arr, values), axis, False)
     return _append(arr, values, axis) if out is None else out
@@ -279,6 +388,14 @@ cdef int cut_all(Node node, Frame f, int axis) except -1:
     return 1
 
 
+cdef int rule_concat(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef int k = 0
+    if view_of(f.grad, &g) < 0 or not axis_of((<list>node.args)[1], g.ndim, &k):
+        return 0
+    return cut_all(node, f, k)
+
+
 cdef int rule_vstack(Node node, Frame f) except -1:
     return cut_all(node, f, 0)
 
@@ -329,20 +446,31 @@ cdef int rule_append(Node node, Frame f) except -1:
 
 # Insertions and what is left out
 
-cdef int along(object arr, object axis, ArrayView* v, Around* a) except -2:
-    """The axis of a row-major array that is changed, around which `a` tells how it lies; -1: declined."""
-    cdef int k = 0
-    if not fast_enabled() or view_of(arr, v) < 0 or not v.c_order or v.ndim == 0 or v.ndim > 8:
-        return -1
-    if axis is None:
-        a.outer = a.inner = 1
-        a.n = v.size
-        v.ndim = 1
-        return 0
-    if not axis_of(axis, v.ndim, &k):
-        return -1
-    a[0] = around(v.dims, v.ndim, k)
-    return k
+cdef object by_rows(object arr, object axis, ArrayView* v, Around* a, int* k, bint* turned):
+    """A row-major array to work on, around whose k-th axis `a` tells how it lies; None: declined.
+
+    `turned`: it is the transpose of a column-major one. Without an axis it is a vector.
+    """
+    turned[0] = False
+    k[0] = 0
+    if not fast_enabled() or view_of(arr, v) < 0 or v.ndim == 0 or v.ndim > 8:
+        return None
+    if axis is None and v.ndim > 1:
+        arr = reshaped(arr, 1, &v.size)
+        view_of(arr, v)
+    elif axis is not None and not axis_of(axis, v.ndim, k):
+        return None
+    if v.ndim == 1:
+        arr = together(arr, v)
+    elif not v.c_order:
+        if not v.f_order:
+            return None
+        turned[0] = True
+        arr = transposed(arr, NULL)
+        k[0] = v.ndim - 1 - k[0]
+        view_of(arr, v)
+    a[0] = around(v.dims, v.ndim, k[0])
+    return arr
 
 
 cdef bint is_place(object obj, Py_ssize_t n, Py_ssize_t* index) except -1:
@@ -355,7 +483,7 @@ cdef bint is_place(object obj, Py_ssize_t n, Py_ssize_t* index) except -1:
     return True
 
 
-cdef object opened(object arr, const ArrayView* v, int axis, const Around* a, Py_ssize_t n):
+cdef object opened(object arr, const ArrayView* v, int axis, Py_ssize_t n):
     """An uninitialised array like `arr` with n places along the axis, or a vector of n."""
     cdef Py_ssize_t dims[8]
     cdef int d
@@ -370,17 +498,19 @@ def delete(arr, obj, axis=None):
     cdef ArrayView v, o
     cdef Around a
     cdef Py_ssize_t index = 0, row, item
-    cdef object out
-    cdef int k = along(arr, axis, &v, &a)
-    if k < 0 or not is_place(obj, a.n, &index):
+    cdef object base, out
+    cdef bint turned = False
+    cdef int k = 0
+    base = by_rows(arr, axis, &v, &a, &k, &turned)
+    if base is None or not is_place(obj, a.n, &index):
         return _delete(arr, obj, axis)
-    out = opened(arr, &v, k, &a, a.n - 1)
+    out = opened(base, &v, k, a.n - 1)
     view_of(out, &o)
     row = a.inner * item_size(v.slot)
     item = index * row
     copy_rows_apart(o.data, (a.n - 1) * row, v.data, a.n * row, item, a.outer)
     copy_rows_apart(o.data + item, (a.n - 1) * row, v.data + item + row, a.n * row, (a.n - 1) * row - item, a.outer)
-    return out
+    return transposed(out, NULL) if turned else out
 
 
 cdef object inserted(object values, const ArrayView* w, int ndim, int axis):
@@ -401,12 +531,12 @@ def insert(arr, obj, values, axis=None):
     cdef ArrayView v, w, o
     cdef Around a
     cdef double number[2]
-    cdef Py_ssize_t index = 0, row, more = 1
-    cdef object out
-    cdef bint filled
-    cdef Py_ssize_t i
-    cdef int k = along(arr, axis, &v, &a)
-    if k < 0 or not (PyLong_CheckExact(obj) and obj == a.n or is_place(obj, a.n, &index)):
+    cdef Py_ssize_t index = 0, row, i, more = 1
+    cdef object base, out
+    cdef bint filled, turned = False
+    cdef int k = 0
+    base = by_rows(arr, axis, &v, &a, &k, &turned)
+    if base is None or not (PyLong_CheckExact(obj) and obj == a.n or is_place(obj, a.n, &index)):
         return _insert(arr, obj, values, axis)
     if obj == a.n:
         index = a.n
@@ -416,7 +546,7 @@ def insert(arr, obj, values, axis=None):
             return _insert(arr, obj, values, axis)
         if w.ndim == v.ndim:
             more = w.dims[0]
-    out = opened(arr, &v, k, &a, a.n + more)
+    out = opened(base, &v, k, a.n + more)
     view_of(out, &o)
     row = a.inner * item_size(v.slot)
     copy_rows_apart(o.data, (a.n + more) * row, v.data, a.n * row, index * row, a.outer)
@@ -425,9 +555,12 @@ def insert(arr, obj, values, axis=None):
     if filled:
         for i in range(a.outer):
             cycle(o.data + (i * (a.n + 1) + index) * row, row, <char*>number, item_size(v.slot))
-    elif k == 0 and w.c_order and w.size == more * a.inner:
+    elif k == 0 and w.c_order and w.size == more * a.inner and not turned:
         memcpy(o.data + index * row, w.data, more * row)
-    else:
+    if turned:
+        out = transposed(out, NULL)
+        k = v.ndim - 1 - k
+    if not filled and (turned or k or not w.c_order or w.size != more * a.inner):
         key = slice(index, index + more)
         out[key if k == 0 else (_all,) * k + (key,)] = inserted(values, &w, v.ndim, k)
     return out
@@ -443,8 +576,10 @@ def resize(a, new_shape):
     cdef int d, nd
     cdef tuple shape = (new_shape,) if PyLong_CheckExact(new_shape) else tuple(new_shape) \
         if type(new_shape) is list or type(new_shape) is tuple else None
-    if shape is None or not fast_enabled() or view_of(a, &v) < 0 or not v.c_order or v.size == 0 or len(shape) > 8:
+    if shape is None or not fast_enabled() or view_of(a, &v) < 0 or v.size == 0 or len(shape) > 8:
         return _resize(a, new_shape)
+    elements = flat(a, -1)
+    view_of(elements, &v)
     nd = <int>len(shape)
     for d in range(nd):
         if not PyLong_CheckExact(shape[d]) or not 0 < shape[d] < 1 << 40 or size > 1 << 40:
@@ -465,7 +600,8 @@ cdef object forward_tile(object args):
     cdef Py_ssize_t steps[16]
     cdef object reps = args[1], out
     cdef int d, nd, lead, count
-    if view_of(args[0], &v) < 0 or not v.c_order or type(reps) is not tuple or len(<tuple>reps) > 8 or v.ndim > 8:
+    cdef bint once = True
+    if view_of(args[0], &v) < 0 or type(reps) is not tuple or len(<tuple>reps) > 8 or v.ndim > 8:
         return None
     count = <int>len(<tuple>reps)
     nd = max(v.ndim, count)
@@ -476,11 +612,14 @@ cdef object forward_tile(object args):
             if not PyLong_CheckExact(number) or not 0 <= number < 1 << 40:
                 return None
             lengths[2 * d] = number
+            once = once and lengths[2 * d] == 1
         lead = d - nd + v.ndim
         lengths[2 * d + 1] = v.dims[lead] if lead >= 0 else 1
         steps[2 * d] = 0
         steps[2 * d + 1] = v.strides[lead] if lead >= 0 else 0
         dims[d] = lengths[2 * d] * lengths[2 * d + 1]
+    if once and not v.c_order:
+        return None                             # a copy that keeps its order
     out = empty_c(args[0], nd, dims)
     copy_into(reshaped(out, 2 * nd, lengths), strided(args[0], 2 * nd, lengths, steps))
     return out

@@ -260,13 +260,19 @@ static inline void shares(int slot, const char* gradient, char* result, std::ptr
 }
 
 // Points as numpy.linspace has them of two numbers: steps from the first on, and the last one.
-static inline int steps(double start, double stop, double* out, std::ptrdiff_t num) {
+static inline int steps(int slot, double start, double stop, char* points, std::ptrdiff_t num) {
+    bool ordinary = true;
     fp_begin();
-    const double step = num > 1 ? (stop - start) / (double)(num - 1) : 0.0;
-    for (std::ptrdiff_t i = 0; i < num; i++) out[i] = (double)i * step + start;
-    if (num > 1) out[num - 1] = stop;
-    const int errors = fp_end();
-    return num > 1 && (step == 0.0 || step - step != 0.0) ? errors | FPE_INVALID : errors;  // NumPy's other ways
+    ARRAYGRAD_REAL(slot,
+        T* out = (T*)points; const T low = (T)start; const T high = (T)stop; const T whole = high - low;
+        const T step = whole / (T)(num - 1);
+        ordinary = step != T(0) && step - step == T(0);  // else NumPy has other ways
+        for (std::ptrdiff_t i = 0; i < num; i++) {
+            const T far = (T)i * step;
+            out[i] = far + low;
+        }
+        out[num - 1] = high;)
+    return fp_end() | (ordinary ? 0 : FPE_INVALID);
 }
 
 #undef ARRAYGRAD_REAL

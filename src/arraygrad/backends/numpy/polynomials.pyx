@@ -10,9 +10,10 @@ from cpython.long cimport PyLong_CheckExact
 from libc.string cimport memcpy, memset
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
-from arraygrad.backends.numpy.joins cimport own
+from arraygrad.backends.numpy.joins cimport own, together
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, cloned, empty_c, fast_enabled, item_size,
+    SLOT_C128, SLOT_F32, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, cloned, copy_into, empty_c, empty_dense,
+    fast_enabled, item_size,
     loop_set, read_number, reduce_by, reshaped, same_shape, unary_loop, view_of, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
@@ -38,7 +39,7 @@ cdef extern from "polynomials.hpp" namespace "arraygrad":
                       double* numbers, double* direct, double* inverse) noexcept
     int spaced(int slot, const char* start, const char* stop, char* out, Py_ssize_t num, bint endpoint) noexcept
     void shares(int slot, const char* g, char* out, Py_ssize_t num, bint endpoint, bint of_stop) noexcept
-    int steps(double start, double stop, double* out, Py_ssize_t num) noexcept
+    int steps(int slot, double start, double stop, char* out, Py_ssize_t num) noexcept
 
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
@@ -83,6 +84,22 @@ cdef int vector_of(object x, ArrayView* v) noexcept:
     return slot if slot >= 0 and v.ndim == 1 and v.c_order and v.size < MOST else -1
 
 
+cdef object vector(object x, ArrayView* v):
+    """A vector without gaps of what is one with or without, of which `v` becomes the view; None: it is no vector."""
+    if view_of(x, v) < 0 or v.ndim != 1 or v.size >= MOST:
+        return None
+    return together(x, v)
+
+
+cdef object doubles(object x, ArrayView* v):
+    """The same of float64, which NumPy makes of float32 where it meets integers."""
+    x = vector(x, v)
+    if x is not None and v.slot == SLOT_F32:
+        x = x.astype(_float64)
+        view_of(x, v)
+    return x if x is not None and v.slot == SLOT_F64 else None
+
+
 cdef bint number_of(object value, Py_ssize_t low, Py_ssize_t high, Py_ssize_t* number) except -1:
     """Read an int of that range; False: it is none."""
     if not PyLong_CheckExact(value) or not low <= value <= high:
@@ -111,11 +128,10 @@ cdef object aligned(const LoopSet* loops, object a, object b):
     """loops(a, b) of coefficients that end together; None: declined."""
     cdef ArrayView x, y
     cdef Py_ssize_t n
-    cdef int slot
     if not fast_enabled():
         return None
-    slot = vector_of(a, &x)
-    if slot < 0 or vector_of(b, &y) != slot:
+    a, b = vector(a, &x), vector(b, &y)
+    if a is None or b is None or x.slot != y.slot:
         return None
     n = max(x.size, y.size)
     return binary_loop(loops, padded(a, &x, n), padded(b, &y, n), None)
@@ -176,10 +192,11 @@ def polyint(p, m=1, k=None):
     """numpy.polyint of plain arrays."""
     cdef ArrayView v, o
     cdef Py_ssize_t n, times = 0
-    cdef object out
-    if k is None and fast_enabled() and vector_of(p, &v) == SLOT_F64 and number_of(m, 1, MOST, &times):
+    cdef object out, given
+    given = doubles(p, &v) if k is None and fast_enabled() else None
+    if given is not None and number_of(m, 1, MOST, &times):
         n = v.size + times
-        out = empty_c(p, 1, &n)
+        out = empty_c(given, 1, &n)
         view_of(out, &o)
         if not integral(<const double*>v.data, v.size, <double*>o.data):
             for n in range(1, times):
@@ -194,10 +211,11 @@ def polyder(p, m=1):
     """numpy.polyder of plain arrays."""
     cdef ArrayView v, o, w
     cdef Py_ssize_t n
-    cdef object out, more
-    if fast_enabled() and vector_of(p, &v) == SLOT_F64 and v.size > 1 and type(m) is int and m == 1:
+    cdef object out, more, given
+    given = doubles(p, &v) if fast_enabled() and type(m) is int and m == 1 else None
+    if given is not None and v.size > 1:
         n = v.size - 1
-        out, more = empty_c(p, 1, &n), empty_c(p, 1, &n)
+        out, more = empty_c(given, 1, &n), empty_c(given, 1, &n)
         view_of(out, &o)
         view_of(more, &w)
         # NumPy computes one derivative more than it gives, which may overflow.
@@ -256,12 +274,16 @@ cdef int rule_polyder(Node node, Frame f) except -1:
 def polyval(p, x):
     """numpy.polyval of plain arrays."""
     cdef ArrayView v, at, o
-    cdef object out
-    cdef int slot = vector_of(p, &v) if fast_enabled() else -1
+    cdef object out, given = vector(p, &v) if fast_enabled() else None, points = x
+    cdef int slot = v.slot if given is not None else -1
     # A nan among both, of which one would be kept, is NumPy's to choose. So are numbers, which come back as scalars.
-    if 0 <= slot <= SLOT_F64 and view_of(x, &at) == slot and at.c_order and 0 < at.ndim <= 8 and not (
+    if 0 <= slot <= SLOT_F64 and view_of(x, &at) == slot and 0 < at.ndim <= 8 and not (
             any_nan(<const float*>v.data, v.size) if slot == SLOT_F32 else any_nan(<const double*>v.data, v.size)):
-        out = empty_c(x, at.ndim, at.dims)
+        if at.ndim == 1:
+            points = together(x, &at)
+        elif not at.c_order and not at.f_order:
+            return _polyval(p, x)
+        out = empty_dense(points)
         view_of(out, &o)
         if not horner(slot, v.data, v.size, at.data, o.data, at.size):
             return out
@@ -274,9 +296,13 @@ cdef int rule_polyval(Node node, Frame f) except -1:
     cdef Py_ssize_t k, n
     cdef int slot = real_view(f.grad, &g)
     cdef object p = None, meta = saved_value(node, 0), x = saved_value(node, 1), out = None, sums = None, power, piece
-    if slot < 0 or not g.c_order or real_view(x, &at) != slot or not at.c_order or not same_shape(&at, &g) \
-            or g.size == 0 or g.ndim > 8:
+    if slot < 0 or not g.c_order or real_view(x, &at) != slot or not same_shape(&at, &g) or g.size == 0 or g.ndim > 8:
         return 0
+    if not at.c_order:
+        power = empty_c(x, at.ndim, at.dims)
+        copy_into(power, x)
+        x = power
+        view_of(x, &at)
     if wants_gradient(node, f, 0):
         if type(meta) is not GradMeta or (<GradMeta>meta).ndim != 1 or (<GradMeta>meta).dims[0] < 1:
             return 0
@@ -294,8 +320,8 @@ cdef int rule_polyval(Node node, Frame f) except -1:
                 if power is None:
                     return 0
     if wants_gradient(node, f, 1):
-        p = saved_value(node, 2)
-        if vector_of(p, &v) != slot:
+        p = vector(saved_value(node, 2), &v)
+        if p is None or v.slot != slot:
             return 0
         out = empty_c(f.grad, g.ndim, g.dims)
         view_of(out, &o)
@@ -307,11 +333,12 @@ def vander(x, N=None, increasing=False):
     """numpy.vander of plain arrays."""
     cdef ArrayView v, o
     cdef Py_ssize_t dims[2]
-    cdef object out
-    if fast_enabled() and vector_of(x, &v) == SLOT_F64 and (increasing is False or increasing is True):
+    cdef object out, given
+    given = doubles(x, &v) if fast_enabled() and (increasing is False or increasing is True) else None
+    if given is not None:
         dims[0] = dims[1] = v.size
         if N is None or number_of(N, 0, MOST, &dims[1]):
-            out = empty_c(x, 2, dims)
+            out = empty_c(given, 2, dims)
             view_of(out, &o)
             if not powers(<const double*>v.data, v.size, <double*>o.data, dims[1], increasing):
                 return out
@@ -336,8 +363,8 @@ def poly(seq_of_zeros):
     """numpy.poly of plain arrays."""
     cdef ArrayView v, o
     cdef Py_ssize_t two = 2, one = 1, i
-    cdef object pair, out
-    cdef int slot = vector_of(seq_of_zeros, &v) if fast_enabled() else -1
+    cdef object pair, out, given = vector(seq_of_zeros, &v) if fast_enabled() else None
+    cdef int slot = v.slot if given is not None else -1
     if slot < 0 or slot > SLOT_F64 or v.size == 0:
         return _poly(seq_of_zeros)
     # NumPy convolves by what numpy.correlate calls, with one of both turned around.
@@ -383,9 +410,9 @@ def poly_gradient(zeros, g):
 
 cdef int rule_poly(Node node, Frame f) except -1:
     cdef ArrayView v, g
-    cdef object zeros = saved_value(node, 0)
+    cdef object zeros = vector(saved_value(node, 0), &v)
     cdef int slot = vector_of(f.grad, &g)
-    if slot < 0 or slot > SLOT_F64 or vector_of(zeros, &v) != slot or g.size != v.size + 1:
+    if slot < 0 or slot > SLOT_F64 or zeros is None or v.slot != slot or g.size != v.size + 1:
         return 0
     return 1 + set_out(f, 0, poly_gradient(zeros, f.grad), True)
 
@@ -398,7 +425,9 @@ cdef object found_roots(object p):
     cdef Py_ssize_t i
     cdef object found, out
     cdef bint real = True
-    cdef int slot = vector_of(p, &v) if fast_enabled() else -1
+    cdef int slot
+    p = vector(p, &v) if fast_enabled() else None
+    slot = v.slot if p is not None else -1
     if slot < 0 or slot > SLOT_F64 or v.size < 2 or not (p.item(0) and p.item(v.size - 1)) or _lapack_eigvals is None:
         return None
     dims[0] = dims[1] = v.size - 1
@@ -479,7 +508,9 @@ cdef object fitted(object x, object y, object deg, object rcond):
     cdef Py_ssize_t dims[2]
     cdef Py_ssize_t degree = 0, i
     cdef object points, left, right, scale, found
-    cdef int slot = vector_of(x, &v)
+    cdef int slot
+    x = vector(x, &v)
+    slot = v.slot if x is not None else -1
     if slot < 0 or slot > SLOT_F64 or real_view(y, &w) < 0 or not 1 <= w.ndim <= 2 or v.size == 0 \
             or w.dims[0] != v.size or not number_of(deg, 0, v.size - 1, &degree) or w.size == 0:
         return None
@@ -541,7 +572,7 @@ def polyfit_gradient(x, g):
     cdef Py_ssize_t dims[2]
     cdef Py_ssize_t n, k, m, size
     cdef object columns, numbers, direct, inverse
-    x, g = x.astype(_float64), g.astype(_float64, order="C")
+    x, g = x.astype(_float64, order="C"), g.astype(_float64, order="C")
     if vector_of(x, &v) != SLOT_F64 or view_of(g, &o) != SLOT_F64 or not 1 <= o.ndim <= 2 or not o.c_order \
             or o.dims[0] > v.size:
         raise TypeError("polyfit_gradient: at least as many points as coefficients are expected")
@@ -633,21 +664,24 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     if endpoint is True and type(base) is float and dtype is None and type(axis) is int and axis == 0 \
             and fast_enabled() and number_of(num, 2, MOST, &n) and end_of(start, &v, first) \
             and end_of(stop, &w, last) and (type(start) is not float or type(stop) is not float):
+        if v.slot != w.slot:
+            return _logspace(start, stop, num, endpoint, base, dtype, axis)
         out = empty_c(stop if type(start) is float else start, 1, &n)
         view_of(out, &o)
-        if not steps(first[0], last[0], <double*>o.data, n):
+        if not steps(o.slot, first[0], last[0], o.data, n):
             return _power(base, out)
     return _logspace(start, stop, num, endpoint, base, dtype, axis)
 
 
 cdef bint end_of(object x, ArrayView* v, double* number) except -1:
-    """Read a Python float or a float64 array without axes."""
+    """Read a Python float, which counts as float64, or an array without axes."""
     if type(x) is float:
         number[0] = x
+        v.slot = SLOT_F64
         return True
-    if view_of(x, v) != SLOT_F64 or v.ndim:
+    if real_view(x, v) < 0 or v.ndim:
         return False
-    number[0] = (<double*>v.data)[0]
+    number[0] = (<double*>v.data)[0] if v.slot == SLOT_F64 else (<float*>v.data)[0]
     return True
 
 
@@ -657,12 +691,11 @@ cdef double LN10 = np.log(10.0)
 cdef int rule_logspace(Node node, Frame f) except -1:
     cdef ArrayView g, y
     cdef object weighted, ans = saved_value(node, 0)
-    cdef Py_ssize_t k
-    if vector_of(f.grad, &g) != SLOT_F64 or vector_of(ans, &y) != SLOT_F64 or g.size != y.size or g.size < 2:
+    cdef int slot = vector_of(f.grad, &g)
+    if slot < 0 or slot > SLOT_F64 or vector_of(ans, &y) != slot or g.size != y.size or g.size < 2:
         return 0
     weighted = binary_loop(MULTIPLY, f.grad, ans, None)
-    if weighted is None or view_of(weighted, &y) < 0:
+    weighted = None if weighted is None else binary_loop(MULTIPLY, weighted, LN10, weighted)
+    if weighted is None:
         return 0
-    for k in range(y.size):
-        (<double*>y.data)[k] *= LN10
     return ends_by_share(node, f, weighted, True)

@@ -16,9 +16,6 @@ cdef object forward_getitem(object args)
 cdef object forward_getitem_adjoint(object args)
 cdef object forward_take(object args)
 cdef object forward_where(object args)
-cdef object forward_concat(object args)
-cdef object forward_stack(object args)
-cdef object joined(object pieces, object axis, bint stacked)
 cdef int rule_reshape(Node node, Frame f) except -1
 cdef int rule_permute_dims(Node node, Frame f) except -1
 cdef int rule_matrix_transpose(Node node, Frame f) except -1
@@ -27,4 +24,3 @@ cdef int rule_getitem_adjoint(Node node, Frame f) except -1
 cdef int rule_take(Node node, Frame f) except -1
 cdef int rule_setitem(Node node, Frame f) except -1
 cdef int rule_sort(Node node, Frame f) except -1
-cdef int rule_concat(Node node, Frame f) except -1

@@ -643,7 +643,7 @@ cdef int rule_sort(Node node, Frame f) except -1:
     return 1 + set_out(f, 0, out, True)
 
 
-# Joins
+# Choices
 
 cdef object forward_where(object args):
     cdef ArrayView c, x, y, o
@@ -678,94 +678,3 @@ cdef int operand(object value, ArrayView* v, int slot, const ArrayView* mask, ch
         return -1
     v.data = number
     return 0
-
-
-cdef object forward_concat(object args):
-    return joined(args[0], args[1], False)
-
-
-cdef object forward_stack(object args):
-    return joined(args[0], args[1], True)
-
-
-cdef object joined(object pieces, object axis, bint stacked):
-    """Row-major arrays one after another along `axis`, which is a new one where they are `stacked`."""
-    cdef ArrayView first, v
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t at, outer = 1, rest = 1, total = 0, chunk, item, k, row, width
-    cdef int i, slot, nd
-    cdef object out
-    cdef char* target
-    cdef tuple items
-    if type(pieces) is list:
-        items = tuple(<list>pieces)             # nobody changes it meanwhile
-    elif type(pieces) is tuple:
-        items = <tuple>pieces
-    else:
-        return None
-    if not items or not PyLong_CheckExact(axis):
-        return None
-    slot = view_of(items[0], &first)
-    nd = first.ndim + stacked if slot >= 0 else 0
-    if not 1 <= nd <= 8:
-        return None
-    at = PyLong_AsSsize_t(axis)
-    if at < 0:
-        at += nd
-    if not 0 <= at < nd:
-        return None
-    for k in range(len(items)):
-        if view_of(items[k], &v) != slot or not v.c_order or v.ndim != first.ndim:
-            return None
-        for i in range(v.ndim):
-            if v.dims[i] != first.dims[i] and (stacked or i != at):
-                return None
-        total += 1 if stacked else v.dims[at]
-    for i in range(first.ndim):
-        if i < at:
-            dims[i] = first.dims[i]
-            outer *= dims[i]
-        elif stacked or i > at:
-            dims[i + stacked] = first.dims[i]
-            rest *= first.dims[i]
-    dims[at] = total
-    out = empty_c(items[0], nd, dims)
-    view_of(out, &v)
-    target = v.data
-    item = rest * item_size(slot)
-    width = total * item
-    for k in range(len(items)):
-        view_of(items[k], &v)
-        chunk = item if stacked else v.dims[at] * item
-        if outer == 1:
-            memcpy(target, v.data, chunk)
-        else:
-            for row in range(outer):
-                memcpy(target + row * width, v.data + row * chunk, chunk)
-        target += chunk
-    return out
-
-
-cdef int rule_concat(Node node, Frame f) except -1:
-    """Each array's part of the gradient, as a view."""
-    cdef ArrayView g
-    cdef Py_ssize_t start = 0, stop, axis
-    cdef object slot = saved_value(node, 0), static = (<list>node.args)[1]
-    cdef tuple before
-    cdef list pieces = []
-    if not (type(slot) is list or type(slot) is tuple) or not PyLong_CheckExact(static) or view_of(f.grad, &g) < 0:
-        return 0
-    axis = PyLong_AsSsize_t(static)
-    if axis < 0:
-        axis += g.ndim
-    if not 0 <= axis < g.ndim:
-        return 0
-    before = (slice(None),) * axis
-    for meta in slot:
-        if type(meta) is not GradMeta or (<GradMeta>meta).ndim != g.ndim:
-            return 0
-        stop = start + (<GradMeta>meta).dims[axis]
-        pieces.append(f.grad[slice(start, stop) if axis == 0 else before + (slice(start, stop),)])
-        start = stop
-    f.set_outs(pieces)
-    return 1

@@ -21,8 +21,8 @@ from arraygrad.backends.numpy.fourier cimport (
     rule_hfft, rule_ifft, rule_ifftn, rule_ifftshift, rule_ihfft, rule_irfft, rule_irfftn, rule_rfft, rule_rfftn,
 )
 from arraygrad.backends.numpy.joins cimport (
-    forward_full_like, forward_tile, rule_append, rule_block, rule_column_stack, rule_diag, rule_diagflat, rule_dstack,
-    rule_hstack, rule_repeat, rule_tile, rule_vstack,
+    forward_concat, forward_full_like, forward_stack, forward_tile, rule_append, rule_block, rule_column_stack,
+    rule_concat, rule_diag, rule_diagflat, rule_dstack, rule_hstack, rule_repeat, rule_tile, rule_vstack,
 )
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
 from arraygrad.backends.numpy.loops cimport (
@@ -40,9 +40,9 @@ from arraygrad.backends.numpy.reductions cimport (
     rule_log_softmax, rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std, rule_sum, rule_var,
 )
 from arraygrad.backends.numpy.shapes cimport (
-    forward_broadcast_to, forward_concat, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
+    forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
     forward_getitem_adjoint, forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze,
-    forward_stack, forward_take, forward_where, rule_concat, rule_getitem, rule_getitem_adjoint,
+    forward_take, forward_where, rule_getitem, rule_getitem_adjoint,
     rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem, rule_sort, rule_take,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
