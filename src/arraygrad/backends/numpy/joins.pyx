@@ -68,8 +68,8 @@ cdef object forward_stack(object args):
 cdef object joined(object pieces, object axis, bint stacked):
     """Arrays one after another along `axis`, which is a new one where they are `stacked`. None: declined.
 
-    Served are row-major arrays, and column-major ones, which are joined as their transposes are: NumPy's result has their
-    order, with a new axis innermost if it is no first one. An axis of length one would leave that open.
+    Served are row-major arrays, and column-major ones, which are joined as their transposes are: NumPy's result has
+    their order, with a new axis innermost if it is no first one. An axis of length one would leave that open.
     """
     cdef ArrayView first, v
     cdef Py_ssize_t dims[8]
