@@ -1,7 +1,8 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
 # backends.numpy.direct, backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers,
-# backends.numpy.reductions, backends.numpy.sines, backends.numpy.single, backends.numpy.table, backends.memory.
+# backends.numpy.reductions, backends.numpy.sines, backends.numpy.single, backends.numpy.table,
+# backends.numpy.ufunc_loops, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
@@ -14,8 +15,8 @@ from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_a
 from arraygrad.backends.numpy.direct cimport by_direct
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
-    KIND_BINARY, KIND_CALL, KIND_COMPLEX, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE, KIND_TABLE,
-    KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned,
+    KIND_BINARY, KIND_CALL, KIND_COMPLEX, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE,
+    KIND_TABLE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap, cloned,
     fast_enabled, fits, forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
     meta_of, new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of, wrapped,
     zeros_for,
@@ -27,6 +28,7 @@ from arraygrad.backends.numpy.single cimport (
     element_taken, is_single, read_number_array, single_loop, with_element,
 )
 from arraygrad.backends.numpy.table cimport use_loops
+from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, run_loops
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST, NODE_NUMBER
@@ -59,7 +61,7 @@ cdef bint in_pool(object array) noexcept:
 
 cdef bint has_loops(Op op) except -1:
     """Whether an operation has direct loops; finds them."""
-    if not KIND_UNARY <= op.fast_kind <= KIND_POWER and op.fast_kind < KIND_SINE:
+    if not KIND_UNARY <= op.fast_kind <= KIND_POWER and op.fast_kind < KIND_SINE or op.fast_kind == KIND_DIRECT:
         return False
     use_loops(op)
     return op.loops != NULL
@@ -67,12 +69,16 @@ cdef bint has_loops(Op op) except -1:
 
 cdef object by_scipy(Op op, object a, object b):
     """A ufunc of scipy.special on plain arrays of one dtype, which the result has too. None: declined."""
+    cdef UfuncLoops u = <UfuncLoops>op.loops
     cdef ArrayView v, w
     cdef int slot = view_of(a, &v)
     cdef object out
     if slot < 0 or slot > SLOT_F64 or b is not None and view_of(b, &w) != slot:
         return None
-    out = wrapped((<object>op.loops)(a) if b is None else (<object>op.loops)(a, b))
+    out = run_loops(u, a, b, None)
+    if out is not None:
+        return out
+    out = wrapped(u.ufunc(a) if b is None else u.ufunc(a, b))
     return out if view_of(out, &w) == slot else None
 
 
@@ -310,6 +316,8 @@ cdef class NumpyOps(Backend):
             return (<tuple>out)[0] if type(out) is tuple else out
         if op.fast_kind == KIND_TABLE and fast_enabled():
             return forward_of_table(op, raws[0])
+        if op.fast_kind == KIND_DIRECT and fast_enabled():
+            return by_direct(op, raws)
         return None
 
     cdef object promoted(self, object raw, GradMeta meta):

@@ -1,5 +1,5 @@
 # NumPy's and SciPy's functions called at once, where the table's way to them checks, converts and looks up first.
-# May import: numpy (Python only), core.op, backends.numpy.loops.
+# May import: numpy (Python only), core.op, backends.numpy.loops, backends.numpy.ufunc_loops.
 #
 # What the table's forward does for every library and dtype costs one to ten microseconds; on plain arrays and with
 # parameters that nothing is wrong with it comes to one call. That call is made here, with NumPy's values bit by bit.
@@ -17,7 +17,11 @@ import warnings
 
 import numpy as np
 
-from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, fast_enabled, forward_ptr, view_of, wrapped
+from arraygrad.backends.numpy.loops cimport (
+    KIND_DIRECT, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, fast_enabled, forward_ptr, view_of,
+    wrapped,
+)
+from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of, run_loops
 from arraygrad.core.op cimport Op
 
 from arraygrad.engine.node import keep_for_ever
@@ -60,9 +64,10 @@ CALLS = {
     "svd": ("linalg.svd", ("full_matrices",), 0),
     **{name: (f"linalg.{name}", (), 0) for name in ("eigh", "eigvalsh", "slogdet", "inv", "det")},
 }
-# Operations of several arrays or numbers that are a ufunc of scipy.special of that name.
+# Operations of several arrays or numbers that are a ufunc of scipy.special of that name; `zeta` is a function of Python
+# there, which calls a ufunc.
 UFUNCS = frozenset("jv yn yv iv ive kn kv kve expn gammainc gammaincc gammaincinv gammainccinv betainc betaincc "
-                   "betaincinv".split())
+                   "betaincinv zeta".split())
 
 
 @cython.final
@@ -72,6 +77,10 @@ cdef class Direct:
     cdef tuple names
     cdef int positional
     cdef bint is_ufunc
+    cdef UfuncLoops loops       # of the ufunc, None: they can't be called directly
+    cdef UfuncLoops base        # of the ufunc for order zero,
+    cdef object scale           # the function of the order that the values are multiplied by, and what it gave
+    cdef dict scales
     cdef bint is_order          # the first argument of the ufunc is an int, not less than zero
     cdef bint alone             # without an axis for one dimension only
 
@@ -85,6 +94,10 @@ cdef class Forward:
     cdef int differing          # bits of those in which results differ
 
 
+cdef enum:
+    MOST_ORDER = 150            # of polygamma: its factorial is finite
+
+cdef LoopSet* MULTIPLY = NULL
 cdef list _direct = []          # per Op.index: Direct, its name while it is not looked up, None
 cdef list _forwards = []        # per Op.index: Forward, None
 
@@ -94,21 +107,38 @@ def prepare(dict ops):
     cdef Op op
     _direct.extend([None] * (1 + max([(<Op>op).index for op in ops.values()], default=-1) - len(_direct)))
     _forwards.extend([None] * (len(_direct) - len(_forwards)))
-    for name in (*CALLS, *UFUNCS):
+    for name in (*CALLS, *UFUNCS, "polygamma"):
         op = ops.get(name)
-        if op is not None and (name in UFUNCS or len(op.params) == 1 + len(CALLS[name][1])):
+        if op is not None and (name not in CALLS or len(op.params) == 1 + len(CALLS[name][1])):
             _direct[op.index] = name
+            if name not in CALLS:
+                op.fast_kind = KIND_DIRECT      # rules call it at once too
 
 
 cdef Direct find(Op op):
     cdef Direct d = Direct.__new__(Direct)
-    if op.name in UFUNCS:
+    if op.name not in CALLS:
         # The table's own way imports SciPy, by the first call of the function.
-        d.function = getattr(sys.modules.get("scipy.special"), op.name, None)
+        special = sys.modules.get("scipy.special")
+        d.function = getattr(special, op.name, None)
         d.is_ufunc = True
         d.is_order = op.name == "expn"
-        if not isinstance(d.function, np.ufunc):
+        if op.name == "polygamma" and d.function is not None:
+            d.loops = hurwitz(special)
+            d.base = loops_of(special.digamma)
+            d.scale = special.gamma
+            d.scales = {}
+            if d.loops is None or d.base is None:
+                return None
+        elif op.name == "zeta":
+            d.loops = hurwitz(special)
+            d.function = None
+            if d.loops is None:
+                return None
+        elif not isinstance(d.function, np.ufunc):
             return None
+        else:
+            d.loops = loops_of(d.function)
     else:
         found, d.names, d.positional = CALLS[op.name]
         if isinstance(found, str):
@@ -117,7 +147,7 @@ cdef Direct find(Op op):
             found = getattr(found, "_implementation", found)
         d.function = found
         d.alone = op.name in ("cumulative_sum", "cumulative_prod")
-    keep_for_ever(d, d.function, d.names)
+    keep_for_ever(d, d.function, d.names, d.scale, d.scales)
     _direct[op.index] = d
     return d
 
@@ -232,6 +262,12 @@ def raw_functions(dict ops, str owner):
     return found
 
 
+cdef UfuncLoops hurwitz(object special):
+    """The loops of what scipy.special.zeta calls, which is no public name. None: there is no such ufunc."""
+    ufunc = getattr(getattr(special, "_ufuncs", None), "_zeta", None)
+    return None if ufunc is None else loops_of(ufunc, special.zeta)
+
+
 cdef object by_direct(Op op, object args):
     """The result of an operation by one call, None: declined, nothing was done."""
     cdef object found, out
@@ -249,17 +285,52 @@ cdef object by_direct(Op op, object args):
     d = find(op) if type(found) is str else <Direct>found
     if d is None:
         return None
+    if d.scale is not None:
+        return scaled(d, args[0], args[1])
     return ufunc_of(d, args) if d.is_ufunc else call_of(d, op, <tuple>args)
 
 
+cdef object scaled(Direct d, object n, object x):
+    """polygamma(n, x) = (-1)^(n + 1) n! zeta(n + 1, x), the order an int, as SciPy's function computes it."""
+    cdef ArrayView v
+    cdef int slot
+    if type(n) is not int or not 0 <= n <= MOST_ORDER:
+        return None
+    slot = view_of(x, &v)
+    if slot == SLOT_F32 and n > 0:
+        x = x.astype(np.float64)        # SciPy's n is an array of int64, beside which float32 is float64
+    elif slot != SLOT_F64:
+        return None
+    if n == 0:
+        return run_loops(d.base, x, None, None)
+    values = run_loops(d.loops, <double>(n + 1), x, None)
+    if values is None:
+        return None
+    scale = d.scales.get(n)
+    if scale is None:
+        scale = d.scales[n] = (-1.0) ** (n + 1) * float(d.scale(n + 1.0))
+    if scale != 1.0:
+        values = binary_loop(at_first_use(&MULTIPLY, "multiply"), scale, values, values)
+    return values if values is None or slot == SLOT_F64 else values.astype(np.float32)
+
+
 cdef object ufunc_of(Direct d, object args):
-    """The ufunc of float64 and numbers, or of float32 alone."""
+    """The ufunc by its loop, else by a call on float64 and numbers, or on float32 alone."""
     cdef ArrayView v
     cdef int slot = -1, here
     cdef bint numbers = False
-    cdef list given = []
+    cdef list given
+    cdef object out
+    cdef Py_ssize_t n = len(args)
     if d.is_order and (type(args[0]) is not int or args[0] < 0):
         return None
+    if d.loops is not None and n == d.loops.nin:
+        out = run_loops(d.loops, args[0], args[1] if n > 1 else None, args[2] if n > 2 else None)
+        if out is not None:
+            return out
+    if d.function is None:
+        return None
+    given = []
     for arg in args:
         if type(arg) is float or type(arg) is int:
             numbers = True

@@ -71,7 +71,8 @@ cdef enum:
     KIND_COSINE = 7         # the same
     KIND_OPERATOR_POWER = 8     # as KIND_POWER, but as the operator ** has it
     KIND_TABLE = 9          # RuleKernel of the formula of its value
-    KIND_SCIPY = 10         # a ufunc of scipy.special, of the operation's name
+    KIND_SCIPY = 10         # UfuncLoops of a ufunc of scipy.special, of the operation's name
+    KIND_DIRECT = 11        # not at all: by direct.pyx
 
 # A compiled forward: gets the operation's parameters in order; None: declined.
 ctypedef object (*forward_ptr)(object args)

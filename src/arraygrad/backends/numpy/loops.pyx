@@ -1,7 +1,7 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
-# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It and `contents` know NumPy's C API; the
-# others use what they export.
+# NumPy's arrays and inner loops for the compiled half of the NumPy backend. It, `contents` and `ufunc_loops` know
+# NumPy's C API; the others use what they export.
 # May import: numpy (as C and Python), engine.arrayops, engine.sharing, core.op.
 #
 # Note [Direct loops]

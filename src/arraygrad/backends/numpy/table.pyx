@@ -47,6 +47,7 @@ from arraygrad.backends.numpy.shapes cimport (
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
+from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
@@ -55,16 +56,13 @@ from arraygrad.core.op cimport Op, rule_ptr
 from arraygrad.core.recorded cimport Recorded
 from arraygrad.core.value cimport Backend
 
-import numpy as np
-
 import sys
 
 import numpy as np
 
 from arraygrad.backends.numpy.direct import prepare
-from arraygrad.engine.node import keep_for_ever
 
-_held = []                      # ufuncs that `Op.loops` borrows
+_held = []                      # UfuncLoops that `Op.loops` borrows
 
 # Operations whose value is that of a ufunc of scipy.special of that name.
 SCIPY = frozenset("""
@@ -91,14 +89,15 @@ BINARY_LOOPS = {
 
 cdef int use_loops(Op op) except -1:
     """Find the loops of an operation whose `fast_kind` says that it has some."""
+    cdef UfuncLoops loops
     if op.fast_kind == KIND_SCIPY:
         # The table's own way imports it, by the first call of the function.
         module = sys.modules.get("scipy.special")
         found = None if module is None else getattr(module, op.name, None)
-        if isinstance(found, np.ufunc):
-            keep_for_ever(found)
-            _held.append(found)
-            op.loops = <void*>found
+        loops = loops_of(found) if isinstance(found, np.ufunc) else None
+        if loops is not None:
+            _held.append(loops)
+            op.loops = <void*>loops
         return 0
     name = "power" if op.name == "pow" else (BINARY_LOOPS if op.fast_kind == KIND_BINARY else UNARY_LOOPS)[op.name]
     # Where the table repairs NumPy's values, it does so for complex arrays.
