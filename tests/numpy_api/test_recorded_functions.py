@@ -49,8 +49,6 @@ CASES = {
     "radians": [(lambda f, x: f(x), [real(3)])],
     "rad2deg": [(lambda f, x: f(x), [real(3, 4)])],
     "degrees": [(lambda f, x: f(x), [real(3)])],
-    "exp2": [(lambda f, x: f(x), [real(3, 4)])],
-    "float_power": [(lambda f, x, y: f(x, y), [np.abs(real(3)) + 0.1, real(3)]), (lambda f, x: f(x, 2), [real(3)])],
     "flipud": [(lambda f, x: f(x), [real(3, 4)]), (lambda f, x: f(x), [real(3)])],
     "fliplr": [(lambda f, x: f(x), [real(3, 4)])],
     "rollaxis": [(lambda f, x: f(x, 2), [real(2, 3, 4)]), (lambda f, x: f(x, -1), [real(2, 3)])],
@@ -75,7 +73,7 @@ CASES = {
         (lambda f, x: f(1, x, 1), [real()]),
         (lambda f, x: f(x, 2.0, 0), [real()]),
     ],
-    "angle": [(lambda f, x: f(x), [real(5)])],
+    "angle": [(lambda f, x: f(x), [real(5)]), (lambda f, x: f((1.0 + 2.0j) * x + 3.0j), [real(3, 4)])],
     "outer": [(lambda f, x, y: f(x, y), [real(3), real(4)])],
     "concatenate": [
         (lambda f, x, y: f((x, y)), [real(2, 3), real(1, 3)]),
@@ -113,9 +111,6 @@ CASES = {
     "linalg.solve": [(lambda f, x, y: f(x, y), [square(3), real(3, 2)])],
     "linalg.pinv": [(lambda f, x: f(x), [real(4, 3)])],
     "linalg.matrix_power": [(lambda f, x: f(x, 3), [square(3)])],
-    "fmax": [(lambda f, x, y: f(x, y), [holes(3, 4), holes(4)]), (lambda f, x: f(x, 0.5), [holes(3, 4)])],
-    "fmin": [(lambda f, x, y: f(x, y), [holes(3, 4), holes(3, 4)]), (lambda f, x: f(0.5, x), [holes(6)])],
-    "fmod": [(lambda f, x, y: f(x, y), [5 * real(3, 4), real(4)]), (lambda f, x: f(x, 0.7), [5 * real(3)])],
     "heaviside": [(lambda f, x, y: f(x, y), [np.array([-1.0, 0.0, 2.0, 0.0]), real(4)])],
     "ldexp": [(lambda f, x: f(x, np.array([1, -2, 3])), [real(3)]), (lambda f, x: f(x, 2), [real(2, 3)])],
     "modf": [(lambda f, x: f(x), [np.array([1.5, -2.25, np.inf, -np.inf, 0.0])])],
@@ -452,7 +447,7 @@ def test_transposed_arrays_have_the_gradients_of_the_composed_function(composed,
 
 @pytest.mark.parametrize("name", sorted(recorded.OWN))
 def test_one_node_is_recorded(name):
-    if name not in CASES or name in ("linalg.lstsq", "interp"):
+    if name not in CASES or name in ("linalg.lstsq", "interp", "angle"):
         pytest.skip("the case computes more than the function")
     call, arrays = CASES[name][0]
     leaves = [ag.tensor(a, requires_grad=True) for a in arrays]
@@ -486,7 +481,7 @@ def test_observed_calls_show_the_operations_of_the_table():
     [
         lambda x: np.nansum(x, where=np.array([True, False, True])),
         lambda x: np.nansum(x.astype(np.float16)),
-        lambda x: np.fmax(x, x.astype(np.float32)),
+        lambda x: np.heaviside(x, x.astype(np.float32)),
         lambda x: np.percentile(x, 30, method="nearest"),
         lambda x: np.diag(x.reshape((1, 3))),
         lambda x: np.select([MASK], [x], x[0]),

@@ -16,10 +16,13 @@ from arraygrad.backends.numpy.table import BINARY_LOOPS, UNARY_LOOPS
 from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
 
+# numpy.float_power has double precision only
+BINARY = [(n, d) for n in (*BINARY_LOOPS, "pow") for d in DTYPES if (n, d) != ("_float_power", "float32")]
+
 
 @pytest.mark.parametrize("name", sorted({*UNARY_LOOPS.values(), *BINARY_LOOPS.values(), "power"}))
 def test_every_listed_ufunc_has_loops_for_both_real_dtypes(name):
-    assert {"f", "d"} <= set(loop_dtypes(name))
+    assert ({"d"} if name == "float_power" else {"f", "d"}) <= set(loop_dtypes(name))
 
 
 def test_a_loop_that_gives_other_values_is_noticed():
@@ -48,9 +51,8 @@ def test_a_unary_loop_gives_numpys_result_for_special_values(name, dtype):
         same(try_loop(BACKEND, OPS[name], x)[0], ordinary(name, x))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", DENSE)
-@pytest.mark.parametrize("name", [*BINARY_LOOPS, "pow"])
+@pytest.mark.parametrize(("name", "dtype"), BINARY)
 def test_a_binary_loop_gives_numpys_result(name, layout, dtype):
     a, b = (DENSE[layout](values_of(dtype, seed)) for seed in (1, 2))
     with quiet():
@@ -60,8 +62,7 @@ def test_a_binary_loop_gives_numpys_result(name, layout, dtype):
     assert got.strides == expected.strides or a.size <= 1
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [*BINARY_LOOPS, "pow"])
+@pytest.mark.parametrize(("name", "dtype"), BINARY)
 def test_a_binary_loop_gives_numpys_result_for_special_values(name, dtype):
     with quiet():
         pairs = np.array(list(itertools.product(SPECIAL, SPECIAL))).astype(dtype)

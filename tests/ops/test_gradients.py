@@ -21,7 +21,7 @@ CHECKED = Counter()
 
 # Functions that the standard has for real numbers alone, and that NumPy computes for complex ones by an order of its
 # own, the real parts first.
-ORDERED = ("maximum", "minimum", "clip", "max", "min", "sort", "round")
+ORDERED = ("maximum", "minimum", "_fmax", "_fmin", "clip", "max", "min", "sort", "round")
 
 # what rules see under create_graph: the public functions and the internal operations, recorded
 XP = backend_of(np.zeros(1)).graph_xp

@@ -161,7 +161,8 @@ cdef object frozen(object arg):
         return tuple([frozen(item) for item in arg])
     if type(arg) is list:
         return [frozen(item) for item in arg]
-    if arg is None or type(arg) in (int, bool, float, str, slice):
+    if arg is None or type(arg) is int or type(arg) is bool or type(arg) is float or type(arg) is str \
+            or type(arg) is slice:
         return arg
     backend = registered(type(arg))
     if backend is not None and backend.scalars:         # NumPy's: not every library's copy is one of its own

@@ -24,7 +24,7 @@ from arraygrad.ops import OPS, Entry
 __all__ = ["fft_functions", "functions"]
 
 _ALL = "fdFD"
-_BY_LOOP = frozenset(("fmax", "fmin", "fmod"))  # ufuncs of two operands and one dtype
+_BY_LOOP = frozenset("modf frexp divmod ldexp".split())  # ufuncs whose loops are called directly
 _INT = (int,)
 _COUNT = (int, type(None))
 
@@ -43,8 +43,6 @@ ALIASES = {
     "radians": ("x, /", "multiply", (0, (math.pi / 180,))),
     "rad2deg": ("x, /", "multiply", (0, (180 / math.pi,))),
     "degrees": ("x, /", "multiply", (0, (180 / math.pi,))),
-    "exp2": ("x, /", "pow", ((2.0,), 0)),
-    "float_power": ("x1, x2, /", "_float_power", (0, 1), {"dtypes": "d"}),
     "flipud": ("m, /", "flip", (0, (0,)), {"dtypes": _ALL}),
     "fliplr": ("m, /", "flip", (0, (1,)), {"dtypes": _ALL}),
     "rollaxis": ("a, /, axis", "moveaxis", (0, (1, _INT), (0,)), {"dtypes": _ALL}),
@@ -118,9 +116,6 @@ _QUANTILE = "a, q, axis=None, *, keepdims=False"
 # name in NumPy: parameters, rules, (options)
 OWN = {
     # ufuncs
-    "fmax": ("x1, x2, /", {"x1": rules.fmax_x1, "x2": rules.fmax_x2}),
-    "fmin": ("x1, x2, /", {"x1": rules.fmin_x1, "x2": rules.fmin_x2}),
-    "fmod": ("x1, x2, /", {"x1": lambda g: g, "x2": rules.fmod_x2}),
     "heaviside": ("x1, x2, /", {"x1": rules.none, "x2": rules.heaviside_x2}),
     "ldexp": ("x1, x2, /", {"x1": rules.ldexp_x1}),
     "matvec": ("x1, x2, /", {"x1": rules.matvec_x1, "x2": rules.matvec_x2}),
@@ -128,6 +123,8 @@ OWN = {
     "modf": ("x, /", {"x": rules.modf}, {"results": ("*",)}),
     "divmod": ("x1, x2, /", {"x1": rules.divmod_x1, "x2": rules.divmod_x2}, {"results": ("*",)}),
     "frexp": ("x, /", {"x": rules.frexp}, {"results": ("*",), "any_result": True}),
+    # complex numbers; those of real ones are an operation
+    "angle": ("z, /", {"z": rules.angle}, {"function": rules.angles, "dtypes": "FD", "any_result": True}),
     # reductions that leave out nan
     "nansum": (_REDUCED, {"a": rules.nansum}),
     "nanmean": (_REDUCED, {"a": rules.nanmean}),
@@ -273,7 +270,8 @@ def _own(function, name, signature, functions, options):
     return made
 
 
-def _made(names, prefix, settle):
+def _made(names, prefix, settle, others=None):
+    """dict function of NumPy -> Recorded; of `others` what is asked where one does not serve a call."""
     found = {}
     for name, known in names.items():
         function = _found(prefix + name)
@@ -283,6 +281,8 @@ def _made(names, prefix, settle):
         if name in _BY_LOOP:
             implementation = by_loop(function)
         options = known[-1] if isinstance(known[-1], dict) and len(known) > 2 else {}
+        if others and function in others:
+            options = {**options, "other": others[function]}
         if isinstance(known[1], str):
             made = _alias(
                 implementation, prefix + name, *known[:3], lambda _, *rest, f=function: settle(f, *rest), options
@@ -295,7 +295,8 @@ def _made(names, prefix, settle):
 
 def functions(settle):
     """dict function or ufunc of NumPy -> how it is recorded; settle(function, result, args) as handlers have it."""
-    return _made(ALIASES, "", settle) | _made(OWN, "", settle)
+    own = _made(OWN, "", settle)
+    return own | _made(ALIASES, "", settle, own)
 
 
 def fft_functions(settle):

@@ -50,38 +50,12 @@ def _still(value):
 # -- ufuncs ------------------------------------------------------------------------------------------------------------
 
 
-def _chosen(xp, g, x, other, name):
-    # A NaN gives way to the other operand. Where both are NaN each gets the gradient.
-    share = TABLE[name].rules["x1"](xp, g, x, other)
-    return xp.where(xp.isnan(other), g, xp.where(xp.isnan(x), 0.0, share))
-
-
-def fmax_x1(xp, g, x1, x2):
-    return _chosen(xp, g, x1, x2, "maximum")
-
-
-def fmax_x2(xp, g, x1, x2):
-    return _chosen(xp, g, x2, x1, "maximum")
-
-
-def fmin_x1(xp, g, x1, x2):
-    return _chosen(xp, g, x1, x2, "minimum")
-
-
-def fmin_x2(xp, g, x1, x2):
-    return _chosen(xp, g, x2, x1, "minimum")
-
-
-def fmod_x2(xp, g, x1, x2):
-    return -g * xp.trunc(x1 / x2)
-
-
 def heaviside_x2(xp, g, x1):
     return xp.where(x1 == 0, g, 0.0)
 
 
 def ldexp_x1(g, x2):
-    return g * numpy.ldexp(numpy.ones((), g.dtype), host(x2))
+    return numpy.ldexp(g, host(x2))
 
 
 def matvec_x1(g, x2):
@@ -113,7 +87,18 @@ def divmod_x2(g, ans):
 
 
 def frexp(g, ans):
-    return None if g[0] is None else g[0] * numpy.ldexp(numpy.ones((), g[0].dtype), -host(ans[1]))
+    return None if g[0] is None else numpy.ldexp(g[0], -host(ans[1]))
+
+
+def angles(z):
+    """numpy.angle of complex arrays."""
+    return numpy.arctan2(z.imag, z.real)
+
+
+def angle(xp, g, z):
+    size = xp.abs(z)
+    size = xp.where(size == 0, 1.0, size)
+    return g * (1j * (z / size / size))
 
 
 # -- reductions that leave out nan -------------------------------------------------------------------------------------

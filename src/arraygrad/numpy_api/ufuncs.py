@@ -12,7 +12,7 @@ import math
 
 import numpy
 
-from arraygrad.core.tensor import Tensor, apply_op, backend_of
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors
 from arraygrad.ops import OPS
@@ -36,47 +36,8 @@ _NoValue = numpy._NoValue
 # -- ufuncs that are several operations --------------------------------------------------------------------------------
 
 
-def _fmax(x1, x2):
-    x1, x2 = operands(x1, x2)
-    if not _floating(x1, x2):
-        return F["maximum"](x1, x2)
-    # A NaN gives way to the other operand, and has no part in the derivative.
-    return F["maximum"](_without_nan(x1, x2), _without_nan(x2, x1))
-
-
-def _fmin(x1, x2):
-    x1, x2 = operands(x1, x2)
-    if not _floating(x1, x2):
-        return F["minimum"](x1, x2)
-    return F["minimum"](_without_nan(x1, x2), _without_nan(x2, x1))
-
-
 def _floating(*operands):
     return any(backend_of(x).xp.isdtype(x.dtype, "real floating") for x in operands)
-
-
-def _without_nan(x, other):
-    if not _floating(x):
-        return x
-    return F["where"](F["isnan"](x), other, x)
-
-
-def _fmod(x1, x2):
-    x1, x2 = operands(x1, x2)
-    if not _floating(x1, x2):
-        quotient = F["abs"](x1) // F["abs"](x2)
-        return x1 - F["sign"](x1) * F["sign"](x2) * quotient * x2
-    exact = beside(numpy.fmod(host(x1), host(x2)), x1)
-    whole = F["trunc"](x1.detach() / x2.detach())
-    # The values are NumPy's, which are exact; the derivative is that of x1 - whole * x2, where x2 may be infinite.
-    return _with_values(exact, x1 - whole * F["where"](whole == 0, 0.0, x2))
-
-
-def _with_values(values, recorded):
-    """`recorded` with other values of the same derivative: its own values are replaced, not rounded twice."""
-    own = recorded.detach()
-    shift = F["where"](F["isfinite"](values) & F["isfinite"](own), values - own, 0.0)
-    return recorded + shift
 
 
 def _heaviside(x1, x2):
@@ -119,15 +80,6 @@ def _frexp(x):
     return _ldexp(x, -exponent), exponent
 
 
-def _logaddexp2(x1, x2):
-    log2 = math.log(2.0)
-    x1, x2 = operands(x1, x2)
-    if _floating(x1, x2):
-        dtype = F["result_type"](x1, x2)  # of float32 and a small integer it is float32
-        x1, x2 = x1.astype(dtype), x2.astype(dtype)
-    return F["logaddexp"](x1 * log2, x2 * log2) / log2
-
-
 def _spacing(x):
     x = tensor_of(x)
     return beside(numpy.spacing(host(x)), x) + F["sign"](x) * 0
@@ -163,16 +115,10 @@ UFUNCS = {
     "deg2rad": lambda x: x * (math.pi / 180),
     "degrees": lambda x: x * (180 / math.pi),
     "divmod": _divmod,
-    "exp2": lambda x: F["pow"](2.0, x),
     "fabs": lambda x: F["abs"](x),
-    "float_power": lambda x1, x2: apply_op(OPS["_float_power"], tuple([_at_least_double(x) for x in operands(x1, x2)])),
-    "fmax": _fmax,
-    "fmin": _fmin,
-    "fmod": _fmod,
     "frexp": _frexp,
     "heaviside": _heaviside,
     "ldexp": _ldexp,
-    "logaddexp2": _logaddexp2,
     "matvec": _matvec,
     "modf": _modf,
     "rad2deg": lambda x: x * (180 / math.pi),

@@ -29,6 +29,15 @@ def parameter(xp, a, x):
     return a if xp.isdtype(a.dtype, "real floating") else xp.astype(a, x.dtype)
 
 
+def _nowhere(xp, mask):
+    """Whether a mask holds for no element; False of other arrays than NumPy's raw ones, which are not looked at.
+
+    What is written for all elements with `where` is so computed for those that are there: the same bits, at less cost.
+    """
+    holds_nowhere = getattr(xp, "_library_holds_nowhere", None)
+    return holds_nowhere is not None and holds_nowhere(mask)
+
+
 # -- gamma family ------------------------------------------------------------------------------------------------------
 
 
@@ -49,6 +58,8 @@ def beta_slope(xp, a, b):
     """d/da betaln(a, b) = digamma(a) - digamma(a + b), with all digits where a is much larger than b."""
     # The asymptotic series serves arguments that are positive and large; 32 and 1 stand in for the others.
     far = (a >= DIGAMMA_FAR) & (b > 0)
+    if _nowhere(xp, far):
+        return xp.special.digamma(a) - xp.special.digamma(a + b)
     series = digamma_difference(xp, xp.where(far, a, 32.0), xp.where(far, b, 1.0))
     near = xp.where(far, 1.0, a)
     return xp.where(far, series, xp.special.digamma(near) - xp.special.digamma(xp.where(far, 2.0, a + b)))
@@ -58,8 +69,14 @@ def gamma_density(xp, a, x):
     """d/dx gammainc(a, x) = x^(a-1) exp(-x) / gamma(a) (DLMF 8.8.13)."""
     a = parameter(xp, a, x)
     endless = x == math.inf
+    if _nowhere(xp, endless):
+        return _gamma_density(xp, a, x)
     x = xp.where(endless, 1.0, x)
-    return xp.where(endless, 0.0, xp.exp(xp.special.xlogy(a - 1.0, x) - x - xp.gammaln(a)))
+    return xp.where(endless, 0.0, _gamma_density(xp, a, x))
+
+
+def _gamma_density(xp, a, x):
+    return xp.exp(xp.special.xlogy(a - 1.0, x) - x - xp.gammaln(a))
 
 
 def beta_density(xp, a, b, x):
@@ -108,36 +125,97 @@ def _neighbours(xp, v):
     return v - 1, v + 1
 
 
-def half_difference(xp, bessel, v, x):
-    """(f(v - 1, x) - f(v + 1, x)) / 2."""
+def _quotient(xp, v, x, ans):
+    """v ans / x where it keeps all digits, for raw arrays of NumPy: then one neighbour is computed instead of two.
+
+    None: something is zero, infinite, not a number, or of such a size that a value or the quotient has lost digits, or
+    this is differentiated again, where the difference of quotients would cancel.
+    """
+    is_moderate = getattr(xp, "_library_is_moderate", None)
+    if is_moderate is None or not (is_moderate(x) and is_moderate(ans)):
+        return None
+    return parameter(xp, v, x) * (ans / x)
+
+
+def bessel_j(xp, v, x, ans):
+    """J'(v, x) = v J(v, x) / x - J(v + 1, x) = (J(v - 1, x) - J(v + 1, x)) / 2 (DLMF 10.6.2, 10.6.1)."""
     below, above = _neighbours(xp, v)
+    quotient = _quotient(xp, v, x, ans)
+    if quotient is not None:
+        return quotient - xp.special.jv(above, x)
+    return 0.5 * (xp.special.jv(below, x) - xp.special.jv(above, x))
+
+
+def bessel_y(xp, bessel, v, x, ans):
+    """Y'(v, x) = Y(v - 1, x) - v Y(v, x) / x = (Y(v - 1, x) - Y(v + 1, x)) / 2 (DLMF 10.6.2, 10.6.1)."""
+    below, above = _neighbours(xp, v)
+    quotient = _quotient(xp, v, x, ans)
+    if quotient is not None:
+        return bessel(below, x) - quotient
     return 0.5 * (bessel(below, x) - bessel(above, x))
 
 
-def half_sum(xp, bessel, v, x):
-    """(f(v - 1, x) + f(v + 1, x)) / 2."""
+def bessel_i(xp, bessel, v, x, ans):
+    """I'(v, x) = I(v + 1, x) + v I(v, x) / x = (I(v - 1, x) + I(v + 1, x)) / 2 (DLMF 10.29.2, 10.29.1), and scaled."""
     below, above = _neighbours(xp, v)
+    quotient = _quotient(xp, v, x, ans)
+    if quotient is not None:
+        return bessel(above, x) + quotient
     return 0.5 * (bessel(below, x) + bessel(above, x))
 
 
+def bessel_k(xp, bessel, v, x, ans):
+    """-K'(v, x) = K(|v| - 1, x) + |v| K(v, x) / x = (K(v - 1, x) + K(v + 1, x)) / 2, and scaled.
+
+    DLMF 10.29.2 and 10.29.1; K is even in v.
+    """
+    quotient = _quotient(xp, abs(v), x, ans)
+    below, above = _neighbours(xp, v if quotient is None else abs(v))
+    if quotient is not None:
+        return bessel(below, x) + quotient
+    return 0.5 * (bessel(below, x) + bessel(above, x))
+
+
+def bessel_j1(xp, x, ans):
+    """J'(1, x) = J(0, x) - J(1, x) / x = (J(0, x) - J(2, x)) / 2 (DLMF 10.6.2, 10.6.1)."""
+    quotient = _quotient(xp, 1.0, x, ans)
+    return 0.5 * (xp.special.j0(x) - xp.special.jv(2, x)) if quotient is None else xp.special.j0(x) - quotient
+
+
+def bessel_i1(xp, x, ans):
+    """I'(1, x) = I(0, x) - I(1, x) / x = (I(0, x) + I(2, x)) / 2 (DLMF 10.29.2, 10.29.1)."""
+    quotient = _quotient(xp, 1.0, x, ans)
+    return 0.5 * (xp.special.i0(x) + xp.special.iv(2, x)) if quotient is None else xp.special.i0(x) - quotient
+
+
+def bessel_i1e(xp, x, ans):
+    """The same, times exp(-abs(x))."""
+    quotient = _quotient(xp, 1.0, x, ans)
+    return 0.5 * (xp.special.i0e(x) + xp.special.ive(2, x)) if quotient is None else xp.special.i0e(x) - quotient
+
+
 def ive(xp, g, v, x, near):
-    """exp(-|x|) (I'(v, x) - sign(x) I(v, x)); `near` is that difference, which cancels for large |x|."""
+    """exp(-|x|) (I'(v, x) - sign(x) I(v, x)); near() is that difference, which cancels for large |x|."""
     v = parameter(xp, v, x)
     size = xp.abs(x)
     limit = hankel_far(v)
     far = size >= limit
+    if _nowhere(xp, far):
+        return g * near()
     slope = scaled_bessel_slope(v, xp.where(far, size, limit), -1.0)
     # ive(n, -x) = (-1)^n ive(n, x) for integer n; other orders are nan there
     slope = xp.where((x < 0) & (v % 2 == 0), -slope, slope)
-    return g * xp.where(far, slope, near)
+    return g * xp.where(far, slope, near())
 
 
 def kve(xp, g, v, x, near):
-    """exp(x) (K'(v, x) + K(v, x)); `near` is that sum, which cancels for large x."""
+    """exp(x) (K'(v, x) + K(v, x)); near() is that sum, which cancels for large x."""
     v = parameter(xp, v, x)
     limit = hankel_far(v)
     far = x >= limit
-    return g * xp.where(far, scaled_bessel_slope(v, xp.where(far, x, limit), 1.0), near)
+    if _nowhere(xp, far):
+        return g * near()
+    return g * xp.where(far, scaled_bessel_slope(v, xp.where(far, x, limit), 1.0), near())
 
 
 # -- products with logarithms, entropies -------------------------------------------------------------------------------

@@ -143,18 +143,19 @@ unary("log10", lambda g, x: g / (x * LN10), numpy=("log10",), doc="Logarithm to 
 # The share of x is 1 / (1 + exp(other - x)), through the exponential of a number that is not positive. The result plays
 # no part: exp(x - ans) would lose the digits that ans has lost, all of them from 1e16 on. Equal infinities, whose
 # difference would be nan, share evenly.
-def _logaddexp_share(xp, g, x, other):
+def logaddexp_share(xp, g, x, other, log_of_base=None):
     equal = (x == other) & xp.isinf(x)
     ahead = xp.where(equal, 0.0, x) - xp.where(equal, 0.0, other)
     leads = ahead > 0
-    e = xp.exp(xp.where(leads, -ahead, ahead))
+    behind = xp.where(leads, -ahead, ahead)
+    e = xp.exp(behind if log_of_base is None else behind * log_of_base)
     return g * (xp.where(leads, 1.0, e) / (1.0 + e))
 
 
 binary(
     "logaddexp",
-    x1=lambda xp, g, x1, x2: _logaddexp_share(xp, g, x1, x2),
-    x2=lambda xp, g, x1, x2: _logaddexp_share(xp, g, x2, x1),
+    x1=lambda xp, g, x1, x2: logaddexp_share(xp, g, x1, x2),
+    x2=lambda xp, g, x1, x2: logaddexp_share(xp, g, x2, x1),
     numpy=("logaddexp",),
     doc="log(exp(x1) + exp(x2)) without overflow, real floating-point dtypes. Equal infinities share the gradient "
     "evenly (PyTorch and JAX give nan there).",

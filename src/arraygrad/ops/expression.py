@@ -318,6 +318,8 @@ class ExpressionNamespace:
             return lambda a, b: _two_inexact(self._expression, name, a, b)
         if name in _OPERATORS:
             return lambda a, b: self._operated(_OPERATORS[name], a, b)
+        if name.startswith("_library_"):  # what some libraries' raw namespaces have
+            raise AttributeError(name)
         found = None if self._fallback is None or name.startswith("__") else self._fallback(name)
         if found is None:
             raise Untraceable(f"kernels have no {name}")

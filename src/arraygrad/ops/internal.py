@@ -6,7 +6,7 @@ ops._helpers, ops._transfer, ops._windows. Their names begin with "_"; rules cal
 
 from arraygrad.ops import _cofactor, _convolution, _factorizations, _scatter, _transfer, _windows
 from arraygrad.ops._helpers import is_complex
-from arraygrad.ops.elementwise import pow_x1, pow_x2
+from arraygrad.ops.elementwise import LN2, logaddexp_share, pow_x1, pow_x2
 from arraygrad.ops.kinds import bilinear, binary, general, linear, unary, zero
 
 
@@ -190,15 +190,139 @@ unary(
 )
 
 
+# -- NumPy's ufuncs beyond the standard, each computed as NumPy does where the library has it --------------------------
+
+
+def _together(xp, x1, x2, least=None):
+    """Two operands, of which one may be a Python number, as arrays of their common dtype; `least` if that is none."""
+    dtype = xp.result_type(x1, x2)
+    if least is not None and not xp.isdtype(dtype, ("real floating", "complex floating")):
+        dtype = least
+    like = x1 if hasattr(x1, "dtype") else x2
+    device = getattr(like, "device", None)
+    return [
+        (x if x.dtype == dtype else xp.astype(x, dtype))
+        if hasattr(x, "dtype")
+        else xp.asarray(x, dtype=dtype, device=device)
+        for x in (x1, x2)
+    ]
+
+
+def _is_real(xp, x):
+    return xp.isdtype(x.dtype, "real floating")
+
+
+def _exp2(xp, x):
+    own = getattr(xp, "exp2", None)
+    return own(x) if own is not None and _is_real(xp, x) else xp.pow(2.0, x)
+
+
+unary(
+    "_exp2",
+    lambda g, ans: g * (ans * LN2),
+    forward=_exp2,
+    numpy=("exp2",),
+    doc="2 ** x as numpy.exp2. Derivative log(2) 2 ** x.",
+)
+
+
+def _logaddexp2(xp, x1, x2):
+    x1, x2 = _together(xp, x1, x2, xp.float64)
+    own = getattr(xp, "logaddexp2", None)
+    return own(x1, x2) if own is not None else xp.logaddexp(x1 * LN2, x2 * LN2) / LN2
+
+
+binary(
+    "_logaddexp2",
+    x1=lambda xp, g, x1, x2: logaddexp_share(xp, g, x1, x2, LN2),
+    x2=lambda xp, g, x1, x2: logaddexp_share(xp, g, x2, x1, LN2),
+    forward=_logaddexp2,
+    numpy=("logaddexp2",),
+    doc="log2(2 ** x1 + 2 ** x2) without overflow, as numpy.logaddexp2, real dtypes. Equal infinities share the "
+    "gradient evenly.",
+)
+
+
+def _without_nan(name, extremum):
+    """forward(xp, x1, x2) of fmax or fmin: a nan gives way to the other operand."""
+
+    def forward(xp, x1, x2):
+        x1, x2 = _together(xp, x1, x2)
+        if not _is_real(xp, x1):
+            return getattr(xp, extremum)(x1, x2)
+        own = getattr(xp, name, None)
+        if own is not None:
+            return own(x1, x2)
+        return getattr(xp, extremum)(xp.where(xp.isnan(x1), x2, x1), xp.where(xp.isnan(x2), x1, x2))
+
+    return forward
+
+
+def _chosen(xp, g, x, other, lost):
+    # Where both are nan each gets the gradient.
+    share = xp.where(x == other, g / 2, xp.where(lost, 0.0, g))
+    return xp.where(xp.isnan(other), g, xp.where(xp.isnan(x), 0.0, share))
+
+
+_OF_NAN = "A nan gives way to the other operand and has no part in the derivative; equal operands share the gradient."
+binary(
+    "_fmax",
+    x1=lambda xp, g, x1, x2: _chosen(xp, g, x1, x2, x1 < x2),
+    x2=lambda xp, g, x1, x2: _chosen(xp, g, x2, x1, x2 < x1),
+    holomorphic=False,
+    forward=_without_nan("fmax", "maximum"),
+    numpy=("fmax",),
+    doc="The larger of x1 and x2 as numpy.fmax, real dtypes. " + _OF_NAN,
+)
+binary(
+    "_fmin",
+    x1=lambda xp, g, x1, x2: _chosen(xp, g, x1, x2, x1 > x2),
+    x2=lambda xp, g, x1, x2: _chosen(xp, g, x2, x1, x2 > x1),
+    holomorphic=False,
+    forward=_without_nan("fmin", "minimum"),
+    numpy=("fmin",),
+    doc="The smaller of x1 and x2 as numpy.fmin, real dtypes. " + _OF_NAN,
+)
+
+
+def _fmod(xp, x1, x2):
+    x1, x2 = _together(xp, x1, x2)
+    own = getattr(xp, "fmod", None)
+    if own is not None:
+        return own(x1, x2)
+    rest = xp.remainder(xp.abs(x1), xp.abs(x2))
+    return xp.copysign(rest, x1) if _is_real(xp, x1) else xp.where(x1 < 0, -rest, rest)
+
+
+binary(
+    "_fmod",
+    x1=lambda g: g,
+    x2=lambda xp, g, x1, x2: -g * xp.trunc(x1 / x2),
+    forward=_fmod,
+    numpy=("fmod",),
+    doc="Remainder of x1 / x2 with the sign of x1 as numpy.fmod, real dtypes: x1 - x2 * trunc(x1 / x2). At the jumps "
+    "the quotient is taken as constant.",
+)
+
+
+def _double(xp, x, like=None):
+    """An operand in double precision, a Python number as it is; `like` has the dtype of the result, where known."""
+    if not hasattr(x, "dtype") or (like is not None and x.dtype == like.dtype):
+        return x
+    return xp.astype(x, xp.complex128 if is_complex(xp, x.dtype) else xp.float64)
+
+
 def _float_power(xp, x1, x2):
+    x1, x2 = _double(xp, x1), _double(xp, x2)
     own = getattr(xp, "float_power", None)  # NumPy's has a loop of its own, which rounds otherwise than that of power
     return own(x1, x2) if own is not None else xp.pow(x1, x2)
 
 
 binary(
     "_float_power",
-    x1=pow_x1,
-    x2=pow_x2,
+    x1=lambda xp, g, x1, x2: pow_x1(xp, g, _double(xp, x1, g), _double(xp, x2, g)),
+    x2=lambda xp, g, ans, x1, x2: pow_x2(xp, g, ans, _double(xp, x1, g), _double(xp, x2, g)),
     forward=_float_power,
+    numpy=("float_power",),
     doc="x1 ** x2 as numpy.float_power computes it, at least double precision. Derivatives are those of `pow`.",
 )

@@ -251,7 +251,7 @@ _unary(
 _unary("j0", lambda xp, g, x: -g * xp.special.j1(x), "Bessel function of the first kind, order 0; derivative -j1(x).")
 _unary(
     "j1",
-    lambda xp, g, x: g * (0.5 * (xp.special.j0(x) - xp.special.jv(2, x))),
+    lambda xp, g, x, ans: g * rules.bessel_j1(xp, x, ans),
     "Bessel function of the first kind, order 1; derivative (j0(x) - jv(2, x)) / 2 (DLMF 10.6.1).",
 )
 _with_parameters(
@@ -259,7 +259,7 @@ _with_parameters(
     "v, x, /",
     "Bessel function of the first kind and constant real order v (jn is another name); derivative of x "
     "(jv(v - 1, x) - jv(v + 1, x)) / 2 (DLMF 10.6.1). Also complex x. On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x: g * rules.half_difference(xp, xp.special.jv, v, x),
+    x=lambda xp, g, v, x, ans: g * rules.bessel_j(xp, v, x, ans),
 )
 _unary(
     "y0",
@@ -276,14 +276,14 @@ _with_parameters(
     "n, x, /",
     "Bessel function of the second kind and constant integer order n, x > 0; derivative of x "
     "(yn(n - 1, x) - yn(n + 1, x)) / 2 (DLMF 10.6.1).",
-    x=lambda xp, g, n, x: g * rules.half_difference(xp, xp.special.yn, n, x),
+    x=lambda xp, g, n, x, ans: g * rules.bessel_y(xp, xp.special.yn, n, x, ans),
 )
 _with_parameters(
     "yv",
     "v, x, /",
     "Bessel function of the second kind and constant real order v, x > 0; derivative of x "
     "(yv(v - 1, x) - yv(v + 1, x)) / 2 (DLMF 10.6.1). Also complex x. On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x: g * rules.half_difference(xp, xp.special.yv, v, x),
+    x=lambda xp, g, v, x, ans: g * rules.bessel_y(xp, xp.special.yv, v, x, ans),
 )
 _unary(
     "i0",
@@ -293,18 +293,18 @@ _unary(
 )
 _unary(
     "i1",
-    lambda xp, g, x: g * (0.5 * (xp.special.i0(x) + xp.special.iv(2, x))),
+    lambda xp, g, x, ans: g * rules.bessel_i1(xp, x, ans),
     "Modified Bessel function of the first kind, order 1; derivative (i0(x) + iv(2, x)) / 2 (DLMF 10.29.1).",
 )
 _unary(
     "i0e",
-    lambda xp, g, x, ans: rules.ive(xp, g, 0.0, x, xp.special.i1e(x) - xp.sign(x) * ans),
+    lambda xp, g, x, ans: rules.ive(xp, g, 0.0, x, lambda: xp.special.i1e(x) - xp.sign(x) * ans),
     "exp(-abs(x)) i0(x), without overflow. Derivative i1e(x) - sign(x) i0e(x), with all digits for large x by Hankel's "
     "expansion (DLMF 10.40.1); at the kink at 0 it is 0.",
 )
 _unary(
     "i1e",
-    lambda xp, g, x, ans: rules.ive(xp, g, 1.0, x, 0.5 * (xp.special.i0e(x) + xp.special.ive(2, x)) - xp.sign(x) * ans),
+    lambda xp, g, x, ans: rules.ive(xp, g, 1.0, x, lambda: rules.bessel_i1e(xp, x, ans) - xp.sign(x) * ans),
     "exp(-abs(x)) i1(x), without overflow. The derivative has all digits for large x by Hankel's expansion "
     "(DLMF 10.40.1).",
 )
@@ -313,14 +313,16 @@ _with_parameters(
     "v, x, /",
     "Modified Bessel function of the first kind and constant real order v; derivative of x "
     "(iv(v - 1, x) + iv(v + 1, x)) / 2 (DLMF 10.29.1). Also complex x. On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x: g * rules.half_sum(xp, xp.special.iv, v, x),
+    x=lambda xp, g, v, x, ans: g * rules.bessel_i(xp, xp.special.iv, v, x, ans),
 )
 _with_parameters(
     "ive",
     "v, x, /",
     "exp(-abs(x)) iv(v, x), without overflow; constant real order v. The derivative of x has all digits for large x by "
     "Hankel's expansion (DLMF 10.40.1). On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x, ans: rules.ive(xp, g, v, x, rules.half_sum(xp, xp.special.ive, v, x) - xp.sign(x) * ans),
+    x=lambda xp, g, v, x, ans: rules.ive(
+        xp, g, v, x, lambda: rules.bessel_i(xp, xp.special.ive, v, x, ans) - xp.sign(x) * ans
+    ),
 )
 _unary(
     "k0",
@@ -334,13 +336,13 @@ _unary(
 )
 _unary(
     "k0e",
-    lambda xp, g, x, ans: rules.kve(xp, g, 0.0, x, ans - xp.special.k1e(x)),
+    lambda xp, g, x, ans: rules.kve(xp, g, 0.0, x, lambda: ans - xp.special.k1e(x)),
     "exp(x) k0(x), without underflow, x > 0. Derivative k0e(x) - k1e(x), with all digits for large x by Hankel's "
     "expansion (DLMF 10.40.2).",
 )
 _unary(
     "k1e",
-    lambda xp, g, x, ans: rules.kve(xp, g, 1.0, x, ans - xp.special.k0e(x) - ans / x),
+    lambda xp, g, x, ans: rules.kve(xp, g, 1.0, x, lambda: ans - xp.special.k0e(x) - ans / x),
     "exp(x) k1(x), without underflow, x > 0. The derivative has all digits for large x by Hankel's expansion "
     "(DLMF 10.40.2).",
 )
@@ -350,21 +352,21 @@ _with_parameters(
     "Modified Bessel function of the second kind and constant integer order n, x > 0; derivative of x "
     "-(kn(n - 1, x) + kn(n + 1, x)) / 2 (DLMF 10.29.1).",
     # kn of a negative order is nan in SciPy, kv of one is not: K(-n) = K(n)
-    x=lambda xp, g, n, x: -g * rules.half_sum(xp, xp.special.kv, n, x),
+    x=lambda xp, g, n, x, ans: -g * rules.bessel_k(xp, xp.special.kv, n, x, ans),
 )
 _with_parameters(
     "kv",
     "v, x, /",
     "Modified Bessel function of the second kind and constant real order v, x > 0; derivative of x "
     "-(kv(v - 1, x) + kv(v + 1, x)) / 2 (DLMF 10.29.1). Also complex x. On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x: -g * rules.half_sum(xp, xp.special.kv, v, x),
+    x=lambda xp, g, v, x, ans: -g * rules.bessel_k(xp, xp.special.kv, v, x, ans),
 )
 _with_parameters(
     "kve",
     "v, x, /",
     "exp(x) kv(v, x), without underflow, x > 0; constant real order v. The derivative of x has all digits for large x "
     "by Hankel's expansion (DLMF 10.40.2). On CuPy and PyTorch v is one int.",
-    x=lambda xp, g, v, x, ans: rules.kve(xp, g, v, x, ans - rules.half_sum(xp, xp.special.kve, v, x)),
+    x=lambda xp, g, v, x, ans: rules.kve(xp, g, v, x, lambda: ans - rules.bessel_k(xp, xp.special.kve, v, x, ans)),
 )
 
 # -- logistic function, entropies, and others --------------------------------------------------------------------------

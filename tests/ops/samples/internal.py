@@ -5,6 +5,8 @@ import numpy as np
 
 from samples._case import adjoint, case, cplx, kink, matrices, positive, real
 
+INF, NAN = np.inf, np.nan
+
 # label -> (shape of the array, key as NumPy takes it)
 KEYS = {
     "int": ((3, 2), 1),
@@ -169,6 +171,41 @@ SAMPLES = {
         case("real", lambda xp, x, y: xp._float_power(x, y), real(3, low=0.4), real(3, seed=5), single=False),
         case("complex", lambda xp, x, y: xp._float_power(x, y), cplx(2, 2), cplx(2, seed=3), single=False),
         kink("at zero", lambda xp, x, y: xp._float_power(x, y), [[0.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]),
+    ],
+    "_exp2": [
+        case("real", lambda xp, x: xp._exp2(x), real(2, 3)),
+        case("complex", lambda xp, x: xp._exp2(x), cplx(3)),
+        kink("ends", lambda xp, x: xp._exp2(x), [[-INF, 0.0, INF]], [[0.0, np.log(2.0), INF]]),
+    ],
+    "_logaddexp2": [
+        case("real", lambda xp, x, y: xp._logaddexp2(x, y), real(2, 3), real(3, seed=5)),
+        case("scalar", lambda xp, x: xp._logaddexp2(x, 0.5), real(3)),
+        kink(
+            "infinities",
+            lambda xp, x, y: xp._logaddexp2(x, y),
+            [[-INF, -INF, INF, INF, 1.0], [-INF, 1.0, 1.0, INF, INF]],
+            [[0.5, 0.0, 1.0, 0.5, 0.0], [0.5, 1.0, 0.0, 0.5, 1.0]],
+        ),
+        kink("no overflow", lambda xp, x, y: xp._logaddexp2(x, y), [[2e3, -2e3], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]),
+    ],
+    **{
+        name: [
+            case("real", lambda xp, x, y, f=name: getattr(xp, f)(x, y), real(2, 3), real(3, seed=5)),
+            case("scalar", lambda xp, x, f=name: getattr(xp, f)(x, 0.5), real(4)),
+            kink(
+                "ties and nan",
+                lambda xp, x, y, f=name: getattr(xp, f)(x, y),
+                [[1.0, NAN, 2.0, NAN], [1.0, 3.0, NAN, NAN]],
+                [[0.5, 0.0, 1.0, 1.0], [0.5, 1.0, 0.0, 1.0]],
+            ),
+        ]
+        for name in ("_fmax", "_fmin")
+    },
+    "_fmod": [
+        case("signs", lambda xp, x, y: xp._fmod(x, y), [5.3, -5.3, 5.3, -5.3], [2.0, 2.0, -2.0, -2.0]),
+        case("broadcast", lambda xp, x, y: xp._fmod(x, y), [[5.3], [-1.1]], [2.0, 0.7, 3.1]),
+        case("scalar", lambda xp, x: xp._fmod(x, 2.0), [5.3, -1.1]),
+        kink("at a jump", lambda xp, x, y: xp._fmod(x, y), [[4.0, 1.5], [2.0, INF]], [[1.0, 1.0], [-2.0, 0.0]]),
     ],
     "_convolve": [
         case("longer first", lambda xp, x, y: xp._convolve(x, y), real(5), real(3, seed=1)),

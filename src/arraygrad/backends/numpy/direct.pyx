@@ -10,6 +10,8 @@
 # generalized ufuncs] in gufuncs.pyx. The first call for a dtype compares such a forward with NumPy's function. Rules
 # have them as functions of the raw namespace (RawFunction).
 cimport cython
+from libc.math cimport fabs
+from libc.string cimport memchr
 
 import importlib
 import sys
@@ -18,8 +20,8 @@ import warnings
 import numpy as np
 
 from arraygrad.backends.numpy.loops cimport (
-    KIND_DIRECT, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, fast_enabled, forward_ptr, view_of,
-    wrapped,
+    KIND_DIRECT, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, bools_of, fast_enabled, forward_ptr,
+    view_of, wrapped,
 )
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of, run_loops
 from arraygrad.core.op cimport Op
@@ -44,6 +46,37 @@ def product(x, axis=None, keepdims=False):
 def angle_of_real(x):
     """numpy.angle of plain arrays."""
     return np.arctan2(0.0, x)
+
+
+# What rules ask of raw arrays of NumPy; other namespaces don't have these functions.
+
+def holds_nowhere(mask):
+    """Whether no element of a mask is true."""
+    cdef ArrayView v
+    if bools_of(mask, &v) and (v.c_order or v.f_order):
+        return memchr(v.data, 1, <size_t>v.size) == NULL
+    return not np.any(mask)
+
+
+def is_moderate(x):
+    """Whether all elements of a floating-point array are far from zero and from overflow: quotients keep their digits.
+    """
+    cdef ArrayView v
+    cdef int slot = view_of(x, &v)
+    cdef bint fine = True
+    cdef Py_ssize_t i
+    if slot < 0 or slot > SLOT_F64:
+        return False
+    if not (v.c_order or v.f_order):
+        x = np.ascontiguousarray(x)
+        view_of(x, &v)
+    if slot == SLOT_F64:
+        for i in range(v.size):
+            fine &= (fabs((<double*>v.data)[i]) > 1e-140) & (fabs((<double*>v.data)[i]) < 1e140)
+    else:
+        for i in range(v.size):
+            fine &= (fabs((<float*>v.data)[i]) > 1e-15) & (fabs((<float*>v.data)[i]) < 1e15)
+    return fine
 
 
 # Operation -> (function, or its name below numpy; NumPy's names of the parameters after the array, None for one that

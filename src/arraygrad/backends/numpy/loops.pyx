@@ -22,7 +22,7 @@
 # Guarded by tests/ops/test_fast_paths.py.
 from libc.math cimport isinf
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.pycapsule cimport PyCapsule_New
@@ -68,9 +68,7 @@ cdef extern from "arrays.hpp" namespace "arraygrad":
 
 cnp.import_array()
 cnp.import_ufunc()
-
 cdef long long MAX_EXACT_INT = 1LL << 53    # up to here integers are exact as float64; larger ones are left to NumPy
-
 cdef object _handler = PyCapsule_New(&pool_handler, "mem_handler", NULL)
 make_immortal(<PyObject*>_handler)
 for _number in range(cnp.NPY_CLONGDOUBLE + 1):
@@ -78,7 +76,6 @@ for _number in range(cnp.NPY_CLONGDOUBLE + 1):
     _dtype = <object>cnp.PyArray_DescrFromType(_number)
     make_immortal(<PyObject*>_dtype)
 del _number, _dtype
-
 cdef bint _fast = True
 cdef object _float64 = np.float64
 cdef LoopSet _matmul
@@ -227,7 +224,10 @@ cdef object cloned(object array, object like):
             return out
     if PyArray_CheckExact(array) and PyArray_ISNOTSWAPPED(src) and slot_of_type(PyArray_TYPE(src)) >= 0:
         out = new_array(_handler, PyArray_NDIM(src), PyArray_DIMS(src), PyArray_TYPE(src), False)
-        PyArray_CopyInto(<ndarray>out, src)
+        if PyArray_FLAGS(src) & NPY_ARRAY_C_CONTIGUOUS:
+            memcpy(PyArray_BYTES(<ndarray>out), PyArray_BYTES(src), PyArray_NBYTES(src))
+        else:
+            PyArray_CopyInto(<ndarray>out, src)
         return out
     return np.array(array, order="C", subok=False)
 

@@ -76,14 +76,15 @@ UNARY_LOOPS = {
     "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan",
     "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "negative": "negative",
     "reciprocal": "reciprocal", "round": "rint", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
-    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc",
+    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc", "_cbrt": "cbrt", "_exp2": "exp2",
 }
 BINARY_LOOPS = {
     "add": "add", "atan2": "arctan2", "copysign": "copysign", "divide": "divide", "equal": "equal",
     "greater": "greater", "greater_equal": "greater_equal", "hypot": "hypot", "less": "less",
     "less_equal": "less_equal", "logaddexp": "logaddexp", "logical_and": "logical_and", "logical_or": "logical_or",
     "maximum": "maximum", "minimum": "minimum", "multiply": "multiply", "not_equal": "not_equal",
-    "subtract": "subtract",
+    "nextafter": "nextafter", "remainder": "remainder", "subtract": "subtract", "_float_power": "float_power",
+    "_fmax": "fmax", "_fmin": "fmin", "_fmod": "fmod", "_logaddexp2": "logaddexp2",
 }
 
 

@@ -1,5 +1,5 @@
 # NumPy's functions on plain arrays without NumPy's Python wrappers: what the protocols run where nothing is recorded.
-# May import: numpy (Python only), backends.numpy.loops.
+# May import: numpy (Python only), backends.numpy.loops, backends.numpy.ufunc_loops.
 #
 # Each has the parameters of NumPy's function and gives its values bit by bit (norm's as a 0-d array). What it does not
 # serve goes to NumPy's implementation. Guarded by tests/numpy_api/test_overhead_paths.py.
@@ -8,8 +8,9 @@ from libc.math cimport sqrt
 import numpy as np
 
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, cloned, fast_enabled, loop_set, product_of, reshaped, view_of, wrapped,
+    SLOT_F64, ArrayView, cloned, fast_enabled, has_axes, product_of, reshaped, view_of, wrapped,
 )
+from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of, run_loops
 
 _norm = getattr(np.linalg.norm, "_implementation", np.linalg.norm)
 _dot = getattr(np.dot, "_implementation", np.dot)
@@ -50,11 +51,19 @@ def norm(x, ord=None, axis=None, keepdims=False):
 
 
 def by_loop(ufunc):
-    """A ufunc of two operands, by direct loop (Note [Direct loops]) where there is one for them."""
-    cdef LoopSet* loops = loop_set(ufunc.__name__)
+    """A ufunc of plain arrays, by direct loop (Note [Loops of any ufunc]) where there is one for them."""
+    cdef UfuncLoops loops = loops_of(ufunc)
+    if loops is None:
+        return ufunc
 
-    def call(a, b):
-        cdef object out = binary_loop(loops, a, b, None) if fast_enabled() else None
+    def of_one(x):
+        cdef object out = run_loops(loops, x, None, None) if fast_enabled() and has_axes(x) else None
+        return ufunc(x) if out is None else out
+
+    def of_two(a, b):
+        cdef object out = None
+        if fast_enabled() and (has_axes(a) or has_axes(b)):     # NumPy gives scalars of others
+            out = run_loops(loops, a, b, None)
         return ufunc(a, b) if out is None else out
 
-    return call
+    return of_one if loops.nin == 1 else of_two if loops.nin == 2 else ufunc

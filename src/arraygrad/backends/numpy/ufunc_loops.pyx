@@ -5,16 +5,16 @@
 #
 # Note [Loops of any ufunc]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
-# What Note [Direct loops] in loops.pyx does for operands of one dtype, with fewer layouts and more types. Served are
-# arrays of exactly the types of one of the ufunc's loops, dense in one order and of one shape, single elements beside
-# them, and Python numbers, which adopt the types of that loop. Everything else is declined. Duties:
+# What Note [Direct loops] in loops.pyx does for operands of one dtype, with fewer layouts and more types: float32,
+# float64 and C's int and long. Served are arrays of exactly the types of one of the ufunc's loops, dense in one order
+# and of one shape, single elements beside them, and Python numbers, which adopt the types of that loop. Everything else
+# is declined. Duties:
 # (1) Floating-point errors are those of the loop, reported in the ufunc's name. The x87 unit is asked too: SciPy's code
 #     is in several languages.
 # (2) SciPy's loops may raise: a warning that is an error, scipy.special.errstate. That is looked for after each loop,
 #     and no loop is shared by threads, whose exceptions would be lost.
 # (3) Trust: each loop is run against the ufunc once, when it is first asked for; one that differs is never used.
 # Guarded by tests/ops/test_ufunc_loops.py.
-cimport cython
 from cpython.exc cimport PyErr_Occurred
 from cpython.long cimport PyLong_CheckExact
 cimport numpy as cnp
@@ -81,8 +81,7 @@ cdef bint is_served(const char* types, int nin, int nargs) noexcept:
     cdef int i
     cdef bint floating = False
     for i in range(nargs):
-        if types[i] == cnp.NPY_FLOAT or types[i] == cnp.NPY_DOUBLE or types[i] == cnp.NPY_CFLOAT \
-                or types[i] == cnp.NPY_CDOUBLE:
+        if types[i] == cnp.NPY_FLOAT or types[i] == cnp.NPY_DOUBLE:
             floating = floating or i < nin
         elif types[i] != cnp.NPY_INT and types[i] != cnp.NPY_LONG:
             return False
@@ -133,6 +132,7 @@ cdef object run_loop(UfuncLoops u, int k, object a, object b, object c):
     cdef double number[MOST_OPERANDS]
     cdef Py_ssize_t n
     cdef int i, errors, like = -1
+    cdef bint floating = False              # numbers beside integers alone would be float64 to NumPy
     cdef object x, first, second = None
     for i in range(u.nin):
         x = a if i == 0 else b if i == 1 else c
@@ -145,12 +145,13 @@ cdef object run_loop(UfuncLoops u, int k, object a, object b, object c):
             continue
         if not PyArray_ISBEHAVED_RO(<ndarray>x):
             return None
-        view_of(x, &view[i])
+        if view_of(x, &view[i]) >= 0:
+            floating = True
         if not (view[i].c_order or view[i].f_order):
             return None
         if like < 0 or (view[i].size, view[i].ndim) > (view[like].size, view[like].ndim):
             like = i
-    if like < 0:
+    if like < 0 or not floating:
         return None
     for i in range(u.nin):
         data[i] = view[i].data
@@ -190,8 +191,7 @@ cdef object run_loop(UfuncLoops u, int k, object a, object b, object c):
 
 
 cdef inline int size_of_type(int typenum) noexcept:
-    return 16 if typenum == cnp.NPY_CDOUBLE else 8 if typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_CFLOAT \
-        else sizeof(long) if typenum == cnp.NPY_LONG else 4
+    return 8 if typenum == cnp.NPY_DOUBLE else sizeof(long) if typenum == cnp.NPY_LONG else 4
 
 
 cdef object result_like(object like, int typenum):
@@ -210,7 +210,7 @@ cdef int raise_pending() except -1:
 # (3)
 
 cdef bint agrees(UfuncLoops u, int k) except -1:
-    """Whether a loop gives what the ufunc's reference gives: 19 elements, some outside the domains of many functions."""
+    """Whether a loop gives what the ufunc's reference gives: 19 elements, some outside of many functions' domains."""
     cdef int i
     cdef list given = [probe(u.types[k][i], i == u.nin - 1) for i in range(u.nin)]
     special = sys.modules.get("scipy.special")
