@@ -40,6 +40,7 @@ def constant(a, like):
 
 
 PLACES = np.array([2, 0, 2])
+WIDE = np.array([[True, False, True], [False, False, True]])
 MASK = np.array([True, False, True])
 
 # name in NumPy: [(call, arrays)]
@@ -126,6 +127,17 @@ CASES = {
         (lambda f, x: f(x), [holes(3, 4)]),
         (lambda f, x: f(x, axis=1), [holes(3, 4)]),
     ],
+    "nanvar": [
+        (lambda f, x: f(x, axis=0), [holes(4, 5)]),
+        (lambda f, x: f(x, 1, ddof=1, keepdims=True), [holes(3, 6)]),
+        (lambda f, x: f(x, axis=(0, 2)), [holes(2, 3, 4)]),
+        (lambda f, x: f(x), [real(3, 4)]),
+    ],
+    "nanstd": [
+        (lambda f, x: f(x, axis=1), [holes(3, 5)]),
+        (lambda f, x: f(x, axis=0, ddof=2), [real(5, 3)]),
+        (lambda f, x: f(x), [holes(3, 4)]),
+    ],
     "nancumsum": [(lambda f, x: f(x), [holes(3, 4)]), (lambda f, x: f(x, axis=0), [holes(3, 4)])],
     "nancumprod": [
         (lambda f, x: f(x), [np.array([1.5, 0.0, NAN, 2.0, 0.0, 3.0])]),
@@ -135,6 +147,13 @@ CASES = {
     "nan_to_num": [
         (lambda f, x: f(x), [np.array([1.0, NAN, np.inf, -np.inf])]),
         (lambda f, x: f(x, nan=2.0), [holes(4)]),
+    ],
+    "median": [
+        (lambda f, x: f(x, axis=0), [real(4, 5)]),
+        (lambda f, x: f(x, 1, keepdims=True), [np.round(real(4, 5), 1)]),
+        (lambda f, x: f(x), [real(3, 5)]),
+        (lambda f, x: f(x, axis=1), [holes(4, 6)]),
+        (lambda f, x: f(x, axis=(0, 2)), [real(2, 3, 4)]),
     ],
     "nanmedian": [(lambda f, x: f(x, axis=0), [holes(4, 5)]), (lambda f, x: f(x), [holes(3, 4)])],
     "quantile": [
@@ -149,6 +168,11 @@ CASES = {
     ],
     "nanquantile": [(lambda f, x: f(x, 0.3, axis=0), [holes(5, 4)])],
     "nanpercentile": [(lambda f, x: f(x, [20, 70], axis=1), [holes(4, 6)])],
+    "partition": [
+        (lambda f, x: f(x, 2), [real(4, 6)]),
+        (lambda f, x: f(x, 1, axis=0), [real(5, 3)]),
+        (lambda f, x: f(x, -1), [real(7)]),
+    ],
     "bincount": [
         (lambda f, w: f(np.array([0, 2, 2, 1]), w), [real(4)]),
         (lambda f, w: f(np.array([1, 1, 3]), w, minlength=6), [real(3)]),
@@ -192,6 +216,12 @@ CASES = {
     "diag": [(lambda f, x: f(x), [real(3)]), (lambda f, x: f(x, k=-2), [real(3)])],
     "diagflat": [(lambda f, x: f(x), [real(2, 2)]), (lambda f, x: f(x, 1), [real(3)])],
     "compress": [(lambda f, x: f(MASK, x, axis=1), [real(2, 3)]), (lambda f, x: f(MASK, x), [real(2, 3)])],
+    "extract": [(lambda f, x: f(x.detach().numpy() > 0.0 if isinstance(x, ag.Tensor) else x > 0.0, x), [real(3, 4)])],
+    "select": [
+        (lambda f, x, y: f([WIDE, ~WIDE], [x, y]), [real(2, 3), real(2, 3)]),
+        (lambda f, x, y: f([WIDE, WIDE], (x, y), 7.0), [real(2, 3), real(2, 3)]),
+        (lambda f, x, y: f((WIDE[:1], ~WIDE), [x, y]), [real(2, 3), real(3)]),
+    ],
     "choose": [(lambda f, x, y: f(np.array([[0, 1], [1, 0]]), [x, y]), [real(2, 2), real(2)])],
     "block": [
         (lambda f, x, y: f([x, y]), [real(3), real(2)]),
@@ -238,7 +268,22 @@ CASES = {
         for mode in ("full", "same", "valid")
         for n, m in ((6, 3), (3, 6), (5, 4), (4, 5), (2, 1))
     ],
-    "unwrap": [(lambda f, x: f(x), [9 * real(6)])],
+    "trapezoid": [
+        (lambda f, x: f(x), [real(5)]),
+        (lambda f, x: f(x, dx=0.3, axis=0), [real(4, 3)]),
+        (lambda f, x: f(x, axis=-2), [real(2, 2, 3)]),
+    ],
+    "cov": [
+        (lambda f, x: f(x), [real(3, 5)]),
+        (lambda f, x: f(x, rowvar=False, ddof=0), [real(5, 2)]),
+        (lambda f, x: f(x, bias=True), [real(6)]),
+    ],
+    "corrcoef": [(lambda f, x: f(x), [real(3, 5)]), (lambda f, x: f(x, rowvar=False), [real(6, 2)])],
+    "unwrap": [
+        (lambda f, x: f(x), [0.1 * real(3, 4)]),
+        (lambda f, x: f(x), [9 * real(2, 6)]),
+        (lambda f, x: f(x), [9 * real(6)]),
+    ],
     "logspace": [(lambda f, x, y: f(x, y, 5), [real(), real()]), (lambda f, x: f(x, 1.0, 4), [real()])],
     "polyadd": [(lambda f, x, y: f(x, y), [real(3), real(5)])],
     "polysub": [(lambda f, x, y: f(x, y), [real(4), real(2)])],

@@ -1,24 +1,26 @@
 """NumPy's functions beyond the table that are recorded as one node: their rules, and what is served of them.
 
-May import: core.recorded, backends.numpy (joins, polynomials, table, ufunc_calls), ops, numpy_api.recorded_rules,
-numpy_api.polynomial_rules, numpy. Note [Recorded functions] in core/recorded.pyx says how they are called.
+May import: core.recorded, backends.numpy (compiled functions, table), ops, numpy_api.recorded_rules,
+numpy_api.polynomial_rules, numpy_api.recorded_statistics, numpy. Note [Recorded functions] in core/recorded.pyx says
+how they are called.
 
 Two lists: ALIASES are operations of the table under other names and parameters; the others have rules of their own,
-which stand in `recorded_rules` by chapter and are written as those of the table: their parameters say what they get. A
-signature names what is served of NumPy's parameters. What is not served is composed of operations by the other modules
-of this room.
+which stand in `recorded_rules` and `recorded_statistics` by chapter and are written as those of the table: their
+parameters say what they get. A signature names what is served of NumPy's parameters. What is not served is composed of
+operations by the other modules of this room.
 """
 
 import math
 
 import numpy
 
-from arraygrad.backends.numpy import joins, polynomials
+from arraygrad.backends.numpy import calculus, choices, gaps, joins, polynomials, ranks
 from arraygrad.backends.numpy.table import attach_recorded
 from arraygrad.backends.numpy.ufunc_calls import by_loop
 from arraygrad.core.recorded import make_recorded
 from arraygrad.numpy_api import polynomial_rules
 from arraygrad.numpy_api import recorded_rules as rules
+from arraygrad.numpy_api import recorded_statistics as statistics
 from arraygrad.ops import OPS, Entry
 
 __all__ = ["fft_functions", "functions"]
@@ -111,6 +113,7 @@ def _alias(function, name, signature, target, places, settle, options):
 # -- functions with rules of their own ---------------------------------------------------------------------------------
 
 _REDUCED = "a, axis=None, *, keepdims=False"
+_SPREAD = "a, axis=None, *, ddof=0, keepdims=False"
 _QUANTILE = "a, q, axis=None, *, keepdims=False"
 
 # name in NumPy: parameters, rules, (options)
@@ -126,21 +129,33 @@ OWN = {
     # complex numbers; those of real ones are an operation
     "angle": ("z, /", {"z": rules.angle}, {"function": rules.angles, "dtypes": "FD", "any_result": True}),
     # reductions that leave out nan
-    "nansum": (_REDUCED, {"a": rules.nansum}),
-    "nanmean": (_REDUCED, {"a": rules.nanmean}),
-    "nanmax": (_REDUCED, {"a": rules.nanextremum}),
-    "nanmin": (_REDUCED, {"a": rules.nanextremum}),
-    "nanprod": (_REDUCED, {"a": rules.nanprod}),
-    "nancumsum": ("a, axis=None", {"a": rules.nancumsum}),
-    "nancumprod": ("a, axis=None", {"a": rules.nancumprod}),
-    "nan_to_num": ("x, /, *, nan=0.0, posinf=None, neginf=None", {"x": rules.nan_to_num}),
+    "nansum": (_REDUCED, {"a": statistics.nansum}, {"function": gaps.nansum}),
+    "nanmean": (_REDUCED, {"a": statistics.nanmean}, {"function": gaps.nanmean}),
+    "nanmax": (_REDUCED, {"a": statistics.nanextremum}, {"function": gaps.nanmax}),
+    "nanmin": (_REDUCED, {"a": statistics.nanextremum}, {"function": gaps.nanmin}),
+    "nanvar": (_SPREAD, {"a": statistics.nanvar}, {"function": gaps.nanvar, "numbers": (2,)}),
+    "nanstd": (_SPREAD, {"a": statistics.nanstd}, {"function": gaps.nanstd, "numbers": (2,)}),
+    "nanprod": (_REDUCED, {"a": statistics.nanprod}, {"function": gaps.nanprod}),
+    "nancumsum": ("a, axis=None", {"a": statistics.nancumsum}, {"function": gaps.nancumsum}),
+    "nancumprod": ("a, axis=None", {"a": statistics.nancumprod}, {"function": gaps.nancumprod}),
+    "nan_to_num": (
+        "x, /, *, nan=0.0, posinf=None, neginf=None",
+        {"x": statistics.nan_to_num},
+        {"function": gaps.nan_to_num},
+    ),
     # order statistics
-    "nanmedian": (_REDUCED, {"a": rules.nanmedian}),
-    "quantile": (_QUANTILE, {"a": rules.quantile}),
-    "percentile": (_QUANTILE, {"a": rules.percentile}),
-    "nanquantile": (_QUANTILE, {"a": rules.nanquantile}),
-    "nanpercentile": (_QUANTILE, {"a": rules.nanpercentile}),
-    "bincount": ("x, weights, minlength=0", {"weights": rules.bincount}, {"any_result": True}),
+    "median": (_REDUCED, {"a": statistics.median}, {"function": ranks.median}),
+    "nanmedian": (_REDUCED, {"a": statistics.nanmedian}, {"function": ranks.nanmedian}),
+    "quantile": (_QUANTILE, {"a": statistics.quantile}, {"function": ranks.quantile}),
+    "percentile": (_QUANTILE, {"a": statistics.percentile}, {"function": ranks.percentile}),
+    "nanquantile": (_QUANTILE, {"a": statistics.nanquantile}, {"function": ranks.nanquantile}),
+    "nanpercentile": (_QUANTILE, {"a": statistics.nanpercentile}, {"function": ranks.nanpercentile}),
+    "partition": ("a, kth, axis=-1", {"a": statistics.partition}, {"function": ranks.partition, "numbers": (1, 2)}),
+    "bincount": (
+        "x, weights, minlength=0",
+        {"weights": statistics.bincount},
+        {"any_result": True, "function": calculus.bincount},
+    ),
     # rearrangements
     "full_like": (
         "a, fill_value",
@@ -161,8 +176,14 @@ OWN = {
     ),
     "diag": ("v, k=0", {"v": rules.diag}, {"ndims": (1,), "numbers": (1,), "function": joins.diag}),
     "diagflat": ("v, k=0", {"v": rules.diagflat}, {"numbers": (1,), "function": joins.diagflat}),
-    "compress": ("condition, a, axis=None", {"a": rules.compress}),
-    "choose": ("a, choices", {"choices": rules.choose}, {"sequence": "choices"}),
+    "compress": ("condition, a, axis=None", {"a": rules.compress}, {"function": choices.compress}),
+    "extract": ("condition, arr", {"arr": rules.extract}, {"function": choices.extract}),
+    "select": (
+        "condlist, choicelist, default=0",
+        {"choicelist": rules.select},
+        {"sequence": "choicelist", "numbers": (2,), "function": choices.select},
+    ),
+    "choose": ("a, choices", {"choices": rules.choose}, {"sequence": "choices", "function": choices.choose}),
     "block": ("arrays", {"arrays": rules.block}, {"sequence": "arrays", "function": joins.block}),
     "vstack": ("arrays", {"arrays": rules.vstack}, {"sequence": "arrays", "function": joins.vstack}),
     "hstack": ("arrays", {"arrays": rules.hstack}, {"sequence": "arrays", "function": joins.hstack}),
@@ -172,30 +193,45 @@ OWN = {
         {"arrays": rules.column_stack},
         {"sequence": "arrays", "function": joins.column_stack},
     ),
-    "ediff1d": ("a", {"a": rules.ediff1d}),
+    "ediff1d": ("a", {"a": rules.ediff1d}, {"function": calculus.ediff1d}),
     "vander": (
         "x, N=None, increasing=False",
         {"x": rules.vander},
         {"ndims": (1,), "any_result": True, "function": polynomials.vander},
     ),
     # calculus
-    "gradient": ("f, h=1.0, /, *, axis=None", {"f": rules.gradient}, {"ndims": (1,), "numbers": (1,)}),
+    "gradient": (
+        "f, h=1.0, /, *, axis=None",
+        {"f": rules.gradient},
+        {"ndims": (1,), "numbers": (1,), "function": calculus.gradient},
+    ),
     "interp": (
         "x, knots, values, /",
         {"x": rules.interp_x, "knots": rules.interp_knots, "values": rules.interp_values},
-        {"ndims": (-1, 1, 1), "any_result": True},
+        {"ndims": (-1, 1, 1), "any_result": True, "function": calculus.interp},
     ),
     "convolve": (
         "a, v, mode='full'",
         {"a": rules.convolve_a, "v": rules.convolve_v},
-        {"ndims": (1, 1)},
+        {"ndims": (1, 1), "function": calculus.convolve},
     ),
     "correlate": (
         "a, v, mode='valid'",
         {"a": rules.correlate_a, "v": rules.correlate_v},
-        {"ndims": (1, 1)},
+        {"ndims": (1, 1), "function": calculus.correlate},
     ),
-    "unwrap": ("p", {"p": lambda g: g}),
+    "trapezoid": (
+        "y, /, *, dx=1.0, axis=-1",
+        {"y": rules.trapezoid},
+        {"numbers": (1, 2), "function": calculus.trapezoid},
+    ),
+    "cov": (
+        "m, y=None, rowvar=True, bias=False, ddof=None",
+        {"m": statistics.cov},
+        {"dtypes": "d", "function": calculus.cov},
+    ),
+    "corrcoef": ("x, y=None, rowvar=True", {"x": statistics.corrcoef}, {"dtypes": "d", "function": calculus.corrcoef}),
+    "unwrap": ("p", {"p": lambda g: g}, {"function": calculus.unwrap}),
     "logspace": (
         "start, stop, num=50",
         {"start": rules.logspace_start, "stop": rules.logspace_stop},

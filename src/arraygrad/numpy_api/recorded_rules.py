@@ -1,22 +1,28 @@
 """Rules of NumPy's functions that are recorded as one node (numpy_api/recorded.py).
 
-May import: backends.numpy, ops, numpy_api.functions, numpy. Rules are written as those of the table: `xp` is a raw
-namespace in a plain backward pass, the differentiable one under create_graph, and what depends on values in steps alone
-(positions, orders) is found by NumPy on the host. Parameters have the names that the signature in `recorded` gives.
+May import: backends.numpy (compiled functions), ops, numpy_api.functions, numpy. Rules are written as those of the
+table: `xp` is a raw namespace in a plain backward pass, the differentiable one under create_graph, and what depends on
+values in steps alone (positions, orders) is found by NumPy on the host. Parameters have the names that the signature in
+`recorded` gives them. What `backends.numpy` has compiled is asked first where the gradient is a raw array; what that
+declines is computed here.
 """
 
 import math
 
 import numpy
 
-from arraygrad.backends.numpy import raw_namespace
+from arraygrad.backends.numpy import calculus, choices, raw_namespace
 from arraygrad.backends.numpy.factorizations import least_squares
 from arraygrad.numpy_api.functions import host
-from arraygrad.ops import TABLE
-from arraygrad.ops._helpers import expand_reduced, is_complex, normalize_axes
+from arraygrad.ops._helpers import is_complex
 from arraygrad.ops._solvers import check_cut
 
 _LN10 = math.log(10.0)
+
+
+def _raw(g):
+    """Whether a gradient is an array of NumPy's, which compiled functions may take."""
+    return type(g) is numpy.ndarray
 
 
 def none(xp, g):
@@ -103,145 +109,6 @@ def angle(xp, g, z):
     return g * (1j * (z / size / size))
 
 
-# -- reductions that leave out nan -------------------------------------------------------------------------------------
-
-
-def nansum(xp, g, a, axis, keepdims):
-    return xp.where(xp.isnan(a), 0.0, expand_reduced(xp, g, a.shape, axis, keepdims))
-
-
-def _counted(mask, axis, dtype):
-    """How often a mask holds along `axis`, kept; of `dtype`, and one where it never does."""
-    return numpy.maximum(numpy.add.reduce(mask, axis, dtype, None, True), 1)
-
-
-def nanmean(xp, g, a, axis, keepdims):
-    lost = numpy.isnan(host(a))
-    g = expand_reduced(xp, g, a.shape, axis, keepdims)
-    return xp.where(lost, 0.0, g / _counted(~lost, axis, a.dtype))
-
-
-def nanextremum(xp, g, a, ans, axis, keepdims):
-    share = _share(host(a), expand_reduced(numpy, host(ans), a.shape, axis, keepdims), axis)
-    return expand_reduced(xp, g, a.shape, axis, keepdims) * share
-
-
-def _share(a, end, axis):
-    """What each element has of an extremum: those that tie the same. Nothing where that is nan."""
-    hit = a == end
-    return hit / _counted(hit, axis, a.dtype)
-
-
-def _divides(values, ans):
-    """Whether the products of all but one element are `ans` over that element: nothing is zero, lost or infinite."""
-    values, ans = host(values), host(ans)
-    return (
-        numpy.count_nonzero(values) == values.size
-        and numpy.count_nonzero(ans) == ans.size
-        and bool(numpy.isfinite(ans).all())
-    )
-
-
-def nanprod(xp, g, a, ans, axis, keepdims):
-    lost = xp.isnan(a)
-    values = xp.where(lost, 1.0, a)
-    if _divides(values, ans):
-        return xp.where(lost, 0.0, expand_reduced(xp, g * ans, a.shape, axis, keepdims) / values)
-    return xp.where(lost, 0.0, TABLE["prod"].rules["x"](xp, g, values, axis, keepdims))
-
-
-def _along(xp, rule, g, a, axis):
-    """A rule along an axis; None: of all elements in a row."""
-    if axis is None:
-        return xp.reshape(rule(xp.reshape(g, (-1,)), xp.reshape(a, (-1,)), 0), a.shape)
-    return rule(g, a, axis)
-
-
-def _sums_to_the_end(xp, g, axis):
-    """The sums of each element and those behind it."""
-    if type(g) is not numpy.ndarray:
-        return TABLE["cumulative_sum"].rules["x"](xp, g, axis, False)
-    backwards = (slice(None),) * (axis % g.ndim) + (slice(None, None, -1),)
-    return numpy.add.accumulate(g[backwards], axis)[backwards]
-
-
-def nancumsum(xp, g, a, axis):
-    return xp.where(xp.isnan(a), 0.0, _along(xp, lambda g, a, axis: _sums_to_the_end(xp, g, axis), g, a, axis))
-
-
-def nancumprod(xp, g, a, ans, axis):
-    back, lost = TABLE["cumulative_prod"].rules["x"], xp.isnan(a)
-    values = xp.where(lost, 1.0, a)
-    if _divides(values, ans):
-        return nancumsum(xp, g * ans, a, axis) / values
-    return xp.where(lost, 0.0, _along(xp, lambda g, a, axis: back(xp, g, a, axis, False), g, values, axis))
-
-
-def nan_to_num(xp, g, x):
-    return xp.where(xp.isfinite(x), g, 0.0)
-
-
-# -- order statistics --------------------------------------------------------------------------------------------------
-
-
-def _between(xp, g, a, ans, q, axis, ignoring):
-    """The gradient of the values at the fractions `q` of the sorted elements along `axis`.
-
-    A quantile lies between two neighbours in sorted order; elements that tie keep their order in memory. A nan that
-    makes the result nan gets the gradient, several share it.
-    """
-    values, q = host(a), numpy.asarray(q)
-    axes = normalize_axes(axis, values.ndim)
-    kept = [i for i in range(values.ndim) if i not in axes]
-    order = (*kept, *axes)
-    rows = values.transpose(order).reshape(math.prod([values.shape[i] for i in kept]), -1)
-    places = _numbered(values.shape).transpose(order).reshape(rows.shape)
-    places = numpy.take_along_axis(places, numpy.argsort(rows, axis=-1, kind="stable"), -1)
-    n = rows.shape[1] - (numpy.isnan(rows).sum(axis=1) if ignoring else numpy.zeros(len(rows), numpy.int64))
-    at = q.reshape(-1, 1) * (n - 1.0)
-    lost = numpy.isnan(host(ans)).reshape(at.shape)
-    low = numpy.maximum(numpy.floor(at), 0).astype(numpy.int64)
-    high = numpy.minimum(low + 1, numpy.maximum(n - 1, 0))
-    weight = numpy.where(lost, 0.0, at - low).astype(values.dtype)
-    g = xp.reshape(g, at.shape)
-    lower, upper = numpy.where(lost, 0.0, 1.0).astype(values.dtype) - weight, weight
-    row = numpy.arange(len(rows))
-    parts = [g * lower, g * upper]
-    positions = [places[row, low], places[row, high]]
-    if lost.any():
-        missing = numpy.isnan(numpy.take_along_axis(values.reshape(-1), places.reshape(-1), -1)).reshape(places.shape)
-        share = missing / numpy.maximum(missing.sum(axis=1, keepdims=True), 1.0)
-        for k in range(len(at)):
-            parts.append(g[k, :, None] * numpy.where(lost[k, :, None], share, 0.0).astype(values.dtype))
-            positions.append(places)
-    g = xp.concat([xp.reshape(part, (-1,)) for part in parts])
-    return _spread(xp, g, numpy.concatenate([p.reshape(-1) for p in positions]), values.shape)
-
-
-def nanmedian(xp, g, a, ans, axis):
-    return _between(xp, g, a, ans, 0.5, axis, True)
-
-
-def quantile(xp, g, a, ans, q, axis):
-    return _between(xp, g, a, ans, _still(q), axis, False)
-
-
-def nanquantile(xp, g, a, ans, q, axis):
-    return _between(xp, g, a, ans, _still(q), axis, True)
-
-
-def percentile(xp, g, a, ans, q, axis):
-    return _between(xp, g, a, ans, numpy.true_divide(_still(q), 100), axis, False)
-
-
-def nanpercentile(xp, g, a, ans, q, axis):
-    return _between(xp, g, a, ans, numpy.true_divide(_still(q), 100), axis, True)
-
-
-def bincount(xp, g, x):
-    return xp.take(g, numpy.asarray(_still(x)), axis=0)
-
-
 # -- rearrangements ----------------------------------------------------------------------------------------------------
 
 
@@ -318,11 +185,37 @@ def diagflat(xp, g, v_shape, k):
 
 
 def compress(xp, g, a_shape, condition, axis):
+    found = choices.masked_gradient(g, condition, a_shape, axis) if _raw(g) else None
+    if found is not None:
+        return found
     return _spread(xp, g, numpy.compress(_still(condition), _numbered(a_shape), axis), a_shape)
+
+
+def extract(xp, g, arr_shape, condition):
+    found = choices.masked_gradient(g, condition, arr_shape) if _raw(g) else None
+    if found is not None:
+        return found
+    chosen = numpy.asarray(_still(condition)).reshape(-1).nonzero()[0]
+    return _spread(xp, g, chosen, arr_shape)
+
+
+def select(xp, g, condlist):
+    found = choices.select_gradient(g, condlist) if _raw(g) else None
+    if found is not None:
+        return found
+    pieces, taken = [], False
+    for condition in condlist:
+        condition = numpy.asarray(_still(condition))
+        pieces.append(xp.where(condition & ~numpy.asarray(taken), g, 0.0))
+        taken = condition | taken
+    return pieces
 
 
 def choose(xp, g, choices_shape, a):
     numbers = numpy.asarray(_still(a))
+    found = choices.choose_gradient(g, numbers, len(choices_shape)) if _raw(g) else None
+    if found is not None:
+        return found
     return [xp.where(numbers == i, g, 0.0) for i in range(len(choices_shape))]
 
 
@@ -365,6 +258,9 @@ def _differences(xp, g):
 def ediff1d(xp, g, a_shape):
     if not math.prod(a_shape):
         return None
+    found = calculus.ediff1d_gradient(g, a_shape) if _raw(g) else None
+    if found is not None:
+        return found
     return xp.reshape(_differences(xp, g), a_shape)
 
 
@@ -379,6 +275,9 @@ def vander(xp, g, ans, increasing):
 
 
 def gradient(xp, g, h):
+    found = calculus.gradient_gradient(g, h) if _raw(g) else None
+    if found is not None:
+        return found
     # Inside half the difference of both neighbours, at the ends the whole one.
     g = g / h
     n = g.shape[0]
@@ -391,6 +290,16 @@ def gradient(xp, g, h):
         + xp.concat([_zeros(xp, n - 2, g), -g[-1:], g[-1:]])
         + (xp.concat([_zeros(xp, 2, g), inner]) - xp.concat([inner, _zeros(xp, 2, g)]))
     )
+
+
+def trapezoid(xp, g, y_shape, dx, axis):
+    found = calculus.trapezoid_gradient(g, y_shape, dx, axis) if _raw(g) else None
+    if found is not None:
+        return found
+    axis = axis % len(y_shape)
+    shares = numpy.full(y_shape[axis], dx, g.dtype)
+    shares[0] = shares[-1] = dx / 2.0
+    return xp.expand_dims(g, axis=axis) * shares.reshape((-1,) + (1,) * (len(y_shape) - 1 - axis))
 
 
 def _segments(x, knots):
@@ -409,6 +318,9 @@ def _ends(xp, at, *arrays):
 
 
 def interp_x(xp, g, x, knots, values):
+    found = calculus.interp_gradients(g, x, knots, values, to_x=True) if _raw(g) else None
+    if found is not None:
+        return found
     if knots.shape[0] == 1:
         return xp.zeros_like(g)
     at, beyond = _segments(x, knots)
@@ -417,6 +329,9 @@ def interp_x(xp, g, x, knots, values):
 
 
 def interp_knots(xp, g, x, knots, values):
+    found = calculus.interp_gradients(g, x, knots, values, to_knots=True) if _raw(g) else None
+    if found is not None:
+        return found
     n = knots.shape[0]
     if n == 1:
         return None
@@ -431,6 +346,9 @@ def interp_knots(xp, g, x, knots, values):
 
 def interp_values(xp, g, x, knots, values_shape):
     (n,) = values_shape
+    found = calculus.interp_gradients(g, x, knots, None, to_values=True) if _raw(g) else None
+    if found is not None:
+        return found
     if n == 1:
         return xp.reshape(xp.sum(g), (1,))
     at, beyond = _segments(x, knots)
@@ -460,6 +378,9 @@ def _start(n, m, mode):
 
 def _other(xp, g, other, start, n):
     """The gradient of n elements that were convolved with `other`."""
+    found = calculus.correlation_gradient(g, other, start, n) if _raw(g) else None
+    if found is not None:
+        return found
     m = other.shape[0]
     return xp._convolve(_whole(xp, g, n, m, start), xp.flip(other))[m - 1 : m - 1 + n]
 
@@ -478,11 +399,17 @@ def _correlated(n, m, mode):
 
 
 def correlate_a(xp, g, a_shape, v, mode):
-    return _other(xp, g, xp.flip(v), _correlated(a_shape[0], v.shape[0], mode), a_shape[0])
+    (n,) = a_shape
+    start = _correlated(n, v.shape[0], mode)
+    found = calculus.correlation_gradient(g, v, start, n, reverse=True) if _raw(g) else None
+    return _other(xp, g, xp.flip(v), start, n) if found is None else found
 
 
 def correlate_v(xp, g, a, v_shape, mode):
-    return xp.flip(_other(xp, g, a, _correlated(a.shape[0], v_shape[0], mode), v_shape[0]))
+    (m,) = v_shape
+    start = _correlated(a.shape[0], m, mode)
+    found = calculus.correlation_gradient(g, a, start, m, both=True) if _raw(g) else None
+    return xp.flip(_other(xp, g, a, start, m)) if found is None else found
 
 
 def logspace_start(xp, g, ans, num):

@@ -1,6 +1,7 @@
 """Backend of numpy.ndarray: the raw namespace, and the compiled loops that serve it.
 
-May import: backends.numpy.array_ops, backends.numpy.direct, backends.numpy.table, ops, the package's own registry,
+May import: backends.numpy.array_ops, backends.numpy.direct, backends.numpy.ranks, backends.numpy.table, ops, the
+package's own registry,
 numpy; array-api-compat for what NumPy lacks. Begin with `elementwise.pyx` (Note [Compiled rules]) and `kernels.py`.
 """
 
@@ -12,8 +13,8 @@ import numpy
 from arraygrad.backends import attach
 from arraygrad.backends.numpy import factorizations
 from arraygrad.backends.numpy.array_ops import NumpyOps
-from arraygrad.backends.numpy.direct import raw_functions
-from arraygrad.backends.numpy.direct import holds_nowhere, is_moderate
+from arraygrad.backends.numpy.direct import holds_nowhere, is_moderate, raw_functions
+from arraygrad.backends.numpy.ranks import distinct_gradient
 from arraygrad.backends.numpy.table import install
 from arraygrad.ops import OPS
 
@@ -67,6 +68,7 @@ class RawNumpy(types.ModuleType):
 
 _raw = RawNumpy()
 _raw.__dict__["_library_eigh_upper"] = lambda x: numpy.linalg.eigh(x, UPLO="U")
+_raw.__dict__["_library_distinct_gradient"] = distinct_gradient
 _raw.__dict__["_library_eigvalsh_upper"] = lambda x: numpy.linalg.eigvalsh(x, UPLO="U")
 _raw.__dict__["_library_holds_nowhere"] = holds_nowhere
 _raw.__dict__["_library_is_moderate"] = is_moderate

@@ -3,6 +3,8 @@
 //
 // What only moves elements knows their size; what computes is for float and double. Sizes and places were checked.
 #pragma once
+#include <cstdlib>
+
 #include "shared_loops.hpp"
 
 namespace arraygrad {
@@ -10,6 +12,20 @@ namespace arraygrad {
 // A row-major array around one of its axes.
 struct Around {
     std::ptrdiff_t outer, n, inner;
+};
+
+enum { ROOM_HERE = 64 };
+
+// Memory for n elements; `data` is NULL where there is none.
+template <typename T> struct Room {
+    T here[ROOM_HERE];
+    T* data;
+    explicit Room(std::ptrdiff_t n) : data(n <= ROOM_HERE ? here : (T*)std::malloc((std::size_t)n * sizeof(T))) {}
+    ~Room() {
+        if (data != here) std::free(data);
+    }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
 };
 
 #define ARRAYGRAD_REAL(slot, ...)                                                                                       \
@@ -171,7 +187,5 @@ static inline void crossed(int slot, const char* a, const char* b, char* out, st
         return 0;
     });
 }
-
-#undef ARRAYGRAD_REAL
 
 }  // namespace arraygrad

@@ -23,4 +23,3 @@ cdef int rule_getitem(Node node, Frame f) except -1
 cdef int rule_getitem_adjoint(Node node, Frame f) except -1
 cdef int rule_take(Node node, Frame f) except -1
 cdef int rule_setitem(Node node, Frame f) except -1
-cdef int rule_sort(Node node, Frame f) except -1

@@ -1,4 +1,4 @@
-# Shapes, slices, gathers, sorting and joins of plain arrays, forward and backward: where elements go.
+# Shapes, slices, gathers and joins of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.elementwise, backends.numpy.loops,
 # backends.numpy.single.
 #
@@ -39,8 +39,6 @@ cdef extern from "places.hpp" namespace "arraygrad":
 
 cdef LoopSet* ADD = loop_set("add")
 cdef object _add = np.add
-cdef object _take_along_axis = np.take_along_axis
-cdef object _put_along_axis = np.put_along_axis
 cdef object _all = slice(None)
 cdef object _backwards = slice(None, None, -1)
 
@@ -608,39 +606,6 @@ cdef int rule_getitem_adjoint(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef object out = rows_at(f.grad, raw_of((<list>node.args)[2])) if real_view(f.grad, &g) >= 0 else None
     return 0 if out is None else 1 + set_out(f, 0, out, True)
-
-
-# Sorting
-
-cdef object sorting_order(object x, object axis, bint flat):
-    """The permutation that sorts x, in which equal elements keep their order; and what NumPy takes to use it."""
-    cdef object order = x.argsort(axis), values, first, second
-    # Another way of sorting is several times as fast as one that keeps that order, which only ties can tell apart.
-    values = x[order] if flat else _take_along_axis(x, order, axis)
-    first, second = (values[1:], values[:-1]) if flat else (
-        values[(slice(None),) * axis + (slice(1, None),)], values[(slice(None),) * axis + (slice(None, -1),)])
-    if not (first > second).all():
-        order = x.argsort(axis, kind="stable")
-    return order
-
-
-cdef int rule_sort(Node node, Frame f) except -1:
-    """The gradient goes to where the elements came from."""
-    cdef ArrayView x, g
-    cdef object saved = saved_value(node, 0), out, order, axis = (<list>node.args)[1]
-    cdef int slot = real_view(saved, &x)
-    if slot < 0 or real_view(f.grad, &g) != slot or not same_shape(&x, &g) or x.ndim == 0 or x.size == 0:
-        return 0
-    if not PyLong_CheckExact(axis) or (<list>node.args)[2] is not False or not -x.ndim <= axis < x.ndim:
-        return 0
-    axis %= x.ndim
-    order = sorting_order(saved, axis, x.ndim == 1)
-    out = empty_c(saved, x.ndim, x.dims)
-    if x.ndim == 1:
-        out[order] = f.grad
-    else:
-        _put_along_axis(out, order, f.grad, axis)
-    return 1 + set_out(f, 0, out, True)
 
 
 # Choices

@@ -24,6 +24,7 @@ from arraygrad.backends.numpy.joins cimport (
     forward_concat, forward_full_like, forward_stack, forward_tile, rule_append, rule_block, rule_column_stack,
     rule_concat, rule_diag, rule_diagflat, rule_dstack, rule_hstack, rule_repeat, rule_tile, rule_vstack,
 )
+from arraygrad.backends.numpy.gaps cimport forward_cumulative_prod, forward_cumulative_sum
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, forward_ptr,
@@ -34,6 +35,10 @@ from arraygrad.backends.numpy.polynomials cimport (
     rule_polyval, rule_vander,
 )
 from arraygrad.backends.numpy.powers cimport attach_powers
+from arraygrad.backends.numpy.ranks cimport (
+    forward_sort, forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values, rule_sort,
+    rule_unique_values,
+)
 from arraygrad.backends.numpy.reductions cimport (
     forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std,
     forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum, rule_divide, rule_extremum,
@@ -43,7 +48,7 @@ from arraygrad.backends.numpy.shapes cimport (
     forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
     forward_getitem_adjoint, forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze,
     forward_take, forward_where, rule_getitem, rule_getitem_adjoint,
-    rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem, rule_sort, rule_take,
+    rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem, rule_take,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
@@ -247,6 +252,13 @@ def install(dict ops, backend=None):
     offer(ops, "tile", forward_tile, ("x", "repetitions"), loops)
     offer(ops, "full_like", forward_full_like, ("x", "fill_value", "dtype", "device"), loops)
     offer(ops, "linspace", forward_linspace, ("start", "stop", "num", "dtype", "device", "endpoint"), loops)
+    offer(ops, "cumulative_sum", forward_cumulative_sum, ("x", "axis", "dtype", "include_initial"), loops)
+    offer(ops, "cumulative_prod", forward_cumulative_prod, ("x", "axis", "dtype", "include_initial"), loops)
+    offer(ops, "sort", forward_sort, ("x", "axis", "descending", "stable"), loops)
+    offer(ops, "unique_values", forward_unique_values, ("x",), loops)
+    offer(ops, "unique_counts", forward_unique_counts, ("x",), loops)
+    offer(ops, "unique_inverse", forward_unique_inverse, ("x",), loops)
+    offer(ops, "unique_all", forward_unique_all, ("x",), loops)
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
@@ -259,6 +271,7 @@ def install(dict ops, backend=None):
     attach(ops, "cumulative_prod", rule_cumulative_prod, ("x",), done)
     attach(ops, "prod", rule_prod, ("x",), done)
     attach(ops, "sort", rule_sort, ("x",), done)
+    attach(ops, "unique_values", rule_unique_values, ("x",), done)
     attach_elementwise(ops, done)
     attach(ops, "divide", rule_divide, ("x2", "ans"), done)
     attach(ops, "sin", rule_sin, ("x",), done)

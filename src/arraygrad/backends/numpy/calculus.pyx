@@ -1,0 +1,374 @@
+# NumPy's functions of calculus and statistics on plain arrays without their wrappers, and gradients in one pass.
+# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.loops, backends.numpy.reductions.
+#
+# Values are NumPy's bit by bit; a function leaves to NumPy's what it does not serve, and what would warn. Gradients are
+# those of numpy_api.recorded_rules, None: declined. set_fast_paths(False) leaves all of it alone.
+# Guarded by tests/ops/test_fast_functions.py.
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from arraygrad.backends.numpy.elementwise cimport real_view
+from arraygrad.backends.numpy.loops cimport (
+    SLOT_F64, ArrayView, empty_c, fast_enabled, item_size, positions_of, report, view_of, zeros_c,
+)
+from arraygrad.backends.numpy.reductions cimport forward_sum
+
+cdef extern from "calculus.hpp" namespace "arraygrad":
+    struct Around:
+        Py_ssize_t outer, n, inner
+    int slopes(int slot, const char* f, char* out, Py_ssize_t n, double h, bint back) noexcept
+    int steps(int slot, const char* x, char* out, Py_ssize_t n, bint back) noexcept
+    int panels(int slot, const char* y, char* out, Around a, double dx) noexcept
+    int panels_back(int slot, const char* g, char* out, Around a, double dx) noexcept
+    int count_weights(int slot, const int64_t* at, const char* w, double* bins, Py_ssize_t n) noexcept
+    int64_t greatest(const int64_t* at, Py_ssize_t n) noexcept
+    int between_knots(const double* x, Py_ssize_t m, const double* knots, const double* values, Py_ssize_t n,
+                      const double* g, double* to_x, double* to_knots, double* to_values) noexcept
+
+
+def _given(name):
+    function = getattr(np, name, None)
+    return getattr(function, "_implementation", function)
+
+
+_gradient, _ediff1d, _unwrap = _given("gradient"), _given("ediff1d"), _given("unwrap")
+_trapezoid, _bincount, _interp = _given("trapezoid"), _given("bincount"), _given("interp")
+_convolve, _correlate, _cov, _corrcoef = _given("convolve"), _given("correlate"), _given("cov"), _given("corrcoef")
+_parts = getattr(getattr(np, "_core", None), "multiarray", None)       # private: what NumPy's functions call
+_interpolated = getattr(_parts, "interp", None)
+_correlated, _correlated2 = getattr(_parts, "correlate", None), getattr(_parts, "correlate2", None)
+_add, _subtract, _mod, _sum = np.add, np.subtract, np.mod, np.add.reduce
+_copyto, _less, _equal, _greater, _and, _abs = np.copyto, np.less, np.equal, np.greater, np.logical_and, np.absolute
+_dot, _sqrt, _clip = np.dot, np.sqrt, np.clip
+cdef object _ndarray = np.ndarray
+cdef object _double = np.float64
+cdef object _doubles = np.zeros(0)
+cdef double PERIOD = 6.283185307179586          # 2 * numpy.pi
+
+
+# Differences
+
+cdef bint is_row(object x, ArrayView* v, Py_ssize_t least) except -1:
+    """Whether `x` is a plain vector without gaps, of so many elements at least."""
+    return fast_enabled() and real_view(x, v) >= 0 and v.ndim == 1 and v.c_order and v.size >= least
+
+
+def gradient(f, h=1.0, *, axis=None):
+    """numpy.gradient of a plain vector."""
+    cdef ArrayView v, o
+    if is_row(f, &v, 2) and (axis is None or axis == 0) and (type(h) is float or type(h) is int and -2**53 < h < 2**53):
+        out = empty_c(f, 1, v.dims)
+        view_of(out, &o)
+        if not slopes(v.slot, v.data, o.data, v.size, h, False):
+            return out
+    return _gradient(f, h, axis=axis)
+
+
+def gradient_gradient(g, h):
+    """The gradient of the values of numpy.gradient. None: declined."""
+    cdef ArrayView r, o
+    if not is_row(g, &r, 2) or not (type(h) is float or type(h) is int):
+        return None
+    out = empty_c(g, 1, r.dims)
+    view_of(out, &o)
+    report("divide", slopes(r.slot, r.data, o.data, r.size, h, True))
+    return out
+
+
+def ediff1d(a):
+    """numpy.ediff1d of plain arrays."""
+    cdef ArrayView v, o
+    cdef Py_ssize_t n
+    if not fast_enabled() or real_view(a, &v) < 0 or not v.c_order or v.size == 0:
+        return _ediff1d(a)
+    n = v.size - 1
+    out = empty_c(a, 1, &n)
+    view_of(out, &o)
+    report("subtract", steps(v.slot, v.data, o.data, v.size, False))
+    return out
+
+
+def ediff1d_gradient(g, tuple shape):
+    """The gradient of an array of `shape`, which has elements, from that of its differences. None: declined."""
+    cdef ArrayView r, o
+    cdef Py_ssize_t dims[8]
+    cdef int d, nd = <int>len(shape)
+    cdef Py_ssize_t size = 1
+    if not is_row(g, &r, 0) or nd > 8:
+        return None
+    for d in range(nd):
+        dims[d] = shape[d]
+        size *= dims[d]
+    if r.size != size - 1:
+        return None
+    out = empty_c(g, nd, dims)
+    view_of(out, &o)
+    report("subtract", steps(r.slot, r.data, o.data, size, True))
+    return out
+
+
+def unwrap(p):
+    """numpy.unwrap of plain arrays, along the last axis and with the usual period."""
+    cdef ArrayView v
+    if not fast_enabled() or real_view(p, &v) < 0 or v.ndim == 0 or v.dims[v.ndim - 1] < 2:
+        return _unwrap(p)
+    upper = p[..., 1:]
+    step = _subtract(upper, p[..., :-1])
+    half = PERIOD / 2
+    small = _less(_abs(step), half)
+    out = p.copy(order="K")
+    if small.all():
+        moved = 0.0
+    else:
+        moved = _mod(_subtract(step, -half), PERIOD)
+        _add(moved, -half, moved)
+        _copyto(moved, half, where=_and(_equal(moved, -half), _greater(step, 0)))
+        _subtract(moved, step, moved)
+        _copyto(moved, 0, where=small)
+        moved = moved.cumsum(-1)
+    _add(upper, moved, out[..., 1:])
+    return out
+
+
+# Sums
+
+cdef bint along_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) except -1:
+    cdef Py_ssize_t at, d
+    if not PyLong_CheckExact(axis) or not -ndim <= axis < ndim:
+        return False
+    at = PyLong_AsSsize_t(axis)
+    if at < 0:
+        at += ndim
+    a.outer = a.inner = 1
+    for d in range(ndim):
+        if d < at:
+            a.outer *= dims[d]
+        elif d > at:
+            a.inner *= dims[d]
+    a.n = dims[at]
+    return True
+
+
+cdef bint is_step(object dx) noexcept:
+    return type(dx) is float or type(dx) is int and -2**24 < dx < 2**24
+
+
+def trapezoid(y, *, dx=1.0, axis=-1):
+    """numpy.trapezoid of a plain array, whose points are `dx` apart."""
+    cdef ArrayView v, o
+    cdef Around a
+    cdef Py_ssize_t dims[8]
+    cdef int d
+    if fast_enabled() and real_view(y, &v) >= 0 and v.c_order and 0 < v.ndim <= 8 and is_step(dx) \
+            and along_axis(axis, v.dims, v.ndim, &a) and a.n > 1 and v.size:
+        for d in range(v.ndim):
+            dims[d] = v.dims[d]
+        dims[axis if axis >= 0 else axis + v.ndim] = a.n - 1
+        parts = empty_c(y, v.ndim, dims)
+        view_of(parts, &o)
+        if not panels(v.slot, v.data, o.data, a, dx):
+            out = forward_sum((parts, axis, None, False))
+            if out is None:
+                return _sum(parts, axis)
+            return out[()] if view_of(out, &o) >= 0 and o.ndim == 0 else out
+    return _trapezoid(y, dx=dx, axis=axis)
+
+
+def trapezoid_gradient(g, tuple shape, dx, axis):
+    """The gradient of y from that of numpy.trapezoid. None: declined."""
+    cdef ArrayView r, o
+    cdef Around a
+    cdef Py_ssize_t dims[8]
+    cdef int d, nd = <int>len(shape)
+    if not fast_enabled() or not 0 < nd <= 8 or real_view(g, &r) < 0 or not r.c_order or not is_step(dx):
+        return None
+    for d in range(nd):
+        dims[d] = shape[d]
+    if not along_axis(axis, dims, nd, &a) or a.n < 2 or r.size != a.outer * a.inner:
+        return None
+    out = empty_c(g, nd, dims)
+    view_of(out, &o)
+    report("multiply", panels_back(r.slot, r.data, o.data, a, dx))
+    return out
+
+
+def bincount(x, weights, minlength=0):
+    """numpy.bincount of plain arrays."""
+    cdef ArrayView w, o
+    cdef Py_ssize_t n = 0, bins
+    cdef const int64_t* at = positions_of(x, &n)
+    cdef int64_t most
+    if at != NULL and n and x.ndim == 1 and is_row(weights, &w, 1) and w.size == n and PyLong_CheckExact(minlength) \
+            and minlength >= 0:
+        most = greatest(at, n)
+        if most >= 0:
+            bins = max(<Py_ssize_t>most + 1, PyLong_AsSsize_t(minlength))
+            out = zeros_c(_doubles, 1, &bins)
+            view_of(out, &o)
+            count_weights(w.slot, at, w.data, <double*>o.data, n)
+            return out
+    return _bincount(x, weights, minlength)
+
+
+# Interpolation
+
+def interp(x, knots, values):
+    """numpy.interp of plain arrays."""
+    cdef ArrayView v
+    if _interpolated is not None and fast_enabled() and real_view(values, &v) >= 0:
+        return _interpolated(x, knots, values, None, None)
+    return _interp(x, knots, values)
+
+
+def interp_gradients(g, x, knots, values, bint to_x=False, bint to_knots=False, bint to_values=False):
+    """The gradient of one of the arrays of numpy.interp, as float64; that of `values` does not need them.
+
+    None: declined.
+    """
+    cdef ArrayView r, p, k, w, o
+    cdef double* targets[3]
+    if not fast_enabled():
+        return None
+    if type(x) is float or type(x) is int:
+        return None
+    x, knots = as_doubles(x), as_doubles(knots)
+    values = knots if values is None else as_doubles(values)
+    if x is None or knots is None or values is None or real_view(g, &r) != SLOT_F64 or not r.c_order:
+        return None
+    view_of(x, &p)
+    view_of(knots, &k)
+    view_of(values, &w)
+    if p.size != r.size or k.size < 2 or k.ndim != 1 or w.size != k.size:
+        return None
+    out = empty_c(_doubles, p.ndim if to_x else 1, p.dims if to_x else k.dims)
+    view_of(out, &o)
+    targets[0] = targets[1] = targets[2] = NULL
+    targets[0 if to_x else 1 if to_knots else 2] = <double*>o.data
+    report("divide", between_knots(<double*>p.data, p.size, <double*>k.data, <double*>w.data, k.size,
+                                   <double*>r.data, targets[0], targets[1], targets[2]))
+    return out
+
+
+cdef object as_doubles(object x):
+    """A plain array as row-major float64; None: it is none."""
+    cdef ArrayView v
+    if real_view(x, &v) < 0:
+        return None
+    return x if v.slot == SLOT_F64 and v.c_order else x.astype(_double, "C")
+
+
+# Convolution
+
+cdef bint is_mode(object mode) except -1:
+    return type(mode) is str and (mode == "full" or mode == "valid" or mode == "same")
+
+
+cdef object reversed_row(object x, const ArrayView* v):
+    """A plain vector from its last element to its first."""
+    cdef ArrayView o
+    cdef Py_ssize_t i, n = v.size
+    out = empty_c(x, 1, v.dims)
+    view_of(out, &o)
+    if v.slot == SLOT_F64:
+        for i in range(n):
+            (<double*>o.data)[i] = (<const double*>v.data)[n - 1 - i]
+    else:
+        for i in range(n):
+            (<float*>o.data)[i] = (<const float*>v.data)[n - 1 - i]
+    return out
+
+
+def convolve(a, v, mode="full"):
+    """numpy.convolve of plain vectors."""
+    cdef ArrayView p, q
+    if _correlated is None or not is_mode(mode) or not is_row(a, &p, 1) or not is_row(v, &q, 1):
+        return _convolve(a, v, mode)
+    if q.size > p.size:
+        return _correlated(v, reversed_row(a, &p), mode)
+    return _correlated(a, reversed_row(v, &q), mode)
+
+
+def correlate(a, v, mode="valid"):
+    """numpy.correlate of plain vectors."""
+    cdef ArrayView p, q
+    if _correlated2 is None or not is_mode(mode) or not is_row(a, &p, 1) or not is_row(v, &q, 1):
+        return _correlate(a, v, mode)
+    return _correlated2(a, v, mode)
+
+
+def correlation_gradient(g, other, Py_ssize_t start, Py_ssize_t n, bint reverse=False, bint both=False):
+    """The gradient of n elements that were convolved with `other`, of which `g` is the part from `start` on.
+
+    With `reverse`, which were convolved with `other` reversed; with `both`, and which were reversed themselves. None:
+    declined.
+    """
+    cdef ArrayView r, q, w
+    cdef Py_ssize_t whole
+    if _correlated is None or not is_row(g, &r, 1) or not is_row(other, &q, 1) or q.slot != r.slot:
+        return None
+    whole = n + q.size - 1
+    if start < 0 or n < 1 or start + r.size > whole:
+        return None
+    if r.size < whole:
+        padded = zeros_c(g, 1, &whole)
+        view_of(padded, &w)
+        memcpy(w.data + start * item_size(r.slot), r.data, r.size * item_size(r.slot))
+        g = padded
+        r = w
+    if both:
+        return _correlated(reversed_row(g, &r), reversed_row(other, &q), "valid")
+    return _correlated(g, reversed_row(other, &q) if reverse else other, "valid")
+
+
+# Covariance
+
+cdef object centred(object m, bint rowvar):
+    """The rows of a plain matrix, or of a vector as its one row, without their means; None: not served."""
+    cdef ArrayView v
+    if not fast_enabled() or real_view(m, &v) != SLOT_F64 or not 0 < v.ndim <= 2 or v.size == 0:
+        return None
+    if v.ndim == 1:
+        m = m[None, :]
+    elif not rowvar:
+        m = m.T
+    mean = _sum(m, 1, None, None, True)
+    mean /= m.shape[1]
+    return _subtract(m, mean)
+
+
+cdef object covariance(object m, object rowvar, object ddof):
+    """What numpy.cov gives before it drops axes of one element; None: not served."""
+    if rowvar is not True and rowvar is not False or not PyLong_CheckExact(ddof):
+        return None
+    x = centred(m, rowvar)
+    if x is None or x.shape[1] <= ddof:
+        return None
+    out = _dot(x, x.T)
+    out *= 1 / (x.shape[1] - ddof)
+    return out
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+    """numpy.cov of a plain matrix or vector; None: better composed."""
+    if y is not None:
+        return None
+    out = covariance(m, rowvar, ddof if ddof is not None else 0 if bias else 1)
+    if out is None:
+        return None
+    return out.squeeze() if out.shape[0] == 1 else out
+
+
+def corrcoef(x, y=None, rowvar=True):
+    """numpy.corrcoef of a plain matrix; None: better composed."""
+    if y is not None:
+        return None
+    out = covariance(x, rowvar, 1)
+    if out is None or out.shape[0] == 1:
+        return None
+    deviation = _sqrt(out.diagonal())
+    out /= deviation[:, None]
+    out /= deviation[None, :]
+    return out.clip(-1, 1, out)

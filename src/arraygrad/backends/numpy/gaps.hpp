@@ -1,0 +1,240 @@
+// Reductions and scans that leave out nan, over row-major arrays taken as outer x n x inner: gradients, counts, fillings;
+// and the sums and products of what comes before each element.
+// May include: arrangements.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+//
+// What is reduced, and its gradient, has one element for each lane: outer x inner.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "arrangements.hpp"
+
+namespace arraygrad {
+
+enum GapRule { GAP_SUM, GAP_MEAN, GAP_EXTREMUM, GAP_PRODUCT, GAP_VARIANCE, GAP_DEVIATION, GAP_SUMS, GAP_PRODUCTS };
+
+template <typename T> static inline std::ptrdiff_t count_lost(const T* x, std::ptrdiff_t n) {
+    std::ptrdiff_t lost = 0;
+    for (std::ptrdiff_t i = 0; i < n; i++) lost += x[i] != x[i];
+    return lost;
+}
+
+// x with `value` for its nan.
+static inline void fill_gaps(int slot, const char* x, char* out, std::ptrdiff_t n, double value) {
+    unlocked(n, [=] {
+        ARRAYGRAD_REAL(slot, for (std::ptrdiff_t i = 0; i < n; i++) {
+            const T v = ((const T*)x)[i];
+            ((T*)out)[i] = v == v ? v : T(value);
+        })
+        return 0;
+    });
+}
+
+// x with numbers for nan and infinities, none for those that are nan themselves: the greatest numbers there are.
+static inline void replace_all(int slot, const char* x, char* out, std::ptrdiff_t n, double nan, double high, double low) {
+    unlocked(n, [=] {
+        ARRAYGRAD_REAL(slot, {
+            const T most = std::numeric_limits<T>::max();
+            const T above = high == high ? T(high) : most, below = low == low ? T(low) : -most;
+            for (std::ptrdiff_t i = 0; i < n; i++) {
+                const T v = ((const T*)x)[i];
+                ((T*)out)[i] = v != v ? T(nan) : v > most ? above : v < -most ? below : v;
+            }
+        })
+        return 0;
+    });
+}
+
+// The greatest absolute value, nan where there is one.
+static inline double greatest_size(int slot, const char* x, std::ptrdiff_t n) {
+    double most = 0.0;
+    bool lost = false;
+    ARRAYGRAD_REAL(slot, for (std::ptrdiff_t i = 0; i < n; i++) {
+        const double size = std::fabs(double(((const T*)x)[i]));
+        lost |= size != size;
+        most = size > most ? size : most;
+    })
+    return lost ? std::numeric_limits<double>::quiet_NaN() : most;
+}
+
+// Divides each lane's sum by how many of its elements are no nan, in double precision; false: some lane has none.
+template <typename T> static inline bool divide_counts_of(const T* x, T* sums, Around a) {
+    for (std::ptrdiff_t o = 0; o < a.outer; o++)
+        for (std::ptrdiff_t k = 0; k < a.inner; k++) {
+            const T* row = x + o * a.n * a.inner + k;
+            std::ptrdiff_t n = 0;
+            for (std::ptrdiff_t i = 0; i < a.n; i++) n += row[i * a.inner] == row[i * a.inner];
+            if (!n) return false;
+            T* sum = sums + o * a.inner + k;
+            *sum = T(double(*sum) / double(n));
+        }
+    return true;
+}
+
+static inline bool divide_counts(int slot, const char* x, char* sums, Around a) {
+    return unlocked(a.outer * a.n * a.inner, [=] {
+        ARRAYGRAD_REAL(slot, return (int)divide_counts_of((const T*)x, (T*)sums, a));
+    });
+}
+
+// The gradient of one lane of x, every `s`-th element, from g (of a scan: one for each element).
+template <typename T>
+static inline void gap_lane(GapRule rule, const T* x, T ans, const T* g, T* out, std::ptrdiff_t n, std::ptrdiff_t s,
+                            double ddof) {
+    T total = T(0), share = g[0];
+    std::ptrdiff_t count = 0;
+    switch (rule) {
+        case GAP_SUM:
+            for (std::ptrdiff_t i = 0; i < n; i++) out[i * s] = x[i * s] == x[i * s] ? share : T(0);
+            return;
+        case GAP_MEAN:
+            for (std::ptrdiff_t i = 0; i < n; i++) count += x[i * s] == x[i * s];
+            share = count ? share / T(count) : T(0);
+            for (std::ptrdiff_t i = 0; i < n; i++) out[i * s] = x[i * s] == x[i * s] ? share : T(0);
+            return;
+        case GAP_EXTREMUM:
+            for (std::ptrdiff_t i = 0; i < n; i++) count += x[i * s] == ans;
+            share = share / T(count ? count : 1);
+            for (std::ptrdiff_t i = 0; i < n; i++) out[i * s] = x[i * s] == ans ? share : T(0);
+            return;
+        case GAP_PRODUCT:               // what comes before times what comes after: nothing is divided
+            total = T(1);
+            for (std::ptrdiff_t i = 0; i < n; i++) {
+                out[i * s] = total;
+                if (x[i * s] == x[i * s]) total *= x[i * s];
+            }
+            total = T(1);
+            for (std::ptrdiff_t i = n - 1; i >= 0; i--) {
+                if (x[i * s] == x[i * s]) {
+                    out[i * s] = share * (out[i * s] * total);
+                    total *= x[i * s];
+                } else {
+                    out[i * s] = T(0);
+                }
+            }
+            return;
+        case GAP_VARIANCE:
+        case GAP_DEVIATION: {
+            for (std::ptrdiff_t i = 0; i < n; i++)
+                if (x[i * s] == x[i * s]) {
+                    total += x[i * s];
+                    count++;
+                }
+            const T mean = total / T(count ? count : 1), left = T(double(count) - ddof);
+            if (rule == GAP_VARIANCE) share = left > T(0) ? T(2) * share / left : T(0);
+            else share = left > T(0) && ans != T(0) ? share / (ans * left) : T(0);
+            for (std::ptrdiff_t i = 0; i < n; i++)
+                out[i * s] = x[i * s] == x[i * s] && left > T(0) ? share * (x[i * s] - mean) : T(0);
+            return;
+        }
+        case GAP_SUMS:
+            for (std::ptrdiff_t i = n - 1; i >= 0; i--) {
+                total += g[i * s];
+                out[i * s] = x[i * s] == x[i * s] ? total : T(0);
+            }
+            return;
+        case GAP_PRODUCTS:              // as cumulative_prod's, with ones for nan
+            for (std::ptrdiff_t i = n - 1; i >= 0; i--) {
+                out[i * s] = total = g[i * s] + total;
+                total *= x[i * s] == x[i * s] ? x[i * s] : T(1);
+            }
+            total = T(1);
+            for (std::ptrdiff_t i = 0; i < n; i++) {
+                if (x[i * s] == x[i * s]) {
+                    out[i * s] *= total;
+                    total *= x[i * s];
+                } else {
+                    out[i * s] = T(0);
+                }
+            }
+            return;
+    }
+}
+
+// GAP_SUM, GAP_MEAN, GAP_VARIANCE and GAP_DEVIATION of a.inner lanes side by side: row by row, as memory lies. `room`
+// has place for three rows. In the order of gap_lane's operations.
+template <typename T>
+static inline void gap_rows(GapRule rule, const T* x, const T* ans, const T* g, T* out, Around a, double ddof, T* room) {
+    const std::ptrdiff_t m = a.inner;
+    T *share = room, *mean = room + m, *count = room + 2 * m;
+    const bool moved = rule == GAP_VARIANCE || rule == GAP_DEVIATION;
+    for (std::ptrdiff_t k = 0; k < m; k++) share[k] = g[k], mean[k] = count[k] = T(0);
+    if (rule != GAP_SUM) {
+        for (std::ptrdiff_t i = 0; i < a.n; i++)
+            for (std::ptrdiff_t k = 0; k < m; k++) {
+                const T v = x[i * m + k];
+                mean[k] += v == v ? v : T(0);
+                count[k] += v == v ? T(1) : T(0);
+            }
+        for (std::ptrdiff_t k = 0; k < m; k++) {
+            if (!moved) {
+                share[k] = count[k] > T(0) ? share[k] / count[k] : T(0);
+                continue;
+            }
+            const T left = T(double(count[k]) - ddof);
+            mean[k] /= count[k] > T(0) ? count[k] : T(1);
+            if (rule == GAP_VARIANCE) share[k] = left > T(0) ? T(2) * share[k] / left : T(0);
+            else share[k] = left > T(0) && ans[k] != T(0) ? share[k] / (ans[k] * left) : T(0);
+        }
+    }
+    for (std::ptrdiff_t i = 0; i < a.n; i++)
+        for (std::ptrdiff_t k = 0; k < m; k++) {
+            const T v = x[i * m + k];
+            out[i * m + k] = v == v ? moved ? share[k] * (v - mean[k]) : share[k] : T(0);
+        }
+}
+
+template <typename T>
+static inline void gap_gradient_of(GapRule rule, const T* x, const T* ans, const T* g, T* out, Around a, double ddof) {
+    const bool scan = rule == GAP_SUMS || rule == GAP_PRODUCTS;
+    const bool by_rows = rule == GAP_SUM || rule == GAP_MEAN || rule == GAP_VARIANCE || rule == GAP_DEVIATION;
+    Room<T> room(a.inner > 1 && by_rows ? 3 * a.inner : 1);
+    if (a.inner > 1 && by_rows && room.data) {
+        for (std::ptrdiff_t o = 0; o < a.outer; o++) {
+            const std::ptrdiff_t at = o * a.n * a.inner, lane = o * a.inner;
+            gap_rows(rule, x + at, ans ? ans + lane : nullptr, g + lane, out + at, a, ddof, room.data);
+        }
+        return;
+    }
+    for (std::ptrdiff_t o = 0; o < a.outer; o++)
+        for (std::ptrdiff_t k = 0; k < a.inner; k++) {
+            const std::ptrdiff_t lane = o * a.inner + k, at = o * a.n * a.inner + k;
+            gap_lane(rule, x + at, ans ? ans[lane] : T(0), g + (scan ? at : lane), out + at, a.n, a.inner, ddof);
+        }
+}
+
+static inline int gap_gradient(int rule, int slot, const char* x, const char* ans, const char* g, char* out, Around a,
+                               double ddof) {
+    return unlocked(a.outer * a.n * a.inner, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot, gap_gradient_of((GapRule)rule, (const T*)x, (const T*)ans, (const T*)g, (T*)out, a, ddof));
+        return fp_end() & ~FPE_INVALID;         // comparisons with nan raise that
+    });
+}
+
+// Sums (or products) of each element and those before it: one rounding for each, in order.
+template <typename T, typename F> static inline void scan_of(const T* x, T* out, Around a, F join) {
+    for (std::ptrdiff_t o = 0; o < a.outer; o++) {
+        const T* from = x + o * a.n * a.inner;
+        T* to = out + o * a.n * a.inner;
+        if (a.inner == 1) {
+            T total = to[0] = from[0];
+            for (std::ptrdiff_t i = 1; i < a.n; i++) to[i] = total = join(total, from[i]);
+            continue;
+        }
+        for (std::ptrdiff_t k = 0; k < a.inner; k++) to[k] = from[k];
+        for (std::ptrdiff_t i = a.inner; i < a.n * a.inner; i++) to[i] = join(to[i - a.inner], from[i]);
+    }
+}
+
+static inline int scan(int slot, const char* x, char* out, Around a, bool product) {
+    return unlocked(a.outer * a.n * a.inner, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot, if (product) scan_of((const T*)x, (T*)out, a, [](T p, T q) { return p * q; });
+                       else scan_of((const T*)x, (T*)out, a, [](T p, T q) { return p + q; });)
+        return fp_end();
+    });
+}
+
+}  // namespace arraygrad

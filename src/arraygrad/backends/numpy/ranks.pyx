@@ -1,0 +1,418 @@
+# Sorting, distinct values, partitions, quantiles and medians of plain arrays, and where their gradients go.
+# May import: numpy (Python only), engine.node, backends.numpy.elementwise, backends.numpy.loops.
+#
+# Forwards give NumPy's values bit by bit; what could differ (zeros of both signs, nan, infinities, large arrays, which
+# NumPy sorts by vectors) is left to NumPy's functions. Gradients are those that the table's rules and
+# numpy_api.recorded_statistics spell, found without sorting again where only a rank is wanted. None, or 0: declined.
+# set_fast_paths(False) leaves all of it alone. Guarded by tests/ops/test_fast_functions.py.
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from libc.stdint cimport int64_t
+
+import numpy as np
+
+from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
+from arraygrad.backends.numpy.loops cimport (
+    SLOT_F32, SLOT_F64, ArrayView, cloned, empty_c, empty_dense, fast_enabled, fp_begin, fp_end, same_shape, view_of,
+)
+from arraygrad.engine.node cimport Frame, Node
+
+cdef extern from "ranks.hpp" namespace "arraygrad":
+    enum:
+        SHORT_LANE
+    struct Around:
+        Py_ssize_t outer, n, inner
+    struct Quantiles:
+        const double* q
+        Py_ssize_t count
+        bint ignoring, middle, last
+    bint sorted_lanes(int slot, const char* x, char* out, Around a, bint stable) noexcept
+    bint unsorted_lanes(int slot, const char* x, const char* y, const char* g, char* out, Around a) noexcept
+    Py_ssize_t distinct(int slot, const char* x, Py_ssize_t n, char* values, int64_t* first, int64_t* inverse,
+                        int64_t* counts) noexcept
+    bint to_first(int slot, const char* x, Py_ssize_t n, const char* g, Py_ssize_t m, char* out) noexcept
+    bint quantiles(int slot, const char* x, char* out, Around a, Quantiles p) noexcept
+    bint quantiles_gradient(int slot, const char* x, const char* ans, const char* g, char* out, Around a,
+                            Quantiles p) noexcept
+
+cdef enum:
+    SMALL = 1024                # elements; NumPy sorts larger arrays of long rows faster
+    PLAIN_QUANTILES = 4096      # elements up to which quantiles that look at every element are computed here
+    DISTINCT_POSITIONS = 512    # elements up to which np.unique's work costs less than its calls
+
+
+def _given(name):
+    function = getattr(np, name)
+    return getattr(function, "_implementation", function)
+
+
+_quantile, _percentile = _given("quantile"), _given("percentile")
+_nanquantile, _nanpercentile = _given("nanquantile"), _given("nanpercentile")
+_median, _nanmedian = _given("median"), _given("nanmedian")
+cdef object _ndarray = np.ndarray
+_take_along_axis = _given("take_along_axis")
+_put_along_axis = _given("put_along_axis")
+cdef object _double = np.dtype(np.float64)
+cdef object _positions = np.zeros(0, np.intp)
+cdef double HALF = 0.5
+cdef int _agrees[2]             # by slot: 0 not asked yet, 1 NumPy computes quantiles as we do, -1 it does not
+
+
+# What is gone through
+
+cdef bint lanes(object x, object axis, ArrayView* v, Around* a) except -1:
+    """Whether `x` is a plain array whose elements along `axis` (None: all) can be gone through, and how."""
+    cdef Py_ssize_t at, d
+    if real_view(x, v) < 0 or v.size == 0 or not 0 < v.ndim <= 8:
+        return False
+    a.outer = a.inner = 1
+    if axis is None:
+        a.n = v.size
+        return v.c_order
+    if not PyLong_CheckExact(axis) or not -v.ndim <= axis < v.ndim:
+        return False
+    at = PyLong_AsSsize_t(axis)
+    if at < 0:
+        at += v.ndim
+    a.n = v.dims[at]
+    if not v.c_order:                       # a transposed matrix: one kept axis has one order only
+        if not v.f_order or v.ndim != 2:
+            return False
+        a.outer = v.dims[1] if at == 0 else 1
+        a.inner = v.dims[0] if at == 1 else 1
+        return True
+    for d in range(at):
+        a.outer *= v.dims[d]
+    for d in range(at + 1, v.ndim):
+        a.inner *= v.dims[d]
+    return True
+
+
+cdef inline bint short(const ArrayView* v, const Around* a) noexcept:
+    return a.n <= SHORT_LANE or v.size <= SMALL
+
+
+cdef bint goes_along(const ArrayView* g, const ArrayView* x) noexcept:
+    """Whether two arrays of one shape have their elements in the same places."""
+    return g.slot == x.slot and same_shape(g, x) and (g.c_order and x.c_order or g.f_order and x.f_order)
+
+
+# Sorting
+
+cdef object forward_sort(object args):
+    cdef ArrayView v, o
+    cdef Around a
+    cdef object out
+    if args[2] is not False or args[1] is None or not lanes(args[0], args[1], &v, &a) or not short(&v, &a):
+        return None
+    out = empty_dense(args[0])
+    view_of(out, &o)
+    return out if sorted_lanes(v.slot, v.data, o.data, a, args[3] is True) else None
+
+
+cdef object unsorted(object x, object y, object g, object axis):
+    """The gradient of x of that of its sorted elements, or of those of y, in the same order as x has them."""
+    cdef ArrayView v, w, r, o
+    cdef Around a
+    cdef const char* others = NULL
+    cdef object out
+    if axis is None or not lanes(x, axis, &v, &a) or not short(&v, &a) or real_view(g, &r) < 0 \
+            or not goes_along(&r, &v) or y is not None and (real_view(y, &w) < 0 or not goes_along(&w, &v)):
+        return None
+    if y is not None:
+        others = w.data
+    out = empty_dense(x)
+    view_of(out, &o)
+    return out if unsorted_lanes(v.slot, v.data, others, r.data, o.data, a) else None
+
+
+cdef object sorting_order(object x, object axis, bint flat):
+    """The permutation that sorts x, in which equal elements keep their order; and what NumPy takes to use it."""
+    cdef object order = x.argsort(axis), values, first, second
+    # Another way of sorting is several times as fast as one that keeps that order, which only ties can tell apart.
+    values = x[order] if flat else _take_along_axis(x, order, axis)
+    first, second = (values[1:], values[:-1]) if flat else (
+        values[(slice(None),) * axis + (slice(1, None),)], values[(slice(None),) * axis + (slice(None, -1),)])
+    if not (first > second).all():
+        order = x.argsort(axis, kind="stable")
+    return order
+
+
+cdef int rule_sort(Node node, Frame f) except -1:
+    """The gradient goes to where the elements came from."""
+    cdef ArrayView x, g
+    cdef object saved = saved_value(node, 0), out, order, axis = (<list>node.args)[1]
+    cdef int slot = real_view(saved, &x)
+    if slot < 0 or real_view(f.grad, &g) != slot or not same_shape(&x, &g) or x.ndim == 0 or x.size == 0:
+        return 0
+    if not PyLong_CheckExact(axis) or (<list>node.args)[2] is not False or not -x.ndim <= axis < x.ndim:
+        return 0
+    out = unsorted(saved, None, f.grad, axis)
+    if out is not None:
+        return 1 + set_out(f, 0, out, True)
+    axis %= x.ndim
+    order = sorting_order(saved, axis, x.ndim == 1)
+    out = empty_c(saved, x.ndim, x.dims)
+    if x.ndim == 1:
+        out[order] = f.grad
+    else:
+        _put_along_axis(out, order, f.grad, axis)
+    return 1 + set_out(f, 0, out, True)
+
+
+def partition(a, kth, axis=-1):
+    """numpy.partition of a small plain array; None: better composed."""
+    cdef ArrayView v
+    cdef Around lane
+    if not fast_enabled() or not PyLong_CheckExact(kth) or axis is None or not lanes(a, axis, &v, &lane) \
+            or not short(&v, &lane):
+        return None
+    out = cloned(a, a)
+    out.partition(kth, axis)
+    return out
+
+
+def partition_gradient(g, a, ans, axis):
+    """The gradient of what was partitioned. None: declined."""
+    return unsorted(a, ans, g, axis) if fast_enabled() else None
+
+
+# Distinct values
+
+cdef tuple found_distinct(object x, int wanted):
+    """(values, first occurrences, inverse, counts) of a plain array, those of the bits 1, 2, 4; None: declined."""
+    cdef ArrayView v, o, places[3]
+    cdef Py_ssize_t n, found
+    cdef list parts
+    cdef object values
+    if real_view(x, &v) < 0 or not v.c_order or not 0 < v.size <= DISTINCT_POSITIONS or v.ndim == 0 \
+            or sizeof(Py_ssize_t) != sizeof(int64_t):
+        return None
+    n = v.size
+    values = empty_c(x, 1, &n)
+    view_of(values, &o)
+    parts = [empty_c(_positions, 1, &n), empty_c(_positions, v.ndim, v.dims), empty_c(_positions, 1, &n)]
+    for i in range(3):
+        view_of(parts[i], &places[i])
+    found = distinct(v.slot, v.data, n, o.data, <int64_t*>places[0].data, <int64_t*>places[1].data,
+                     <int64_t*>places[2].data)
+    if found < 0:
+        return None
+    if found < n:
+        values = values[:found].copy()
+        if wanted & 1:
+            parts[0] = parts[0][:found].copy()
+        if wanted & 4:
+            parts[2] = parts[2][:found].copy()
+    return values, parts[0], parts[1], parts[2]
+
+
+cdef object forward_unique_values(object args):
+    found = found_distinct(args[0], 0)
+    return None if found is None else found[0]
+
+
+cdef object forward_unique_counts(object args):
+    found = found_distinct(args[0], 4)
+    return None if found is None else (found[0], found[3])
+
+
+cdef object forward_unique_inverse(object args):
+    found = found_distinct(args[0], 2)
+    return None if found is None else (found[0], found[2])
+
+
+cdef object forward_unique_all(object args):
+    return found_distinct(args[0], 7)
+
+
+cdef object at_first(object g, object x):
+    cdef ArrayView v, r, o
+    cdef object out
+    if real_view(x, &v) < 0 or not v.c_order or not 0 < v.size <= DISTINCT_POSITIONS or real_view(g, &r) != v.slot \
+            or not r.c_order:
+        return None
+    out = empty_dense(x)
+    view_of(out, &o)
+    return out if to_first(v.slot, v.data, v.size, r.data, r.size, o.data) else None
+
+
+cdef int rule_unique_values(Node node, Frame f) except -1:
+    out = at_first(f.grad, saved_value(node, 0))
+    return 0 if out is None else 1 + set_out(f, 0, out, True)
+
+
+def distinct_gradient(g, x):
+    """Zeros with g, one for each distinct value of x, where that occurs first. None: declined."""
+    return at_first(g, x) if fast_enabled() else None
+
+
+# Quantiles
+
+cdef object fractions(object q, bint percent, int slot):
+    """The fractions of a quantile as float64, without axes for a plain number; None: not served."""
+    cdef double value
+    if type(q) is float or percent and type(q) is int:
+        value = q
+        return value / 100 if percent else value
+    if type(q) is list or type(q) is tuple:
+        q = np.asarray(q)
+    if type(q) is not _ndarray or slot != SLOT_F64 or q.ndim > 2 or q.size == 0 or q.dtype.kind not in "fi":
+        return None
+    if percent:
+        q = np.true_divide(q, 100)
+    if q.dtype is not _double:
+        return None
+    return q if q.flags.c_contiguous else q.copy()
+
+
+cdef object computed(object a, object q, object axis, bint keepdims, Quantiles p):
+    """The values at fractions (a float or an array of them), one for each lane; None: declined."""
+    cdef ArrayView v, o, w
+    cdef Around lane
+    cdef Py_ssize_t dims[10]
+    cdef Py_ssize_t k, at
+    cdef int nd = 0, d
+    cdef double number
+    cdef bint done
+    cdef object out
+    if not lanes(a, axis, &v, &lane):
+        return None
+    if type(q) is float:
+        number = q
+        p.q = &number
+        p.count = 1
+    else:
+        view_of(q, &w)
+        p.q = <const double*>w.data
+        p.count = w.size
+        for d in range(w.ndim):
+            dims[d] = w.dims[d]
+        nd = w.ndim
+    for k in range(p.count):
+        if not 0.0 <= p.q[k] <= 1.0:
+            return None
+    if not p.ignoring and v.size > PLAIN_QUANTILES or nd + v.ndim > 8:
+        return None
+    at = -1 if axis is None else axis if axis >= 0 else axis + v.ndim
+    for d in range(v.ndim):
+        if axis is not None and d != at:
+            dims[nd] = v.dims[d]
+            nd += 1
+        elif keepdims:
+            dims[nd] = 1
+            nd += 1
+    out = empty_c(a, nd, dims)
+    view_of(out, &o)
+    fp_begin()
+    done = quantiles(v.slot, v.data, o.data, lane, p)
+    if fp_end() or not done:
+        return None
+    return out if nd else out[()]
+
+
+cdef bint as_numpy(int slot) except -1:
+    """Whether NumPy computes quantiles and medians by the formulas that are here: its versions differ for float32."""
+    if _agrees[slot] == 0:
+        a = np.array([0.37, 1.71, -2.2, 5.13, 0.1, 0.77, 2.9]).astype("f" if slot == SLOT_F32 else "d")
+        same = True
+        for x in (a, a[:-1].copy()):
+            for q in (0.13, 0.5, 0.83, 1.0):
+                ours = computed(x, q, 0, False, Quantiles(NULL, 0, False, False, False))
+                same = same and _alike(ours, _quantile(x, q, 0)) and _alike(ours, _nanquantile(x, q, 0)) \
+                    and _alike(computed(x, q * 100 / 100, None, False, Quantiles(NULL, 0, False, False, False)),
+                               _percentile(x, q * 100))
+            ours = computed(x, HALF, 0, False, Quantiles(NULL, 0, False, True, False))
+            same = same and _alike(ours, _median(x, 0)) and _alike(ours, _nanmedian(x, 0))
+        _agrees[slot] = 1 if same else -1
+    return _agrees[slot] > 0
+
+
+cdef bint _alike(object a, object b) except -1:
+    return a is not None and type(a) is type(b) and a.tobytes() == b.tobytes()
+
+
+cdef object quantile_of(object a, object q, object axis, object keepdims, bint percent, bint ignoring):
+    cdef ArrayView v
+    cdef int slot = real_view(a, &v)
+    if not fast_enabled() or slot < 0 or keepdims is not False and keepdims is not True or not as_numpy(slot):
+        return None
+    q = fractions(q, percent, slot)
+    if q is None:
+        return None
+    return computed(a, q, axis, keepdims, Quantiles(NULL, 0, ignoring, False, False))
+
+
+def quantile(a, q, axis=None, *, keepdims=False):
+    """numpy.quantile of plain arrays."""
+    out = quantile_of(a, q, axis, keepdims, False, False)
+    return _quantile(a, q, axis, keepdims=keepdims) if out is None else out
+
+
+def percentile(a, q, axis=None, *, keepdims=False):
+    """numpy.percentile of plain arrays."""
+    out = quantile_of(a, q, axis, keepdims, True, False)
+    return _percentile(a, q, axis, keepdims=keepdims) if out is None else out
+
+
+def nanquantile(a, q, axis=None, *, keepdims=False):
+    """numpy.nanquantile of plain arrays."""
+    out = quantile_of(a, q, axis, keepdims, False, True)
+    return _nanquantile(a, q, axis, keepdims=keepdims) if out is None else out
+
+
+def nanpercentile(a, q, axis=None, *, keepdims=False):
+    """numpy.nanpercentile of plain arrays."""
+    out = quantile_of(a, q, axis, keepdims, True, True)
+    return _nanpercentile(a, q, axis, keepdims=keepdims) if out is None else out
+
+
+cdef object median_of(object a, object axis, object keepdims, bint ignoring):
+    cdef ArrayView v
+    cdef int slot = real_view(a, &v)
+    if not fast_enabled() or slot < 0 or keepdims is not False and keepdims is not True or not as_numpy(slot):
+        return None
+    return computed(a, HALF, axis, keepdims, Quantiles(NULL, 0, ignoring, True, False))
+
+
+def median(a, axis=None, *, keepdims=False):
+    """numpy.median of plain arrays."""
+    out = median_of(a, axis, keepdims, False)
+    return _median(a, axis, keepdims=keepdims) if out is None else out
+
+
+def nanmedian(a, axis=None, *, keepdims=False):
+    """numpy.nanmedian of plain arrays."""
+    out = median_of(a, axis, keepdims, True)
+    return _nanmedian(a, axis, keepdims=keepdims) if out is None else out
+
+
+def quantile_gradient(g, a, ans, q, axis, *, bint percent=False, bint ignoring=False, bint last=False):
+    """The gradient of `a` from that of its quantiles `ans` at the fractions `q`. None: declined.
+
+    Elements that tie keep their order in memory. A nan that makes the result nan gets the gradient: several share it,
+    or (`last`) the last one has it.
+    """
+    cdef ArrayView v, r, y, w, o
+    cdef Around lane
+    cdef Quantiles p
+    cdef double number
+    cdef object out
+    if not fast_enabled() or not lanes(a, axis, &v, &lane) or real_view(g, &r) != v.slot or not r.c_order \
+            or real_view(ans, &y) != v.slot or not y.c_order:
+        return None
+    if type(q) is float or type(q) is int:
+        number = q / 100 if percent else q
+        p.q = &number
+        p.count = 1
+    else:
+        q = np.true_divide(q, 100) if percent else np.asarray(q, np.float64)
+        if real_view(q, &w) != SLOT_F64 or not w.c_order:
+            return None
+        p.q = <const double*>w.data
+        p.count = w.size
+    if r.size != p.count * lane.outer * lane.inner or y.size != r.size:
+        return None
+    p.ignoring, p.middle, p.last = ignoring, False, last
+    out = empty_dense(a)
+    view_of(out, &o)
+    return out if quantiles_gradient(v.slot, v.data, y.data, r.data, o.data, lane, p) else None
