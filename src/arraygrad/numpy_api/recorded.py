@@ -228,9 +228,13 @@ OWN = {
     "cov": (
         "m, y=None, rowvar=True, bias=False, ddof=None",
         {"m": statistics.cov},
-        {"dtypes": "d", "function": calculus.cov},
+        {"any_result": True, "function": calculus.cov},
     ),
-    "corrcoef": ("x, y=None, rowvar=True", {"x": statistics.corrcoef}, {"dtypes": "d", "function": calculus.corrcoef}),
+    "corrcoef": (
+        "x, y=None, rowvar=True",
+        {"x": statistics.corrcoef},
+        {"any_result": True, "function": calculus.corrcoef},
+    ),
     "unwrap": ("p", {"p": lambda g: g}, {"function": calculus.unwrap}),
     "logspace": (
         "start, stop, num=50",

@@ -226,7 +226,8 @@ def bincount(xp, g, x):
 
 
 def _rows(xp, t, rowvar):
-    """Variables as the rows of a matrix."""
+    """Variables as the rows of a matrix, in double precision as NumPy has it."""
+    t = xp.astype(t, xp.float64) if t.dtype != xp.float64 else t
     if t.ndim == 1:
         return t[None, :]
     return t if rowvar else xp.matrix_transpose(t)
@@ -248,7 +249,7 @@ def _centred(xp, t):
 
 
 def cov(xp, g, m, rowvar, bias, ddof):
-    # The rows of what stands behind g + g^T sum to zero: the mean's part has no gradient of its own.
+    # The rows behind g + g^T sum to zero: the mean's part has no gradient of its own.
     rows = _centred(xp, _rows(xp, m, rowvar))
     n = rows.shape[0]
     left = rows.shape[1] - (ddof if ddof is not None else 0 if bias else 1)

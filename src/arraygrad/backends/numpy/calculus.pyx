@@ -1,5 +1,6 @@
 # NumPy's functions of calculus and statistics on plain arrays without their wrappers, and gradients in one pass.
-# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.loops, backends.numpy.reductions.
+# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
+# backends.numpy.reductions.
 #
 # Values are NumPy's bit by bit; a function leaves to NumPy's what it does not serve, and what would warn. Gradients are
 # those of numpy_api.recorded_rules, None: declined. set_fast_paths(False) leaves all of it alone.
@@ -11,14 +12,13 @@ from libc.string cimport memcpy
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view
+from arraygrad.backends.numpy.lanes cimport Around, around_axis, row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, empty_c, fast_enabled, item_size, positions_of, report, view_of, zeros_c,
 )
 from arraygrad.backends.numpy.reductions cimport forward_sum
 
 cdef extern from "calculus.hpp" namespace "arraygrad":
-    struct Around:
-        Py_ssize_t outer, n, inner
     int slopes(int slot, const char* f, char* out, Py_ssize_t n, double h, bint back) noexcept
     int steps(int slot, const char* x, char* out, Py_ssize_t n, bint back) noexcept
     int panels(int slot, const char* y, char* out, Around a, double dx) noexcept
@@ -56,9 +56,16 @@ cdef bint is_row(object x, ArrayView* v, Py_ssize_t least) except -1:
     return fast_enabled() and real_view(x, v) >= 0 and v.ndim == 1 and v.c_order and v.size >= least
 
 
+cdef inline object without_gaps(object x):
+    """A plain array as a row-major one; anything else as it is."""
+    cdef object found = row_major(x)
+    return x if found is None else found
+
+
 def gradient(f, h=1.0, *, axis=None):
     """numpy.gradient of a plain vector."""
     cdef ArrayView v, o
+    f = without_gaps(f)
     if is_row(f, &v, 2) and (axis is None or axis == 0) and (type(h) is float or type(h) is int and -2**53 < h < 2**53):
         out = empty_c(f, 1, v.dims)
         view_of(out, &o)
@@ -70,6 +77,7 @@ def gradient(f, h=1.0, *, axis=None):
 def gradient_gradient(g, h):
     """The gradient of the values of numpy.gradient. None: declined."""
     cdef ArrayView r, o
+    g = without_gaps(g)
     if not is_row(g, &r, 2) or not (type(h) is float or type(h) is int):
         return None
     out = empty_c(g, 1, r.dims)
@@ -82,6 +90,7 @@ def ediff1d(a):
     """numpy.ediff1d of plain arrays."""
     cdef ArrayView v, o
     cdef Py_ssize_t n
+    a = without_gaps(a)
     if not fast_enabled() or real_view(a, &v) < 0 or not v.c_order or v.size == 0:
         return _ediff1d(a)
     n = v.size - 1
@@ -135,23 +144,6 @@ def unwrap(p):
 
 # Sums
 
-cdef bint along_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) except -1:
-    cdef Py_ssize_t at, d
-    if not PyLong_CheckExact(axis) or not -ndim <= axis < ndim:
-        return False
-    at = PyLong_AsSsize_t(axis)
-    if at < 0:
-        at += ndim
-    a.outer = a.inner = 1
-    for d in range(ndim):
-        if d < at:
-            a.outer *= dims[d]
-        elif d > at:
-            a.inner *= dims[d]
-    a.n = dims[at]
-    return True
-
-
 cdef bint is_step(object dx) noexcept:
     return type(dx) is float or type(dx) is int and -2**24 < dx < 2**24
 
@@ -162,8 +154,11 @@ def trapezoid(y, *, dx=1.0, axis=-1):
     cdef Around a
     cdef Py_ssize_t dims[8]
     cdef int d
+    if real_view(y, &v) >= 0 and v.ndim == 1:
+        y = without_gaps(y)
+        view_of(y, &v)
     if fast_enabled() and real_view(y, &v) >= 0 and v.c_order and 0 < v.ndim <= 8 and is_step(dx) \
-            and along_axis(axis, v.dims, v.ndim, &a) and a.n > 1 and v.size:
+            and around_axis(axis, v.dims, v.ndim, &a) and a.n > 1 and v.size:
         for d in range(v.ndim):
             dims[d] = v.dims[d]
         dims[axis if axis >= 0 else axis + v.ndim] = a.n - 1
@@ -187,7 +182,7 @@ def trapezoid_gradient(g, tuple shape, dx, axis):
         return None
     for d in range(nd):
         dims[d] = shape[d]
-    if not along_axis(axis, dims, nd, &a) or a.n < 2 or r.size != a.outer * a.inner:
+    if not around_axis(axis, dims, nd, &a) or a.n < 2 or r.size != a.outer * a.inner:
         return None
     out = empty_c(g, nd, dims)
     view_of(out, &o)
@@ -201,6 +196,7 @@ def bincount(x, weights, minlength=0):
     cdef Py_ssize_t n = 0, bins
     cdef const int64_t* at = positions_of(x, &n)
     cdef int64_t most
+    weights = without_gaps(weights)
     if at != NULL and n and x.ndim == 1 and is_row(weights, &w, 1) and w.size == n and PyLong_CheckExact(minlength) \
             and minlength >= 0:
         most = greatest(at, n)
@@ -284,6 +280,7 @@ cdef object reversed_row(object x, const ArrayView* v):
 def convolve(a, v, mode="full"):
     """numpy.convolve of plain vectors."""
     cdef ArrayView p, q
+    a, v = without_gaps(a), without_gaps(v)
     if _correlated is None or not is_mode(mode) or not is_row(a, &p, 1) or not is_row(v, &q, 1):
         return _convolve(a, v, mode)
     if q.size > p.size:
@@ -294,6 +291,7 @@ def convolve(a, v, mode="full"):
 def correlate(a, v, mode="valid"):
     """numpy.correlate of plain vectors."""
     cdef ArrayView p, q
+    a, v = without_gaps(a), without_gaps(v)
     if _correlated2 is None or not is_mode(mode) or not is_row(a, &p, 1) or not is_row(v, &q, 1):
         return _correlate(a, v, mode)
     return _correlated2(a, v, mode)
@@ -307,6 +305,7 @@ def correlation_gradient(g, other, Py_ssize_t start, Py_ssize_t n, bint reverse=
     """
     cdef ArrayView r, q, w
     cdef Py_ssize_t whole
+    g, other = without_gaps(g), without_gaps(other)
     if _correlated is None or not is_row(g, &r, 1) or not is_row(other, &q, 1) or q.slot != r.slot:
         return None
     whole = n + q.size - 1
@@ -328,8 +327,10 @@ def correlation_gradient(g, other, Py_ssize_t start, Py_ssize_t n, bint reverse=
 cdef object centred(object m, bint rowvar):
     """The rows of a plain matrix, or of a vector as its one row, without their means; None: not served."""
     cdef ArrayView v
-    if not fast_enabled() or real_view(m, &v) != SLOT_F64 or not 0 < v.ndim <= 2 or v.size == 0:
+    if not fast_enabled() or real_view(m, &v) < 0 or not 0 < v.ndim <= 2 or v.size == 0:
         return None
+    if v.slot != SLOT_F64:
+        m = m.astype(_double)
     if v.ndim == 1:
         m = m[None, :]
     elif not rowvar:

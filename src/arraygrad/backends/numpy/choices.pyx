@@ -1,21 +1,18 @@
 # Elements of plain arrays chosen by masks and by numbers, as NumPy's functions of these names do, and their gradients.
-# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.loops.
+# May import: numpy (Python only), backends.numpy.lanes, backends.numpy.loops.
 #
 # Values are NumPy's, results row-major. A function leaves to NumPy's what it does not serve; a gradient is then None.
 # set_fast_paths(False) leaves all of it alone. Guarded by tests/ops/test_fast_functions.py.
-from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport int64_t
 
 import numpy as np
 
-from arraygrad.backends.numpy.elementwise cimport real_view
+from arraygrad.backends.numpy.lanes cimport Around, around_axis, row_major
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, bools_of, empty_c, fast_enabled, item_size, positions_of, same_shape, view_of,
+    SLOT_F32, ArrayView, bools_of, empty_c, fast_enabled, item_size, positions_of, same_shape, view_of,
 )
 
 cdef extern from "choices.hpp" namespace "arraygrad":
-    struct Around:
-        Py_ssize_t outer, n, inner
     Py_ssize_t count_true(const char* mask, Py_ssize_t n) noexcept
     void masked(Py_ssize_t item, const char* mask, const char* x, char* out, Around a, Py_ssize_t found,
                 bint back) noexcept
@@ -33,38 +30,29 @@ def _given(name):
     return getattr(function, "_implementation", function)
 
 
+cdef object _ndarray = np.ndarray
 _compress, _extract, _select, _choose = _given("compress"), _given("extract"), _given("select"), _given("choose")
 
 
 # Where a mask holds
 
-cdef bint mask_along(object condition, object a, object axis, ArrayView* m, ArrayView* v, Around* way) except -1:
-    """Whether a mask of plain booleans chooses along `axis` (None: among all elements of) a row-major array."""
-    if not fast_enabled() or not bools_of(condition, m) or not m.c_order or real_view(a, v) < 0 or not v.c_order \
-            or not 0 < v.ndim <= 8:
-        return False
-    return way_along(m, v.dims, v.ndim, axis, way)
+cdef object as_mask(object condition):
+    """A plain array of booleans as a row-major one; None: it is none."""
+    cdef ArrayView m
+    if not bools_of(condition, &m):
+        return None
+    return condition if m.c_order else condition.copy("C")
 
 
 cdef bint way_along(const ArrayView* m, const Py_ssize_t* dims, int ndim, object axis, Around* way) except -1:
-    cdef Py_ssize_t at, d
+    """Whether a mask chooses along `axis` of an array (None: among all its elements)."""
+    cdef int d
+    if axis is not None:
+        return around_axis(axis, dims, ndim, way) and m.ndim == 1 and m.size == way.n
     way.outer = way.inner = way.n = 1
-    if axis is None:
-        for d in range(ndim):
-            way.n *= dims[d]
-        return m.size == way.n
-    if not PyLong_CheckExact(axis) or not -ndim <= axis < ndim:
-        return False
-    at = PyLong_AsSsize_t(axis)
-    if at < 0:
-        at += ndim
     for d in range(ndim):
-        if d < at:
-            way.outer *= dims[d]
-        elif d > at:
-            way.inner *= dims[d]
-    way.n = dims[at]
-    return m.ndim == 1 and m.size == way.n
+        way.n *= dims[d]
+    return m.size == way.n
 
 
 cdef object taken(object condition, object a, object axis):
@@ -74,7 +62,14 @@ cdef object taken(object condition, object a, object axis):
     cdef Py_ssize_t found
     cdef int d, nd = 1
     cdef object out
-    if not mask_along(condition, a, axis, &m, &v, &way):
+    if not fast_enabled():
+        return None
+    condition, a = as_mask(condition), row_major(a)
+    if condition is None or a is None:
+        return None
+    bools_of(condition, &m)
+    view_of(a, &v)
+    if v.ndim == 0 or not way_along(&m, v.dims, v.ndim, axis, &way):
         return None
     found = count_true(m.data, m.size)
     dims[0] = found
@@ -110,9 +105,13 @@ def masked_gradient(g, condition, tuple shape, axis=None):
     cdef Py_ssize_t found
     cdef int d, nd = <int>len(shape)
     cdef object out
-    if not fast_enabled() or not 0 < nd <= 8 or not bools_of(condition, &m) or not m.c_order \
-            or real_view(g, &r) < 0 or not r.c_order:
+    if not fast_enabled() or not 0 < nd <= 8:
         return None
+    condition, g = as_mask(condition), row_major(g)
+    if condition is None or g is None:
+        return None
+    bools_of(condition, &m)
+    view_of(g, &r)
     for d in range(nd):
         dims[d] = shape[d]
     if not way_along(&m, dims, nd, axis, &way):
@@ -128,36 +127,56 @@ def masked_gradient(g, condition, tuple shape, axis=None):
 
 # One of several arrays
 
-cdef int read_masks(object conditions, const ArrayView* like, const char** masks) except -1:
-    """How many masks of one shape there are; 0: other ones."""
-    cdef ArrayView m
-    cdef int k = 0
+cdef list as_masks(object conditions):
+    """Plain arrays of booleans as row-major ones; None: other things."""
+    cdef list found = []
     if type(conditions) is not list and type(conditions) is not tuple or not 0 < len(conditions) <= MOST_PARTS:
-        return 0
+        return None
     for item in conditions:
-        if not bools_of(item, &m) or not m.c_order or not same_shape(&m, like):
-            return 0
-        masks[k] = m.data
-        k += 1
-    return k
+        item = as_mask(item)
+        if item is None:
+            return None
+        found.append(item)
+    return found
 
 
-cdef int read_parts(object items, ArrayView* first, char** parts) except -1:
-    """How many row-major arrays of one shape and dtype there are; 0: other ones."""
-    cdef ArrayView v
-    cdef int k = 0
+cdef list as_parts(object items):
+    """Plain arrays as row-major ones; None: other things."""
+    cdef list found = []
     if type(items) is not list and type(items) is not tuple or not 0 < len(items) <= MOST_PARTS:
-        return 0
+        return None
     for item in items:
-        if real_view(item, &v) < 0 or not v.c_order or v.ndim > 8 or v.ndim == 0:
-            return 0
+        item = row_major(item)
+        if item is None:
+            return None
+        found.append(item)
+    return found
+
+
+cdef bint read_masks(list conditions, const ArrayView* like, const char** masks) except -1:
+    """Whether all masks have the shape of an array, and where they begin."""
+    cdef ArrayView m
+    cdef int k
+    for k in range(<int>len(conditions)):
+        bools_of(conditions[k], &m)
+        if not same_shape(&m, like):
+            return False
+        masks[k] = m.data
+    return True
+
+
+cdef bint read_parts(list items, ArrayView* first, char** parts) except -1:
+    """Whether all arrays have one shape, of an axis at least, and dtype, and where they begin."""
+    cdef ArrayView v
+    cdef int k
+    for k in range(<int>len(items)):
+        view_of(items[k], &v)
         if k == 0:
             first[0] = v
-        elif v.slot != first.slot or not same_shape(&v, first):
-            return 0
+        if v.ndim == 0 or v.slot != first.slot or not same_shape(&v, first):
+            return False
         parts[k] = v.data
-        k += 1
-    return k
+    return True
 
 
 cdef list new_parts(object like, const ArrayView* v, int count, char** parts):
@@ -175,17 +194,21 @@ def select(condlist, choicelist, default=0):
     cdef ArrayView v, o
     cdef const char* masks[MOST_PARTS]
     cdef char* parts[MOST_PARTS]
-    cdef int count = read_parts(choicelist, &v, parts) if fast_enabled() else 0
     cdef double rest
-    if count and (type(default) is float or type(default) is int and -2**24 <= default <= 2**24) \
-            and read_masks(condlist, &v, masks) == count:
-        rest = default
-        if v.slot or rest == 0.0 or type(default) is int:       # numbers that float32 may not hold are NumPy's
-            out = empty_c(choicelist[0], v.ndim, v.dims)
-            view_of(out, &o)
-            selected(v.slot, masks, parts, count, o.data, rest, v.size, False)
-            return out
-    return _select(condlist, choicelist, default)
+    cdef list conditions, items
+    if not fast_enabled() or type(default) is not float and (type(default) is not int or abs(default) > 2**24):
+        return _select(condlist, choicelist, default)
+    conditions, items = as_masks(condlist), as_parts(choicelist)
+    if conditions is None or items is None or len(conditions) != len(items) or not read_parts(items, &v, parts) \
+            or not read_masks(conditions, &v, masks):
+        return _select(condlist, choicelist, default)
+    rest = default
+    if v.slot == SLOT_F32 and type(default) is float and rest != 0.0:       # which it may not hold
+        return _select(condlist, choicelist, default)
+    out = empty_c(items[0], v.ndim, v.dims)
+    view_of(out, &o)
+    selected(v.slot, masks, parts, <int>len(items), o.data, rest, v.size, False)
+    return out
 
 
 def select_gradient(g, condlist):
@@ -193,30 +216,39 @@ def select_gradient(g, condlist):
     cdef ArrayView r
     cdef const char* masks[MOST_PARTS]
     cdef char* parts[MOST_PARTS]
-    cdef int count
-    if not fast_enabled() or real_view(g, &r) < 0 or not r.c_order or r.ndim > 8:
+    cdef list conditions
+    if not fast_enabled():
         return None
-    count = read_masks(condlist, &r, masks)
-    if not count:
+    g, conditions = row_major(g), as_masks(condlist)
+    if g is None or conditions is None:
         return None
-    found = new_parts(g, &r, count, parts)
-    selected(r.slot, masks, parts, count, r.data, 0.0, r.size, True)
+    view_of(g, &r)
+    if not read_masks(conditions, &r, masks):
+        return None
+    found = new_parts(g, &r, <int>len(conditions), parts)
+    selected(r.slot, masks, parts, <int>len(conditions), r.data, 0.0, r.size, True)
     return found
+
+
+cdef object as_numbers(object a):
+    """An array of int64 as a row-major one."""
+    return a if type(a) is not _ndarray or a.flags.c_contiguous else a.copy("C")
 
 
 def choose(a, choices):
     """numpy.choose of plain arrays."""
     cdef ArrayView v, o, w
     cdef char* parts[MOST_PARTS]
-    cdef int count = read_parts(choices, &v, parts) if fast_enabled() else 0
     cdef Py_ssize_t n = 0
-    cdef const int64_t* numbers = positions_of(a, &n)
-    if count and numbers != NULL:
-        view_of(a, &w)
+    cdef object numbers = as_numbers(a)
+    cdef const int64_t* places = positions_of(numbers, &n)
+    cdef list items = as_parts(choices) if fast_enabled() and places != NULL else None
+    if items is not None and read_parts(items, &v, parts):
+        view_of(numbers, &w)
         if same_shape(&w, &v):
-            out = empty_c(choices[0], v.ndim, v.dims)
+            out = empty_c(items[0], v.ndim, v.dims)
             view_of(out, &o)
-            if numbered(v.slot, numbers, parts, count, o.data, v.size, False):
+            if numbered(v.slot, places, parts, <int>len(items), o.data, v.size, False):
                 return out
     return _choose(a, choices)
 
@@ -226,12 +258,16 @@ def choose_gradient(g, a, int count):
     cdef ArrayView r, w
     cdef char* parts[MOST_PARTS]
     cdef Py_ssize_t n = 0
-    cdef const int64_t* numbers = positions_of(a, &n)
-    if not fast_enabled() or numbers == NULL or not 0 < count <= MOST_PARTS or real_view(g, &r) < 0 or not r.c_order \
-            or r.ndim > 8:
+    cdef object numbers = as_numbers(a)
+    cdef const int64_t* places = positions_of(numbers, &n)
+    if not fast_enabled() or places == NULL or not 0 < count <= MOST_PARTS:
         return None
-    view_of(a, &w)
+    g = row_major(g)
+    if g is None:
+        return None
+    view_of(g, &r)
+    view_of(numbers, &w)
     if not same_shape(&w, &r):
         return None
     found = new_parts(g, &r, count, parts)
-    return found if numbered(r.slot, numbers, parts, count, r.data, r.size, True) else None
+    return found if numbered(r.slot, places, parts, count, r.data, r.size, True) else None

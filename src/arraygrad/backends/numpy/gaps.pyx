@@ -1,16 +1,18 @@
 # NumPy's reductions and scans that leave out nan, and those scans that do not, of plain arrays: values and gradients.
-# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.loops, backends.numpy.reductions.
+# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
+# backends.numpy.reductions.
 #
 # Values are NumPy's bit by bit, by the loops that its functions call, without their wrappers; so are warnings: what
 # NumPy warns of is left to its functions. Gradients are those of numpy_api.recorded_statistics. None: declined.
 # set_fast_paths(False) leaves all of it alone. Guarded by tests/ops/test_fast_functions.py.
-from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.long cimport PyLong_CheckExact
 
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view
+from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, any_nan, empty_c, empty_dense, fast_enabled, report, same_shape, view_of,
+    SLOT_F64, ArrayView, any_nan, empty_dense, fast_enabled, report, view_of,
 )
 from arraygrad.backends.numpy.reductions cimport forward_mean, forward_std, forward_sum, forward_var
 
@@ -24,8 +26,6 @@ cdef extern from "gaps.hpp" namespace "arraygrad":
         GAP_DEVIATION
         GAP_SUMS
         GAP_PRODUCTS
-    struct Around:
-        Py_ssize_t outer, n, inner
     void fill_gaps(int slot, const char* x, char* out, Py_ssize_t n, double value) noexcept
     void replace_all(int slot, const char* x, char* out, Py_ssize_t n, double nan, double high, double low) noexcept
     double greatest_size(int slot, const char* x, Py_ssize_t n) noexcept
@@ -50,34 +50,6 @@ _isnan, _invert, _divide, _subtract, _square = np.isnan, np.logical_not, np.divi
 _sqrt, _copyto = np.sqrt, np.copyto
 cdef object _intp = np.intp
 cdef object _ndarray = np.ndarray
-
-
-cdef bint lanes(object axis, const ArrayView* v, Around* a) except -1:
-    """How a dense array is gone through along `axis`; None: all elements, which need no order."""
-    cdef Py_ssize_t at, d
-    a.outer = a.inner = 1
-    if v.size == 0 or not 0 < v.ndim <= 8:
-        return False
-    if axis is None:
-        a.n = v.size
-        return v.c_order or v.f_order
-    if not PyLong_CheckExact(axis) or not -v.ndim <= axis < v.ndim:
-        return False
-    at = PyLong_AsSsize_t(axis)
-    if at < 0:
-        at += v.ndim
-    a.n = v.dims[at]
-    if not v.c_order:                       # a transposed matrix: one kept axis has one order only
-        if not v.f_order or v.ndim != 2:
-            return False
-        a.outer = v.dims[1] if at == 0 else 1
-        a.inner = v.dims[0] if at == 1 else 1
-        return True
-    for d in range(at):
-        a.outer *= v.dims[d]
-    for d in range(at + 1, v.ndim):
-        a.inner *= v.dims[d]
-    return True
 
 
 cdef inline bint lost(const ArrayView* v) noexcept:
@@ -159,7 +131,7 @@ def nanmean(a, axis=None, *, keepdims=False):
         out = forward_mean((a, axis, keepdims))
         if out is not None:
             return shown(out)
-    if values is not None and real_view(a, &v) >= 0 and lanes(axis, &v, &lane):
+    if values is not None and real_view(a, &v) >= 0 and lanes(&v, axis, &lane, False):
         out = summed(values, axis, keepdims)
         if type(out) is not _ndarray:
             out = np.asarray(out)
@@ -176,7 +148,7 @@ cdef object spread(object a, object axis, object ddof, object keepdims, bint roo
     cdef Around lane
     cdef double reach
     if not fast_enabled() or not is_bool(keepdims) or not PyLong_CheckExact(ddof) or real_view(a, &v) < 0 \
-            or not (v.c_order or v.f_order) or not lanes(axis, &v, &lane):
+            or not (v.c_order or v.f_order) or not lanes(&v, axis, &lane, False):
         return None
     reach = greatest_size(v.slot, v.data, v.size)
     if reach > (1e150 if v.slot == SLOT_F64 else 1e17):     # squares may overflow, of which NumPy's function warns
@@ -224,10 +196,10 @@ cdef object scanned(object x, object axis, bint product):
     cdef ArrayView v, o
     cdef Around lane
     cdef object out
-    if axis is None and (view_of(x, &v) < 0 or v.ndim != 1) or real_view(x, &v) < 0 or not v.c_order \
-            or not lanes(axis, &v, &lane):
+    if axis is None and (view_of(x, &v) < 0 or v.ndim != 1) or real_view(x, &v) < 0 \
+            or not lanes(&v, axis, &lane, True):
         return None
-    out = empty_c(x, v.ndim, v.dims)
+    out = empty_dense(x)
     view_of(out, &o)
     report("accumulate", scan(v.slot, v.data, o.data, lane, product))
     return out
@@ -288,7 +260,7 @@ cdef object gradient(int rule, object g, object a, object ans, object axis, doub
     cdef bint scan_rule = rule == GAP_SUMS or rule == GAP_PRODUCTS
     cdef const char* its_ans = NULL
     cdef object out
-    if not fast_enabled() or real_view(a, &v) < 0 or not lanes(axis, &v, &lane) or real_view(g, &r) != v.slot:
+    if not fast_enabled() or real_view(a, &v) < 0 or not lanes(&v, axis, &lane, False) or real_view(g, &r) != v.slot:
         return None
     if ans is not None and (real_view(ans, &y) != v.slot or not y.c_order or y.size != lane.outer * lane.inner):
         return None
@@ -298,8 +270,10 @@ cdef object gradient(int rule, object g, object a, object ans, object axis, doub
         if axis is None:
             if not v.c_order or not r.c_order or r.size != v.size:
                 return None
-        elif not same_shape(&r, &v) or not (r.c_order and v.c_order or r.f_order and v.f_order):
-            return None
+        else:
+            g = laid_along(g, a)
+            if real_view(g, &r) < 0:
+                return None
     elif not r.c_order or r.size != lane.outer * lane.inner:
         return None
     out = empty_dense(a)

@@ -1,16 +1,17 @@
 # Sorting, distinct values, partitions, quantiles and medians of plain arrays, and where their gradients go.
-# May import: numpy (Python only), engine.node, backends.numpy.elementwise, backends.numpy.loops.
+# May import: numpy (Python only), engine.node, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops.
 #
 # Forwards give NumPy's values bit by bit; what could differ (zeros of both signs, nan, infinities, large arrays, which
 # NumPy sorts by vectors) is left to NumPy's functions. Gradients are those that the table's rules and
 # numpy_api.recorded_statistics spell, found without sorting again where only a rank is wanted. None, or 0: declined.
 # set_fast_paths(False) leaves all of it alone. Guarded by tests/ops/test_fast_functions.py.
-from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t
 
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
+from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes, row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F32, SLOT_F64, ArrayView, cloned, empty_c, empty_dense, fast_enabled, fp_begin, fp_end, same_shape, view_of,
 )
@@ -19,8 +20,6 @@ from arraygrad.engine.node cimport Frame, Node
 cdef extern from "ranks.hpp" namespace "arraygrad":
     enum:
         SHORT_LANE
-    struct Around:
-        Py_ssize_t outer, n, inner
     struct Quantiles:
         const double* q
         Py_ssize_t count
@@ -57,52 +56,18 @@ cdef double HALF = 0.5
 cdef int _agrees[2]             # by slot: 0 not asked yet, 1 NumPy computes quantiles as we do, -1 it does not
 
 
-# What is gone through
-
-cdef bint lanes(object x, object axis, ArrayView* v, Around* a) except -1:
-    """Whether `x` is a plain array whose elements along `axis` (None: all) can be gone through, and how."""
-    cdef Py_ssize_t at, d
-    if real_view(x, v) < 0 or v.size == 0 or not 0 < v.ndim <= 8:
-        return False
-    a.outer = a.inner = 1
-    if axis is None:
-        a.n = v.size
-        return v.c_order
-    if not PyLong_CheckExact(axis) or not -v.ndim <= axis < v.ndim:
-        return False
-    at = PyLong_AsSsize_t(axis)
-    if at < 0:
-        at += v.ndim
-    a.n = v.dims[at]
-    if not v.c_order:                       # a transposed matrix: one kept axis has one order only
-        if not v.f_order or v.ndim != 2:
-            return False
-        a.outer = v.dims[1] if at == 0 else 1
-        a.inner = v.dims[0] if at == 1 else 1
-        return True
-    for d in range(at):
-        a.outer *= v.dims[d]
-    for d in range(at + 1, v.ndim):
-        a.inner *= v.dims[d]
-    return True
-
+# Sorting
 
 cdef inline bint short(const ArrayView* v, const Around* a) noexcept:
     return a.n <= SHORT_LANE or v.size <= SMALL
 
 
-cdef bint goes_along(const ArrayView* g, const ArrayView* x) noexcept:
-    """Whether two arrays of one shape have their elements in the same places."""
-    return g.slot == x.slot and same_shape(g, x) and (g.c_order and x.c_order or g.f_order and x.f_order)
-
-
-# Sorting
-
 cdef object forward_sort(object args):
     cdef ArrayView v, o
     cdef Around a
     cdef object out
-    if args[2] is not False or args[1] is None or not lanes(args[0], args[1], &v, &a) or not short(&v, &a):
+    if args[2] is not False or args[1] is None or real_view(args[0], &v) < 0 \
+            or not lanes(&v, args[1], &a, True) or not short(&v, &a):
         return None
     out = empty_dense(args[0])
     view_of(out, &o)
@@ -115,11 +80,16 @@ cdef object unsorted(object x, object y, object g, object axis):
     cdef Around a
     cdef const char* others = NULL
     cdef object out
-    if axis is None or not lanes(x, axis, &v, &a) or not short(&v, &a) or real_view(g, &r) < 0 \
-            or not goes_along(&r, &v) or y is not None and (real_view(y, &w) < 0 or not goes_along(&w, &v)):
+    if axis is None or real_view(x, &v) < 0 or not lanes(&v, axis, &a, True) or not short(&v, &a):
         return None
+    g = laid_along(g, x)
     if y is not None:
+        y = laid_along(y, x)
+        if real_view(y, &w) < 0:
+            return None
         others = w.data
+    if real_view(g, &r) < 0:
+        return None
     out = empty_dense(x)
     view_of(out, &o)
     return out if unsorted_lanes(v.slot, v.data, others, r.data, o.data, a) else None
@@ -163,8 +133,8 @@ def partition(a, kth, axis=-1):
     """numpy.partition of a small plain array; None: better composed."""
     cdef ArrayView v
     cdef Around lane
-    if not fast_enabled() or not PyLong_CheckExact(kth) or axis is None or not lanes(a, axis, &v, &lane) \
-            or not short(&v, &lane):
+    if not fast_enabled() or not PyLong_CheckExact(kth) or axis is None or real_view(a, &v) < 0 \
+            or not lanes(&v, axis, &lane, True) or not short(&v, &lane):
         return None
     out = cloned(a, a)
     out.partition(kth, axis)
@@ -184,9 +154,11 @@ cdef tuple found_distinct(object x, int wanted):
     cdef Py_ssize_t n, found
     cdef list parts
     cdef object values
-    if real_view(x, &v) < 0 or not v.c_order or not 0 < v.size <= DISTINCT_POSITIONS or v.ndim == 0 \
+    if real_view(x, &v) < 0 or not 0 < v.size <= DISTINCT_POSITIONS or not 0 < v.ndim <= 8 \
             or sizeof(Py_ssize_t) != sizeof(int64_t):
         return None
+    x = row_major(x)
+    view_of(x, &v)
     n = v.size
     values = empty_c(x, 1, &n)
     view_of(values, &o)
@@ -228,9 +200,11 @@ cdef object forward_unique_all(object args):
 cdef object at_first(object g, object x):
     cdef ArrayView v, r, o
     cdef object out
-    if real_view(x, &v) < 0 or not v.c_order or not 0 < v.size <= DISTINCT_POSITIONS or real_view(g, &r) != v.slot \
-            or not r.c_order:
+    if real_view(x, &v) < 0 or not 0 < v.size <= DISTINCT_POSITIONS or real_view(g, &r) != v.slot or v.ndim > 8:
         return None
+    x, g = row_major(x), row_major(g)
+    view_of(x, &v)
+    view_of(g, &r)
     out = empty_dense(x)
     view_of(out, &o)
     return out if to_first(v.slot, v.data, v.size, r.data, r.size, o.data) else None
@@ -275,7 +249,7 @@ cdef object computed(object a, object q, object axis, bint keepdims, Quantiles p
     cdef double number
     cdef bint done
     cdef object out
-    if not lanes(a, axis, &v, &lane):
+    if real_view(a, &v) < 0 or not lanes(&v, axis, &lane, True):
         return None
     if type(q) is float:
         number = q
@@ -397,8 +371,8 @@ def quantile_gradient(g, a, ans, q, axis, *, bint percent=False, bint ignoring=F
     cdef Quantiles p
     cdef double number
     cdef object out
-    if not fast_enabled() or not lanes(a, axis, &v, &lane) or real_view(g, &r) != v.slot or not r.c_order \
-            or real_view(ans, &y) != v.slot or not y.c_order:
+    if not fast_enabled() or real_view(a, &v) < 0 or not lanes(&v, axis, &lane, True) \
+            or real_view(g, &r) != v.slot or not r.c_order or real_view(ans, &y) != v.slot or not y.c_order:
         return None
     if type(q) is float or type(q) is int:
         number = q / 100 if percent else q

@@ -1,0 +1,13 @@
+# May cimport: backends.numpy.loops.
+from arraygrad.backends.numpy.loops cimport ArrayView
+
+
+cdef extern from "arrangements.hpp" namespace "arraygrad" nogil:
+    struct Around:
+        Py_ssize_t outer, n, inner
+
+
+cdef bint around_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) except -1
+cdef bint lanes(const ArrayView* v, object axis, Around* a, bint in_order) except -1
+cdef object row_major(object x)
+cdef object laid_along(object x, object like)
