@@ -355,6 +355,16 @@ def test_functions_of_several_arrays_and_their_gradients_are_numpys(name, call, 
     assert_alike(lambda *leaves: call(getattr(np, name), *leaves), *arrays)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_trapezoidal_rule_at_points_and_its_gradients_are_numpys(dtype):
+    for y, x in ((normal(9), normal(9)), (normal(2), normal(2)), (normal(8)[::2], normal(4)[::-1])):
+        y, x = y.astype(dtype), x.astype(dtype)
+        assert_same(outcome(calculus.trapezoid_at, y, x), outcome(np.trapezoid, y, x))
+        assert_alike(np.trapezoid, y, x)
+    with pytest.raises(ValueError, match="broadcast"):
+        calculus.trapezoid_at(normal(3), normal(5))
+
+
 @pytest.mark.parametrize(
     ("numbers", "weights", "error"),
     [([0, -1], [1.0, 2.0], ValueError), ([0, 1], [1.0], ValueError), ([[0, 1]], [1.0, 2.0], ValueError)],

@@ -223,7 +223,15 @@ OWN = {
     "trapezoid": (
         "y, /, *, dx=1.0, axis=-1",
         {"y": rules.trapezoid},
-        {"numbers": (1, 2), "function": calculus.trapezoid},
+        {
+            "numbers": (1, 2),
+            "function": calculus.trapezoid,
+            "other": (
+                "y, x, /",
+                {"y": rules.trapezoid_at_y, "x": rules.trapezoid_at_x},
+                {"ndims": (1, 1), "function": calculus.trapezoid_at},
+            ),
+        },
     ),
     "cov": (
         "m, y=None, rowvar=True, bias=False, ddof=None",
@@ -301,6 +309,9 @@ OWN = {
 
 def _own(function, name, signature, functions, options):
     options = dict(options)
+    other = options.pop("other", None)
+    if other is not None:
+        options["other"] = _own(function, name, *other)
     function = options.pop("function", function)
     stem = name.rpartition(".")[2].title().replace("_", "")
     fields = {key: options.pop(key) for key in ("sequence", "results") if key in options}

@@ -302,6 +302,30 @@ def trapezoid(xp, g, y_shape, dx, axis):
     return xp.expand_dims(g, axis=axis) * shares.reshape((-1,) + (1,) * (len(y_shape) - 1 - axis))
 
 
+def _sides(xp, before, behind, like):
+    """What lies before each point of a vector, none of the first, and what lies behind it, none of the last."""
+    zero = _zeros(xp, 1, like)
+    return xp.concat([zero, before]), xp.concat([behind, zero])
+
+
+def trapezoid_at_y(xp, g, x):
+    found = calculus.trapezoid_at_gradient(g, x, False) if _raw(g) else None
+    if found is not None:
+        return found
+    steps = x[1:] - x[:-1]
+    before, behind = _sides(xp, steps, steps, x)
+    return 0.5 * g * (before + behind)
+
+
+def trapezoid_at_x(xp, g, y):
+    found = calculus.trapezoid_at_gradient(g, y, True) if _raw(g) else None
+    if found is not None:
+        return found
+    sums = y[1:] + y[:-1]
+    before, behind = _sides(xp, sums, sums, y)
+    return 0.5 * g * (before - behind)
+
+
 def _segments(x, knots):
     """(the number of each point's segment, mask of points in none: beyond the knots or nan)."""
     x, knots = host(x), host(knots)

@@ -95,6 +95,37 @@ static inline int panels_back(int slot, const char* g, char* out, Around a, doub
     });
 }
 
+// (x[i + 1] - x[i]) * (y[i + 1] + y[i]) / 2 of n points, n - 1 numbers.
+static inline int panels_between(int slot, const char* y, const char* x, char* out, std::ptrdiff_t n) {
+    return unlocked(n, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot, {
+            const T *f = (const T*)y, *at = (const T*)x;
+            for (std::ptrdiff_t i = 0; i < n - 1; i++) ((T*)out)[i] = (at[i + 1] - at[i]) * (f[i + 1] + f[i]) / T(2);
+        })
+        return fp_end();
+    });
+}
+
+// Half of the number g times the differences of what lies on both sides of a point, which are points of their own at
+// the ends: the gradient of y where `other` is x, and with `sums` that of x where it is y, of sums for differences.
+static inline int sides(int slot, const char* g, const char* other, char* out, std::ptrdiff_t n, bool sums) {
+    return unlocked(n, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot, {
+            const T* from = (const T*)other;
+            const T half = *(const T*)g * T(0.5);
+            for (std::ptrdiff_t i = 0; i < n; i++) {
+                T before = T(0), behind = T(0);
+                if (i) before = sums ? from[i - 1] + from[i] : from[i] - from[i - 1];
+                if (i < n - 1) behind = sums ? from[i] + from[i + 1] : from[i + 1] - from[i];
+                ((T*)out)[i] = half * (sums ? before - behind : before + behind);
+            }
+        })
+        return fp_end();
+    });
+}
+
 // Weights summed by the number of their bin. `bins` begins as zeros.
 static inline int count_weights(int slot, const int64_t* at, const char* w, double* bins, std::ptrdiff_t n) {
     return unlocked(n, [=] {

@@ -23,6 +23,8 @@ cdef extern from "calculus.hpp" namespace "arraygrad":
     int steps(int slot, const char* x, char* out, Py_ssize_t n, bint back) noexcept
     int panels(int slot, const char* y, char* out, Around a, double dx) noexcept
     int panels_back(int slot, const char* g, char* out, Around a, double dx) noexcept
+    int panels_between(int slot, const char* y, const char* x, char* out, Py_ssize_t n) noexcept
+    int sides(int slot, const char* g, const char* other, char* out, Py_ssize_t n, bint sums) noexcept
     int count_weights(int slot, const int64_t* at, const char* w, double* bins, Py_ssize_t n) noexcept
     int64_t greatest(const int64_t* at, Py_ssize_t n) noexcept
     int between_knots(const double* x, Py_ssize_t m, const double* knots, const double* values, Py_ssize_t n,
@@ -187,6 +189,36 @@ def trapezoid_gradient(g, tuple shape, dx, axis):
     out = empty_c(g, nd, dims)
     view_of(out, &o)
     report("multiply", panels_back(r.slot, r.data, o.data, a, dx))
+    return out
+
+
+def trapezoid_at(y, x):
+    """numpy.trapezoid of a plain vector at the points of another."""
+    cdef ArrayView v, w, o
+    cdef Py_ssize_t n
+    first, second = without_gaps(y), without_gaps(x)
+    if is_row(first, &v, 2) and is_row(second, &w, 2) and v.slot == w.slot and v.size == w.size:
+        n = v.size - 1
+        parts = empty_c(first, 1, &n)
+        view_of(parts, &o)
+        if not panels_between(v.slot, v.data, w.data, o.data, v.size):
+            out = forward_sum((parts, 0, None, False))
+            return _sum(parts, 0) if out is None else out[()]
+    return _trapezoid(y, x)
+
+
+def trapezoid_at_gradient(g, other, bint to_points):
+    """The gradient of y from that of numpy.trapezoid(y, x), where `other` is x; `to_points`: that of x, where it is y.
+
+    None: declined.
+    """
+    cdef ArrayView r, v, o
+    other = without_gaps(other)
+    if not is_row(other, &v, 2) or real_view(g, &r) != v.slot or r.size != 1:
+        return None
+    out = empty_c(other, 1, v.dims)
+    view_of(out, &o)
+    report("multiply", sides(v.slot, r.data, v.data, o.data, v.size, to_points))
     return out
 
 
