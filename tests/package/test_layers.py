@@ -89,6 +89,7 @@ MAY_IMPORT = {
     "core.inplace": ENGINE
     | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "nodes", "saving", "apply")},
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
+    "core.views": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "saving", "apply", "elements")},
     "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.function": ENGINE
     | {
@@ -99,12 +100,12 @@ MAY_IMPORT = {
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "nodes", "function")},
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
-    "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
+    "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "views")},
     "core.recorded": ENGINE | {f"core.{name}" for name in ("op", "operands", "value", "nodes", "apply", "saving")},
     "core.protocols": ENGINE
     | {f"core.{name}" for name in ("op", "operands", "value", "nodes", "apply", "protocol_shapes", "recorded")},
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
-    "core.calls": {"core.op", "core.value", "core.apply", "engine.node"},
+    "core.calls": {"core.op", "core.value", "core.apply", "core.views", "engine.node"},
     "core.graph_ops": ENGINE
     | {f"core.{name}" for name in ("op", "value", "constants", "leaf_locks", "nodes", "apply", "barriers", "copies")},
     "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},

@@ -1,5 +1,5 @@
 # Public functions, and what rules call on raw arrays: compiled closures, of which a call costs no frame of Python.
-# May import: core.op, core.value, core.apply, engine.node.
+# May import: core.op, core.value, core.apply, core.views, engine.node.
 import inspect
 
 from cpython.object cimport PyObject
@@ -9,6 +9,7 @@ from arraygrad.engine.node cimport NODE_ASIDE
 from arraygrad.core.apply cimport apply_op, binary, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, TensorBase
+from arraygrad.core.views cimport shape_op
 
 cdef extern from "method_name.hpp" namespace "arraygrad":
     void name_method(PyObject* function, const char* name) except +
@@ -68,13 +69,13 @@ def general_function(Op op, tuple positions, operands, sequence, type ndarray):
     def function(*args, **kwargs):
         cdef tuple bound
         if rest is not None and not kwargs and len(args) == 1 and isinstance(args[0], TensorBase):
-            return apply_op(op, (args[0],) + rest)
+            return shape_op(op, (args[0],) + rest)
         bound = op.bind(args, kwargs)
         if op.sequence >= 0 and not all_tensors(bound[op.sequence]):
             bound = sequence(bound)
         if positions and not ready(bound, positions, ndarray):
             bound = operands(bound)
-        return apply_op(op, bound)
+        return shape_op(op, bound)
 
     name_method(<PyObject*>function, op.name.encode())
     return function

@@ -50,6 +50,7 @@ cdef class Op:
     cdef readonly bint zero                 # derivative zero everywhere it exists
     cdef readonly bint holomorphic          # rule is wrapped in conj for complex arrays
     cdef readonly bint may_view             # the result may share the first input's memory
+    cdef readonly bint shows                # made in one step where its parameters are plain: core/views.pyx
     cdef readonly bint multi                # result is a tuple
     cdef readonly bint transfers            # the result belongs to another library than the argument
     cdef readonly bint single               # one result, of one array that is the first of several parameters

@@ -107,6 +107,9 @@ cdef class Op:
         self.promotes = self.n_arrays == 2 and self.inputs == (0, 1) and (self.elementwise or self.name == "matmul")
         self.single = (self.n_arrays == 0 and len(self.params) > 1 and self.sequence < 0 and not self.multi
                        and not self.transfers and self.inputs in ((0,), ()))
+        self.shows = (self.single and self.may_view and not self.makes_arrays and self.inputs == (0,)
+                      and (self.n_saves == 0 or self.n_saves == 1 and self.save_kind[0] == SAVE_META
+                           and self.save_pos[0] == 0))
         self.checks_others = len(self.others) > 0 and self.kind not in ("zero", "nondifferentiable")
         self.bare = (self.n_saves == 0 and not self.keeps_args and len(self.inputs) <= 2 and self.sequence < 0
                      and not self.multi)

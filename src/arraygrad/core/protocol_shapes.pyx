@@ -1,5 +1,6 @@
-# NumPy's functions of shape on Tensors, and dot: their arguments bound in C to one operation of the table.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply.
+# NumPy's functions of shape on Tensors, and products and norms of arrays alone: their arguments
+# bound in C to one operation of the table.
+# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.views.
 #
 # Served are positional arguments of the commonest kinds: ints, tuples and lists of ints. Everything else is declined
 # and takes the general path, errors among it. What an operation records, and that its result is a view, is the
@@ -7,24 +8,27 @@
 # Guarded by tests/numpy_api/test_overhead_paths.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
-from arraygrad.core.apply cimport apply_op, binary, reversed_axes, run_one
+from arraygrad.core.apply cimport apply_op, binary, reversed_axes
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport TensorBase
+from arraygrad.core.views cimport shape_op
 
 cdef Op RESHAPE = None
-cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL
+cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, VECDOT, NORM, VECTOR_NORM, MATRIX_NORM, TRACE
 
 
 cdef shape_ptr shape_function(object name) except? NULL:
     """The function of shape of that NumPy name; NULL where `name` is None."""
-    global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL
+    global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, VECDOT, NORM, VECTOR_NORM, MATRIX_NORM
+    global TRACE
     if name is None:
         return NULL
     if RESHAPE is None:
         PERMUTE, SQUEEZE, EXPAND = named_op("permute_dims"), named_op("squeeze"), named_op("expand_dims")
         BROADCAST, FLIP, DIAGONAL = named_op("broadcast_to"), named_op("flip"), named_op("diagonal")
-        MATMUL = named_op("matmul")
+        MATMUL, VECDOT, TRACE = named_op("matmul"), named_op("vecdot"), named_op("trace")
+        NORM, VECTOR_NORM, MATRIX_NORM = named_op("norm"), named_op("vector_norm"), named_op("matrix_norm")
         RESHAPE = named_op("reshape")
     if name == "reshape":
         return reshape
@@ -44,6 +48,10 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return broadcast_to
     if name == "flip":
         return flip
+    if name == "flipud":
+        return flipud
+    if name == "fliplr":
+        return fliplr
     if name == "diagonal":
         return diagonal
     if name == "atleast_1d":
@@ -64,6 +72,16 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return real
     if name == "dot":
         return dot
+    if name == "vdot" or name == "inner":
+        return vdot
+    if name == "norm":
+        return norm
+    if name == "vector_norm":
+        return vector_norm
+    if name == "matrix_norm":
+        return matrix_norm
+    if name == "trace":
+        return trace
     raise ValueError(f"shape_function: no function {name!r}")
 
 
@@ -101,14 +119,14 @@ cdef object reshape(tuple args):
     if len(args) != 2:
         return NotImplemented
     wanted = ints(args[1])
-    return NotImplemented if wanted is None else apply_op(RESHAPE, (args[0], wanted, None))
+    return NotImplemented if wanted is None else shape_op(RESHAPE, (args[0], wanted, None))
 
 
 cdef object ravel(tuple args):
     """Only of what lies as it is read: NumPy copies a run with gaps or in reverse, which a reshape would view."""
     if len(args) != 1 or not args[0].flags.c_contiguous:
         return NotImplemented
-    return apply_op(RESHAPE, (args[0], (-1,), None))
+    return shape_op(RESHAPE, (args[0], (-1,), None))
 
 
 cdef object transpose(tuple args):
@@ -122,7 +140,10 @@ cdef object transpose(tuple args):
             return NotImplemented
     else:
         return NotImplemented
-    return run_one(PERMUTE, (args[0], order), <TensorBase>args[0])
+    return shape_op(PERMUTE, (args[0], order))
+
+
+cdef tuple _in_order = tuple([tuple(range(n)) for n in range(9)])
 
 
 cdef object swapaxes(tuple args):
@@ -133,9 +154,11 @@ cdef object swapaxes(tuple args):
     i, j = axis_of(args[1], nd), axis_of(args[2], nd)
     if i < 0 or j < 0:
         return NotImplemented
-    order = list(range(nd))
+    if nd == 2:
+        return shape_op(PERMUTE, (args[0], <tuple>_in_order[2] if i == j else reversed_axes(2)))
+    order = list(<tuple>_in_order[nd]) if nd <= 8 else list(range(nd))
     order[i], order[j] = order[j], order[i]
-    return run_one(PERMUTE, (args[0], tuple(order)), <TensorBase>args[0])
+    return shape_op(PERMUTE, (args[0], tuple(order)))
 
 
 cdef object moveaxis(tuple args):
@@ -148,7 +171,7 @@ cdef object moveaxis(tuple args):
         return NotImplemented
     order = list(range(nd))
     order.insert(j, order.pop(i))
-    return run_one(PERMUTE, (args[0], tuple(order)), <TensorBase>args[0])
+    return shape_op(PERMUTE, (args[0], tuple(order)))
 
 
 cdef object squeeze(tuple args):
@@ -157,17 +180,17 @@ cdef object squeeze(tuple args):
     cdef Py_ssize_t i
     if len(args) == 1 or len(args) == 2 and args[1] is None:
         shape = m.shape_tuple()
-        return apply_op(SQUEEZE, (args[0], tuple([i for i in range(len(shape)) if shape[i] == 1])))
+        return shape_op(SQUEEZE, (args[0], tuple([i for i in range(len(shape)) if shape[i] == 1])))
     if len(args) != 2:
         return NotImplemented
     axes = ints(args[1])
-    return NotImplemented if axes is None else apply_op(SQUEEZE, (args[0], axes))
+    return NotImplemented if axes is None else shape_op(SQUEEZE, (args[0], axes))
 
 
 cdef object expand_dims(tuple args):
     if len(args) != 2 or not PyLong_CheckExact(args[1]):
         return NotImplemented
-    return apply_op(EXPAND, args)
+    return shape_op(EXPAND, args)
 
 
 cdef object broadcast_to(tuple args):
@@ -175,27 +198,35 @@ cdef object broadcast_to(tuple args):
     if len(args) != 2:
         return NotImplemented
     wanted = ints(args[1])
-    return NotImplemented if wanted is None else apply_op(BROADCAST, (args[0], wanted))
+    return NotImplemented if wanted is None else shape_op(BROADCAST, (args[0], wanted))
 
 
 cdef object flip(tuple args):
     if len(args) == 1:
-        return apply_op(FLIP, (args[0], None))
+        return shape_op(FLIP, (args[0], None))
     if len(args) != 2 or not PyLong_CheckExact(args[1]):
         return NotImplemented
-    return apply_op(FLIP, args)
+    return shape_op(FLIP, args)
+
+
+cdef object flipud(tuple args):
+    return shape_op(FLIP, (args[0], 0)) if len(args) == 1 and meta_of(args).ndim >= 1 else NotImplemented
+
+
+cdef object fliplr(tuple args):
+    return shape_op(FLIP, (args[0], 1)) if len(args) == 1 and meta_of(args).ndim >= 2 else NotImplemented
 
 
 cdef object diagonal(tuple args):
     if meta_of(args).ndim != 2 or len(args) > 2 or len(args) == 2 and not PyLong_CheckExact(args[1]):
         return NotImplemented
-    return apply_op(DIAGONAL, (args[0], 0 if len(args) == 1 else args[1]))
+    return shape_op(DIAGONAL, (args[0], 0 if len(args) == 1 else args[1]))
 
 
 cdef object atleast_1d(tuple args):
     if len(args) != 1:
         return NotImplemented
-    return apply_op(RESHAPE, (args[0], (1,), None)) if meta_of(args).ndim == 0 else args[0]
+    return shape_op(RESHAPE, (args[0], (1,), None)) if meta_of(args).ndim == 0 else args[0]
 
 
 cdef object atleast_2d(tuple args):
@@ -203,7 +234,7 @@ cdef object atleast_2d(tuple args):
     if len(args) != 1:
         return NotImplemented
     m = meta_of(args)
-    return args[0] if m.ndim >= 2 else apply_op(RESHAPE, (args[0], (1,) * (2 - m.ndim) + m.shape_tuple(), None))
+    return args[0] if m.ndim >= 2 else shape_op(RESHAPE, (args[0], (1,) * (2 - m.ndim) + m.shape_tuple(), None))
 
 
 cdef object atleast_3d(tuple args):
@@ -216,7 +247,7 @@ cdef object atleast_3d(tuple args):
         return args[0]
     dims = m.shape_tuple()
     dims = (1,) + (dims if m.ndim else (1,)) + (1,) if m.ndim < 2 else dims + (1,)
-    return apply_op(RESHAPE, (args[0], dims, None))
+    return shape_op(RESHAPE, (args[0], dims, None))
 
 
 cdef object copy(tuple args):
@@ -243,6 +274,44 @@ cdef bint beside(object x, TensorBase t) except -1:
     if isinstance(x, TensorBase):
         return 1 <= (<TensorBase>x).value.meta.ndim <= 2
     return type(x) is type(t.value.raw) and 1 <= x.ndim <= 2
+
+
+cdef object vdot(tuple args):
+    """Of two real vectors, of which one may be an array of the other's library; inner, too, is that."""
+    cdef object b
+    if len(args) != 2 or not is_real(args, 1):
+        return NotImplemented
+    b = args[1]
+    if isinstance(b, TensorBase):
+        if (<TensorBase>b).value.meta.ndim != 1 or (<TensorBase>b).value.meta.dtype != meta_of(args).dtype:
+            return NotImplemented
+    elif type(b) is not type((<TensorBase>args[0]).value.raw) or b.ndim != 1 or b.dtype != meta_of(args).dtype:
+        return NotImplemented
+    return apply_op(VECDOT, (args[0], b, -1))
+
+
+cdef bint is_real(tuple args, int ndim) except -1:
+    """Whether the first argument is real, of a floating-point dtype, with so many axes (0: one or more)."""
+    cdef GradMeta m = meta_of(args)
+    return m.is_floating and not m.is_complex and (m.ndim == ndim if ndim else m.ndim > 0)
+
+
+# Norms and the trace: of the array alone.
+
+cdef object norm(tuple args):
+    return apply_op(NORM, (args[0], None, None, False)) if len(args) == 1 and is_real(args, 0) else NotImplemented
+
+
+cdef object vector_norm(tuple args):
+    return apply_op(VECTOR_NORM, (args[0], None, False, 2)) if len(args) == 1 and is_real(args, 0) else NotImplemented
+
+
+cdef object matrix_norm(tuple args):
+    return apply_op(MATRIX_NORM, (args[0], False, "fro")) if len(args) == 1 and is_real(args, 2) else NotImplemented
+
+
+cdef object trace(tuple args):
+    return apply_op(TRACE, (args[0], 0, None)) if len(args) == 1 and is_real(args, 2) else NotImplemented
 
 
 # What is asked of a Tensor, no operation.

@@ -152,18 +152,26 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
     return 0
 
 
+cdef inline bint is_frozen(object arg) noexcept:
+    return (arg is None or type(arg) is int or type(arg) is bool or type(arg) is float or type(arg) is str
+            or type(arg) is slice)
+
+
 cdef object frozen(object arg):
     """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
     cdef Backend backend
+    cdef object item
+    if is_frozen(arg):
+        return arg
     if isinstance(arg, TensorBase):
         return frozen((<TensorBase>arg).value.raw)
     if type(arg) is tuple:
-        return tuple([frozen(item) for item in arg])
+        for item in <tuple>arg:
+            if not is_frozen(item):
+                return tuple([frozen(item) for item in arg])
+        return arg
     if type(arg) is list:
         return [frozen(item) for item in arg]
-    if arg is None or type(arg) is int or type(arg) is bool or type(arg) is float or type(arg) is str \
-            or type(arg) is slice:
-        return arg
     backend = registered(type(arg))
     if backend is not None and backend.scalars:         # NumPy's: not every library's copy is one of its own
         return backend.clone(arg, arg)

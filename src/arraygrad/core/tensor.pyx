@@ -1,6 +1,6 @@
 # Tensor: the class that users hold, and the functions that make one.
 # May import: engine.*, core.op, core.value, core.given, core.operands, core.nodes, core.apply, core.attributes,
-# core.copies, core.elements, core.inplace, core.protocols, core.roots. (ops and others register themselves here.)
+# core.copies, core.elements, core.inplace, core.protocols, core.roots, core.views. (ops and others register here.)
 import numbers
 import weakref
 
@@ -9,14 +9,14 @@ from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, numbers_first, numbers_inplace, text_of
-from arraygrad.core.apply cimport apply_op, backend_in, binary, permute, refresh, reversed_axes, unary
+from arraygrad.core.apply cimport apply_op, backend_in, binary, refresh, unary
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
     asked_by_sparse, before_bytes, leaving, left, listed, no_array, number, one_element, recorded_copy,
     refuse_conversion, refuse_store, representation, taken, values_of, warn_of_hooks,
 )
-from arraygrad.core.elements cimport element, put_element, use_operations
+from arraygrad.core.elements cimport put_element, use_operations
 from arraygrad.core.given cimport enter, give
 from arraygrad.core.inplace cimport array_written, inplace, setitem
 from arraygrad.core.nodes cimport leaf_hooks
@@ -28,6 +28,7 @@ from arraygrad.core.value cimport (
     Backend, TensorBase, assign_grad, find_backend, grad_of, join_base, leave_inference, new_tensor, raw_now,
     registered, set_grad, version_of, wrap,
 )
+from arraygrad.core.views cimport indexed, transposed, use_shapes
 
 from arraygrad.engine.later import called_later
 from arraygrad.engine.node import keep_for_ever
@@ -56,21 +57,21 @@ for _module, _names in (
 
 
 cdef Op ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, POW, MATMUL, NEG, POS, ABS, INVERT
-cdef Op AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE, GETITEM
+cdef Op AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE
 
 
 def install_operators(dict ops):
     """Take the operators, and what in-place writes need, from the compiled table (dict name -> Op)."""
     global ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, POW, MATMUL, NEG, POS, ABS, INVERT
-    global AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE, GETITEM
+    global AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE
     by = {op.entry.operator: op for op in ops.values() if op.entry.operator}
     ADD, SUB, MUL, TRUEDIV = by["add"], by["sub"], by["mul"], by["truediv"]
     FLOORDIV, MOD, POW, MATMUL = by["floordiv"], by["mod"], (<Op>by["pow"]).by_operator, by["matmul"]
     NEG, POS, ABS, INVERT = by["neg"], by["pos"], by["abs"], by["invert"]
     AND, OR, XOR, LSHIFT, RSHIFT = by["and"], by["or"], by["xor"], by["lshift"], by["rshift"]
     LT, LE, EQ, NE, GT, GE = by["lt"], by["le"], by["eq"], by["ne"], by["gt"], by["ge"]
-    GETITEM = ops["_getitem"]
-    use_operations(GETITEM, ops["_setitem"])
+    use_operations(ops["_getitem"], ops["_setitem"])
+    use_shapes(ops["_getitem"], ops["permute_dims"])
 
 
 def install_methods(dict methods):
@@ -168,7 +169,7 @@ cdef class Tensor(TensorBase):
     @property
     def T(self):
         """The transpose: the standard's for two axes, NumPy's reversal of all axes otherwise."""
-        return permute(self, reversed_axes(self.value.meta.ndim))
+        return transposed(self)
 
     @property
     def mT(self):
@@ -466,7 +467,7 @@ cdef class Tensor(TensorBase):
     # Indexing
 
     def __getitem__(self, key):
-        return apply_op(GETITEM, (self, key)) if (found := element(self, key)) is None else found
+        return indexed(self, key)
 
     def __setitem__(self, key, value):
         if not put_element(self, key, value):

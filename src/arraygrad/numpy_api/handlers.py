@@ -222,12 +222,13 @@ def _recorded():
 _REDUCTIONS = {
     "sum": "sum", "mean": "mean", "max": "max", "min": "min", "amax": "max", "amin": "min", "var": "var", "std": "std",
 }  # fmt: skip
-_SLOWER = {"prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}
+_SLOWER = {"ptp": "ptp", "prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}
 
 # Functions of shape, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
 _SHAPES = """
-    reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip diagonal atleast_1d atleast_2d
-    atleast_3d copy shape ndim size real real_if_close dot
+    reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip flipud fliplr diagonal atleast_1d
+    atleast_2d atleast_3d copy shape ndim size real real_if_close dot vdot inner trace linalg.norm linalg.trace
+    linalg.vector_norm linalg.matrix_norm
 """
 
 # Functions of shape that are a method of Tensor with the same parameters in the same order.
@@ -329,7 +330,7 @@ def _served():
     for name, op in _FORWARD.items():
         note(name, "op", lambda _, op=op: OPS[op])
     for name in _SHAPES.split():
-        note(name, "shape", name)
+        note(name, "shape", name.removeprefix("linalg."))
     for name, count in _READS.items():
         note(name, "reads", count)
     return _plain, found

@@ -224,19 +224,27 @@ def _real_if_close(a, tol=100):
 @implements("trim_zeros")
 def _trim_zeros(filt, trim="fb", axis=None):
     filt = tensor_of(filt)
-    numbers = numpy.arange(filt.size).reshape(filt.shape)
-    used = host(filt) != 0
-    if filt.ndim == 1 and not used[:1].any() and _is_poly1d(sys._getframe()):
-        refuse_cut(filt[:1], "numpy.poly1d")
+    used = host(filt)
+    trims = trim.lower()
+    if filt.ndim == 1:
+        (at,) = used.nonzero()
+        if (not len(at) or at[0]) and _is_poly1d(sys._getframe()):
+            refuse_cut(filt[:1], "numpy.poly1d")
+        return filt[_trimmed(at, trims)] if len(at) else filt[0:0]
+    used = used != 0
     if not used.any():
         return filt[(slice(0, 0),) * filt.ndim]
     axes = range(filt.ndim) if axis is None else [i % filt.ndim for i in numpy.atleast_1d(axis)]
-    key = [slice(None)] * numbers.ndim
+    key = [slice(None)] * filt.ndim
     for i in axes:
         (at,) = used.any(axis=tuple([j for j in range(filt.ndim) if j != i])).nonzero()
-        trims = trim.lower()
-        key[i] = slice(at[0] if "f" in trims else 0, at[-1] + 1 if "b" in trims else None)
+        key[i] = _trimmed(at, trims)
     return filt[tuple(key)]
+
+
+def _trimmed(at, trims):
+    """The slice from the first to the last of the places `at`, as far as `trims` says."""
+    return slice(int(at[0]) if "f" in trims else 0, int(at[-1]) + 1 if "b" in trims else None)
 
 
 def _is_poly1d(frame):

@@ -1,7 +1,7 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: _hints, engine.node, core.given, ops, core.attributes, core.tensor, namespaces.bind, numpy_api.more_methods,
-numpy. Operators, indexing and attributes are written in the core (`tensor`).
+May import: _hints, engine.node, core.given, ops, core.attributes, core.tensor, core.views, namespaces.bind,
+numpy_api.more_methods, numpy. Operators, indexing and attributes are written in the core (`tensor`).
 """
 
 import functools
@@ -16,6 +16,7 @@ from arraygrad.core.attributes import allow_attributes, document, install_hints
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods
 from arraygrad.core.value import is_inference as _is_inference
+from arraygrad.core.views import shape_op
 from arraygrad.engine.node import MADE_BY
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.namespaces.docstrings import documented
@@ -248,8 +249,8 @@ def reshape(self, *shape, order="C", copy=None):
         shape = tuple(shape[0])
     shape = tuple([operator.index(n) for n in shape])
     if order != "C" and _column_major("reshape", self, order):
-        return apply_op(_RESHAPE, (transpose(self), shape[::-1], copy)).T
-    return apply_op(_RESHAPE, (self, shape, copy))
+        return shape_op(_RESHAPE, (transpose(self), shape[::-1], copy)).T
+    return shape_op(_RESHAPE, (self, shape, copy))
 
 
 def ravel(self, order="C"):
@@ -257,20 +258,20 @@ def ravel(self, order="C"):
     source = self if order == "C" else _as_ordered("ravel", self, order)
     flags = getattr(raw_array(source), "flags", None)  # NumPy's and CuPy's: gaps and negative strides make it a copy
     copy = True if flags is not None and not flags.c_contiguous else None
-    return apply_op(_RESHAPE, (source, (-1,), copy))
+    return shape_op(_RESHAPE, (source, (-1,), copy))
 
 
 def flatten(self, order="C"):
     """A copy of the elements in one dimension, row-major or in another `order`."""
     source = self if order == "C" else _as_ordered("flatten", self, order)
-    return apply_op(_RESHAPE, (source, (-1,), True))
+    return shape_op(_RESHAPE, (source, (-1,), True))
 
 
 def squeeze(self, axis=None):
     """Without axes of length 1: those in `axis`, or all of them."""
     if axis is None:
         axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
-    return apply_op(_SQUEEZE, (self, axis))
+    return shape_op(_SQUEEZE, (self, axis))
 
 
 def transpose(self, *axes):
@@ -278,7 +279,7 @@ def transpose(self, *axes):
     if len(axes) == 1 and (axes[0] is None or not _is_index(axes[0])):
         axes = () if axes[0] is None else tuple(axes[0])
     axes = tuple([operator.index(a) for a in axes]) or tuple(range(self.ndim))[::-1]
-    return apply_op(_PERMUTE_DIMS, (self, axes))
+    return shape_op(_PERMUTE_DIMS, (self, axes))
 
 
 def swapaxes(self, axis1, axis2):
@@ -286,7 +287,7 @@ def swapaxes(self, axis1, axis2):
     axes = list(range(self.ndim))
     a, b = _axis("swapaxes", self, axis1), _axis("swapaxes", self, axis2)
     axes[a], axes[b] = axes[b], axes[a]
-    return apply_op(_PERMUTE_DIMS, (self, tuple(axes)))
+    return shape_op(_PERMUTE_DIMS, (self, tuple(axes)))
 
 
 def repeat(self, repeats, axis=None):
@@ -296,7 +297,7 @@ def repeat(self, repeats, axis=None):
 
 def diagonal(self, offset=0, axis1=0, axis2=1):
     """The diagonal of the matrices that axes `axis1` and `axis2` span, as the last axis."""
-    return apply_op(_DIAGONAL, (_matrices("diagonal", self, axis1, axis2), offset))
+    return shape_op(_DIAGONAL, (_matrices("diagonal", self, axis1, axis2), offset))
 
 
 def trace(self, offset=0, axis1=0, axis2=1, dtype=None):
@@ -314,12 +315,12 @@ def take(self, indices, axis=None):
     source = ravel(self) if axis is None else self
     axis = 0 if axis is None else _axis("take", self, axis)
     indices = to_tensor(indices, backend_of(self))
-    picked = apply_op(_TAKE, (source, apply_op(_RESHAPE, (indices, (-1,), None)), axis))
+    picked = apply_op(_TAKE, (source, shape_op(_RESHAPE, (indices, (-1,), None)), axis))
     if indices.ndim == 1:
         return picked
     if not indices.ndim and picked.ndim == 1:
         return picked[0]  # a scalar, as NumPy gives
-    return apply_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), None))
+    return shape_op(_RESHAPE, (picked, (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), None))
 
 
 def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
@@ -417,7 +418,7 @@ def _matrices(name, t, axis1, axis2):
     if a == b:
         raise ValueError(f"{name}(): axis1 and axis2 must differ, both are axis {a}")
     axes = tuple([i for i in range(t.ndim) if i not in (a, b)]) + (a, b)
-    return t if axes == tuple(range(t.ndim)) else apply_op(_PERMUTE_DIMS, (t, axes))
+    return t if axes == tuple(range(t.ndim)) else shape_op(_PERMUTE_DIMS, (t, axes))
 
 
 @functools.cache

@@ -11,15 +11,18 @@ import numpy
 from arraygrad.core.attributes import METHODS as ATTRIBUTES
 from arraygrad.core.convert import before_bytes
 from arraygrad.core.inplace import read_apart
-from arraygrad.core.tensor import Tensor
+from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.numpy_api import cupy
+from arraygrad.ops import OPS
 
 __all__ = ["MORE"]
+
+_MAX, _MIN = OPS["max"], OPS["min"]
 
 
 def ptp(self, axis=None, keepdims=False):
     """The largest less the smallest element over `axis` (None: all)."""
-    return numpy.ptp(self, axis=axis, keepdims=keepdims)
+    return apply_op(_MAX, (self, axis, keepdims)) - apply_op(_MIN, (self, axis, keepdims))
 
 
 def sort(self, axis=-1, kind=None, order=None):

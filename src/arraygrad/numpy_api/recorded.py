@@ -45,8 +45,6 @@ ALIASES = {
     "radians": ("x, /", "multiply", (0, (math.pi / 180,))),
     "rad2deg": ("x, /", "multiply", (0, (180 / math.pi,))),
     "degrees": ("x, /", "multiply", (0, (180 / math.pi,))),
-    "flipud": ("m, /", "flip", (0, (0,)), {"dtypes": _ALL}),
-    "fliplr": ("m, /", "flip", (0, (1,)), {"dtypes": _ALL}),
     "rollaxis": ("a, /, axis", "moveaxis", (0, (1, _INT), (0,)), {"dtypes": _ALL}),
     "cumsum": ("a, /, axis", "cumulative_sum", (0, (1, _INT), (None,), (False,)), {"dtypes": _ALL}),
     "cumprod": ("a, /, axis", "cumulative_prod", (0, (1, _INT), (None,), (False,)), {"dtypes": _ALL}),

@@ -17,6 +17,12 @@ _NATIVE = {"numpy": True, "cupy": True, "jax": True, "torch": False}
 
 def forward(xp, subscripts, operands, optimize):
     """einsum(subscripts, *operands): see the table."""
+    if len(operands) == 2 and optimize is True and isinstance(subscripts, str):
+        a, b = operands
+        if type(a).__module__ == type(b).__module__ == "numpy" and a.dtype == b.dtype and a.dtype.kind in "fc":
+            plan = _pair_plan(subscripts, a.shape, b.shape)
+            if plan is not None:
+                return _by_matmul(xp, plan, a, b)
     inputs, output = _labels(subscripts, operands)
     library = type(operands[0]).__module__.partition(".")[0]
     library = "jax" if library == "jaxlib" else library
@@ -38,6 +44,13 @@ def forward(xp, subscripts, operands, optimize):
         optimize = optimize if len(operands) > 2 or (len(operands) == 2 and optimize is not True) else False
         result = native(_text(inputs, output), *operands, optimize=optimize)
     return result
+
+
+@functools.lru_cache(maxsize=1024)
+def _pair_plan(subscripts, a_shape, b_shape):
+    """`_matmul_plan` of two operands by their subscripts: one look-up for a call that was made before."""
+    inputs, output = _read(subscripts, (len(a_shape), len(b_shape)))
+    return _matmul_plan(*inputs, output, a_shape, b_shape)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -15,6 +15,7 @@ from arraygrad.backends.numpy.loops cimport (
     loop_set, positions_of, product_of, read_number, report, reshaped, same_shape, strided, transposed, view_of,
     wrapped, zeros_c, SLOT_F64,
 )
+from arraygrad.backends.numpy.reductions cimport summed
 from arraygrad.backends.numpy.shapes cimport raw_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
@@ -221,10 +222,25 @@ cdef int rule_diagonal(Node node, Frame f) except -1:
 
 
 cdef object forward_trace(object args):
-    cdef ArrayView v
-    if real_view(args[0], &v) < 0 or v.ndim != 2 or not PyLong_CheckExact(args[1]) or args[2] is not None:
+    """The elements of the diagonal, which are few, added as numpy.add.reduce adds them where they lie."""
+    cdef ArrayView v, d
+    cdef Py_ssize_t offset, rows, columns, n, size, count = 0
+    cdef object diagonal
+    cdef char* place
+    cdef int slot = real_view(args[0], &v)
+    if slot < 0 or v.ndim != 2 or not PyLong_CheckExact(args[1]) or args[2] is not None:
         return None
-    return wrapped(args[0].trace(args[1]))
+    offset = PyLong_AsSsize_t(args[1])
+    rows, columns = v.dims[0] + min(offset, 0), v.dims[1] - max(offset, 0)
+    n = min(rows, columns)
+    if n <= 0:
+        return None
+    diagonal = empty_c(args[0], 1, &n)
+    view_of(diagonal, &d)
+    size = item_size(slot)
+    place = v.data - min(offset, 0) * v.strides[0] + max(offset, 0) * v.strides[1]
+    put_steps(size, place, v.strides[0] + v.strides[1], d.data, size, n)
+    return summed(diagonal, 0, False, &count)
 
 
 cdef int rule_trace(Node node, Frame f) except -1:

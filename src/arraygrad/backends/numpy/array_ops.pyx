@@ -11,14 +11,16 @@ import numbers
 
 import numpy as np
 
-from arraygrad.backends.numpy.contents cimport content_of, has_overlaps, owner_address, owns, promoted_array
+from arraygrad.backends.numpy.contents cimport (
+    content_of, fits, has_overlaps, meta_of, owner_address, owns, promoted_array,
+)
 from arraygrad.backends.numpy.direct cimport by_direct
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_CALL, KIND_COMPLEX, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE,
     KIND_TABLE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
-    cloned, fast_enabled, fits, forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
-    meta_of, new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of, wrapped,
+    cloned, fast_enabled, forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
+    new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of, wrapped,
     zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator

@@ -270,9 +270,26 @@ static inline PyObject* matrix_product(Team* team, PyObject* a, PyObject* b, PyO
     return result;
 }
 
-// Products of dense arrays by numpy.matmul's own loop (`s`), in its name where errors are reported; others are copied.
-// `a` is a matrix, `b` a matrix or a vector, `out` as matmul's result. Returns the error bits, -1 with an exception
-// set.
+// Whether the axes before an array's last two can be walked with one step, which becomes `step`: 0 where there are none.
+static inline bool stack_step(PyArrayObject* x, npy_intp* step) {
+    const int lead = PyArray_NDIM(x) - 2;
+    *step = lead > 0 ? PyArray_STRIDE(x, lead - 1) : 0;
+    for (int i = 0; i + 1 < lead; i++)
+        if (PyArray_STRIDE(x, i) != PyArray_STRIDE(x, i + 1) * PyArray_DIM(x, i + 1)) return false;
+    return true;
+}
+
+// Whether BLAS can read the matrices of a stack: rows or columns without gaps within.
+static inline bool has_runs(PyArrayObject* x) {
+    const int d = PyArray_NDIM(x);
+    const npy_intp item = PyArray_ITEMSIZE(x), row = PyArray_STRIDE(x, d - 2), column = PyArray_STRIDE(x, d - 1);
+    return (column == item && row >= PyArray_DIM(x, d - 1) * item) ||
+           (row == item && column >= PyArray_DIM(x, d - 2) * item);
+}
+
+// Products by numpy.matmul's own loop (`s`), in its name where errors are reported. What the loop can't walk is copied.
+// `a` and `b` are vectors, matrices or stacks of matrices, of which both, or `a` alone, have the same leading axes;
+// `out` is row-major, of the shape of matmul's result. Returns the error bits, -1 with an exception set.
 static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
     const int slot = slot_of_type(PyArray_TYPE(out));
     const npy_intp item = PyArray_ITEMSIZE(out);
@@ -282,9 +299,12 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
         return result ? 0 : -1;
     }
     PyArrayObject* operands[2] = {a, b};
-    for (PyArrayObject*& x : operands) {
-        if (is_dense(x)) Py_INCREF(x);
+    npy_intp stack[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        PyArrayObject*& x = operands[i];
+        if (PyArray_NDIM(x) > 2 ? stack_step(x, &stack[i]) && has_runs(x) : is_dense(x)) Py_INCREF(x);
         else x = (PyArrayObject*)PyArray_NewCopy(x, NPY_CORDER);
+        if (x) stack_step(x, &stack[i]);
     }
     a = operands[0];
     b = operands[1];
@@ -293,15 +313,19 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
         Py_XDECREF(b);
         return -1;
     }
-    const bool vector = PyArray_NDIM(b) == 1;
-    const npy_intp m = PyArray_DIM(a, 0), k = PyArray_DIM(a, 1), n = vector ? 1 : PyArray_DIM(b, 1);
-    const npy_intp dims[4] = {1, m, k, n};
-    const npy_intp steps[9] = {0, 0, 0, PyArray_STRIDE(a, 0), PyArray_STRIDE(a, 1), PyArray_STRIDE(b, 0),
-                               vector ? item : PyArray_STRIDE(b, 1), PyArray_STRIDE(out, 0),
-                               vector ? item : PyArray_STRIDE(out, 1)};
+    const int da = PyArray_NDIM(a), db = PyArray_NDIM(b);
+    const npy_intp m = da == 1 ? 1 : PyArray_DIM(a, da - 2), k = PyArray_DIM(a, da - 1);
+    const npy_intp n = db == 1 ? 1 : PyArray_DIM(b, db - 1);
+    npy_intp count = 1;
+    for (int i = 0; i < da - 2; i++) count *= PyArray_DIM(a, i);
+    const npy_intp dims[4] = {count, m, k, n};
+    const npy_intp steps[9] = {stack[0], stack[1], m * n * item,
+                               da == 1 ? k * item : PyArray_STRIDE(a, da - 2), PyArray_STRIDE(a, da - 1),
+                               PyArray_STRIDE(b, db == 1 ? 0 : db - 2), db == 1 ? item : PyArray_STRIDE(b, db - 1),
+                               n * item, item};
     char* args[3] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(out)};
     const bool entered = team->enter();
-    PyThreadState* state = double(m) * double(k) * double(n) < RELEASED ? nullptr : PyEval_SaveThread();
+    PyThreadState* state = double(count) * double(m) * double(k) * double(n) < RELEASED ? nullptr : PyEval_SaveThread();
     fp_begin();
     s->fn[slot](args, dims, steps, s->data[slot]);
     const int errors = fp_end();

@@ -1,13 +1,21 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
-# What the memory of an ndarray holds, whose it is, whether elements share it, and its numbers in another dtype.
-# May import: numpy (as C).
+# What the memory of an ndarray holds, whose it is, whether elements share it; an ndarray's
+# metadata, and its numbers in another dtype.
+# May import: numpy (as C), engine.arrayops, engine.free_threading.
 from libc.stdint cimport uint64_t, uintptr_t
 cimport numpy as cnp
 from numpy cimport (
-    NPY_ARRAY_OWNDATA, PyArray_BASE, PyArray_CheckExact, PyArray_FLAGS, PyArray_ISNOTSWAPPED, PyArray_ISWRITEABLE,
-    PyArray_SIZE, PyArray_TYPE, ndarray,
+    NPY_ARRAY_OWNDATA, PyArray_BASE, PyArray_CheckExact, PyArray_DESCR, PyArray_DIM, PyArray_DIMS, PyArray_FLAGS,
+    PyArray_ISNOTSWAPPED, PyArray_ISWRITEABLE, PyArray_NDIM, PyArray_SIZE, PyArray_TYPE, ndarray,
 )
+
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED
+
+cdef extern from "numpy/arrayobject.h":
+    bint PyTypeNum_ISCOMPLEX(int)
+    bint PyTypeNum_ISFLOAT(int)
 
 cdef extern from "fingerprint.hpp" namespace "arraygrad":
     uint64_t fingerprint(ndarray a, bint full) noexcept
@@ -73,3 +81,80 @@ def fingerprint_of(ndarray array not None, bint full=False):
 def use_rounds(bint mode):
     """Make fingerprints by rounds of AES, where the processor has them, or by products. Returns the mode before."""
     return set_fingerprint_rounds(mode)
+
+
+# Arrays as the engine sees them
+
+cdef enum:
+    KEPT_METAS = 64
+    KEPT_DIMS = 4                       # axes up to which metadata is kept
+
+# Metadata of the arrays that were met last, by shape and dtype: programs make the same few shapes again and again.
+cdef list _metas = [None] * KEPT_METAS
+
+
+cdef GradMeta meta_of(ArrayOps ops, object array):
+    """GradMeta of an ndarray."""
+    cdef GradMeta m
+    cdef ndarray a = <ndarray?>array
+    cdef int i, nd = PyArray_NDIM(a), typenum = PyArray_TYPE(a)
+    cdef size_t place = <size_t>(typenum + 5 * nd)
+    if FREE_THREADED or nd > KEPT_DIMS:
+        return new_meta(ops, a)
+    for i in range(nd):
+        place = place * 31 + <size_t>PyArray_DIM(a, i)
+    place = (place ^ (place >> 6)) % KEPT_METAS
+    if _metas[place] is not None:
+        m = <GradMeta>_metas[place]
+        if m.ops is ops and m.dtype is <object>PyArray_DESCR(a) and fits(m, a):
+            return m
+    m = new_meta(ops, a)
+    if typenum <= cnp.NPY_CLONGDOUBLE and m.dtype is <object>PyArray_DESCR(a):
+        _metas[place] = m
+    return m
+
+
+cdef GradMeta new_meta(ArrayOps ops, ndarray a):
+    cdef GradMeta m = GradMeta.__new__(GradMeta)
+    cdef int i, nd = PyArray_NDIM(a), typenum = PyArray_TYPE(a)
+    m.ops = ops
+    m.ndim = nd
+    m.typenum = typenum
+    m.is_complex = PyTypeNum_ISCOMPLEX(typenum)
+    m.is_floating = PyTypeNum_ISFLOAT(typenum) or m.is_complex
+    m.dtype = <object>PyArray_DESCR(a)
+    if not PyArray_ISNOTSWAPPED(a):
+        m.dtype = m.dtype.newbyteorder("=")
+    if nd <= 8:
+        for i in range(nd):
+            m.dims[i] = PyArray_DIM(a, i)
+    else:
+        m._shape = (<object>a).shape
+    return m
+
+
+cdef bint fits(GradMeta meta, object array) noexcept:
+    """Whether `array` is an exact ndarray with the shape and dtype of `meta`, in native byte order."""
+    cdef int i
+    cdef cnp.npy_intp* dims
+    cdef ndarray a
+    if not PyArray_CheckExact(array):
+        return False
+    a = <ndarray>array
+    if PyArray_TYPE(a) != meta.typenum or PyArray_NDIM(a) != meta.ndim or not PyArray_ISNOTSWAPPED(a):
+        return False
+    dims = PyArray_DIMS(a)
+    if meta.ndim > 8:
+        return _fits_large(meta, a)
+    for i in range(meta.ndim):
+        if dims[i] != meta.dims[i]:
+            return False
+    return True
+
+
+cdef bint _fits_large(GradMeta meta, ndarray a) noexcept:
+    cdef int i
+    for i in range(meta.ndim):
+        if PyArray_DIM(a, i) != <cnp.npy_intp>meta._shape[i]:
+            return False
+    return True

@@ -1,6 +1,6 @@
 # Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
-# May import: numpy (Python only), engine.arrayops, engine.node, core.op, backends.numpy.elementwise,
-# backends.numpy.loops, backends.numpy.triangular.
+# May import: numpy (Python only), engine.arrayops, engine.free_threading, engine.node, core.op,
+# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.reductions, backends.numpy.triangular.
 #
 # Note [Factors that are kept]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -9,6 +9,7 @@
 # (NODE_ASIDE): backward then substitutes twice a triangle instead of decomposing the transposed matrix. The factors are
 # freed with what the node saved; nothing is kept of what is not recorded. They belong to the matrix as it was, whatever
 # is written into it later. Guarded by tests/ops/test_fast_factors.py.
+from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t
 
 import os
@@ -21,10 +22,13 @@ from arraygrad.backends.numpy.elementwise cimport (
     real_view, saved_for, set_out, set_outs, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, item_size, loop_set, reshaped, transposed,
-    view_of,
+    SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, copy_into, core_loops, dot, empty_c, fp_begin, fp_end,
+    has_products, item_size, loop_set, product_of, report, reshaped, same_shape, transposed, unary_loop, view_of,
+    wrapped,
 )
+from arraygrad.backends.numpy.reductions cimport summed
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
 from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT, SAVE_META
 
@@ -39,6 +43,9 @@ cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
 
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
+cdef LoopSet* SQRT = NULL                   # at_first_use
+if FREE_THREADED:
+    at_first_use(&SQRT, "sqrt")
 cdef const Lapack* _lapack = NULL
 cdef bint _sought = False
 cdef bint _used = True
@@ -46,14 +53,208 @@ cdef bint _used = True
 
 # Products
 
+cdef bint fit_together(const ArrayView* a, const ArrayView* b) noexcept:
+    """Whether `dot` takes two arrays of one dtype as numpy.matmul does."""
+    if a.ndim == 0 or b.ndim == 0 or a.size == 0 or b.size == 0 \
+            or a.dims[a.ndim - 1] != b.dims[0 if b.ndim == 1 else b.ndim - 2]:
+        return False
+    if a.ndim <= 2:
+        return b.ndim <= 2 and (a.c_order or a.f_order) and (b.c_order or b.f_order)
+    if a.ndim > 8 or not has_products(a.slot) or not a.c_order:
+        return False
+    if b.ndim == 2:
+        return b.c_order or b.f_order
+    return b.ndim == a.ndim and b.c_order and same_leading(a, b)
+
+
+cdef bint same_leading(const ArrayView* a, const ArrayView* b) noexcept:
+    """Whether the axes before the last two are the same."""
+    cdef int i
+    for i in range(a.ndim - 2):
+        if a.dims[i] != b.dims[i]:
+            return False
+    return True
+
+
 cdef object forward_matmul(object args):
-    """Products of two matrices: numpy.matmul's own loop, without the ufunc's dispatch."""
+    """Products of vectors, matrices and stacks of them: numpy.matmul's own loop, without the ufunc's dispatch."""
     cdef ArrayView a, b
     cdef object x1 = args[0], x2 = args[1]
-    if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.ndim != 2 or b.ndim != 2 or a.dims[1] != b.dims[0] \
-            or not (a.c_order or a.f_order) or not (b.c_order or b.f_order) or a.size == 0 or b.size == 0:
+    if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or not fit_together(&a, &b):
         return None
     return dot(x1, x2)
+
+
+cdef object forward_vecdot(object args):
+    """Products of vectors along the last axis, of arrays of one shape."""
+    cdef ArrayView a, b
+    cdef object x1 = args[0], x2 = args[1]
+    if not is_int(args[2], -1) or view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.ndim == 0 \
+            or not same_shape(&a, &b):
+        return None
+    return dots(x1, x2)
+
+
+cdef LoopSet VECDOT
+cdef bint _has_vecdot = False
+
+
+cdef int find_vecdot() except -1:
+    """Find numpy.vecdot's loops, and keep those that give what it gives."""
+    global _has_vecdot
+    cdef int slot
+    _has_vecdot = True
+    if not isinstance(getattr(np, "vecdot", None), np.ufunc):
+        return 0
+    core_loops(np.vecdot, &VECDOT)
+    for slot, dtype in enumerate((np.float32, np.float64, np.complex64, np.complex128)):
+        x = np.asarray([[1, 2, 3], [4, 5, 6]], dtype) * dtype(1 if slot < 2 else 1 + 2j)
+        y = np.asarray([[7, 1, 2], [1, 0, 3]], dtype)
+        if VECDOT.fn[slot] != NULL and not np.array_equal(dots(x, y), np.vecdot(x, y)):
+            VECDOT.fn[slot] = NULL
+    return 0
+
+
+cdef object dots(object x1, object x2):
+    """numpy.vecdot of plain arrays of one dtype and shape, along the last axis, by its own loop. None: declined."""
+    cdef ArrayView a, b, out
+    cdef object result
+    cdef int errors, slot = view_of(x1, &a)
+    cdef Py_ssize_t n, item
+    cdef char* data[3]
+    cdef Py_ssize_t dims[2]
+    cdef Py_ssize_t steps[5]
+    view_of(x2, &b)
+    if a.size == 0 or not (a.c_order and b.c_order):
+        return None
+    if not _has_vecdot:
+        find_vecdot()
+    if VECDOT.fn[slot] == NULL:
+        return None
+    n, item = a.dims[a.ndim - 1], item_size(slot)
+    result = empty_c(x1, a.ndim - 1, a.dims)
+    view_of(result, &out)
+    data[0], data[1], data[2] = a.data, b.data, out.data
+    dims[0], dims[1] = a.size // n, n
+    steps[0] = steps[1] = n * item
+    steps[2] = steps[3] = steps[4] = item
+    fp_begin()
+    VECDOT.fn[slot](data, dims, steps, VECDOT.data[slot])
+    errors = fp_end()
+    report("vecdot", errors)
+    return result
+
+
+if FREE_THREADED:                           # where several threads could be the first
+    find_vecdot()
+
+
+cdef inline bint is_int(object value, long wanted) noexcept:
+    return PyLong_CheckExact(value) and value == wanted
+
+
+cdef object forward_matrix_power(object args):
+    """Powers from the second on of one matrix, by the products that numpy.linalg.matrix_power takes."""
+    cdef ArrayView v
+    cdef object x = args[0], n = args[1], square, out = None
+    cdef long long left
+    if view_of(x, &v) < 0 or v.ndim != 2 or v.dims[0] != v.dims[1] or v.size == 0 or not (v.c_order or v.f_order):
+        return None
+    if not PyLong_CheckExact(n) or not 2 <= n < 1 << 60 or not has_products(v.slot):
+        return None
+    left = n
+    if left <= 3:
+        square = dot(x, x)
+        return square if left == 2 else dot(square, x)
+    square = None
+    while left > 0:
+        square = x if square is None else dot(square, square)
+        if left & 1:
+            out = square if out is None else dot(out, square)
+        left >>= 1
+    return out
+
+
+# Norms
+
+cdef object root(object total):
+    """The square root of what was just computed, in its memory."""
+    cdef object out = unary_loop(at_first_use(&SQRT, "sqrt"), total, total)
+    return wrapped((<object>SQRT.ufunc)(total)) if out is None else out
+
+
+cdef object root_of_squares(object x, object axis, object keepdims):
+    """sqrt(sum(x * x)) over axes, as numpy.linalg.norm has it where it is told the axes. None: declined."""
+    cdef Py_ssize_t count = 0
+    cdef object total = binary_loop(MULTIPLY, x, x, None)
+    if total is not None:
+        total = summed(total, axis, keepdims, &count)
+    return None if total is None else root(total)
+
+
+cdef object length(object x, const ArrayView* v, bint keepdims):
+    """sqrt(x . x) of all elements, as numpy.linalg.norm has it where it is told nothing. None: declined."""
+    cdef Py_ssize_t n = v.size
+    cdef Py_ssize_t ones[8]
+    cdef int i
+    cdef object out
+    if not (v.c_order or v.f_order) or n == 0 or v.ndim > 8:
+        return None
+    if not v.c_order:
+        x = transposed(x, NULL)                 # in the order of the memory
+    if v.ndim != 1:
+        x = reshaped(x, 1, &n)
+    out = root(wrapped(product_of(x, x)))
+    if not keepdims:
+        return out
+    for i in range(v.ndim):
+        ones[i] = 1
+    return reshaped(out, v.ndim, ones)
+
+
+cdef object forward_norm(object args):
+    cdef ArrayView v
+    cdef object x = args[0], order = args[1], axis = args[2], keepdims = args[3]
+    if real_view(x, &v) < 0 or v.ndim == 0 or keepdims is not True and keepdims is not False:
+        return None
+    if axis is None:
+        return length(x, &v, keepdims) if order is None or v.ndim == 1 and is_int(order, 2) else None
+    if PyLong_CheckExact(axis):
+        return root_of_squares(x, axis, keepdims) if order is None or is_int(order, 2) else None
+    if type(axis) is tuple and len(<tuple>axis) == 2 and (order is None or type(order) is str and order == "fro"):
+        return root_of_squares(x, axis, keepdims)
+    return None
+
+
+cdef object forward_vector_norm(object args):
+    cdef ArrayView v
+    cdef Py_ssize_t n
+    cdef Py_ssize_t ones[8]
+    cdef int i
+    cdef object x = args[0], axis = args[1], keepdims = args[2], out
+    if real_view(x, &v) < 0 or v.ndim == 0 or v.ndim > 8 or not is_int(args[3], 2) \
+            or keepdims is not True and keepdims is not False:
+        return None
+    if PyLong_CheckExact(axis):
+        return root_of_squares(x, axis, keepdims)
+    if axis is not None or not v.c_order:
+        return None
+    n = v.size
+    out = root_of_squares(x if v.ndim == 1 else reshaped(x, 1, &n), 0, False)
+    if out is None or not keepdims:
+        return out
+    for i in range(v.ndim):
+        ones[i] = 1
+    return reshaped(out, v.ndim, ones)
+
+
+cdef object forward_matrix_norm(object args):
+    cdef ArrayView v
+    cdef object keepdims = args[1], order = args[2]
+    if real_view(args[0], &v) < 0 or v.ndim < 2 or keepdims is not True and keepdims is not False \
+            or type(order) is not str or order != "fro":
+        return None
+    return root_of_squares(args[0], (-2, -1), keepdims)
 
 
 cdef object outer(object a, object b):
@@ -103,6 +304,8 @@ cdef int rule_matmul(Node node, Frame f) except -1:
         n1 = a.ndim
         x1 = for_blas(x1, &a)
         n2 = rank(saved_for(node, SAVE_META, 1))
+    if n1 == n2 > 2:
+        return stacks_rule(f, x1 if second else None, x2 if first else None)
     if not 1 <= n1 <= 2 or not 1 <= n2 <= 2 or n1 == n2 == 1:
         return 0
     if first:
@@ -116,6 +319,34 @@ cdef int rule_matmul(Node node, Frame f) except -1:
         else:
             out1 = dot(transposed(x1, NULL), f.grad)
     return set_outs(f, out0, out1)
+
+
+cdef int stacks_rule(Frame f, object x1, object x2) except -1:
+    """rule_matmul for two stacks of matrices with the same leading axes. None: its gradient is not wanted."""
+    cdef ArrayView g, v
+    cdef object out0 = None, out1 = None
+    view_of(f.grad, &g)
+    if not has_products(g.slot) or g.ndim > 8:
+        return 0
+    if x2 is not None:
+        if view_of(x2, &v) != g.slot or v.ndim != g.ndim or not same_leading(&v, &g) or v.size == 0:
+            return 0
+        out0 = dot(f.grad, turned(x2, v.ndim))
+    if x1 is not None:
+        if view_of(x1, &v) != g.slot or v.ndim != g.ndim or not same_leading(&v, &g) or v.size == 0:
+            return 0
+        out1 = dot(turned(x1, v.ndim), f.grad)
+    return set_outs(f, out0, out1)
+
+
+cdef object turned(object x, int ndim):
+    """A stack of matrices with each of them transposed."""
+    cdef Py_ssize_t axes[8]
+    cdef int i
+    for i in range(ndim):
+        axes[i] = i
+    axes[ndim - 1], axes[ndim - 2] = ndim - 2, ndim - 1
+    return transposed(x, axes)
 
 
 cdef inline int rank(object meta) noexcept:

@@ -1,7 +1,7 @@
 # May cimport: engine.arrayops, engine.sharing, core.op. Not numpy: what it exports is for modules that know no NumPy.
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.sharing cimport Team
 from arraygrad.core.op cimport Op
 
@@ -79,6 +79,7 @@ ctypedef object (*forward_ptr)(object args)
 
 
 cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
+cdef int core_loops(object ufunc, LoopSet* loops) except -1
 
 # `where[0]`, which begins as NULL: what few programs need is not found and checked (20 us) at the import. Without the
 # GIL, where several threads could be the first, whoever owns it asks at the import all the same.
@@ -113,6 +114,7 @@ cdef int copy_into(object out, object source) except -1
 cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)
 cdef object transposed(object a, const Py_ssize_t* axes)
 cdef object product_of(object a, object b)
+cdef bint has_products(int slot) noexcept
 cdef object dot(object a, object b)
 cdef bint is_scalar(object x) noexcept
 cdef object wrapped(object result)
@@ -124,8 +126,6 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
 cdef bint split_axes(object x, unsigned long long mask, Rows* r) noexcept
 cdef object sum_of_products(object a, object b, GradMeta meta)
 cdef object sum_to(object a, GradMeta meta)
-cdef GradMeta meta_of(ArrayOps ops, object array)
-cdef bint fits(GradMeta meta, object array) noexcept
 cdef bint held_once(object array) noexcept
 cdef object cloned(object array, object like)
 cdef bint laid_out_as(object array, object like) except -1

@@ -35,7 +35,8 @@ from numpy cimport (
     NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER, NPY_KEEPORDER, PyArray_BASE,
     PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA, PyArray_DESCR, PyArray_DIM, PyArray_DIMS,
     PyArray_FLAGS, PyArray_FROM_O, PyArray_IS_C_CONTIGUOUS, PyArray_ISBEHAVED_RO, PyArray_SIZE, PyArray_ISNOTSWAPPED,
-    PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_Newshape, PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS,
+    PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_NewCopy, PyArray_Newshape, PyArray_Transpose, PyArray_TYPE,
+    PyArray_ZEROS,
     ndarray, npy_intp,
 )
 
@@ -44,13 +45,13 @@ import warnings
 import numpy as np
 
 from arraygrad.backends.numpy.c_api cimport (
-    Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyTypeNum_ISCOMPLEX, PyTypeNum_ISFLOAT,
-    PyArray_Descr, PyTypeObject, PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
+    Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyArray_Descr, PyTypeObject,
+    PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
     slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs, is_dense, same_strides,
     single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, Blocks, block_pattern, cached_bytes,
     limit_pool, keep_array, pool_handler, new_array, PyDataMem_SetHandler,
 )
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport Op
@@ -156,58 +157,20 @@ cdef bint bools_of(object array, ArrayView* view) noexcept:
 
 # Arrays as the engine sees them
 
-cdef GradMeta meta_of(ArrayOps ops, object array):
-    """GradMeta of an ndarray."""
-    cdef GradMeta m = GradMeta.__new__(GradMeta)
-    cdef ndarray a = <ndarray?>array
-    cdef int i, nd = PyArray_NDIM(a), typenum = PyArray_TYPE(a)
-    m.ops = ops
-    m.ndim = nd
-    m.typenum = typenum
-    m.is_complex = PyTypeNum_ISCOMPLEX(typenum)
-    m.is_floating = PyTypeNum_ISFLOAT(typenum) or m.is_complex
-    m.dtype = <object>PyArray_DESCR(a)
-    if not PyArray_ISNOTSWAPPED(a):
-        m.dtype = m.dtype.newbyteorder("=")
-    if nd <= 8:
-        for i in range(nd):
-            m.dims[i] = PyArray_DIM(a, i)
-    else:
-        m._shape = array.shape
-    return m
-
-
-cdef bint fits(GradMeta meta, object array) noexcept:
-    """Whether `array` is an exact ndarray with the shape and dtype of `meta`, in native byte order."""
-    cdef int i
-    cdef npy_intp* dims
-    if not PyArray_CheckExact(array):
-        return False
-    cdef ndarray a = <ndarray>array
-    if PyArray_TYPE(a) != meta.typenum or PyArray_NDIM(a) != meta.ndim or not PyArray_ISNOTSWAPPED(a):
-        return False
-    dims = PyArray_DIMS(a)
-    if meta.ndim > 8:
-        return _fits_large(meta, a)
-    for i in range(meta.ndim):
-        if dims[i] != meta.dims[i]:
-            return False
-    return True
-
-
-cdef bint _fits_large(GradMeta meta, ndarray a) noexcept:
-    cdef int i
-    for i in range(meta.ndim):
-        if PyArray_DIM(a, i) != <npy_intp>meta._shape[i]:
-            return False
-    return True
-
-
 cdef bint held_once(object array) noexcept:
     """Whether the caller's variable is the only reference to an exact ndarray that owns its writeable memory."""
     return PyArray_CheckExact(array) and Py_REFCNT(array) == 1 and PyArray_BASE(<ndarray>array) == NULL and \
         (PyArray_FLAGS(<ndarray>array) & (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)) == \
         (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)
+
+
+cdef enum:
+    COPIED_AT_ONCE = 1 << 12            # bytes that are copied in less time than NumPy takes to find out how
+
+
+cdef inline bint is_built_in(ndarray a):
+    """Whether an array has NumPy's own descriptor of its dtype: native byte order, no metadata."""
+    return <object>PyArray_DESCR(a) is <object>cnp.PyArray_DescrFromType(PyArray_TYPE(a))
 
 
 cdef object cloned(object array, object like):
@@ -222,14 +185,15 @@ cdef object cloned(object array, object like):
             out = PyArray_NewLikeArray(pattern, NPY_KEEPORDER, <PyArray_Descr*>PyArray_DESCR(src), 0)
             np.copyto(out, src)
             return out
-    if PyArray_CheckExact(array) and PyArray_ISNOTSWAPPED(src) and slot_of_type(PyArray_TYPE(src)) >= 0:
+    if PyArray_CheckExact(array) and (PyArray_ISNOTSWAPPED(src) and slot_of_type(PyArray_TYPE(src)) >= 0
+                                      or PyArray_TYPE(src) <= cnp.NPY_LONGLONG and is_built_in(src)):
         out = new_array(_handler, PyArray_NDIM(src), PyArray_DIMS(src), PyArray_TYPE(src), False)
-        if PyArray_FLAGS(src) & NPY_ARRAY_C_CONTIGUOUS:
+        if PyArray_IS_C_CONTIGUOUS(src) and PyArray_NBYTES(src) <= COPIED_AT_ONCE:
             memcpy(PyArray_BYTES(<ndarray>out), PyArray_BYTES(src), PyArray_NBYTES(src))
         else:
             PyArray_CopyInto(<ndarray>out, src)
         return out
-    return np.array(array, order="C", subok=False)
+    return PyArray_NewCopy(src, NPY_CORDER) if PyArray_CheckExact(array) else np.array(array, order="C", subok=False)
 
 
 cdef bint laid_out_as(object array, object like) except -1:
@@ -713,14 +677,24 @@ cdef object product_of(object a, object b):
     return matrix_product(team, a, b, NULL)
 
 
+cdef bint has_products(int slot) noexcept:
+    """Whether numpy.matmul's loop for a dtype is known: `dot` takes stacks of matrices then."""
+    return _matmul.fn[slot] != NULL
+
+
 cdef object dot(object a, object b):
-    """Matrix product of plain arrays of one dtype by numpy.matmul's loop: a matrix and a matrix or a vector."""
+    """Matrix product of plain arrays of one dtype by numpy.matmul's loop: vectors, matrices, and stacks of matrices
+    with the same leading axes, or a stack and one matrix."""
     cdef ndarray x = <ndarray>a, y = <ndarray>b
-    cdef npy_intp dims[2]
-    cdef int errors, nd = PyArray_NDIM(x) + PyArray_NDIM(y) - 2
+    cdef npy_intp dims[8]
+    cdef int errors, i, nd = 0
     cdef object out
-    dims[0] = PyArray_DIM(x, 0)
-    dims[1] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
+    for i in range(PyArray_NDIM(x) - 1):
+        dims[nd] = PyArray_DIM(x, i)
+        nd += 1
+    if PyArray_NDIM(y) > 1:
+        dims[nd] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
+        nd += 1
     out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
     errors = run_matmul(team, &_matmul, x, y, <ndarray>out)
     if errors:
@@ -736,6 +710,12 @@ cdef class FoundLoops:
     cdef object ufunc                   # which `loops` borrows
 
 cdef dict _found = {}                   # (name of the ufunc, real) -> FoundLoops; what is there stays
+
+
+cdef int core_loops(object ufunc, LoopSet* loops) except -1:
+    """The loops of a ufunc over arrays of one dtype that is no elementwise one. Whoever asks checks what they give."""
+    find_loops(<cnp.ufunc?>ufunc, loops)
+    return 0
 
 
 cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:

@@ -41,6 +41,7 @@ cdef LoopSet* ADD = loop_set("add")
 cdef object _add = np.add
 cdef object _all = slice(None)
 cdef object _backwards = slice(None, None, -1)
+cdef tuple _flips = tuple([(_all,) * axis + (_backwards,) for axis in range(8)])
 
 
 # Shapes
@@ -163,7 +164,7 @@ cdef object forward_flip(object args):
     axis = PyLong_AsSsize_t(args[1])
     if axis < 0:
         axis += v.ndim
-    return args[0][(_all,) * axis + (_backwards,)] if 0 <= axis < v.ndim else None
+    return args[0][<tuple>_flips[axis]] if 0 <= axis < v.ndim <= 8 else None
 
 
 cdef object forward_diagonal(object args):

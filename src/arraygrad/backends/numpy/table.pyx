@@ -1,5 +1,5 @@
 # The way of direct loops, compiled forwards and compiled rules into the table.
-# May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, numpy (Python only), the
+# May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, core.views, numpy (Python only), the
 # compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
@@ -25,10 +25,13 @@ from arraygrad.backends.numpy.joins cimport (
     rule_concat, rule_diag, rule_diagflat, rule_dstack, rule_hstack, rule_repeat, rule_tile, rule_vstack,
 )
 from arraygrad.backends.numpy.gaps cimport forward_cumulative_prod, forward_cumulative_sum
-from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
+from arraygrad.backends.numpy.linalg cimport (
+    forward_matmul, forward_matrix_norm, forward_matrix_power, forward_norm, forward_solve, forward_vecdot,
+    forward_vector_norm, rule_cholesky, rule_matmul, rule_solve,
+)
 from arraygrad.backends.numpy.loops cimport (
-    KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, forward_ptr,
-    loop_set, set_forward,
+    KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, fast_enabled,
+    forward_ptr, loop_set, set_forward,
 )
 from arraygrad.backends.numpy.polynomials cimport (
     forward_linspace, rule_linspace, rule_logspace, rule_poly, rule_polyadd, rule_polyder, rule_polyint, rule_polysub,
@@ -44,6 +47,7 @@ from arraygrad.backends.numpy.reductions cimport (
     forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum, rule_divide, rule_extremum,
     rule_log_softmax, rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std, rule_sum, rule_var,
 )
+from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (
     forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
     forward_getitem_adjoint, forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze,
@@ -60,6 +64,7 @@ from arraygrad.core.kept_numbers cimport spell_out
 from arraygrad.core.op cimport Op, rule_ptr
 from arraygrad.core.recorded cimport Recorded
 from arraygrad.core.value cimport Backend
+from arraygrad.core.views cimport serve_views
 
 import sys
 
@@ -217,6 +222,11 @@ def install(dict ops, backend=None):
     offer(ops, "max", forward_max, ("x", "axis", "keepdims"), loops)
     offer(ops, "min", forward_min, ("x", "axis", "keepdims"), loops)
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
+    offer(ops, "vecdot", forward_vecdot, ("x1", "x2", "axis"), loops)
+    offer(ops, "matrix_power", forward_matrix_power, ("x", "n"), loops)
+    offer(ops, "norm", forward_norm, ("x", "ord", "axis", "keepdims"), loops)
+    offer(ops, "vector_norm", forward_vector_norm, ("x", "axis", "keepdims", "ord"), loops)
+    offer(ops, "matrix_norm", forward_matrix_norm, ("x", "keepdims", "ord"), loops)
     offer(ops, "reshape", forward_reshape, ("x", "shape", "copy"), loops)
     offer(ops, "permute_dims", forward_permute_dims, ("x", "axes"), loops)
     offer(ops, "matrix_transpose", forward_matrix_transpose, ("x",), loops)
@@ -225,6 +235,8 @@ def install(dict ops, backend=None):
     offer(ops, "broadcast_to", forward_broadcast_to, ("x", "shape"), loops)
     offer(ops, "flip", forward_flip, ("x", "axis"), loops)
     offer(ops, "diagonal", forward_diagonal, ("x", "offset"), loops)
+    offer(ops, "broadcast_arrays", forward_broadcast_arrays, ("arrays",), loops)
+    offer(ops, "unstack", forward_unstack, ("x", "axis"), loops)
     offer(ops, "where", forward_where, ("condition", "x1", "x2"), loops)
     offer(ops, "concat", forward_concat, ("arrays", "axis"), loops)
     offer(ops, "stack", forward_stack, ("arrays", "axis"), loops)
@@ -319,6 +331,7 @@ def install(dict ops, backend=None):
     for name in ("vector_norm", "matrix_norm", "norm"):
         attach(ops, name, rule_norm, ("x", "ans"), done)
     if backend is not None:
+        serve_views(<Backend?>backend, fast_enabled)
         serve(<Backend?>backend, single_element, put_single, backend.meta(np.zeros((), np.float32)),
               backend.meta(np.zeros(())))
     return loops, done

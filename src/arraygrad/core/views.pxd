@@ -1,0 +1,9 @@
+# May cimport: core.op, core.value.
+from arraygrad.core.op cimport Op
+from arraygrad.core.value cimport Backend, TensorBase
+
+cdef int use_shapes(Op getitem, Op permute_dims) except -1
+cdef int serve_views(Backend backend, bint (*enabled)() noexcept) except -1
+cpdef object shape_op(Op op, tuple args)
+cdef object indexed(TensorBase t, object key)
+cdef object transposed(TensorBase t)

@@ -1,0 +1,215 @@
+# Views of one Tensor, made and recorded in one step: t[:, 1:], t.T, t.reshape(shape) and their kind.
+# May import: engine.*, core.op, core.value, core.nodes, core.saving, core.apply, core.elements.
+#
+# Note [Views in one step]
+# ~~~~~~~~~~~~~~~~~~~~~~~~
+# Most of what a view costs beside NumPy's own is the bookkeeping of the general way, which asks of each argument:
+# may it hold a Tensor, may its gradient be wanted, may the caller change it later. Where all arguments but the first
+# are plain (numbers, None, text, slices of such, tuples of such), nobody can change them and no gradient goes there, so
+# the node and the record of the view keep them as they are. What is kept, and in which order it is noted, is that of
+# `run_one`, `note_view` and `record` in apply.pyx.
+# Gathers, t[rows, columns] and t[mask], take the same way: what they give is a copy, and the node keeps copies of the
+# arrays of indices.
+# Served are arrays of NumPy's with axes, while no hook looks on and inference mode is off. Anything else is declined:
+# nothing was done then.
+# set_fast_paths(False) turns it off. Guarded by tests/core/test_views_in_one_step.py.
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
+from libc.stdint cimport uint16_t
+
+from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.node cimport ThreadState, thread_state, NODE_FAST, NODE_ZERO_ABSORBS
+from arraygrad.core.apply cimport apply_op, connect, refresh, reversed_axes
+from arraygrad.core.elements cimport element
+from arraygrad.core.nodes cimport OpNode, new_op_node
+from arraygrad.core.op cimport Op
+from arraygrad.core.saving cimport frozen
+from arraygrad.core.value cimport (
+    Backend, Extra, TensorBase, Value, has_extra, join_base, need_extra, new_tensor, raw_now, value_now,
+)
+
+cdef extern from "Python.h":
+    ctypedef struct PySliceObject:
+        PyObject* start
+        PyObject* stop
+        PyObject* step
+    bint PySlice_Check(object x)
+
+cdef Backend _backend = None            # whose arrays are served
+cdef bint (*_enabled)() noexcept
+cdef Op GETITEM, PERMUTE
+
+
+cdef int use_shapes(Op getitem, Op permute_dims) except -1:
+    """Take the operations of the table that are called here by themselves."""
+    global GETITEM, PERMUTE
+    GETITEM, PERMUTE = getitem, permute_dims
+    return 0
+
+
+cdef int serve_views(Backend backend, bint (*enabled)() noexcept) except -1:
+    """Serve views of the arrays of a backend, while `enabled()`."""
+    global _backend, _enabled
+    _enabled = enabled
+    _backend = backend
+    return 0
+
+
+cdef inline bint is_number(PyObject* x) noexcept:
+    return PyLong_CheckExact(<object>x) or <object>x is None
+
+
+cdef inline bint is_plain(object x) noexcept:
+    """Whether an argument is neither an array nor anything that may change."""
+    if PyLong_CheckExact(x) or x is None or x is Ellipsis or x is True or x is False:
+        return True
+    if PySlice_Check(x):
+        return (is_number((<PySliceObject*><PyObject*>x).start) and is_number((<PySliceObject*><PyObject*>x).stop)
+                and is_number((<PySliceObject*><PyObject*>x).step))
+    return type(x) is str or type(x) is float
+
+
+cdef bint all_plain(tuple args) noexcept:
+    """Whether all arguments but the first are plain, or tuples of what is."""
+    cdef Py_ssize_t i, k
+    for i in range(1, len(args)):
+        arg = args[i]
+        if type(arg) is tuple:
+            for k in range(len(<tuple>arg)):
+                if not is_plain((<tuple>arg)[k]):
+                    return False
+        elif not is_plain(arg):
+            return False
+    return True
+
+
+cpdef object shape_op(Op op, tuple args):
+    """apply_op(op, args), in one step where that is served."""
+    cdef TensorBase out = None
+    if op.shows and isinstance(args[0], TensorBase) and all_plain(args):
+        out = view(op, args, <TensorBase>args[0], True)
+    return apply_op(op, args) if out is None else out
+
+
+cdef object indexed(TensorBase t, object key):
+    """t[key]."""
+    cdef TensorBase out = None
+    cdef tuple args
+    cdef bint region = is_region(key, t.value.meta.ndim)
+    if region or is_gather(key):
+        args = (t, key)
+        out = view(GETITEM, args, t, region)
+        return apply_op(GETITEM, args) if out is None else out
+    out = element(t, key)
+    return apply_op(GETITEM, (t, key)) if out is None else out
+
+
+cdef bint is_gather(object key) noexcept:
+    """Whether a key is an array of the backend's, or a tuple of such and of ints, slices, None and ..."""
+    cdef Py_ssize_t i, arrays = 0
+    if _backend is None:
+        return False
+    if type(key) is not tuple:
+        return type(key) is _backend.array_type
+    for i in range(len(<tuple>key)):
+        part = (<tuple>key)[i]
+        if type(part) is _backend.array_type:
+            arrays += 1
+        elif not is_plain(part):
+            return False
+    return arrays > 0
+
+
+cdef bint is_region(object key, int ndim) noexcept:
+    """Whether a key of ints, slices, None and ... names more than one element, in an array with so many axes."""
+    cdef Py_ssize_t i, numbers = 0
+    if type(key) is tuple:
+        for i in range(len(<tuple>key)):
+            part = (<tuple>key)[i]
+            if PyLong_CheckExact(part):
+                numbers += 1
+            elif not (part is None or part is Ellipsis or PySlice_Check(part) and is_plain(part)):
+                return False
+        return numbers < ndim or len(<tuple>key) > numbers
+    if PyLong_CheckExact(key):
+        return ndim > 1
+    return key is None or key is Ellipsis or PySlice_Check(key) and is_plain(key)
+
+
+cdef object transposed(TensorBase t):
+    """t.T"""
+    return shape_op(PERMUTE, (t, reversed_axes(t.value.meta.ndim)))
+
+
+cdef inline bint is_empty(GradMeta meta) noexcept:
+    cdef int i
+    for i in range(meta.ndim):
+        if meta.dims[i] == 0:
+            return True
+    return False
+
+
+cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
+    """The result of an operation with `op.shows`; None: declined. `plain`: its other arguments are; else t[arrays]."""
+    cdef ThreadState* ts = thread_state()
+    cdef Value v = value_now(t)
+    cdef Value shown
+    cdef TensorBase out
+    cdef Extra e
+    cdef OpNode node
+    cdef object raw, result
+    cdef list static
+    cdef long history
+    cdef bint shares
+    cdef Py_ssize_t i
+    if v.meta.ops is not _backend or ts.op_hooks != NULL or ts.saved_hooks != NULL or ts.inference:
+        return None
+    if v.meta.ndim == 0 or not _enabled():
+        return None
+    raw = raw_now(t)
+    if plain and op is GETITEM:
+        result = raw[args[1]]
+    else:
+        result = _backend.call(op, (raw, args[1]) if len(args) == 2 else (raw,) + args[1:])
+    if type(result) is not _backend.array_type:
+        return None                     # a single element
+    out = new_tensor(result, _backend.meta(result))
+    shown = out.value
+    if plain and (op is GETITEM or op is PERMUTE) and shown.meta.ndim <= 8:
+        shares = not is_empty(shown.meta)
+    else:
+        shares = _backend.shares_memory(result, raw)    # a reshape may have copied
+        if shares and not plain:
+            return None                 # arrays without axes count as ints
+    if shares:
+        join_base(shown, t, &history)
+        shown.inference = v.inference
+        e = need_extra(out)
+        e.seen = history                # before the view's node is made: a write meanwhile is one to catch up on
+        e.parent = t
+        e.view_op = op
+        e.view_args = args
+        if not ts.grad_mode:
+            e.forbidden = "no_grad"
+    if not ts.grad_mode:
+        return out
+    if has_extra(t):
+        refresh(t)
+    if t.tracked and shown.meta.is_floating:
+        node = new_op_node(op)
+        node.meta = shown.meta
+        if _backend.plain(result, op):
+            node.flags |= NODE_FAST
+        if ts.zero_annihilates:
+            node.flags |= <uint16_t>NODE_ZERO_ABSORBS
+        connect(node, t)
+        if op.n_saves:
+            node.s0 = v.meta
+        if op.keeps_args:
+            static = [None] * len(args)
+            for i in op.static_positions:
+                static[i] = args[i] if plain else frozen(args[i])
+            node.args = static
+        out.grad_fn_ = node
+        out.tracked = True
+    return out

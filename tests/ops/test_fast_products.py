@@ -1,0 +1,183 @@
+"""Compiled products, powers, norms and traces of backends/numpy, held to NumPy's bit by bit."""
+
+import itertools
+
+import numpy as np
+import pytest
+from fast_path_cases import DTYPES, gradients, outcome, plain, same, values_of
+
+from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.ops import OPS
+
+REAL = ("float32", "float64")
+PAIRS = [
+    ((3,), (3,)),
+    ((3,), (3, 4)),
+    ((5, 3), (3,)),
+    ((1, 3), (3,)),
+    ((5, 1), (1,)),
+    ((1,), (1,)),
+    ((300,), (300,)),
+    ((200, 300), (300,)),
+    ((300,), (300, 200)),
+    ((4, 2, 3), (4, 3, 5)),
+    ((4, 1, 3), (4, 3, 1)),
+    ((1, 2, 3), (1, 3, 2)),
+    ((2, 4, 2, 3), (2, 4, 3, 5)),
+    ((4, 2, 3), (3, 5)),
+    ((8, 40, 30), (8, 30, 50)),
+]
+SHAPES = [(1,), (7,), (300,), (3, 4), (8, 8), (1, 5), (40, 50), (2, 3, 4), (3, 1, 5)]
+
+
+def call(name, *args, **kwargs):
+    op = OPS[name]
+    return try_call(op, op.bind(args, kwargs))
+
+
+def spread(dtype, shape, seed=0):
+    """Large and small magnitudes mixed, so that the order of additions counts."""
+    values = values_of(dtype, seed)(shape) * np.exp(values_of(dtype, seed + 7, -4, 4)(shape))
+    return np.asarray(values, dtype)
+
+
+def as_array(result, dtype):
+    return np.asarray(result, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=str)
+def test_product_of_vectors_matrices_and_stacks_is_numpys(dtype, first, second):
+    a, b = spread(dtype, first), spread(dtype, second, 1)
+    same(call("matmul", a, b), as_array(np.matmul(a, b), dtype))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((2, 3), (4, 2)), ((4, 2, 3), (3, 3, 5)), ((4, 2, 3), (4, 5, 3)), ((3,), (2,)), ((2, 3), (4, 3, 5)), ((0,), (0,))],
+    ids=str,
+)
+def test_shapes_that_the_loop_does_not_serve_are_left_to_numpy(first, second):
+    assert call("matmul", np.ones(first), np.ones(second)) is None
+
+
+def test_stacks_with_gaps_are_left_to_numpy():
+    a = np.ones((4, 2, 6))[..., ::2]
+    assert call("matmul", a, np.ones((4, 3, 5))) is None
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize(("first", "second"), [pair for pair in PAIRS if len(pair[0]) > 2], ids=str)
+def test_gradient_of_a_product_of_stacks_is_that_of_the_rule_in_the_table(dtype, first, second):
+    a, b = spread(dtype, first), spread(dtype, second, 1)
+    shape = np.matmul(a, b).shape
+    whole = spread(dtype, shape, 2)
+    turned = np.ascontiguousarray(whole.swapaxes(-1, -2)).swapaxes(-1, -2)
+    repeated = np.broadcast_to(whole[..., :1], shape)
+    for g in (whole, turned, repeated):
+        ours, others = gradients("matmul", (a, b), g), plain(gradients, "matmul", (a, b), g)
+        for got, expected in zip(ours, others, strict=True):
+            assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+            size = float(abs(expected).max())
+            np.testing.assert_allclose(got, expected, rtol=0, atol=size * (1e-4 if dtype == "float32" else 1e-12))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_product_of_vectors_along_the_last_axis_is_numpys(dtype, shape):
+    a, b = spread(dtype, shape), spread(dtype, shape, 1)
+    if dtype.startswith("complex"):
+        b = b * dtype_of(dtype)(1j)
+    same(call("vecdot", a, b), as_array(np.vecdot(a, b), dtype))
+
+
+def dtype_of(dtype):
+    return np.dtype(dtype).type
+
+
+def test_product_of_vectors_reports_errors_as_numpy_does():
+    a = np.full(4, 1e300)
+    got, expected = outcome(lambda: call("vecdot", a, a)), outcome(lambda: np.vecdot(a, a))
+    same(got[0], as_array(expected[0], "float64"))
+    assert got[1] == expected[1]
+
+
+@pytest.mark.parametrize("args", [((2, 3), (3,), -1), ((2, 3), (2, 3), 0), ((0,), (0,), -1)], ids=str)
+def test_other_products_of_vectors_are_left_to_numpy(args):
+    assert call("vecdot", np.ones(args[0]), np.ones(args[1]), axis=args[2]) is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 8, 13])
+def test_power_of_a_matrix_is_numpys(dtype, n):
+    a = spread(dtype, (5, 5)) / dtype_of(dtype)(10)
+    for x in (a, a.T):
+        same(call("matrix_power", x, n), np.linalg.matrix_power(x, n))
+
+
+@pytest.mark.parametrize("n", [0, 1, -1, True])
+def test_other_powers_are_left_to_numpy(n):
+    assert call("matrix_power", np.eye(3), n) is None
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_norm_is_numpys(dtype, shape):
+    x = spread(dtype, shape)
+    for a, keepdims in itertools.product((x, np.asfortranarray(x)), (False, True)):
+        same(call("norm", a, keepdims=keepdims), as_array(np.linalg.norm(a, keepdims=keepdims), dtype))
+        for axis in (*range(len(shape)), *[p for p in ((0, 1), (-1, 0)) if len(shape) > 1]):
+            got = call("norm", a, axis=axis, keepdims=keepdims)
+            same(got, as_array(np.linalg.norm(a, axis=axis, keepdims=keepdims), dtype))
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_vector_norm_is_numpys(dtype, shape):
+    x = spread(dtype, shape)
+    for axis, keepdims in itertools.product((None, *range(len(shape)), -1), (False, True)):
+        got = call("vector_norm", x, axis=axis, keepdims=keepdims)
+        same(got, as_array(np.linalg.vector_norm(x, axis=axis, keepdims=keepdims), dtype))
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("shape", [s for s in SHAPES if len(s) > 1], ids=str)
+def test_matrix_norm_is_numpys(dtype, shape):
+    x = spread(dtype, shape)
+    for keepdims in (False, True):
+        same(call("matrix_norm", x, keepdims=keepdims), as_array(np.linalg.matrix_norm(x, keepdims=keepdims), dtype))
+
+
+def test_other_norms_are_left_to_numpy():
+    x = np.ones((2, 3))
+    assert call("norm", x, 1) is None
+    assert call("norm", x, None, (0, 1, 0)) is None
+    assert call("vector_norm", x, ord=3) is None
+    assert call("vector_norm", x, axis=(0, 1)) is None
+    assert call("vector_norm", x, axis=2) is None
+    assert call("matrix_norm", x, ord="nuc") is None
+    assert call("norm", x.astype(complex)) is None
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, 0.0, 1e-300, 1e300])
+def test_norms_of_special_values_and_what_they_report_are_numpys(dtype, special):
+    with np.errstate(all="ignore"):
+        x = np.array([[special, 1.0], [2.0, special]], dtype)
+    for name, function in (("norm", np.linalg.norm), ("vector_norm", np.linalg.vector_norm),
+                           ("matrix_norm", np.linalg.matrix_norm)):  # fmt: skip
+        got, expected = outcome(lambda name=name: call(name, x)), outcome(lambda function=function: function(x))
+        same(got[0], as_array(expected[0], dtype))
+        assert got[1] == expected[1]
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 4), (8, 8), (9, 7), (100, 300)], ids=str)
+def test_trace_is_numpys(dtype, shape):
+    x = spread(dtype, shape)
+    for a, offset in itertools.product((x, np.asfortranarray(x), x[::-1], x.T), (0, 1, -1, 2)):
+        got = call("trace", a, offset=offset)
+        if min(a.shape[0] + min(offset, 0), a.shape[1] - max(offset, 0)) <= 0:
+            assert got is None
+        else:
+            same(got, as_array(np.trace(a, offset), dtype))
