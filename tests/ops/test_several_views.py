@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
+import arraygrad as ag
 from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.backends.numpy.loops import set_fast_paths
 from arraygrad.ops import OPS
 
 
@@ -76,3 +78,19 @@ def test_arrays_of_one_shape_are_given_back_as_they_are():
 @pytest.mark.parametrize("shapes", [[(2,), (3,)], [(2, 3), (3, 2)]], ids=str)
 def test_shapes_that_do_not_fit_are_left_to_numpy(shapes):
     assert call("broadcast_arrays", *[np.zeros(shape) for shape in shapes]) is None
+
+
+@pytest.mark.parametrize(("name", "arrays"), [("unstack", [(3, 2)]), ("broadcast_arrays", [(3,), (2, 3)])])
+def test_recorded_views_and_gradients_are_those_without_fast_paths(name, arrays):
+    def run():
+        tensors = [ag.tensor(np.arange(1.0, 1 + np.prod(shape)).reshape(shape), requires_grad=True) for shape in arrays]
+        pieces = getattr(ag, name)(*[t * 2 for t in tensors])
+        sum((i + 1) * (piece**2).sum() for i, piece in enumerate(pieces)).backward()
+        return [piece.detach().numpy().tolist() for piece in pieces], [t.grad.numpy().tolist() for t in tensors]
+
+    fast = run()
+    previous = set_fast_paths(False)
+    try:
+        assert run() == fast
+    finally:
+        set_fast_paths(previous)
