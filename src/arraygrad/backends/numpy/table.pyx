@@ -1,6 +1,6 @@
 # The way of direct loops, compiled forwards and compiled rules into the table.
-# May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, core.views, numpy (Python only), the
-# compiled modules of backends.numpy.
+# May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, core.views, numpy (Python
+# only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
     forward_roll, forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu,
