@@ -99,6 +99,8 @@ def test_sums_of_special_values_are_numpys(dtype):
         ("matmul", (np.ones((2, 3)), np.ones((2, 3))), {}),
         ("matmul", (np.ones((2, 3)), np.ones((3, 2), np.float32)), {}),
         ("matmul", (np.ones((2, 3)), np.ones(2)), {}),
+        ("matmul", (np.ones((1, 2, 3)), np.ones(3)), {}),
+        ("matmul", (np.ones(3), np.ones(())), {}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -151,6 +153,24 @@ def test_a_matrix_product_gives_numpys_result(shape, orders, dtype):
     a.ravel()[0], b.ravel()[-1] = -0.0, np.nan
     with quiet():
         same(call("matmul", a, b), np.matmul(a, b))
+
+
+VECTORS = [((4,), (4,)), ((1,), (1,)), ((700,), (700,)), ((3, 4), (4,)), ((1, 5), (5,)), ((6, 1), (1,)), ((4,), (4, 5))]
+VECTORS += [((5,), (5, 1)), ((1,), (1, 6)), ((33, 17), (17,)), ((33,), (33, 17)), ((2, 900), (900,))]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("shapes", VECTORS)
+def test_a_product_with_a_vector_gives_numpys_result(shapes, order, dtype):
+    a, b = (values_of(dtype, i)(shape) for i, shape in enumerate(shapes))
+    if dtype.startswith("complex"):
+        a, b = a * (1 - 2j), b * 1j + a.ravel()[0]
+    a, b = np.array(a, dtype, order=order), np.array(b, dtype, order=order)
+    same(call("matmul", a, b), np.asarray(np.matmul(a, b)))
+    a.ravel()[0], b.ravel()[-1] = -0.0, np.nan
+    with quiet():
+        same(call("matmul", a, b), np.asarray(np.matmul(a, b)))
 
 
 def test_products_without_elements_and_with_gaps_are_left_to_numpy():

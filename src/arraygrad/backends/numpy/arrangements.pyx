@@ -565,7 +565,7 @@ cdef int rule_outer(Node node, Frame f) except -1:
         x = saved_for(node, SAVE_INPUT, 0)
         if real_view(x, &a) != slot or a.ndim != 1:
             return 0
-        out1 = dot(transposed(f.grad, NULL), x)
+        out1 = dot(f.grad, x, 1)
     return set_outs(f, out0, out1)
 
 

@@ -208,6 +208,13 @@ cdef class NumpyOps(Backend):
             return False
         return bool(np.isnan(grad).any())
 
+    cdef bint begins_nonzero(self, object grad) noexcept:
+        cdef ArrayView v
+        cdef int slot = view_of(grad, &v)
+        if slot < 0 or v.size == 0 or slot > SLOT_F64:
+            return False
+        return (<double*>v.data)[0] != 0 if slot == SLOT_F64 else (<float*>v.data)[0] != 0
+
     cpdef object zeros(self, GradMeta meta):
         """Zeros that match `meta`."""
         return zeros_for(meta)

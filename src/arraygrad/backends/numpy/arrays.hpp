@@ -288,21 +288,21 @@ static inline bool has_runs(PyArrayObject* x) {
 }
 
 // Products by numpy.matmul's own loop (`s`), in its name where errors are reported. What the loop can't walk is copied.
-// `a` and `b` are vectors, matrices or stacks of matrices, of which both, or `a` alone, have the same leading axes;
-// `out` is row-major, of the shape of matmul's result. Returns the error bits, -1 with an exception set.
-static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyArrayObject* b, PyArrayObject* out) {
+// `a` and `b` are vectors, matrices or stacks of matrices, of which both, or `a` alone, have the same leading axes; a
+// vector is a row as `a` and a column as `b`; `out` is as matmul's result. Bits of `turned`: the matrix `a` (1) or `b` (2)
+// is read transposed. Returns the error bits, -1 with an exception set.
+static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyArrayObject* b, PyArrayObject* out,
+                             int turned) {
     const int slot = slot_of_type(PyArray_TYPE(out));
     const npy_intp item = PyArray_ITEMSIZE(out);
-    if (!s->fn[slot]) {
-        PyObject* result = PyArray_MatrixProduct2((PyObject*)a, (PyObject*)b, out);
-        Py_XDECREF(result);
-        return result ? 0 : -1;
-    }
+    const bool loop = s->fn[slot] != nullptr;
     PyArrayObject* operands[2] = {a, b};
     npy_intp stack[2] = {0, 0};
     for (int i = 0; i < 2; i++) {
         PyArrayObject*& x = operands[i];
-        if (PyArray_NDIM(x) > 2 ? stack_step(x, &stack[i]) && has_runs(x) : is_dense(x)) Py_INCREF(x);
+        const bool readable = !loop || (PyArray_NDIM(x) > 2 ? stack_step(x, &stack[i]) && has_runs(x) : is_dense(x));
+        if (!loop && turned & (1 << i)) x = (PyArrayObject*)PyArray_Transpose(x, nullptr);
+        else if (readable) Py_INCREF(x);
         else x = (PyArrayObject*)PyArray_NewCopy(x, NPY_CORDER);
         if (x) stack_step(x, &stack[i]);
     }
@@ -313,24 +313,38 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
         Py_XDECREF(b);
         return -1;
     }
-    const int da = PyArray_NDIM(a), db = PyArray_NDIM(b);
-    const npy_intp m = da == 1 ? 1 : PyArray_DIM(a, da - 2), k = PyArray_DIM(a, da - 1);
-    const npy_intp n = db == 1 ? 1 : PyArray_DIM(b, db - 1);
-    npy_intp count = 1;
-    for (int i = 0; i < da - 2; i++) count *= PyArray_DIM(a, i);
-    const npy_intp dims[4] = {count, m, k, n};
-    const npy_intp steps[9] = {stack[0], stack[1], m * n * item,
-                               da == 1 ? k * item : PyArray_STRIDE(a, da - 2), PyArray_STRIDE(a, da - 1),
-                               PyArray_STRIDE(b, db == 1 ? 0 : db - 2), db == 1 ? item : PyArray_STRIDE(b, db - 1),
-                               n * item, item};
-    char* args[3] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(out)};
-    const bool entered = team->enter();
-    PyThreadState* state = double(count) * double(m) * double(k) * double(n) < RELEASED ? nullptr : PyEval_SaveThread();
-    fp_begin();
-    s->fn[slot](args, dims, steps, s->data[slot]);
-    const int errors = fp_end();
-    if (state) PyEval_RestoreThread(state);
-    team->leave(entered);
+    int errors = 0;
+    if (loop) {
+        const int da = PyArray_NDIM(a), db = PyArray_NDIM(b);
+        const bool row = da == 1, column = db == 1;
+        // the axes that are summed over, and those that stay
+        const int over = row ? 0 : da - (turned & 1 ? 2 : 1), rows = da - (turned & 1 ? 1 : 2);
+        const int down = column ? 0 : db - (turned & 2 ? 1 : 2), columns = db - (turned & 2 ? 2 : 1);
+        const npy_intp m = row ? 1 : PyArray_DIM(a, rows), k = PyArray_DIM(a, over);
+        const npy_intp n = column ? 1 : PyArray_DIM(b, columns);
+        npy_intp count = 1;
+        for (int i = 0; i < da - 2; i++) count *= PyArray_DIM(a, i);
+        const int last = PyArray_NDIM(out) - 1;
+        const npy_intp dims[4] = {count, m, k, n};
+        const npy_intp steps[9] = {stack[0], stack[1], m * n * item, row ? k * item : PyArray_STRIDE(a, rows),
+                                   PyArray_STRIDE(a, over), PyArray_STRIDE(b, down),
+                                   column ? item : PyArray_STRIDE(b, columns),
+                                   row ? n * item : PyArray_STRIDE(out, column ? last : last - 1),
+                                   column ? item : PyArray_STRIDE(out, last)};
+        char* args[3] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(out)};
+        const bool entered = team->enter();
+        PyThreadState* state =
+            double(count) * double(m) * double(k) * double(n) < RELEASED ? nullptr : PyEval_SaveThread();
+        fp_begin();
+        s->fn[slot](args, dims, steps, s->data[slot]);
+        errors = fp_end();
+        if (state) PyEval_RestoreThread(state);
+        team->leave(entered);
+    } else {
+        PyObject* result = PyArray_MatrixProduct2((PyObject*)a, (PyObject*)b, out);
+        Py_XDECREF(result);
+        errors = result ? 0 : -1;
+    }
     Py_DECREF(a);
     Py_DECREF(b);
     return errors;

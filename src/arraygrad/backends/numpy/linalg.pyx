@@ -258,14 +258,15 @@ cdef object forward_matrix_norm(object args):
 
 
 cdef object outer(object a, object b):
-    """Outer product of two plain vectors of one dtype."""
+    """Outer product of two plain vectors of one dtype; of a number and a vector their product."""
     cdef ArrayView v
     cdef Py_ssize_t dims[2]
-    cdef object column, out
+    cdef object column = a, out
     view_of(a, &v)
-    dims[0] = v.size
-    dims[1] = 1
-    column = reshaped(a, 2, dims)
+    if v.ndim:
+        dims[0] = v.size
+        dims[1] = 1
+        column = reshaped(a, 2, dims)
     out = binary_loop(MULTIPLY, column, b, None)
     return (<object>MULTIPLY.ufunc)(column, b) if out is None else out
 
@@ -306,18 +307,18 @@ cdef int rule_matmul(Node node, Frame f) except -1:
         n2 = rank(saved_for(node, SAVE_META, 1))
     if n1 == n2 > 2:
         return stacks_rule(f, x1 if second else None, x2 if first else None)
-    if not 1 <= n1 <= 2 or not 1 <= n2 <= 2 or n1 == n2 == 1:
+    if not 1 <= n1 <= 2 or not 1 <= n2 <= 2 or n1 + n2 - 2 != g.ndim:
         return 0
     if first:
         if n2 == 1:
             out0 = outer(f.grad, x2)
         else:
-            out0 = dot(f.grad, transposed(x2, NULL)) if n1 == 2 else dot(x2, f.grad)
+            out0 = dot(f.grad, x2, 2) if n1 == 2 else dot(x2, f.grad)
     if second:
-        if n1 == 1:
-            out1 = outer(x1, f.grad)
+        if n1 == 2:
+            out1 = dot(x1, f.grad, 1)
         else:
-            out1 = dot(transposed(x1, NULL), f.grad)
+            out1 = outer(x1, f.grad) if n2 == 2 else outer(f.grad, x1)
     return set_outs(f, out0, out1)
 
 

@@ -115,7 +115,7 @@ cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)
 cdef object transposed(object a, const Py_ssize_t* axes)
 cdef object product_of(object a, object b)
 cdef bint has_products(int slot) noexcept
-cdef object dot(object a, object b)
+cdef object dot(object a, object b, int turned=*)
 cdef bint is_scalar(object x) noexcept
 cdef object wrapped(object result)
 cdef int set_forward(Op op, forward_ptr forward) except -1

@@ -65,7 +65,7 @@ cdef extern from "arrays.hpp" namespace "arraygrad":
     bint split_middle(ndarray a, unsigned long long mask, npy_intp* groups, Rows* r) noexcept
     bint number_of(object x, double* number) noexcept
     bint single_result(int code, double x, double y, double* out) noexcept
-    int run_matmul(Team* team, const LoopSet* s, ndarray a, ndarray b, ndarray out) except -1
+    int run_matmul(Team* team, const LoopSet* s, ndarray a, ndarray b, ndarray out, int turned) except -1
 
 cnp.import_array()
 cnp.import_ufunc()
@@ -682,23 +682,23 @@ cdef bint has_products(int slot) noexcept:
     return _matmul.fn[slot] != NULL
 
 
-cdef object dot(object a, object b):
+cdef object dot(object a, object b, int turned=0):
     """Matrix product of plain arrays of one dtype by numpy.matmul's loop: vectors, matrices, and stacks of matrices
-    with the same leading axes, or a stack and one matrix."""
+    with the same leading axes, or a stack and one matrix. `turned` (of matrices) as in run_matmul."""
     cdef ndarray x = <ndarray>a, y = <ndarray>b
     cdef npy_intp dims[8]
-    cdef int errors, i, nd = 0
-    cdef object out
-    for i in range(PyArray_NDIM(x) - 1):
+    cdef int i, nd = 0
+    for i in range(PyArray_NDIM(x) - 2):
         dims[nd] = PyArray_DIM(x, i)
         nd += 1
-    if PyArray_NDIM(y) > 1:
-        dims[nd] = PyArray_DIM(y, PyArray_NDIM(y) - 1)
+    if PyArray_NDIM(x) > 1:
+        dims[nd] = PyArray_DIM(x, PyArray_NDIM(x) - (1 if turned & 1 else 2))
         nd += 1
-    out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
-    errors = run_matmul(team, &_matmul, x, y, <ndarray>out)
-    if errors:
-        report("matmul", errors)
+    if PyArray_NDIM(y) > 1:
+        dims[nd] = PyArray_DIM(y, PyArray_NDIM(y) - (2 if turned & 2 else 1))
+        nd += 1
+    cdef object out = new_array(_handler, nd, dims, PyArray_TYPE(x), False)
+    report("matmul", run_matmul(team, &_matmul, x, y, <ndarray>out, turned))
     return out
 
 
