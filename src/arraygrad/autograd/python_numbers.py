@@ -33,13 +33,12 @@ import inspect
 import linecache
 import os
 import sys
-import threading
 import types
 import warnings
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
-from arraygrad.core.convert import RUNNING
+from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
 
@@ -49,14 +48,6 @@ _POLICIES = ("default", "raise", "warn", "off")
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<frozen")
 
-
-class _Depth(threading.local):
-    """How many function transforms are calling their functions on this thread."""
-
-    running = 0
-
-
-depth = _Depth()
 
 _policy = "default"  # the whole process; a str is replaced in one step
 _here: contextvars.ContextVar[str | None] = contextvars.ContextVar("arraygrad.number_policy", default=None)
@@ -197,7 +188,7 @@ def leaves(t, how):
 
 def stays(t):
     """Whether `item()` and `tolist()` of `t`, which requires grad, give 0-d Tensors (2)."""
-    return depth.running > 0 or bool(followed_by(t))
+    return running_here() > 0 or bool(followed_by(t))
 
 
 def element(t):

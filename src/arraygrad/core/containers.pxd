@@ -7,6 +7,7 @@ cdef class Structure:
     cdef readonly tuple children
     cdef readonly object original
     cdef readonly Py_ssize_t n_leaves       # number of leaves
+    cdef bint flat                          # a list or tuple of leaves alone
 
 cdef Structure leaf_structure
 

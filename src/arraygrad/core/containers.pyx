@@ -3,6 +3,7 @@
 # what the program registers are containers; whatever else is a leaf, unless optree is in use and knows its type
 # (`optree.register_pytree_node`).
 cimport cython
+from cpython.object cimport PyObject
 
 import copy
 import dataclasses
@@ -11,6 +12,8 @@ from collections import OrderedDict, defaultdict
 from types import SimpleNamespace
 
 cdef extern from "Python.h":
+    Py_ssize_t PySequence_Fast_GET_SIZE(object items)
+    PyObject* PySequence_Fast_GET_ITEM(object items, Py_ssize_t i)
     int Py_EnterRecursiveCall(const char* where)        # not zero: with an exception set
     void Py_LeaveRecursiveCall()
 
@@ -108,8 +111,10 @@ cdef class Structure:
         self.children = children
         self.original = original  # what rebuilding needs besides the children
         self.n_leaves = 0 if children or kind != "leaf" else 1
+        self.flat = container_type is list or container_type is tuple
         for child in children:
             self.n_leaves += child.n_leaves
+            self.flat = self.flat and child is leaf_structure
 
     def __reduce__(self):
         return Structure, (self.kind, self.type, self.keys, self.children, self.original)
@@ -146,6 +151,9 @@ cdef class Structure:
 
 cdef Structure leaf_structure = Structure("leaf", None, (), ())
 LEAF = leaf_structure
+# Those of short lists and tuples of leaves, which are all alike.
+cdef tuple _flat_lists = tuple([Structure("list", list, _counted[n], (leaf_structure,) * n) for n in range(17)])
+cdef tuple _flat_tuples = tuple([Structure("tuple", tuple, _counted[n], (leaf_structure,) * n) for n in range(17)])
 
 
 def flatten(tree):
@@ -245,6 +253,9 @@ cdef Structure flatten_into(object tree, list leaves):
     if kind in LEAF_TYPES:
         leaves.append(tree)
         return leaf_structure
+    if (kind is list or kind is tuple) and all_leaves(tree):
+        leaves += tree
+        return <Structure>(_flat_lists if kind is list else _flat_tuples)[len(tree)]
     if kind is list:
         return Structure("list", kind, counted(len(<list>tree)), _flatten_all(<list>tree, leaves))
     if kind is tuple:
@@ -273,6 +284,17 @@ cdef Structure flatten_into(object tree, list leaves):
         return _flatten_registered(optree, tree, leaves)
     leaves.append(tree)
     return leaf_structure
+
+
+cdef bint all_leaves(object items) except -1:
+    """Whether a list or tuple is short, and its items are of the types of which most leaves are."""
+    cdef Py_ssize_t i, n = PySequence_Fast_GET_SIZE(items)
+    if n > 16:
+        return False
+    for i in range(n):
+        if type(<object>PySequence_Fast_GET_ITEM(items, i)) not in LEAF_TYPES:
+            return False
+    return True
 
 
 cdef Structure _of_attributes(object tree, object kind, tuple names, list leaves):
@@ -308,6 +330,10 @@ cdef object unflatten_from(Structure structure, list leaves, Py_ssize_t* at):
     if structure is leaf_structure or structure.kind == "leaf":
         at[0] += 1
         return leaves[at[0] - 1]
+    if structure.flat:
+        at[0] += structure.n_leaves
+        items = leaves[at[0] - structure.n_leaves:at[0]]
+        return items if structure.type is list else tuple(items)
     items = []
     for child in structure.children:
         items.append(unflatten_from(child, leaves, at))

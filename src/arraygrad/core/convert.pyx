@@ -17,6 +17,12 @@ from arraygrad.engine.node import keep_for_ever
 RUNNING = {}
 cdef dict _running = RUNNING
 
+
+def running_here():
+    """How many function transforms are calling their functions on this thread."""
+    return thread_state().transforms
+
+
 cdef object _guard = None               # see set_number_guard
 
 

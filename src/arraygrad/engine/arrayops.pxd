@@ -57,6 +57,7 @@ cdef class ArrayOps:
     cpdef bint exclusive(self, object grad) except -1
     cpdef object clone(self, object array, object like)
     cpdef bint has_nan(self, object grad) except -1
+    cdef bint begins_nonzero(self, object grad) noexcept
     cpdef object zeros(self, GradMeta meta)
     cpdef object ones(self, GradMeta meta)
     cpdef object to_user(self, object grad)

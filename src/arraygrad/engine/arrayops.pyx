@@ -197,6 +197,10 @@ cdef class ArrayOps:
         """A copy of `array`, laid out as `like` is where that is dense, else row-major."""
         raise _abstract(self, "clone(array, like)")
 
+    cdef bint begins_nonzero(self, object grad) noexcept:
+        """Whether a look at one element shows that a gradient is not zero everywhere. May say no where it is not."""
+        return False
+
     cpdef bint has_nan(self, object grad) except -1:
         """Whether any element is NaN."""
         return grad != grad

@@ -447,7 +447,8 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
         if not inputs:
             compute_dependencies(task, root, min_topo)
         else:
-            init_to_execute(task, root, [e for e in inputs], task.accumulate_grad, min_topo)
+            inputs = inputs if type(inputs) is list else list(inputs)
+            init_to_execute(task, root, inputs, task.accumulate_grad, min_topo)
             if root.n_inputs == 0:
                 set_run_flags(task, root, RUN_NEEDED)
         if task.shared:

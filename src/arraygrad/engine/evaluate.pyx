@@ -239,7 +239,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
     """Run one node: hooks, captures, the node itself, and its gradients handed on."""
     cdef NodeState st
     cdef uint32_t rflags
-    cdef object buf, grad, nr, k
+    cdef object buf, grad, where, nr, k
     cdef tuple grad_outputs = ()
     cdef set post_before = None
     cdef Node child
@@ -289,9 +289,13 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
     f.needs = UINT64_MAX
     if task.has_exec_info:
         if rflags & RUN_CAPTURE:
-            for nr, k in task.captures[node]:
-                task.captured[k] = f.input(nr)
-                f.owned = False
+            where = task.captures[node]
+            if type(where) is int:
+                task.captured[<Py_ssize_t>where] = f.input(0)
+            else:
+                for nr, k in <list>where:
+                    task.captured[<Py_ssize_t>k] = f.input(nr)
+            f.owned = False
             if task.streams:
                 note_leaf(task, f)
         if not rflags & RUN_NEEDED:

@@ -68,7 +68,7 @@ cdef class GraphTask:
     cdef object saved_hooks             # the caller's saved-tensor hooks (GM4), None: none
     cdef uint32_t owner                 # thread that waits for the result
     cdef shared_ptr[CReadyQueue] queue  # its CPU queue
-    cdef dict captures                  # node -> list of (input number, index of the result)
+    cdef dict captures                  # node -> index of the result that is its input 0, or list of (input, index)
     # Guarded by the GIL (by `mutex` on free-threaded builds, for the fields that are not atomic).
     cdef atomic[int64_t] outstanding    # tasks queued or running
     cdef atomic[int64_t] pending        # nodes that hold a gradient but wait for more

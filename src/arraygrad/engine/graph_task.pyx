@@ -201,6 +201,8 @@ cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate
     cdef Py_ssize_t i, k
     cdef uint32_t flags
     cdef bint descended
+    nodes.reserve(32)                           # one request for memory where the graph is small
+    at.reserve(32)
     task.has_exec_info = True
     task.captured = [None] * len(inputs)
     if not accumulate_grad:
@@ -244,7 +246,19 @@ cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate
             elif task.side is not None:
                 task.side.pop(id(edge.node), None)
         elif not accumulate_grad:
-            task.captures.setdefault(edge.node, []).append((edge.input_nr, k))
+            capture(task.captures, edge, k)
+    return 0
+
+
+cdef int capture(dict captures, Edge edge, Py_ssize_t k) except -1:
+    """Note that what arrives at an edge is result `k`."""
+    cdef object found = captures.get(edge.node)
+    if found is None and edge.input_nr == 0:
+        captures[edge.node] = k
+    elif type(found) is list:
+        (<list>found).append((edge.input_nr, k))
+    else:
+        captures[edge.node] = [(edge.input_nr, k)] if found is None else [(0, found), (edge.input_nr, k)]
     return 0
 
 

@@ -17,6 +17,7 @@ cdef extern from "tls.hpp" namespace "arraygrad":
         int inference                   # bit 0: inference mode; bit 1: grad mode was switched on within it
         const void* stack_base          # an address in the frame of the outermost execute() on this thread
         void* saved_hooks               # top of the stack of saved-tensor hooks (owned), NULL: none
+        int transforms                  # function transforms that are calling their functions
         void* op_hooks                  # hooks around operations (owned), NULL: none
 
 cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1

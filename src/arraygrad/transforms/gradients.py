@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
 May import: _hints, core.containers, engine, ops, core.tensor, adoption, transforms.trace, transforms.transformed,
-transforms.jacobians, numpy.
+transforms.jacobians, transforms.traced, numpy.
 
 A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
 they have in common:
@@ -40,7 +40,8 @@ from arraygrad.transforms.trace import (
     recorded,
     run,
 )
-from arraygrad.transforms.transformed import Transformed, chosen, traced
+from arraygrad.transforms.traced import Evaluated
+from arraygrad.transforms.transformed import Names, Transformed, chosen, traced
 
 __all__ = [
     "elementwise_grad",
@@ -111,13 +112,22 @@ def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, **unknown):
     return _Gradient(grad, f, *_checked("grad", f, argnums, argnames, adopt, unknown), **options)
 
 
-class _Gradient(Transformed):
-    differentiates = True
+class _Evaluation(Transformed, Evaluated):
+    def __init__(self, transform, original, function, which, **options):
+        super().__init__(transform, original, function, which, **options)
+        positions = None if isinstance(which, Names) else which
+        self.prepare(transform.__name__, function, positions, bool(options["has_aux"]), transform is value_and_grad)
 
-    def __call__(self, /, *args, **kwargs):
-        has_aux = self._options["has_aux"]
-        trace, gradients = _evaluated("grad", self._f, args, kwargs, self._which, has_aux)
-        return (gradients, trace.auxiliary()) if has_aux else gradients
+    def traced(self, args, kwargs):
+        return traced(self._transform.__name__, self._f, args, kwargs, self._which, self._options["has_aux"])
+
+    def pulled(self, trace):
+        _scalar(trace)
+        return _pull_ones(trace)
+
+
+class _Gradient(_Evaluation):
+    differentiates = True
 
 
 @_exact
@@ -140,15 +150,7 @@ def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, *
     """
     options = {"argnums": argnums, "has_aux": has_aux, "argnames": argnames, "adopt": adopt}
     checked = _checked("value_and_grad", f, argnums, argnames, adopt, unknown)
-    return _ValueAndGradient(value_and_grad, f, *checked, **options)
-
-
-class _ValueAndGradient(Transformed):
-    def __call__(self, /, *args, **kwargs):
-        has_aux = self._options["has_aux"]
-        trace, gradients = _evaluated("value_and_grad", self._f, args, kwargs, self._which, has_aux)
-        value = trace.value()
-        return ((value, trace.auxiliary()), gradients) if has_aux else (value, gradients)
+    return _Evaluation(value_and_grad, f, *checked, **options)
 
 
 @_exact
@@ -594,16 +596,6 @@ def _instead(name, f):
     if isinstance(f, Tensor) and name == "grad":
         return ": of a Tensor that was computed arraygrad.autograd.grad(output, inputs) is the gradient"
     return f": give the function itself and call what comes back, {name}(f)(x)"
-
-
-def _evaluated(name, f, args, kwargs, which, has_aux):
-    """(the trace of a call, the gradient of its result)."""
-    trace = traced(name, f, args, kwargs, which, has_aux)
-    gradients = trace.plain_gradient()
-    if gradients is None:
-        _scalar(trace)
-        gradients = _pull_ones(trace)
-    return trace, gradients
 
 
 def _ones(trace, indices):

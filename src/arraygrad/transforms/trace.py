@@ -30,7 +30,17 @@ from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
 from arraygrad.transforms.caught import goes_on_with_it
-from arraygrad.transforms.traced import NOTHING_BESIDE, NUMBER, RAW, SCALAR, STATIC, TENSOR, Traced, give_back
+from arraygrad.transforms.traced import (
+    NOTHING_BESIDE,
+    NUMBER,
+    RAW,
+    SCALAR,
+    STATIC,
+    TENSOR,
+    Traced,
+    give_back,
+    use_traces,
+)
 
 __all__ = [
     "Trace",
@@ -382,6 +392,9 @@ class Trace(Traced):
     @staticmethod
     def _nodes(outputs):
         return [gradient_edge(t)[0] for t in outputs if isinstance(t, Tensor) and t.requires_grad]
+
+
+use_traces(Trace)
 
 
 def _is_end(node):

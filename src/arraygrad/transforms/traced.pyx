@@ -2,6 +2,9 @@
 # May import: engine.*, core.*, autograd.python_numbers, ops, numpy (Python only).
 #
 # What is rare, or has something to explain, is a method of the subclass in trace.py.
+from cpython.object cimport PyObject, PyTypeObject
+cimport cython
+
 import numpy
 
 from arraygrad.core.apply cimport apply_op
@@ -15,12 +18,15 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport run_for_inputs
 from arraygrad.engine.node cimport Edge, ThreadState, thread_state
 
-from arraygrad.autograd.python_numbers import depth
 from arraygrad.core.containers import note_leaf_type
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.given import note_holder
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.ops import OPS
+
+cdef extern from "Python.h":
+    object PyObject_VectorcallDict(PyObject* function, PyObject** args, size_t n, PyObject* kwargs)
+    PyObject** items_of "PySequence_Fast_ITEMS"(object items)
 
 # What a leaf of a differentiated argument was, hence what its gradient is given back as.
 cdef enum Kind:
@@ -38,6 +44,9 @@ note_leaf_type(Tensor)
 note_leaf_type(numpy.ndarray)
 
 
+cdef dict _running = RUNNING
+cdef tuple _no_arguments = ()
+cdef object _trace = None               # the subclass; see use_traces
 cdef bint _compiled = True
 cdef GradMeta _number_meta = None
 cdef object _nothing_beside = (None, None, None)
@@ -45,11 +54,20 @@ NOTHING_BESIDE = _nothing_beside
 
 
 def set_compiled_traces(bint mode):
-    """Whether arguments get their place in the graph the short way; returns the previous setting. For tests."""
+    """Whether calls are traced, and arguments get their place in the graph, the short way; returns the mode before.
+
+    For tests.
+    """
     global _compiled
     previous = _compiled
     _compiled = mode
     return bool(previous)
+
+
+def use_traces(cls):
+    """Make `cls`, a subclass of Traced, the class of what is traced the short way."""
+    global _trace
+    _trace = cls
 
 
 cdef TensorBase placed(object raw, GradMeta meta):
@@ -98,6 +116,9 @@ cdef class Traced:
     """A call of `function` whose arguments at some positions are differentiated: see Trace."""
 
     def __init__(self, name, function, args, argnums):
+        self.begin(name, function, args, argnums)
+
+    cdef int begin(self, object name, object function, tuple args, object argnums) except -1:
         cdef ThreadState* ts = thread_state()
         cdef int before = ts.grad_mode, inference = ts.inference
         cdef Py_ssize_t i
@@ -117,7 +138,7 @@ cdef class Traced:
         self.metas = []
         self.edges = []
         self.plain = True
-        self.nested = depth.running > 0
+        self.nested = ts.transforms > 0
         self.before = before != 0 or (ts.inference & 2) != 0
         self.handed = []
         ts.grad_mode = 1
@@ -131,6 +152,7 @@ cdef class Traced:
             ts.inference = inference
         if self.has_static:
             self.static = [leaf if kind == KIND_STATIC else None for kind, leaf in zip(self.kinds, leaves)]
+        return 0
 
     cdef object follow(self, Py_ssize_t i, object leaf):
         """What the function gets in place of a leaf; notes its kind, metadata and edge."""
@@ -204,7 +226,12 @@ cdef class Traced:
         return self.number_beside(value, xp, dtype, device)
 
     def call(self, dict kwargs=None, has_aux=False, check=True):
-        """Call the function with recording on and look at what it returned; returns self.
+        """See `make`; returns self."""
+        self.make(kwargs, has_aux, check)
+        return self
+
+    cdef int make(self, dict kwargs, bint has_aux, bint check) except -1:
+        """Call the function with recording on and look at what it returned.
 
         `check=False` leaves `check_result` out.
 
@@ -246,15 +273,16 @@ cdef class Traced:
         self.record = self.before and (
             self.alias or ((self.nested or not self.plain) and self._reaches_others(self.outputs))
         )
-        return self
+        return 0
 
     cpdef object run(self, dict kwargs):
         """Call the function with recording on; what it returned."""
         cdef ThreadState* ts = thread_state()
         cdef int before = ts.grad_mode, inference = ts.inference
-        cdef list args = list(self.args)
+        cdef list args = list(<tuple>self.args)
         cdef Py_ssize_t at = 0, k
-        cdef object key = id(self), chosen
+        cdef object key = <size_t><void*>self, chosen
+        cdef PyObject* keywords = <PyObject*>kwargs if kwargs else NULL
         if self.single:
             args[<Py_ssize_t>self.argnums[0]] = unflatten_from(self.structure, self.handed, &at)
         else:
@@ -262,18 +290,18 @@ cdef class Traced:
             for k in range(len(self.argnums)):
                 args[<Py_ssize_t>self.argnums[k]] = chosen[k]
         self.args = self.handed = None          # the graph keeps what it needs of them
-        RUNNING[key] = self
-        depth.running += 1
+        _running[key] = self
+        ts.transforms += 1
         ts.grad_mode = 1
         ts.inference = 0
         try:
-            return self.function(*args, **kwargs) if kwargs else self.function(*args)
+            return PyObject_VectorcallDict(<PyObject*>self.function, items_of(args), <size_t>len(args), keywords)
         finally:
             ts = thread_state()
             ts.grad_mode = before
             ts.inference = inference
-            depth.running -= 1
-            del RUNNING[key]
+            ts.transforms -= 1
+            del _running[key]
 
     cpdef object plain_gradient(self):
         """The gradient of one real floating-point number, in the form of the arguments; its graph is freed.
@@ -284,22 +312,26 @@ cdef class Traced:
         cdef GradMeta meta
         cdef tuple found
         cdef Edge root
-        if self.record or self.out_structure is not leaf_structure or type(self.outputs[0]) is not Tensor:
+        if self.record or self.out_structure is not leaf_structure or type((<list>self.outputs)[0]) is not Tensor:
             return None
-        out = <TensorBase>self.outputs[0]
+        out = <TensorBase>(<list>self.outputs)[0]
         meta = out.value.meta
-        if not meta.is_floating or meta.is_complex or meta.size != 1 or not out.requires_grad or not self.edges:
+        if not meta.is_floating or meta.is_complex or meta.ndim and meta.size != 1 or not self.edges:
             return None
         root = edge_or_none(out)
+        if root is None:
+            return None
         found = run_for_inputs(root.node, root.input_nr, meta.ops.ones(meta), self.edges)
         return self.give_checked(found)
 
     cpdef object value(self):
         """What the function returned, raw where its arguments were."""
+        cdef TensorBase out
         if not self.record and self.plain and self.out_structure is leaf_structure \
-                and type(self.outputs[0]) is Tensor and KIND_RAW in self.kinds:
-            give_memory(<TensorBase>self.outputs[0])
-            return (<TensorBase>self.outputs[0]).value.raw
+                and type((<list>self.outputs)[0]) is Tensor and KIND_RAW in self.kinds:
+            out = <TensorBase>(<list>self.outputs)[0]
+            give_memory(out)
+            return out.value.raw
         return self.any_value()
 
     cpdef object give(self, object gradients):
@@ -313,9 +345,13 @@ cdef class Traced:
 
     cpdef object give_checked(self, object gradients):
         """`give`, with a warning where all is zero because the result does not depend on the arguments."""
+        cdef Py_ssize_t k = 0
         for g in gradients:
-            if not may_be_zero(g):
+            while self.kinds[k] == KIND_STATIC:
+                k += 1
+            if (<GradMeta>self.metas[k]).ops.begins_nonzero(g) or not may_be_zero(g):
                 break
+            k += 1
         else:
             self.look_for_a_constant()
         return self.give(gradients)
@@ -326,6 +362,8 @@ cdef class Traced:
         cdef list items = []
         if self.structure is leaf_structure:
             return per_edge[0]
+        if not self.has_static and type(per_edge) is list:
+            return unflatten_from(self.structure, per_edge, &at)
         for k in range(len(self.kinds)):
             if self.kinds[k] == KIND_STATIC:
                 items.append(self.static[k])
@@ -358,3 +396,36 @@ cpdef object give_back(int kind, object gradient, GradMeta meta):
     if kind == KIND_SCALAR and not gradient.shape:
         return gradient[()]
     return gradient
+
+
+@cython.auto_pickle(False)
+cdef class Evaluated:
+    """What `grad` and `value_and_grad` return: the call from the arguments to the results, with no frame of Python's.
+
+    The subclass has what is rare: `traced(args, kwargs)`, the trace of a call where parameters are chosen by name, and
+    `pulled(trace)`, the gradient of a result that is no plain number.
+    """
+    cdef object name, function, argnums
+    cdef bint has_aux, with_value
+
+    def prepare(self, name, function, argnums, bint has_aux, bint with_value):
+        """The name of the transform, what is traced, positions (None: `traced` knows), what is returned."""
+        self.name, self.function, self.argnums = name, function, argnums
+        self.has_aux, self.with_value = has_aux, with_value
+
+    def __call__(self, *args, **kwargs):
+        cdef Traced trace
+        cdef object gradients, value
+        if _compiled and self.argnums is not None:
+            trace = <Traced>(<PyTypeObject*>_trace).tp_new(_trace, <PyObject*>_no_arguments, NULL)
+            trace.begin(self.name, self.function, args, self.argnums)
+            trace.make(kwargs if kwargs else None, self.has_aux, True)
+        else:
+            trace = self.traced(args, kwargs)
+        gradients = trace.plain_gradient()
+        if gradients is None:
+            gradients = self.pulled(trace)
+        if not self.with_value:
+            return (gradients, trace.auxiliary()) if self.has_aux else gradients
+        value = trace.value()
+        return ((value, trace.auxiliary()), gradients) if self.has_aux else (value, gradients)

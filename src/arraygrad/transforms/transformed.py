@@ -11,7 +11,7 @@ import types
 
 from arraygrad.transforms.trace import Trace, function_name
 
-__all__ = ["Transformed", "chosen", "traced"]
+__all__ = ["Names", "Transformed", "chosen", "traced"]
 
 
 class Transformed:
