@@ -1,5 +1,5 @@
-# NumPy's functions of shape on Tensors, and products and norms of arrays alone: their arguments
-# bound in C to one operation of the table.
+# NumPy's functions of shape on Tensors, reductions, and products and norms of arrays alone: their arguments bound in C to
+# one operation of the table.
 # May import: engine.*, core.op, core.value, core.nodes, core.apply, core.views.
 #
 # Served are positional arguments of the commonest kinds: ints, tuples and lists of ints. Everything else is declined
@@ -16,12 +16,13 @@ from arraygrad.core.views cimport shape_op
 
 cdef Op RESHAPE = None
 cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, VECDOT, NORM, VECTOR_NORM, MATRIX_NORM, TRACE
+cdef Op SUM, MEAN, MAX, MIN, VAR, STD
 
 
 cdef shape_ptr shape_function(object name) except? NULL:
     """The function of shape of that NumPy name; NULL where `name` is None."""
     global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, VECDOT, NORM, VECTOR_NORM, MATRIX_NORM
-    global TRACE
+    global TRACE, SUM, MEAN, MAX, MIN, VAR, STD
     if name is None:
         return NULL
     if RESHAPE is None:
@@ -29,6 +30,8 @@ cdef shape_ptr shape_function(object name) except? NULL:
         BROADCAST, FLIP, DIAGONAL = named_op("broadcast_to"), named_op("flip"), named_op("diagonal")
         MATMUL, VECDOT, TRACE = named_op("matmul"), named_op("vecdot"), named_op("trace")
         NORM, VECTOR_NORM, MATRIX_NORM = named_op("norm"), named_op("vector_norm"), named_op("matrix_norm")
+        SUM, MEAN, MAX, MIN = named_op("sum"), named_op("mean"), named_op("max"), named_op("min")
+        VAR, STD = named_op("var"), named_op("std")
         RESHAPE = named_op("reshape")
     if name == "reshape":
         return reshape
@@ -82,6 +85,18 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return matrix_norm
     if name == "trace":
         return trace
+    if name == "sum":
+        return sum_of
+    if name == "mean":
+        return mean
+    if name == "max" or name == "amax":
+        return largest
+    if name == "min" or name == "amin":
+        return smallest
+    if name == "var":
+        return var
+    if name == "std":
+        return std
     raise ValueError(f"shape_function: no function {name!r}")
 
 
@@ -312,6 +327,40 @@ cdef object matrix_norm(tuple args):
 
 cdef object trace(tuple args):
     return apply_op(TRACE, (args[0], 0, None)) if len(args) == 1 and is_real(args, 2) else NotImplemented
+
+
+# Reductions of floating-point Tensors, of which nothing but the axis is said
+
+cdef inline bint is_reduced(tuple args) noexcept:
+    return len(args) <= 2 and meta_of(args).is_floating
+
+
+cdef inline object axis_in(tuple args):
+    return args[1] if len(args) == 2 else None
+
+
+cdef object sum_of(tuple args):
+    return apply_op(SUM, (args[0], axis_in(args), None, False)) if is_reduced(args) else NotImplemented
+
+
+cdef object mean(tuple args):
+    return apply_op(MEAN, (args[0], axis_in(args), False)) if is_reduced(args) else NotImplemented
+
+
+cdef object largest(tuple args):
+    return apply_op(MAX, (args[0], axis_in(args), False)) if is_reduced(args) else NotImplemented
+
+
+cdef object smallest(tuple args):
+    return apply_op(MIN, (args[0], axis_in(args), False)) if is_reduced(args) else NotImplemented
+
+
+cdef object var(tuple args):
+    return apply_op(VAR, (args[0], axis_in(args), 0, False)) if is_reduced(args) else NotImplemented
+
+
+cdef object std(tuple args):
+    return apply_op(STD, (args[0], axis_in(args), 0, False)) if is_reduced(args) else NotImplemented
 
 
 # What is asked of a Tensor, no operation.

@@ -194,9 +194,10 @@ cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate
 
     One walk, because each node that it comes to is out of the caches in a large graph.
     """
-    cdef vector[PyObject*] nodes
+    cdef vector[PyObject*] nodes                # borrowed, as `node` and `child`: the root keeps them all
     cdef vector[Py_ssize_t] at
-    cdef Node node, child
+    cdef PyObject* node
+    cdef PyObject* child
     cdef Edge edge
     cdef Py_ssize_t i, k
     cdef uint32_t flags
@@ -211,33 +212,34 @@ cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate
         edge = <Edge>inputs[k]
         _claim(task, edge.node)
         set_run_flags(task, edge.node, RUN_NEEDED if accumulate_grad else RUN_CAPTURE)
-    _visit(task, root, 0)
+    _visit(task, <PyObject*>root, 0)
     nodes.push_back(<PyObject*>root)
     at.push_back(0)
     while nodes.size():
-        node = <Node>nodes.back()
+        node = nodes.back()
         i = at.back()
         descended = False
-        if node.topo >= min_topo:
-            while i < node.n_edges:
-                child = node.e0 if i == 0 else node.e1 if i == 1 else node.edge_node(i)
+        if (<Node>node).topo >= min_topo:
+            while i < (<Node>node).n_edges:
+                child = <PyObject*>(<Node>node).e0 if i == 0 else <PyObject*>(<Node>node).e1 if i == 1 \
+                    else borrowed_edge(<Node>node, i)
                 i += 1
-                if child is None:
+                if child == <PyObject*>None:
                     continue
                 flags = _visit(task, child, 1)
                 if not flags & RUN_VISITED:
                     at[at.size() - 1] = i
-                    nodes.push_back(<PyObject*>child)
+                    nodes.push_back(child)
                     at.push_back(0)
                     descended = True
                     break
                 if flags & (RUN_NEEDED | RUN_CAPTURE):
-                    set_run_flags(task, node, RUN_NEEDED)
+                    need(task, node)
         if not descended:
             nodes.pop_back()
             at.pop_back()
-            if nodes.size() and run_flags(task, node) & (RUN_NEEDED | RUN_CAPTURE):
-                set_run_flags(task, <Node>nodes.back(), RUN_NEEDED)
+            if nodes.size() and run_flags(task, <Node>node) & (RUN_NEEDED | RUN_CAPTURE):
+                need(task, nodes.back())
     for k in range(len(inputs)):
         edge = <Edge>inputs[k]
         if not run_flags(task, edge.node) & RUN_VISITED:        # the run does not come to it
@@ -262,25 +264,38 @@ cdef int capture(dict captures, Edge edge, Py_ssize_t k) except -1:
     return 0
 
 
-cdef inline uint32_t _visit(GraphTask task, Node node, int arriving) except? 0xFFFFFFFF:
+cdef inline PyObject* borrowed_edge(Node node, Py_ssize_t i) except NULL:
+    cdef Node child = node.edge_node(i)
+    return <PyObject*>child
+
+
+cdef inline int need(GraphTask task, PyObject* node) except -1:
+    """Something that is asked for lies behind `node`."""
+    if read_stamp(&(<Node>node).stamp) == <uint64_t>task.id:
+        (<Node>node).rflags |= RUN_NEEDED
+        return 1
+    return set_run_flags(task, <Node>node, RUN_NEEDED)
+
+
+cdef inline uint32_t _visit(GraphTask task, PyObject* node, int arriving) except? 0xFFFFFFFF:
     """Claim `node`, count edges that arrive at it, and mark it as visited. Returns its flags before."""
     cdef NodeState st
     cdef uint32_t flags
-    if read_stamp(&node.stamp) != <uint64_t>task.id:
-        _claim(task, node)
-    if read_stamp(&node.stamp) == <uint64_t>task.id:
-        flags = node.rflags
-        node.rflags = <uint16_t>(flags | RUN_VISITED)
-        node.deps += arriving
+    if read_stamp(&(<Node>node).stamp) != <uint64_t>task.id:
+        _claim(task, <Node>node)
+    if read_stamp(&(<Node>node).stamp) == <uint64_t>task.id:
+        flags = (<Node>node).rflags
+        (<Node>node).rflags = <uint16_t>(flags | RUN_VISITED)
+        (<Node>node).deps += arriving
     else:
-        st = side_state(task, node)
+        st = side_state(task, <Node>node)
         flags = st.rflags
         st.rflags = flags | RUN_VISITED
         st.deps += arriving
     if not flags & RUN_VISITED:
-        _note_device(task, node)
+        _note_device(task, <Node>node)
         if task.nodes is not None:
-            task.nodes.add(node)
+            task.nodes.add(<Node>node)
     return flags
 
 

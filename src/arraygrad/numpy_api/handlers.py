@@ -224,11 +224,11 @@ _REDUCTIONS = {
 }  # fmt: skip
 _SLOWER = {"ptp": "ptp", "prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}
 
-# Functions of shape, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
+# Functions of shape and reductions, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
 _SHAPES = """
     reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip flipud fliplr diagonal atleast_1d
     atleast_2d atleast_3d copy shape ndim size real real_if_close dot vdot inner trace linalg.norm linalg.trace
-    linalg.vector_norm linalg.matrix_norm
+    linalg.vector_norm linalg.matrix_norm sum mean max min amax amin var std
 """
 
 # Functions of shape that are a method of Tensor with the same parameters in the same order.

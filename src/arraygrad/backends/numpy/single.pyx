@@ -5,6 +5,7 @@ from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, empty_c, fast_enabled, has_axes, item_size, new_number, read_number, view_of,
     zeros_for,
 )
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
@@ -143,6 +144,9 @@ cdef bint element_taken(object held, uint64_t place, double* x) noexcept:
 cdef bint kept_number(object slot, double* x) noexcept:
     """What a node with NODE_NUMBER kept: a Value of one float64, or a plain number. False: overwritten since."""
     cdef ArrayView v
+    if PyFloat_CheckExact(slot):
+        x[0] = PyFloat_AS_DOUBLE(slot)
+        return True
     if type(slot) is Value:
         if (<Value>slot).overwritten or view_of((<Value>slot).raw, &v) != SLOT_F64:
             return False
