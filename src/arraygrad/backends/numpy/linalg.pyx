@@ -10,6 +10,7 @@
 # freed with what the node saved; nothing is kept of what is not recorded. They belong to the matrix as it was, whatever
 # is written into it later. Guarded by tests/ops/test_fast_factors.py.
 from cpython.long cimport PyLong_CheckExact
+from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
 import os
@@ -43,6 +44,7 @@ cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
 
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
+cdef LoopSet* NEGATIVE = loop_set("negative")
 cdef LoopSet* SQRT = NULL                   # at_first_use
 if FREE_THREADED:
     at_first_use(&SQRT, "sqrt")
@@ -436,16 +438,28 @@ cdef object forward_solve(object args):
     return (rows_of(out), [None, None, factors, pivots]) if solved else None
 
 
+cdef bint is_finite(object x) except -1:
+    """Whether all elements of a plain array are finite."""
+    cdef ArrayView v
+    cdef Py_ssize_t i
+    if view_of(x, &v) != SLOT_F64 or not (v.c_order or v.f_order):
+        return bool(np.isfinite(x).all())
+    for i in range(v.size):
+        if not isfinite((<double*>v.data)[i]):
+            return False
+    return True
+
+
 cdef object substituted(Node node, object g):
     """The transposed equation solved by the factors that the node keeps. None: it keeps none, or g is not finite."""
     cdef ArrayView v, w
     cdef object factors, pivots, out
     cdef bint solved
-    if not node.flags & NODE_ASIDE or node.args is None or _lapack == NULL or not np.isfinite(g).all():
+    if not node.flags & NODE_ASIDE or node.args is None or _lapack == NULL or not is_finite(g):
         return None
     factors = (<list>node.args)[2]
     pivots = (<list>node.args)[3]
-    if not np.isfinite(factors).all():      # what NumPy makes of infinities is its own
+    if not is_finite(factors):              # what NumPy makes of infinities is its own
         return None
     out = columns_of(g)
     view_of(factors, &v)
@@ -508,5 +522,11 @@ cdef int rule_solve(Node node, Frame f) except -1:
         return 0
     if first and (real_view(ans, &x) != slot or x.ndim != g.ndim):
         return 0
-    out0, out1 = triangular.solve_gradients(matrix, f.grad, ans, substituted(node, f.grad))
+    out1 = substituted(node, f.grad)
+    if out1 is None:
+        out0, out1 = triangular.solve_gradients(matrix, f.grad, ans)
+    elif first:
+        out0 = outer(out1, ans) if g.ndim == 1 else dot(out1, ans, 2)
+        negated = unary_loop(NEGATIVE, out0, out0)
+        out0 = np.negative(out0, out0) if negated is None else negated
     return set_outs(f, out0, out1 if second else None)

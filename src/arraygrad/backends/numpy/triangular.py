@@ -75,13 +75,9 @@ def _folded(symmetric, upper):
     return out
 
 
-def solve_gradients(matrix, g, ans, back=None):
-    """The gradients of the matrix (None without ans) and of the right side, of ans = solve(matrix, right side).
-
-    `back`: the solution of the transposed equation for g, if it is known.
-    """
-    if back is None:
-        back = numpy.linalg.solve(matrix.T, g)
+def solve_gradients(matrix, g, ans):
+    """The gradients of the matrix (None without ans) and of the right side, of ans = solve(matrix, right side)."""
+    back = numpy.linalg.solve(matrix.T, g)
     if ans is None:
         return None, back
     if g.ndim == 1:
