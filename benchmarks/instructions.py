@@ -25,7 +25,8 @@ EXPECTED = Path(__file__).with_name("instructions.json")
 TOLERANCE = 0.25
 
 RUNS = 100
-KERNELS = {"block-1": 1, "block-100": 100}  # elements of one block of the chain: sin, exp, tanh, + and *
+# Elements of one block of the chain: sin, exp, tanh, + and *; rows of a logistic regression by `value_and_grad`.
+KERNELS = {"block-1": 1, "block-100": 100, "logistic-32": 32}
 MARK = "getppid"  # a function of the C library that nothing here calls but `run`
 
 
@@ -35,11 +36,23 @@ def available() -> bool:
 
 def run(kernel: str, runs: int) -> None:
     """The counted process: both sides, one after the other, with a mark before, between and after."""
+    sides = logistic(KERNELS[kernel]) if kernel.startswith("logistic") else block(KERNELS[kernel])
+    for once in sides:  # the first calls make what later ones find
+        once()
+        once()
+    for once in sides:
+        os.getppid()
+        for _ in range(runs):
+            once()
+    os.getppid()
+
+
+def block(size: int):
+    """The two sides of one block of the chain."""
     import numpy as np
 
     import arraygrad as ag
 
-    size = KERNELS[kernel]
     x, a, b, g = np.full(size, 0.3), np.full(size, 0.7), np.full(size, 0.2), np.ones(size)
     t = ag.tensor(x, requires_grad=True)
 
@@ -53,13 +66,16 @@ def run(kernel: str, runs: int) -> None:
         y = np.tanh(e)
         return g * (1 - y * y) * e * np.cos(u) * a
 
-    for once in (ours, by_hand):  # the first call makes what later ones find
-        once()
-    for once in (ours, by_hand):
-        os.getppid()
-        for _ in range(runs):
-            once()
-    os.getppid()
+    return ours, by_hand
+
+
+def logistic(rows: int):
+    """The two sides of the workload plain-logistic."""
+    from .libraries import LIBRARIES
+    from .workloads.plain_code import WORKLOADS, hand_logistic, logistic_data
+
+    data = logistic_data(10, rows)
+    return WORKLOADS[0].run_of(LIBRARIES["arraygrad"](), data), hand_logistic(data)
 
 
 def count(kernel: str, runs: int = RUNS) -> tuple[int, int]:
