@@ -45,6 +45,8 @@ CASES = {
     "tril": ("tril", [(2, 3, 4)], lambda x: (x, -1)),
     "sums at places": ("_getitem_adjoint", [(9,)], lambda x: (x, (4,), PLACES.ravel())),
     "rows at places": ("_getitem_adjoint", [(3, 3, 2)], lambda x: (x, (3, 2), PLACES)),
+    "rows added at places": ("_add_at", [(3, 2), (3, 3, 2)], lambda x, y: (x, PLACES, y)),
+    "elements added at places": ("_add_at", [(3, 4), (3, 3)], lambda x, y: (x, (PLACES, 1), y)),
     "windows": ("_windows", [(6, 5)], lambda x: (x, (2, 3), (0, 1))),
     "windows twice along one axis": ("_windows", [(9,)], lambda x: (x, (2, 3), (0, 0))),
     "triu": ("triu", [(4, 3)], lambda x: (x, 1)),

@@ -17,7 +17,7 @@ from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
     check_operand, has_tensor, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
 )
-from arraygrad.core.saving cimport keep_args, keep_aside, save, save_plain
+from arraygrad.core.saving cimport keep_args, keep_aside, keep_behind, save, save_plain
 from arraygrad.core.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
     need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
@@ -386,7 +386,7 @@ cdef object run_one(Op op, tuple args, TensorBase t):
     cdef Value v
     cdef Backend backend
     cdef TensorBase out
-    cdef tuple raws
+    cdef tuple raws, left
     cdef object raw
     v = value_now(t)
     backend = <Backend>v.meta.ops
@@ -394,6 +394,10 @@ cdef object run_one(Op op, tuple args, TensorBase t):
         return observed(op, args, backend)
     raw = raw_now(t)
     raws = (raw, args[1]) if len(args) == 2 else (raw, args[1], args[2]) if len(args) == 3 else (raw,) + args[1:]
+    if op.leaves and t.tracked and thread_state().grad_mode:
+        left = backend.leaving(op, raws)
+        if left is not None:
+            return kept_behind(op, args, t, v.meta, left, backend)
     raw = backend.call(op, raws)
     raws = None
     if type(raw) is not backend.array_type:
@@ -401,6 +405,15 @@ cdef object run_one(Op op, tuple args, TensorBase t):
     out = result_of(op, args, t, v.meta, raw, backend)
     if t.tracked or has_extra(t):
         record(op, args, out, backend)
+    return out
+
+
+cdef TensorBase kept_behind(Op op, tuple args, TensorBase t, GradMeta meta, tuple left, Backend backend):
+    """The result of an operation whose node, if there is one, keeps what the compiled forward left for the rule."""
+    cdef TensorBase out = result_of(op, args, t, meta, left[0], backend)
+    record(op, args, out, backend)
+    if out.grad_fn_ is not None:
+        keep_behind(out.grad_fn_, left[1])
     return out
 
 

@@ -421,6 +421,47 @@ cdef int store(TensorBase t, object key, object value) except -1:
     return 0
 
 
+def add_at(TensorBase t not None, object key, TensorBase value not None):
+    """Add `value` to t[key] in place, once for every time an element is named, and record it. NumPy's arrays only.
+
+    False: it is of another dtype, or no array of floating-point numbers; nothing was done.
+    """
+    cdef Backend backend = <Backend>t.value.meta.ops
+    if value.value.meta.ops is not backend or value.value.meta.dtype != t.value.meta.dtype \
+            or not t.value.meta.is_floating or t.value.meta.ndim == 0:
+        return False
+    if thread_state().op_hooks != NULL:
+        return observed_call("_add_at", (t, key, value), lambda: added_at(t, key, value, backend))
+    return added_at(t, key, value, backend)
+
+
+cdef bint added_at(TensorBase t, object key, TensorBase value, Backend backend) except -1:
+    cdef Op op = named_op("_add_at")
+    cdef bint recorded = wants_grad(value)
+    cdef object raw = value.value.raw
+    cdef OpNode node = None
+    cdef tuple args
+    check_inplace(t, recorded, "numpy.add.at")
+    if (recorded or t.tracked) and thread_state().grad_mode:
+        node = new_op_node(op)
+        node.meta = t.value.meta
+        if backend.plain(t.value.raw, op):
+            node.flags |= NODE_FAST
+        args = (t, key, value)
+        connect(node, t)
+        connect(node, value)
+        save(node, op, args, t, 3, backend)
+        keep_args(node, op, args)
+    if backend.shares_memory(raw, t.value.raw):
+        raw = backend.clone(raw, raw)
+    before_write(t)
+    backend.add_at(t.value.raw, key, raw)
+    bump(t)
+    if node is not None:
+        adopt(t, node, 0)
+    return True
+
+
 cdef bint is_region(TensorBase v, TensorBase t, object key) except -1:
     """Whether `v` is the view t[key], with the history that it has now: to write it there changes nothing."""
     cdef Extra e = v.extra

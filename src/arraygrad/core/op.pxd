@@ -74,7 +74,7 @@ cdef class Op:
     cdef void* loops                        # backend's own table, NULL: none
     cdef readonly int fast_kind             # backend's own code for how to call it
     cdef Op by_operator                     # what Python's operator calls, None: this one (Note [Powers])
-    cdef bint leaves                        # one array, recorded: its compiled forward may leave something for the rule
+    cdef bint leaves                        # recorded: its compiled forward may leave something for the rule
 
     cpdef tuple bind(self, tuple args, dict kwargs)
 

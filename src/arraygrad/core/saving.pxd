@@ -10,3 +10,4 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
 cdef object frozen(object arg)
 cdef int keep_args(OpNode node, Op op, object args) except -1
 cdef int keep_aside(Node node, object aside) except -1
+cdef int keep_behind(Node node, object left) except -1

@@ -208,6 +208,13 @@ cdef int keep_args(OpNode node, Op op, object args) except -1:
     return 0
 
 
+cdef int keep_behind(Node node, object left) except -1:
+    """Let `node` keep behind its static parameters what a compiled forward left for its compiled rule."""
+    if node.flags & NODE_FAST:          # else saved values are packed by hooks, and compiled rules don't run
+        (<list>node.args).append(left)
+    return 0
+
+
 cdef int keep_aside(Node node, object aside) except -1:
     """Let `node` keep what a compiled forward left for its compiled rule.
 

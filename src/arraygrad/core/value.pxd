@@ -62,6 +62,7 @@ cdef class Backend(ArrayOps):
     cdef object unary(self, Op op, object x, uint32_t* flags)
     cdef object binary(self, Op op, object a, object b, uint32_t* flags)
     cdef object forward(self, Op op, object raws)
+    cdef tuple leaving(self, Op op, object raws)
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b)
     cdef object promoted(self, object raw, GradMeta meta)
     cdef bint on_current_stream(self, GradMeta meta) except -1
@@ -79,6 +80,7 @@ cdef class Backend(ArrayOps):
     cpdef bint plain(self, object raw, Op op=*) except -1
     cpdef bint can_write(self, GradMeta source, GradMeta target) except -1
     cpdef object write(self, object raw, object key, object value)
+    cpdef int add_at(self, object raw, object key, object value) except -1
     cpdef object host_device(self, object raw)
     cpdef int check(self, object raw) except -1
     cdef uint64_t fingerprint(self, object raw, bint full) except? 0

@@ -72,6 +72,10 @@ cdef class Backend(ArrayOps):
         """A plain array beside a Tensor of `meta`, for an operation that promotes both: itself, or what it becomes."""
         return raw
 
+    cdef tuple leaving(self, Op op, object raws):
+        """(the result, what the node keeps behind its parameters) by a compiled forward, None where there is none."""
+        return None
+
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
         """Metadata of `raw`: one of a and b if it fits (objects are shared), else a new one."""
         if a is not None and self.matches(a, raw) and (a.stream is None or self.on_current_stream(a)):
@@ -187,6 +191,10 @@ cdef class Backend(ArrayOps):
         """raw[key] = value; returns the array that holds the result (another one where arrays are immutable)."""
         raw[key] = value
         return raw
+
+    cpdef int add_at(self, object raw, object key, object value) except -1:
+        """Add `value` to raw[key] in place, once for every time an element is named."""
+        raise NotImplementedError(f"{self.name}: sums at places are composed")
 
     cpdef object host_device(self, object raw):
         """The device object of an array on the host."""

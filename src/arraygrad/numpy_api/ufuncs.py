@@ -12,6 +12,8 @@ import math
 
 import numpy
 
+from arraygrad.core.given import raw_array
+from arraygrad.core.inplace import add_at
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors
@@ -260,6 +262,10 @@ def _at(ufunc, function, a, indices, b=None):
     if not isinstance(a, Tensor):
         raise not_written(f"numpy.{name}.at", a)
     key = _host_key(indices)
+    if b is not None and name in ("add", "subtract") and isinstance(raw_array(a), numpy.ndarray):
+        value = tensors(b, a)[0]
+        if add_at(a, key, value if name == "add" else -value):
+            return
     positions = numpy.arange(a.size).reshape(a.shape)[key]
     if b is not None:
         b = F["broadcast_to"](tensors(b, a)[0], positions.shape)

@@ -31,6 +31,16 @@ def getitem_adjoint(xp, x, shape, key):
     return assign(xp, zeros, region, x)  # every element is named once at most
 
 
+def add_at(xp, x, key, value):
+    """A copy of x with `value`, an array that broadcasts to x[key], added at `key` as often as it is named."""
+    value = xp.broadcast_to(value, x[key].shape)
+    if not _adds_in_place(xp) or not has_integer_array(xp, key):
+        return x + getitem_adjoint(xp, value, x.shape, key)
+    sums = xp.asarray(x, copy=True)
+    _add_at(xp, sums, key, value)
+    return sums
+
+
 def take_adjoint(xp, x, indices, shape, axis):
     """Zeros of `shape` with x added at `indices` along `axis` (None: `shape` has one dimension)."""
     axis = 0 if axis is None else normalize_axes(axis, len(shape))[0]

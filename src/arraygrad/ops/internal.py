@@ -38,6 +38,14 @@ linear(
     doc="Zeros of `shape` and x's dtype with x added at `key`, once for every time it is named.",
 )
 linear(
+    "_add_at",
+    "x, key, value, /",
+    forward=_scatter.add_at,
+    x=lambda g: g,
+    value=lambda g, key: g[key],
+    doc="A copy of x with `value` (an array that broadcasts) added at `key`, once for every time it is named.",
+)
+linear(
     "_setitem",
     "x, key, value, /",
     forward=_scatter.setitem,

@@ -70,6 +70,10 @@ def _put(key, shape):
     return lambda xp, g: xp._getitem_adjoint(g, shape, native(xp, key))
 
 
+def _add(key):
+    return lambda xp, x, value: xp._add_at(x, native(xp, key), value)
+
+
 def _set(key):
     return lambda xp, x, value: xp._setitem(x, native(xp, key), value)
 
@@ -114,6 +118,21 @@ SAMPLES = {
         for label, (shape, key) in KEYS.items()
     ]
     + [case("complex", _put(np.array([0, 0, 1]), (3,)), cplx(3))],
+    "_add_at": [
+        *(
+            case(
+                label,
+                _add(key),
+                real(*shape),
+                real(*np.zeros(shape)[key].shape, seed=1),
+                standard=standard(shape, key),
+            )
+            for label, (shape, key) in KEYS.items()
+        ),
+        case("broadcast value", _add(np.array([1, 1, 0])), real(3, 2), real(2, seed=1), standard=False),
+        case("complex", _add(np.array([1, 1])), cplx(3), cplx(2, seed=1)),
+        case("real to complex", _add(np.array([1, 1])), cplx(3), real(2, seed=1)),
+    ],
     "_setitem": [
         *(
             case(

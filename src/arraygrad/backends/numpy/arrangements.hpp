@@ -143,12 +143,120 @@ static inline void add_strided_of(const T* g, T* out, const std::ptrdiff_t* dims
     }
 }
 
-static inline void add_strided(int slot, const char* g, char* out, const std::ptrdiff_t* dims,
-                               const std::ptrdiff_t* steps, int nd, std::ptrdiff_t size) {
-    if (size == 0) return;
-    unlocked(size, [=] {
-        ARRAYGRAD_REAL(slot, add_strided_of<T>((const T*)g, (T*)out, dims, steps, nd))
-        return 0;
+// Windows of a line: rows of elements of which each row begins where the one before it began, or some elements later.
+
+// A function of both types, compiled for several processors; T is the type.
+#define ARRAYGRAD_LINES(NAME, ARGUMENTS, ...)                                                               \
+    namespace f32 { typedef float T; ARRAYGRAD_CLONES static inline void NAME ARGUMENTS { __VA_ARGS__ } }   \
+    namespace f64 { typedef double T; ARRAYGRAD_CLONES static inline void NAME ARGUMENTS { __VA_ARGS__ } }  \
+    using f32::NAME;                                                                                        \
+    using f64::NAME;
+
+// out[m + v] += g[m * step + v] for `rows` windows of `width`, each sum in the order of the windows: of a block of them
+// the last elements first, so that what was just written is not read again at another place.
+ARRAYGRAD_LINES(add_windows_of, (const T* g, T* out, std::ptrdiff_t rows, std::ptrdiff_t width, std::ptrdiff_t step),
+    const std::ptrdiff_t most = width < 128 ? 2048 / width : 16;
+    for (std::ptrdiff_t m = 0; m < rows; m += most) {
+        const std::ptrdiff_t n = rows - m < most ? rows - m : most;
+        for (std::ptrdiff_t v = width - 1; v >= 0; v--) {
+            const T* from = g + m * step + v;
+            T* to = out + m + v;
+            ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < n; i++) to[i] += from[i * step];
+        }
+    })
+
+// out[m] = the sum of x[m * step + v] * w[v], begun with zero, from the first to the last.
+ARRAYGRAD_LINES(slide_product_of, (const T* x, const T* w, T* out, std::ptrdiff_t rows, std::ptrdiff_t width,
+                                   std::ptrdiff_t step),
+    enum { BLOCK = 512 };
+    for (std::ptrdiff_t m = 0; m < rows; m += BLOCK) {
+        const std::ptrdiff_t n = rows - m < BLOCK ? rows - m : (std::ptrdiff_t)BLOCK;
+        T* to = out + m;
+        for (std::ptrdiff_t i = 0; i < n; i++) to[i] = T(0);
+        for (std::ptrdiff_t v = 0; v < width; v++) {
+            const T* from = x + m * step + v;
+            const T factor = w[v];
+            if (step == 1) {
+                ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < n; i++) to[i] += from[i] * factor;
+            } else {
+                ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < n; i++) to[i] += from[i * step] * factor;
+            }
+        }
+    })
+
+// out[v] = the sum of x[m * step + v] * g[m]. `part`: room for a window; sums of blocks are added.
+ARRAYGRAD_LINES(slide_adjoint_of, (const T* x, const T* g, T* out, T* part, std::ptrdiff_t rows, std::ptrdiff_t width,
+                                   std::ptrdiff_t step),
+    enum { BLOCK = 256 };
+    for (std::ptrdiff_t v = 0; v < width; v++) out[v] = T(0);
+    for (std::ptrdiff_t m = 0; m < rows; m += BLOCK) {
+        const std::ptrdiff_t n = rows - m < BLOCK ? rows - m : (std::ptrdiff_t)BLOCK;
+        for (std::ptrdiff_t v = 0; v < width; v++) part[v] = T(0);
+        for (std::ptrdiff_t i = m; i < m + n; i++) {
+            const T factor = g[i];
+            const T* from = x + i * step;
+            ARRAYGRAD_APART for (std::ptrdiff_t v = 0; v < width; v++) part[v] += from[v] * factor;
+        }
+        for (std::ptrdiff_t v = 0; v < width; v++) out[v] += part[v];
+    })
+
+static inline void add_windows(int slot, const char* g, char* out, std::ptrdiff_t rows, std::ptrdiff_t width,
+                               std::ptrdiff_t step) {
+    ARRAYGRAD_REAL(slot, add_windows_of((const T*)g, (T*)out, rows, width, step))
+}
+
+static inline int slide_product(int slot, const char* x, const char* w, char* out, std::ptrdiff_t rows,
+                                std::ptrdiff_t width, std::ptrdiff_t step) {
+    return unlocked(rows * width, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot, slide_product_of((const T*)x, (const T*)w, (T*)out, rows, width, step))
+        return fp_end();
+    });
+}
+
+static inline int slide_adjoint(int slot, const char* x, const char* g, char* out, char* part, std::ptrdiff_t rows,
+                                std::ptrdiff_t width, std::ptrdiff_t step) {
+    return unlocked(rows * width, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot, slide_adjoint_of((const T*)x, (const T*)g, (T*)out, (T*)part, rows, width, step))
+        return fp_end();
+    });
+}
+
+// add_strided where the last axis slides along axis `along` of the array, whose elements are neighbours.
+static inline void add_sliding(int slot, const char* g, char* out, const std::ptrdiff_t* dims,
+                               const std::ptrdiff_t* steps, int nd, int along) {
+    const std::ptrdiff_t item = item_size(slot);
+    std::ptrdiff_t at[16] = {}, step = dims[nd - 1], from[16];
+    for (int d = nd - 2; d >= 0; d--) {
+        from[d] = step;
+        step *= dims[d];
+    }
+    while (true) {
+        add_windows(slot, g, out, dims[along], dims[nd - 1], from[along]);
+        int d = nd - 2;
+        for (; d >= 0; d--) {
+            if (d == along) continue;
+            g += from[d] * item;
+            out += steps[d] * item;
+            if (++at[d] < dims[d]) break;
+            g -= from[d] * dims[d] * item;
+            out -= steps[d] * dims[d] * item;
+            at[d] = 0;
+        }
+        if (d < 0) return;
+    }
+}
+
+// `along`: the axis of the array along which the last axis of g slides, alone and over neighbours; -1: there is none.
+static inline int add_strided(int slot, const char* g, char* out, const std::ptrdiff_t* dims,
+                              const std::ptrdiff_t* steps, int nd, std::ptrdiff_t size, int along) {
+    if (size == 0) return 0;
+    return unlocked(size, [=] {
+        fp_begin();
+        if (along >= 0) add_sliding(slot, g, out, dims, steps, nd, along);
+        else { ARRAYGRAD_REAL(slot, add_strided_of<T>((const T*)g, (T*)out, dims, steps, nd)) }
+        return fp_end();
     });
 }
 

@@ -36,8 +36,8 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
     void diff_gradient(int slot, const char* g, char* out, Around a) noexcept
     void take_along(Py_ssize_t item, const char* x, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     void add_along(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
-    void add_strided(int slot, const char* g, char* out, const Py_ssize_t* dims, const Py_ssize_t* steps, int nd,
-                     Py_ssize_t size) noexcept
+    int add_strided(int slot, const char* g, char* out, const Py_ssize_t* dims, const Py_ssize_t* steps, int nd,
+                    Py_ssize_t size, int along) noexcept
     void clipped(int slot, const char* x, char* out, Py_ssize_t n, Bounds b) noexcept
     void crossed(int slot, const char* a, const char* b, char* out, Py_ssize_t n) noexcept
 
@@ -521,7 +521,7 @@ cdef int rule_windows(Node node, Frame f) except -1:
     cdef GradMeta meta = meta_saved(node, 0)
     cdef Py_ssize_t steps[16]
     cdef Py_ssize_t step = 1
-    cdef int axis, d, slot = real_view(f.grad, &g)
+    cdef int axis = 0, along = -1, d, slot = real_view(f.grad, &g)
     cdef object axes = given(node, 2), out
     if slot < 0 or meta is None or not g.c_order or type(axes) is not tuple or g.ndim != meta.ndim + len(<tuple>axes) \
             or g.ndim > 16:
@@ -532,12 +532,13 @@ cdef int rule_windows(Node node, Frame f) except -1:
     for d in range(len(<tuple>axes)):
         if not axis_of((<tuple>axes)[d], meta.ndim, &axis):
             return 0
+        along = axis
         steps[meta.ndim + d] = steps[axis]
+    if steps[axis] != 1 or (<tuple>axes).count(axis) + (<tuple>axes).count(axis - meta.ndim) != 1:
+        along = -1
     out = zeros_c(f.grad, meta.ndim, meta.dims)
     view_of(out, &o)
-    fp_begin()
-    add_strided(slot, g.data, o.data, g.dims, steps, g.ndim, g.size)
-    report("add", fp_end())
+    report("add", add_strided(slot, g.data, o.data, g.dims, steps, g.ndim, g.size, along))
     return 1 + set_out(f, 0, out, True)
 
 

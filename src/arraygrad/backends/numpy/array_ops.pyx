@@ -1,7 +1,7 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
 # backends.numpy.direct, backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers,
-# backends.numpy.reductions, backends.numpy.sines, backends.numpy.single, backends.numpy.table,
+# backends.numpy.reductions, backends.numpy.shapes, backends.numpy.sines, backends.numpy.single, backends.numpy.table,
 # backends.numpy.ufunc_loops, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
@@ -25,6 +25,7 @@ from arraygrad.backends.numpy.loops cimport (
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.reductions cimport added_whole
+from arraygrad.backends.numpy.shapes cimport add_at
 from arraygrad.backends.numpy.sines cimport sines_of
 from arraygrad.backends.numpy.single cimport (
     element_taken, is_single, read_number_array, single_loop, with_element,
@@ -336,6 +337,12 @@ cdef class NumpyOps(Backend):
         """
         return promoted_array(raw, meta.typenum) if fast_enabled() else raw
 
+    cdef tuple leaving(self, Op op, object raws):
+        """(the result, what the node keeps behind its parameters) by a compiled forward, None where it declines."""
+        if op.fast_kind == KIND_CALL and fast_enabled():
+            return <tuple?>(<forward_ptr>op.loops)(<tuple>raws + (True,))
+        return None
+
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
         """Metadata of `raw`; that of an operand where it is the same."""
         if a is not None and fits(a, raw):
@@ -394,6 +401,12 @@ cdef class NumpyOps(Backend):
 
     cdef uint64_t fingerprint(self, object raw, bint full) except? 0:
         return content_of(raw, full)
+
+    cpdef int add_at(self, object raw, object key, object value) except -1:
+        """Add `value` to raw[key] in place, once for every time an element is named."""
+        if not fast_enabled() or bounds_overlap(raw, value) or not add_at(raw, key, value):
+            _add.at(raw, key, value)
+        return 0
 
     def takes_lists(self):
         """True: lists beside an array become arrays."""

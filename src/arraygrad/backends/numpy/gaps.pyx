@@ -14,7 +14,10 @@ from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, any_nan, empty_dense, fast_enabled, report, view_of,
 )
-from arraygrad.backends.numpy.reductions cimport forward_mean, forward_std, forward_sum, forward_var
+from arraygrad.backends.numpy.reductions cimport (
+    forward_cumulative_prod as dense_products, forward_cumulative_sum as dense_sums, forward_mean, forward_std,
+    forward_sum, forward_var,
+)
 
 cdef extern from "gaps.hpp" namespace "arraygrad":
     enum:
@@ -206,11 +209,13 @@ cdef object scanned(object x, object axis, bint product):
 
 
 cdef object forward_cumulative_sum(object args):
-    return scanned(args[0], args[1], False) if args[2] is None and args[3] is False else None
+    cdef object out = dense_sums(args)
+    return scanned(args[0], args[1], False) if out is None and args[2] is None and args[3] is False else out
 
 
 cdef object forward_cumulative_prod(object args):
-    return scanned(args[0], args[1], True) if args[2] is None and args[3] is False else None
+    cdef object out = dense_products(args)
+    return scanned(args[0], args[1], True) if out is None and args[2] is None and args[3] is False else out
 
 
 def nancumsum(a, axis=None):

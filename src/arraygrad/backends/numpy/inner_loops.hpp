@@ -28,6 +28,18 @@
 #define ARRAYGRAD_CLONES
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define ARRAYGRAD_APART _Pragma("GCC ivdep")        // what is written and what is read don't overlap
+#else
+#define ARRAYGRAD_APART
+#endif
+
+#if defined(__GNUC__)
+#define ARRAYGRAD_INLINED __attribute__((always_inline))
+#else
+#define ARRAYGRAD_INLINED
+#endif
+
 namespace arraygrad {
 
 // The error bits that NumPy reports, in NumPy's numbering (NPY_FPE_*).
@@ -216,40 +228,76 @@ struct Rows {
 // them too: within a row one by one to zero, then to the start; over rows one row after the other.
 enum { SHORT_ROW = 8 };
 
-template <typename T> static inline void sum_short(const T* x, T* out, const Rows& r, T start) {
-    const std::ptrdiff_t n = r.inner;
-    if (r.leading) {
-        for (std::ptrdiff_t k = 0; k < n; k++) {
-            T sum = start + x[k];
-            for (std::ptrdiff_t i = 1; i < r.outer; i++) sum += x[i * n + k];
-            out[k] = sum;
-        }
-        return;
-    }
-    for (std::ptrdiff_t i = 0; i < r.outer; i++, x += n) {
+// N elements a row, known to the compiler.
+template <int N, typename T>
+ARRAYGRAD_INLINED static inline void sum_within(const T* x, T* out, std::ptrdiff_t rows, T start) {
+    for (std::ptrdiff_t i = 0; i < rows; i++, x += N) {
         T sum = x[0];
-        for (std::ptrdiff_t k = 1; k < n; k++) sum += x[k];
+        for (int k = 1; k < N; k++) sum += x[k];
         out[i] = start + sum;
     }
 }
 
+// GROUPS sums over `rows` rows at once, whose additions need not wait for each other.
+template <int N, int GROUPS, typename T>
+ARRAYGRAD_INLINED static inline void sum_over(const T* x, T* out, std::ptrdiff_t rows, T start) {
+    T sums[GROUPS][N];
+    for (int g = 0; g < GROUPS; g++)
+        for (int k = 0; k < N; k++) sums[g][k] = start + x[g * rows * N + k];
+    for (std::ptrdiff_t i = 1; i < rows; i++)
+        for (int g = 0; g < GROUPS; g++)
+            for (int k = 0; k < N; k++) sums[g][k] += x[(g * rows + i) * N + k];
+    for (int g = 0; g < GROUPS; g++)
+        for (int k = 0; k < N; k++) out[g * N + k] = sums[g][k];
+}
+
+template <int N, typename T>
+ARRAYGRAD_INLINED static inline void sum_groups(const T* x, T* out, std::ptrdiff_t groups, std::ptrdiff_t rows, T start) {
+    enum { AT_ONCE = 4 };
+    for (; groups >= AT_ONCE; groups -= AT_ONCE, x += AT_ONCE * rows * N, out += AT_ONCE * N)
+        sum_over<N, AT_ONCE>(x, out, rows, start);
+    for (; groups > 0; groups--, x += rows * N, out += N) sum_over<N, 1>(x, out, rows, start);
+}
+
+#define ARRAYGRAD_SHORT_ROWS(T)                                                                                   \
+    ARRAYGRAD_CLONES static inline void sum_short(const T* x, T* out, std::ptrdiff_t groups, const Rows& r, T start) { \
+        switch (r.inner) {                                                                                        \
+        case 1: r.leading ? sum_groups<1>(x, out, groups, r.outer, start) : sum_within<1>(x, out, r.outer, start); break; \
+        case 2: r.leading ? sum_groups<2>(x, out, groups, r.outer, start) : sum_within<2>(x, out, r.outer, start); break; \
+        case 3: r.leading ? sum_groups<3>(x, out, groups, r.outer, start) : sum_within<3>(x, out, r.outer, start); break; \
+        case 4: r.leading ? sum_groups<4>(x, out, groups, r.outer, start) : sum_within<4>(x, out, r.outer, start); break; \
+        case 5: r.leading ? sum_groups<5>(x, out, groups, r.outer, start) : sum_within<5>(x, out, r.outer, start); break; \
+        case 6: r.leading ? sum_groups<6>(x, out, groups, r.outer, start) : sum_within<6>(x, out, r.outer, start); break; \
+        default: r.leading ? sum_groups<7>(x, out, groups, r.outer, start) : sum_within<7>(x, out, r.outer, start);      \
+        }                                                                                                         \
+    }
+ARRAYGRAD_SHORT_ROWS(float)
+ARRAYGRAD_SHORT_ROWS(double)
+#undef ARRAYGRAD_SHORT_ROWS
+
+static inline bool has_short_rows(int slot, const Rows& r) {
+    return r.inner < SHORT_ROW && slot <= SLOT_F64 && r.outer > 1;
+}
+
 // Sums of a dense array by numpy.add's loop, in numpy.add.reduce's order (within rows: pairwise), each begun with
-// `start`, one element.
-static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start) {
+// `start`, one element. `groups` (of `leading` rows): as many such arrays one after the other.
+static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start,
+                          std::ptrdiff_t groups = 1) {
     const std::ptrdiff_t item = item_size(slot), row = r.inner * item;
     const std::ptrdiff_t first[3] = {0, item, item}, next[3] = {item, item, item}, within[3] = {0, item, 0};
     fp_begin();
-    if (r.inner < SHORT_ROW && slot <= SLOT_F64 && r.outer > 1) {
-        if (slot == SLOT_F64) sum_short((const double*)x, (double*)out, r, *(const double*)start);
-        else sum_short((const float*)x, (float*)out, r, *(const float*)start);
+    if (has_short_rows(slot, r)) {
+        if (slot == SLOT_F64) sum_short((const double*)x, (double*)out, groups, r, *(const double*)start);
+        else sum_short((const float*)x, (float*)out, groups, r, *(const float*)start);
         return fp_end();
     }
-    for (std::ptrdiff_t i = 0; i < r.outer; i++) {
-        char* sum = r.leading ? out : out + i * item;
-        if (!r.leading) std::memcpy(sum, start, item);
-        char* args[3] = {r.leading && !i ? start : sum, x + i * row, sum};
-        s->fn[slot](args, &r.inner, !r.leading ? within : i ? next : first, s->data[slot]);
-    }
+    for (std::ptrdiff_t g = 0; g < groups; g++, x += r.outer * row, out += row)
+        for (std::ptrdiff_t i = 0; i < r.outer; i++) {
+            char* sum = r.leading ? out : out + i * item;
+            if (!r.leading) std::memcpy(sum, start, item);
+            char* args[3] = {r.leading && !i ? start : sum, x + i * row, sum};
+            s->fn[slot](args, &r.inner, !r.leading ? within : i ? next : first, s->data[slot]);
+        }
     return fp_end();
 }
 

@@ -43,6 +43,12 @@ cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
     bint run_factor_gradient(const Lapack* l, int slot, const char* factor, char* work, Py_ssize_t n) noexcept
 
 
+cdef extern from "arrangements.hpp" namespace "arraygrad":
+    int slide_product(int slot, const char* x, const char* w, char* out, Py_ssize_t rows, Py_ssize_t width,
+                      Py_ssize_t step) noexcept
+    int slide_adjoint(int slot, const char* x, const char* g, char* out, char* part, Py_ssize_t rows, Py_ssize_t width,
+                      Py_ssize_t step) noexcept
+
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* NEGATIVE = loop_set("negative")
 cdef LoopSet* SQRT = NULL                   # at_first_use
@@ -51,6 +57,7 @@ if FREE_THREADED:
 cdef const Lapack* _lapack = NULL
 cdef bint _sought = False
 cdef bint _used = True
+cdef int _slides = -1       # whether NumPy's products with windows are slide_product's; -1: not known yet
 
 
 # Products
@@ -79,12 +86,65 @@ cdef bint same_leading(const ArrayView* a, const ArrayView* b) noexcept:
 
 
 cdef object forward_matmul(object args):
-    """Products of vectors, matrices and stacks of them: numpy.matmul's own loop, without the ufunc's dispatch."""
+    """Products of vectors, matrices and stacks of them: numpy.matmul's own loop, without the ufunc's dispatch.
+
+    Those of windows and a vector have a loop of their own.
+    """
     cdef ArrayView a, b
     cdef object x1 = args[0], x2 = args[1]
+    if real_view(x1, &a) >= 0 and slides(&a) and real_view(x2, &b) == a.slot and b.ndim == 1 and b.c_order \
+            and b.dims[0] == a.dims[1] and slides_as_numpy():
+        return slid(x1, &a, &b)
     if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or not fit_together(&a, &b):
         return None
     return dot(x1, x2)
+
+
+cdef bint slides(const ArrayView* a) noexcept:
+    """Whether the rows of a matrix are windows of one line that overlap: BLAS can't read it, and NumPy is slow."""
+    cdef Py_ssize_t item = item_size(a.slot)
+    return (a.ndim == 2 and a.strides[1] == item and 0 < a.strides[0] < a.dims[1] * item and a.strides[0] % item == 0
+            and a.dims[0] > 1 and a.dims[1] > 1)
+
+
+cdef object slid(object x, const ArrayView* a, const ArrayView* w):
+    cdef ArrayView o
+    cdef object out = empty_c(x, 1, a.dims)
+    view_of(out, &o)
+    report("matmul", slide_product(a.slot, a.data, w.data, o.data, a.dims[0], a.dims[1],
+                                   a.strides[0] // item_size(a.slot)))
+    return out
+
+
+cdef bint slides_as_numpy() except -1:
+    """Whether numpy.matmul adds up the products of such a matrix and a vector one by one, as slide_product does."""
+    global _slides
+    cdef ArrayView a, w
+    if _slides < 0:
+        same = True
+        for dtype in (np.float32, np.float64):
+            line, vector = np.linspace(-1.3, 2.9, 57).astype(dtype), np.linspace(0.7, -0.4, 17).astype(dtype)
+            matrix = np.lib.stride_tricks.sliding_window_view(line, 17)
+            view_of(matrix, &a)
+            view_of(vector, &w)
+            same = same and slid(matrix, &a, &w).tobytes() == np.matmul(matrix, vector).tobytes()
+        _slides = same
+    return _slides
+
+
+cdef object slid_back(object x, const ArrayView* a, object grad):
+    """The transpose of such a matrix times a vector. None: declined."""
+    cdef ArrayView g, o, p
+    cdef object out, part
+    if real_view(grad, &g) != a.slot or g.ndim != 1 or not g.c_order:
+        return None
+    out = empty_c(grad, 1, &a.dims[1])
+    part = empty_c(grad, 1, &a.dims[1])
+    view_of(out, &o)
+    view_of(part, &p)
+    report("matmul", slide_adjoint(a.slot, a.data, g.data, o.data, p.data, a.dims[0], a.dims[1],
+                                   a.strides[0] // item_size(a.slot)))
+    return out
 
 
 cdef object forward_vecdot(object args):
@@ -305,7 +365,9 @@ cdef int rule_matmul(Node node, Frame f) except -1:
         if real_view(x1, &a) != slot:
             return 0
         n1 = a.ndim
-        x1 = for_blas(x1, &a)
+        out1 = slid_back(x1, &a, f.grad) if slides(&a) else None
+        if out1 is None:
+            x1 = for_blas(x1, &a)
         n2 = rank(saved_for(node, SAVE_META, 1))
     if n1 == n2 > 2:
         return stacks_rule(f, x1 if second else None, x2 if first else None)
@@ -316,7 +378,7 @@ cdef int rule_matmul(Node node, Frame f) except -1:
             out0 = outer(f.grad, x2)
         else:
             out0 = dot(f.grad, x2, 2) if n1 == 2 else dot(x2, f.grad)
-    if second:
+    if second and out1 is None:
         if n1 == 2:
             out1 = dot(x1, f.grad, 1)
         else:

@@ -54,7 +54,8 @@ cdef extern from "shared_loops.hpp" namespace "arraygrad":
                      Py_ssize_t so, Py_ssize_t n) noexcept
     int share_rows(Team* team, const LoopSet* s, int slot, char* a, char* b, bint first, char* out, Py_ssize_t outer,
                    Py_ssize_t inner) noexcept
-    int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start) noexcept
+    int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start,
+                  Py_ssize_t groups) noexcept
     int share_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
                           const Rows& r, char* start, char* row) noexcept
 
@@ -74,7 +75,8 @@ cdef enum:
     KIND_SCIPY = 10         # UfuncLoops of a ufunc of scipy.special, of the operation's name
     KIND_DIRECT = 11        # not at all: by direct.pyx
 
-# A compiled forward: gets the operation's parameters in order; None: declined.
+# A compiled forward: gets the operation's parameters in order; None: declined. One with parameters that leaves something
+# for its rule (Op.leaves) gets one argument more where it is recorded, and returns (the result, what it leaves).
 ctypedef object (*forward_ptr)(object args)
 
 

@@ -501,7 +501,7 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     """
     cdef ndarray a = <ndarray>x
     cdef ndarray result
-    cdef npy_intp dims[8], groups = 1, i
+    cdef npy_intp dims[8], groups = 1
     cdef Rows r
     cdef int slot = dense_slot(a), n_dims
     cdef double start[2]
@@ -511,9 +511,7 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     n_dims = reduced_dims(PyArray_NDIM(a), <const Py_ssize_t*>PyArray_DIMS(a), mask, keepdims, <Py_ssize_t*>dims)
     result = <ndarray>new_array(_handler, n_dims, dims, type_of_slot(slot), 0)
     read_number(_sum_start, slot, <char*>start)
-    for i in range(groups):
-        report("reduce", share_sum(team, loops, slot, PyArray_BYTES(a) + i * r.outer * r.inner * PyArray_ITEMSIZE(a),
-                                   PyArray_BYTES(result) + i * r.inner * PyArray_ITEMSIZE(a), r, <char*>start))
+    report("reduce", share_sum(team, loops, slot, PyArray_BYTES(a), PyArray_BYTES(result), r, <char*>start, groups))
     return result
 
 

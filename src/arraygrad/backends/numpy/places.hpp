@@ -10,29 +10,36 @@
 
 namespace arraygrad {
 
+// The loops over rows for both types, compiled for several processors. T is the type.
+#define ARRAYGRAD_PLACES(NAME, ARGUMENTS, ...)                                                         \
+    namespace f32 { typedef float T; ARRAYGRAD_CLONES static void NAME ARGUMENTS { __VA_ARGS__ } }     \
+    namespace f64 { typedef double T; ARRAYGRAD_CLONES static void NAME ARGUMENTS { __VA_ARGS__ } }    \
+    using f32::NAME;                                                                                   \
+    using f64::NAME;
+
 // Add n rows of `inner` elements at `places` of an array of `count` rows. Places were checked.
-template <typename T>
-static inline void add_rows_of(T* out, const std::int64_t* places, const T* g, std::ptrdiff_t n, std::ptrdiff_t inner,
-                               std::ptrdiff_t count) {
+ARRAYGRAD_PLACES(add_rows_of, (T* __restrict out, const std::int64_t* __restrict places, const T* __restrict g,
+                               std::ptrdiff_t n, std::ptrdiff_t inner, std::ptrdiff_t count),
     for (std::ptrdiff_t k = 0; k < n; k++) {
-        std::int64_t at = places[k] < 0 ? places[k] + count : places[k];
+        const std::int64_t at = places[k] < 0 ? places[k] + count : places[k];
         T* row = out + at * inner;
         const T* from = g + k * inner;
-        for (std::ptrdiff_t i = 0; i < inner; i++) row[i] += from[i];
-    }
-}
+        ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < inner; i++) row[i] += from[i];
+    })
 
 // The same where nothing is in `out` yet: each row of it is written once, by the first row of g that goes there
 // (plus zero, which has a sign) or with zeros. `seen`: a byte for each row of out, all zero.
-template <typename T>
-static inline void place_rows_of(T* out, const std::int64_t* places, const T* g, std::ptrdiff_t n, std::ptrdiff_t inner,
-                                 std::ptrdiff_t count, char* seen) {
+ARRAYGRAD_PLACES(place_rows_of, (T* __restrict out, const std::int64_t* __restrict places, const T* __restrict g,
+                                 std::ptrdiff_t n, std::ptrdiff_t inner, std::ptrdiff_t count, char* __restrict seen),
     for (std::ptrdiff_t k = 0; k < n; k++) {
-        std::int64_t at = places[k] < 0 ? places[k] + count : places[k];
+        const std::int64_t at = places[k] < 0 ? places[k] + count : places[k];
         T* row = out + at * inner;
         const T* from = g + k * inner;
-        if (seen[at]) for (std::ptrdiff_t i = 0; i < inner; i++) row[i] += from[i];
-        else for (std::ptrdiff_t i = 0; i < inner; i++) row[i] = from[i] + T(0);
+        if (seen[at]) {
+            ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < inner; i++) row[i] += from[i];
+        } else {
+            ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < inner; i++) row[i] = from[i] + T(0);
+        }
         seen[at] = 1;
     }
     for (std::ptrdiff_t k = 0; k < count;) {
@@ -40,8 +47,7 @@ static inline void place_rows_of(T* out, const std::int64_t* places, const T* g,
         const std::ptrdiff_t from = k;
         while (k < count && !seen[k]) k++;
         std::memset((void*)(out + from * inner), 0, (size_t)((k - from) * inner) * sizeof(T));
-    }
-}
+    })
 
 // Rows of g at `places`, added to what is in `out` or (`fresh`) to zeros. False: no memory, nothing done.
 template <typename T>

@@ -1,8 +1,9 @@
 # May cimport: engine.node.
 from arraygrad.engine.node cimport Frame, Node
 
-cdef object forward_sort(object args)
-cdef int rule_sort(Node node, Frame f) except -1
+cdef bint is_short(object x, object axis) except -1
+cdef object sorted_short(object args)
+cdef object unsorted(object x, object y, object g, object axis)
 cdef object forward_unique_values(object args)
 cdef object forward_unique_counts(object args)
 cdef object forward_unique_inverse(object args)

@@ -13,7 +13,7 @@ import numpy as np
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
 from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes, row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F32, SLOT_F64, ArrayView, cloned, empty_c, empty_dense, fast_enabled, fp_begin, fp_end, same_shape, view_of,
+    SLOT_F32, SLOT_F64, ArrayView, cloned, empty_c, empty_dense, fast_enabled, fp_begin, fp_end, view_of,
 )
 from arraygrad.engine.node cimport Frame, Node
 
@@ -48,21 +48,27 @@ _quantile, _percentile = _given("quantile"), _given("percentile")
 _nanquantile, _nanpercentile = _given("nanquantile"), _given("nanpercentile")
 _median, _nanmedian = _given("median"), _given("nanmedian")
 cdef object _ndarray = np.ndarray
-_take_along_axis = _given("take_along_axis")
-_put_along_axis = _given("put_along_axis")
 cdef object _double = np.dtype(np.float64)
 cdef object _positions = np.zeros(0, np.intp)
 cdef double HALF = 0.5
 cdef int _agrees[2]             # by slot: 0 not asked yet, 1 NumPy computes quantiles as we do, -1 it does not
 
 
-# Sorting
+# Short lanes: sorting.pyx has the others
 
 cdef inline bint short(const ArrayView* v, const Around* a) noexcept:
     return a.n <= SHORT_LANE or v.size <= SMALL
 
 
-cdef object forward_sort(object args):
+cdef bint is_short(object x, object axis) except -1:
+    """Whether the lanes of a plain real array are sorted here."""
+    cdef ArrayView v
+    cdef Around a
+    return axis is not None and real_view(x, &v) >= 0 and lanes(&v, axis, &a, True) and short(&v, &a)
+
+
+cdef object sorted_short(object args):
+    """The sorted values of short lanes, ascending. None: declined."""
     cdef ArrayView v, o
     cdef Around a
     cdef object out
@@ -93,40 +99,6 @@ cdef object unsorted(object x, object y, object g, object axis):
     out = empty_dense(x)
     view_of(out, &o)
     return out if unsorted_lanes(v.slot, v.data, others, r.data, o.data, a) else None
-
-
-cdef object sorting_order(object x, object axis, bint flat):
-    """The permutation that sorts x, in which equal elements keep their order; and what NumPy takes to use it."""
-    cdef object order = x.argsort(axis), values, first, second
-    # Another way of sorting is several times as fast as one that keeps that order, which only ties can tell apart.
-    values = x[order] if flat else _take_along_axis(x, order, axis)
-    first, second = (values[1:], values[:-1]) if flat else (
-        values[(slice(None),) * axis + (slice(1, None),)], values[(slice(None),) * axis + (slice(None, -1),)])
-    if not (first > second).all():
-        order = x.argsort(axis, kind="stable")
-    return order
-
-
-cdef int rule_sort(Node node, Frame f) except -1:
-    """The gradient goes to where the elements came from."""
-    cdef ArrayView x, g
-    cdef object saved = saved_value(node, 0), out, order, axis = (<list>node.args)[1]
-    cdef int slot = real_view(saved, &x)
-    if slot < 0 or real_view(f.grad, &g) != slot or not same_shape(&x, &g) or x.ndim == 0 or x.size == 0:
-        return 0
-    if not PyLong_CheckExact(axis) or (<list>node.args)[2] is not False or not -x.ndim <= axis < x.ndim:
-        return 0
-    out = unsorted(saved, None, f.grad, axis)
-    if out is not None:
-        return 1 + set_out(f, 0, out, True)
-    axis %= x.ndim
-    order = sorting_order(saved, axis, x.ndim == 1)
-    out = empty_c(saved, x.ndim, x.dims)
-    if x.ndim == 1:
-        out[order] = f.grad
-    else:
-        _put_along_axis(out, order, f.grad, axis)
-    return 1 + set_out(f, 0, out, True)
 
 
 def partition(a, kth, axis=-1):

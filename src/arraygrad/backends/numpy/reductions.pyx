@@ -40,7 +40,8 @@ cdef extern from "rows.hpp" namespace "arraygrad":
                                const Rows* rows) noexcept
     row_kernel sum_squares, deviations, quotients, extremum, added_extremum
     row_kernel softmax, log_softmax, softmax_gradient, log_softmax_gradient, logsumexp, logsumexp_gradient
-    row_kernel cumulative_sum_gradient, cumulative_prod_gradient, prod_gradient
+    row_kernel cumulative_sum, cumulative_prod, cumulative_sum_gradient, cumulative_prod_gradient, prod_gradient
+    row_kernel repeated
     bint all_finite(int slot, const char* x, Py_ssize_t n) noexcept
     Py_ssize_t softmax_room(const Rows* rows) noexcept
 
@@ -312,9 +313,37 @@ cdef object spread(object g, GradMeta meta, unsigned long long reduced):
         else:
             for i in range(size):
                 (<float*>r.data)[i] = (<float*>v.data)[0]
-    else:
+    elif not v.c_order or not repeat_into(out, g, meta, reduced):
         copy_into(out, strided(g, meta.ndim, meta.dims, strides))
     return out
+
+
+cdef bint repeat_into(object out, object g, GradMeta meta, unsigned long long reduced) except -1:
+    """Repeat a row-major g over the reduced axes, if those are beside each other. False: they are not."""
+    cdef ArrayView v
+    cdef Call c
+    cdef int d
+    cdef bint behind = False
+    c.slot = real_view(g, &v)
+    c.n_given = 0
+    c.rows.outer = c.rows.inner = c.rows.behind = 1
+    c.rows.leading = False
+    for d in range(meta.ndim):
+        if meta.dims[d] == 1:
+            continue
+        if (reduced >> d) & 1:
+            if behind:
+                return False
+            c.rows.inner *= meta.dims[d]
+        elif c.rows.inner == 1:
+            c.rows.outer *= meta.dims[d]
+        else:
+            behind = True
+            c.rows.behind *= meta.dims[d]
+    if c.slot < 0 or not give(&c, g, &v):
+        return False
+    run(&c, repeated, out)
+    return True
 
 
 cdef bint added_to_waiting(Node node, GradMeta meta, object g, unsigned long long reduced) except -1:
@@ -550,10 +579,30 @@ cdef bint begin_scan(Call* c, object x, object axis, ArrayView* v) except -1:
     return True
 
 
-cdef bint plain_scan(object x, list args) except -1:
+cdef bint plain_scan(object x, object args) except -1:
     """Whether a cumulative function got nothing but an axis, or none for an array of one."""
     cdef ArrayView v
     return args[2] is None and args[3] is False and (args[1] is not None or view_of(x, &v) >= 0 and v.ndim == 1)
+
+
+cdef object accumulated(object args, row_kernel kernel):
+    """NumPy's accumulate along an axis, without a step through memory between one addition and the next."""
+    cdef ArrayView x
+    cdef Call c
+    cdef object out
+    if not plain_scan(args[0], args) or not begin_scan(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
+        return None
+    out = empty_dense(args[0])
+    report("accumulate", run(&c, kernel, out))
+    return out
+
+
+cdef object forward_cumulative_sum(object args):
+    return accumulated(args, cumulative_sum)
+
+
+cdef object forward_cumulative_prod(object args):
+    return accumulated(args, cumulative_prod)
 
 
 cdef object one_step(Call* c, object like):
@@ -564,7 +613,7 @@ cdef int rule_cumulative_sum(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef Call c
     cdef object out
-    if not plain_scan(f.grad, <list>node.args) or not begin_scan(&c, f.grad, (<list>node.args)[1], &g) \
+    if not plain_scan(f.grad, node.args) or not begin_scan(&c, f.grad, (<list>node.args)[1], &g) \
             or not give(&c, f.grad, &g):
         return 0
     out = place_for(f, &g, f.grad)
@@ -576,7 +625,7 @@ cdef int rule_cumulative_prod(Node node, Frame f) except -1:
     cdef ArrayView x, g
     cdef Call c
     cdef object saved = saved_for(node, SAVE_INPUT, 0), out
-    if not plain_scan(saved, <list>node.args) or not begin_scan(&c, saved, (<list>node.args)[1], &x) \
+    if not plain_scan(saved, node.args) or not begin_scan(&c, saved, (<list>node.args)[1], &x) \
             or not give(&c, saved, &x) or not give(&c, f.grad, &g) or not same_shape(&x, &g):
         return 0
     out = place_for(f, &g, f.grad)

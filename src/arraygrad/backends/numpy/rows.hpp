@@ -36,12 +36,6 @@ typedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* in, ch
         });                                                                                                            \
     }
 
-#if defined(__GNUC__)
-#define ARRAYGRAD_INLINED __attribute__((always_inline))
-#else
-#define ARRAYGRAD_INLINED
-#endif
-
 // A function of `n` elements for both types, compiled for several processors; T is the type.
 #define ARRAYGRAD_ROW_FUNCTION(NAME, ATTRIBUTE, RESULT, ARGUMENTS, ...)                                         \
     namespace f32 { typedef float T; ARRAYGRAD_CLONES ATTRIBUTE static RESULT NAME ARGUMENTS { __VA_ARGS__ } }  \
@@ -508,7 +502,62 @@ static inline bool all_finite(int slot, const char* x, isize n) {
     return slot == SLOT_F64 ? all_finite((const double*)x, n) : all_finite((const float*)x, n);
 }
 
+// The gradient of a sum: each element repeated over the axis that was reduced.
+
+template <int N, typename T> ARRAYGRAD_INLINED static inline void repeat_by(const T* g, T* out, isize n) {
+    for (isize i = 0; i < n; i++)
+        for (int k = 0; k < N; k++) out[i * N + k] = g[i];
+}
+
+ARRAYGRAD_ROW_FUNCTION(repeat_elements, , void, (const T* g, T* out, isize n, isize times),
+    switch (times) {
+    case 1: return repeat_by<1>(g, out, n);
+    case 2: return repeat_by<2>(g, out, n);
+    case 3: return repeat_by<3>(g, out, n);
+    case 4: return repeat_by<4>(g, out, n);
+    }
+    for (isize i = 0; i < n; i++)
+        for (isize k = 0; k < times; k++) out[i * times + k] = g[i];)
+
+// out[o, k, j] = g[o, j], of `outer`, `inner` and `behind` elements.
+template <typename T> static void repeated_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    if (r.behind == 1) {
+        repeat_elements(in[0], out[0], r.outer, r.inner);
+        return;
+    }
+    for (isize i = 0; i < r.outer; i++)
+        for (isize k = 0; k < r.inner; k++)
+            std::memcpy(out[0] + (i * r.inner + k) * r.behind, in[0] + i * r.behind, (std::size_t)r.behind * sizeof(T));
+}
+ARRAYGRAD_ROW_KERNEL(repeated)
+
 // Scans: `outer` times `inner` steps along an axis, each of `behind` elements. Gradients are recurrences from the end.
+
+// Sums or products of what comes before, one step after the other, as NumPy accumulates.
+template <bool PRODUCTS, typename T> static inline void accumulate(const T* x, T* out, const Rows& r) {
+    const isize n = r.behind;
+    for (isize i = 0; i < r.outer; i++, x += r.inner * n, out += r.inner * n) {
+        if (n == 1) {                                       // what has come together stays in a register
+            T last = out[0] = x[0];
+            for (isize k = 1; k < r.inner; k++) out[k] = last = PRODUCTS ? last * x[k] : last + x[k];
+            continue;
+        }
+        std::memcpy(out, x, (std::size_t)n * sizeof(T));
+        for (isize k = 1; k < r.inner; k++) {
+            const T *last = out + (k - 1) * n, *next = x + k * n;
+            T* to = out + k * n;
+            ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) to[j] = PRODUCTS ? last[j] * next[j] : last[j] + next[j];
+        }
+    }
+}
+template <typename T> static void cumulative_sum_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    accumulate<false>(in[0], out[0], r);
+}
+template <typename T> static void cumulative_prod_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    accumulate<true>(in[0], out[0], r);
+}
+ARRAYGRAD_ROW_KERNEL(cumulative_sum)
+ARRAYGRAD_ROW_KERNEL(cumulative_prod)
 
 template <typename T>
 static void cumulative_sum_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {

@@ -14,6 +14,9 @@ cdef object forward_flip(object args)
 cdef object forward_diagonal(object args)
 cdef object forward_getitem(object args)
 cdef object forward_getitem_adjoint(object args)
+cdef bint add_at(object x, object key, object value) except -1
+cdef object forward_add_at(object args)
+cdef int rule_add_at(Node node, Frame f) except -1
 cdef object forward_take(object args)
 cdef object forward_where(object args)
 cdef int rule_reshape(Node node, Frame f) except -1

@@ -1,18 +1,17 @@
-# Shapes, slices, gathers and joins of plain arrays, forward and backward: where elements go.
+# Shapes, slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.elementwise, backends.numpy.loops,
 # backends.numpy.single.
 #
-# Forwards copy bytes or make views, so values are NumPy's. Joins serve exact row-major ndarrays of one floating dtype
-# (view_of), whose result is row-major in NumPy as well; None: declined.
-# Guarded by tests/ops/test_fast_places.py, test_fast_joins.py, test_fast_pieces.py, test_fast_scans.py,
-# test_fast_setitem.py and test_fast_forward.py.
+# Forwards copy bytes or make views, so values are NumPy's. None: declined.
+# Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
+# place by tests/numpy_api/test_sums_at_places.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, wants_gradient
+from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, is_scalar, item_size,
     loop_set, positions_of, read_number, report, reshaped, same_shape, strided, transposed, view_of, wrapped, zeros_c,
@@ -378,7 +377,7 @@ cdef int rule_getitem(Node node, Frame f) except -1:
         if found:
             return 1
     if type(key) is tuple and not is_basic(key):
-        return rows_added(node, f, meta, flat_places(<tuple>key, meta), <int>len(<tuple>key))
+        return rows_added(node, f, meta, flat_places(<tuple>key, meta.dims, meta.ndim), <int>len(<tuple>key))
     if not is_basic(key):
         return rows_added(node, f, meta, key, 1)
     partial = partial_gradient(node)
@@ -503,14 +502,14 @@ cdef object raw_of(object slot):
     return None if (<Value>slot).overwritten else (<Value>slot).raw
 
 
-cdef object flat_places(tuple key, GradMeta meta):
+cdef object flat_places(tuple key, const Py_ssize_t* dims, int ndim):
     """The places that arrays of int64 of one shape, and ints, name in an array's first axes, as one. None: declined."""
     cdef Py_ssize_t n = -1, m = 0, k, place
     cdef const int64_t* at
     cdef int64_t* to
     cdef object out = None, part, first = None
     cdef int d
-    if len(key) > meta.ndim:
+    if len(key) > ndim:
         return None
     for part in key:
         part = raw_of(part)
@@ -535,9 +534,9 @@ cdef object flat_places(tuple key, GradMeta meta):
         for k in range(n):
             if at != NULL:
                 place = at[k]
-            if not -meta.dims[d] <= place < meta.dims[d]:
+            if not -dims[d] <= place < dims[d]:
                 return None
-            to[k] = to[k] * meta.dims[d] + (place if place >= 0 else place + meta.dims[d])
+            to[k] = to[k] * dims[d] + (place if place >= 0 else place + dims[d])
     return out
 
 
@@ -573,6 +572,73 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places, int lead) 
         return 0
     report("add", errors)
     return 1 if waiting else 1 + set_out(f, 0, out, True)
+
+
+cdef bint add_at(object x, object key, object value) except -1:
+    """x[key] += value in x's memory, once for every time an element is named. False: declined."""
+    cdef ArrayView v, p, w
+    cdef Py_ssize_t n = 0, inner = 1, count = 1
+    cdef const int64_t* at
+    cdef object places = key
+    cdef int d, lead = 1, slot = real_view(x, &v)
+    if slot < 0 or not v.c_order or not v.writeable or not 1 <= v.ndim <= 8 or real_view(value, &w) != slot \
+            or not w.c_order:
+        return False
+    if type(key) is tuple:
+        lead = <int>len(<tuple>key)
+        places = flat_places(<tuple>key, v.dims, v.ndim)
+    at = positions_of(places, &n)
+    if at == NULL:
+        return False
+    for d in range(v.ndim):
+        if d < lead:
+            count *= v.dims[d]
+        else:
+            inner *= v.dims[d]
+    view_of(first_places(key), &p)
+    if w.ndim != p.ndim + v.ndim - lead or not all_within(at, n, count):
+        return False                        # NumPy repeats what is smaller, and knows the errors
+    for d in range(w.ndim):
+        if w.dims[d] != (p.dims[d] if d < p.ndim else v.dims[d - p.ndim + lead]):
+            return False
+    report("add", put_rows(slot, v.data, at, w.data, n, inner, count, False))
+    return True
+
+
+cdef object first_places(object key):
+    """The first array of a key."""
+    if type(key) is tuple:
+        for part in <tuple>key:
+            if not PyLong_CheckExact(part):
+                return part
+    return key
+
+
+cdef object forward_add_at(object args):
+    cdef ArrayView v
+    cdef object out
+    if real_view(args[0], &v) < 0:
+        return None
+    out = cloned(args[0], args[0])
+    return out if add_at(out, args[1], args[2]) else None
+
+
+cdef int rule_add_at(Node node, Frame f) except -1:
+    """The gradient as it is, and its rows at the places."""
+    cdef ArrayView g
+    cdef object out = None, key = (<list>node.args)[1]
+    if real_view(f.grad, &g) < 0 or g.ndim > 8:
+        return 0
+    if wants_gradient(node, f, 1):
+        if type(key) is not tuple:
+            out = rows_at(f.grad, raw_of(key))
+        elif flat_places(<tuple>key, g.dims, g.ndim) is not None:
+            out = f.grad[tuple([raw_of(part) for part in <tuple>key])]
+        if out is None:
+            return 0
+    if wants_gradient(node, f, 0):
+        set_out(f, 0, f.grad, f.owned)
+    return set_outs(f, None, out)
 
 
 cdef object forward_getitem_adjoint(object args):

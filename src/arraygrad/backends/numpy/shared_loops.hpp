@@ -78,9 +78,10 @@ static inline int share_rows(Team* team, const LoopSet* s, int slot, char* a, ch
 }
 
 // Sums within rows: a row is one thread's, so its order stays. Sums over all rows are one thread's altogether.
-static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start) {
-    return unlocked(r.outer * r.inner, [=] {
-        if (r.leading) return run_sum(s, slot, x, out, r, start);
+static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start,
+                            std::ptrdiff_t groups) {
+    return unlocked(groups * r.outer * r.inner, [=] {
+        if (r.leading) return run_sum(s, slot, x, out, r, start, groups);
         const std::ptrdiff_t item = item_size(slot);
         return in_rows(team, r.outer, r.inner, worth_sharing(COST_MEMORY, item), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
             return run_sum(s, slot, x + i * r.inner * item, out + i * item, Rows{m, r.inner, false, 1}, start);

@@ -39,23 +39,23 @@ from arraygrad.backends.numpy.polynomials cimport (
 )
 from arraygrad.backends.numpy.powers cimport attach_powers
 from arraygrad.backends.numpy.ranks cimport (
-    forward_sort, forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values, rule_sort,
-    rule_unique_values,
+    forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values, rule_unique_values,
 )
 from arraygrad.backends.numpy.reductions cimport (
-    forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std,
-    forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum, rule_divide, rule_extremum,
-    rule_log_softmax, rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std, rule_sum, rule_var,
+    forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std, forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum,
+    rule_divide, rule_extremum, rule_log_softmax, rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std,
+    rule_sum, rule_var,
 )
 from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (
-    forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
+    forward_add_at, forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
     forward_getitem_adjoint, forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze,
-    forward_take, forward_where, rule_getitem, rule_getitem_adjoint,
-    rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem, rule_take,
+    forward_take, forward_where, rule_add_at, rule_getitem, rule_getitem_adjoint, rule_matrix_transpose,
+    rule_permute_dims, rule_reshape, rule_setitem, rule_take,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
+from arraygrad.backends.numpy.sorting cimport forward_argsort, forward_sort, rule_sort
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
@@ -242,11 +242,19 @@ def install(dict ops, backend=None):
     offer(ops, "stack", forward_stack, ("arrays", "axis"), loops)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), loops)
     offer(ops, "_getitem_adjoint", forward_getitem_adjoint, ("x", "shape", "key"), loops)
+    offer(ops, "argsort", forward_argsort, ("x", "axis", "descending", "stable"), loops)
+    offer(ops, "sort", forward_sort, ("x", "axis", "descending", "stable"), loops)
+    if "sort" in loops:
+        op = ops["sort"]
+        op.leaves = True
+    offer(ops, "_add_at", forward_add_at, ("x", "key", "value"), loops)
     offer(ops, "_windows", forward_windows, ("x", "lengths", "axes"), loops)
     offer(ops, "take", forward_take, ("x", "indices", "axis"), loops)
     offer(ops, "softmax", forward_softmax, ("x", "axis"), loops)
     offer(ops, "log_softmax", forward_log_softmax, ("x", "axis"), loops)
     offer(ops, "logsumexp", forward_logsumexp, ("x", "axis", "keepdims"), loops)
+    offer(ops, "cumulative_sum", forward_cumulative_sum, ("x", "axis", "dtype", "include_initial"), loops)
+    offer(ops, "cumulative_prod", forward_cumulative_prod, ("x", "axis", "dtype", "include_initial"), loops)
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     offer(ops, "astype", forward_astype, ("x", "dtype", "copy", "device"), loops)
     offer(ops, "clip", forward_clip, ("x", "min", "max"), loops)
@@ -264,9 +272,6 @@ def install(dict ops, backend=None):
     offer(ops, "tile", forward_tile, ("x", "repetitions"), loops)
     offer(ops, "full_like", forward_full_like, ("x", "fill_value", "dtype", "device"), loops)
     offer(ops, "linspace", forward_linspace, ("start", "stop", "num", "dtype", "device", "endpoint"), loops)
-    offer(ops, "cumulative_sum", forward_cumulative_sum, ("x", "axis", "dtype", "include_initial"), loops)
-    offer(ops, "cumulative_prod", forward_cumulative_prod, ("x", "axis", "dtype", "include_initial"), loops)
-    offer(ops, "sort", forward_sort, ("x", "axis", "descending", "stable"), loops)
     offer(ops, "unique_values", forward_unique_values, ("x",), loops)
     offer(ops, "unique_counts", forward_unique_counts, ("x",), loops)
     offer(ops, "unique_inverse", forward_unique_inverse, ("x",), loops)
@@ -306,6 +311,7 @@ def install(dict ops, backend=None):
     attach(ops, "matrix_transpose", rule_matrix_transpose, (), done)
     attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
     attach(ops, "_getitem_adjoint", rule_getitem_adjoint, (), done)
+    attach(ops, "_add_at", rule_add_at, (), done)
     attach(ops, "_setitem", rule_setitem, (), done)
     attach(ops, "take", rule_take, ("x_meta",), done)
     attach(ops, "cross", rule_cross, ("x2", "x1"), done)
