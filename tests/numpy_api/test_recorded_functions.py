@@ -598,7 +598,7 @@ TWO = [p for p in PAIRS if len(p.values[2]) > 1 and not p.values[0].startswith("
 @pytest.mark.parametrize(("name", "call", "arrays"), TWO)
 def test_constants_of_other_dtypes_give_the_derivatives_of_the_same_numbers(name, call, arrays, dtype):
     f = function(name)
-    if name == "insert" and dtype == "float16":
+    if name in ("insert", "polyfit") and dtype == "float16":
         pytest.skip("the result has the constant's dtype")
     for place in range(len(arrays)):
         numbers = [np.nan_to_num(np.round(40 * np.abs(a))).clip(1, 120) for a in arrays]

@@ -65,7 +65,7 @@ RULES_ONLY = {
 }
 NO_RULE = ("astype", "clip")  # astype hands the gradient on, and clip's is the table's
 DTYPES = ("float32", "float64")
-PRODUCTS = ("outer", "tensordot")  # BLAS rounds as it is called
+PRODUCTS = ("outer", "tensordot", "norm")  # BLAS rounds as it is called
 
 
 def raws(shapes, dtype, seed=0):

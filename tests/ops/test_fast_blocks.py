@@ -86,6 +86,7 @@ def test_an_error_within_a_block_is_reported():
 
 
 SHAPES = [(6, 5, 3), (4, 3, 5, 2), (2, 3, 4, 2, 3), (1, 5, 3), (5, 1, 3), (30, 7), (30, 8), (3, 40, 9), (7, 5, 1)]
+SHAPES += [(9, 6, width) for width in range(1, 9)] + [(3, 50, 2)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -117,3 +118,21 @@ def test_the_gradient_of_all_pairs_is_that_of_the_plain_path():
         return x.grad.numpy()
 
     np.testing.assert_allclose(gradient(), plain(gradient), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(40, 200, 3), (7, 1, 4, 300), (9000, 1), (3, 50, 60), (20, 6, 7, 8)], ids=str)
+def test_the_gradient_of_a_sum_over_any_axes_is_the_plain_one_bit_by_bit(shape, dtype):
+    raw = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    for n in range(1, raw.ndim + 1):
+        for axes in itertools.combinations(range(raw.ndim), n):
+            g = np.random.default_rng(1).normal(size=raw.sum(axes).shape).astype(dtype)
+            for keepdims in (False, True):
+
+                def gradient(axes=axes, keepdims=keepdims, g=g):
+                    x = ag.asarray(raw, requires_grad=True)
+                    y = an.sum(x, axis=axes, keepdims=keepdims)
+                    y.backward(g.reshape(y.shape))
+                    return x.grad.numpy()
+
+                same(gradient(), plain(gradient))

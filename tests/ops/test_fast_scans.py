@@ -24,6 +24,44 @@ def compared(function, x, g):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [*SHAPES, (40, 33), (2, 30, 9)])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_sums_and_products_are_numpys_bit_by_bit(name, shape, dtype):
+    x = values_of(dtype, 1)(shape)
+    unusual = np.where(x > 2.5, np.inf, np.where(x < -1.5, -0.0, x)).astype(dtype)
+    for values in (x, unusual, np.full(shape, -0.0, dtype)):
+        for axis in range(-len(shape), len(shape)):
+            with quiet():
+                op = OPS["cumulative_sum" if name == "cumsum" else "cumulative_prod"]
+                got = try_call(op, (values, axis, None, False))
+                same(got, getattr(np, name)(values, axis=axis))
+                same(getattr(np, name)(ag.tensor(values), axis=axis).numpy(), got)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_an_overflow_of_a_running_sum_or_product_is_reported_as_numpy_does(name):
+    x = np.full(50, 1.5e308)
+    with np.errstate(over="raise"):
+        with pytest.raises(FloatingPointError) as expected:
+            getattr(np, name)(x)
+        with pytest.raises(FloatingPointError) as got:
+            getattr(np, name)(ag.tensor(x))
+    assert str(got.value) == str(expected.value)
+
+
+def test_running_sums_with_gaps_and_of_other_dtypes_are_left_to_numpy():
+    x = np.arange(24.0).reshape(4, 6)
+    for values in (x[:, ::2], x.astype("float16"), x.astype(int), np.zeros((0, 3))):
+        for axis in (0, 1):
+            assert try_call(OPS["cumulative_sum"], (values, axis, None, False)) is None
+            got = np.cumsum(ag.asarray(values), axis=axis).numpy()
+            np.testing.assert_array_equal(got, np.cumsum(values, axis=axis))
+            assert got.dtype == np.cumsum(values, axis=axis).dtype
+    assert try_call(OPS["cumulative_sum"], (x, 0, np.float32, False)) is None
+    assert try_call(OPS["cumulative_sum"], (x, 0, None, True)) is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_gradient_of_a_cumulative_sum_is_the_tables_bit_by_bit(shape, dtype):
     x, g = values_of(dtype, 1)(shape), values_of(dtype, 2)(shape)

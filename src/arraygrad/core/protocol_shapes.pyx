@@ -1,5 +1,5 @@
-# NumPy's functions of shape on Tensors, reductions, and products and norms of arrays alone: their arguments bound in C to
-# one operation of the table.
+# NumPy's functions of shape on Tensors, reductions, and products and norms of arrays alone: their arguments bound in C
+# to one operation of the table.
 # May import: engine.*, core.op, core.value, core.nodes, core.apply, core.views.
 #
 # Served are positional arguments of the commonest kinds: ints, tuples and lists of ints. Everything else is declined

@@ -194,7 +194,7 @@ cdef class Backend(ArrayOps):
 
     cpdef int add_at(self, object raw, object key, object value) except -1:
         """Add `value` to raw[key] in place, once for every time an element is named."""
-        raise NotImplementedError(f"{self.name}: sums at places are composed")
+        raise TypeError(f"{self.name}: sums at places are composed")
 
     cpdef object host_device(self, object raw):
         """The device object of an array on the host."""

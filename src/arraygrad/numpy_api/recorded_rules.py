@@ -496,7 +496,7 @@ _lstsq = getattr(numpy.linalg.lstsq, "_implementation", numpy.linalg.lstsq)
 _cond = getattr(numpy.linalg.cond, "_implementation", numpy.linalg.cond)
 _tensorsolve = getattr(numpy.linalg.tensorsolve, "_implementation", numpy.linalg.tensorsolve)
 _tensorinv = getattr(numpy.linalg.tensorinv, "_implementation", numpy.linalg.tensorinv)
-_raw = raw_namespace().linalg
+_linalg = raw_namespace().linalg
 
 
 def lstsq(a, b, rcond=None):
@@ -512,7 +512,7 @@ def cond(x, p=None):
     """numpy.linalg.cond by singular values; None for other norms."""
     if p is not None and p not in (2, -2):
         return None
-    values = _raw.svdvals(x) if x.size and x.ndim > 1 else None
+    values = _linalg.svdvals(x) if x.size and x.ndim > 1 else None
     if values is not None and values.ndim == 1:
         over, under = (-1, 0) if p == -2 else (0, -1)
         # Where the quotient might overflow or is not finite NumPy's own function says what comes out.
@@ -537,7 +537,7 @@ def tensorsolve(a, b):
     n = b.size
     if a.ndim <= b.ndim or math.prod(rest) != n or a.size != n * n:
         return _tensorsolve(a, b)
-    return _raw.solve(a.reshape(n, n), b.ravel()).reshape(rest)
+    return _linalg.solve(a.reshape(n, n), b.ravel()).reshape(rest)
 
 
 def _as_matrix(xp, a, n):
@@ -562,7 +562,7 @@ def tensorinv_of(a, ind=2):
     n = math.prod(a.shape[:ind])
     if not 0 < ind < a.ndim or n * n != a.size:
         return _tensorinv(a, ind)
-    return _raw.inv(a.reshape(n, n)).reshape(a.shape[ind:] + a.shape[:ind])
+    return _linalg.inv(a.reshape(n, n)).reshape(a.shape[ind:] + a.shape[:ind])
 
 
 def _cutoff(a, rcond):

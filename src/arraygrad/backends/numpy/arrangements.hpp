@@ -192,13 +192,33 @@ ARRAYGRAD_LINES(slide_adjoint_of, (const T* x, const T* g, T* out, T* part, std:
     for (std::ptrdiff_t m = 0; m < rows; m += BLOCK) {
         const std::ptrdiff_t n = rows - m < BLOCK ? rows - m : (std::ptrdiff_t)BLOCK;
         for (std::ptrdiff_t v = 0; v < width; v++) part[v] = T(0);
-        for (std::ptrdiff_t i = m; i < m + n; i++) {
-            const T factor = g[i];
-            const T* from = x + i * step;
-            ARRAYGRAD_APART for (std::ptrdiff_t v = 0; v < width; v++) part[v] += from[v] * factor;
+        std::ptrdiff_t i = m;
+        for (; i + 4 <= m + n; i += 4) {        // a part of a sum waits for what was written to it before
+            const T *a = x + i * step, *b = a + step, *c = b + step, *d = c + step;
+            const T ga = g[i], gb = g[i + 1], gc = g[i + 2], gd = g[i + 3];
+            ARRAYGRAD_APART for (std::ptrdiff_t v = 0; v < width; v++)
+                part[v] += (a[v] * ga + b[v] * gb) + (c[v] * gc + d[v] * gd);
         }
+        for (; i < m + n; i++)
+            ARRAYGRAD_APART for (std::ptrdiff_t v = 0; v < width; v++) part[v] += x[i * step + v] * g[i];
         for (std::ptrdiff_t v = 0; v < width; v++) out[v] += part[v];
     })
+
+// out[i, j] = a[i] * b[j]
+ARRAYGRAD_LINES(outer_product_of, (const T* a, const T* b, T* out, std::ptrdiff_t n, std::ptrdiff_t m),
+    for (std::ptrdiff_t i = 0; i < n; i++, out += m) {
+        const T factor = a[i];
+        ARRAYGRAD_APART for (std::ptrdiff_t j = 0; j < m; j++) out[j] = factor * b[j];
+    })
+
+static inline int outer_product(int slot, const char* a, const char* b, char* out, std::ptrdiff_t n,
+                                std::ptrdiff_t m) {
+    return unlocked(n * m, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot, outer_product_of((const T*)a, (const T*)b, (T*)out, n, m))
+        return fp_end();
+    });
+}
 
 static inline void add_windows(int slot, const char* g, char* out, std::ptrdiff_t rows, std::ptrdiff_t width,
                                std::ptrdiff_t step) {

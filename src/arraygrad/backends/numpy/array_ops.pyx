@@ -25,7 +25,7 @@ from arraygrad.backends.numpy.loops cimport (
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.reductions cimport added_whole
-from arraygrad.backends.numpy.shapes cimport add_at
+from arraygrad.backends.numpy.shapes cimport add_at as add_rows_at
 from arraygrad.backends.numpy.sines cimport sines_of
 from arraygrad.backends.numpy.single cimport (
     element_taken, is_single, read_number_array, single_loop, with_element,
@@ -339,9 +339,10 @@ cdef class NumpyOps(Backend):
 
     cdef tuple leaving(self, Op op, object raws):
         """(the result, what the node keeps behind its parameters) by a compiled forward, None where it declines."""
+        cdef object found = None
         if op.fast_kind == KIND_CALL and fast_enabled():
-            return <tuple?>(<forward_ptr>op.loops)(<tuple>raws + (True,))
-        return None
+            found = (<forward_ptr>op.loops)(<tuple>raws + (True,))
+        return None if found is None else <tuple>found
 
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
         """Metadata of `raw`; that of an operand where it is the same."""
@@ -404,7 +405,7 @@ cdef class NumpyOps(Backend):
 
     cpdef int add_at(self, object raw, object key, object value) except -1:
         """Add `value` to raw[key] in place, once for every time an element is named."""
-        if not fast_enabled() or bounds_overlap(raw, value) or not add_at(raw, key, value):
+        if not fast_enabled() or bounds_overlap(raw, value) or not add_rows_at(raw, key, value):
             _add.at(raw, key, value)
         return 0
 

@@ -44,6 +44,7 @@ cdef extern from "lapack.hpp" namespace "arraygrad" nogil:
 
 
 cdef extern from "arrangements.hpp" namespace "arraygrad":
+    int outer_product(int slot, const char* a, const char* b, char* out, Py_ssize_t n, Py_ssize_t m) noexcept
     int slide_product(int slot, const char* x, const char* w, char* out, Py_ssize_t rows, Py_ssize_t width,
                       Py_ssize_t step) noexcept
     int slide_adjoint(int slot, const char* x, const char* g, char* out, char* part, Py_ssize_t rows, Py_ssize_t width,
@@ -321,10 +322,18 @@ cdef object forward_matrix_norm(object args):
 
 cdef object outer(object a, object b):
     """Outer product of two plain vectors of one dtype; of a number and a vector their product."""
-    cdef ArrayView v
+    cdef ArrayView v, w, o
     cdef Py_ssize_t dims[2]
     cdef object column = a, out
-    view_of(a, &v)
+    cdef int slot = view_of(a, &v)
+    view_of(b, &w)
+    if 0 <= slot <= SLOT_F64 and v.ndim == w.ndim == 1 and v.c_order and w.c_order:
+        dims[0] = v.size
+        dims[1] = w.size
+        out = empty_c(a, 2, dims)
+        view_of(out, &o)
+        report("multiply", outer_product(slot, v.data, w.data, o.data, v.size, w.size))
+        return out
     if v.ndim:
         dims[0] = v.size
         dims[1] = 1

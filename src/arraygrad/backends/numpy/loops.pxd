@@ -75,8 +75,9 @@ cdef enum:
     KIND_SCIPY = 10         # UfuncLoops of a ufunc of scipy.special, of the operation's name
     KIND_DIRECT = 11        # not at all: by direct.pyx
 
-# A compiled forward: gets the operation's parameters in order; None: declined. One with parameters that leaves something
-# for its rule (Op.leaves) gets one argument more where it is recorded, and returns (the result, what it leaves).
+# A compiled forward: gets the operation's parameters in order; None: declined. One with parameters that leaves
+# something for its rule (Op.leaves) gets one argument more where it is recorded, and returns (the result, what it
+# leaves).
 ctypedef object (*forward_ptr)(object args)
 
 

@@ -33,7 +33,7 @@ cdef object forward_broadcast_arrays(object args):
     cdef ArrayView v
     cdef Py_ssize_t dims[8]
     cdef Py_ssize_t strides[8]
-    cdef tuple items = <tuple?>args[0]
+    cdef tuple items = tuple(args[0])           # a list may change meanwhile
     cdef int nd = 0, i, lead
     cdef bint same = True
     cdef object x, out, flags

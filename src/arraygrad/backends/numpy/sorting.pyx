@@ -4,8 +4,8 @@
 # Lines of float32, float64 and int64 are ordered by digits, several times as fast as NumPy's stable sorts and, for
 # orders, than its others: Note [Order by digits] in sorting.hpp. Results are NumPy's bit by bit. Where the order of
 # equal elements could tell and NumPy's is not the stable one, NumPy's own call is made.
-# A recorded sort leaves its order to its rule, behind the parameters in the node's `args`: it is freed with what the node
-# saved. Guarded by tests/ops/test_fast_sorting.py.
+# A recorded sort of long lanes leaves its order to its rule, behind the parameters in the node's `args`: it is freed
+# with what the node saved. Short lanes are those of ranks.pyx. Guarded by tests/ops/test_fast_sorting.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport int64_t
 

@@ -42,9 +42,9 @@ from arraygrad.backends.numpy.ranks cimport (
     forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values, rule_unique_values,
 )
 from arraygrad.backends.numpy.reductions cimport (
-    forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std, forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum,
-    rule_divide, rule_extremum, rule_log_softmax, rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std,
-    rule_sum, rule_var,
+    forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std,
+    forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum, rule_divide, rule_extremum, rule_log_softmax,
+    rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std, rule_sum, rule_var,
 )
 from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (

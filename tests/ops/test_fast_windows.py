@@ -1,0 +1,132 @@
+"""Sliding windows: products with a vector, gradients that are added back, outer products (arrangements.hpp)."""
+
+import numpy as np
+import pytest
+from fast_path_cases import plain, quiet, same
+
+import arraygrad as ag
+import arraygrad.numpy as an
+from arraygrad.backends.numpy import BACKEND
+from arraygrad.backends.numpy.array_ops import try_loop
+from arraygrad.ops import OPS
+from arraygrad.testing import gradcheck, gradgradcheck
+
+windows_of = np.lib.stride_tricks.sliding_window_view
+
+
+def values(shape, dtype, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("n", "width"), [(9, 2), (9, 8), (40, 3), (700, 16), (3000, 5), (2000, 300)])
+def test_a_product_of_windows_and_a_vector_is_numpys_bit_by_bit(n, width, dtype):
+    for step in (1, 2):
+        x, w = windows_of(values(n, dtype), width)[::step], values(width, dtype, 1)
+        if len(x) < 2 or step >= width:
+            continue
+        got = try_loop(BACKEND, OPS["matmul"], x, w)[0]
+        same(got, np.matmul(x, w))
+
+
+def test_matrices_that_blas_reads_and_other_operands_are_left_to_it():
+    line, w = values(50, "float64"), values(8, "float64", 1)
+    x = windows_of(line, 8)
+    for a, b in ((x.copy(), w), (x[:, ::-1], w), (x[:1], w), (x.T, values(43, "float64")), (x, w[::-1]),
+                 (x, w.astype("float32")), (windows_of(line, 4)[::4], w[:4])):  # fmt: skip
+        got = an.matmul(ag.asarray(a), b).numpy()
+        np.testing.assert_array_equal(got, np.matmul(a, b))
+    with pytest.raises(ValueError, match="matmul"):
+        an.matmul(ag.asarray(x), values(7, "float64"))
+
+
+def test_special_values_in_windows_are_numpys():
+    line = values(60, "float64")
+    line[[3, 20, 40]] = [np.nan, np.inf, -0.0]
+    w = np.array([1.0, -0.0, 0.0, 2.0])
+    with quiet():
+        same(an.matmul(ag.asarray(windows_of(line, 4)), w).numpy(), np.matmul(windows_of(line, 4), w))
+
+
+def test_an_overflow_of_a_product_with_windows_is_reported():
+    x = windows_of(np.full(40, 1e308), 4)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in matmul"):
+        an.matmul(ag.asarray(x), np.ones(4))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("n", "width"), [(9, 2), (40, 3), (700, 16), (3000, 5), (2000, 300)])
+def test_gradients_of_such_a_product_are_those_of_the_plain_path(n, width, dtype):
+    x, w = values(n, dtype), values(width, dtype, 1)
+    g = values(n - width + 1, dtype, 2)
+
+    def gradients():
+        a, b = ag.asarray(x, requires_grad=True), ag.asarray(w, requires_grad=True)
+        an.matmul(windows_of(a, width), b).backward(g)
+        return a.grad.numpy(), b.grad.numpy()
+
+    for got, expected in zip(gradients(), plain(gradients), strict=True):
+        assert got.dtype == dtype
+        scale = np.abs(expected).max() * (1e-5 if dtype == "float32" else 1e-13)
+        np.testing.assert_allclose(got, expected, rtol=0, atol=scale)
+
+
+WINDOWS = {
+    "a line": ((4100,), (16,), (0,)),
+    "one window": ((7,), (7,), (0,)),
+    "of one element": ((30,), (1,), (0,)),
+    "wide": ((900,), (500,), (0,)),
+    "rows": ((4, 600), (5,), (1,)),
+    "columns": ((600, 4), (5,), (0,)),
+    "images": ((30, 40), (3, 4), (0, 1)),
+    "images, axes exchanged": ((30, 40), (3, 4), (1, 0)),
+    "stacks of images": ((3, 20, 25), (5, 2), (1, 2)),
+    "one axis twice": ((50,), (4, 3), (0, 0)),
+    "one axis twice and another": ((6, 50), (4, 3, 2), (1, 1, 0)),
+    "negative axes": ((6, 50), (4,), (-1,)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", WINDOWS)
+def test_the_gradient_of_windows_is_the_plain_one_bit_by_bit(case, dtype):
+    shape, lengths, axes = WINDOWS[case]
+    x = values(shape, dtype)
+    g = values(windows_of(x, lengths, axes).shape, dtype, 1)
+
+    def gradient():
+        t = ag.asarray(x, requires_grad=True)
+        windows_of(t, lengths, axes).backward(g)
+        return t.grad.numpy()
+
+    same(gradient(), plain(gradient))
+
+
+def test_an_overflow_of_windows_that_are_added_is_reported():
+    t = ag.asarray(np.zeros(400), requires_grad=True)
+    y = windows_of(t, 2)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        y.backward(np.full(y.shape, 1e308))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_outer_products_are_numpys_bit_by_bit(dtype):
+    for n, m in ((1, 1), (3, 5), (4000, 16), (16, 4000), (7, 0)):
+        a, b = values(n, dtype), values(m, dtype, 1)
+        a[:1], b[:1] = np.inf, -0.0
+        with quiet():
+            same(an.outer(ag.asarray(a), b).numpy(), np.outer(a, b))
+            same(an.outer(ag.asarray(np.repeat(a, 2)[::2]), b).numpy(), np.outer(a, b))
+    large = np.full(3, np.finfo(dtype).max)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in multiply"):
+        an.outer(ag.asarray(large), large)
+
+
+def test_first_and_second_derivatives_are_those_of_differences():
+    given = [ag.asarray(values(n, "float64", i), requires_grad=True) for i, n in enumerate((7, 3))]
+
+    def f(x, w):
+        return an.matmul(windows_of(x * x, 3), w)
+
+    assert gradcheck(f, given)
+    assert gradgradcheck(f, given)
