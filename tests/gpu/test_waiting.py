@@ -22,7 +22,7 @@ pytestmark = pytest.mark.gpu
 # What waits because the host has to know values: how many elements a mask chooses or are distinct, how often each is
 # repeated, where a range ends; whether a matrix is singular; whether a gradient may be asked for.
 COUNTED = {"repeat", "unique_values", "unique_counts", "unique_inverse", "unique_all"}
-MASKED = {"_getitem", "_getitem_adjoint", "_setitem"}
+MASKED = {"_getitem", "_getitem_adjoint", "_setitem", "_add_at"}
 FORWARD = COUNTED | MASKED | {"arange", "_cofactor"}
 BACKWARD = COUNTED | MASKED | {"det", "slogdet", "pinv", "_cofactor", "qr", "svd", "eigh", "_eigh_upper", "eig"}
 
