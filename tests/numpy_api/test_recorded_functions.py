@@ -268,6 +268,8 @@ CASES = {
     ],
     "trapezoid": [
         (lambda f, x: f(x), [real(5)]),
+        (lambda f, x: f(x), [real(1)]),
+        (lambda f, x: f(x, axis=0), [real(1, 3)]),
         (lambda f, x: f(x, dx=0.3, axis=0), [real(4, 3)]),
         (lambda f, x: f(x, axis=-2), [real(2, 2, 3)]),
         (lambda f, y, x: f(1.0 * y, 1.0 * x), [real(5), real(5)]),  # NumPy keeps small dtypes, where sums wrap

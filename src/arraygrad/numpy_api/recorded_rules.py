@@ -298,7 +298,7 @@ def trapezoid(xp, g, y_shape, dx, axis):
         return found
     axis = axis % len(y_shape)
     shares = numpy.full(y_shape[axis], dx, g.dtype)
-    shares[0] = shares[-1] = dx / 2.0
+    shares[:1] = shares[-1:] = dx / 2.0 if len(shares) > 1 else 0.0  # one point bounds no area
     return xp.expand_dims(g, axis=axis) * shares.reshape((-1,) + (1,) * (len(y_shape) - 1 - axis))
 
 
