@@ -13,6 +13,7 @@ from arraygrad.numpy_api.functions import (
     beside,
     host,
     implements,
+    keeps_one_row,
     operands,
     pick,
     refuse,
@@ -218,7 +219,7 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
 
     def rows(t):
         t = t.reshape((1,) * (2 - t.ndim) + t.shape)
-        return t.T if not rowvar and t.shape[0] != 1 else t
+        return t if rowvar or keeps_one_row(t.shape) else t.T
 
     x = rows(m)
     if y is not None:
@@ -293,6 +294,9 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     refuse("geomspace", axis=(axis or None, "move it"), dtype=(dtype, "cast the result with astype"))
     start, stop = tensors(start, stop)
     weights = _weights(num, endpoint, start, stop)
+    xp = backend_of(start).xp
+    if xp.isdtype(F["result_type"](start, stop), "complex floating"):
+        return start * F["exp"](weights * F["log"](stop / start))  # the direction of `start` has a derivative too
     sign = F["sign"](start.detach())
     inner = sign * F["exp"](F["log"](sign * start) * (1 - weights) + F["log"](sign * stop) * weights)
     return inner

@@ -9,6 +9,7 @@ their default.
 
 import functools
 import math
+import warnings
 
 import numpy
 
@@ -19,8 +20,8 @@ from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
 
 __all__ = [
-    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "not_written", "pick",
-    "refuse", "refuse_cut", "tensor_of", "tensors",
+    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "keeps_one_row", "not_written",
+    "pick", "refuse", "refuse_cut", "tensor_of", "tensors",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -395,6 +396,18 @@ def _array2string(a, *args, **kwargs):
 def _array_str(a, max_line_width=None, precision=None, suppress_small=None):
     """Text of the values, as numpy.array_str has it."""
     return numpy.array_str(host(a), max_line_width, precision, suppress_small)
+
+
+@functools.cache
+def _one_row_stays():
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return numpy.cov(numpy.ones((1, 2)), rowvar=False).ndim == 0
+
+
+def keeps_one_row(shape):
+    """Whether a matrix of one row is one variable to numpy.cov(rowvar=False) too: not since NumPy 2.2."""
+    return shape[0] == 1 and _one_row_stays()
 
 
 @implements("array_repr")

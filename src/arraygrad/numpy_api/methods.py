@@ -64,6 +64,14 @@ def _cast(t, dtype):
     return t if dtype is None else t.astype(dtype)
 
 
+def _cast_first(t, dtype):
+    """A complex tensor in the `dtype` that a reduction is told, before it multiplies: TypeError for a real one."""
+    if dtype is None:
+        return t
+    xp = backend_of(t).xp
+    return t.astype(dtype) if xp.isdtype(t.dtype, "complex floating") else t
+
+
 # -- rare keywords -----------------------------------------------------------------------------------------------------
 
 # NumPy's keywords that few calls give, and their defaults. Methods take them as `**rare`: one dict costs a call less
@@ -114,7 +122,7 @@ def prod(self, axis=None, dtype=None, keepdims=False, **rare):
     """Product of the elements over `axis` (None: all). Its derivative is right where elements are zero."""
     if rare:
         return _rarely("prod", self, rare, axis=axis, dtype=dtype, keepdims=keepdims)
-    return apply_op(_PROD, (self, axis, dtype, keepdims))
+    return apply_op(_PROD, (_cast_first(self, dtype), axis, dtype, keepdims))
 
 
 @_with("out", "where")
@@ -374,7 +382,7 @@ def _correction(name, ddof, correction):
 def _cumulative(op, t, axis, dtype):
     if axis is None:
         t, axis = ravel(t), 0
-    return apply_op(op, (t, axis, dtype, False))
+    return apply_op(op, (_cast_first(t, dtype), axis, dtype, False))
 
 
 def _column_major(name, t, order):

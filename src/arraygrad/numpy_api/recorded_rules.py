@@ -394,7 +394,11 @@ def _whole(xp, g, n, m, start):
     return xp.concat([_zeros(xp, start, g), g, _zeros(xp, rest, g)])
 
 
+_MODES = {0: "valid", 1: "same", 2: "full"}  # NumPy's old names
+
+
 def _start(n, m, mode):
+    mode = _MODES.get(mode, mode)
     if mode == "full":
         return 0
     return min(n, m) - 1 if mode == "valid" else (min(n, m) - 1) // 2
@@ -419,7 +423,7 @@ def convolve_v(xp, g, a, v_shape, mode):
 
 def _correlated(n, m, mode):
     """As `_start`: "same" of an even a that is the shorter one begins one later than in the convolution."""
-    return n // 2 if mode == "same" and n < m else _start(n, m, mode)
+    return n // 2 if _MODES.get(mode, mode) == "same" and n < m else _start(n, m, mode)
 
 
 def correlate_a(xp, g, a_shape, v, mode):

@@ -9,7 +9,7 @@ import math
 import numpy
 
 from arraygrad.backends.numpy import gaps, ranks
-from arraygrad.numpy_api.functions import host
+from arraygrad.numpy_api.functions import host, keeps_one_row
 from arraygrad.numpy_api.recorded_rules import _numbered, _raw, _spread, _still
 from arraygrad.ops import TABLE
 from arraygrad.ops._helpers import expand_reduced, normalize_axes
@@ -230,14 +230,14 @@ def _rows(xp, t, rowvar):
     t = xp.astype(t, xp.float64) if t.dtype != xp.float64 else t
     if t.ndim == 1:
         return t[None, :]
-    return t if rowvar else xp.matrix_transpose(t)
+    return t if rowvar or keeps_one_row(t.shape) else xp.matrix_transpose(t)
 
 
 def _of_rows(xp, g, t, rowvar):
     """The gradient of `t` from that of its variables as rows."""
     if t.ndim == 1:
         return g[0]
-    return g if rowvar else xp.matrix_transpose(g)
+    return g if rowvar or keeps_one_row(t.shape) else xp.matrix_transpose(g)
 
 
 def _centred(xp, t):

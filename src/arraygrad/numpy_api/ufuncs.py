@@ -263,7 +263,9 @@ def _at(ufunc, function, a, indices, b=None):
         raise not_written(f"numpy.{name}.at", a)
     key = _host_key(indices)
     if b is not None and name in ("add", "subtract") and isinstance(raw_array(a), numpy.ndarray):
-        value = tensors(b, a)[0]
+        b = value = tensors(b, a)[0]
+        if value.dtype != a.dtype and numpy.can_cast(value.dtype, a.dtype, "same_kind"):
+            b = value = value.astype(a.dtype)  # sums are of the dtype that they are added to
         if add_at(a, key, value if name == "add" else -value):
             return
     positions = numpy.arange(a.size).reshape(a.shape)[key]
