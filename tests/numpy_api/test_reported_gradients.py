@@ -82,3 +82,20 @@ def test_covariances_of_columns_are_numpys(shape):
         found = function(tensor(x), rowvar=False)
         assert found.shape == np.shape(expected)
         np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "fft2"])
+def test_repeated_axes_with_lengths_have_no_gradient(name):
+    t = tensor(np.arange(8.0).reshape(2, 4) ** 1.3)
+    y = getattr(np.fft, name)(t, s=[3, 5], axes=(1, 1))
+    np.testing.assert_array_equal(y.detach().numpy(), getattr(np.fft, name)(t.detach().numpy(), s=[3, 5], axes=(1, 1)))
+    with pytest.raises(TypeError, match="one axis at a time"):
+        np.sum(np.abs(y) ** 2).backward()
+
+
+def test_repeated_axes_without_lengths_have_the_gradient_of_differences():
+    x = np.arange(8.0).reshape(2, 4) ** 1.3
+    t = tensor(x)
+    np.sum(np.abs(np.fft.fftn(t, axes=(1, 0, 1)) - 1.0) ** 2).backward()
+    expected = slopes(lambda x: np.abs(np.fft.fftn(x, axes=(1, 0, 1)) - 1.0) ** 2, x)
+    np.testing.assert_allclose(t.grad.numpy(), expected, rtol=1e-6)

@@ -76,9 +76,18 @@ def irfftn_adjoint(xp, g, shape, s, axes, norm):
 
 
 def transformed_axes(s, axes, ndim):
-    """The axes of a transform over several: all, or the last len(s), if not given."""
+    """The axes of a transform over several: all, or the last len(s), if not given.
+
+    TypeError for axes that are named twice with lengths of their own: the adjoint is no transform of that kind.
+    """
     if axes is not None:
-        return normalize_axes(tuple(axes), ndim)
+        found = normalize_axes(tuple(axes), ndim)
+        if s is not None and len(set(found)) < len(found):
+            raise TypeError(
+                f"fftn: s={s} with axes={axes}, which are repeated, has no recorded gradient: transform one "
+                f"axis at a time, by fft"
+            )
+        return found
     return tuple(range(ndim)) if s is None else tuple(range(ndim - len(s), ndim))
 
 

@@ -251,7 +251,7 @@ cdef struct Axes:
 
 cdef bint axes_of(object s, object axes, const ArrayView* v, bint whole, Axes* a) except -1:
     """The axes of a transform over several, and its lengths; `whole`: of an irfftn. False: declined."""
-    cdef int i
+    cdef int i, k
     if axes is None:
         a.n = v.ndim if s is None else <int>len(s) if type(s) is tuple or type(s) is list else 0
         if not 0 < a.n <= v.ndim or a.n > MOST_AXES:
@@ -265,6 +265,9 @@ cdef bint axes_of(object s, object axes, const ArrayView* v, bint whole, Axes* a
         for i in range(a.n):
             if not axis_at(axes[i], v.ndim, &a.at[i]):
                 return False
+            for k in range(i):
+                if a.at[k] == a.at[i]:
+                    return False                # the lengths of one may follow those of the other
     else:
         return False
     if s is None:
