@@ -125,7 +125,7 @@ class Space:
 
     def sort(self, x, axis=-1, descending=False):
         result = np.sort(x, axis=axis)
-        return np.flip(result, axis=axis) if descending else result
+        return np.flip(result, axis=axis).copy(order="K") if descending else result
 
     def broadcast_arrays(self, *arrays):
         shape = np.broadcast_shapes(*(a.shape for a in arrays))

@@ -211,3 +211,13 @@ def test_statistics_of_ranks_have_the_plain_gradient(name):
                 return t.grad.numpy()
 
             np.testing.assert_array_equal(gradient(), plain(gradient))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n", [2, 300])
+def test_descending_values_lie_as_ascending_ones_do_however_they_are_computed(n, order):
+    x = np.array(np.random.default_rng(n).normal(size=(n, 3)), order=order)
+    for array in (ag.asarray(x), ag.asarray(x, requires_grad=True)):
+        found = ag.sort(array, axis=0, descending=True)
+        assert found.detach().numpy().strides == x.strides
+        assert plain(lambda a=array: ag.sort(a, axis=0, descending=True)).detach().numpy().strides == x.strides

@@ -14,10 +14,19 @@ def _sort(xp, g, x, axis, descending):
     return xp.take_along_axis(g, xp.argsort(order, axis=axis), axis=axis)
 
 
+def _sorted(xp, x, axis, descending, stable):
+    if axis is None and not descending:
+        return xp.sort(x, axis=axis, stable=stable)
+    found = xp.sort(x, axis=axis, descending=descending, stable=stable)
+    # array-api-compat flips NumPy's ascending order: a copy has an array's usual strides, whichever way computed it.
+    return found.copy(order="K") if descending and type(found).__module__ == "numpy" else found
+
+
 general(
     "sort",
     "x, /, *, axis=-1, descending=False, stable=True",
     x=_sort,
+    forward=_sorted,
     holomorphic=False,
     numpy=("sort",),
     doc="x sorted along `axis`, real dtypes. Equal elements keep their order, and so get their own gradients, even "
