@@ -399,3 +399,87 @@ def test_the_compiled_rule_serves_arrays_of_integers_of_one_shape_and_ints():
         assert try_rule(x[key].grad_fn, np.ones(3)) is None
     (found,) = try_rule(x[i, 1].grad_fn, np.array([1.0, 10.0, 100.0]))
     np.testing.assert_array_equal(found[0], [[0, 1, 0, 0], [0, 0, 0, 0], [0, 110, 0, 0]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("seed", range(10))
+def test_several_arrays_of_integers_give_numpys_elements(seed, dtype):
+    generator = np.random.default_rng(seed)
+    shape = [(5, 4), (3, 4, 2), (2, 3, 4, 2)][seed % 3]
+    x = generator.normal(size=shape).astype(dtype)
+    named = int(generator.integers(2, len(shape) + 1))
+    arrays = [generator.integers(-m, m, (4,) if seed % 2 else (2, 3)) for m in shape[:named]]
+    for key in (tuple(arrays), (*arrays[:-1], int(arrays[-1].flat[0])), (int(arrays[0].flat[0]), *arrays[1:])):
+        got = try_call(OPS["_getitem"], (x, key))
+        assert got.flags.c_contiguous
+        assert (got.shape, got.dtype) == (x[key].shape, x.dtype)
+        assert got.tobytes() == x[key].tobytes()
+
+
+def test_several_arrays_of_integers_that_are_not_served_are_left_to_numpy():
+    x, i = np.arange(12.0).reshape(3, 4), np.array([0, 2])
+    none = np.zeros(0, "int64")
+    for key in ((i, i[:1]), (i.astype("int8"), i), (i[::-1], i), ([0, 2], i), (i, slice(None)), (none, 1), (i, True)):
+        np.testing.assert_array_equal(ag.asarray(x)[key].numpy(), x[key])
+    np.testing.assert_array_equal(ag.asarray(x.T)[i, i].numpy(), x.T[i, i])
+    for key in ((i, np.array([4, 0])), (np.array([0, -4]), i), (i, 4), (i, -5), (i, 1 << 80), (i, i, i)):
+        with pytest.raises(IndexError):
+            x[key]
+        with pytest.raises(IndexError):
+            ag.asarray(x)[key]
+
+
+MASKED = [(7,), (4, 5), (3, 1, 4), (2, 3, 2, 2), (0, 3), (40, 50)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", MASKED)
+def test_a_mask_gives_numpys_elements(shape, dtype):
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=shape).astype(dtype)
+    for axes in range(1, len(shape) + 1):
+        for share in (0.0, 0.4, 1.0):
+            mask = generator.uniform(size=shape[:axes]) < share
+            got = try_call(OPS["_getitem"], (x, mask))
+            assert got.flags.c_contiguous
+            assert (got.shape, got.dtype) == (x[mask].shape, x.dtype)
+            assert got.tobytes() == x[mask].tobytes()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", MASKED)
+def test_masks_of_one_array_give_the_plain_gradient(shape, dtype, layout):
+    generator = np.random.default_rng(2)
+    a = LAYOUTS[layout](generator.normal(size=shape).astype(dtype))
+    keys = [generator.uniform(size=shape[:axes]) < 0.5 for axes in range(1, len(shape) + 1)]
+    keys += [LAYOUTS[layout](keys[-1]), keys[-1] & False, keys[-1] | True]
+    weights = [generator.integers(-9, 9, a[key].shape).astype(dtype) for key in keys]
+    check(a, keys, weights)
+    check(a, keys, weights, generator.integers(-9, 9, shape).astype(dtype))
+
+
+def test_the_compiled_rule_serves_masks():
+    x = ag.tensor(np.ones((2, 3)), requires_grad=True)
+    mask = np.array([[True, False, True], [False, True, False]])
+    (found,) = try_rule(x[mask].grad_fn, np.array([1.0, 10.0, 100.0]))
+    np.testing.assert_array_equal(found[0], [[1, 0, 10], [0, 100, 0]])
+    (found,) = try_rule(x[np.array([False, True])].grad_fn, np.array([[1.0, 10.0, 100.0]]))
+    np.testing.assert_array_equal(found[0], [[0, 0, 0], [1, 10, 100]])
+
+
+def test_a_mask_that_changes_after_the_choice_counts_as_it_was():
+    x, mask = ag.tensor(np.ones(3), requires_grad=True), np.array([True, False, True])
+    y = x[mask]
+    mask[:] = [False, True, True]
+    ag.sum(y).backward()
+    assert x.grad.numpy().tolist() == [1.0, 0.0, 1.0]
+
+
+def test_masks_that_do_not_fit_are_numpys_error():
+    a = np.ones((2, 3))
+    for mask in (np.ones(3, bool), np.ones((2, 2), bool), np.ones((2, 3, 1), bool)):
+        with pytest.raises(IndexError):
+            a[mask]
+        with pytest.raises(IndexError):
+            ag.asarray(a, requires_grad=True)[mask]

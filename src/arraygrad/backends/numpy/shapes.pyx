@@ -1,16 +1,17 @@
 # Shapes, slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
-# May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.elementwise, backends.numpy.loops,
-# backends.numpy.single.
+# May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices, backends.numpy.elementwise,
+# backends.numpy.loops, backends.numpy.single.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
 # place by tests/numpy_api/test_sums_at_places.py.
-from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
+from arraygrad.backends.numpy.choices cimport at_mask, spread_by_mask
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, is_scalar, item_size,
@@ -235,28 +236,50 @@ cdef bint is_basic(object key) noexcept:
     return PyLong_CheckExact(key) or type(key) is slice or key is Ellipsis or key is None
 
 
-cdef object rows_at(object x, object places):
-    """x[places] of a row-major array for a row-major array of int64, without NumPy's iterator. None: declined."""
+cdef object rows_at(object x, object places, object shaped, int lead):
+    """Rows of a row-major array, over its first `lead` axes, at integers, without NumPy's iterator. None: declined.
+
+    The result has the shape of `shaped` before that of a row.
+    """
     cdef ArrayView v, p, r
     cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t n = 0, bytes
+    cdef Py_ssize_t n = 0, count = 1, inner = 1
     cdef const int64_t* at = positions_of(places, &n)
     cdef int slot = view_of(x, &v), d
     cdef object out
     if at == NULL or slot < 0 or not v.c_order or v.ndim == 0 or v.size == 0:
         return None
-    view_of(places, &p)
-    if p.ndim == 0 or p.ndim + v.ndim - 1 > 8 or not all_within(at, n, v.dims[0]):
+    view_of(shaped, &p)
+    if p.ndim == 0 or p.ndim + v.ndim - lead > 8:
+        return None
+    for d in range(v.ndim):
+        if d < lead:
+            count *= v.dims[d]
+        else:
+            inner *= v.dims[d]
+    if not all_within(at, n, count):
         return None                         # places out of bounds are NumPy's error
     for d in range(p.ndim):
         dims[d] = p.dims[d]
-    for d in range(1, v.ndim):
-        dims[p.ndim + d - 1] = v.dims[d]
-    out = empty_c(x, p.ndim + v.ndim - 1, dims)
+    for d in range(lead, v.ndim):
+        dims[p.ndim + d - lead] = v.dims[d]
+    out = empty_c(x, p.ndim + v.ndim - lead, dims)
     view_of(out, &r)
-    bytes = v.size // v.dims[0] * item_size(slot)
-    take_rows(v.data, at, r.data, n, bytes, v.dims[0])
+    take_rows(v.data, at, r.data, n, inner * item_size(slot), count)
     return out
+
+
+cdef object gathered(object x, object key):
+    """x[key] of a row-major array for arrays of int64 of one shape, and ints, in its first axes. None: declined."""
+    cdef ArrayView v
+    cdef object places
+    if type(key) is not tuple:
+        places = raw_of(key)
+        return rows_at(x, places, places, 1)
+    if view_of(x, &v) < 0 or not v.c_order:
+        return None
+    places = flat_places(<tuple>key, v.dims, v.ndim)
+    return None if places is None else rows_at(x, places, raw_of(first_places(key)), <int>len(<tuple>key))
 
 
 cdef object buffer_for(Node node, GradMeta meta, object grad):
@@ -379,7 +402,8 @@ cdef int rule_getitem(Node node, Frame f) except -1:
     if type(key) is tuple and not is_basic(key):
         return rows_added(node, f, meta, flat_places(<tuple>key, meta.dims, meta.ndim), <int>len(<tuple>key))
     if not is_basic(key):
-        return rows_added(node, f, meta, key, 1)
+        out = spread_by_mask(f.grad, raw_of(key), meta)
+        return rows_added(node, f, meta, key, 1) if out is None else 1 + set_out(f, 0, out, True)
     partial = partial_gradient(node)
     if partial is not None and write_region(partial, key, f.grad):
         return 1
@@ -477,13 +501,17 @@ cdef bint all_different(const int64_t* at, Py_ssize_t n) noexcept:
 
 cdef object forward_getitem(object args):
     cdef ArrayView v
-    cdef object out
-    if view_of(args[0], &v) < 0:
+    cdef object x = args[0], key = args[1], out = None
+    if view_of(x, &v) < 0:
         return None
-    if PyTuple_CheckExact(args[1]) or PySlice_Check(args[1]) or PyLong_CheckExact(args[1]):
-        return wrapped(args[0][args[1]])
-    out = rows_at(args[0], args[1])
-    return wrapped(args[0][args[1]]) if out is None else out
+    if PyTuple_CheckExact(key):
+        if not is_basic(key):
+            out = gathered(x, key)
+    elif not PySlice_Check(key) and not PyLong_CheckExact(key):
+        out = gathered(x, key)
+        if out is None:
+            out = at_mask(x, key)
+    return wrapped(x[key]) if out is None else out
 
 
 cdef object forward_take(object args):
@@ -492,7 +520,7 @@ cdef object forward_take(object args):
     if view_of(args[0], &v) < 0 or not (PyLong_CheckExact(axis) and (axis == 0 or axis == -v.ndim)
                                         or axis is None and v.ndim == 1):
         return None
-    return rows_at(args[0], args[1])
+    return gathered(args[0], args[1])
 
 
 cdef object raw_of(object slot):
@@ -504,31 +532,38 @@ cdef object raw_of(object slot):
 
 cdef object flat_places(tuple key, const Py_ssize_t* dims, int ndim):
     """The places that arrays of int64 of one shape, and ints, name in an array's first axes, as one. None: declined."""
+    cdef ArrayView p, first
     cdef Py_ssize_t n = -1, m = 0, k, place
     cdef const int64_t* at
     cdef int64_t* to
-    cdef object out = None, part, first = None
-    cdef int d
+    cdef object out = None, part, like = None
+    cdef int d, beyond
     if len(key) > ndim:
         return None
     for part in key:
         part = raw_of(part)
         if PyLong_CheckExact(part):
             continue
-        if positions_of(part, &m) == NULL or first is not None and part.shape != first.shape:
+        if positions_of(part, &m) == NULL:
             return None
-        first = part
-        n = m
-    if first is None:
+        view_of(part, &p)
+        if like is None:
+            like, first, n = part, p, m
+        elif not same_shape(&p, &first):
+            return None
+    if n <= 0:
         return None
-    out = np.zeros(n, np.int64)
+    out = empty_c(like, 1, &n)
     to = <int64_t*><void*>positions_of(out, &m)
+    memset(to, 0, n * sizeof(int64_t))
     for d in range(len(key)):
         part = raw_of(key[d])
         at = NULL
-        place = 0
+        place = beyond = 0
         if PyLong_CheckExact(part):
-            place = PyLong_AsSsize_t(part)
+            place = PyLong_AsLongLongAndOverflow(part, &beyond)
+            if beyond:
+                return None
         else:
             at = positions_of(part, &m)
         for k in range(n):
@@ -630,10 +665,7 @@ cdef int rule_add_at(Node node, Frame f) except -1:
     if real_view(f.grad, &g) < 0 or g.ndim > 8:
         return 0
     if wants_gradient(node, f, 1):
-        if type(key) is not tuple:
-            out = rows_at(f.grad, raw_of(key))
-        elif flat_places(<tuple>key, g.dims, g.ndim) is not None:
-            out = f.grad[tuple([raw_of(part) for part in <tuple>key])]
+        out = gathered(f.grad, key)
         if out is None:
             return 0
     if wants_gradient(node, f, 0):
@@ -671,7 +703,7 @@ cdef object forward_getitem_adjoint(object args):
 
 cdef int rule_getitem_adjoint(Node node, Frame f) except -1:
     cdef ArrayView g
-    cdef object out = rows_at(f.grad, raw_of((<list>node.args)[2])) if real_view(f.grad, &g) >= 0 else None
+    cdef object out = gathered(f.grad, (<list>node.args)[2]) if real_view(f.grad, &g) >= 0 else None
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
