@@ -10,7 +10,7 @@ cimport cython
 from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, check_nan, describe_failure
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.context cimport enter_context, leave_context
-from arraygrad.engine.free_threading cimport FREE_THREADED, Section, read_stamp
+from arraygrad.engine.free_threading cimport FREE_THREADED, Section, add_held, read_stamp
 from arraygrad.engine.graph_task cimport GraphTask, NodeState, NodeTask, run_flags, side_state
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
 from arraygrad.engine.input_buffer cimport InputBuffer, OrderedBuffer, PartialGradient, accumulate
@@ -96,7 +96,7 @@ cdef int deliver(GraphTask task, Node child, int nr, object grad, bint owned, Ar
             else:
                 st.deps = deps - 1
         elif not rflags & RUN_STARTED:
-            task.pending.fetch_add(1)
+            add_held(task.pending, 1)
             if st is None:
                 child.rflags = rflags | RUN_STARTED
             else:
@@ -163,7 +163,7 @@ cdef int deliver(GraphTask task, Node child, int nr, object grad, bint owned, Ar
             st.rflags |= RUN_QUEUED
     section.end()
     if deps == 0:
-        task.pending.fetch_sub(1)
+        add_held(task.pending, -1)
         push(task, child)
     return 0
 

@@ -1,7 +1,8 @@
 # free_threading.hpp as compiled modules see it: what is a lock where there is no GIL, and nothing where there is.
 # May cimport: nothing of arraygrad.
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libcpp.atomic cimport atomic
 
 cdef extern from "free_threading.hpp" namespace "arraygrad" nogil:
     const bint FREE_THREADED
@@ -21,6 +22,7 @@ cdef extern from "free_threading.hpp" namespace "arraygrad" nogil:
     bint gate_closed(const int32_t* gate)
 
 cdef extern from "free_threading.hpp" namespace "arraygrad":
+    T add_held[T](atomic[T]& counter, int64_t change)
     cdef cppclass Section:
         void begin(PyObject* object)
         void end()

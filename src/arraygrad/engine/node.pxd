@@ -163,6 +163,6 @@ cdef struct NodeKind:
 
 cdef NodeKind node_kind(type cls, bint bare) except *
 cdef Node new_node(const NodeKind* kind)
-cdef uint64_t next_sequence_nr() noexcept nogil
+cdef uint64_t next_sequence_nr() noexcept
 cdef int share_deallocation(type cls) except -1
 cdef int refuse_creation(type cls) except -1

@@ -12,7 +12,7 @@ import sys
 from types import CellType, FunctionType
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
-from arraygrad.engine.free_threading cimport FREE_THREADED, make_immortal
+from arraygrad.engine.free_threading cimport FREE_THREADED, add_held, make_immortal
 
 from arraygrad.engine.later import called_later
 
@@ -52,9 +52,9 @@ cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1:
     return 0
 
 
-cdef uint64_t next_sequence_nr() noexcept nogil:
+cdef uint64_t next_sequence_nr() noexcept:
     # One counter for the process: graphs built by several threads run in the order in which they were recorded.
-    return _sequence.fetch_add(1)
+    return add_held(_sequence, 1)
 
 
 def take_sequence_nr():
@@ -591,8 +591,9 @@ cdef NodeKind node_kind(type cls, bint bare) except *:
 cdef Node new_node(const NodeKind* kind):
     """An empty node, as `cls.__new__(cls)` makes it, without the detour over a call of a type."""
     cdef Node node = <Node>alloc_node(kind.cls, kind.vtable)
+    cdef uint32_t thread_id = ag_tls().thread_id
     node.seq = next_sequence_nr()
-    node.thread_id = _this_thread()
+    node.thread_id = thread_id if thread_id else _this_thread()
     node.n_inputs = 1
     node.flags = <uint16_t>kind.flags
     if _anomaly_modes.load() != 0:

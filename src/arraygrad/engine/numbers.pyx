@@ -27,7 +27,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.evaluate cimport deliver, evaluate, push
-from arraygrad.engine.free_threading cimport read_stamp
+from arraygrad.engine.free_threading cimport add_held, read_stamp
 from arraygrad.engine.graph_task cimport CReadyQueue, GraphTask, NodeTask
 from arraygrad.engine.node cimport (
     Frame, Node, thread_state,
@@ -218,10 +218,10 @@ cdef inline int count_down(GraphTask task, Node child, Ready* ready) except -1:
     if child.deps:
         if not child.rflags & RUN_STARTED:
             child.rflags |= RUN_STARTED
-            task.pending.fetch_add(1)
+            add_held(task.pending, 1)
         return 0
     if child.rflags & RUN_STARTED:
-        task.pending.fetch_sub(1)
+        add_held(task.pending, -1)
     child.rflags |= RUN_STARTED | RUN_QUEUED
     return add_ready(task, child, ready)
 
