@@ -83,13 +83,16 @@ MAY_IMPORT = {
     "core.kept_numbers": ENGINE | {"core.op", "core.value"},
     "core.nodes": ENGINE
     | {f"core.{name}" for name in ("op", "value", "overwriting", "saved", "constants", "kept_numbers", "leaf_locks")},
-    "core.saving": ENGINE | {"core.op", "core.value", "core.saved", "core.constants", "core.nodes"},
     "core.operands": {"core.op", "core.value"},
-    "core.apply": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "operands", "nodes", "saving")},
+    "core.arguments": {"core.op", "core.value", "core.operands"},
+    "core.saving": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "constants", "arguments", "nodes")},
+    "core.apply": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "saved", "operands", "arguments", "nodes", "saving")},
     "core.inplace": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "nodes", "saving", "apply")},
+    | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "arguments", "nodes", "saving", "apply")},
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
-    "core.views": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "saving", "apply", "elements")},
+    "core.views": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "arguments", "nodes", "saving", "apply", "elements")},
     "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.function": ENGINE
     | {
@@ -101,7 +104,8 @@ MAY_IMPORT = {
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
     "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "views")},
-    "core.recorded": ENGINE | {f"core.{name}" for name in ("op", "operands", "value", "nodes", "apply", "saving")},
+    "core.recorded": ENGINE
+    | {f"core.{name}" for name in ("op", "operands", "value", "arguments", "nodes", "apply", "saving")},
     "core.protocols": ENGINE
     | {f"core.{name}" for name in ("op", "operands", "value", "nodes", "apply", "protocol_shapes", "recorded")},
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},

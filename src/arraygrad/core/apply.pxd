@@ -15,9 +15,6 @@ cdef int connect(OpNode node, TensorBase t) except -1
 cdef int refresh(TensorBase t) except -1
 cdef int keep_retaining(TensorBase t, Node node, int nr) except -1
 cdef OpNode view_node(TensorBase t, Extra e)
-cdef object to_raw(object arg)
 cdef bint basic_key(object key) except -1
 cdef bint wants_grad(object arg) except -1
-cdef Backend backend_in(object args, Op op)
-cdef object permute(TensorBase t, tuple axes)
 cdef tuple reversed_axes(int ndim)

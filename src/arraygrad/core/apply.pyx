@@ -1,6 +1,5 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, core.op, core.value, core.saved, core.operands, core.nodes, core.saving.
-from cpython.long cimport PyLong_CheckExact
+# May import: engine.*, core.op, core.value, core.saved, core.operands, core.arguments, core.nodes, core.saving.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
@@ -12,25 +11,17 @@ from arraygrad.engine.node cimport (
     Node, NodeHooks, ThreadState, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER, NODE_REALIFY,
     NODE_ZERO_ABSORBS,
 )
+from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arguments, raw_backend_in
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
-    check_operand, has_tensor, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
+    check_operand, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
 )
 from arraygrad.core.saving cimport keep_args, keep_aside, keep_behind, save, save_plain
 from arraygrad.core.value cimport (
-    Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, join_base,
-    need_extra, new_tensor, raw_now, registered, set_history, storage_now, value_now, wrap,
+    Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, is_tensor,
+    join_base, need_extra, new_tensor, raw_now, set_history, storage_now, value_now, wrap,
 )
-
-cdef extern from "Python.h":
-    int Py_EnterRecursiveCall(const char* where) except *       # not zero is an error: 1 or -1
-    void Py_LeaveRecursiveCall()
-
-    ctypedef struct SliceObject "PySliceObject":
-        PyObject* start
-        PyObject* stop
-        PyObject* step
 
 # How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
 # none; whether they are this thread's is asked only then.
@@ -85,8 +76,8 @@ cdef int connect(OpNode node, TensorBase t) except -1:
     return 0
 
 
-cdef inline uint32_t zero_flag() noexcept:
-    return NODE_ZERO_ABSORBS if thread_state().zero_annihilates else 0
+cdef inline uint32_t zero_flag(const ThreadState* ts) noexcept:
+    return NODE_ZERO_ABSORBS if ts.zero_annihilates else 0
 
 
 # Operations on one and two arrays: the hot path
@@ -99,9 +90,10 @@ cdef object unary(Op op, object x):
     cdef object aside = None
     cdef uint32_t flags = 0
     cdef OpNode node
+    cdef ThreadState* ts
     if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, (x,), None)
-    if not isinstance(x, TensorBase):
+    if not is_tensor(x):
         x = wrap(x, find_backend(x))
         (<TensorBase>x).value.foreign = True
     t = <TensorBase>x
@@ -122,10 +114,11 @@ cdef object unary(Op op, object x):
     if t.tracked or has_extra(t):
         if has_extra(t):
             refresh(t)
-        if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
+        ts = thread_state()
+        if t.tracked and op.differentiable and out.value.meta.is_floating and ts.grad_mode:
             node = new_op_node(op)
             node.meta = out.value.meta
-            node.flags |= <uint16_t>(flags | zero_flag())
+            node.flags |= <uint16_t>(flags | zero_flag(ts))
             connect(node, t)
             if op.n_saves:
                 save_plain(node, op, x, None, out, 1, backend)
@@ -147,14 +140,15 @@ cdef object binary(Op op, object a, object b):
     cdef uint32_t flags = 0
     cdef uint64_t needs = 0
     cdef OpNode node
+    cdef ThreadState* ts
     if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, (a, b), None)
-    if isinstance(a, TensorBase):
+    if is_tensor(a):
         ta = <TensorBase>a
         ma = ta.value.meta
         ra = ta.value.raw
         backend = <Backend>ma.ops
-        if isinstance(b, TensorBase):
+        if is_tensor(b):
             tb = <TensorBase>b
             mb = tb.value.meta
             rb = tb.value.raw
@@ -170,7 +164,7 @@ cdef object binary(Op op, object a, object b):
             rb = other_operand(op, b, backend)
             if rb is NotImplemented:
                 return strange(op, a, b, ta, False)
-    elif isinstance(b, TensorBase):
+    elif is_tensor(b):
         tb = <TensorBase>b
         mb = tb.value.meta
         rb = tb.value.raw
@@ -204,10 +198,13 @@ cdef object binary(Op op, object a, object b):
         needs = 1
     if tb is not None and tb.tracked:
         needs |= 2
-    if needs and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
+    if needs and op.differentiable and out.value.meta.is_floating:
+        ts = thread_state()
+        if not ts.grad_mode:
+            return out
         node = new_op_node(op)
         node.meta = out.value.meta
-        node.flags |= <uint16_t>(flags | zero_flag())
+        node.flags |= <uint16_t>(flags | zero_flag(ts))
         connect(node, ta)
         connect(node, tb)
         if op.n_saves:
@@ -247,61 +244,19 @@ cdef object binary_raw(Op op, object a, object b):
 
 # Any operation
 
-cdef Backend backend_in(object args, Op op):
-    """The backend of the Tensors among the arguments (inside lists and tuples too), None if there are none."""
-    cdef Backend found = None
-    cdef Backend other
-    for arg in args:
-        if isinstance(arg, TensorBase):
-            other = <Backend>value_now(<TensorBase>arg).meta.ops
-        elif type(arg) is tuple or type(arg) is list:
-            Py_EnterRecursiveCall(b" in lists that hold lists")
-            try:
-                other = backend_in(arg, op)
-            finally:
-                Py_LeaveRecursiveCall()
-        else:
-            continue
-        if found is None:
-            found = other
-        elif other is not None and other is not found:
-            raise mixed(op, found, other)
-    return found
-
-
-cdef Backend raw_backend_in(object args):
-    """The backend of the first raw array among the arguments."""
-    cdef Backend found
-    for arg in args:
-        if type(arg) is tuple or type(arg) is list:
-            found = raw_backend_in(arg)
-            if found is not None:
-                return found
-        elif registered(type(arg)) is not None:
-            return registered(type(arg))
-        elif hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
-            return find_backend(arg)
-    return None
-
-
-cdef object to_raw(object arg):
-    """An argument with every Tensor in it replaced by its raw array."""
-    if isinstance(arg, TensorBase):
-        return raw_now(<TensorBase>arg)
-    if type(arg) is tuple:
-        return tuple([to_raw(item) for item in arg]) if has_tensor(arg) else arg
-    if type(arg) is list:
-        return [to_raw(item) for item in arg] if has_tensor(arg) else arg
-    if type(arg) is slice and (isinstance(arg.start, TensorBase) or isinstance(arg.stop, TensorBase)
-                               or isinstance(arg.step, TensorBase)):
-        return slice(*[s.__index__() if isinstance(s, TensorBase) else s for s in (arg.start, arg.stop, arg.step)])
-    return arg
+cdef inline bint needs_grad(object arg) except -1:
+    """`wants_grad`, without a call for the commonest arguments."""
+    if is_tensor(arg):
+        if has_extra(<TensorBase>arg):
+            refresh(<TensorBase>arg)
+        return (<TensorBase>arg).tracked
+    return not is_static(arg) and wants_grad(arg)
 
 
 cdef bint wants_grad(object arg) except -1:
     """Whether an argument requires grad. All of a list are asked: a view whose memory was written learns it here."""
     cdef bint wanted = False
-    if isinstance(arg, TensorBase):
+    if is_tensor(arg):
         if (<TensorBase>arg).extra is not None:
             refresh(<TensorBase>arg)
         return (<TensorBase>arg).tracked
@@ -342,7 +297,7 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
             raise TypeError(f"{op.name}: expected arrays or scalars, but got {type(args[0]).__name__} and "
                             f"{type(args[1]).__name__}")
         return result
-    if op.single and backend is None and isinstance(args[0], TensorBase) and all_static(args):
+    if op.single and backend is None and is_tensor(args[0]) and all_static(args):
         return run_one(op, args, <TensorBase>args[0])
     found = backend_in(args, op)
     if found is None:
@@ -352,33 +307,6 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
     elif backend is not None and found is not backend:
         raise mixed(op, <Backend>found, backend)
     return run(op, args, <Backend>found)
-
-
-cdef inline bint is_static(object arg) noexcept:
-    """Whether an argument is one of the common ones that are no array: a number, None, text, a slice of ints, ..."""
-    cdef SliceObject* region
-    if type(arg) is slice:
-        region = <SliceObject*>arg
-        return is_index(<object>region.start) and is_index(<object>region.stop) and is_index(<object>region.step)
-    return is_index(arg) or arg is True or arg is False or arg is Ellipsis or type(arg) is str or type(arg) is float
-
-
-cdef inline bint is_index(object arg) noexcept:
-    return PyLong_CheckExact(arg) or arg is None
-
-
-cdef bint all_static(tuple args) noexcept:
-    """Whether all arguments but the first are no arrays and hold none. May say no where it is so."""
-    cdef Py_ssize_t i
-    for i in range(1, len(args)):
-        arg = args[i]
-        if type(arg) is tuple:
-            for item in <tuple>arg:
-                if not is_static(item):
-                    return False
-        elif not is_static(arg):
-            return False
-    return True
 
 
 cdef object run_one(Op op, tuple args, TensorBase t):
@@ -429,12 +357,15 @@ cdef inline TensorBase result_of(Op op, tuple args, TensorBase t, GradMeta meta,
 
 cdef object run(Op op, tuple args, Backend backend):
     cdef tuple raws
-    cdef object raw, result
+    cdef object raw, result, arg
+    cdef Py_ssize_t i
     if _observers.load(relaxed) and thread_state().op_hooks != NULL:
         return observed(op, args, backend)
-    for i in op.inputs:
-        check_operand(op, args[i], backend)
-    raws = tuple([to_raw(arg) for arg in args])
+    for i in range(op.n_inputs):
+        arg = args[op.input_at[i]]
+        if not is_tensor(arg) and not is_static(arg):
+            check_operand(op, arg, backend)
+    raws = raw_arguments(args)
     raw = backend.call(op, raws)
     raws = None
     if op.transfers:
@@ -445,7 +376,7 @@ cdef object run(Op op, tuple args, Backend backend):
             note_views(result, op, args, backend)
             for i in range(len(result)):
                 source = args[0] if op.sequence < 0 else args[op.sequence][i]
-                if not isinstance(source, TensorBase):
+                if not is_tensor(source):
                     (<TensorBase>result[i]).value.foreign = True
         record(op, args, result, backend)
         return result_type_of(op)(*result) if op.named else result
@@ -461,7 +392,7 @@ cdef object finished(Op op, tuple args, object raw, Backend backend):
                 raise TypeError(f"{op.name}: expected {backend.name} to return an array, but got {type(raw).__name__}, "
                                 f"which no gradient can reach; convert what stands beside the Tensors to numbers")
         return raw                      # bool, dtype, tuple of ints, ...: no array
-    if args and isinstance(args[0], TensorBase):
+    if args and is_tensor(args[0]):
         result = result_of(op, args, <TensorBase>args[0], value_now(<TensorBase>args[0]).meta, raw, backend)
     else:
         result = wrap(raw, backend)
@@ -479,7 +410,7 @@ cdef object transferred(Op op, tuple args, object raw, Backend source):
     """The result of an operation whose result belongs to another library than its argument."""
     cdef Backend backend = find_backend(raw)
     cdef TensorBase out = wrap(raw, backend)
-    if isinstance(args[0], TensorBase) and source.mutable:
+    if is_tensor(args[0]) and source.mutable:
         note_view(out, <TensorBase>args[0], op, args, backend)
     record(op, args, out, backend)
     return out
@@ -491,9 +422,11 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
     cdef Py_ssize_t k, i
     cdef OpNode node
     cdef TensorBase out
+    cdef object arg
     cdef list metas
     cdef bint floating = False
-    if not thread_state().grad_mode:
+    cdef ThreadState* ts = thread_state()
+    if not ts.grad_mode:
         return 0
     if not op.differentiable:
         if op.kind == "general" and not op.zero:
@@ -501,13 +434,13 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
                 if wants_grad(args[i]):
                     raise undifferentiable(op, i)
         return 0
-    for k in range(len(op.inputs)):
-        if wants_grad(args[op.inputs[k]]):
+    for k in range(op.n_inputs):
+        if needs_grad(args[op.input_at[k]]):
             needs |= <uint64_t>1 << k
     if op.checks_others:
-        for i in op.others:
-            if wants_grad(args[i]):
-                raise undifferentiable(op, i)
+        for i in range(op.n_others):
+            if needs_grad(args[op.other_at[i]]):
+                raise undifferentiable(op, op.other_at[i])
     if needs == 0:
         return 0
     if op.multi:
@@ -527,12 +460,13 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
         node.meta = (<TensorBase>result).value.meta
         if backend.plain((<TensorBase>result).value.raw, op):
             node.flags |= NODE_FAST
-        node.flags |= zero_flag()
+        node.flags |= zero_flag(ts)
     if op.sequence >= 0:
         connect_all(node, args[op.sequence])
     else:
-        for i in op.inputs:
-            connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
+        for k in range(op.n_inputs):
+            arg = args[op.input_at[k]]
+            connect(node, <TensorBase>arg if is_tensor(arg) else None)
     save(node, op, args, result, needs, backend)
     if op.keeps_args:
         keep_args(node, op, args)
@@ -557,7 +491,7 @@ cdef int connect_all(OpNode node, object items) except -1:
     cdef TensorBase t
     probe.meta = node.meta
     for i in range(len(items)):
-        t = <TensorBase>items[i] if isinstance(items[i], TensorBase) else None
+        t = <TensorBase>items[i] if is_tensor(items[i]) else None
         if i < 2:
             connect(node, t)
             continue
@@ -677,19 +611,19 @@ cdef int note_views(tuple results, Op op, tuple args, Backend backend) except -1
     cdef Py_ssize_t i
     cdef Op broadcast
     if op.sequence < 0:
-        if isinstance(args[0], TensorBase):
+        if is_tensor(args[0]):
             for out in results:
                 note_view(out, <TensorBase>args[0], None, None, backend)
         return 0
     inputs = args[op.sequence]
     if not op.multi:                    # einsum: with one operand it may be a transpose or a diagonal
-        if len(inputs) == 1 and isinstance(inputs[0], TensorBase):
+        if len(inputs) == 1 and is_tensor(inputs[0]):
             note_view(<TensorBase>results[0], <TensorBase>inputs[0], named_op("_einsum_view"), (inputs[0], args[0]),
                       backend)
         return 0
     broadcast = named_op("broadcast_to")
     for i in range(len(results)):
-        if isinstance(inputs[i], TensorBase):
+        if is_tensor(inputs[i]):
             out = <TensorBase>results[i]
             note_view(out, <TensorBase>inputs[i], broadcast, (inputs[i], out.value.meta.shape_tuple()), backend)
     return 0
@@ -771,15 +705,11 @@ cdef OpNode view_node(TensorBase t, Extra e):
     if backend.plain(t.value.raw, e.view_op):
         node.flags |= NODE_FAST
     for i in e.view_op.inputs:
-        connect(node, <TensorBase>args[i] if isinstance(args[i], TensorBase) else None)
+        connect(node, <TensorBase>args[i] if is_tensor(args[i]) else None)
     save(node, e.view_op, args, t, 1, backend)
     if e.view_op.keeps_args:
         keep_args(node, e.view_op, args)
     return node
-
-
-cdef object permute(TensorBase t, tuple axes):
-    return run_one(named_op("permute_dims"), (t, axes), t)
 
 
 cdef tuple _reversed_axes = tuple([tuple(range(n - 1, -1, -1)) for n in range(9)])

@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t
 from arraygrad.engine.node cimport NODE_ASIDE
 from arraygrad.core.apply cimport apply_op, binary, unary
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport Backend, TensorBase
+from arraygrad.core.value cimport Backend, TensorBase, is_tensor
 from arraygrad.core.views cimport shape_op
 
 cdef extern from "method_name.hpp" namespace "arraygrad":
@@ -19,7 +19,7 @@ def unary_function(Op op, operand):
     """The function of `op`, which takes one array; `operand(x)` makes a Tensor of what is none, or lets it be."""
 
     def function(x, /):
-        if not isinstance(x, TensorBase):
+        if not is_tensor(x):
             x = operand(x)
         return unary(op, x) if op.n_arrays == 1 else apply_op(op, (x,))     # those have several results
 
@@ -35,8 +35,8 @@ def binary_function(Op op, operands):
         if kwargs or len(args) != 2:
             op.bind(args, kwargs)               # raises: both are positional
         x1, x2 = args
-        if op.n_arrays == 2 and (isinstance(x1, TensorBase) and stands_beside(x2)
-                                 or isinstance(x2, TensorBase) and stands_beside(x1)):
+        if op.n_arrays == 2 and (is_tensor(x1) and stands_beside(x2)
+                                 or is_tensor(x2) and stands_beside(x1)):
             result = binary(op, x1, x2)
             if result is not NotImplemented:
                 return result
@@ -68,7 +68,7 @@ def general_function(Op op, tuple positions, operands, sequence, type ndarray):
 
     def function(*args, **kwargs):
         cdef tuple bound
-        if rest is not None and not kwargs and len(args) == 1 and isinstance(args[0], TensorBase):
+        if rest is not None and not kwargs and len(args) == 1 and is_tensor(args[0]):
             return shape_op(op, (args[0],) + rest)
         bound = op.bind(args, kwargs)
         if op.sequence >= 0 and not all_tensors(bound[op.sequence]):
@@ -113,19 +113,19 @@ def raw_function(Op op, Backend backend, library):
 
 cdef inline bint stands_beside(object x) noexcept:
     """Whether `x` is what an operation takes as it is beside a Tensor."""
-    return isinstance(x, TensorBase) or type(x) is float or type(x) is int or type(x) is bool or type(x) is complex
+    return is_tensor(x) or type(x) is float or type(x) is int or type(x) is bool or type(x) is complex
 
 
 cdef bint all_tensors(object items) noexcept:
     """Whether `items` is a list or tuple of nothing but Tensors."""
     if type(items) is list:
         for item in <list>items:
-            if not isinstance(item, TensorBase):
+            if not is_tensor(item):
                 return False
         return True
     if type(items) is tuple:
         for item in <tuple>items:
-            if not isinstance(item, TensorBase):
+            if not is_tensor(item):
                 return False
         return True
     return False
@@ -138,7 +138,7 @@ cdef bint ready(tuple bound, tuple positions, type ndarray) except -1:
     cdef object value
     for i in positions:
         value = bound[<Py_ssize_t>i]
-        if isinstance(value, TensorBase):
+        if is_tensor(value):
             found = True
             foreign = foreign or type((<TensorBase>value).value.raw) is not ndarray
         elif type(value) is ndarray:

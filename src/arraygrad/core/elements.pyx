@@ -21,9 +21,7 @@ from arraygrad.core.inplace cimport adopt, check_inplace
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.overwriting cimport before_write, bump
-from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, has_extra, new_tensor, raw_now, value_now,
-)
+from arraygrad.core.value cimport Backend, TensorBase, Value, has_extra, is_tensor, new_tensor, raw_now, value_now
 
 cdef extern from "Python.h":
     long PyLong_AsLongAndOverflow(object number, int* overflow) except? -1
@@ -128,7 +126,7 @@ cdef bint put_element(TensorBase t, object key, object value) except -1:
     cdef uint64_t place
     if _setitem is None or t.value.meta.ops is not _backend or observed(ts):
         return False
-    if isinstance(value, TensorBase):
+    if is_tensor(value):
         tv = <TensorBase>value
         if tv.value.meta.ndim or tv.value.meta.ops is not _backend or tv.value.meta.typenum != t.value.meta.typenum \
                 or has_extra(tv):

@@ -1,12 +1,14 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
-# May import: engine.*, core.op, core.value, core.overwriting, core.operands, core.nodes, core.saving, core.apply.
+# May import: engine.*, core.op, core.value, core.overwriting, core.operands, core.arguments, core.nodes, core.saving,
+# core.apply.
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_FAST, NODE_HAS_PARENT
 from arraygrad.core.apply cimport (
-    apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, to_raw, view_node, wants_grad,
+    apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, view_node, wants_grad,
 )
+from arraygrad.core.arguments cimport to_raw
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport check_operand, has_tensor, listed, mixed, rebinds

@@ -25,6 +25,7 @@ cdef enum SaveKind:
 
 cdef enum:
     MAX_SAVES = 8
+    MAX_PARAMS = 16
 
 
 cdef class Op:
@@ -41,6 +42,10 @@ cdef class Op:
     cdef readonly dict positions            # name -> index in params
     cdef readonly tuple inputs              # indices of the parameters that have a rule, in order
     cdef readonly tuple others              # indices of the parameters that have none
+    cdef int n_inputs                       # the same as C numbers, which hot paths read
+    cdef int n_others
+    cdef int input_at[MAX_PARAMS]
+    cdef int other_at[MAX_PARAMS]
     cdef readonly tuple rules               # per entry of `inputs`: the rule
     cdef readonly tuple plans               # per entry of `inputs`: tuple of (what, index) for its arguments
     cdef readonly tuple saves               # names of what is saved, e.g. ("ans", "x2", "x_shape")

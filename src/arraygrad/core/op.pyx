@@ -12,9 +12,6 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from arraygrad._hints import by_position, unexpected
 from arraygrad.engine.node import keep_for_ever
 
-cdef enum:
-    MAX_PARAMS = 16             # parameters of a call that is bound without a list
-
 cdef object EMPTY = inspect.Parameter.empty
 
 _KINDS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL,
@@ -179,14 +176,12 @@ cdef class Op:
 
 
 cdef tuple bind_plain(Op op, tuple args, dict kwargs):
-    """`bind` where nothing is wrong; None where something is, or where there are many parameters."""
+    """`bind` where nothing is wrong; None where something is."""
     cdef PyObject* bound[MAX_PARAMS]            # borrowed
     cdef Py_ssize_t n = len(args), count = len(op.params), i, position, at = 0
     cdef PyObject* key
     cdef PyObject* value
     cdef tuple result
-    if count > MAX_PARAMS:
-        return None
     for i in range(n):
         bound[i] = <PyObject*>args[i]
     for i in range(n, count):
@@ -229,6 +224,14 @@ cdef int read_signature(Op op) except -1:
     op.inputs = tuple([i for i, param in enumerate(op.params) if param in op.entry.rules])
     op.others = tuple([i for i, param in enumerate(op.params) if param not in op.entry.rules])
     op.rules = tuple([op.entry.rules[op.params[i]] for i in op.inputs])
+    if len(op.params) > MAX_PARAMS:
+        raise TypeError(f"{op.name}: expected at most {MAX_PARAMS} parameters, but got {len(op.params)}")
+    op.n_inputs = <int>len(op.inputs)
+    op.n_others = <int>len(op.others)
+    for i in range(op.n_inputs):
+        op.input_at[i] = op.inputs[i]
+    for i in range(op.n_others):
+        op.other_at[i] = op.others[i]
     return 0
 
 

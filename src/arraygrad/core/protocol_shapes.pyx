@@ -11,7 +11,7 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from arraygrad.core.apply cimport apply_op, binary, reversed_axes
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.core.op cimport Op, named_op
-from arraygrad.core.value cimport TensorBase
+from arraygrad.core.value cimport TensorBase, is_tensor
 from arraygrad.core.views cimport shape_op
 
 cdef Op RESHAPE = None
@@ -275,10 +275,10 @@ cdef object dot(tuple args):
     if len(args) != 2:
         return NotImplemented
     a, b = args
-    if isinstance(a, TensorBase):
+    if is_tensor(a):
         if not 1 <= (<TensorBase>a).value.meta.ndim <= 2 or not beside(b, <TensorBase>a):
             return NotImplemented
-    elif not isinstance(b, TensorBase) or not 1 <= (<TensorBase>b).value.meta.ndim <= 2 \
+    elif not is_tensor(b) or not 1 <= (<TensorBase>b).value.meta.ndim <= 2 \
             or not beside(a, <TensorBase>b):
         return NotImplemented
     return binary(MATMUL, a, b)
@@ -286,7 +286,7 @@ cdef object dot(tuple args):
 
 cdef bint beside(object x, TensorBase t) except -1:
     """Whether x is a vector or matrix: a Tensor, or an array of exactly the class that `t` shows."""
-    if isinstance(x, TensorBase):
+    if is_tensor(x):
         return 1 <= (<TensorBase>x).value.meta.ndim <= 2
     return type(x) is type(t.value.raw) and 1 <= x.ndim <= 2
 
@@ -297,7 +297,7 @@ cdef object vdot(tuple args):
     if len(args) != 2 or not is_real(args, 1):
         return NotImplemented
     b = args[1]
-    if isinstance(b, TensorBase):
+    if is_tensor(b):
         if (<TensorBase>b).value.meta.ndim != 1 or (<TensorBase>b).value.meta.dtype != meta_of(args).dtype:
             return NotImplemented
     elif type(b) is not type((<TensorBase>args[0]).value.raw) or b.ndim != 1 or b.dtype != meta_of(args).dtype:

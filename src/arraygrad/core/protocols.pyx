@@ -34,7 +34,7 @@ from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport array_of_list
 from arraygrad.core.protocol_shapes cimport dot, shape_function, shape_ptr
 from arraygrad.core.recorded cimport Recorded, recorded_call, refused
-from arraygrad.core.value cimport Backend, TensorBase, new_tensor, registered
+from arraygrad.core.value cimport Backend, TensorBase, is_tensor, new_tensor, registered
 
 from arraygrad.engine.node import keep_for_ever
 
@@ -332,10 +332,6 @@ cdef bint has_ufunc(PyObject* x) except -1:
     return hasattr(type(<object>x), "__array_ufunc__")
 
 
-cdef inline bint is_tensor(object x) noexcept:
-    return Py_TYPE(x) is _tensor or isinstance(x, TensorBase)
-
-
 cdef object array_ufunc(object ufunc, object method, tuple inputs, dict kwargs):
     cdef object result
     if _compiled and (not kwargs or plain_ufunc_keywords(kwargs)) and method != "at":
@@ -457,7 +453,7 @@ cdef object raw_function(Served s, tuple args, dict kwargs):
             if s.kind == FRESH and shares(result, vector + 1, n):
                 return _refused
         result = wrapped(result, like)
-        if s.scalar and isinstance(result, TensorBase):
+        if s.scalar and is_tensor(result):
             (<TensorBase>result).array0d = False
         return result
     finally:
@@ -509,13 +505,13 @@ cdef bint may_write(tuple args, Py_ssize_t reads) except -1:
     """Whether a Tensor stands where functions have `out`: writing into it takes more than its memory."""
     cdef Py_ssize_t i
     for i in range(reads, len(args)):
-        if isinstance(args[i], TensorBase):
+        if is_tensor(args[i]):
             return True
     return False
 
 
 cdef bint is_floating(object arg) noexcept:
-    return isinstance(arg, TensorBase) and (<TensorBase>arg).value.meta.is_floating
+    return is_tensor(arg) and (<TensorBase>arg).value.meta.is_floating
 
 
 cdef bint plain_keywords(object kwargs) except -1:

@@ -1,5 +1,5 @@
 # May cimport: core.op.
-from arraygrad.core.op cimport Op
+from arraygrad.core.op cimport MAX_PARAMS, Op
 
 
 cdef class Recorded:
@@ -9,8 +9,9 @@ cdef class Recorded:
     cdef Op target              # the table's operation that the function is, None: it is none
     cdef tuple places           # for each parameter of `target`: place of one in `op`, (place, types), or (constant,)
     cdef object settle          # settle(function, result, args): what a result without axes is
-    cdef tuple ndims            # of the arrays that are served, -1: any
-    cdef tuple numbers          # places of parameters that are plain numbers
+    cdef bint alone             # `target` is called with the one array and nothing else
+    cdef signed char ndims[MAX_PARAMS]  # of the arrays that are served, in order, -1: any
+    cdef unsigned int numbers   # bit k: parameter k is served as a plain number only
     cdef unsigned int arrays    # bit k: parameter k is an array, which NumPy also takes as a list of numbers
     cdef int dtypes             # bits of what is served: float32, float64, complex64, complex128
     cdef int last               # length of the arrays' last axis that is served, 0: any

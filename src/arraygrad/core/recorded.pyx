@@ -1,6 +1,6 @@
 # NumPy's functions that are no operation of the table, recorded as one node each; and those that are one under other
 # names, bound to it in C.
-# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.saving.
+# May import: engine.*, core.op, core.operands, core.value, core.arguments, core.nodes, core.apply, core.saving.
 #
 # Note [Recorded functions]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -23,10 +23,11 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state
-from arraygrad.core.apply cimport apply_op, record, refresh, to_raw, wants_grad
+from arraygrad.core.apply cimport apply_op, record, refresh, unary, wants_grad
+from arraygrad.core.arguments cimport is_static, raw_argument, to_raw
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport array_of_list
-from arraygrad.core.value cimport Backend, TensorBase, new_tensor, registered
+from arraygrad.core.value cimport Backend, TensorBase, is_tensor, new_tensor, registered
 
 from arraygrad.engine.node import keep_for_ever
 
@@ -91,8 +92,13 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
     r.target = target
     r.places = tuple(places)
     r.settle = settle
-    r.ndims = tuple(ndims)
-    r.numbers = tuple(numbers)
+    for i in range(MAX_PARAMS):
+        r.ndims[i] = <signed char>ndims[i] if i < len(ndims) else -1
+    r.numbers = 0
+    for i in numbers:
+        r.numbers |= 1 << <int>i
+    r.alone = target is not None and len(r.op.params) == 1 and r.op.sequence < 0 and r.places == (0,) \
+        and r.target.n_arrays == 1 and last == 0
     for letter in dtypes:
         r.dtypes |= 1 << "fdFD".index(letter)
     r.arrays = 0
@@ -103,7 +109,7 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
     r.mask = mask
     r.any_result = any_result
     r.other = other
-    keep_for_ever(r, r.op, r.function, r.places, r.settle, r.ndims, r.numbers)
+    keep_for_ever(r, r.op, r.function, r.places, r.settle)
     return r
 
 
@@ -114,6 +120,9 @@ cdef object recorded_call(Recorded r, tuple args, object kwargs):
     cdef ThreadState* ts = thread_state()
     if ts.op_hooks != NULL or not ts.grad_mode:
         return refused
+    if r.alone and len(args) == 1 and not kwargs and is_tensor(args[0]):
+        result = by_one(r, args)
+        r = r.other
     while r is not None and result is refused:
         args = unlisted(r, args)
         try:
@@ -142,17 +151,12 @@ cdef tuple unlisted(Recorded r, tuple args):
     return args if given is None else tuple(given)
 
 
-cdef inline bint is_plain(object x) noexcept:
-    """Whether an argument is one of the commonest that are no array and hold none."""
-    return x is None or type(x) is int or type(x) is bool or type(x) is str or type(x) is float
-
-
 cdef bint is_served(Recorded r, object x, Py_ssize_t place, void** meta, bint* tracked) except -1:
     """Whether `x` can be served as an array: a Tensor over one of NumPy's (noted in `tracked`), such one, a number."""
     cdef TensorBase t
     cdef GradMeta m
-    cdef Py_ssize_t ndim = <Py_ssize_t>r.ndims[place] if place < len(r.ndims) else -1
-    if not isinstance(x, TensorBase):
+    cdef int ndim = r.ndims[place]
+    if not is_tensor(x):
         if type(x) is _ndarray:
             return ndim < 0 or x.ndim == ndim
         return ndim <= 0 and (type(x) is float or type(x) is int)
@@ -172,9 +176,20 @@ cdef bint is_served(Recorded r, object x, Py_ssize_t place, void** meta, bint* t
 
 cdef bint is_mask(object x) except -1:
     """Whether `x` is an array of truth values, or a Tensor over one."""
-    if isinstance(x, TensorBase):
+    if is_tensor(x):
         return (<TensorBase>x).value.meta.typenum == BOOL and type((<TensorBase>x).value.raw) is _ndarray
     return type(x) is _ndarray and x.dtype.char == "?"
+
+
+cdef object by_one(Recorded r, tuple args):
+    """`by_target` for one Tensor and nothing else."""
+    cdef void* meta = NULL
+    cdef bint tracked = False
+    cdef object result
+    if not is_served(r, args[0], 0, &meta, &tracked) or not tracked:
+        return refused
+    result = unary(r.target, args[0])
+    return result if (<TensorBase>result).value.meta.ndim > 0 else r.settle(r.function, result, args)
 
 
 cdef object by_target(Recorded r, tuple args, tuple bound):
@@ -215,7 +230,7 @@ cdef object by_target(Recorded r, tuple args, tuple bound):
                 return refused                  # places
             given.append(value)
     result = apply_op(r.target, tuple(given))
-    if isinstance(result, TensorBase) and (<TensorBase>result).value.meta.ndim > 0:
+    if is_tensor(result) and (<TensorBase>result).value.meta.ndim > 0:
         return result
     return r.settle(r.function, result, args)
 
@@ -229,8 +244,9 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
     cdef object result, out
     cdef list pieces, shows
     cdef dict given = None
-    cdef Py_ssize_t i, k = 0
-    for i in op.inputs:
+    cdef Py_ssize_t i, k
+    for k in range(op.n_inputs):
+        i = op.input_at[k]
         value = bound[i]
         if i == op.sequence:
             if type(value) is not list and type(value) is not tuple or not value:
@@ -240,14 +256,14 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
                     return refused
         elif not is_served(r, value, k, &first, &tracked):
             return refused
-        k += 1
     if not tracked:
         return refused
-    for i in op.others:
-        if not is_plain(bound[i]) and wants_grad(bound[i]):
+    for k in range(op.n_others):
+        i = op.other_at[k]
+        value = bound[i]
+        if not is_static(value) and wants_grad(value):
             return refused                      # the composed function says what can't be differentiated
-    for i in r.numbers:
-        if type(bound[i]) is not float and type(bound[i]) is not int:
+        if (r.numbers >> i) & 1 and type(value) is not float and type(value) is not int:
             return refused
     meta = <GradMeta>first
     if kwargs:
@@ -281,10 +297,11 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
 
 cdef tuple widened(Recorded r, tuple bound, GradMeta meta):
     """What rules get: plain arrays of other numbers in the gradients' precision, where differences don't overflow."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, k
     cdef list given = None
     cdef object value
-    for i in r.op.inputs:
+    for k in range(r.op.n_inputs):
+        i = r.op.input_at[k]
         value = bound[i]
         if type(value) is _ndarray and value.dtype != meta.dtype and value.dtype.kind in "biuf":
             if given is None:
@@ -312,7 +329,7 @@ cdef TensorBase shown(Recorded r, object result, GradMeta meta, Backend backend,
 
 cdef bint shares(Backend backend, object array, object arg) except -1:
     """Whether an array may lie in the memory of one in `arg`."""
-    if isinstance(arg, TensorBase):
+    if is_tensor(arg):
         arg = (<TensorBase>arg).value.raw
     if type(arg) is _ndarray:
         return array is arg or backend.shares_memory(array, arg)
@@ -335,7 +352,7 @@ cdef object called(object function, tuple args, dict kwargs):
         return function(*[to_raw(value) for value in args], **(kwargs or {}))
     try:
         for i in range(n):
-            raw = to_raw(args[i])
+            raw = raw_argument(args[i])
             Py_INCREF(raw)
             vector[i + 1] = <PyObject*>raw
             done += 1

@@ -1,10 +1,11 @@
 # What a node keeps of an operation: the saved values of its rules, and the static arguments.
-# May import: engine.*, core.op, core.value, core.saved, core.constants, core.nodes.
+# May import: engine.*, core.op, core.value, core.saved, core.constants, core.arguments, core.nodes.
 from copy import copy
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
+from arraygrad.core.arguments cimport is_static
 from arraygrad.core.constants cimport constant_check, constant_slot, CONSTANT_SAMPLE
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport (
@@ -14,7 +15,7 @@ from arraygrad.core.nodes cimport OpNode
 from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 from arraygrad.core.saved cimport count_pairs_by, pack_slot, packing
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, check_saved, kept_value, new_tensor, refuses_overwriting, registered,
+    Backend, TensorBase, Value, check_saved, is_tensor, kept_value, new_tensor, refuses_overwriting, registered,
 )
 
 # How many saved-tensor hooks are active in the process. Looking at a static is all that they cost an operation while
@@ -32,19 +33,30 @@ count_pairs_by(count_packers)
 
 cdef inline object slot_of(object arg):
     """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
-    if isinstance(arg, TensorBase):
+    if is_tensor(arg):
         if inference_used:
             check_saved((<TensorBase>arg).value)
         return kept_value(<TensorBase>arg)
     if type(arg) is list or type(arg) is tuple:
         for item in arg:
-            if isinstance(item, TensorBase):
+            if is_tensor(item):
                 return [slot_of(item) for item in arg]
     return arg
 
 
+cdef inline object input_slot(OpNode node, object arg, Backend backend):
+    """What a node keeps of an array that its rules ask for."""
+    cdef Value v
+    if is_tensor(arg):
+        if inference_used:
+            check_saved((<TensorBase>arg).value)
+        v = kept_value(<TensorBase>arg)
+        return constant_slot(node, v, backend) if v.foreign else v
+    return constant_slot(node, slot_of(arg), backend)
+
+
 cdef object meta_of(object arg, Backend backend):
-    if isinstance(arg, TensorBase):
+    if is_tensor(arg):
         return (<TensorBase>arg).value.meta
     if type(arg) is list or type(arg) is tuple:
         return [meta_of(item, backend) for item in arg]
@@ -71,9 +83,9 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
             slot = tuple([kept_value(t) for t in result]) if op.multi else kept_value(result)
             keeps = True
         elif op.save_kind[k] == SAVE_INPUT:
-            slot = constant_slot(node, slot_of(args[op.save_pos[k]]), backend)
+            slot = input_slot(node, args[op.save_pos[k]], backend)
             # A Python scalar need not be freed, so a node that keeps nothing else can run again.
-            keeps = keeps or not isinstance(slot, (int, float, complex))
+            keeps = keeps or type(slot) is Value or not isinstance(slot, (int, float, complex))
         elif op.save_pos[k] < 0:
             slot = tuple([(<TensorBase>t).value.meta for t in result]) if op.multi else (<TensorBase>result).value.meta
         else:
@@ -120,12 +132,12 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
         else:
             arg = a if op.save_pos[k] == 0 else b
             if op.save_kind[k] == SAVE_INPUT:
-                if as_numbers and isinstance(arg, TensorBase) and (<TensorBase>arg).grad_fn_ is not None:
+                if as_numbers and is_tensor(arg) and (<TensorBase>arg).grad_fn_ is not None:
                     slot = number_in(<TensorBase>arg, backend)
                     node.flags |= NODE_SAVES
                     if type(slot) is Value and (<Value>slot).foreign:
                         slot = constant_slot(node, slot, backend)
-                elif isinstance(arg, TensorBase):
+                elif is_tensor(arg):
                     if inference_used:
                         check_saved((<TensorBase>arg).value)
                     slot = kept_value(<TensorBase>arg)
@@ -152,22 +164,17 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
     return 0
 
 
-cdef inline bint is_frozen(object arg) noexcept:
-    return (arg is None or type(arg) is int or type(arg) is bool or type(arg) is float or type(arg) is str
-            or type(arg) is slice)
-
-
 cdef object frozen(object arg):
     """A static argument (an index, a list of counts) that stays as it is when the caller changes its arrays."""
     cdef Backend backend
     cdef object item
-    if is_frozen(arg):
+    if is_static(arg):
         return arg
-    if isinstance(arg, TensorBase):
+    if is_tensor(arg):
         return frozen((<TensorBase>arg).value.raw)
     if type(arg) is tuple:
         for item in <tuple>arg:
-            if not is_frozen(item):
+            if not is_static(item):
                 return tuple([frozen(item) for item in arg])
         return arg
     if type(arg) is list:
@@ -182,9 +189,9 @@ cdef object frozen(object arg):
 
 cdef object arg_slot(object arg, Op op, Py_ssize_t i, bint* keeps):
     cdef Value v
-    if arg is None or arg is True or arg is False or type(arg) is int or type(arg) is float:
+    if is_static(arg):
         return arg
-    if isinstance(arg, TensorBase):
+    if is_tensor(arg):
         keeps[0] = True
         v = slot_of(arg)
         if v.foreign and (<Backend>v.meta.ops).mutable:         # copied, as raw arrays are: see `frozen`

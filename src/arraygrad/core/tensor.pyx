@@ -1,6 +1,5 @@
 # Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, core.op, core.value, core.given, core.operands, core.nodes, core.apply, core.attributes,
-# core.copies, core.elements, core.inplace, core.protocols, core.roots, core.views. (ops and others register here.)
+# May import: engine.*, all of core but calls, containers and function. (ops and others register here.)
 import numbers
 import weakref
 
@@ -9,7 +8,8 @@ from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport NodeHooks, share_deallocation
 from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, numbers_first, numbers_inplace, text_of
-from arraygrad.core.apply cimport apply_op, backend_in, binary, refresh, unary
+from arraygrad.core.apply cimport apply_op, binary, refresh, unary
+from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (

@@ -1,10 +1,10 @@
 # May cimport: engine.*, core.op.
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
-from arraygrad.engine.free_threading cimport Guard, OwnedLock
+from arraygrad.engine.free_threading cimport FREE_THREADED, Guard, OwnedLock
 from arraygrad.engine.node cimport Node, NodeHooks
 from arraygrad.core.op cimport Op
 
@@ -119,13 +119,29 @@ cdef extern from "free_threading.hpp" namespace "arraygrad":
 
 
 cdef extern from "value_memory.hpp" namespace "arraygrad":
+    PyTypeObject* tensor_type
     void watch(Value v) noexcept
+
+
+cdef inline bint is_tensor(object x) noexcept:
+    """Whether `x` is a Tensor: isinstance(x, TensorBase) by one comparison."""
+    return Py_TYPE(x) is tensor_type
 
 
 cdef inline Value kept_value(TensorBase t):
     """The Value of a Tensor for whoever keeps it beyond a call: Note [Watched members] in value_memory.hpp."""
     watch(t.value)
     return t.value
+
+
+cdef inline object raw_now(TensorBase t):
+    """The array of `t`, for a view of it: another thread may be writing another view, and protect what nodes saved."""
+    return guarded_raw(t) if FREE_THREADED else t.value.raw
+
+
+cdef inline Value value_now(TensorBase t):
+    """What `t` shows, for a view of it: another thread may be writing another view (see raw_now)."""
+    return guarded_value(t) if FREE_THREADED else t.value
 
 
 cdef Backend find_backend(object raw)
@@ -143,12 +159,12 @@ cdef int assign_grad(TensorBase t, object value) except -1
 cdef TensorBase wrap(object raw, Backend backend)
 cdef Extra need_extra(TensorBase t)
 cdef Value replaced(TensorBase t, object raw)
-cdef object raw_now(TensorBase t)
+cdef object guarded_raw(TensorBase t)
 cdef int join(Value v, Value other) except -1
 cdef int leave(Value v) except -1
 cdef Storage storage_of(Value v)
 cdef Storage storage_now(Value v)
-cdef Value value_now(TensorBase t)
+cdef Value guarded_value(TensorBase t)
 cdef Storage join_base(Value v, TensorBase base, long* history)
 cdef long version_of(Value v)
 cdef bint refuses_overwriting() noexcept

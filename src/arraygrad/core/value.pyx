@@ -32,7 +32,6 @@ ctypedef object (*newfunc)(PyTypeObject*, PyObject*, PyObject*)
 cdef dict _backends = {}                # array type -> Backend
 cdef object _backend_finder = None      # called for a type that is not there yet
 cdef bint _copy_saved = True            # set_saved_mutation("copy")
-cdef PyTypeObject* _tensor_type = NULL  # Tensor, registered by the module that defines it
 cdef newfunc _new_tensor = NULL         # what makes one
 cdef tuple _no_arguments = ()
 
@@ -389,8 +388,8 @@ cdef int join(Value v, Value other) except -1:
     return 0
 
 
-cdef object raw_now(TensorBase t):
-    """The array of `t`, for a view of it: another thread may be writing another view, and protect what nodes saved."""
+cdef object guarded_raw(TensorBase t):
+    """`raw_now` without the GIL."""
     cdef object raw
     cdef Section section
     section.begin(<PyObject*>t)
@@ -399,8 +398,8 @@ cdef object raw_now(TensorBase t):
     return raw
 
 
-cdef Value value_now(TensorBase t):
-    """What `t` shows, for a view of it: another thread may be writing another view (see raw_now)."""
+cdef Value guarded_value(TensorBase t):
+    """`value_now` without the GIL."""
     cdef Value v
     cdef Section section
     section.begin(<PyObject*>t)
@@ -572,15 +571,15 @@ cdef void end_tensor(PyObject* t) noexcept:
 
 def set_tensor_type(type cls):
     """Make new tensors instances of `cls`, which adds no state to TensorBase; nobody else makes any."""
-    global _tensor_type, _new_tensor
-    _tensor_type = <PyTypeObject*>cls
-    _new_tensor = <newfunc>_tensor_type.tp_new
+    global tensor_type, _new_tensor
+    tensor_type = <PyTypeObject*>cls
+    _new_tensor = <newfunc>tensor_type.tp_new
     (<TypeObject*>TensorBase).tp_dealloc = (<TypeObject*>cls).tp_dealloc = end_tensor
     refuse_creation(cls)
 
 
 cdef TensorBase make_tensor():
-    return <TensorBase>_new_tensor(_tensor_type, <PyObject*>_no_arguments, NULL)
+    return <TensorBase>_new_tensor(tensor_type, <PyObject*>_no_arguments, NULL)
 
 
 cdef Backend registered(object cls):

@@ -9,6 +9,9 @@
 
 namespace arraygrad {
 
+// Tensor, once it is defined: one variable for all modules. No other class derived from TensorBase has instances.
+inline PyTypeObject* tensor_type = nullptr;
+
 // The reference to the array was taken over.
 template <class Value>
 static inline void forget_raw(Value* value) {

@@ -1,5 +1,5 @@
 # Views of one Tensor, made and recorded in one step: t[:, 1:], t.T, t.reshape(shape) and their kind.
-# May import: engine.*, core.op, core.value, core.nodes, core.saving, core.apply, core.elements.
+# May import: engine.*, core.op, core.value, core.arguments, core.nodes, core.saving, core.apply, core.elements.
 #
 # Note [Views in one step]
 # ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -14,25 +14,21 @@
 # nothing was done then.
 # set_fast_paths(False) turns it off. Guarded by tests/core/test_views_in_one_step.py.
 from cpython.long cimport PyLong_CheckExact
-from cpython.object cimport PyObject
 from libc.stdint cimport uint16_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state, NODE_FAST, NODE_ZERO_ABSORBS
 from arraygrad.core.apply cimport apply_op, connect, refresh, reversed_axes
+from arraygrad.core.arguments cimport all_static, is_static
 from arraygrad.core.elements cimport element
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.saving cimport frozen
 from arraygrad.core.value cimport (
-    Backend, Extra, TensorBase, Value, has_extra, join_base, need_extra, new_tensor, raw_now, value_now,
+    Backend, Extra, TensorBase, Value, has_extra, is_tensor, join_base, need_extra, new_tensor, raw_now, value_now,
 )
 
 cdef extern from "Python.h":
-    ctypedef struct PySliceObject:
-        PyObject* start
-        PyObject* stop
-        PyObject* step
     bint PySlice_Check(object x)
 
 cdef Backend _backend = None            # whose arrays are served
@@ -55,38 +51,10 @@ cdef int serve_views(Backend backend, bint (*enabled)() noexcept) except -1:
     return 0
 
 
-cdef inline bint is_number(PyObject* x) noexcept:
-    return PyLong_CheckExact(<object>x) or <object>x is None
-
-
-cdef inline bint is_plain(object x) noexcept:
-    """Whether an argument is neither an array nor anything that may change."""
-    if PyLong_CheckExact(x) or x is None or x is Ellipsis or x is True or x is False:
-        return True
-    if PySlice_Check(x):
-        return (is_number((<PySliceObject*><PyObject*>x).start) and is_number((<PySliceObject*><PyObject*>x).stop)
-                and is_number((<PySliceObject*><PyObject*>x).step))
-    return type(x) is str or type(x) is float
-
-
-cdef bint all_plain(tuple args) noexcept:
-    """Whether all arguments but the first are plain, or tuples of what is."""
-    cdef Py_ssize_t i, k
-    for i in range(1, len(args)):
-        arg = args[i]
-        if type(arg) is tuple:
-            for k in range(len(<tuple>arg)):
-                if not is_plain((<tuple>arg)[k]):
-                    return False
-        elif not is_plain(arg):
-            return False
-    return True
-
-
 cpdef object shape_op(Op op, tuple args):
     """apply_op(op, args), in one step where that is served."""
     cdef TensorBase out = None
-    if op.shows and isinstance(args[0], TensorBase) and all_plain(args):
+    if op.shows and is_tensor(args[0]) and all_static(args):
         out = view(op, args, <TensorBase>args[0], True)
     return apply_op(op, args) if out is None else out
 
@@ -115,7 +83,7 @@ cdef bint is_gather(object key) noexcept:
         part = (<tuple>key)[i]
         if type(part) is _backend.array_type:
             arrays += 1
-        elif not is_plain(part):
+        elif not is_static(part):
             return False
     return arrays > 0
 
@@ -128,12 +96,12 @@ cdef bint is_region(object key, int ndim) noexcept:
             part = (<tuple>key)[i]
             if PyLong_CheckExact(part):
                 numbers += 1
-            elif not (part is None or part is Ellipsis or PySlice_Check(part) and is_plain(part)):
+            elif not (part is None or part is Ellipsis or PySlice_Check(part) and is_static(part)):
                 return False
         return numbers < ndim or len(<tuple>key) > numbers
     if PyLong_CheckExact(key):
         return ndim > 1
-    return key is None or key is Ellipsis or PySlice_Check(key) and is_plain(key)
+    return key is None or key is Ellipsis or PySlice_Check(key) and is_static(key)
 
 
 cdef object transposed(TensorBase t):
