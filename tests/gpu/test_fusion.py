@@ -25,13 +25,14 @@ REAL_ONLY = frozenset(
     "remainder logaddexp atan2 hypot maximum minimum clip copysign nextafter sigmoid relu floor_divide _cbrt "
     "ceil floor trunc _fmax _fmin _fmod _logaddexp2".split()
 )
+NO_KERNEL = ("_convolve", "_correlate", "_inner", "_matvec", "_vecmat")
 ELEMENTWISE = [
     op.name
     for op in OPS.values()
     if op.kind in ("elementwise", "bilinear", "zero")
     and op.differentiable
     and op.entry.chapter in ("elementwise", "beyond", "internal")
-    and op.name not in ("einsum", "_convolve")
+    and op.name not in ("einsum", *NO_KERNEL)
 ]
 CASES = [(name, dtype) for name in ELEMENTWISE for dtype in DTYPES if dtype[0] == "f" or name not in REAL_ONLY]
 # Whoever calls _float_power gives it double precision, and the two of real numbers real ones.
@@ -213,7 +214,7 @@ def test_a_complex_gradient_of_a_real_input_is_left_to_the_engine():
     assert spec.outputs[0][1] == np.dtype("c8")
 
 
-@pytest.mark.parametrize("name", ["matmul", "outer", "tensordot", "vecdot", "cross", "_convolve"])
+@pytest.mark.parametrize("name", ["matmul", "outer", "tensordot", "vecdot", "cross", *NO_KERNEL])
 def test_what_is_not_elementwise_has_no_kernel(name):
     op = OPS[name]
     saved = [Meta("f4") if what.endswith("_meta") else np.dtype("f4") for what in op.saves]

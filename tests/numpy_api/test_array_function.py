@@ -92,6 +92,8 @@ CALLS = [
     case("np.linalg.matrix_power(m, 3)"), case("np.linalg.eigvalsh(s)", S), case("np.linalg.eigh(s)[0]", S),
     case("np.linalg.eigvalsh(s, 'U')", S), case("np.linalg.svd(m, compute_uv=False)"), case("np.linalg.svd(m)[1]"),
     case("np.linalg.qr(m)[1]"), case("np.linalg.matrix_rank(m)"), case("np.linalg.multi_dot([m, m, v])", M, V),
+    case("np.linalg.multi_dot([v, m, m])", V, M), case("np.linalg.multi_dot([m, m])"),
+    case("np.linalg.multi_dot([v, m, m[:, :1], v[None, :], m])", V, M), case("np.linalg.multi_dot((v, v))", V),
     case("np.linalg.matrix_norm(m)"), case("np.linalg.vector_norm(m, axis=0)"), case("np.linalg.outer(v, v)", V),
     case("np.linalg.trace(m)"), case("np.linalg.cross(m, m[::-1])"), case("np.linalg.svdvals(m)"),
     # fft

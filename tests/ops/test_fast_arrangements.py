@@ -47,6 +47,10 @@ CASES = {
     "rows at places": ("_getitem_adjoint", [(3, 3, 2)], lambda x: (x, (3, 2), PLACES)),
     "rows added at places": ("_add_at", [(3, 2), (3, 3, 2)], lambda x, y: (x, PLACES, y)),
     "elements added at places": ("_add_at", [(3, 4), (3, 3)], lambda x, y: (x, (PLACES, 1), y)),
+    "convolve": ("_convolve", [(6,), (4,)], lambda x, y: (x, y)),
+    "convolve, longer second": ("_convolve", [(3,), (20,)], lambda x, y: (x, y)),
+    "correlate": ("_correlate", [(6,), (4,)], lambda x, y: (x, y)),
+    "correlate, long": ("_correlate", [(30,), (14,)], lambda x, y: (x, y)),
     "windows": ("_windows", [(6, 5)], lambda x: (x, (2, 3), (0, 1))),
     "windows twice along one axis": ("_windows", [(9,)], lambda x: (x, (2, 3), (0, 0))),
     "triu": ("triu", [(4, 3)], lambda x: (x, 1)),
@@ -65,7 +69,7 @@ RULES_ONLY = {
 }
 NO_RULE = ("astype", "clip")  # astype hands the gradient on, and clip's is the table's
 DTYPES = ("float32", "float64")
-PRODUCTS = ("outer", "tensordot", "norm")  # BLAS rounds as it is called
+PRODUCTS = ("outer", "tensordot", "norm", "_convolve", "_correlate")  # BLAS rounds as it is called
 
 
 def raws(shapes, dtype, seed=0):

@@ -82,6 +82,17 @@ def test_sums_of_special_values_are_numpys(dtype):
             same(call("sum", rows, axis=1), np.sum(rows, axis=1))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extrema_of_special_values_are_numpys(name, dtype):
+    with quiet():
+        for values in ((-0.0,), (0.0, -0.0), (-0.0, 0.0) * 9, SPECIAL, (np.inf, -np.inf), (np.nan, -np.nan, 1.0) * 11):
+            x = np.array(values).astype(dtype)
+            for a in (x, np.stack([x, x[::-1], x]), np.stack([x, -x]).T.copy()):
+                for axis in (None, *range(a.ndim)):
+                    same(call(name, a, axis=axis), np.asarray(getattr(np, name)(a, axis=axis)))
+
+
 @pytest.mark.parametrize(
     ("name", "args", "kwargs"),
     [

@@ -12,6 +12,8 @@ from fast_path_cases import plain, quiet
 
 import arraygrad as ag
 from arraygrad.backends.numpy import calculus, choices, gaps, ranks
+from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.ops import OPS
 
 _rng = np.random.default_rng(7)
 
@@ -330,6 +332,9 @@ PAIRS = {
         (lambda f, x, k, v: f(x, k, v), [POINTS, KNOTS, normal(6)]),
         (lambda f, x, k, v: f(x, k, v), [POINTS.reshape(1, -1), KNOTS[:2], normal(2)]),
         (lambda f, x, k, v: f(x, k, v), [3.0 * normal(7)[::-1], KNOTS, np.repeat(normal(6), 2)[::2]]),
+        (lambda f, x, k, v: f(x, k, v), [3.0 * normal(200), np.sort(normal(90)), normal(90)]),
+        (lambda f, x, k, v: f(x, k, v), [np.sort(3.0 * normal(200)), np.sort(normal(90)), normal(90)]),
+        (lambda f, x, k, v: f(x, k, v), [POINTS.astype("f4"), KNOTS.astype("f4"), normal(6).astype("f4")]),
     ],
     **{
         name: [
@@ -353,6 +358,84 @@ SEVERAL = [
 def test_functions_of_several_arrays_and_their_gradients_are_numpys(name, call, arrays):
     assert_same(outcome(call, getattr(calculus, name), *arrays), outcome(call, getattr(np, name), *arrays))
     assert_alike(lambda *leaves: call(getattr(np, name), *leaves), *arrays)
+
+
+RISING = np.array([-1.0, 0.0, 0.0, 0.5, 2.0, 2.0, 2.0, 3.0])
+INTERPOLATED = {
+    "knots that repeat": (RISING, normal(8)),
+    "knots that fall": (RISING[::-1], normal(8)),
+    "knots in no order": (normal(8), normal(8)),
+    "a knot that is nan": (changed(RISING, (3, NAN)), normal(8)),
+    "infinite knots": (changed(RISING, (0, -INF), (-1, INF)), normal(8)),
+    "infinite values": (RISING, changed(normal(8), (0, INF), (4, -INF))),
+    "infinite neighbours": (RISING, np.repeat([1.0, INF, -INF, 2.0], 2)),
+    "values that are nan": (RISING, changed(normal(8), (2, NAN), (7, NAN))),
+    "zeros of both signs": (np.array([-1.0, -0.0, 0.0, 1.0]), np.array([-0.0, 0.0, -0.0, -0.0])),
+    "one knot": (np.array([0.5]), np.array([2.0])),
+    "values of another length": (RISING, normal(7)),
+}
+
+
+@pytest.mark.parametrize("case", INTERPOLATED)
+def test_interpolation_between_unusual_knots_is_numpys(case):
+    knots, values = INTERPOLATED[case]
+    points = np.concatenate([2.0 * normal(70), RISING, [-INF, INF, NAN, -0.0, 0.0]])
+    for x in (points, np.sort(points), points[::-1].reshape(1, -1), points[:1]):
+        assert_same(outcome(calculus.interp, x, knots, values), outcome(np.interp, x, knots, values))
+
+
+def test_a_point_that_is_nan_warns_of_nothing_in_its_gradient():
+    points = np.full(70, NAN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = calculus.interp_gradients(np.ones(70), points, RISING[3:6:2], RISING[:2], to_values=True)
+    np.testing.assert_array_equal(found, [0.0, 0.0])
+
+
+def test_correlation_of_a_longer_second_vector_is_numpys_reversed_one():
+    for n, m in ((3, 5), (2, 16), (12, 30)):
+        a, v = normal(n), normal(m)
+        for mode in ("full", "same", "valid"):
+            assert_same(outcome(calculus.correlate, a, v, mode), outcome(np.correlate, a, v, mode))
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        (normal(3), normal(2).astype("f4")),
+        (normal(3), np.arange(2)),
+        (normal(0), normal(2)),
+        (normal(2, 2), normal(2)),
+    ],
+    ids=["dtypes", "integers", "empty", "matrix"],
+)
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+def test_what_is_no_pair_of_vectors_of_one_dtype_is_convolved_by_numpy(name, vectors):
+    assert_same(outcome(getattr(calculus, name), *vectors), outcome(getattr(np, name), *vectors))
+
+
+GRIDS = [[normal(3)], [normal(3), normal(4)], [normal(2), normal(1), normal(3)], [normal(8)[::2], normal(3)[::-1]]]
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("vectors", GRIDS, ids=len)
+def test_grids_are_numpys(vectors, dtype, indexing):
+    vectors = [v.astype(dtype) for v in vectors]
+    op = OPS["meshgrid"]
+    found = try_call(op, (tuple(vectors), indexing))
+    assert type(found) is tuple
+    for got, expected in zip(found, np.meshgrid(*vectors, indexing=indexing), strict=True):
+        assert (got.dtype, got.shape, got.strides) == (expected.dtype, expected.shape, expected.strides)
+        np.testing.assert_array_equal(got, expected)
+        assert got.flags.owndata
+        assert got.flags.writeable
+
+
+def test_grids_of_other_things_are_left_to_numpy():
+    op = OPS["meshgrid"]
+    for arrays, indexing in (((X,), "xy"), ((normal(0), normal(2)), "xy"), ((np.arange(3),), "ij"), ((X[0],), "yx")):
+        assert try_call(op, (arrays, indexing)) is None
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -102,7 +102,90 @@ def test_product_of_vectors_reports_errors_as_numpy_does():
     assert got[1] == expected[1]
 
 
-@pytest.mark.parametrize("args", [((2, 3), (3,), -1), ((2, 3), (2, 3), 0), ((0,), (0,), -1)], ids=str)
+VECTORS = [
+    ("vecdot", (2, 3), (3,)),
+    ("vecdot", (3,), (4, 2, 3)),
+    ("matvec", (5, 3), (3,)),
+    ("matvec", (1, 3), (3,)),
+    ("matvec", (5, 1), (1,)),
+    ("matvec", (200, 300), (300,)),
+    ("matvec", (4, 5, 3), (4, 3)),
+    ("matvec", (4, 5, 3), (3,)),
+    ("matvec", (5, 3), (2, 4, 3)),
+    ("vecmat", (5,), (5, 3)),
+    ("vecmat", (1,), (1, 3)),
+    ("vecmat", (5,), (5, 1)),
+    ("vecmat", (300,), (300, 200)),
+    ("vecmat", (4, 5), (4, 5, 3)),
+    ("vecmat", (4, 5), (5, 3)),
+    ("vecmat", (5,), (2, 4, 5, 3)),
+    ("inner", (5, 3), (4, 3)),
+    ("inner", (1, 1), (1, 1)),
+    ("inner", (1, 3), (4, 3)),
+    ("inner", (5, 3), (3,)),
+    ("inner", (3,), (5, 3)),
+    ("inner", (40, 300), (50, 300)),
+]
+VECTORS = [item for item in VECTORS if hasattr(np, item[0])]
+
+
+def internal(name):
+    return name if name in OPS else f"_{name}"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("name", "first", "second"), VECTORS)
+def test_products_of_vectors_with_others_are_numpys(dtype, name, first, second):
+    turn = dtype_of(dtype)(1j if dtype.startswith("complex") else 1)
+    a, b = turn * spread(dtype, first), spread(dtype, second, 1)
+    got = call(internal(name), a, b)
+    assert got is not None
+    same(got, as_array(getattr(np, name)(a, b), dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["matvec", "vecmat", "inner"])
+def test_products_of_matrices_with_gaps_or_in_reverse_are_numpys(dtype, name):
+    if not hasattr(np, name):
+        pytest.skip("NumPy has it from 2.2 on")
+    a, v = spread(dtype, (12, 14)), spread(dtype, (24,), 1)
+    for m in (a[::2, ::2], a[:6, :7].T, a[::-1, :5], a[:5, ::-2], np.broadcast_to(v[:7], (6, 7))):
+        w = v[: 2 * m.shape[0 if name == "vecmat" else 1] : 2]
+        args = (w, m) if name == "vecmat" else (m, w)
+        got = call(f"_{name}", *args)
+        assert got is not None
+        same(got, as_array(getattr(np, name)(*args), dtype))
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize(("name", "first", "second"), [item for item in VECTORS if item[0] != "vecdot"])
+def test_gradients_of_products_with_vectors_are_those_of_the_rule_in_the_table(dtype, name, first, second):
+    a, b = spread(dtype, first), spread(dtype, second, 1)
+    g = spread(dtype, getattr(np, name)(a, b).shape, 2)
+    ours, others = gradients(f"_{name}", (a, b), g), plain(gradients, f"_{name}", (a, b), g)
+    for got, expected in zip(ours, others, strict=True):
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        size = float(abs(expected).max())
+        np.testing.assert_allclose(got, expected, rtol=0, atol=size * (1e-4 if dtype == "float32" else 1e-12))
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("_matvec", (2, 3), (4,)),
+        ("_matvec", (4, 2, 3), (5, 3)),
+        ("_matvec", (0, 3), (3,)),
+        ("_vecmat", (2,), (3, 4)),
+        ("_vecmat", (1, 2), (4, 2, 3)),
+        ("_inner", (2, 3), (2, 4)),
+        ("_inner", (2, 2, 3), (2, 3)),
+    ],
+)
+def test_other_products_with_vectors_are_left_to_numpy(name, first, second):
+    assert call(name, np.ones(first), np.ones(second)) is None
+
+
+@pytest.mark.parametrize("args", [((2, 3), (1, 3), -1), ((2, 3), (2, 3), 0), ((0,), (0,), -1)], ids=str)
 def test_other_products_of_vectors_are_left_to_numpy(args):
     assert call("vecdot", np.ones(args[0]), np.ones(args[1]), axis=args[2]) is None
 

@@ -1,5 +1,5 @@
 # NumPy's functions of shape on Tensors, reductions, and products and norms of arrays alone: their arguments bound in C
-# to one operation of the table.
+# to one operation of the table, or to the few that the function is.
 # May import: engine.*, core.op, core.value, core.nodes, core.apply, core.views.
 #
 # Served are positional arguments of the commonest kinds: ints, tuples and lists of ints. Everything else is declined
@@ -15,24 +15,32 @@ from arraygrad.core.value cimport TensorBase, is_tensor
 from arraygrad.core.views cimport shape_op
 
 cdef Op RESHAPE = None
-cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, VECDOT, NORM, VECTOR_NORM, MATRIX_NORM, TRACE
-cdef Op SUM, MEAN, MAX, MIN, VAR, STD
+cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, NORM, VECTOR_NORM, MATRIX_NORM, TRACE
+cdef Op SUM, MEAN, MAX, MIN, VAR, STD, INNER, CONVOLVE, CORRELATE, MESHGRID, SUBTRACT
+
+
+cdef int find_operations() except -1:
+    """Look up the operations, which the table does not have yet where this module is imported."""
+    global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, NORM, VECTOR_NORM, MATRIX_NORM
+    global TRACE, SUM, MEAN, MAX, MIN, VAR, STD, INNER, CONVOLVE, CORRELATE, MESHGRID, SUBTRACT
+    if RESHAPE is not None:
+        return 0
+    PERMUTE, SQUEEZE, EXPAND = named_op("permute_dims"), named_op("squeeze"), named_op("expand_dims")
+    BROADCAST, FLIP, DIAGONAL = named_op("broadcast_to"), named_op("flip"), named_op("diagonal")
+    MATMUL, TRACE, MESHGRID = named_op("matmul"), named_op("trace"), named_op("meshgrid")
+    INNER, CONVOLVE, CORRELATE = named_op("_inner"), named_op("_convolve"), named_op("_correlate")
+    NORM, VECTOR_NORM, MATRIX_NORM = named_op("norm"), named_op("vector_norm"), named_op("matrix_norm")
+    SUM, MEAN, MAX, MIN = named_op("sum"), named_op("mean"), named_op("max"), named_op("min")
+    VAR, STD, SUBTRACT = named_op("var"), named_op("std"), named_op("subtract")
+    RESHAPE = named_op("reshape")
+    return 0
 
 
 cdef shape_ptr shape_function(object name) except? NULL:
     """The function of shape of that NumPy name; NULL where `name` is None."""
-    global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, VECDOT, NORM, VECTOR_NORM, MATRIX_NORM
-    global TRACE, SUM, MEAN, MAX, MIN, VAR, STD
     if name is None:
         return NULL
-    if RESHAPE is None:
-        PERMUTE, SQUEEZE, EXPAND = named_op("permute_dims"), named_op("squeeze"), named_op("expand_dims")
-        BROADCAST, FLIP, DIAGONAL = named_op("broadcast_to"), named_op("flip"), named_op("diagonal")
-        MATMUL, VECDOT, TRACE = named_op("matmul"), named_op("vecdot"), named_op("trace")
-        NORM, VECTOR_NORM, MATRIX_NORM = named_op("norm"), named_op("vector_norm"), named_op("matrix_norm")
-        SUM, MEAN, MAX, MIN = named_op("sum"), named_op("mean"), named_op("max"), named_op("min")
-        VAR, STD = named_op("var"), named_op("std")
-        RESHAPE = named_op("reshape")
+    find_operations()
     if name == "reshape":
         return reshape
     if name == "ravel":
@@ -75,8 +83,16 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return real
     if name == "dot":
         return dot
-    if name == "vdot" or name == "inner":
+    if name == "vdot":
         return vdot
+    if name == "inner":
+        return inner
+    if name == "convolve":
+        return convolve
+    if name == "correlate":
+        return correlate
+    if name == "meshgrid":
+        return meshgrid
     if name == "norm":
         return norm
     if name == "vector_norm":
@@ -291,18 +307,69 @@ cdef bint beside(object x, TensorBase t) except -1:
     return type(x) is type(t.value.raw) and 1 <= x.ndim <= 2
 
 
-cdef object vdot(tuple args):
-    """Of two real vectors, of which one may be an array of the other's library; inner, too, is that."""
+cdef bint are_alike(tuple args) except -1:
+    """Whether the first two arguments are real vectors of one dtype, of which the second may be an array of the other's
+    library."""
     cdef object b
-    if len(args) != 2 or not is_real(args, 1):
-        return NotImplemented
+    if len(args) < 2 or not is_real(args, 1):
+        return False
     b = args[1]
-    if is_tensor(b):
-        if (<TensorBase>b).value.meta.ndim != 1 or (<TensorBase>b).value.meta.dtype != meta_of(args).dtype:
-            return NotImplemented
-    elif type(b) is not type((<TensorBase>args[0]).value.raw) or b.ndim != 1 or b.dtype != meta_of(args).dtype:
+    if isinstance(b, TensorBase):
+        return (<TensorBase>b).value.meta.ndim == 1 and (<TensorBase>b).value.meta.dtype == meta_of(args).dtype
+    return type(b) is type((<TensorBase>args[0]).value.raw) and b.ndim == 1 and b.dtype == meta_of(args).dtype
+
+
+cdef object vdot(tuple args):
+    """Of two real vectors it is their matrix product."""
+    return binary(MATMUL, args[0], args[1]) if len(args) == 2 and are_alike(args) else NotImplemented
+
+
+cdef object inner(tuple args):
+    """Of two vectors it is their matrix product, complex ones too."""
+    cdef object a, b
+    if len(args) != 2:
         return NotImplemented
-    return apply_op(VECDOT, (args[0], b, -1))
+    a, b = args
+    if not meta_of(args).is_floating or meta_of(args).ndim < 1:
+        return NotImplemented
+    if isinstance(b, TensorBase):
+        if (<TensorBase>b).value.meta.ndim < 1 or not (<TensorBase>b).value.meta.is_floating:
+            return NotImplemented
+        return binary(MATMUL if meta_of(args).ndim == (<TensorBase>b).value.meta.ndim == 1 else INNER, a, b)
+    if type(b) is not type((<TensorBase>a).value.raw) or b.ndim < 1:
+        return NotImplemented
+    return binary(MATMUL if meta_of(args).ndim == 1 and b.ndim == 1 else INNER, a, b)
+
+
+cdef bint is_mode(tuple args, str mode) except -1:
+    """Whether nothing but two arguments, or that mode, is given."""
+    return len(args) == 2 or len(args) == 3 and type(args[2]) is str and args[2] == mode
+
+
+cdef inline Py_ssize_t length_of(object x) except -1:
+    return (<TensorBase>x).value.meta.dims[0] if isinstance(x, TensorBase) else len(x)
+
+
+cdef object convolve(tuple args):
+    """The full convolution of two real vectors."""
+    if not is_mode(args, "full") or not are_alike(args) or length_of(args[0]) == 0 or length_of(args[1]) == 0:
+        return NotImplemented
+    return binary(CONVOLVE, args[0], args[1])
+
+
+cdef object correlate(tuple args):
+    """Of two real vectors, the second no longer than the first, where they overlap in full."""
+    if not is_mode(args, "valid") or not are_alike(args) or not 0 < length_of(args[1]) <= length_of(args[0]):
+        return NotImplemented
+    return binary(CORRELATE, args[0], args[1])
+
+
+cdef object meshgrid(tuple args):
+    """Of vectors."""
+    for x in args:
+        if not isinstance(x, TensorBase) or (<TensorBase>x).value.meta.ndim != 1:
+            return NotImplemented
+    return apply_op(MESHGRID, (args, "xy"))
 
 
 cdef bint is_real(tuple args, int ndim) except -1:
@@ -361,6 +428,83 @@ cdef object var(tuple args):
 
 cdef object std(tuple args):
     return apply_op(STD, (args[0], axis_in(args), 0, False)) if is_reduced(args) else NotImplemented
+
+
+def ptp(x, axis=None, *, keepdims=False):
+    """The largest less the smallest element of a Tensor over `axis` (None: all)."""
+    find_operations()
+    return binary(SUBTRACT, apply_op(MAX, (x, axis, keepdims)), apply_op(MIN, (x, axis, keepdims)))
+
+
+# Products of several matrices
+
+cdef enum:
+    MOST_MATRICES = 16              # that the best order is found for in C
+
+
+def product_of_all(items):
+    """The product of two or more Tensors, all matrices but for a vector at either end: in the order of the fewest
+    multiplications, of equal ones in that which numpy.linalg.multi_dot takes.
+
+    Returns NotImplemented for other arrays, and for more than can be put in order here.
+    """
+    cdef double lengths[MOST_MATRICES + 1]
+    cdef int split[MOST_MATRICES][MOST_MATRICES]
+    cdef int i, n, ndim
+    cdef GradMeta m = None
+    if type(items) is not list and type(items) is not tuple or not 2 <= len(items) <= MOST_MATRICES:
+        return NotImplemented
+    n = <int>len(items)
+    find_operations()
+    for i in range(n):
+        if not isinstance(items[i], TensorBase):
+            return NotImplemented
+        m = (<TensorBase>items[i]).value.meta
+        ndim = m.ndim
+        if ndim != 2 and (ndim != 1 or 0 < i < n - 1):
+            return NotImplemented
+        lengths[i] = 1 if ndim == 1 and i == 0 else m.dims[0]
+    lengths[n] = 1 if m.ndim == 1 else m.dims[1]
+    if n > 2:
+        find_splits(lengths, n, split)
+    return in_order(items, split, 0, n - 1)
+
+
+cdef void find_splits(const double* lengths, int n, int[MOST_MATRICES][MOST_MATRICES] split) noexcept:
+    """split[i][j]: the last matrix of the left part of the best product of those from i to j, lengths[i] by
+    lengths[i + 1] each."""
+    cdef double cost[MOST_MATRICES][MOST_MATRICES]
+    cdef double found, least
+    cdef int count, i, j, k
+    if n == 3:                          # NumPy's own test, of which the second way wins where both cost the same
+        found = lengths[0] * lengths[2] * (lengths[1] + lengths[3])
+        least = lengths[1] * lengths[3] * (lengths[0] + lengths[2])
+        split[0][2] = 1 if found < least else 0
+        split[0][1] = 0
+        split[1][2] = 1
+        return
+    for i in range(n):
+        cost[i][i] = 0.0
+    for count in range(2, n + 1):
+        for i in range(n - count + 1):
+            j = i + count - 1
+            least = -1.0
+            for k in range(i, j):
+                found = cost[i][k] + cost[k + 1][j] + lengths[i] * lengths[k + 1] * lengths[j + 1]
+                if least < 0.0 or found < least:
+                    least = found
+                    split[i][j] = k
+            cost[i][j] = least
+
+
+cdef object in_order(object items, int[MOST_MATRICES][MOST_MATRICES] split, int i, int j):
+    cdef int k
+    if i == j:
+        return items[i]
+    if i + 1 == j:
+        return binary(MATMUL, items[i], items[j])
+    k = split[i][j]
+    return binary(MATMUL, in_order(items, split, i, k), in_order(items, split, k + 1, j))
 
 
 # What is asked of a Tensor, no operation.

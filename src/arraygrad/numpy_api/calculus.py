@@ -6,13 +6,13 @@ May import: numpy_api.functions, namespaces.bind, ops, core.tensor, numpy.
 import numpy
 
 from arraygrad.core.tensor import Tensor, backend_of
-from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import (
     F,
     axes_of,
     beside,
     host,
     implements,
+    internal,
     keeps_one_row,
     operands,
     pick,
@@ -20,7 +20,6 @@ from arraygrad.numpy_api.functions import (
     tensor_of,
     tensors,
 )
-from arraygrad.ops import OPS
 
 __all__: list[str] = []
 
@@ -110,10 +109,16 @@ def _derivative(f, dx, axis, edge_order):
 # -- convolution -------------------------------------------------------------------------------------------------------
 
 
-def _full(a, v):
+_CONVOLVE, _CORRELATE = internal("_convolve"), internal("_correlate")
+
+
+def _of_one_dtype(a, v):
     dtype = F["result_type"](a, v)
-    a, v = [t.astype(dtype) if t.dtype != dtype else t for t in (a, v)]
-    return function_for(OPS["_convolve"], __name__)(a, v)
+    return [t.astype(dtype) if t.dtype != dtype else t for t in (a, v)]
+
+
+def _full(a, v):
+    return _CONVOLVE(*_of_one_dtype(a, v))
 
 
 def _part(full, n, m, mode):
@@ -149,6 +154,8 @@ def _convolve(a, v, mode="full"):
 def _correlate(a, v, mode="valid"):
     a, v = _vectors("correlate", a, v)
     n, m = a.shape[0], v.shape[0]
+    if mode == "valid" and m <= n:
+        return _CORRELATE(*_of_one_dtype(a, v.conj()))
     full = _full(a, F["flip"](v.conj()))
     if m <= n:
         return _part(full, n, m, mode)

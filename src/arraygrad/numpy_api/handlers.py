@@ -1,7 +1,7 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, core.tensor, core.inplace, backends.numpy (joins, polynomials, ufunc_calls), namespaces.bind,
-numpy_api.functions, numpy_api.gathered, numpy.
+May import: ops, core.tensor, core.inplace, core.protocol_shapes, backends.numpy (joins, polynomials, ufunc_calls),
+namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
@@ -16,6 +16,7 @@ import numpy
 
 from arraygrad.backends.numpy import joins, polynomials, ufunc_calls
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
+from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
@@ -38,12 +39,18 @@ _scipy_ufuncs: dict = {}  # filled when scipy.special has been imported, by whoe
 _plain: dict = {}  # numpy ufunc -> Op, filled by _served()
 
 
+_gathered: types.ModuleType | None = None
+
+
 def _written():
     """The module of what is written in Python. It is imported by the first call that no compiled way serves: it would
     be a quarter of `import arraygrad`, and most programs do without it."""
-    from arraygrad.numpy_api import gathered
+    global _gathered
+    if _gathered is None:  # an import statement that finds its module takes as long as a small operation
+        from arraygrad.numpy_api import gathered
 
-    return gathered
+        _gathered = gathered
+    return _gathered
 
 
 def ufuncs():
@@ -222,13 +229,13 @@ def _recorded():
 _REDUCTIONS = {
     "sum": "sum", "mean": "mean", "max": "max", "min": "min", "amax": "max", "amin": "min", "var": "var", "std": "std",
 }  # fmt: skip
-_SLOWER = {"ptp": "ptp", "prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}
+_SLOWER = {"prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}
 
 # Functions of shape and reductions, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
 _SHAPES = """
     reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip flipud fliplr diagonal atleast_1d
     atleast_2d atleast_3d copy shape ndim size real real_if_close dot vdot inner trace linalg.norm linalg.trace
-    linalg.vector_norm linalg.matrix_norm sum mean max min amax amin var std
+    linalg.vector_norm linalg.matrix_norm sum mean max min amax amin var std convolve correlate meshgrid
 """
 
 # Functions of shape that are a method of Tensor with the same parameters in the same order.
@@ -318,6 +325,7 @@ def _served():
     for key, owner, table in methods:
         for name, method in table.items():
             note(name, key, lambda _, owner=owner, method=method: getattr(owner, method))
+    note("ptp", "slower", lambda _: ptp)
     for name in _DIRECT:
         note(name, "direct", lambda _, name=name: getattr(Tensor, name))
     for name, call in (("dot", ufunc_calls.dot), ("copy", ufunc_calls.copy), ("linalg.norm", ufunc_calls.norm)):

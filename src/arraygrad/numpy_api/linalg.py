@@ -1,6 +1,6 @@
 """NumPy's products, numpy.linalg and numpy.fft on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, ops, core.tensor, numpy.
+May import: numpy_api.functions, ops, core.protocol_shapes, core.tensor, numpy.
 """
 
 import functools
@@ -9,6 +9,7 @@ import operator
 
 import numpy
 
+from arraygrad.core.protocol_shapes import product_of_all
 from arraygrad.core.tensor import backend_of
 from arraygrad.numpy_api.functions import OUT, F, host, implements, internal, refuse, tensor_of, tensors
 from arraygrad.ops import OPS
@@ -31,12 +32,15 @@ def _vdot(a, b, /):
     return F["vecdot"](a.ravel(), b.ravel())
 
 
+_INNER = internal("_inner")
+
+
 @implements("inner")
 def _inner(a, b, /):
     a, b = tensors(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
-    return F["tensordot"](a, b, axes=((a.ndim - 1,), (b.ndim - 1,)))
+    return _INNER(a, b)
 
 
 @implements("outer")
@@ -100,43 +104,14 @@ def _matmul(x1, x2, /):
 @implements("linalg.multi_dot")
 def _multi_dot(arrays, *, out=None):
     refuse("linalg.multi_dot", out=(out, OUT))
+    product = product_of_all(arrays)
+    if product is not NotImplemented:
+        return product
     items = tensors(*arrays)
-    n = len(items)
-    if n < 2:
+    if len(items) < 2:
         raise ValueError("Expecting at least two arrays.")
-    if n == 2 or any(t.ndim != 2 for t in items[1:-1]) or not items[0].ndim <= 2 >= items[-1].ndim:
-        return functools.reduce(operator.matmul, items)
-    lengths = [1 if items[0].ndim == 1 else items[0].shape[0], *[t.shape[0] for t in items[1:]], 1]
-    if items[-1].ndim == 2:
-        lengths[-1] = items[-1].shape[1]
-    if n == 3:
-        a, b, c, d = lengths
-        x, y, z = items
-        return (x @ y) @ z if a * c * (b + d) < b * d * (a + c) else x @ (y @ z)
-    return _in_order(items, _splits(lengths), 0, n - 1)
-
-
-def _splits(lengths):
-    """Where to split a chain of matrices, of lengths[i] by lengths[i + 1], so that the fewest numbers are multiplied:
-    dict (first, last) -> the last matrix of the left part."""
-    n = len(lengths) - 1
-    cost = dict.fromkeys([(i, i) for i in range(n)], 0)
-    splits = {}
-    for count in range(2, n + 1):
-        for i in range(n - count + 1):
-            j = i + count - 1
-            ways = [
-                (cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1], k) for k in range(i, j)
-            ]
-            cost[i, j], splits[i, j] = min(ways)
-    return splits
-
-
-def _in_order(items, splits, i, j):
-    if i == j:
-        return items[i]
-    k = splits[i, j]
-    return _in_order(items, splits, i, k) @ _in_order(items, splits, k + 1, j)
+    product = product_of_all(items)
+    return functools.reduce(operator.matmul, items) if product is NotImplemented else product
 
 
 @implements("linalg.diagonal")

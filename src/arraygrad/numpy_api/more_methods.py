@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: ops, core.attributes, core.convert, core.tensor, core.inplace, cupy, notebook, numpy. Those that work by way
-of NumPy's functions call them, so that each is defined once.
+May import: core.attributes, core.convert, core.protocol_shapes, core.tensor, core.inplace, cupy, notebook, numpy. Those
+that work by way of NumPy's functions call them, so that each is defined once.
 """
 
 import math
@@ -11,18 +11,16 @@ import numpy
 from arraygrad.core.attributes import METHODS as ATTRIBUTES
 from arraygrad.core.convert import before_bytes
 from arraygrad.core.inplace import read_apart
-from arraygrad.core.tensor import Tensor, apply_op
+from arraygrad.core.protocol_shapes import ptp as span
+from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api import cupy
-from arraygrad.ops import OPS
 
 __all__ = ["MORE"]
-
-_MAX, _MIN = OPS["max"], OPS["min"]
 
 
 def ptp(self, axis=None, keepdims=False):
     """The largest less the smallest element over `axis` (None: all)."""
-    return apply_op(_MAX, (self, axis, keepdims)) - apply_op(_MIN, (self, axis, keepdims))
+    return span(self, axis, keepdims=keepdims)
 
 
 def sort(self, axis=-1, kind=None, order=None):

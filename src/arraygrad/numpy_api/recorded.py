@@ -71,6 +71,7 @@ ALIASES = {
     "trace": ("a, /", "trace", (0, (0,), (None,)), {"dtypes": _ALL, "ndims": (2,)}),
     "outer": ("a, b, /", "outer", (0, 1), {"dtypes": _ALL, "ndims": (1, 1)}),
     "vdot": ("a, b, /", "vecdot", (0, 1, (-1,)), {"ndims": (1, 1)}),
+    "inner": ("a, b, /", "_inner", (0, 1), {"dtypes": _ALL, "ndims": (2, 2)}),
     "linalg.inv": ("a, /", "inv", (0,), {"dtypes": _ALL}),
     "linalg.det": ("a, /", "det", (0,), {"dtypes": _ALL}),
     "linalg.slogdet": ("a, /", "slogdet", (0,), {"dtypes": _ALL}),
@@ -119,8 +120,6 @@ OWN = {
     # ufuncs
     "heaviside": ("x1, x2, /", {"x1": rules.none, "x2": rules.heaviside_x2}),
     "ldexp": ("x1, x2, /", {"x1": rules.ldexp_x1}),
-    "matvec": ("x1, x2, /", {"x1": rules.matvec_x1, "x2": rules.matvec_x2}),
-    "vecmat": ("x1, x2, /", {"x1": rules.vecmat_x1, "x2": rules.vecmat_x2}),
     "modf": ("x, /", {"x": rules.modf}, {"results": ("*",)}),
     "divmod": ("x1, x2, /", {"x1": rules.divmod_x1, "x2": rules.divmod_x2}, {"results": ("*",)}),
     "frexp": ("x, /", {"x": rules.frexp}, {"results": ("*",), "any_result": True}),
@@ -289,7 +288,6 @@ OWN = {
         {"ndims": (1,), "any_result": True, "function": polynomials.roots_of_full_degree},
     ),
     # linear algebra
-    "inner": ("a, b, /", {"a": rules.inner_a, "b": rules.inner_b}, {"ndims": (2, 2)}),
     "linalg.lstsq": (
         "a, b, rcond=None",
         {"a": rules.lstsq_a, "b": rules.lstsq_b},

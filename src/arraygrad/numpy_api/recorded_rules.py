@@ -66,22 +66,6 @@ def ldexp_x1(g, x2):
     return numpy.ldexp(g, exponent) if numpy.ndim(exponent) else g * numpy.ldexp(numpy.ones((), g.dtype), exponent)
 
 
-def matvec_x1(g, x2):
-    return g[..., :, None] * x2[..., None, :]
-
-
-def matvec_x2(xp, g, x1):
-    return xp.matmul(xp.matrix_transpose(x1), g[..., :, None])[..., 0]
-
-
-def vecmat_x1(xp, g, x2):
-    return xp.matmul(x2, g[..., :, None])[..., 0]
-
-
-def vecmat_x2(g, x1):
-    return x1[..., :, None] * g[..., None, :]
-
-
 def modf(xp, g, x):
     return None if g[0] is None else xp.where(xp.isinf(x), 0.0, g[0])
 
@@ -486,14 +470,6 @@ def polyval_x(xp, g, p, x):
 
 
 # -- linear algebra ----------------------------------------------------------------------------------------------------
-
-
-def inner_a(xp, g, b):
-    return xp.matmul(g, b)
-
-
-def inner_b(xp, g, a):
-    return xp.matmul(xp.matrix_transpose(g), a)
 
 
 _lstsq = getattr(numpy.linalg.lstsq, "_implementation", numpy.linalg.lstsq)

@@ -91,16 +91,6 @@ def _divmod(x1, x2):
     return F["floor_divide"](x1, x2), F["remainder"](x1, x2)
 
 
-def _matvec(x1, x2):
-    x1, x2 = operands(x1, x2)
-    return F["matmul"](x1, x2[..., None])[..., 0]
-
-
-def _vecmat(x1, x2):
-    x1, x2 = operands(x1, x2)
-    return F["matmul"](x1.conj()[..., None, :], x2)[..., 0, :]
-
-
 def _constant(name):
     """An integer or boolean ufunc without a derivative, computed by NumPy."""
     ufunc = getattr(numpy, name)
@@ -121,13 +111,11 @@ UFUNCS = {
     "frexp": _frexp,
     "heaviside": _heaviside,
     "ldexp": _ldexp,
-    "matvec": _matvec,
     "modf": _modf,
     "rad2deg": lambda x: x * (180 / math.pi),
     "radians": lambda x: x * (math.pi / 180),
     "rint": lambda x: F["round"](x),
     "spacing": _spacing,
-    "vecmat": _vecmat,
     **{name: _constant(name) for name in ("gcd", "lcm", "bitwise_count") if hasattr(numpy, name)},
 }
 

@@ -83,3 +83,29 @@ def tensordot_x2(xp, g, x1, x2_shape, axes):
     out = xp.tensordot(x1, g, axes=(free1, tuple(range(len(free1)))))
     remaining = sorted(range(len(contracted1)), key=contracted1.__getitem__)
     return _back_in_place(xp, out, tuple(contracted2[i] for i in remaining) + free2)
+
+
+def inner(xp, x1, x2):
+    """The library's inner, where there is one."""
+    own = getattr(xp, "inner", None)
+    return own(x1, x2) if own is not None else xp.tensordot(x1, x2, axes=((x1.ndim - 1,), (x2.ndim - 1,)))
+
+
+def inner_rule(xp, g, other, free, first):
+    """g with those of its axes contracted that the `free` ones of the other array became, from its axis `first` on."""
+    if not free:
+        return xp.expand_dims(g, axis=-1) * other
+    first = first % g.ndim
+    return xp.tensordot(g, other, axes=(tuple(range(first, first + len(free))), free))
+
+
+def matvec(xp, x1, x2):
+    """The library's matvec, where there is one."""
+    own = getattr(xp, "matvec", None)
+    return own(x1, x2) if own is not None else xp.matmul(x1, x2[..., None])[..., 0]
+
+
+def vecmat(xp, x1, x2):
+    """The library's vecmat, where there is one."""
+    own = getattr(xp, "vecmat", None)
+    return own(x1, x2) if own is not None else xp.matmul(xp.conj(x1)[..., None, :], x2)[..., 0, :]

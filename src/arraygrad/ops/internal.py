@@ -1,10 +1,11 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
 May import: ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._factorizations,
-ops._helpers, ops._transfer, ops._windows. Their names begin with "_"; rules call them as `xp._name(...)`.
+ops._helpers, ops._products, ops._transfer, ops._windows. Their names begin with "_"; rules call them as
+`xp._name(...)`.
 """
 
-from arraygrad.ops import _cofactor, _convolution, _factorizations, _scatter, _transfer, _windows
+from arraygrad.ops import _cofactor, _convolution, _factorizations, _products, _scatter, _transfer, _windows
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.elementwise import LN2, logaddexp_share, pow_x1, pow_x2
 from arraygrad.ops.kinds import bilinear, binary, general, linear, unary, zero
@@ -177,10 +178,54 @@ zero(
 bilinear(
     "_convolve",
     "x1, x2, /",
-    forward=_convolution.forward,
-    x1=lambda xp, g, x2, x1_shape: _convolution.rule(xp, g, x2, x1_shape[0]),
-    x2=lambda xp, g, x1, x2_shape: _convolution.rule(xp, g, x1, x2_shape[0]),
+    forward=_convolution.convolve,
+    x1=lambda xp, g, x2: xp._correlate(g, x2),
+    x2=lambda xp, g, x1: xp._correlate(g, x1),
     doc="The full convolution of two vectors of one floating-point dtype, n + m - 1 elements.",
+)
+bilinear(
+    "_correlate",
+    "x1, x2, /",
+    forward=_convolution.correlate,
+    x1=lambda xp, g, x2: xp._convolve(g, x2),
+    x2=lambda xp, g, x1: xp._correlate(x1, g),
+    doc="The correlation of a vector and a shorter one of its floating-point dtype where both overlap in full, without "
+    "conjugation: n - m + 1 elements.",
+)
+
+
+# -- NumPy's products beyond the standard ------------------------------------------------------------------------------
+
+bilinear(
+    "_inner",
+    "x1, x2, /",
+    forward=_products.inner,
+    x1=lambda xp, g, x2: _products.inner_rule(xp, g, x2, tuple(range(x2.ndim - 1)), 1 - x2.ndim),
+    x2=lambda xp, g, x1: _products.inner_rule(xp, g, x1, tuple(range(x1.ndim - 1)), 0),
+    numpy=("inner",),
+    doc="Sums of products over the last axes of two arrays that have axes, as numpy.inner.",
+)
+bilinear(
+    "_matvec",
+    "x1, x2, /",
+    forward=_products.matvec,
+    x1=lambda g, x2: g[..., :, None] * x2[..., None, :],
+    x2=lambda xp, g, x1: xp._matvec(xp.matrix_transpose(x1), g),
+    numpy=("matvec",),
+    doc="Products of matrices and vectors as numpy.matvec: of x1 the last two axes, of x2 the last; the others "
+    "broadcast.",
+)
+bilinear(
+    "_vecmat",
+    "x1, x2, /",
+    forward=_products.vecmat,
+    # conjugates x1, hence not holomorphic in it
+    x1=lambda xp, g, x2: xp._matvec(x2, xp.conj(g)),
+    x2=lambda g, x1: x1[..., :, None] * g[..., None, :],
+    holomorphic=False,
+    numpy=("vecmat",),
+    doc="Products of vectors, conjugated, and matrices as numpy.vecmat: of x1 the last axis, of x2 the last two; the "
+    "others broadcast.",
 )
 
 

@@ -100,6 +100,18 @@ def _within_library(xp, x):
     return xp._to_backend(x, name, None, name, None)
 
 
+def _products(name, *shapes):
+    def call(xp, x, y):
+        return getattr(xp, name)(x, y)
+
+    return [
+        *[case(f"{one} and {two}", call, real(*one), real(*two, seed=1)) for one, two in shapes],
+        *[case(f"complex {one} and {two}", call, cplx(*one), cplx(*two, seed=1), order=1) for one, two in shapes[:2]],
+        case("real and complex", call, real(*shapes[0][0]), cplx(*shapes[0][1], seed=1)),
+        case("complex and real", call, cplx(*shapes[0][0]), real(*shapes[0][1], seed=1)),
+    ]
+
+
 SAMPLES = {
     "_implicit": [
         case("real", lambda xp, x: xp._implicit([x], _Squared(x)), real(3)),
@@ -232,6 +244,15 @@ SAMPLES = {
         case("one element", lambda xp, x, y: xp._convolve(x, y), real(1), real(3, seed=1)),
         case("complex", lambda xp, x, y: xp._convolve(x, y), cplx(4), cplx(2, seed=1)),
     ],
+    "_correlate": [
+        case("longer", lambda xp, x, y: xp._correlate(x, y), real(5), real(3, seed=1)),
+        case("one length", lambda xp, x, y: xp._correlate(x, y), real(3), real(3, seed=1)),
+        case("one element", lambda xp, x, y: xp._correlate(x, y), real(3), real(1, seed=1)),
+        case("complex", lambda xp, x, y: xp._correlate(x, y), cplx(4), cplx(2, seed=1)),
+    ],
+    "_inner": _products("_inner", ((2, 3), (2, 3)), ((3,), (3,)), ((3,), (2, 3)), ((2, 3), (3,)), ((2, 2, 3), (2, 3))),
+    "_matvec": _products("_matvec", ((2, 3), (3,)), ((2, 2, 3), (2, 3)), ((2, 3), (2, 3)), ((2, 2, 3), (3,))),
+    "_vecmat": _products("_vecmat", ((3,), (3, 2)), ((2, 3), (2, 3, 2)), ((3,), (2, 3, 2)), ((2, 3), (3, 2))),
     "_eigh_upper": [
         case("stored above", _projections_above, positive(np, real(3, 3))),
         case("complex", _projections_above, positive(np, cplx(2, 2))),

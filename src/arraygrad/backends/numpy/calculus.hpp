@@ -1,4 +1,4 @@
-// Differences, gradients, the trapezoidal rule, interpolation and weighted counts, and what they send back.
+// Differences, gradients, the trapezoidal rule, interpolation, correlation and weighted counts, and what they send back.
 // May include: arrangements.hpp, the C++ library. Knows neither Python objects nor NumPy. Sizes were checked.
 //
 // Values are computed with one rounding for each of NumPy's operations, in its order. What returns int returns the
@@ -145,6 +145,77 @@ static inline int64_t greatest(const int64_t* at, std::ptrdiff_t n) {
     return most;
 }
 
+enum { SEVERAL_POINTS = 64 };
+
+// The last of n rising knots that is not beyond a point, the first where all are.
+static inline std::ptrdiff_t knot_before(const double* knots, std::ptrdiff_t n, double point) {
+    const double* low = knots;
+    while (n > 1) {
+        const std::ptrdiff_t half = n / 2;
+        low = low[half] <= point ? low + half : low;
+        n -= half;
+    }
+    return low - knots;
+}
+
+// The same for up to SEVERAL_POINTS points, of which none waits for another, without a branch: they come in any order.
+// Only knots between those of the least and the greatest point are looked at, which are few where points rise.
+ARRAYGRAD_CLONES static void knots_before(const double* knots, std::ptrdiff_t n, const double* x, std::ptrdiff_t m,
+                                          std::ptrdiff_t* at) {
+    double least = x[0], most = x[0];
+    for (std::ptrdiff_t i = 0; i < m; i++) {
+        least = x[i] < least ? x[i] : least;
+        most = x[i] > most ? x[i] : most;
+        at[i] = 0;
+    }
+    if (x[0] != x[0]) least = knots[0], most = knots[n - 1];    // comparisons with nan say nothing
+    const std::ptrdiff_t first = knot_before(knots, n, least);
+    std::ptrdiff_t rest = knot_before(knots, n, most) - first + 1;
+    const double* from = knots + first;
+    while (rest > 1) {
+        const std::ptrdiff_t half = rest / 2;
+        for (std::ptrdiff_t i = 0; i < m; i++) at[i] += from[at[i] + half] <= x[i] ? half : 0;
+        rest -= half;
+    }
+    for (std::ptrdiff_t i = 0; i < m; i++) at[i] += first;
+}
+
+static inline bool rises(const double* knots, std::ptrdiff_t n) {
+    bool so = true;
+    for (std::ptrdiff_t k = 0; k + 1 < n; k++) so &= knots[k] <= knots[k + 1];
+    return so;
+}
+
+// numpy.interp of m points between n > 1 rising knots.
+static inline void interpolated(const double* x, std::ptrdiff_t m, const double* knots, const double* values,
+                                std::ptrdiff_t n, double* out) {
+    unlocked(m + n, [=] {
+        std::ptrdiff_t before[SEVERAL_POINTS];
+        for (std::ptrdiff_t i = 0; i < m; i++) {
+            const std::ptrdiff_t j = i % SEVERAL_POINTS;
+            if (j == 0) knots_before(knots, n, x + i, m - i < SEVERAL_POINTS ? m - i : SEVERAL_POINTS, before);
+            const std::ptrdiff_t k = before[j];
+            const double point = x[i];
+            if (!(point >= knots[0] && point < knots[n - 1])) {
+                out[i] = point != point ? point : values[point < knots[0] ? 0 : n - 1];
+                continue;
+            }
+            if (knots[k] == point) {
+                out[i] = values[k];
+                continue;
+            }
+            const double slope = (values[k + 1] - values[k]) / (knots[k + 1] - knots[k]);
+            double found = slope * (point - knots[k]) + values[k];
+            if (found != found) {                       // from the other end
+                found = slope * (point - knots[k + 1]) + values[k + 1];
+                if (found != found && values[k] == values[k + 1]) found = values[k];
+            }
+            out[i] = found;
+        }
+        return 0;
+    });
+}
+
 // The gradients of linear interpolation between n > 1 knots at m points; NULL for those that nobody wants.
 static inline int between_knots(const double* x, std::ptrdiff_t m, const double* knots, const double* values,
                                 std::ptrdiff_t n, const double* g, double* to_x, double* to_knots, double* to_values) {
@@ -154,8 +225,15 @@ static inline int between_knots(const double* x, std::ptrdiff_t m, const double*
             if (to_knots) to_knots[k] = 0.0;
             if (to_values) to_values[k] = 0.0;
         }
-        std::ptrdiff_t last = 0;
+        std::ptrdiff_t before[SEVERAL_POINTS];
+        int errors = 0;
         for (std::ptrdiff_t i = 0; i < m; i++) {
+            const std::ptrdiff_t j = i % SEVERAL_POINTS;
+            if (j == 0) {                                   // looking for nan is no error of the caller's
+                errors |= fp_end();
+                knots_before(knots, n, x + i, m - i < SEVERAL_POINTS ? m - i : SEVERAL_POINTS, before);
+                fp_begin();
+            }
             const double point = x[i], gradient = g[i];
             if (point != point) {
                 if (to_x) to_x[i] = gradient;
@@ -167,17 +245,7 @@ static inline int between_knots(const double* x, std::ptrdiff_t m, const double*
                 if (to_values) to_values[above ? n - 1 : 0] += gradient;
                 continue;
             }
-            std::ptrdiff_t low = 0, high = n;               // the first knot beyond the point is in (low, high]
-            if (knots[last] <= point && (last + 1 == n || point < knots[last + 1])) low = last;
-            else {
-                while (high - low > 1) {
-                    const std::ptrdiff_t middle = low + (high - low) / 2;
-                    if (knots[middle] <= point) low = middle;
-                    else high = middle;
-                }
-            }
-            last = low;
-            const std::ptrdiff_t at = low < n - 2 ? low : n - 2;
+            const std::ptrdiff_t at = before[j] < n - 2 ? before[j] : n - 2;
             const double width = knots[at + 1] - knots[at], part = (point - knots[at]) / width;
             if (to_x || to_knots) {
                 const double slope = gradient * ((values[at + 1] - values[at]) / width);
@@ -192,7 +260,34 @@ static inline int between_knots(const double* x, std::ptrdiff_t m, const double*
                 to_values[at + 1] += gradient * part;
             }
         }
-        return fp_end();
+        return errors | fp_end();
+    });
+}
+
+// Sums of up to so many products are added up one by one by numpy.correlate; longer ones by `dot`.
+enum { SHORT_SUM = 11 };
+
+// numpy.correlate of n elements and m <= n: `left` and `right` sums where they overlap in part stand before and behind
+// those where they overlap in full.
+template <typename T> static inline void correlated_of(dot_fn dot, const T* x, std::ptrdiff_t n, const T* w,
+                                                       std::ptrdiff_t m, std::ptrdiff_t left, std::ptrdiff_t right,
+                                                       T* out) {
+    const std::ptrdiff_t item = sizeof(T), whole = n - m + 1;
+    for (std::ptrdiff_t k = left; k > 0; k--) dot((void*)x, item, (void*)(w + k), item, out++, m - k, nullptr);
+    if (m <= SHORT_SUM) {
+        slide_product_of(x, w, out, whole, m, 1);
+        x += whole;
+        out += whole;
+    } else
+        for (std::ptrdiff_t i = 0; i < whole; i++) dot((void*)x++, item, (void*)w, item, out++, m, nullptr);
+    for (std::ptrdiff_t k = 1; k <= right; k++) dot((void*)x++, item, (void*)w, item, out++, m - k, nullptr);
+}
+
+static inline void correlated(int slot, dot_fn dot, const char* x, std::ptrdiff_t n, const char* w, std::ptrdiff_t m,
+                              std::ptrdiff_t left, std::ptrdiff_t right, char* out) {
+    unlocked(n * m, [=] {
+        ARRAYGRAD_REAL(slot, correlated_of(dot, (const T*)x, n, (const T*)w, m, left, right, (T*)out))
+        return 0;
     });
 }
 

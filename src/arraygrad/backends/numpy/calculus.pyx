@@ -1,6 +1,6 @@
 # NumPy's functions of calculus and statistics on plain arrays without their wrappers, and gradients in one pass.
-# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
-# backends.numpy.reductions.
+# May import: numpy (Python only), engine.node, core.op, backends.numpy.elementwise, backends.numpy.lanes,
+# backends.numpy.loops, backends.numpy.reductions.
 #
 # Values are NumPy's bit by bit; a function leaves to NumPy's what it does not serve, and what would warn. Gradients are
 # those of numpy_api.recorded_rules, None: declined. set_fast_paths(False) leaves all of it alone.
@@ -11,12 +11,14 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from arraygrad.backends.numpy.elementwise cimport real_view
+from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, set_outs, wants_gradient
 from arraygrad.backends.numpy.lanes cimport Around, around_axis, row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, empty_c, fast_enabled, item_size, positions_of, report, view_of, zeros_c,
+    SLOT_F64, ArrayView, dot_fn, dot_of, empty_c, fast_enabled, item_size, positions_of, report, view_of, zeros_c,
 )
 from arraygrad.backends.numpy.reductions cimport forward_sum
+from arraygrad.core.op cimport SAVE_INPUT
+from arraygrad.engine.node cimport Frame, Node
 
 cdef extern from "calculus.hpp" namespace "arraygrad":
     int slopes(int slot, const char* f, char* out, Py_ssize_t n, double h, bint back) noexcept
@@ -27,6 +29,11 @@ cdef extern from "calculus.hpp" namespace "arraygrad":
     int sides(int slot, const char* g, const char* other, char* out, Py_ssize_t n, bint sums) noexcept
     int count_weights(int slot, const int64_t* at, const char* w, double* bins, Py_ssize_t n) noexcept
     int64_t greatest(const int64_t* at, Py_ssize_t n) noexcept
+    bint rises(const double* knots, Py_ssize_t n) noexcept
+    void interpolated(const double* x, Py_ssize_t m, const double* knots, const double* values, Py_ssize_t n,
+                      double* out) noexcept
+    void correlated(int slot, dot_fn dot, const char* x, Py_ssize_t n, const char* w, Py_ssize_t m, Py_ssize_t left,
+                    Py_ssize_t right, char* out) noexcept
     int between_knots(const double* x, Py_ssize_t m, const double* knots, const double* values, Py_ssize_t n,
                       const double* g, double* to_x, double* to_knots, double* to_values) noexcept
 
@@ -41,7 +48,6 @@ _trapezoid, _bincount, _interp = _given("trapezoid"), _given("bincount"), _given
 _convolve, _correlate, _cov, _corrcoef = _given("convolve"), _given("correlate"), _given("cov"), _given("corrcoef")
 _parts = getattr(getattr(np, "_core", None), "multiarray", None)       # private: what NumPy's functions call
 _interpolated = getattr(_parts, "interp", None)
-_correlated, _correlated2 = getattr(_parts, "correlate", None), getattr(_parts, "correlate2", None)
 _add, _subtract, _mod, _sum = np.add, np.subtract, np.mod, np.add.reduce
 _copyto, _less, _equal, _greater, _and, _abs = np.copyto, np.less, np.equal, np.greater, np.logical_and, np.absolute
 _dot, _sqrt, _clip = np.dot, np.sqrt, np.clip
@@ -244,12 +250,48 @@ def bincount(x, weights, minlength=0):
 
 # Interpolation
 
+cdef enum:
+    FEW_POINTS = 16                     # so many times as many knots are not looked at for each point
+
+
 def interp(x, knots, values):
     """numpy.interp of plain arrays."""
-    cdef ArrayView v
-    if _interpolated is not None and fast_enabled() and real_view(values, &v) >= 0:
-        return _interpolated(x, knots, values, None, None)
-    return _interp(x, knots, values)
+    cdef ArrayView v, p, k, w, o
+    if not fast_enabled() or real_view(values, &v) < 0:
+        return _interp(x, knots, values)
+    if real_view(x, &p) >= 0 and p.ndim and real_view(knots, &k) >= 0 and k.ndim == v.ndim == 1 and k.size == v.size \
+            and 1 < k.size < FEW_POINTS * p.size and interpolates_as_numpy():
+        points, sites, heights = as_doubles(x), as_doubles(knots), as_doubles(values)
+        view_of(points, &p)
+        view_of(sites, &k)
+        view_of(heights, &w)
+        if rises(<const double*>k.data, k.size):
+            out = empty_c(_doubles, p.ndim, p.dims)
+            view_of(out, &o)
+            interpolated(<const double*>p.data, p.size, <const double*>k.data, <const double*>w.data, k.size,
+                         <double*>o.data)
+            return out
+    return _interp(x, knots, values) if _interpolated is None else _interpolated(x, knots, values, None, None)
+
+
+cdef int _interpolates = -1             # whether NumPy's values are those of `interpolated`; -1: not known yet
+
+
+cdef bint interpolates_as_numpy() except -1:
+    global _interpolates
+    cdef ArrayView p, k, w, o
+    if _interpolates < 0:
+        x, knots = np.linspace(-0.4, 1.7, 67), np.linspace(0.0, 1.3, 9) ** 2
+        values = np.sin(7.0 * knots)
+        out = x.copy()
+        view_of(x, &p)
+        view_of(knots, &k)
+        view_of(values, &w)
+        view_of(out, &o)
+        interpolated(<const double*>p.data, p.size, <const double*>k.data, <const double*>w.data, k.size,
+                     <double*>o.data)
+        _interpolates = out.tobytes() == _interp(x, knots, values).tobytes()
+    return _interpolates
 
 
 def interp_gradients(g, x, knots, values, bint to_x=False, bint to_knots=False, bint to_values=False):
@@ -291,8 +333,17 @@ cdef object as_doubles(object x):
 
 # Convolution
 
-cdef bint is_mode(object mode) except -1:
-    return type(mode) is str and (mode == "full" or mode == "valid" or mode == "same")
+cdef enum Mode:
+    NO_MODE = -1
+    VALID
+    SAME
+    FULL
+
+
+cdef Mode mode_of(object mode) except *:
+    if type(mode) is not str:
+        return NO_MODE
+    return FULL if mode == "full" else VALID if mode == "valid" else SAME if mode == "same" else NO_MODE
 
 
 cdef object reversed_row(object x, const ArrayView* v):
@@ -310,24 +361,121 @@ cdef object reversed_row(object x, const ArrayView* v):
     return out
 
 
-def convolve(a, v, mode="full"):
-    """numpy.convolve of plain vectors."""
+cdef object slid_along(object x, const ArrayView* p, const ArrayView* q, Mode mode):
+    """numpy.correlate of a row of x and one that is no longer, both of one dtype."""
+    cdef ArrayView o
+    cdef Py_ssize_t left = 0, right = 0, n
+    if mode == FULL:
+        left = right = q.size - 1
+    elif mode == SAME:
+        left = q.size // 2
+        right = q.size - left - 1
+    n = p.size - q.size + 1 + left + right
+    out = empty_c(x, 1, &n)
+    view_of(out, &o)
+    correlated(p.slot, dot_of(p.slot), p.data, p.size, q.data, q.size, left, right, o.data)
+    return out
+
+
+# For each dtype: 1: NumPy's values are those of `correlated`, -1: they are not, 0: not known yet.
+cdef signed char _correlates[2]
+
+
+cdef bint correlates_as_numpy(int slot) except -1:
+    cdef ArrayView p, q
+    cdef Mode mode
+    if _correlates[slot] == 0:
+        same = True
+        x = np.sin(np.arange(29.0)).astype("fd"[slot])
+        view_of(x, &p)
+        for n in range(1, 14):
+            w = np.cos(np.arange(n)).astype(x.dtype)
+            view_of(w, &q)
+            for mode in (VALID, SAME, FULL):
+                same = same and slid_along(x, &p, &q, mode).tobytes() == _correlate(x, w, _MODES[mode]).tobytes()
+        _correlates[slot] = 1 if same else -1
+    return _correlates[slot] > 0
+
+
+cdef tuple _MODES = ("valid", "same", "full")
+
+
+cdef object convolved(object a, object v, Mode mode):
+    """numpy.convolve of plain vectors. None: declined."""
     cdef ArrayView p, q
     a, v = without_gaps(a), without_gaps(v)
-    if _correlated is None or not is_mode(mode) or not is_row(a, &p, 1) or not is_row(v, &q, 1):
-        return _convolve(a, v, mode)
+    if mode == NO_MODE or not is_row(a, &p, 1) or not is_row(v, &q, 1) or p.slot != q.slot \
+            or not correlates_as_numpy(p.slot):
+        return None
     if q.size > p.size:
-        return _correlated(v, reversed_row(a, &p), mode)
-    return _correlated(a, reversed_row(v, &q), mode)
+        a, v = v, a
+        p, q = q, p
+    turned = reversed_row(v, &q)
+    view_of(turned, &q)
+    return slid_along(a, &p, &q, mode)
+
+
+cdef object correlation(object a, object v, Mode mode):
+    """numpy.correlate of plain vectors. None: declined."""
+    cdef ArrayView p, q
+    a, v = without_gaps(a), without_gaps(v)
+    if mode == NO_MODE or not is_row(a, &p, 1) or not is_row(v, &q, 1) or p.slot != q.slot \
+            or not correlates_as_numpy(p.slot):
+        return None
+    if q.size <= p.size:
+        return slid_along(a, &p, &q, mode)
+    out = slid_along(v, &q, &p, mode)
+    view_of(out, &p)
+    return reversed_row(out, &p)
+
+
+def convolve(a, v, mode="full"):
+    """numpy.convolve of plain vectors."""
+    out = convolved(a, v, mode_of(mode))
+    return _convolve(a, v, mode) if out is None else out
 
 
 def correlate(a, v, mode="valid"):
     """numpy.correlate of plain vectors."""
+    out = correlation(a, v, mode_of(mode))
+    return _correlate(a, v, mode) if out is None else out
+
+
+cdef object forward_convolve(object args):
+    return convolved(args[0], args[1], FULL)
+
+
+cdef object forward_correlate(object args):
     cdef ArrayView p, q
-    a, v = without_gaps(a), without_gaps(v)
-    if _correlated2 is None or not is_mode(mode) or not is_row(a, &p, 1) or not is_row(v, &q, 1):
-        return _correlate(a, v, mode)
-    return _correlated2(a, v, mode)
+    if real_view(args[0], &p) < 0 or real_view(args[1], &q) < 0 or q.size > p.size:
+        return None
+    return correlation(args[0], args[1], VALID)
+
+
+cdef int rule_convolve(Node node, Frame f) except -1:
+    cdef object out0 = None, out1 = None
+    if wants_gradient(node, f, 0):
+        out0 = correlation(f.grad, saved_for(node, SAVE_INPUT, 1), VALID)
+        if out0 is None:
+            return 0
+    if wants_gradient(node, f, 1):
+        out1 = correlation(f.grad, saved_for(node, SAVE_INPUT, 0), VALID)
+        if out1 is None:
+            return 0
+    return set_outs(f, out0, out1)
+
+
+cdef int rule_correlate(Node node, Frame f) except -1:
+    cdef object out0 = None, out1 = None
+    if wants_gradient(node, f, 0):
+        out0 = convolved(f.grad, saved_for(node, SAVE_INPUT, 1), FULL)
+        if out0 is None:
+            return 0
+    if wants_gradient(node, f, 1):
+        out1 = correlation(saved_for(node, SAVE_INPUT, 0), f.grad, VALID)
+        if out1 is None:
+            return 0
+    return set_outs(f, out0, out1)
 
 
 def correlation_gradient(g, other, Py_ssize_t start, Py_ssize_t n, bint reverse=False, bint both=False):
@@ -339,7 +487,7 @@ def correlation_gradient(g, other, Py_ssize_t start, Py_ssize_t n, bint reverse=
     cdef ArrayView r, q, w
     cdef Py_ssize_t whole
     g, other = without_gaps(g), without_gaps(other)
-    if _correlated is None or not is_row(g, &r, 1) or not is_row(other, &q, 1) or q.slot != r.slot:
+    if not is_row(g, &r, 1) or not is_row(other, &q, 1) or q.slot != r.slot or not correlates_as_numpy(r.slot):
         return None
     whole = n + q.size - 1
     if start < 0 or n < 1 or start + r.size > whole:
@@ -350,9 +498,13 @@ def correlation_gradient(g, other, Py_ssize_t start, Py_ssize_t n, bint reverse=
         memcpy(w.data + start * item_size(r.slot), r.data, r.size * item_size(r.slot))
         g = padded
         r = w
+    if reverse or both:
+        other = reversed_row(other, &q)
+        view_of(other, &q)
     if both:
-        return _correlated(reversed_row(g, &r), reversed_row(other, &q), "valid")
-    return _correlated(g, reversed_row(other, &q) if reverse else other, "valid")
+        g = reversed_row(g, &r)
+        view_of(g, &r)
+    return slid_along(g, &r, &q, VALID)
 
 
 # Covariance

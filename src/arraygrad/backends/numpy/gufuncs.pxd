@@ -7,7 +7,7 @@ cdef extern from "gufuncs.hpp" namespace "arraygrad" nogil:
         loop_fn fn
         void* data
 
-# Places in _LISTED of gufuncs.pyx.
+# Places in _LISTED of gufuncs.pyx. Vectors' products come last.
 cdef enum:
     FFT
     IFFT
@@ -34,6 +34,9 @@ cdef enum:
     SOLVE
     SOLVE_ONE
     LSTSQ
+    VECDOT
+    MATVEC
+    VECMAT
     N_GUFUNCS
 
 cdef const Gufunc* gufunc(int which, int slot) except? NULL

@@ -1,14 +1,14 @@
-# NumPy's generalized ufuncs behind numpy.fft and numpy.linalg, called by their own inner loops.
+# NumPy's generalized ufuncs, those behind numpy.fft and numpy.linalg among them, called by their own inner loops.
 # May import: numpy (Python only), backends.numpy.loops.
 #
 # Note [Loops of generalized ufuncs]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # Of the 5 to 15 us that np.fft.fft or np.linalg.inv take for a small array, NumPy's checks in Python and the dispatch
 # of the ufunc are most. What they call in the end is a C function per dtype, public in PyUFuncObject as those of
-# ufuncs are (Note [Direct loops] in loops.pyx). Modules that hold these ufuncs are private to NumPy, hence:
+# ufuncs are (Note [Direct loops] in loops.pyx). Modules that hold most of these ufuncs are private to NumPy, hence:
 # (1) A loop is used if the ufunc is there, has the core dimensions that are expected, and lists the types.
 # (2) What is computed by it is compared with NumPy's public function, by the first call of an operation for each dtype
-#     (direct.pyx). An operation whose results differ takes NumPy's call from then on.
+#     (direct.pyx; products of vectors in linalg.pyx). One whose results differ takes NumPy's call from then on.
 # (3) Results have NumPy's dtypes, shapes and order in memory. Where a loop reports what NumPy would raise an error for,
 #     the forwards decline, so that NumPy computes again and raises. Layouts that are not served are declined too.
 # Guarded by tests/ops/test_direct_gufuncs.py.
@@ -22,7 +22,7 @@ import numpy as np
 from arraygrad.backends.numpy.loops cimport N_SLOTS, SLOT_C64
 
 cdef extern from "gufuncs.hpp" namespace "arraygrad" nogil:
-    void take_loop(PyObject* ufunc, Py_ssize_t number, Gufunc* g) noexcept
+    void take_loop(PyObject* ufunc, Py_ssize_t number, bint everywhere, Gufunc* g) noexcept
     int run_gufunc(const Gufunc* g, char** args, const Py_ssize_t* dims, const Py_ssize_t* steps) noexcept
 
 cdef enum:
@@ -33,6 +33,7 @@ _LINALG = "numpy.linalg._umath_linalg"
 _SQUARE = "(m,m)->(m,m)"
 _VALUES = "(m,m)->(m)"
 _PAIRS = "(m,m)->(m),(m,m)"
+_EACH = ("ff->f", "dd->d", "FF->F", "DD->D")
 # Per place (the enum of gufuncs.pxd): module, name, core dimensions, types for float32, float64, complex64, complex128;
 # numpy.linalg computes float32 and complex64 in double precision.
 _LISTED = (
@@ -61,6 +62,9 @@ _LISTED = (
     (_LINALG, "solve", "(m,m),(m,n)->(m,n)", (None, "dd->d", None, "DD->D")),
     (_LINALG, "solve1", "(m,m),(m)->(m)", (None, "dd->d", None, "DD->D")),
     (_LINALG, "lstsq", "(m,n),(m,nrhs),()->(n,nrhs),(nrhs),(),(p)", (None, "ddd->ddid", None, None)),
+    ("numpy", "vecdot", "(n),(n)->()", _EACH),
+    ("numpy", "matvec", "(m,n),(n)->(m)", _EACH),
+    ("numpy", "vecmat", "(n),(n,m)->(m)", _EACH),
 )
 
 cdef Gufunc _found[N_GUFUNCS][4]
@@ -119,7 +123,7 @@ cdef int seek(int which) except -1:
         listed = list(ufunc.types)
         for slot in range(N_SLOTS):
             if types[slot] in listed and (which > IRFFT or slot & 1 or resolve(which, ufunc, types[slot])):
-                take_loop(<PyObject*>ufunc, listed.index(types[slot]), &_found[which][slot])
+                take_loop(<PyObject*>ufunc, listed.index(types[slot]), which < VECDOT, &_found[which][slot])
     _sought[which] = True
     return 0
 

@@ -1,6 +1,7 @@
 # Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
 # May import: numpy (Python only), engine.arrayops, engine.free_threading, engine.node, core.op,
-# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.reductions, backends.numpy.triangular.
+# backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops, backends.numpy.reductions,
+# backends.numpy.triangular.
 #
 # Note [Factors that are kept]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -22,10 +23,10 @@ from arraygrad.backends.numpy import triangular
 from arraygrad.backends.numpy.elementwise cimport (
     real_view, saved_for, set_out, set_outs, wants_gradient,
 )
+from arraygrad.backends.numpy.gufuncs cimport Gufunc, MATVEC, VECDOT, VECMAT, gufunc, run
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, copy_into, core_loops, dot, empty_c, fp_begin, fp_end,
-    has_products, item_size, loop_set, product_of, report, reshaped, same_shape, transposed, unary_loop, view_of,
-    wrapped,
+    N_SLOTS, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, copy_into, dot, empty_c, has_products, item_size,
+    loop_set, product_of, report, reshaped, transposed, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.reductions cimport summed
 from arraygrad.engine.arrayops cimport GradMeta
@@ -49,6 +50,9 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
                       Py_ssize_t step) noexcept
     int slide_adjoint(int slot, const char* x, const char* g, char* out, char* part, Py_ssize_t rows, Py_ssize_t width,
                       Py_ssize_t step) noexcept
+
+cdef enum:
+    RELEASED = 1 << 16          # multiplications; below, giving up the GIL costs more than it may bring
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* NEGATIVE = loop_set("negative")
@@ -149,67 +153,205 @@ cdef object slid_back(object x, const ArrayView* a, object grad):
 
 
 cdef object forward_vecdot(object args):
-    """Products of vectors along the last axis, of arrays of one shape."""
+    """Products of vectors along the last axis."""
+    return core_product(VECDOT, args[0], args[1]) if is_int(args[2], -1) else None
+
+
+cdef object forward_matvec(object args):
+    return core_product(MATVEC, args[0], args[1])
+
+
+cdef object forward_vecmat(object args):
+    return core_product(VECMAT, args[0], args[1])
+
+
+# Of numpy.vecdot, matvec and vecmat for each dtype: 1: the loop gives what the ufunc gives, -1: it does not, 0: not
+# compared yet.
+cdef signed char _compared[3][N_SLOTS]
+
+
+cdef object core_product(int which, object x1, object x2):
+    """numpy.vecdot, matvec or vecmat of plain arrays of one dtype by its own loop. None: declined.
+
+    Axes before those of the product are the same in both, or one array has none.
+    """
+    cdef ArrayView a, b
+    cdef int slot = view_of(x1, &a), first, second
+    cdef const Gufunc* loop
+    if slot < 0 or view_of(x2, &b) != slot or a.size == 0 or b.size == 0 or a.ndim > 8 or b.ndim > 8:
+        return None
+    first = a.ndim - (2 if which == MATVEC else 1)
+    second = b.ndim - (2 if which == VECMAT else 1)
+    if first < 0 or second < 0 or first and not a.c_order or second and not b.c_order \
+            or a.dims[a.ndim - 1] != b.dims[second] or first and second and not same_beginning(&a, first, &b, second):
+        return None
+    loop = gufunc(which, slot)
+    if loop == NULL or _compared[which - VECDOT][slot] <= 0 and not compared(which, slot, loop):
+        return None
+    return by_core(which, loop, x1, &a, first, &b, second)
+
+
+cdef bint same_beginning(const ArrayView* a, int n, const ArrayView* b, int m) noexcept:
+    """Whether the first n axes of one array are the first m of the other."""
+    cdef int i
+    if n != m:
+        return False
+    for i in range(n):
+        if a.dims[i] != b.dims[i]:
+            return False
+    return True
+
+
+cdef object by_core(int which, const Gufunc* loop, object like, const ArrayView* a, int first, const ArrayView* b,
+                    int second):
+    """A product by `loop`, of a with so many axes in front and b with so many."""
+    cdef ArrayView o
+    cdef Py_ssize_t shape[8]
+    cdef Py_ssize_t dims[3]
+    cdef Py_ssize_t steps[7]            # from one product to the next; then within the operands and the result
+    cdef char* data[3]
+    cdef int i, nd = first if first else second
+    cdef Py_ssize_t count = 1, item = item_size(a.slot), work
+    for i in range(nd):
+        shape[i] = a.dims[i] if first else b.dims[i]
+        count *= shape[i]
+    dims[0], dims[1], dims[2] = count, a.dims[first], 1
+    steps[3] = a.strides[first]
+    if which == MATVEC:
+        dims[2] = a.dims[first + 1]
+        steps[4], steps[5] = a.strides[first + 1], b.strides[second]
+        shape[nd] = dims[1]
+        nd += 1
+    elif which == VECMAT:
+        dims[2] = b.dims[second + 1]
+        steps[4], steps[5] = b.strides[second], b.strides[second + 1]
+        shape[nd] = dims[2]
+        nd += 1
+    else:
+        steps[4] = b.strides[second]
+    steps[6] = item
+    out = empty_c(like, nd, shape)
+    view_of(out, &o)
+    data[0], data[1], data[2] = a.data, b.data, o.data
+    steps[0] = a.size // count * item if first else 0
+    steps[1] = b.size // count * item if second else 0
+    steps[2] = o.size // count * item
+    work = count * dims[1] * dims[2]
+    report(loop.name, run(loop, data, dims, steps, work if work >= RELEASED else 0))
+    return out
+
+
+cdef bint compared(int which, int slot, const Gufunc* loop) except -1:
+    """Whether a loop gives what its ufunc gives; remembered."""
+    cdef ArrayView a, b
+    cdef signed char* known = &_compared[which - VECDOT][slot]
+    if known[0] == 0:
+        ufunc = getattr(np, ("vecdot", "matvec", "vecmat")[which - VECDOT])
+        x = np.asarray([[[1, -2, 3], [4, 5, 6], [7, 0.5, -9]], [[1, 8, 2], [3, 3, 0.25], [2, 1, 1]]], "fdFD"[slot])
+        if slot > SLOT_F64:
+            x *= 1 + 2j
+        first, second = (x, x) if which == VECDOT else (x, x[0, 1]) if which == MATVEC else (x[:, 1].copy(), x)
+        view_of(first, &a)
+        view_of(second, &b)
+        out = by_core(which, loop, first, &a, a.ndim - (2 if which == MATVEC else 1), &b,
+                      b.ndim - (2 if which == VECMAT else 1))
+        known[0] = 1 if np.array_equal(out, ufunc(first, second)) else -1
+    return known[0] > 0
+
+
+cdef object forward_inner(object args):
+    """numpy.inner of vectors and matrices: the product that it comes to."""
     cdef ArrayView a, b
     cdef object x1 = args[0], x2 = args[1]
-    if not is_int(args[2], -1) or view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.ndim == 0 \
-            or not same_shape(&a, &b):
+    if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.size == 0 or b.size == 0 \
+            or not 1 <= a.ndim <= 2 or not 1 <= b.ndim <= 2 or a.dims[a.ndim - 1] != b.dims[b.ndim - 1]:
         return None
-    return dots(x1, x2)
+    if a.ndim == b.ndim == 2 and a.size > 1 and (a.c_order or a.f_order) and (b.c_order or b.f_order):
+        return dot(x1, x2, 2)
+    return wrapped(product_of(x1, x2 if b.ndim == 1 else transposed(x2, NULL)))
 
 
-cdef LoopSet VECDOT
-cdef bint _has_vecdot = False
+cdef object pairs(object x, object y, int slot):
+    """x[..., :, None] * y[..., None, :] of plain arrays of that dtype. None: declined."""
+    cdef ArrayView v, w
+    cdef Py_ssize_t dims[9]
+    cdef int i
+    cdef object left = x, right = y, out
+    if view_of(x, &v) != slot or view_of(y, &w) != slot or v.ndim == 0 or w.ndim == 0 or v.ndim > 7 or w.ndim > 7:
+        return None
+    if w.ndim == 1 and v.c_order and v.size:        # rows of all
+        for i in range(v.ndim):
+            dims[i] = v.dims[i]
+        dims[v.ndim] = w.size
+        if v.ndim > 1:
+            left = reshaped(x, 1, &v.size)
+        out = outer(left, y)
+        return out if v.ndim == 1 else reshaped(out, v.ndim + 1, dims)
+    for i in range(v.ndim):
+        dims[i] = v.dims[i]
+    dims[v.ndim] = 1
+    left = reshaped(x, v.ndim + 1, dims)
+    for i in range(w.ndim - 1):
+        dims[i] = w.dims[i]
+    dims[w.ndim - 1] = 1
+    dims[w.ndim] = w.dims[w.ndim - 1]
+    right = reshaped(y, w.ndim + 1, dims)
+    out = binary_loop(MULTIPLY, left, right, None)
+    return (<object>MULTIPLY.ufunc)(left, right) if out is None else out
 
 
-cdef int find_vecdot() except -1:
-    """Find numpy.vecdot's loops, and keep those that give what it gives."""
-    global _has_vecdot
-    cdef int slot
-    _has_vecdot = True
-    if not isinstance(getattr(np, "vecdot", None), np.ufunc):
+cdef int rule_matvec(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef object out0 = None, out1 = None
+    cdef int slot = real_view(f.grad, &g)
+    if slot < 0:
         return 0
-    core_loops(np.vecdot, &VECDOT)
-    for slot, dtype in enumerate((np.float32, np.float64, np.complex64, np.complex128)):
-        x = np.asarray([[1, 2, 3], [4, 5, 6]], dtype) * dtype(1 if slot < 2 else 1 + 2j)
-        y = np.asarray([[7, 1, 2], [1, 0, 3]], dtype)
-        if VECDOT.fn[slot] != NULL and not np.array_equal(dots(x, y), np.vecdot(x, y)):
-            VECDOT.fn[slot] = NULL
-    return 0
+    if wants_gradient(node, f, 0):
+        out0 = pairs(f.grad, saved_for(node, SAVE_INPUT, 1), slot)
+        if out0 is None:
+            return 0
+    if wants_gradient(node, f, 1):
+        out1 = core_product(VECMAT, f.grad, saved_for(node, SAVE_INPUT, 0))
+        if out1 is None:
+            return 0
+    return set_outs(f, out0, out1)
 
 
-cdef object dots(object x1, object x2):
-    """numpy.vecdot of plain arrays of one dtype and shape, along the last axis, by its own loop. None: declined."""
-    cdef ArrayView a, b, out
-    cdef object result
-    cdef int errors, slot = view_of(x1, &a)
-    cdef Py_ssize_t n, item
-    cdef char* data[3]
-    cdef Py_ssize_t dims[2]
-    cdef Py_ssize_t steps[5]
-    view_of(x2, &b)
-    if a.size == 0 or not (a.c_order and b.c_order):
-        return None
-    if not _has_vecdot:
-        find_vecdot()
-    if VECDOT.fn[slot] == NULL:
-        return None
-    n, item = a.dims[a.ndim - 1], item_size(slot)
-    result = empty_c(x1, a.ndim - 1, a.dims)
-    view_of(result, &out)
-    data[0], data[1], data[2] = a.data, b.data, out.data
-    dims[0], dims[1] = a.size // n, n
-    steps[0] = steps[1] = n * item
-    steps[2] = steps[3] = steps[4] = item
-    fp_begin()
-    VECDOT.fn[slot](data, dims, steps, VECDOT.data[slot])
-    errors = fp_end()
-    report("vecdot", errors)
-    return result
+cdef int rule_vecmat(Node node, Frame f) except -1:
+    cdef ArrayView g
+    cdef object out0 = None, out1 = None
+    cdef int slot = real_view(f.grad, &g)
+    if slot < 0:
+        return 0
+    if wants_gradient(node, f, 0):
+        out0 = core_product(MATVEC, saved_for(node, SAVE_INPUT, 1), f.grad)
+        if out0 is None:
+            return 0
+    if wants_gradient(node, f, 1):
+        out1 = pairs(saved_for(node, SAVE_INPUT, 0), f.grad, slot)
+        if out1 is None:
+            return 0
+    return set_outs(f, out0, out1)
 
 
-if FREE_THREADED:                           # where several threads could be the first
-    find_vecdot()
+cdef int rule_inner(Node node, Frame f) except -1:
+    """Of two matrices: both products are of matrices again."""
+    cdef ArrayView g, v
+    cdef object x, out0 = None, out1 = None
+    cdef int slot = real_view(f.grad, &g)
+    if slot < 0 or g.ndim != 2 or g.size == 0:
+        return 0
+    if wants_gradient(node, f, 0):
+        x = saved_for(node, SAVE_INPUT, 1)
+        if real_view(x, &v) != slot or v.ndim != 2:
+            return 0
+        out0 = dot(f.grad, for_blas(x, &v))
+    if wants_gradient(node, f, 1):
+        x = saved_for(node, SAVE_INPUT, 0)
+        if real_view(x, &v) != slot or v.ndim != 2:
+            return 0
+        out1 = dot(f.grad, for_blas(x, &v), 1)
+    return set_outs(f, out0, out1)
 
 
 cdef inline bint is_int(object value, long wanted) noexcept:

@@ -60,6 +60,7 @@ cdef extern from "arrays.hpp" namespace "arraygrad":
     int fill_view(ndarray a, ArrayView* v) noexcept nogil
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
     void find_products(cnp.ufunc u, LoopSet* s) noexcept
+    dot_fn dot_function(int slot) noexcept
     int share_blocks(const LoopSet* s, int slot, const Blocks& p, const char* a, const char* b, char* out,
                      char* room) noexcept
     bint split_middle(ndarray a, unsigned long long mask, npy_intp* groups, Rows* r) noexcept
@@ -710,10 +711,9 @@ cdef class FoundLoops:
 cdef dict _found = {}                   # (name of the ufunc, real) -> FoundLoops; what is there stays
 
 
-cdef int core_loops(object ufunc, LoopSet* loops) except -1:
-    """The loops of a ufunc over arrays of one dtype that is no elementwise one. Whoever asks checks what they give."""
-    find_loops(<cnp.ufunc?>ufunc, loops)
-    return 0
+cdef dot_fn dot_of(int slot) noexcept:
+    """What numpy.correlate calls for a sum of products of vectors of a dtype."""
+    return dot_function(slot)
 
 
 cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:

@@ -10,6 +10,7 @@
 # test_fast_softmax.py.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from arraygrad.backends.numpy.elementwise cimport (
 )
 from arraygrad.backends.numpy.loops cimport (
     FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
-    empty_dense, loop_set, reduce_by, reduced_dims, report, reshaped, same_shape, split_axes, strided, unary_loop,
-    view_of, wrapped,
+    empty_dense, fp_begin, fp_end, item_size, loop_fn, loop_set, reduce_by, reduced_dims, report, reshaped, same_shape,
+    split_axes, strided, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single
@@ -63,11 +64,15 @@ _minimum_reduce = np.minimum.reduce
 # at_first_use
 cdef LoopSet* SQRT = NULL
 cdef LoopSet* SQUARE = NULL
+cdef LoopSet* MAXIMUM = NULL
+cdef LoopSet* MINIMUM = NULL
 cdef int _whole = -1        # whether NumPy adds more than a buffer in one go; -1: not known yet
 cdef int _products = -1     # whether numpy.square gives the bits of x * x; -1: not known yet
 if FREE_THREADED:
     at_first_use(&SQRT, "sqrt")
     at_first_use(&SQUARE, "square")
+    at_first_use(&MAXIMUM, "maximum")
+    at_first_use(&MINIMUM, "minimum")
     squares_are_products()
     added_whole(BUFFER + 1)
     has_softmax(SLOT_F64)
@@ -415,19 +420,61 @@ cdef int rule_mean(Node node, Frame f) except -1:
 
 # Extrema
 
-cdef object extremum_by(object reduce, object args):
+cdef object extremum_by(LoopSet** where, str name, object reduce, object args):
     cdef ArrayView v
+    cdef object out
     if view_of(args[0], &v) < 0:
         return None
-    return wrapped(reduce(args[0], args[1], None, None, args[2]))
+    out = extremes(at_first_use(where, name), args[0], &v, args[1], args[2])
+    return wrapped(reduce(args[0], args[1], None, None, args[2])) if out is None else out
+
+
+cdef object extremes(LoopSet* loops, object x, const ArrayView* v, object axis, object keepdims):
+    """maximum.reduce or minimum.reduce of a small row-major array by the ufunc's own loop, called as they call it: on
+    rows, each after the others, or within each. None: declined, or with an error that they report."""
+    cdef ArrayView o
+    cdef Py_ssize_t dims[8]
+    cdef Py_ssize_t steps[3]
+    cdef char* data[3]
+    cdef unsigned long long mask = 0
+    cdef Rows r
+    cdef Py_ssize_t item = item_size(v.slot), i, n
+    cdef loop_fn loop = loops.fn[v.slot]
+    cdef object out
+    if v.slot > SLOT_F64 or not 0 < v.size <= BUFFER or not v.c_order or not 0 < v.ndim <= 8 or loop == NULL \
+            or keepdims is not True and keepdims is not False or not axis_mask(axis, v.ndim, &mask) \
+            or not split_axes(x, mask, &r):
+        return None
+    out = empty_c(x, reduced_dims(v.ndim, v.dims, mask, keepdims, dims), dims)
+    view_of(out, &o)
+    fp_begin()
+    if r.leading:
+        memcpy(o.data, v.data, r.inner * item)
+        data[0] = data[2] = o.data
+        steps[0] = steps[1] = steps[2] = item
+        for i in range(1, r.outer):
+            data[1] = v.data + i * r.inner * item
+            loop(data, &r.inner, steps, loops.data[v.slot])
+    else:
+        steps[0] = steps[2] = 0
+        steps[1] = item
+        n = r.inner - 1
+        for i in range(r.outer):
+            data[0] = data[2] = o.data + i * item
+            data[1] = v.data + i * r.inner * item
+            memcpy(data[0], data[1], item)
+            data[1] += item
+            if n:
+                loop(data, &n, steps, loops.data[v.slot])
+    return out if fp_end() == 0 else None
 
 
 cdef object forward_max(object args):
-    return extremum_by(_maximum_reduce, args)
+    return extremum_by(&MAXIMUM, "maximum", _maximum_reduce, args)
 
 
 cdef object forward_min(object args):
-    return extremum_by(_minimum_reduce, args)
+    return extremum_by(&MINIMUM, "minimum", _minimum_reduce, args)
 
 
 cdef object buffer_like(Node node, object x, object g):

@@ -8,6 +8,7 @@ from arraygrad.backends.numpy.arrangements cimport (
     rule_roll, rule_stack, rule_take_along_axis, rule_tensordot, rule_trace, rule_tril, rule_triu, rule_vecdot,
     rule_where, rule_windows,
 )
+from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels, rule_pass
 from arraygrad.backends.numpy.direct cimport offer_direct
 from arraygrad.backends.numpy.factorizations cimport (
@@ -26,8 +27,9 @@ from arraygrad.backends.numpy.joins cimport (
 )
 from arraygrad.backends.numpy.gaps cimport forward_cumulative_prod, forward_cumulative_sum
 from arraygrad.backends.numpy.linalg cimport (
-    forward_matmul, forward_matrix_norm, forward_matrix_power, forward_norm, forward_solve, forward_vecdot,
-    forward_vector_norm, rule_cholesky, rule_matmul, rule_solve,
+    forward_inner, forward_matmul, forward_matrix_norm, forward_matrix_power, forward_matvec, forward_norm,
+    forward_solve, forward_vecdot, forward_vecmat, forward_vector_norm, rule_cholesky, rule_inner, rule_matmul,
+    rule_matvec, rule_solve, rule_vecmat,
 )
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, fast_enabled,
@@ -46,7 +48,7 @@ from arraygrad.backends.numpy.reductions cimport (
     forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum, rule_divide, rule_extremum, rule_log_softmax,
     rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std, rule_sum, rule_var,
 )
-from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_unstack
+from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_meshgrid, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (
     forward_add_at, forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
     forward_getitem_adjoint, forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze,
@@ -223,6 +225,12 @@ def install(dict ops, backend=None):
     offer(ops, "min", forward_min, ("x", "axis", "keepdims"), loops)
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
     offer(ops, "vecdot", forward_vecdot, ("x1", "x2", "axis"), loops)
+    offer(ops, "_inner", forward_inner, ("x1", "x2"), loops)
+    offer(ops, "_matvec", forward_matvec, ("x1", "x2"), loops)
+    offer(ops, "_vecmat", forward_vecmat, ("x1", "x2"), loops)
+    offer(ops, "_convolve", forward_convolve, ("x1", "x2"), loops)
+    offer(ops, "_correlate", forward_correlate, ("x1", "x2"), loops)
+    offer(ops, "meshgrid", forward_meshgrid, ("arrays", "indexing"), loops)
     offer(ops, "matrix_power", forward_matrix_power, ("x", "n"), loops)
     offer(ops, "norm", forward_norm, ("x", "ord", "axis", "keepdims"), loops)
     offer(ops, "vector_norm", forward_vector_norm, ("x", "axis", "keepdims", "ord"), loops)
@@ -304,6 +312,11 @@ def install(dict ops, backend=None):
     attach(ops, "var", rule_var, ("x",), done)
     attach(ops, "std", rule_std, ("x", "ans"), done)
     attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)
+    attach(ops, "_inner", rule_inner, ("x2", "x1"), done)
+    attach(ops, "_matvec", rule_matvec, ("x2", "x1"), done)
+    attach(ops, "_vecmat", rule_vecmat, ("x2", "x1"), done)
+    attach(ops, "_convolve", rule_convolve, ("x2", "x1"), done)
+    attach(ops, "_correlate", rule_correlate, ("x2", "x1"), done)
     attach(ops, "reshape", rule_reshape, ("x_meta",), done)
     attach(ops, "expand_dims", rule_reshape, ("x_meta",), done)
     attach(ops, "squeeze", rule_reshape, ("x_meta",), done)
