@@ -19,7 +19,7 @@ def forward(xp, subscripts, operands, optimize):
     """einsum(subscripts, *operands): see the table."""
     if len(operands) == 2 and optimize is True and isinstance(subscripts, str):
         a, b = operands
-        if type(a).__module__ == type(b).__module__ == "numpy" and a.dtype == b.dtype and a.dtype.kind in "fc":
+        if _are_plain(a, b):
             plan = _pair_plan(subscripts, a.shape, b.shape)
             if plan is not None:
                 return _by_matmul(xp, plan, a, b)
@@ -44,6 +44,15 @@ def forward(xp, subscripts, operands, optimize):
         optimize = optimize if len(operands) > 2 or (len(operands) == 2 and optimize is not True) else False
         result = native(_text(inputs, output), *operands, optimize=optimize)
     return result
+
+
+def _are_plain(*arrays):
+    """Whether all are arrays of NumPy's of one floating-point dtype."""
+    dtype = arrays[0].dtype
+    for x in arrays:
+        if type(x).__module__ != "numpy" or x.dtype != dtype:
+            return False
+    return dtype.kind in "fc"
 
 
 @functools.lru_cache(maxsize=1024)
@@ -116,6 +125,14 @@ def rule(xp, g, subscripts, operands, optimize):
 
     `optimize` was the result's: gradients are sums of other products, in the order that is best for them.
     """
+    if len(operands) == 2 and _are_plain(g, *operands):
+        a, b = operands
+        plans = _pair_gradients(subscripts, a.shape, b.shape)
+        if plans is not None:
+            return [
+                _by_matmul(xp, plan, *((g, x) if first else (x, g)))
+                for (first, plan), x in zip(plans, (b, a), strict=True)
+            ]
     inputs, output = _labels(subscripts, operands)
     gradients = []
     for k, labels in enumerate(inputs):
@@ -123,6 +140,26 @@ def rule(xp, g, subscripts, operands, optimize):
         given = (*inputs[:k], *inputs[k + 1 :])
         gradients.append(_gradient(xp, g, output, given, others, labels, operands[k].shape))
     return gradients
+
+
+@functools.lru_cache(maxsize=1024)
+def _pair_gradients(subscripts, a_shape, b_shape):
+    """(whether the gradient is the first factor, `_matmul_plan`) for the gradient of each of two operands; None: one of
+    them is no product of matrices, or has to be spread."""
+    (a, b), output = _read(subscripts, (len(a_shape), len(b_shape)))
+    sizes = _sizes((a, b), (a_shape, b_shape))
+    shape = tuple([sizes[label] for label in output])
+    found = []
+    for labels, own, other, given in ((a, a_shape, b, b_shape), (b, b_shape, a, a_shape)):
+        _, spread, _, distinct = _gradient_plan(output, (other,), labels, own, (shape, given))
+        if spread is not None or distinct is not None:
+            return None
+        ways = ((True, (output, other, labels, shape, given)), (False, (other, output, labels, given, shape)))
+        plans = [(first, _matmul_plan(*way)) for first, way in ways]
+        if plans[0][1] is None:
+            return None
+        found.append(plans[1] if plans[1][1][-1] is None else plans[0])  # what needs no transposition
+    return tuple(found)
 
 
 def view_rule(xp, g, shape, subscripts):

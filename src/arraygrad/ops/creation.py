@@ -91,8 +91,8 @@ def _meshgrid(xp, g, arrays_shape, indexing):
     for i, (piece, shape) in enumerate(zip(g, arrays_shape, strict=True)):
         if piece is not None:
             own = 1 - i if indexing == "xy" and count > 1 and i < 2 else i
-            others = tuple(axis for axis in range(count) if axis != own)
-            piece = xp.reshape(xp.sum(piece, axis=others), shape)
+            piece = xp.sum(piece, axis=(*range(own), *range(own + 1, count)))
+            piece = piece if piece.shape == shape else xp.reshape(piece, shape)
         gradients.append(piece)
     return gradients
 

@@ -211,32 +211,39 @@ cdef object by_core(int which, const Gufunc* loop, object like, const ArrayView*
     cdef Py_ssize_t steps[7]            # from one product to the next; then within the operands and the result
     cdef char* data[3]
     cdef int i, nd = first if first else second
-    cdef Py_ssize_t count = 1, item = item_size(a.slot), work
+    cdef Py_ssize_t count = 1, item = item_size(a.slot), work, n = a.dims[first], m = 1
     for i in range(nd):
         shape[i] = a.dims[i] if first else b.dims[i]
         count *= shape[i]
-    dims[0], dims[1], dims[2] = count, a.dims[first], 1
+    steps[0] = steps[1] = n * item
     steps[3] = a.strides[first]
     if which == MATVEC:
-        dims[2] = a.dims[first + 1]
+        m, n = n, a.dims[first + 1]
+        dims[1], dims[2] = m, n
+        steps[0], steps[1] = m * n * item, n * item
         steps[4], steps[5] = a.strides[first + 1], b.strides[second]
-        shape[nd] = dims[1]
-        nd += 1
     elif which == VECMAT:
-        dims[2] = b.dims[second + 1]
+        m = b.dims[second + 1]
+        dims[1], dims[2] = n, m
+        steps[1] = n * m * item
         steps[4], steps[5] = b.strides[second], b.strides[second + 1]
-        shape[nd] = dims[2]
-        nd += 1
     else:
+        dims[1] = n
         steps[4] = b.strides[second]
+    if which != VECDOT:
+        shape[nd] = m
+        nd += 1
+    if not first:
+        steps[0] = 0
+    if not second:
+        steps[1] = 0
+    steps[2] = m * item
     steps[6] = item
+    dims[0] = count
     out = empty_c(like, nd, shape)
     view_of(out, &o)
     data[0], data[1], data[2] = a.data, b.data, o.data
-    steps[0] = a.size // count * item if first else 0
-    steps[1] = b.size // count * item if second else 0
-    steps[2] = o.size // count * item
-    work = count * dims[1] * dims[2]
+    work = count * n * m
     report(loop.name, run(loop, data, dims, steps, work if work >= RELEASED else 0))
     return out
 
