@@ -41,6 +41,11 @@ CASES = {
     "tensordot": ("tensordot", [(2, 3, 4), (3, 4, 5)], lambda x, y: (x, y, 2)),
     "tensordot, no axes": ("tensordot", [(2, 3), (4,)], lambda x, y: (x, y, 0)),
     "tensordot, all axes": ("tensordot", [(2, 3), (2, 3)], lambda x, y: (x, y, 2)),
+    "tensordot, axes in pairs": ("tensordot", [(3, 4, 5), (4, 3, 2)], lambda x, y: (x, y, ((0, 1), (1, 0)))),
+    "tensordot, axes in lists": ("tensordot", [(3, 4, 5), (5, 2, 3)], lambda x, y: (x, y, ([-1, 0], [0, -1]))),
+    "tensordot, one axis of each": ("tensordot", [(3, 4, 2), (5, 4)], lambda x, y: (x, y, (1, 1))),
+    "tensordot, all axes in pairs": ("tensordot", [(3, 4), (4, 3)], lambda x, y: (x, y, ((0, 1), (1, 0)))),
+    "tensordot, pairs of none": ("tensordot", [(3, 4), (2,)], lambda x, y: (x, y, ((), ()))),
     "trace": ("trace", [(3, 5)], lambda x: (x, 1)),
     "tril": ("tril", [(2, 3, 4)], lambda x: (x, -1)),
     "sums at places": ("_getitem_adjoint", [(9,)], lambda x: (x, (4,), PLACES.ravel())),
@@ -214,6 +219,22 @@ def test_places_beyond_the_axis_are_numpys_error(indices):
 def test_lengths_that_do_not_match_are_numpys_error():
     with pytest.raises(ValueError, match="tensordot: axes=1 pairs lengths"):
         an.tensordot(recorded("square", [np.zeros((2, 3))])[1], np.zeros((2, 3)), axes=1)
+
+
+@pytest.mark.parametrize("axes", [((0, 0), (1, 1)), ((0,), (0, 1)), (0, 0, 1), ((5,), (1,)), ((0,), (0.0,)), "01", -1])
+def test_axes_that_cannot_be_paired_are_left_to_numpy(axes):
+    assert try_call(OPS["tensordot"], (np.ones((2, 3)), np.ones((3, 2)), axes)) is None
+
+
+@pytest.mark.parametrize("axes", [((0, 2), (1, 0)), [[2], [0]], ((-1, 0), (0, -2)), ((), ())])
+def test_sums_over_paired_axes_of_any_layout_are_numpys(axes):
+    generator = np.random.default_rng(4)
+    x, y = generator.normal(size=(4, 3, 5)), generator.normal(size=(5, 4, 2))
+    for a in (x, np.asfortranarray(x), x[:, ::-1], np.repeat(x, 2, axis=1)[:, ::2]):
+        for b in (y, y.swapaxes(0, 2).copy().swapaxes(0, 2)):
+            got, expected = try_call(OPS["tensordot"], (a, b, axes)), np.tensordot(a, b, axes)
+            assert got.strides == expected.strides
+            same(got, expected)
 
 
 def test_an_overflow_on_the_way_is_reported_in_both_paths():

@@ -17,7 +17,6 @@ cdef object forward_outer(object args)
 cdef object forward_pad(object args)
 cdef object forward_roll(object args)
 cdef object forward_take_along_axis(object args)
-cdef object forward_tensordot(object args)
 cdef object forward_trace(object args)
 cdef object forward_tril(object args)
 cdef object forward_triu(object args)
@@ -32,7 +31,6 @@ cdef int rule_pad(Node node, Frame f) except -1
 cdef int rule_roll(Node node, Frame f) except -1
 cdef int rule_stack(Node node, Frame f) except -1
 cdef int rule_take_along_axis(Node node, Frame f) except -1
-cdef int rule_tensordot(Node node, Frame f) except -1
 cdef int rule_trace(Node node, Frame f) except -1
 cdef int rule_tril(Node node, Frame f) except -1
 cdef int rule_triu(Node node, Frame f) except -1

@@ -12,7 +12,7 @@ from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_va
 from arraygrad.backends.numpy.linalg cimport outer
 from arraygrad.backends.numpy.loops cimport (
     ArrayView, LoopSet, binary_loop, bools_of, copy_into, dot, empty_c, empty_dense, fp_begin, fp_end, item_size,
-    loop_set, positions_of, product_of, read_number, report, reshaped, same_shape, strided, transposed, view_of,
+    loop_set, positions_of, read_number, report, reshaped, same_shape, strided, transposed, view_of,
     wrapped, zeros_c, SLOT_F64,
 )
 from arraygrad.backends.numpy.reductions cimport summed
@@ -20,7 +20,7 @@ from arraygrad.backends.numpy.shapes cimport raw_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
-from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
+from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 
 import numpy as np
 
@@ -600,75 +600,6 @@ cdef int rule_vecdot(Node node, Frame f) except -1:
         out1 = along_axis(f.grad, saved_for(node, SAVE_INPUT, 0), slot, axis)
         if out1 is None:
             return 0
-    return set_outs(f, out0, out1)
-
-
-cdef object as_matrix(object x, ArrayView* v, Py_ssize_t rows, Py_ssize_t columns):
-    cdef Py_ssize_t dims[2]
-    dims[0] = rows
-    dims[1] = columns
-    return x if v.ndim == 2 and v.dims[0] == rows else reshaped(x, 2, dims)
-
-
-cdef object forward_tensordot(object args):
-    cdef ArrayView a, b
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t axes, inner = 1
-    cdef int k, d, slot = real_view(args[0], &a)
-    if slot < 0 or real_view(args[1], &b) != slot or not a.c_order or not b.c_order or a.size == 0 or b.size == 0:
-        return None
-    if not whole_number(args[2], &axes) or not 0 <= axes <= min(a.ndim, b.ndim) or a.ndim + b.ndim - 2 * axes > 8:
-        return None
-    k = <int>axes
-    for d in range(k):
-        if a.dims[a.ndim - k + d] != b.dims[d]:
-            return None                     # NumPy's error
-        inner *= b.dims[d]
-    for d in range(a.ndim - k):
-        dims[d] = a.dims[d]
-    for d in range(k, b.ndim):
-        dims[a.ndim - k + d - k] = b.dims[d]
-    return reshaped(product_of(as_matrix(args[0], &a, a.size // inner, inner),
-                               as_matrix(args[1], &b, inner, b.size // inner)), a.ndim + b.ndim - 2 * k, dims)
-
-
-cdef int rule_tensordot(Node node, Frame f) except -1:
-    """Two products of matrices for a number of axes."""
-    cdef ArrayView g, a
-    cdef Py_ssize_t axes, inner = 1, rows, columns
-    cdef GradMeta meta
-    cdef object x, slot, out0 = None, out1 = None
-    cdef int found = real_view(f.grad, &g), d
-    if found < 0 or not g.c_order or g.size == 0 or not whole_number(given(node, 2), &axes):
-        return 0
-    if wants_gradient(node, f, 0):
-        x = saved_for(node, SAVE_INPUT, 1)
-        slot = saved_for(node, SAVE_META, 0)
-        if real_view(x, &a) != found or not a.c_order or a.size == 0 or type(slot) is not GradMeta \
-                or (<GradMeta>slot).ndim > 8:
-            return 0
-        meta = <GradMeta>slot
-        inner = 1
-        for d in range(axes):
-            inner *= a.dims[d]
-        columns = a.size // inner
-        out0 = product_of(as_matrix(f.grad, &g, g.size // columns, columns),
-                          transposed(as_matrix(x, &a, inner, columns), NULL))
-        out0 = reshaped(out0, meta.ndim, meta.dims)
-    if wants_gradient(node, f, 1):
-        x = saved_for(node, SAVE_INPUT, 0)
-        slot = saved_for(node, SAVE_META, 1)
-        if real_view(x, &a) != found or not a.c_order or a.size == 0 or type(slot) is not GradMeta \
-                or (<GradMeta>slot).ndim > 8:
-            return 0
-        meta = <GradMeta>slot
-        inner = 1
-        for d in range(axes):
-            inner *= a.dims[a.ndim - 1 - d]
-        rows = a.size // inner
-        out1 = product_of(transposed(as_matrix(x, &a, rows, inner), NULL),
-                          as_matrix(f.grad, &g, rows, g.size // rows))
-        out1 = reshaped(out1, meta.ndim, meta.dims)
     return set_outs(f, out0, out1)
 
 

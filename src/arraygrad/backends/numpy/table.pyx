@@ -3,12 +3,12 @@
 # only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
-    forward_roll, forward_take_along_axis, forward_tensordot, forward_trace, forward_tril, forward_triu,
-    forward_windows, rule_cross, rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_pad,
-    rule_roll, rule_stack, rule_take_along_axis, rule_tensordot, rule_trace, rule_tril, rule_triu, rule_vecdot,
-    rule_where, rule_windows,
+    forward_roll, forward_take_along_axis, forward_trace, forward_tril, forward_triu, forward_windows, rule_cross,
+    rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_pad, rule_roll, rule_stack,
+    rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
 )
 from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
+from arraygrad.backends.numpy.contractions cimport forward_tensordot, rule_tensordot
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels, rule_pass
 from arraygrad.backends.numpy.direct cimport offer_direct
 from arraygrad.backends.numpy.factorizations cimport (
