@@ -52,6 +52,17 @@ def test_product_of_vectors_matrices_and_stacks_is_numpys(dtype, first, second):
     same(call("matmul", a, b), as_array(np.matmul(a, b), dtype))
 
 
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("n", [1, 3, 7, 300])
+def test_products_of_vectors_with_gaps_or_in_reverse_are_numpys(dtype, n):
+    a, b = spread(dtype, (2 * n,)), spread(dtype, (n,), 1)
+    for x, y in ((a[::2], b), (b, a[::2]), (a[::-2], b[::-1]), (b[::-1], b[::-1]), (np.broadcast_to(b[:1], (n,)), b)):
+        got = call("matmul", x, y)
+        assert got is not None
+        same(got, as_array(np.matmul(x, y), dtype))
+        same(got, as_array(np.vdot(x, y), dtype))
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [((2, 3), (4, 2)), ((4, 2, 3), (3, 3, 5)), ((4, 2, 3), (4, 5, 3)), ((3,), (2,)), ((2, 3), (4, 3, 5)), ((0,), (0,))],

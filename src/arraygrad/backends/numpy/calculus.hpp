@@ -136,13 +136,13 @@ static inline int count_weights(int slot, const int64_t* at, const char* w, doub
 }
 
 // The greatest of n numbers, -1: one is less than zero.
-static inline int64_t greatest(const int64_t* at, std::ptrdiff_t n) {
-    int64_t most = 0;
+ARRAYGRAD_CLONES static int64_t greatest(const int64_t* at, std::ptrdiff_t n) {
+    int64_t most = 0, least = 0;
     for (std::ptrdiff_t i = 0; i < n; i++) {
-        if (at[i] < 0) return -1;
-        if (at[i] > most) most = at[i];
+        most = at[i] > most ? at[i] : most;
+        least = at[i] < least ? at[i] : least;
     }
-    return most;
+    return least < 0 ? -1 : most;
 }
 
 enum { SEVERAL_POINTS = 64 };

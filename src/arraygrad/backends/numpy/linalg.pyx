@@ -100,9 +100,13 @@ cdef object forward_matmul(object args):
     if real_view(x1, &a) >= 0 and slides(&a) and real_view(x2, &b) == a.slot and b.ndim == 1 and b.c_order \
             and b.dims[0] == a.dims[1] and slides_as_numpy():
         return slid(x1, &a, &b)
-    if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or not fit_together(&a, &b):
+    if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot:
         return None
-    return dot(x1, x2)
+    if fit_together(&a, &b):
+        return dot(x1, x2)
+    if a.slot <= SLOT_F64 and a.ndim == b.ndim == 1:        # with gaps, or in reverse
+        return core_product(VECDOT, x1, x2)
+    return None
 
 
 cdef bint slides(const ArrayView* a) noexcept:
@@ -273,8 +277,9 @@ cdef object forward_inner(object args):
     if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.size == 0 or b.size == 0 \
             or not 1 <= a.ndim <= 2 or not 1 <= b.ndim <= 2 or a.dims[a.ndim - 1] != b.dims[b.ndim - 1]:
         return None
-    if a.ndim == b.ndim == 2 and a.size > 1 and (a.c_order or a.f_order) and (b.c_order or b.f_order):
-        return dot(x1, x2, 2)
+    if a.ndim == b.ndim == 2 and a.dims[0] > 1 and a.dims[1] > 1 and b.dims[0] > 1 \
+            and (a.c_order or a.f_order) and (b.c_order or b.f_order):
+        return dot(x1, x2, 2)               # which calls BLAS as numpy.inner does
     return wrapped(product_of(x1, x2 if b.ndim == 1 else transposed(x2, NULL)))
 
 
