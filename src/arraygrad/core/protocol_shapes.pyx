@@ -314,7 +314,7 @@ cdef bint are_alike(tuple args) except -1:
     if len(args) < 2 or not is_real(args, 1):
         return False
     b = args[1]
-    if isinstance(b, TensorBase):
+    if is_tensor(b):
         return (<TensorBase>b).value.meta.ndim == 1 and (<TensorBase>b).value.meta.dtype == meta_of(args).dtype
     return type(b) is type((<TensorBase>args[0]).value.raw) and b.ndim == 1 and b.dtype == meta_of(args).dtype
 
@@ -332,7 +332,7 @@ cdef object inner(tuple args):
     a, b = args
     if not meta_of(args).is_floating or meta_of(args).ndim < 1:
         return NotImplemented
-    if isinstance(b, TensorBase):
+    if is_tensor(b):
         if (<TensorBase>b).value.meta.ndim < 1 or not (<TensorBase>b).value.meta.is_floating:
             return NotImplemented
         return binary(MATMUL if meta_of(args).ndim == (<TensorBase>b).value.meta.ndim == 1 else INNER, a, b)
@@ -347,7 +347,7 @@ cdef bint is_mode(tuple args, str mode) except -1:
 
 
 cdef inline Py_ssize_t length_of(object x) except -1:
-    return (<TensorBase>x).value.meta.dims[0] if isinstance(x, TensorBase) else len(x)
+    return (<TensorBase>x).value.meta.dims[0] if is_tensor(x) else len(x)
 
 
 cdef object convolve(tuple args):
@@ -367,7 +367,7 @@ cdef object correlate(tuple args):
 cdef object meshgrid(tuple args):
     """Of vectors."""
     for x in args:
-        if not isinstance(x, TensorBase) or (<TensorBase>x).value.meta.ndim != 1:
+        if not is_tensor(x) or (<TensorBase>x).value.meta.ndim != 1:
             return NotImplemented
     return apply_op(MESHGRID, (args, "xy"))
 
@@ -457,7 +457,7 @@ def product_of_all(items):
     n = <int>len(items)
     find_operations()
     for i in range(n):
-        if not isinstance(items[i], TensorBase):
+        if not is_tensor(items[i]):
             return NotImplemented
         m = (<TensorBase>items[i]).value.meta
         ndim = m.ndim
