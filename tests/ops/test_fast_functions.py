@@ -11,7 +11,7 @@ import pytest
 from fast_path_cases import plain, quiet
 
 import arraygrad as ag
-from arraygrad.backends.numpy import calculus, choices, gaps, ranks
+from arraygrad.backends.numpy import calculus, choices, gaps, ranks, sorting
 from arraygrad.backends.numpy.array_ops import try_call
 from arraygrad.ops import OPS
 
@@ -467,8 +467,8 @@ def test_gradients_of_plain_arrays_are_compiled():
     ans = np.median(a, 0)
     found = [
         ranks.quantile_gradient(g, a, ans, 0.5, 0),
-        ranks.partition_gradient(a, a, np.partition(a, 1), -1),
-        ranks.distinct_gradient(a.reshape(-1), a),
+        sorting.partition_gradient(a, a, np.partition(a, 1), -1),
+        sorting.distinct_gradient(a.reshape(-1), a),
         gaps.nansum_gradient(g, a, 0),
         gaps.nanmean_gradient(g, a, 0),
         gaps.nanextremum_gradient(g, a, ans, 0),
@@ -493,9 +493,9 @@ def test_nothing_is_compiled_where_fast_paths_are_off():
     a, g = X, normal(4)
     calls = [
         lambda: ranks.quantile_gradient(g, a, g, 0.5, 0),
-        lambda: ranks.partition_gradient(a, a, a, -1),
+        lambda: sorting.partition_gradient(a, a, a, -1),
         lambda: ranks.partition(a, 1),
-        lambda: ranks.distinct_gradient(a.reshape(-1), a),
+        lambda: sorting.distinct_gradient(a.reshape(-1), a),
         lambda: gaps.nansum_gradient(g, a, 0),
         lambda: choices.masked_gradient(a, MASK, (3, 4)),
         lambda: choices.select_gradient(a, [MASK, ~MASK]),

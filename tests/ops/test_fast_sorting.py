@@ -1,4 +1,4 @@
-"""Orders and sorted values by digits (backends/numpy/sorting.hpp): NumPy's bit by bit; gradients of sorted arrays."""
+"""Orders and sorted values by digits and by words (backends/numpy/sorting.hpp): NumPy's bit by bit; gradients."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ from arraygrad.backends.numpy.table import try_rule
 from arraygrad.ops import OPS
 from arraygrad.testing import gradcheck, gradgradcheck
 
-SIZES = [1, 2, 3, 31, 32, 33, 100, 300, 4095, 5000, 20000]
+# Around what insertion, words, words in pieces, and digits of two widths begin with.
+SIZES = [1, 2, 3, 31, 32, 33, 100, 256, 257, 300, 513, 1025, 2048, 2049, 4095, 5000, 20000]
 DTYPES = ["float32", "float64", "int64"]
 
 
@@ -41,6 +42,8 @@ DATA = {
     "in order": lambda n, generator: np.sort(generator.normal(size=n)),
     "backwards": lambda n, generator: np.sort(generator.normal(size=n))[::-1].copy(),
     "nearly in order": lambda n, generator: np.arange(n) + 3 * generator.normal(size=n),
+    "round numbers of both signs": lambda n, generator: generator.integers(-40, 40, n) * 0.25,
+    "close together": lambda n, generator: 1.7e9 + generator.integers(0, 50, n) * 2.0**-22,
     "all magnitudes": lambda n, generator: np.exp(40 * generator.normal(size=n)) * generator.choice([1, -1], n),
     "some nan": lambda n, generator: np.where(generator.random(n) < 0.1, np.nan, generator.normal(size=n)),
     "special": special,
@@ -96,9 +99,9 @@ def test_sorted_values_are_numpys_bit_by_bit(kind, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(5, 40), (300, 3), (1, 7), (7, 1), (3, 20, 9), (2, 300, 17), (4, 1, 3)])
+@pytest.mark.parametrize("shape", [(5, 40), (300, 3), (1, 7), (7, 1), (3, 20, 9), (2, 300, 17), (4, 1, 3), (3, 2100)])
 def test_every_axis_is_sorted_by_itself(shape, dtype):
-    for kind in ("normal", "many ties", "special"):
+    for kind in ("normal", "many ties", "special", "clustered", "close together"):
         x = values_of(kind, shape, dtype)
         for axis in range(-len(shape), len(shape)):
             np.testing.assert_array_equal(argsort(x, axis), np.argsort(x, axis, kind="stable"))
@@ -120,8 +123,16 @@ def test_orders_of_ties_that_need_not_be_stable_are_numpys():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["normal", "many ties", "special", "clustered"])
 def test_the_gradient_of_a_sorted_array_is_the_plain_one(kind, dtype):
-    for shape, axis in (((5000,), 0), ((40, 70), 0), ((40, 70), 1), ((6, 5, 4), 1)):
-        x = values_of(kind, shape, dtype)
+    for shape, axis, order in (
+        ((5000,), 0, "C"),
+        ((40, 70), 0, "C"),
+        ((40, 70), 1, "C"),
+        ((6, 5, 4), 1, "C"),
+        ((6, 5, 4), -1, "F"),
+        ((3, 600, 2), 1, "F"),
+        ((700, 3), -2, "F"),
+    ):
+        x = np.array(values_of(kind, shape, dtype), order=order)
         g = np.random.default_rng(9).normal(size=shape).astype(dtype)
         for descending in (False, True):
             for stable in (False, True):
@@ -144,6 +155,52 @@ def test_other_layouts_have_the_plain_gradient():
             return t.grad.numpy()
 
         np.testing.assert_array_equal(gradient(), plain(gradient))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_recorded_values_of_column_major_arrays_are_numpys(dtype):
+    for shape in ((40, 70), (6, 5, 40), (300, 3)):
+        for kind in ("normal", "special", "some nan", "round numbers of both signs"):
+            x = np.asfortranarray(values_of(kind, shape, dtype))
+            for axis in range(-len(shape), len(shape)):
+                for stable in (False, True):
+                    t = ag.asarray(x, requires_grad=True)
+                    got = ag.sort(t, axis=axis, stable=stable).numpy()
+                    assert bits(got) == bits(np.sort(x, axis, "stable" if stable else None))
+                    assert got.strides == x.strides
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", DATA)
+def test_the_gradient_of_distinct_values_goes_to_the_first_of_each(kind, dtype):
+    for shape in ((1,), (40,), (30, 17), (5000,)):
+        x = values_of(kind, shape, dtype)
+        g = np.random.default_rng(3).normal(size=ag.unique_values(ag.asarray(x)).shape).astype(dtype)
+
+        def gradient(x=x, g=g):
+            t = ag.asarray(x, requires_grad=True)
+            ag.unique_values(t).backward(g)
+            return t.grad.numpy()
+
+        same(gradient(), plain(gradient))
+        assert try_rule(ag.unique_values(ag.asarray(x, requires_grad=True)).grad_fn, g) is not None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_kth_of_equal_elements_is_the_kth_of_them_in_a_partition(dtype):
+    for shape, axis in (((9, 6), 1), ((1500,), 0), ((40, 300), 1), ((300, 40), 0), ((3, 300, 4), 1)):
+        for kind in ("normal", "many ties", "two values"):
+            x = values_of(kind, shape, dtype)
+            g = np.random.default_rng(4).normal(size=shape).astype(dtype)
+            for order in "CF" if len(shape) < 3 else "C":
+                t = ag.asarray(np.array(x, order=order), requires_grad=True)
+                y = np.partition(t, shape[axis] // 2, axis)
+                np.testing.assert_array_equal(y.numpy(), np.partition(np.array(x, order=order), shape[axis] // 2, axis))
+                y.backward(g)
+                expected = np.empty_like(x)
+                before, after = [np.argsort(a, axis, "stable") for a in (x, y.numpy())]
+                np.put_along_axis(expected, before, np.take_along_axis(g, after, axis), axis)
+                np.testing.assert_array_equal(t.grad.numpy(), expected)
 
 
 def test_the_order_that_the_forward_leaves_and_one_found_by_the_rule_are_the_same():

@@ -8,7 +8,7 @@ import math
 
 import numpy
 
-from arraygrad.backends.numpy import gaps, ranks
+from arraygrad.backends.numpy import gaps, ranks, sorting
 from arraygrad.numpy_api.functions import host, keeps_one_row
 from arraygrad.numpy_api.recorded_rules import _numbered, _raw, _spread, _still
 from arraygrad.ops import TABLE
@@ -159,7 +159,7 @@ def _between(xp, g, a, ans, q, axis, *, percent=False, ignoring=False, last=Fals
     order = (*kept, *axes)
     rows = values.transpose(order).reshape(math.prod([values.shape[i] for i in kept]), -1)
     places = _numbered(values.shape).transpose(order).reshape(rows.shape)
-    places = numpy.take_along_axis(places, numpy.argsort(rows, axis=-1, kind="stable"), -1)
+    places = numpy.take_along_axis(places, sorting.argsort(rows), -1)
     n = rows.shape[1] - (numpy.isnan(rows).sum(axis=1) if ignoring else numpy.zeros(len(rows), numpy.int64))
     at = q.reshape(-1, 1) * (n - 1.0)
     lost = numpy.isnan(host(ans)).reshape(at.shape)
@@ -209,10 +209,10 @@ def nanpercentile(xp, g, a, ans, q, axis):
 
 def partition(xp, g, a, ans, axis):
     # The k-th of equal elements before is the k-th of them after.
-    found = ranks.partition_gradient(g, a, ans, axis) if _raw(g) else None
+    found = sorting.partition_gradient(g, a, ans, axis) if _raw(g) else None
     if found is not None:
         return found
-    before, after = [numpy.argsort(host(x), axis=axis, kind="stable") for x in (a, ans)]
+    before, after = [sorting.argsort(host(x), axis) for x in (a, ans)]
     places = numpy.empty_like(before)
     numpy.put_along_axis(places, before, after, axis)
     return xp.take_along_axis(g, places, axis=axis)

@@ -1,6 +1,6 @@
 """NumPy's order statistics on Tensors: quantiles, partitions, histograms, bins and counts, with NumPy's signatures.
 
-May import: numpy_api.functions, namespaces.bind, ops, numpy.
+May import: numpy_api.functions, namespaces.bind, backends.numpy.sorting, ops, numpy.
 
 A quantile of any method is a value between two neighbours in sorted order. NumPy itself says between which: its
 function is applied to the ranks of the elements, on the host, and the neighbours are then taken out of the Tensor and
@@ -9,6 +9,7 @@ interpolated, which is what is recorded. Where ranks are counted elements that t
 
 import numpy
 
+from arraygrad.backends.numpy.sorting import argsort
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import (
@@ -55,7 +56,7 @@ def _ranked(name, a, axis, keepdims, rank):
     rows = a.transpose((*kept, *axes)) if a.ndim else a
     rows = rows.reshape((*[shape[i] for i in kept], -1))
     values = host(rows)
-    order = numpy.argsort(values, axis=-1, kind="stable")
+    order = argsort(values)
     ranks = numpy.empty(values.shape)
     numpy.put_along_axis(ranks, order, numpy.broadcast_to(numpy.arange(1.0 * values.shape[-1]), values.shape), -1)
     ranks[numpy.isnan(values)] = numpy.nan

@@ -14,7 +14,7 @@ from arraygrad.backends import attach
 from arraygrad.backends.numpy import factorizations
 from arraygrad.backends.numpy.array_ops import NumpyOps
 from arraygrad.backends.numpy.direct import holds_nowhere, is_moderate, raw_functions
-from arraygrad.backends.numpy.ranks import distinct_gradient
+from arraygrad.backends.numpy.sorting import distinct_gradient
 from arraygrad.backends.numpy.table import install
 from arraygrad.ops import OPS
 

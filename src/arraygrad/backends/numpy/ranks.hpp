@@ -144,26 +144,6 @@ static inline std::ptrdiff_t distinct(int slot, const char* x, std::ptrdiff_t n,
     ARRAYGRAD_REAL(slot, return distinct_of((const T*)x, n, (T*)values, first, inverse, counts));
 }
 
-// Zeros with g, one for each distinct value of x, where those occur first. `g` has m elements; false: x has another
-// number of values.
-template <typename T> static inline bool to_first_of(const T* x, std::ptrdiff_t n, const T* g, std::ptrdiff_t m, T* out) {
-    Room<int64_t> places(n);
-    if (!places.data) return false;
-    stable_order(x, n, places.data);
-    std::ptrdiff_t found = 0;
-    for (std::ptrdiff_t i = 0; i < n; i++) {
-        const int64_t at = places.data[i];
-        const bool is_new = i == 0 || x[at] != x[places.data[i - 1]];
-        if (is_new && found == m) return false;
-        out[at] = is_new ? g[found++] : T(0);
-    }
-    return found == m;
-}
-
-static inline bool to_first(int slot, const char* x, std::ptrdiff_t n, const char* g, std::ptrdiff_t m, char* out) {
-    ARRAYGRAD_REAL(slot, return to_first_of((const T*)x, n, (const T*)g, m, (T*)out));
-}
-
 // -- quantiles --------------------------------------------------------------------------------------------------------
 
 // The elements of ranks low <= high, high at most one more, of n values without nan, which are reordered.

@@ -1,5 +1,5 @@
-# Sorting, distinct values, partitions, quantiles and medians of plain arrays, and where their gradients go.
-# May import: numpy (Python only), engine.node, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops.
+# Sorting of few elements, distinct values, partitions, quantiles and medians of plain arrays, and gradients of some.
+# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops.
 #
 # Forwards give NumPy's values bit by bit; what could differ (zeros of both signs, nan, infinities, large arrays, which
 # NumPy sorts by vectors) is left to NumPy's functions. Gradients are those that the table's rules and
@@ -10,12 +10,11 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
+from arraygrad.backends.numpy.elementwise cimport real_view
 from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes, row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F32, SLOT_F64, ArrayView, cloned, empty_c, empty_dense, fast_enabled, fp_begin, fp_end, view_of,
 )
-from arraygrad.engine.node cimport Frame, Node
 
 cdef extern from "ranks.hpp" namespace "arraygrad":
     enum:
@@ -28,13 +27,13 @@ cdef extern from "ranks.hpp" namespace "arraygrad":
     bint unsorted_lanes(int slot, const char* x, const char* y, const char* g, char* out, Around a) noexcept
     Py_ssize_t distinct(int slot, const char* x, Py_ssize_t n, char* values, int64_t* first, int64_t* inverse,
                         int64_t* counts) noexcept
-    bint to_first(int slot, const char* x, Py_ssize_t n, const char* g, Py_ssize_t m, char* out) noexcept
     bint quantiles(int slot, const char* x, char* out, Around a, Quantiles p) noexcept
     bint quantiles_gradient(int slot, const char* x, const char* ans, const char* g, char* out, Around a,
                             Quantiles p) noexcept
 
 cdef enum:
-    SMALL = 1024                # elements; NumPy sorts larger arrays of long rows faster
+    FEW = 64                    # elements of short lanes, which are sorted before NumPy is called
+    PARTITIONED = 2048          # elements of a lane up to which two orders cost less than numpy.argpartition
     PLAIN_QUANTILES = 4096      # elements up to which quantiles that look at every element are computed here
     DISTINCT_POSITIONS = 512    # elements up to which np.unique's work costs less than its calls
 
@@ -54,26 +53,25 @@ cdef double HALF = 0.5
 cdef int _agrees[2]             # by slot: 0 not asked yet, 1 NumPy computes quantiles as we do, -1 it does not
 
 
-# Short lanes: sorting.pyx has the others
+# Few elements: sorting.pyx has the others
 
-cdef inline bint short(const ArrayView* v, const Around* a) noexcept:
-    return a.n <= SHORT_LANE or v.size <= SMALL
+cdef inline bint few(const ArrayView* v, object axis, Around* a) except -1:
+    return v.size <= FEW and axis is not None and lanes(v, axis, a, True) and a.n <= SHORT_LANE
 
 
 cdef bint is_short(object x, object axis) except -1:
     """Whether the lanes of a plain real array are sorted here."""
     cdef ArrayView v
     cdef Around a
-    return axis is not None and real_view(x, &v) >= 0 and lanes(&v, axis, &a, True) and short(&v, &a)
+    return real_view(x, &v) >= 0 and few(&v, axis, &a)
 
 
 cdef object sorted_short(object args):
-    """The sorted values of short lanes, ascending. None: declined."""
+    """The sorted values of few elements, ascending. None: declined."""
     cdef ArrayView v, o
     cdef Around a
     cdef object out
-    if args[2] is not False or args[1] is None or real_view(args[0], &v) < 0 \
-            or not lanes(&v, args[1], &a, True) or not short(&v, &a):
+    if args[2] is not False or real_view(args[0], &v) < 0 or not few(&v, args[1], &a):
         return None
     out = empty_dense(args[0])
     view_of(out, &o)
@@ -81,12 +79,12 @@ cdef object sorted_short(object args):
 
 
 cdef object unsorted(object x, object y, object g, object axis):
-    """The gradient of x of that of its sorted elements, or of those of y, in the same order as x has them."""
+    """The gradient of few elements x of that of the sorted ones, or of those of y, in the same order as x has them."""
     cdef ArrayView v, w, r, o
     cdef Around a
     cdef const char* others = NULL
     cdef object out
-    if axis is None or real_view(x, &v) < 0 or not lanes(&v, axis, &a, True) or not short(&v, &a):
+    if real_view(x, &v) < 0 or not few(&v, axis, &a):
         return None
     g = laid_along(g, x)
     if y is not None:
@@ -102,20 +100,15 @@ cdef object unsorted(object x, object y, object g, object axis):
 
 
 def partition(a, kth, axis=-1):
-    """numpy.partition of a small plain array; None: better composed."""
+    """numpy.partition of a plain array without long lanes; None: better composed."""
     cdef ArrayView v
     cdef Around lane
     if not fast_enabled() or not PyLong_CheckExact(kth) or axis is None or real_view(a, &v) < 0 \
-            or not lanes(&v, axis, &lane, True) or not short(&v, &lane):
+            or not lanes(&v, axis, &lane, True) or lane.n > PARTITIONED:
         return None
     out = cloned(a, a)
     out.partition(kth, axis)
     return out
-
-
-def partition_gradient(g, a, ans, axis):
-    """The gradient of what was partitioned. None: declined."""
-    return unsorted(a, ans, g, axis) if fast_enabled() else None
 
 
 # Distinct values
@@ -167,29 +160,6 @@ cdef object forward_unique_inverse(object args):
 
 cdef object forward_unique_all(object args):
     return found_distinct(args[0], 7)
-
-
-cdef object at_first(object g, object x):
-    cdef ArrayView v, r, o
-    cdef object out
-    if real_view(x, &v) < 0 or not 0 < v.size <= DISTINCT_POSITIONS or real_view(g, &r) != v.slot or v.ndim > 8:
-        return None
-    x, g = row_major(x), row_major(g)
-    view_of(x, &v)
-    view_of(g, &r)
-    out = empty_dense(x)
-    view_of(out, &o)
-    return out if to_first(v.slot, v.data, v.size, r.data, r.size, o.data) else None
-
-
-cdef int rule_unique_values(Node node, Frame f) except -1:
-    out = at_first(f.grad, saved_value(node, 0))
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
-
-
-def distinct_gradient(g, x):
-    """Zeros with g, one for each distinct value of x, where that occurs first. None: declined."""
-    return at_first(g, x) if fast_enabled() else None
 
 
 # Quantiles

@@ -13,32 +13,39 @@
 //     from the leading bits of their own. So at most three rounds sort anything.
 // (2) An array that is in order already, and a digit that all elements share, cost one look.
 // (3) Columns are read some at a time, so that a line of the cache is read once.
+// (4) Short lines are sorted by NumPy, as words of a key and a place, of which no two are equal: its vector instructions
+//     sort up to SORTED_AT_ONCE words several times as fast as digits do, and where the processor has none, its sort is
+//     what the values alone would cost. Longer lines are sorted in pieces, which are merged. Keys lose so many of their
+//     last bits as a place needs; what ties then is told apart by whole keys.
 // Guarded by tests/ops/test_fast_sorting.py.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
-#include "shared_loops.hpp"
+#include "arrangements.hpp"
 
 namespace arraygrad {
 
 typedef std::uint64_t sort_key;
 
+// The magnitude of a negative number is subtracted: so -0.0 is 0.0, and the last bits of round numbers are zeros whatever
+// the sign. Without branches, so that loops over them are vectors.
 static inline sort_key key_of(double x) {
     std::uint64_t bits;
     std::memcpy(&bits, &x, 8);
     const std::uint64_t sign = std::uint64_t(1) << 63, infinity = 0x7ffull << 52;
-    if ((bits & ~sign) > infinity) return (infinity | sign) + 1;
-    const std::uint64_t key = bits & sign ? ~bits : bits | sign;
-    return key + (key == ~sign);                // -0.0
+    const std::uint64_t size = bits & ~sign, minus = (std::uint64_t)((std::int64_t)bits >> 63);
+    const std::uint64_t key = ((size ^ minus) - minus) ^ sign;
+    return size > infinity ? (infinity | sign) + 1 : key;
 }
 
-static inline sort_key key_of(float x) {
+static inline std::uint32_t key_of(float x) {
     std::uint32_t bits;
     std::memcpy(&bits, &x, 4);
     const std::uint32_t sign = std::uint32_t(1) << 31, infinity = 0xffu << 23;
-    if ((bits & ~sign) > infinity) return (infinity | sign) + 1u;
-    const std::uint32_t key = bits & sign ? ~bits : bits | sign;
-    return key + (key == ~sign);
+    const std::uint32_t size = bits & ~sign, minus = (std::uint32_t)((std::int32_t)bits >> 31);
+    const std::uint32_t key = ((size ^ minus) - minus) ^ sign;
+    return size > infinity ? (infinity | sign) + 1u : key;
 }
 
 static inline sort_key key_of(std::int64_t x) { return (std::uint64_t)x ^ (std::uint64_t(1) << 63); }
@@ -73,9 +80,13 @@ static inline bool insert_sorted(const sort_key* keys, std::uint32_t* places, st
 }
 
 static inline int bits_in(sort_key x) {
+#if defined(__GNUC__)
+    return x ? 64 - __builtin_clzll(x) : 0;
+#else
     int n = 0;
     for (; x; x >>= 1) n++;
     return n;
+#endif
 }
 
 static bool sort_range(SortLine& line, std::uint32_t* places, std::ptrdiff_t n, std::uint64_t* a, std::uint64_t* b);
@@ -182,11 +193,24 @@ static bool sort_line(SortLine& line, std::ptrdiff_t n) {
     return sorted ? ties : insert_sorted(keys, line.places, n);
 }
 
-// What may tell NumPy's result from this one: equal elements; nan, or a negative zero.
-enum { HAS_TIES = 1, HAS_SPECIAL = 2 };
+// What may tell NumPy's result from this one: equal elements; nan, or a negative zero. And, of lines of words, whether
+// some have not the whole of a key.
+enum { HAS_TIES = 1, HAS_SPECIAL = 2, HAS_CUT_KEYS = 4 };
 
-static inline bool is_special(double x) { return x != x || (x == 0 && std::signbit(x)); }
-static inline bool is_special(float x) { return x != x || (x == 0 && std::signbit(x)); }
+static inline bool is_special(double x) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &x, 8);
+    const std::uint64_t sign = std::uint64_t(1) << 63;
+    return ((bits & ~sign) > 0x7ffull << 52) | (bits == sign);
+}
+
+static inline bool is_special(float x) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, 4);
+    const std::uint32_t sign = std::uint32_t(1) << 31;
+    return ((bits & ~sign) > 0xffu << 23) | (bits == sign);
+}
+
 static inline bool is_special(std::int64_t) { return false; }
 
 static inline std::ptrdiff_t columns_at_once(std::ptrdiff_t inner) {
@@ -219,7 +243,7 @@ static int order_lines_of(const T* x, std::int64_t* order, T* values, char* room
                 for (std::ptrdiff_t j = 0; j < columns; j++) {
                     const T v = lines[k * inner + j];
                     special |= is_special(v);
-                    keys[j * n + k] = key_of(v) ^ turned;
+                    keys[j * n + k] = (sort_key)key_of(v) ^ turned;
                 }
             if (special) found |= HAS_SPECIAL;
             for (std::ptrdiff_t j = 0; j < columns; j++) {
@@ -237,37 +261,280 @@ static int order_lines_of(const T* x, std::int64_t* order, T* values, char* room
     return found;
 }
 
+// -- short lines, sorted as words by NumPy (4) ------------------------------------------------------------------------
+
+enum { LINE_OF_WORDS = 2048, SORTED_AT_ONCE = 256 };
+
+// A line as words: `pieces` times `length` of them, the last ones without an element; a word's last `bits` are a place.
+struct Pieces {
+    std::ptrdiff_t pieces, length;
+    int bits;
+};
+
+static inline Pieces pieces_of(std::ptrdiff_t n) {
+    Pieces p;
+    p.pieces = (n + SORTED_AT_ONCE - 1) / SORTED_AT_ONCE;
+    p.length = (n + p.pieces - 1) / p.pieces;
+    p.bits = bits_in((sort_key)(n - 1));
+    return p;
+}
+
+// The words of a line of n elements, every element's place in the last `bits`. Returns bits of HAS_*.
+ARRAYGRAD_CLONES static int pack_line(const float* x, std::uint64_t* words, std::ptrdiff_t n, int bits, sort_key turned) {
+    const std::uint32_t turn = (std::uint32_t)turned;
+    std::uint32_t special = 0;
+    for (std::ptrdiff_t k = 0; k < n; k++) {
+        special |= (std::uint32_t)is_special(x[k]);
+        words[k] = (std::uint64_t)(key_of(x[k]) ^ turn) << bits | (std::uint64_t)k;
+    }
+    return special ? HAS_SPECIAL : 0;
+}
+
+// Of the bits in which the keys of the line differ, the first ones.
+template <typename T>
+ARRAYGRAD_INLINED static inline int pack_long(const T* x, std::uint64_t* words, std::ptrdiff_t n, int bits,
+                                              sort_key turned) {
+    const sort_key turn = turned ^ std::uint64_t(1) << 63;      // as signed numbers, which vectors compare
+    const sort_key first = key_of(x[0]) ^ turn;
+    std::uint64_t special = 0, differ = 0;
+    std::int64_t least = INT64_MAX, most = INT64_MIN;
+    for (std::ptrdiff_t k = 0; k < n; k++) {
+        special |= (std::uint64_t)is_special(x[k]);
+        const std::int64_t key = (std::int64_t)(key_of(x[k]) ^ turn);
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+        words[k] = (std::uint64_t)key;
+        differ |= (std::uint64_t)key ^ first;
+    }
+    const std::uint64_t start = (std::uint64_t)least;
+    const int lost = bits_in((std::uint64_t)most - start) - (64 - bits), below = lost > 0 ? lost : 0;
+    for (std::ptrdiff_t k = 0; k < n; k++) words[k] = (words[k] - start) >> below << bits | (std::uint64_t)k;
+    const bool cut = (differ & ((std::uint64_t(1) << below) - 1)) != 0;      // the bits that are lost are not all equal
+    return (special ? HAS_SPECIAL : 0) | (cut ? HAS_CUT_KEYS : 0);
+}
+
+ARRAYGRAD_CLONES static int pack_line(const double* x, std::uint64_t* words, std::ptrdiff_t n, int bits,
+                                      sort_key turned) {
+    return pack_long(x, words, n, bits, turned);
+}
+
+ARRAYGRAD_CLONES static int pack_line(const std::int64_t* x, std::uint64_t* words, std::ptrdiff_t n, int bits,
+                                      sort_key turned) {
+    return pack_long(x, words, n, bits, turned);
+}
+
+// `spare`: room for COLUMNS_AT_ONCE lines, where lines lie beside each other.
+template <typename T>
+static int pack_lines_of(const T* x, std::uint64_t* words, T* spare, Around a, Pieces p, bool descending) {
+    const std::ptrdiff_t columns = columns_at_once(a.inner), row = p.pieces * p.length;
+    const sort_key turned = descending ? ~sort_key(0) : 0;
+    int found = 0;
+    for (std::ptrdiff_t o = 0; o < a.outer; o++)
+        for (std::ptrdiff_t from = 0; from < a.inner; from += columns) {
+            const std::ptrdiff_t m = a.inner - from < columns ? a.inner - from : columns;
+            const T* lines = x + o * a.n * a.inner + from;
+            if (a.inner > 1) {
+                for (std::ptrdiff_t k = 0; k < a.n; k++)
+                    for (std::ptrdiff_t j = 0; j < m; j++) spare[j * a.n + k] = lines[k * a.inner + j];
+                lines = spare;
+            }
+            for (std::ptrdiff_t j = 0; j < m; j++, words += row) {
+                found |= pack_line(lines + j * a.n, words, a.n, p.bits, turned);
+                for (std::ptrdiff_t k = a.n; k < row; k++) words[k] = ~std::uint64_t(0);
+            }
+        }
+    return found;
+}
+
+// From both ends at once, two chains of steps that need no guess: what the smaller of a and b has is written twice over
+// before either can be empty. No two words are equal.
+static inline void merge_words(const std::uint64_t* a, const std::uint64_t* a_end, const std::uint64_t* b,
+                               const std::uint64_t* b_end, std::uint64_t* out) {
+    const std::ptrdiff_t n = (a_end - a) + (b_end - b), sure = std::min(a_end - a, b_end - b);
+    const std::uint64_t *a_last = a_end - 1, *b_last = b_end - 1;
+    std::uint64_t* out_last = out + n - 1;
+    for (std::ptrdiff_t i = 0; i < sure; i++) {
+        const std::uint64_t p = *a, q = *b, r = *a_last, s = *b_last;
+        const std::ptrdiff_t second = q < p, third = r < s;
+        *out++ = second ? q : p;
+        a += 1 - second;
+        b += second;
+        *out_last-- = third ? s : r;
+        a_last -= 1 - third;
+        b_last -= third;
+    }
+    while (a <= a_last && b <= b_last) *out++ = *b < *a ? *b++ : *a++;
+    while (a <= a_last) *out++ = *a++;
+    while (b <= b_last) *out++ = *b++;
+}
+
+// The n words of a line in order, whose pieces are; where they are: `words` or `spare`.
+static inline std::uint64_t* merge_pieces(std::uint64_t* words, std::uint64_t* spare, std::ptrdiff_t n, Pieces p) {
+    std::uint64_t *from = words, *to = spare;
+    for (std::ptrdiff_t length = p.length; length < n; length *= 2) {
+        for (std::ptrdiff_t at = 0; at < n; at += 2 * length) {
+            const std::ptrdiff_t middle = std::min(at + length, n), end = std::min(middle + length, n);
+            merge_words(from + at, from + middle, from + middle, from + end, to + at);
+        }
+        std::swap(from, to);
+    }
+    return from;
+}
+
+// Words with the same bits of keys, sorted by whole keys; returns whether some of those are equal.
+template <typename T>
+static bool sort_run(const T* line, std::ptrdiff_t step, std::uint64_t* words, std::ptrdiff_t n, std::uint64_t mask,
+                     bool descending) {
+    const sort_key turned = descending ? ~sort_key(0) : 0;
+    auto key = [=](std::uint64_t word) { return (sort_key)key_of(line[(std::ptrdiff_t)(word & mask) * step]) ^ turned; };
+    const sort_key first = key(words[0]);
+    std::ptrdiff_t same = 1;
+    while (same < n && key(words[same]) == first) same++;
+    if (same == n) return true;
+    std::sort(words, words + n, [&](std::uint64_t a, std::uint64_t b) {
+        const sort_key ka = key(a), kb = key(b);
+        return ka < kb || (ka == kb && a < b);
+    });
+    bool ties = false;
+    for (std::ptrdiff_t i = 1; i < n; i++) ties |= key(words[i]) == key(words[i - 1]);
+    return ties;
+}
+
+ARRAYGRAD_CLONES static bool any_run(const std::uint64_t* words, std::ptrdiff_t n, int bits) {
+    std::uint64_t found = 0;
+    for (std::ptrdiff_t k = 1; k < n; k++) found |= (std::uint64_t)((words[k] ^ words[k - 1]) >> bits == 0);
+    return found != 0;
+}
+
+// Sort runs of words that tie in their bits of keys, if keys were cut; returns whether elements tie.
+template <typename T>
+static bool sort_runs(const T* line, std::ptrdiff_t step, std::uint64_t* words, std::ptrdiff_t n, int bits, bool cut,
+                      bool descending) {
+    if (!any_run(words, n, bits)) return false;
+    if (!cut) return true;
+    bool ties = false;
+    for (std::ptrdiff_t k = 0; k < n;) {
+        const std::ptrdiff_t from = k;
+        do k++; while (k < n && words[k] >> bits == words[from] >> bits);
+        if (k - from > 1) ties |= sort_run(line, step, words + from, k - from, (std::uint64_t(1) << bits) - 1, descending);
+    }
+    return ties;
+}
+
+template <typename T>
+static inline void put_line(const T* x, const std::uint64_t* words, std::ptrdiff_t n, std::uint64_t mask,
+                            std::int64_t* order, T* values) {
+    if (order && values)
+        for (std::ptrdiff_t k = 0; k < n; k++) values[k] = x[order[k] = (std::int64_t)(words[k] & mask)];
+    else if (order)
+        for (std::ptrdiff_t k = 0; k < n; k++) order[k] = (std::int64_t)(words[k] & mask);
+    else
+        for (std::ptrdiff_t k = 0; k < n; k++) values[k] = x[words[k] & mask];
+}
+
+template <typename T>
+static int unpack_lines_of(const T* x, std::uint64_t* words, std::int64_t* order, T* values, std::uint64_t* spare,
+                           Around a, Pieces p, bool cut, bool descending) {
+    const std::ptrdiff_t columns = columns_at_once(a.inner), row = p.pieces * p.length;
+    const std::uint64_t mask = (std::uint64_t(1) << p.bits) - 1;
+    bool ties = false;
+    for (std::ptrdiff_t o = 0; o < a.outer; o++)
+        for (std::ptrdiff_t from = 0; from < a.inner; from += columns) {
+            const std::ptrdiff_t m = a.inner - from < columns ? a.inner - from : columns;
+            const std::ptrdiff_t first = o * a.n * a.inner + from;
+            std::uint64_t* lines[COLUMNS_AT_ONCE];
+            for (std::ptrdiff_t j = 0; j < m; j++, words += row) {
+                lines[j] = merge_pieces(words, spare + j * a.n, a.n, p);
+                ties |= sort_runs(x + first + j, a.inner, lines[j], a.n, p.bits, cut, descending);
+            }
+            if (a.inner == 1) {
+                put_line(x + first, lines[0], a.n, mask, order ? order + first : NULL, values ? values + first : NULL);
+                continue;
+            }
+            for (std::ptrdiff_t k = 0; k < a.n; k++)
+                for (std::ptrdiff_t j = 0; j < m; j++) {
+                    const std::ptrdiff_t place = (std::ptrdiff_t)(lines[j][k] & mask), to = first + k * a.inner + j;
+                    if (order) order[to] = place;
+                    if (values) values[to] = x[first + place * a.inner + j];
+                }
+        }
+    return ties ? HAS_TIES : 0;
+}
+
 // `kind`: SLOT_F32, SLOT_F64, or SORT_I64. `order`, `values`: NULL if not wanted. Returns bits of HAS_*.
 enum { SORT_I64 = N_SLOTS };
 
-static inline int order_lines(int kind, const char* x, std::int64_t* order, char* values, char* room,
-                              std::ptrdiff_t outer, std::ptrdiff_t n, std::ptrdiff_t inner, bool descending) {
-    return unlocked(outer * n * inner, [=] {
-        if (kind == SLOT_F64)
-            return order_lines_of((const double*)x, order, (double*)values, room, outer, n, inner, descending);
-        if (kind == SLOT_F32)
-            return order_lines_of((const float*)x, order, (float*)values, room, outer, n, inner, descending);
-        return order_lines_of((const std::int64_t*)x, order, (std::int64_t*)values, room, outer, n, inner, descending);
+#define ARRAYGRAD_SORTED(size, CALL)                                    \
+    return unlocked(size, [=] {                                         \
+        if (kind == SLOT_F64) { typedef double T; return CALL; }        \
+        if (kind == SLOT_F32) { typedef float T; return CALL; }         \
+        typedef std::int64_t T;                                         \
+        return CALL;                                                    \
+    });
+
+// `spare`: room for COLUMNS_AT_ONCE lines where a line has several pieces, or lines lie beside each other.
+static inline int pack_lines(int kind, const char* x, char* words, char* spare, Around a, Pieces p, bool descending) {
+    ARRAYGRAD_SORTED(a.outer * a.n * a.inner,
+                     pack_lines_of((const T*)x, (std::uint64_t*)words, (T*)spare, a, p, descending))
+}
+
+// `found`: what pack_lines returned, to which this adds.
+static inline int unpack_lines(int kind, const char* x, char* words, std::int64_t* order, char* values, char* spare,
+                               Around a, Pieces p, int found, bool descending) {
+    const bool cut = found & HAS_CUT_KEYS;
+    ARRAYGRAD_SORTED(a.outer * a.n * a.inner,
+                     found | unpack_lines_of((const T*)x, (std::uint64_t*)words, order, (T*)values,
+                                             (std::uint64_t*)spare, a, p, cut, descending))
+}
+
+static inline int order_lines(int kind, const char* x, std::int64_t* order, char* values, char* room, Around a,
+                              bool descending) {
+    ARRAYGRAD_SORTED(a.outer * a.n * a.inner,
+                     order_lines_of((const T*)x, order, (T*)values, room, a.outer, a.n, a.inner, descending))
+}
+#undef ARRAYGRAD_SORTED
+
+// Zeros with g, one for each distinct value of x in order, where that occurs first. `g` has m elements; false: x has
+// another number of values.
+template <typename T>
+static inline bool put_first_of(const T* x, const std::int64_t* order, const T* g, std::ptrdiff_t m, T* out,
+                                std::ptrdiff_t n) {
+    std::ptrdiff_t found = 0;
+    for (std::ptrdiff_t i = 0; i < n; i++) {
+        const std::int64_t at = order[i];
+        const bool is_new = i == 0 || x[at] != x[order[i - 1]];
+        if (is_new && found == m) return false;
+        out[at] = is_new ? g[found++] : T(0);
+    }
+    return found == m;
+}
+
+static inline bool put_first(int slot, const char* x, const std::int64_t* order, const char* g, std::ptrdiff_t m,
+                             char* out, std::ptrdiff_t n) {
+    return unlocked(n, [=] {
+        ARRAYGRAD_REAL(slot, return (int)put_first_of((const T*)x, order, (const T*)g, m, (T*)out, n));
     });
 }
 
-// out[o, order[o, k, i], i] = g[o, k, i].
+// out[o, to[o, k, i], i] = g[o, from[o, k, i], i], where `from` may be NULL: k then.
 template <typename T>
-static inline void put_along_of(const T* g, const std::int64_t* order, T* out, std::ptrdiff_t outer, std::ptrdiff_t n,
-                                std::ptrdiff_t inner) {
-    for (std::ptrdiff_t o = 0; o < outer; o++, g += n * inner, order += n * inner, out += n * inner)
-        for (std::ptrdiff_t k = 0; k < n; k++)
-            for (std::ptrdiff_t i = 0; i < inner; i++) {
-                const std::ptrdiff_t at = k * inner + i;
-                out[order[at] * inner + i] = g[at];
+static inline void put_along_of(const T* g, const std::int64_t* to, const std::int64_t* from, T* out, Around a) {
+    const std::ptrdiff_t size = a.n * a.inner;
+    for (std::ptrdiff_t o = 0; o < a.outer; o++, g += size, to += size, out += size) {
+        for (std::ptrdiff_t k = 0; k < a.n; k++)
+            for (std::ptrdiff_t i = 0; i < a.inner; i++) {
+                const std::ptrdiff_t at = k * a.inner + i;
+                out[to[at] * a.inner + i] = g[from ? from[at] * a.inner + i : at];
             }
+        if (from) from += size;
+    }
 }
 
-static inline void put_along(std::ptrdiff_t item, const char* g, const std::int64_t* order, char* out,
-                             std::ptrdiff_t outer, std::ptrdiff_t n, std::ptrdiff_t inner) {
-    unlocked(outer * n * inner, [=] {
-        if (item == 8) put_along_of((const std::uint64_t*)g, order, (std::uint64_t*)out, outer, n, inner);
-        else put_along_of((const std::uint32_t*)g, order, (std::uint32_t*)out, outer, n, inner);
+static inline void put_along(std::ptrdiff_t item, const char* g, const std::int64_t* to, const std::int64_t* from,
+                             char* out, Around a) {
+    unlocked(a.outer * a.n * a.inner, [=] {
+        if (item == 8) put_along_of((const std::uint64_t*)g, to, from, (std::uint64_t*)out, a);
+        else put_along_of((const std::uint32_t*)g, to, from, (std::uint32_t*)out, a);
         return 0;
     });
 }

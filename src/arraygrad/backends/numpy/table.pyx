@@ -41,7 +41,7 @@ from arraygrad.backends.numpy.polynomials cimport (
 )
 from arraygrad.backends.numpy.powers cimport attach_powers
 from arraygrad.backends.numpy.ranks cimport (
-    forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values, rule_unique_values,
+    forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values,
 )
 from arraygrad.backends.numpy.reductions cimport (
     forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std,
@@ -57,7 +57,7 @@ from arraygrad.backends.numpy.shapes cimport (
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
-from arraygrad.backends.numpy.sorting cimport forward_argsort, forward_sort, rule_sort
+from arraygrad.backends.numpy.sorting cimport forward_argsort, forward_sort, rule_sort, rule_unique_values
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
