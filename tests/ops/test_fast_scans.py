@@ -6,6 +6,7 @@ from fast_path_cases import DTYPES, plain, quiet, same, values_of
 
 import arraygrad as ag
 from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.backends.numpy.table import try_rule
 from arraygrad.ops import OPS
 from arraygrad.testing import gradcheck, gradgradcheck
 
@@ -36,6 +37,9 @@ def test_running_sums_and_products_are_numpys_bit_by_bit(name, shape, dtype):
                 got = try_call(op, (values, axis, None, False))
                 same(got, getattr(np, name)(values, axis=axis))
                 same(getattr(np, name)(ag.tensor(values), axis=axis).numpy(), got)
+                columns = try_call(op, (np.asfortranarray(values), axis, None, False))
+                assert columns.strides == getattr(np, name)(np.asfortranarray(values), axis=axis).strides
+                same(columns, got)
 
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
@@ -67,6 +71,23 @@ def test_the_gradient_of_a_cumulative_sum_is_the_tables_bit_by_bit(shape, dtype)
     x, g = values_of(dtype, 1)(shape), values_of(dtype, 2)(shape)
     for axis in range(-len(shape), len(shape)):
         same(*compared(lambda t, axis=axis: ag.cumulative_sum(t, axis=axis), x, g))
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_the_gradient_of_a_scan_of_column_major_arrays_is_that_of_row_major_ones(name):
+    for shape in ((3, 4), (40, 33), (2, 3, 17)):
+        x, g = values_of("float64", 1, 0.5, 1.5)(shape), values_of("float64", 2)(shape)
+        for axis in range(-len(shape), len(shape)):
+
+            def function(t, axis=axis):
+                return getattr(ag, name)(t, axis=axis)
+
+            expected = gradient(function, x, g)
+            for lay_x in (np.ascontiguousarray, np.asfortranarray):
+                for lay_g in (np.ascontiguousarray, np.asfortranarray):
+                    same(gradient(function, lay_x(x), lay_g(g)), expected)
+            y = function(ag.tensor(np.asfortranarray(x), requires_grad=True))
+            assert try_rule(y.grad_fn, np.asfortranarray(g)) is not None
 
 
 def test_the_gradient_of_a_running_sum_of_infinities_reports_what_the_tables_does():

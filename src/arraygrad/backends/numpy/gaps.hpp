@@ -1,5 +1,4 @@
-// Reductions and scans that leave out nan, over row-major arrays taken as outer x n x inner: gradients, counts, fillings;
-// and the sums and products of what comes before each element.
+// Reductions and scans that leave out nan, over row-major arrays taken as outer x n x inner: gradients, counts, fillings.
 // May include: arrangements.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
 // What is reduced, and its gradient, has one element for each lane: outer x inner.
@@ -210,30 +209,6 @@ static inline int gap_gradient(int rule, int slot, const char* x, const char* an
         fp_begin();
         ARRAYGRAD_REAL(slot, gap_gradient_of((GapRule)rule, (const T*)x, (const T*)ans, (const T*)g, (T*)out, a, ddof));
         return fp_end() & ~FPE_INVALID;         // comparisons with nan raise that
-    });
-}
-
-// Sums (or products) of each element and those before it: one rounding for each, in order.
-template <typename T, typename F> static inline void scan_of(const T* x, T* out, Around a, F join) {
-    for (std::ptrdiff_t o = 0; o < a.outer; o++) {
-        const T* from = x + o * a.n * a.inner;
-        T* to = out + o * a.n * a.inner;
-        if (a.inner == 1) {
-            T total = to[0] = from[0];
-            for (std::ptrdiff_t i = 1; i < a.n; i++) to[i] = total = join(total, from[i]);
-            continue;
-        }
-        for (std::ptrdiff_t k = 0; k < a.inner; k++) to[k] = from[k];
-        for (std::ptrdiff_t i = a.inner; i < a.n * a.inner; i++) to[i] = join(to[i - a.inner], from[i]);
-    }
-}
-
-static inline int scan(int slot, const char* x, char* out, Around a, bool product) {
-    return unlocked(a.outer * a.n * a.inner, [=] {
-        fp_begin();
-        ARRAYGRAD_REAL(slot, if (product) scan_of((const T*)x, (T*)out, a, [](T p, T q) { return p * q; });
-                       else scan_of((const T*)x, (T*)out, a, [](T p, T q) { return p + q; });)
-        return fp_end();
     });
 }
 

@@ -1,4 +1,4 @@
-# NumPy's reductions and scans that leave out nan, and those scans that do not, of plain arrays: values and gradients.
+# NumPy's reductions and scans that leave out nan, of plain arrays: values and gradients.
 # May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
 # backends.numpy.reductions.
 #
@@ -14,10 +14,7 @@ from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, any_nan, empty_dense, fast_enabled, report, view_of,
 )
-from arraygrad.backends.numpy.reductions cimport (
-    forward_cumulative_prod as dense_products, forward_cumulative_sum as dense_sums, forward_mean, forward_std,
-    forward_sum, forward_var,
-)
+from arraygrad.backends.numpy.reductions cimport accumulated, forward_mean, forward_std, forward_sum, forward_var
 
 cdef extern from "gaps.hpp" namespace "arraygrad":
     enum:
@@ -35,7 +32,6 @@ cdef extern from "gaps.hpp" namespace "arraygrad":
     bint divide_counts(int slot, const char* x, char* sums, Around a) noexcept
     int gap_gradient(int rule, int slot, const char* x, const char* ans, const char* g, char* out, Around a,
                      double ddof) noexcept
-    int scan(int slot, const char* x, char* out, Around a, bint product) noexcept
 
 
 def _given(name):
@@ -195,35 +191,12 @@ def nanstd(a, axis=None, *, ddof=0, keepdims=False):
     return _nanstd(a, axis, ddof=ddof, keepdims=keepdims) if out is None else out
 
 
-cdef object scanned(object x, object axis, bint product):
-    cdef ArrayView v, o
-    cdef Around lane
-    cdef object out
-    if axis is None and (view_of(x, &v) < 0 or v.ndim != 1) or real_view(x, &v) < 0 \
-            or not lanes(&v, axis, &lane, True):
-        return None
-    out = empty_dense(x)
-    view_of(out, &o)
-    report("accumulate", scan(v.slot, v.data, o.data, lane, product))
-    return out
-
-
-cdef object forward_cumulative_sum(object args):
-    cdef object out = dense_sums(args)
-    return scanned(args[0], args[1], False) if out is None and args[2] is None and args[3] is False else out
-
-
-cdef object forward_cumulative_prod(object args):
-    cdef object out = dense_products(args)
-    return scanned(args[0], args[1], True) if out is None and args[2] is None and args[3] is False else out
-
-
 def nancumsum(a, axis=None):
     """numpy.nancumsum of plain arrays."""
     values = filled(a, 0.0)
     if values is None:
         return _nancumsum(a, axis)
-    out = scanned(values, axis, False)
+    out = accumulated(values, axis, False)
     return values.cumsum(axis) if out is None else out
 
 
@@ -232,7 +205,7 @@ def nancumprod(a, axis=None):
     values = filled(a, 1.0)
     if values is None:
         return _nancumprod(a, axis)
-    out = scanned(values, axis, True)
+    out = accumulated(values, axis, True)
     return values.cumprod(axis) if out is None else out
 
 

@@ -8,6 +8,7 @@ cdef extern from "arrangements.hpp" namespace "arraygrad" nogil:
 
 
 cdef bint around_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) except -1
+cdef bint as_it_lies(const ArrayView* v, object axis, Around* a) except -1
 cdef bint lanes(const ArrayView* v, object axis, Around* a, bint in_order) except -1
 cdef object row_major(object x)
 cdef object laid_along(object x, object like)

@@ -23,6 +23,22 @@ cdef bint around_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) 
     return True
 
 
+cdef bint as_it_lies(const ArrayView* v, object axis, Around* a) except -1:
+    """How a dense array is gone through along an axis, an int, in memory: a column-major one as its transpose.
+
+    False: not so, or it has no elements.
+    """
+    cdef Py_ssize_t dims[8]
+    cdef int d
+    if v.size == 0 or not 0 < v.ndim <= 8 or not (v.c_order or v.f_order) or not around_axis(axis, v.dims, v.ndim, a):
+        return False
+    if not v.c_order:
+        for d in range(v.ndim):
+            dims[d] = v.dims[v.ndim - 1 - d]
+        around_axis(-1 - axis, dims, v.ndim, a)
+    return True
+
+
 cdef bint lanes(const ArrayView* v, object axis, Around* a, bint in_order) except -1:
     """How a dense array is gone through along `axis`, None: along all. False: not so, or it has no elements.
 

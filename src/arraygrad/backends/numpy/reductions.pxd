@@ -3,6 +3,7 @@ from arraygrad.engine.node cimport Frame, Node
 
 cdef bint added_whole(Py_ssize_t n) except -1
 cdef object summed(object x, object axis, bint keepdims, Py_ssize_t* count)
+cdef object accumulated(object x, object axis, bint product)
 cdef object forward_cumulative_sum(object args)
 cdef object forward_cumulative_prod(object args)
 cdef object forward_sum(object args)

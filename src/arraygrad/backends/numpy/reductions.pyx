@@ -1,7 +1,7 @@
 # Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances, extrema and softmax;
 # scans; and division, whose gradient is a sum where the divisor was broadcast.
-# May import: numpy (Python only), engine.*, core.op, backends.numpy.elementwise, backends.numpy.loops,
-# backends.numpy.shapes.
+# May import: numpy (Python only), engine.*, core.op, backends.numpy.elementwise, backends.numpy.lanes,
+# backends.numpy.loops, backends.numpy.shapes.
 #
 # Results are NumPy's bit by bit: sums use the loop of numpy.add in the order in which numpy.add.reduce would. Kernels
 # of one pass are in rows.hpp; they serve row-major arrays reduced over their first or their last axes. See Note
@@ -18,6 +18,7 @@ from arraygrad.backends.numpy.elementwise cimport (
     RuleKernel, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, real_view,
     saved_for, saved_value, set_out, set_outs, wants_gradient,
 )
+from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along
 from arraygrad.backends.numpy.loops cimport (
     FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
     empty_dense, fp_begin, fp_end, item_size, loop_fn, loop_set, reduce_by, reduced_dims, report, reshaped, same_shape,
@@ -515,7 +516,7 @@ cdef bint along(Call* c, object x, object axis, ArrayView* v) except -1:
     if begin(c, x, axis, v) and v.c_order and v.ndim > 0 and not c.rows.leading:
         return has_softmax(c.slot)
     c.mask = 0
-    if not PyLong_CheckExact(axis) or not begin_scan(c, x, axis, v):
+    if not PyLong_CheckExact(axis) or not begin_scan(c, x, axis, v) or not v.c_order:
         return False
     c.mask = 1ULL << (axis if axis >= 0 else axis + v.ndim)
     return has_softmax(c.slot)
@@ -604,25 +605,18 @@ cdef int rule_logsumexp(Node node, Frame f) except -1:
 # Scans
 
 cdef bint begin_scan(Call* c, object x, object axis, ArrayView* v) except -1:
-    """A call on a row-major array that is gone through along `axis`: an int, or None for all axes. False: another."""
-    cdef int d, at
+    """A call on a dense array that is gone through along `axis`: an int, or None for all axes. False: another."""
+    cdef Around a
     c.slot = real_view(x, v)
     c.n_given = 0
-    if c.slot < 0 or not v.c_order or not 0 < v.ndim <= 8 or v.size == 0:
-        return False
     c.rows.leading = False
-    c.rows.outer = c.rows.behind = 1
     if axis is None:
+        c.rows.outer = c.rows.behind = 1
         c.rows.inner = v.size
-        return True
-    if not PyLong_CheckExact(axis) or not -v.ndim <= axis < v.ndim:
+        return c.slot >= 0 and v.c_order and 0 < v.ndim <= 8 and v.size > 0
+    if c.slot < 0 or not as_it_lies(v, axis, &a):
         return False
-    at = axis if axis >= 0 else axis + v.ndim
-    c.rows.inner = v.dims[at]
-    for d in range(at):
-        c.rows.outer *= v.dims[d]
-    for d in range(at + 1, v.ndim):
-        c.rows.behind *= v.dims[d]
+    c.rows.outer, c.rows.inner, c.rows.behind = a.outer, a.n, a.inner
     return True
 
 
@@ -632,24 +626,24 @@ cdef bint plain_scan(object x, object args) except -1:
     return args[2] is None and args[3] is False and (args[1] is not None or view_of(x, &v) >= 0 and v.ndim == 1)
 
 
-cdef object accumulated(object args, row_kernel kernel):
+cdef object accumulated(object x, object axis, bint product):
     """NumPy's accumulate along an axis, without a step through memory between one addition and the next."""
-    cdef ArrayView x
+    cdef ArrayView v
     cdef Call c
     cdef object out
-    if not plain_scan(args[0], args) or not begin_scan(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
+    if axis is None and (view_of(x, &v) < 0 or v.ndim != 1) or not begin_scan(&c, x, axis, &v) or not give(&c, x, &v):
         return None
-    out = empty_dense(args[0])
-    report("accumulate", run(&c, kernel, out))
+    out = empty_dense(x)
+    report("accumulate", run(&c, cumulative_prod if product else cumulative_sum, out))
     return out
 
 
 cdef object forward_cumulative_sum(object args):
-    return accumulated(args, cumulative_sum)
+    return accumulated(args[0], args[1], False) if args[2] is None and args[3] is False else None
 
 
 cdef object forward_cumulative_prod(object args):
-    return accumulated(args, cumulative_prod)
+    return accumulated(args[0], args[1], True) if args[2] is None and args[3] is False else None
 
 
 cdef object one_step(Call* c, object like):
@@ -671,11 +665,16 @@ cdef int rule_cumulative_sum(Node node, Frame f) except -1:
 cdef int rule_cumulative_prod(Node node, Frame f) except -1:
     cdef ArrayView x, g
     cdef Call c
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), out
+    cdef object saved = saved_for(node, SAVE_INPUT, 0), grad, out
     if not plain_scan(saved, node.args) or not begin_scan(&c, saved, (<list>node.args)[1], &x) \
-            or not give(&c, saved, &x) or not give(&c, f.grad, &g) or not same_shape(&x, &g):
+            or not give(&c, saved, &x):
         return 0
-    out = place_for(f, &g, f.grad)
+    grad = laid_along(f.grad, saved)
+    if grad is None:
+        return 0
+    view_of(grad, &g)
+    c.given[1] = g.data
+    out = place_for(f, &g, saved) if grad is f.grad else grad
     report("multiply", run(&c, cumulative_prod_gradient, out, one_step(&c, saved)))
     return 1 + set_out(f, 0, out, True)
 
@@ -685,7 +684,7 @@ cdef int rule_prod(Node node, Frame f) except -1:
     cdef ArrayView x, g
     cdef Call c
     cdef object saved = saved_for(node, SAVE_INPUT, 0), out
-    if (<list>node.args)[2] is not None or not begin_scan(&c, saved, (<list>node.args)[1], &x) \
+    if (<list>node.args)[2] is not None or not begin_scan(&c, saved, (<list>node.args)[1], &x) or not x.c_order \
             or not give(&c, saved, &x) or not give(&c, f.grad, &g) or g.size != c.rows.outer * c.rows.behind:
         return 0
     out = empty_dense(saved)

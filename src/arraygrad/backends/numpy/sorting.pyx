@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
-from arraygrad.backends.numpy.lanes cimport Around, around_axis, laid_along, row_major
+from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
     ArrayView, empty_c, empty_dense, fast_enabled, item_size, positions_of, view_of,
 )
@@ -55,23 +55,14 @@ cdef int lines_of(object x, object axis, ArrayView* v, Around* a) except -2:
     -1: its lines can't be ordered. Those of a column-major array are the lines of its transpose.
     """
     cdef Py_ssize_t size = 0
-    cdef Py_ssize_t dims[8]
     cdef int kind = view_of(x, v)
-    cdef int d
     if kind < 0:
         if positions_of(x, &size) == NULL:
             return -1
         kind = SORT_I64
     elif real_view(x, v) < 0:
         return -1
-    if not (v.c_order or v.f_order) or v.ndim == 0 or v.size == 0 or v.ndim > 8 \
-            or not around_axis(axis, v.dims, v.ndim, a) or a.n > MOST:
-        return -1
-    if not v.c_order:
-        for d in range(v.ndim):
-            dims[d] = v.dims[v.ndim - 1 - d]
-        around_axis(-1 - axis if axis < 0 else v.ndim - 1 - axis, dims, v.ndim, a)
-    return kind
+    return kind if as_it_lies(v, axis, a) and a.n <= MOST else -1
 
 
 cdef object room_for(Py_ssize_t words):

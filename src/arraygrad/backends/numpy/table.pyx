@@ -25,7 +25,6 @@ from arraygrad.backends.numpy.joins cimport (
     forward_concat, forward_full_like, forward_stack, forward_tile, rule_append, rule_block, rule_column_stack,
     rule_concat, rule_diag, rule_diagflat, rule_dstack, rule_hstack, rule_repeat, rule_tile, rule_vstack,
 )
-from arraygrad.backends.numpy.gaps cimport forward_cumulative_prod, forward_cumulative_sum
 from arraygrad.backends.numpy.linalg cimport (
     forward_inner, forward_matmul, forward_matrix_norm, forward_matrix_power, forward_matvec, forward_norm,
     forward_solve, forward_vecdot, forward_vecmat, forward_vector_norm, rule_cholesky, rule_inner, rule_matmul,
@@ -44,9 +43,10 @@ from arraygrad.backends.numpy.ranks cimport (
     forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values,
 )
 from arraygrad.backends.numpy.reductions cimport (
-    forward_log_softmax, forward_logsumexp, forward_max, forward_mean, forward_min, forward_softmax, forward_std,
-    forward_sum, forward_var, rule_cumulative_prod, rule_cumulative_sum, rule_divide, rule_extremum, rule_log_softmax,
-    rule_logsumexp, rule_mean, rule_prod, rule_softmax, rule_std, rule_sum, rule_var,
+    forward_cumulative_prod, forward_cumulative_sum, forward_log_softmax, forward_logsumexp, forward_max,
+    forward_mean, forward_min, forward_softmax, forward_std, forward_sum, forward_var, rule_cumulative_prod,
+    rule_cumulative_sum, rule_divide, rule_extremum, rule_log_softmax, rule_logsumexp, rule_mean, rule_prod,
+    rule_softmax, rule_std, rule_sum, rule_var,
 )
 from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_meshgrid, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (
