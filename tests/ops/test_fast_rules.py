@@ -111,9 +111,21 @@ BROADCASTS = [
 ]
 
 
+# Binary rules that have no other compiled form than the table's kernels.
+WRITTEN_RULES = ("atan2", "copysign", "hypot", "logaddexp", "pow", "remainder")
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", *WRITTEN_RULES])
+def test_a_kernel_of_the_table_serves_operands_that_broadcast(name):
+    for shapes in BROADCASTS[:6]:
+        x1, x2 = (values_of("float64", i, 0.5, 2)(n) for i, n in enumerate(shapes))
+        _, out = recorded(name, (x1, x2))
+        assert try_rule(out.grad_fn, values_of("float64", 5)(out.shape)) is not None
+
+
 @pytest.mark.parametrize("shapes", BROADCASTS)
 @pytest.mark.parametrize("dtypes", [("float64", "float64"), ("float32", "float32"), ("float32", "float64")])
-@pytest.mark.parametrize("name", BINARY_RULES)
+@pytest.mark.parametrize("name", [*BINARY_RULES, *WRITTEN_RULES])
 def test_broadcast_and_mixed_operands_have_the_tables_gradients(name, dtypes, shapes):
     for order in (1, -1):
         x1, x2 = (values_of(d, i, 0.5, 2)(n) for i, (d, n) in enumerate(zip(dtypes, shapes[::order], strict=True)))

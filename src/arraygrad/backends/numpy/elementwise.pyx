@@ -246,11 +246,28 @@ cdef object gradient(Node node, Frame f, const RuleKernel* const* found, const O
     """The gradient of an edge by its kernel, of what the node kept. None: declined."""
     cdef const RuleKernel* k = found[edge]
     cdef const signed char* slots = kernels.slots[edge]
+    cdef object a, b, c, out
     if k == NULL:
         return None
-    return gradient_by(f, k, saved_value(node, slots[0]) if k.n_operands > 1 else None,
-                       saved_value(node, slots[1]) if k.n_operands > 2 else None,
-                       saved_value(node, slots[2]) if k.n_operands > 3 else None, overwrite)
+    a = saved_value(node, slots[0]) if k.n_operands > 1 else None
+    b = saved_value(node, slots[1]) if k.n_operands > 2 else None
+    c = saved_value(node, slots[2]) if k.n_operands > 3 else None
+    out = gradient_by(f, k, a, b, c, overwrite)
+    if out is None and k.n_operands > 2:        # of several operands one may have been broadcast
+        out = gradient_by(f, k, spread(a, f.grad), spread(b, f.grad), spread(c, f.grad), overwrite)
+    return out
+
+
+cdef object spread(object x, object like):
+    """A value that broadcasts against the array `like`, of its dtype, as an array of its shape."""
+    cdef ArrayView v, g
+    cdef int slot = view_of(like, &g)
+    cdef object out
+    if x is None or slot < 0 or view_of(x, &v) != slot or v.size <= 1 or v.ndim > g.ndim or same_shape(&v, &g):
+        return x
+    out = empty_c(like, g.ndim, g.dims)
+    copy_into(out, x)
+    return out
 
 
 cdef int pair_rule(Frame f, const RuleKernel* k, object saved) except -1:
