@@ -1,20 +1,22 @@
 """NumPy's ufuncs that are several table operations, and what all ufuncs share: where=, dtype= and the methods.
 
-May import: numpy_api.functions, ops, core.tensor, numpy.
+May import: numpy_api.functions, backends.numpy.gaps, ops, core.tensor, numpy.
 
 `where=` keeps the elements that are not chosen out of the derivative as well: they are replaced by one before the
 ufunc sees them, so `numpy.log(x, out=zeros, where=x > 0)` has a finite gradient. `reduce`, `accumulate` and `reduceat`
 use the table's reductions where there is one (add, multiply, maximum, minimum, logical_and, logical_or, logaddexp) and
-apply the ufunc element by element along the axis otherwise. `at` is exact where indices repeat.
+apply the ufunc element by element along the axis otherwise; `reduceat` and `accumulate` of everyday ufuncs are one
+operation on NumPy's arrays. `at` is exact where indices repeat.
 """
 
 import math
 
 import numpy
 
+from arraygrad.backends.numpy.gaps import segments
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import add_at
-from arraygrad.core.tensor import Tensor, backend_of
+from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors
 from arraygrad.ops import OPS
@@ -198,6 +200,10 @@ def _reduced(name, function, x, axis, dtype, keepdims):
     if len(axes) != 1:
         raise ValueError(f"numpy.{name}.reduce: reorderable ufuncs alone take several axes, reduce them one by one")
     (axis,) = axes
+    if name == "subtract":
+        found = _segmented(name, x, numpy.zeros(1, numpy.int64), axis)
+        if found is not None:
+            return found if keepdims else F["squeeze"](found, axis=axis)
     result = _folded(name, function, x, axis)[-1]
     return F["expand_dims"](result, axis) if keepdims else result
 
@@ -222,6 +228,10 @@ def _accumulate(ufunc, function, x, axis=0, dtype=None):
         return function_for(OPS[_ACCUMULATE[name]], __name__)(x, axis=axis, dtype=dtype)
     x = x if dtype is None else x.astype(dtype)
     (axis,) = axes_of(axis, x.ndim)
+    if name in ("maximum", "minimum", "logaddexp") and _plain(x, "fd") and x.shape[axis]:
+        return apply_op(OPS["_running_folds"], (x, name, axis))
+    if name == "subtract" and _plain(x, "fdFD") and x.shape[axis]:
+        return apply_op(OPS["_running_differences"], (x, axis))
     results = _folded(name, function, x, axis)
     results[0] = results[0].astype(results[-1].dtype)
     return F["stack"](results, axis=axis)
@@ -231,12 +241,52 @@ def _reduceat(ufunc, function, x, indices, axis=0, dtype=None):
     x = tensor_of(x)
     (axis,) = axes_of(axis, x.ndim)
     indices = host(indices)
+    found = _segmented(ufunc.__name__, x if dtype is None else x.astype(dtype), indices, axis)
+    if found is not None:
+        return found
     parts = []
     for i, start in enumerate(indices):
         stop = indices[i + 1] if i + 1 < len(indices) else x.shape[axis]
         piece = x[(slice(None),) * axis + (slice(int(start), max(int(stop), int(start) + 1)),)]
         parts.append(_reduced(ufunc.__name__, function, piece, axis, dtype, False))
     return F["stack"](parts, axis=axis)
+
+
+def _plain(x, dtypes):
+    """Whether `x` is a Tensor over an array of NumPy's of one of these dtypes."""
+    raw = raw_array(x)
+    return type(raw) is numpy.ndarray and raw.dtype.isnative and raw.dtype.char in dtypes
+
+
+def _segmented(name, x, indices, axis):
+    """ufunc.reduceat in one step; None where it is composed: other libraries, and places that do not increase."""
+    is_sum = name in ("add", "subtract")
+    if not is_sum and name not in ("maximum", "minimum", "multiply", "logaddexp"):
+        return None
+    if not _plain(x, "fdFD" if is_sum else "fd"):
+        return None
+    found = segments(indices, x.shape[axis])
+    if found is None:
+        return None
+    if is_sum:
+        return apply_op(OPS["_segment_sums"], (x, name, *found, axis))
+    if not _divides(name, raw_array(x), indices, axis):
+        return None
+    return apply_op(OPS["_segment_folds"], (x, name, *found, axis))
+
+
+def _divides(name, raw, indices, axis):
+    """Whether a rule with differences (logaddexp) or quotients (multiply) serves the numbers of an array."""
+    if name not in ("multiply", "logaddexp"):
+        return True
+    if not numpy.isfinite(raw).all():
+        return False
+    if name == "logaddexp":
+        return True
+    smallest = numpy.finfo(raw.dtype).tiny
+    with numpy.errstate(all="ignore"):
+        result = numpy.abs(numpy.multiply.reduceat(raw, indices, axis))
+    return bool((numpy.abs(raw) >= smallest).all() and (result >= smallest).all() and numpy.isfinite(result).all())
 
 
 def _outer(ufunc, function, a, b, dtype=None):

@@ -1,11 +1,11 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._factorizations,
+May import: ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._factorizations, ops._folds,
 ops._helpers, ops._products, ops._transfer, ops._windows. Their names begin with "_"; rules call them as
 `xp._name(...)`.
 """
 
-from arraygrad.ops import _cofactor, _convolution, _factorizations, _products, _scatter, _transfer, _windows
+from arraygrad.ops import _cofactor, _convolution, _factorizations, _folds, _products, _scatter, _transfer, _windows
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.elementwise import LN2, logaddexp_share, pow_x1, pow_x2
 from arraygrad.ops.kinds import bilinear, binary, general, linear, unary, zero
@@ -77,6 +77,39 @@ linear(
     may_view=True,
     doc="Windows of `lengths` that slide along `axes`, as the last axes; a read-only view of NumPy's arrays. The "
     "gradient of an element is summed over the windows that it lies in.",
+)
+linear(
+    "_segment_sums",
+    "x, ufunc, starts, owner, axis, /",
+    forward=_folds.segments,
+    x=_folds.linear_segments_rule,
+    doc="Sums (`ufunc` 'add') of the segments that begin at `starts` along `axis`, or of each the first element less "
+    "the others ('subtract'); `owner` is the number of every element's segment.",
+)
+general(
+    "_segment_folds",
+    "x, ufunc, starts, owner, axis, /",
+    forward=_folds.real_segments,
+    x=_folds.segments_rule,
+    holomorphic=False,
+    doc="As `_segment_sums` by 'maximum' or 'minimum', where ties share the gradient evenly, 'logaddexp' (of finite "
+    "numbers), or 'multiply' (of numbers that divide their product).",
+)
+linear(
+    "_running_differences",
+    "x, axis, /",
+    forward=lambda xp, x, axis: _folds.running(xp, x, "subtract", axis),
+    x=_folds.running_differences_rule,
+    doc="The first element along `axis` less all others up to each.",
+)
+general(
+    "_running_folds",
+    "x, ufunc, axis, /",
+    forward=_folds.running,
+    x=_folds.running_rule,
+    holomorphic=False,
+    doc="The largest ('maximum') or smallest ('minimum') of all elements up to each along `axis`, or their "
+    "'logaddexp'. An element that ties with what came before it shares the gradient with that evenly.",
 )
 linear(
     "_identity",

@@ -112,7 +112,56 @@ def _products(name, *shapes):
     ]
 
 
+def _segments(name, ufunc, starts, axis=0):
+    def call(xp, x):
+        ends = [*starts[1:], x.shape[axis]]
+        owner = [len(starts)] * starts[0]
+        for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            owner += [k] * (end - start)
+        raw = array_api_compat.array_namespace(getattr(x, "array", x))
+        return getattr(xp, name)(x, ufunc, raw.asarray(starts), raw.asarray(owner), axis)
+
+    return call
+
+
 SAMPLES = {
+    "_segment_sums": [
+        case("sums", _segments("_segment_sums", "add", [0, 2, 3]), real(5)),
+        case("behind the first element", _segments("_segment_sums", "add", [1, 3], 1), real(2, 4)),
+        case("differences", _segments("_segment_sums", "subtract", [0, 3, 4]), real(6, 2)),
+        case("differences behind the first element", _segments("_segment_sums", "subtract", [2, 4], 1), real(2, 5)),
+        case("complex", _segments("_segment_sums", "subtract", [0, 2], 1), cplx(2, 4)),
+    ],
+    "_segment_folds": [
+        *(
+            case(f"{ufunc}, {label}", _segments("_segment_folds", ufunc, starts, axis), real(3, 5, low=0.5))
+            for ufunc in ("maximum", "minimum", "multiply", "logaddexp")
+            for label, starts, axis in (("rows", [0, 2], 0), ("columns", [1, 2], 1))
+        ),
+        kink("ties", _segments("_segment_folds", "maximum", [0, 3]), [[2.0, 2.0, 1.0, 5.0]], [[0.5, 0.5, 0.0, 1.0]]),
+        kink("nan", _segments("_segment_folds", "minimum", [0, 2]), [[NAN, 2.0, 1.0, 5.0]], [[1.0, 0.0, 1.0, 0.0]]),
+    ],
+    "_running_differences": [
+        case("rows", lambda xp, x: xp._running_differences(x, 0), real(3, 2)),
+        case("columns", lambda xp, x: xp._running_differences(x, 1), real(3, 4)),
+        case("complex", lambda xp, x: xp._running_differences(x, 0), cplx(3)),
+    ],
+    "_running_folds": [
+        *(
+            case(
+                f"{ufunc}, {axis}", lambda xp, x, ufunc=ufunc, axis=axis: xp._running_folds(x, ufunc, axis), real(3, 4)
+            )
+            for ufunc in ("maximum", "minimum", "logaddexp")
+            for axis in (0, 1)
+        ),
+        case("one element", lambda xp, x: xp._running_folds(x, "maximum", 0), real(1)),
+        kink(
+            "ties",
+            lambda xp, x: xp._running_folds(x, "maximum", 0),
+            [[2.0, 2.0, 1.0, 5.0]],
+            [[2.0, 1.0, 0.0, 1.0]],
+        ),
+    ],
     "_implicit": [
         case("real", lambda xp, x: xp._implicit([x], _Squared(x)), real(3)),
         case("complex", lambda xp, x: xp._implicit([x], _Squared(x)), cplx(3)),

@@ -6,13 +6,14 @@
 # NumPy warns of is left to its functions. Gradients are those of numpy_api.recorded_statistics. None: declined.
 # set_fast_paths(False) leaves all of it alone. Guarded by tests/ops/test_fast_functions.py.
 from cpython.long cimport PyLong_CheckExact
+from libc.stdint cimport int64_t
 
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view
 from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, any_nan, empty_dense, fast_enabled, report, view_of,
+    SLOT_F64, ArrayView, any_nan, empty_c, empty_dense, fast_enabled, positions_of, report, view_of,
 )
 from arraygrad.backends.numpy.reductions cimport accumulated, forward_mean, forward_std, forward_sum, forward_var
 
@@ -48,6 +49,7 @@ _add, _multiply, _fmax, _fmin = np.add.reduce, np.multiply.reduce, np.fmax.reduc
 _isnan, _invert, _divide, _subtract, _square = np.isnan, np.logical_not, np.divide, np.subtract, np.multiply
 _sqrt, _copyto = np.sqrt, np.copyto
 cdef object _intp = np.intp
+cdef object _place = np.zeros((), np.int64)
 cdef object _ndarray = np.ndarray
 
 
@@ -207,6 +209,34 @@ def nancumprod(a, axis=None):
         return _nancumprod(a, axis)
     out = accumulated(values, axis, True)
     return values.cumprod(axis) if out is None else out
+
+
+def segments(indices, Py_ssize_t n):
+    """(places, the number of every element's segment) where ufunc.reduceat finds increasing places below n; else None.
+
+    Elements before the first segment have the number of segments.
+    """
+    cdef Py_ssize_t count = 0, size = n, k, i, end
+    cdef const int64_t* places
+    cdef int64_t* owner
+    cdef object starts, out
+    if not fast_enabled() or type(indices) is not _ndarray or indices.ndim != 1 or indices.dtype.kind not in "iu":
+        return None
+    starts = np.ascontiguousarray(indices, np.int64)
+    places = positions_of(starts, &count)
+    if places == NULL or count == 0 or places[0] < 0:
+        return None
+    out = empty_c(_place, 1, &size)
+    owner = <int64_t*>positions_of(out, &size)
+    for i in range(min(places[0], n)):
+        owner[i] = count
+    for k in range(count):
+        end = places[k + 1] if k + 1 < count else n
+        if end <= places[k] or end > n:
+            return None
+        for i in range(places[k], end):
+            owner[i] = k
+    return starts, out
 
 
 cdef bint is_number(object x) except -1:

@@ -2,4 +2,5 @@
 import builtins
 from typing import Any
 
+def reversed_recurrence(x: Any, g: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

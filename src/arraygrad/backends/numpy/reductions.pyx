@@ -18,11 +18,11 @@ from arraygrad.backends.numpy.elementwise cimport (
     RuleKernel, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, real_view,
     saved_for, saved_value, set_out, set_outs, wants_gradient,
 )
-from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along
+from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
     FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
-    empty_dense, fp_begin, fp_end, item_size, loop_fn, loop_set, reduce_by, reduced_dims, report, reshaped, same_shape,
-    split_axes, strided, unary_loop, view_of, wrapped,
+    empty_dense, fast_enabled, fp_begin, fp_end, item_size, loop_fn, loop_set, reduce_by, reduced_dims, report,
+    reshaped, same_shape, split_axes, strided, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single
@@ -44,6 +44,7 @@ cdef extern from "rows.hpp" namespace "arraygrad":
     row_kernel softmax, log_softmax, softmax_gradient, log_softmax_gradient, logsumexp, logsumexp_gradient
     row_kernel cumulative_sum, cumulative_prod, cumulative_sum_gradient, cumulative_prod_gradient, prod_gradient
     row_kernel repeated
+    row_kernel backward_recurrence "arraygrad::reversed_recurrence"
     bint all_finite(int slot, const char* x, Py_ssize_t n) noexcept
     Py_ssize_t softmax_room(const Rows* rows) noexcept
 
@@ -677,6 +678,22 @@ cdef int rule_cumulative_prod(Node node, Frame f) except -1:
     out = place_for(f, &g, saved) if grad is f.grad else grad
     report("multiply", run(&c, cumulative_prod_gradient, out, one_step(&c, saved)))
     return 1 + set_out(f, 0, out, True)
+
+
+def reversed_recurrence(x, g):
+    """s with s[k] = g[k] + x[k + 1] * s[k + 1] along the last axis of plain arrays. None: declined."""
+    cdef ArrayView v, r
+    cdef Call c
+    cdef object out
+    if not fast_enabled():
+        return None
+    x, g = row_major(x), row_major(g)
+    if x is None or g is None or not begin_scan(&c, x, -1, &v) or not give(&c, x, &v) or not give(&c, g, &r) \
+            or not same_shape(&v, &r):
+        return None
+    out = empty_dense(x)
+    report("multiply", run(&c, backward_recurrence, out))
+    return out
 
 
 cdef int rule_prod(Node node, Frame f) except -1:

@@ -608,6 +608,17 @@ static void cumulative_prod_gradient_of(const RowLoops&, const T* const* in, T* 
 }
 ARRAYGRAD_ROW_KERNEL(cumulative_prod_gradient)
 
+// s with s[k] = g[k] + x[k + 1] s[k + 1]; what x does not pass on is not touched, so that zero times infinity is nothing.
+template <typename T>
+static void reversed_recurrence_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+    for (isize i = 0; i < r.outer; i++) {
+        const T *x = in[0] + i * r.inner, *g = in[1] + i * r.inner;
+        T *to = out[0] + i * r.inner, s = to[r.inner - 1] = g[r.inner - 1];
+        for (isize k = r.inner - 2; k >= 0; k--) to[k] = s = x[k + 1] == T(0) ? g[k] : g[k] + x[k + 1] * s;
+    }
+}
+ARRAYGRAD_ROW_KERNEL(reversed_recurrence)
+
 // g times the product of what comes before an element and the product of what comes after it.
 template <typename T>
 static void prod_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {

@@ -1,0 +1,120 @@
+"""Folds by a function of two operands: of segments along an axis, and of all elements up to each.
+
+May import: ops._helpers, ops._scans, ops.elementwise. Rules use only the standard and the table's internal operations.
+
+Segments are those of `numpy.ufunc.reduceat` for places that increase: `starts` says where they begin, up to the next
+one or the end, and `owner`, for each element of the axis, the number of its segment. Elements before the first segment
+have the number of segments, and none.
+"""
+
+from arraygrad.ops._helpers import at_axis, is_complex
+from arraygrad.ops._scans import reversed_recurrence
+from arraygrad.ops.elementwise import logaddexp_share
+
+# By the ufunc's name: the reduction of a segment. Differences are a first element less the others.
+_WHOLE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logaddexp": "logsumexp"}
+
+
+def segments(xp, x, ufunc, starts, owner, axis):
+    """ufunc.reduceat(x, starts, axis)."""
+    own = getattr(xp, "_library_ufunc", None)
+    if own is not None:
+        return own(ufunc).reduceat(x, starts, axis)
+    ends = [*[int(start) for start in starts[1:]], x.shape[axis]]
+    parts = []
+    for start, end in zip([int(start) for start in starts], ends, strict=True):
+        piece = x[at_axis(axis, slice(start, end))]
+        if ufunc == "subtract":
+            parts.append(2 * x[at_axis(axis, start)] - xp.sum(piece, axis=axis))
+        elif ufunc == "logaddexp":
+            top = xp.max(piece, axis=axis, keepdims=True)
+            parts.append(xp.log(xp.sum(xp.exp(piece - top), axis=axis)) + xp.squeeze(top, axis=axis))
+        else:
+            parts.append(getattr(xp, _WHOLE[ufunc])(piece, axis=axis))
+    return xp.stack(parts, axis=axis)
+
+
+def _refuse_complex(xp, x):
+    if is_complex(xp, x.dtype):
+        raise TypeError(f"expected an array of a real dtype, found {x.dtype}: complex numbers have no order")
+
+
+def real_segments(xp, x, ufunc, starts, owner, axis):
+    _refuse_complex(xp, x)
+    return segments(xp, x, ufunc, starts, owner, axis)
+
+
+def _spread(xp, a, starts, owner, axis):
+    """The element of its segment for each element along the axis, zero before the first segment."""
+    if int(owner[0]) != 0:
+        a = xp.concat([a, xp.zeros_like(a[at_axis(axis, slice(0, 1))])], axis=axis)
+    return xp.take(a, owner, axis=axis)
+
+
+def _along(shape, axis):
+    return tuple([n if i == axis else 1 for i, n in enumerate(shape)])
+
+
+def linear_segments_rule(xp, g, x_shape, ufunc, starts, owner, axis):
+    spread = _spread(xp, g, starts, owner, axis)
+    if ufunc == "add":
+        return spread
+    first = xp.reshape(xp.concat([owner[:1] == 0, owner[1:] != owner[:-1]]), _along(x_shape, axis))
+    return xp.where(first, spread, -spread)
+
+
+def segments_rule(xp, g, x, ans, ufunc, starts, owner, axis):
+    if ufunc == "multiply":
+        return _spread(xp, g * ans, starts, owner, axis) / x
+    result = _spread(xp, ans, starts, owner, axis)
+    # Those that tie share; of large numbers a logarithm has no digits left for weights that sum to one.
+    hit = (x == result) | (x != x)  # an element that is nan makes the extremum nan
+    weights = xp.exp(x - result) if ufunc == "logaddexp" else xp.astype(hit, g.dtype)
+    total = xp._segment_sums(weights, "add", starts, owner, axis)
+    share = _spread(xp, g / total, starts, owner, axis)
+    return weights * share if ufunc == "logaddexp" else xp.where(hit, share, 0.0)
+
+
+def running(xp, x, ufunc, axis):
+    """ufunc.accumulate(x, axis)."""
+    if ufunc != "subtract":
+        _refuse_complex(xp, x)
+    own = getattr(xp, "_library_ufunc", None)
+    if own is not None:
+        return own(ufunc).accumulate(x, axis)
+    results = [x[at_axis(axis, 0)]]
+    for k in range(1, x.shape[axis]):
+        part = x[at_axis(axis, k)]
+        results.append(results[-1] - part if ufunc == "subtract" else getattr(xp, ufunc)(results[-1], part))
+    return xp.stack(results, axis=axis)
+
+
+def _shares(xp, ufunc, before, x):
+    """The derivatives of ufunc(before, x) in both operands, as the rules of these operations have them."""
+    if ufunc == "logaddexp":
+        return logaddexp_share(xp, 1.0, before, x), logaddexp_share(xp, 1.0, x, before)
+    less, more = (before < x, x < before) if ufunc == "maximum" else (before > x, x > before)
+    equal, one = before == x, xp.ones_like(x)
+    return [xp.where(equal, 0.5, xp.where(behind, 0.0, one)) for behind in (less, more)]
+
+
+def running_differences_rule(xp, g, axis):
+    total = xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
+    first, rest = total[at_axis(axis, slice(0, 1))], total[at_axis(axis, slice(1, None))]
+    return xp.concat([first, -rest], axis=axis)
+
+
+def _passed_on(xp, kept, g):
+    """The gradients of all running results, which each passes on to the one before it in proportion to `kept`."""
+    own = getattr(xp, "_library_reversed_recurrence", None)
+    found = None if own is None else own(kept, g)
+    return reversed_recurrence(xp, kept, g) if found is None else found
+
+
+def running_rule(xp, g, x, ans, ufunc, axis):
+    g, x, ans = [xp.moveaxis(a, axis, -1) for a in (g, x, ans)]
+    if x.shape[-1] > 1:
+        kept, taken = _shares(xp, ufunc, ans[..., :-1], x[..., 1:])
+        one = xp.ones_like(x[..., :1])
+        g = xp.concat([one, taken], axis=-1) * _passed_on(xp, xp.concat([one, kept], axis=-1), g)
+    return xp.moveaxis(g, -1, axis)
