@@ -13,7 +13,7 @@ import math
 
 import numpy
 
-from arraygrad.backends.numpy.gaps import segments
+from arraygrad.backends.numpy.gaps import increasing
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import add_at
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
@@ -265,14 +265,14 @@ def _segmented(name, x, indices, axis):
         return None
     if not _plain(x, "fdFD" if is_sum else "fd"):
         return None
-    found = segments(indices, x.shape[axis])
-    if found is None:
+    starts = increasing(indices, x.shape[axis])
+    if starts is None:
         return None
     if is_sum:
-        return apply_op(OPS["_segment_sums"], (x, name, *found, axis))
+        return apply_op(OPS["_segment_sums"], (x, name, starts, axis))
     if not _divides(name, raw_array(x), indices, axis):
         return None
-    return apply_op(OPS["_segment_folds"], (x, name, *found, axis))
+    return apply_op(OPS["_segment_folds"], (x, name, starts, axis))
 
 
 def _divides(name, raw, indices, axis):

@@ -2,12 +2,11 @@
 
 May import: ops._helpers, ops._scans, ops.elementwise. Rules use only the standard and the table's internal operations.
 
-Segments are those of `numpy.ufunc.reduceat` for places that increase: `starts` says where they begin, up to the next
-one or the end, and `owner`, for each element of the axis, the number of its segment. Elements before the first segment
-have the number of segments, and none.
+Segments are those of `numpy.ufunc.reduceat` for places that increase: `starts` says where they begin, and each ends
+before the next one or at the end of the axis. Elements before the first segment are in none.
 """
 
-from arraygrad.ops._helpers import at_axis, is_complex
+from arraygrad.ops._helpers import at_axis, device_of, is_complex
 from arraygrad.ops._scans import reversed_recurrence
 from arraygrad.ops.elementwise import logaddexp_share
 
@@ -15,7 +14,7 @@ from arraygrad.ops.elementwise import logaddexp_share
 _WHOLE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logaddexp": "logsumexp"}
 
 
-def segments(xp, x, ufunc, starts, owner, axis):
+def segments(xp, x, ufunc, starts, axis):
     """ufunc.reduceat(x, starts, axis)."""
     own = getattr(xp, "_library_ufunc", None)
     if own is not None:
@@ -39,39 +38,45 @@ def _refuse_complex(xp, x):
         raise TypeError(f"expected an array of a real dtype, found {x.dtype}: complex numbers have no order")
 
 
-def real_segments(xp, x, ufunc, starts, owner, axis):
+def real_segments(xp, x, ufunc, starts, axis):
     _refuse_complex(xp, x)
-    return segments(xp, x, ufunc, starts, owner, axis)
+    return segments(xp, x, ufunc, starts, axis)
 
 
-def _spread(xp, a, starts, owner, axis):
-    """The element of its segment for each element along the axis, zero before the first segment."""
-    if int(owner[0]) != 0:
-        a = xp.concat([a, xp.zeros_like(a[at_axis(axis, slice(0, 1))])], axis=axis)
-    return xp.take(a, owner, axis=axis)
+def _spread(xp, a, starts, n, axis):
+    """The element of its segment for each of n elements along the axis, zero before the first segment."""
+    own = getattr(xp, "_library_repeated", None)
+    found = None if own is None else own(a, starts, n, axis)
+    if found is not None:
+        return found
+    starts = [int(start) for start in starts]
+    owner = [0] * starts[0]  # of an array with a zero in front
+    for k, (start, end) in enumerate(zip(starts, [*starts[1:], n], strict=True)):
+        owner += [k + 1] * (end - start)
+    a = xp.concat([xp.zeros_like(a[at_axis(axis, slice(0, 1))]), a], axis=axis)
+    return xp.take(a, xp.asarray(owner, device=device_of(a)), axis=axis)
 
 
-def _along(shape, axis):
-    return tuple([n if i == axis else 1 for i, n in enumerate(shape)])
-
-
-def linear_segments_rule(xp, g, x_shape, ufunc, starts, owner, axis):
-    spread = _spread(xp, g, starts, owner, axis)
+def linear_segments_rule(xp, g, x_shape, ufunc, starts, axis):
+    spread = _spread(xp, g, starts, x_shape[axis], axis)
     if ufunc == "add":
         return spread
-    first = xp.reshape(xp.concat([owner[:1] == 0, owner[1:] != owner[:-1]]), _along(x_shape, axis))
-    return xp.where(first, spread, -spread)
+    n = x_shape[axis]
+    begins = _spread(xp, xp.astype(starts, xp.float64), starts, n, 0)
+    first = begins == xp.arange(n, dtype=xp.float64, device=device_of(g))
+    shape = [n if i == axis else 1 for i, n in enumerate(x_shape)]
+    return xp.where(xp.reshape(first, tuple(shape)), spread, -spread)
 
 
-def segments_rule(xp, g, x, ans, ufunc, starts, owner, axis):
+def segments_rule(xp, g, x, ans, ufunc, starts, axis):
     if ufunc == "multiply":
-        return _spread(xp, g * ans, starts, owner, axis) / x
-    result = _spread(xp, ans, starts, owner, axis)
+        return _spread(xp, g * ans, starts, x.shape[axis], axis) / x
+    result = _spread(xp, ans, starts, x.shape[axis], axis)
     # Those that tie share; of large numbers a logarithm has no digits left for weights that sum to one.
     hit = (x == result) | (x != x)  # an element that is nan makes the extremum nan
     weights = xp.exp(x - result) if ufunc == "logaddexp" else xp.astype(hit, g.dtype)
-    total = xp._segment_sums(weights, "add", starts, owner, axis)
-    share = _spread(xp, g / total, starts, owner, axis)
+    total = xp._segment_sums(weights, "add", starts, axis)
+    share = _spread(xp, g / total, starts, x.shape[axis], axis)
     return weights * share if ufunc == "logaddexp" else xp.where(hit, share, 0.0)
 
 

@@ -80,15 +80,15 @@ linear(
 )
 linear(
     "_segment_sums",
-    "x, ufunc, starts, owner, axis, /",
+    "x, ufunc, starts, axis, /",
     forward=_folds.segments,
     x=_folds.linear_segments_rule,
     doc="Sums (`ufunc` 'add') of the segments that begin at `starts` along `axis`, or of each the first element less "
-    "the others ('subtract'); `owner` is the number of every element's segment.",
+    "the others ('subtract').",
 )
 general(
     "_segment_folds",
-    "x, ufunc, starts, owner, axis, /",
+    "x, ufunc, starts, axis, /",
     forward=_folds.real_segments,
     x=_folds.segments_rule,
     holomorphic=False,

@@ -114,12 +114,8 @@ def _products(name, *shapes):
 
 def _segments(name, ufunc, starts, axis=0):
     def call(xp, x):
-        ends = [*starts[1:], x.shape[axis]]
-        owner = [len(starts)] * starts[0]
-        for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
-            owner += [k] * (end - start)
         raw = array_api_compat.array_namespace(getattr(x, "array", x))
-        return getattr(xp, name)(x, ufunc, raw.asarray(starts), raw.asarray(owner), axis)
+        return getattr(xp, name)(x, ufunc, raw.asarray(starts), axis)
 
     return call
 

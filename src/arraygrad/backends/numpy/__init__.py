@@ -14,6 +14,7 @@ from arraygrad.backends import attach
 from arraygrad.backends.numpy import factorizations
 from arraygrad.backends.numpy.array_ops import NumpyOps
 from arraygrad.backends.numpy.direct import holds_nowhere, is_moderate, raw_functions
+from arraygrad.backends.numpy.gaps import repeated
 from arraygrad.backends.numpy.reductions import reversed_recurrence
 from arraygrad.backends.numpy.sorting import distinct_gradient
 from arraygrad.backends.numpy.table import install
@@ -71,6 +72,7 @@ _raw = RawNumpy()
 _raw.__dict__["_library_eigh_upper"] = lambda x: numpy.linalg.eigh(x, UPLO="U")
 _raw.__dict__["_library_distinct_gradient"] = distinct_gradient
 _raw.__dict__["_library_reversed_recurrence"] = reversed_recurrence
+_raw.__dict__["_library_repeated"] = repeated
 _raw.__dict__["_library_ufunc"] = lambda name: getattr(numpy, name)
 _raw.__dict__["_library_eigvalsh_upper"] = lambda x: numpy.linalg.eigvalsh(x, UPLO="U")
 _raw.__dict__["_library_holds_nowhere"] = holds_nowhere

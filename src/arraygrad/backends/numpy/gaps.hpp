@@ -3,6 +3,7 @@
 //
 // What is reduced, and its gradient, has one element for each lane: outer x inner.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -74,6 +75,28 @@ template <typename T> static inline bool divide_counts_of(const T* x, T* sums, A
 static inline bool divide_counts(int slot, const char* x, char* sums, Around a) {
     return unlocked(a.outer * a.n * a.inner, [=] {
         ARRAYGRAD_REAL(slot, return (int)divide_counts_of((const T*)x, (T*)sums, a));
+    });
+}
+
+// Each of m elements along the axis repeated up to the next one's place, or n; zeros before the first one's.
+template <typename T>
+static inline void spread_of(const T* x, const std::int64_t* places, std::ptrdiff_t m, T* out, Around a) {
+    for (std::ptrdiff_t o = 0; o < a.outer; o++, x += m * a.inner, out += a.n * a.inner) {
+        std::fill(out, out + places[0] * a.inner, T(0));
+        for (std::ptrdiff_t k = 0; k < m; k++) {
+            const T* from = x + k * a.inner;
+            const std::ptrdiff_t end = k + 1 < m ? places[k + 1] : a.n;
+            for (std::ptrdiff_t i = places[k]; i < end; i++)
+                if (a.inner == 1) out[i] = *from;
+                else std::copy(from, from + a.inner, out + i * a.inner);
+        }
+    }
+}
+
+static inline void repeat_to_next(int slot, const char* x, const std::int64_t* places, std::ptrdiff_t m, char* out, Around a) {
+    unlocked(a.outer * a.n * a.inner, [=] {
+        ARRAYGRAD_REAL(slot, spread_of((const T*)x, places, m, (T*)out, a));
+        return 0;
     });
 }
 

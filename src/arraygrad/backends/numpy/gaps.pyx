@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view
-from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes
+from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes, row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, any_nan, empty_c, empty_dense, fast_enabled, positions_of, report, view_of,
 )
@@ -30,6 +30,8 @@ cdef extern from "gaps.hpp" namespace "arraygrad":
     void fill_gaps(int slot, const char* x, char* out, Py_ssize_t n, double value) noexcept
     void replace_all(int slot, const char* x, char* out, Py_ssize_t n, double nan, double high, double low) noexcept
     double greatest_size(int slot, const char* x, Py_ssize_t n) noexcept
+    void repeat_to_next(int slot, const char* x, const int64_t* places, Py_ssize_t m, char* out,
+                        Around a) noexcept
     bint divide_counts(int slot, const char* x, char* sums, Around a) noexcept
     int gap_gradient(int rule, int slot, const char* x, const char* ans, const char* g, char* out, Around a,
                      double ddof) noexcept
@@ -49,7 +51,6 @@ _add, _multiply, _fmax, _fmin = np.add.reduce, np.multiply.reduce, np.fmax.reduc
 _isnan, _invert, _divide, _subtract, _square = np.isnan, np.logical_not, np.divide, np.subtract, np.multiply
 _sqrt, _copyto = np.sqrt, np.copyto
 cdef object _intp = np.intp
-cdef object _place = np.zeros((), np.int64)
 cdef object _ndarray = np.ndarray
 
 
@@ -211,32 +212,47 @@ def nancumprod(a, axis=None):
     return values.cumprod(axis) if out is None else out
 
 
-def segments(indices, Py_ssize_t n):
-    """(places, the number of every element's segment) where ufunc.reduceat finds increasing places below n; else None.
+# Segments along an axis
 
-    Elements before the first segment have the number of segments.
-    """
-    cdef Py_ssize_t count = 0, size = n, k, i, end
+def increasing(indices, Py_ssize_t n):
+    """The places of ufunc.reduceat as int64 where they increase and are below n. None: they are others."""
+    cdef Py_ssize_t count = 0, k
     cdef const int64_t* places
-    cdef int64_t* owner
-    cdef object starts, out
+    cdef object starts
     if not fast_enabled() or type(indices) is not _ndarray or indices.ndim != 1 or indices.dtype.kind not in "iu":
         return None
-    starts = np.ascontiguousarray(indices, np.int64)
+    starts = np.array(indices, np.int64)
     places = positions_of(starts, &count)
-    if places == NULL or count == 0 or places[0] < 0:
+    if places == NULL or count == 0 or places[0] < 0 or places[count - 1] >= n:
         return None
-    out = empty_c(_place, 1, &size)
-    owner = <int64_t*>positions_of(out, &size)
-    for i in range(min(places[0], n)):
-        owner[i] = count
-    for k in range(count):
-        end = places[k + 1] if k + 1 < count else n
-        if end <= places[k] or end > n:
+    for k in range(1, count):
+        if places[k] <= places[k - 1]:
             return None
-        for i in range(places[k], end):
-            owner[i] = k
-    return starts, out
+    return starts
+
+
+def repeated(x, starts, Py_ssize_t n, Py_ssize_t axis):
+    """Each element along the axis repeated up to the next one's place, as increasing() has them. None: declined."""
+    cdef ArrayView v, o
+    cdef Around lane
+    cdef Py_ssize_t count = 0
+    cdef Py_ssize_t dims[8]
+    cdef const int64_t* places
+    cdef object out
+    cdef int d
+    if not fast_enabled():
+        return None
+    x = row_major(x)
+    places = positions_of(starts, &count)
+    if x is None or places == NULL or real_view(x, &v) < 0 or not lanes(&v, axis, &lane, True) or lane.n != count:
+        return None
+    for d in range(v.ndim):
+        dims[d] = v.dims[d]
+    dims[axis if axis >= 0 else axis + v.ndim] = lane.n = n
+    out = empty_c(x, v.ndim, dims)
+    view_of(out, &o)
+    repeat_to_next(v.slot, v.data, places, count, o.data, lane)
+    return out
 
 
 cdef bint is_number(object x) except -1:
