@@ -218,6 +218,31 @@ def test_take_gives_the_plain_gradient(axis):
     np.testing.assert_array_equal(gradient(), plain(gradient))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, None])
+def test_places_of_several_dimensions_have_numpys_elements_and_the_plain_gradient(axis, dtype):
+    a = np.random.default_rng(0).normal(size=(4, 3, 5)).astype(dtype)
+    for indices in (np.array([[0, 2, 2], [-1, 1, 0]]), np.array([[[1]], [[-3]]]), np.zeros((0, 2), np.int64)):
+        g = np.random.default_rng(1).normal(size=np.take(a, indices, axis).shape).astype(dtype)
+
+        def gradient(indices=indices, g=g):
+            x = ag.asarray(a, requires_grad=True)
+            y = np.take(x, indices, axis)
+            np.testing.assert_array_equal(y.numpy(), np.take(a, indices, axis))
+            y.backward(g)
+            return x.grad.numpy()
+
+        assert gradient().dtype == dtype
+        np.testing.assert_array_equal(gradient(), plain(gradient))
+
+
+def test_places_along_any_axis_have_a_compiled_rule():
+    x = ag.asarray(np.random.default_rng(0).normal(size=(4, 3, 5)), requires_grad=True)
+    for axis in range(3):
+        y = ag.take(x, np.array([0, 2, 2, -1]), axis=axis)
+        assert try_rule(y.grad_fn, np.ones(y.shape)) is not None
+
+
 def test_an_index_that_changes_after_the_gather_counts_as_it_was():
     x = ag.asarray(np.arange(4.0), requires_grad=True)
     index = np.array([0, 1])

@@ -323,6 +323,8 @@ def take(self, indices, axis=None):
     source = ravel(self) if axis is None else self
     axis = 0 if axis is None else _axis("take", self, axis)
     indices = to_tensor(indices, backend_of(self))
+    if indices.ndim > 1 and type(raw_array(self)) is numpy.ndarray:  # the standard has one dimension
+        return apply_op(_TAKE, (source, indices, axis))
     picked = apply_op(_TAKE, (source, shape_op(_RESHAPE, (indices, (-1,), None)), axis))
     if indices.ndim == 1:
         return picked

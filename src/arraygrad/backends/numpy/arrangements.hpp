@@ -119,6 +119,21 @@ static inline void add_along(int slot, const char* g, const std::int64_t* at, ch
     });
 }
 
+// The adjoint of taking what is at m places of the axis: g added to zeros, in the order of its elements.
+static inline void add_at_places(int slot, const char* g, const std::int64_t* at, char* out, Around a, std::ptrdiff_t m) {
+    unlocked(a.outer * (a.n + m) * a.inner, [=] {
+        std::memset(out, 0, (std::size_t)(a.outer * a.n * a.inner * item_size(slot)));
+        ARRAYGRAD_REAL(slot,
+            for (std::ptrdiff_t o = 0; o < a.outer; o++)
+                for (std::ptrdiff_t k = 0; k < m; k++) {
+                    const T* from = (const T*)g + (o * m + k) * a.inner;
+                    T* to = (T*)out + (o * a.n + (at[k] < 0 ? at[k] + a.n : at[k])) * a.inner;
+                    for (std::ptrdiff_t i = 0; i < a.inner; i++) to[i] += from[i];
+                })
+        return 0;
+    });
+}
+
 // Row-major g added to what stands at `steps` (in elements) of out, where places may coincide, in the order of g.
 template <typename T>
 static inline void add_strided_of(const T* g, T* out, const std::ptrdiff_t* dims, const std::ptrdiff_t* steps, int nd) {

@@ -30,6 +30,7 @@ cdef int rule_outer(Node node, Frame f) except -1
 cdef int rule_pad(Node node, Frame f) except -1
 cdef int rule_roll(Node node, Frame f) except -1
 cdef int rule_stack(Node node, Frame f) except -1
+cdef int rule_take_along_any(Node node, Frame f) except -1
 cdef int rule_take_along_axis(Node node, Frame f) except -1
 cdef int rule_trace(Node node, Frame f) except -1
 cdef int rule_tril(Node node, Frame f) except -1

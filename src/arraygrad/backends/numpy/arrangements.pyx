@@ -16,7 +16,7 @@ from arraygrad.backends.numpy.loops cimport (
     wrapped, zeros_c, SLOT_F64,
 )
 from arraygrad.backends.numpy.reductions cimport summed
-from arraygrad.backends.numpy.shapes cimport raw_of
+from arraygrad.backends.numpy.shapes cimport raw_of, rule_take
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
@@ -35,6 +35,7 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
     void shifted(Py_ssize_t item, const char* x, char* out, Around a, Py_ssize_t shift) noexcept
     void diff_gradient(int slot, const char* g, char* out, Around a) noexcept
     void take_along(Py_ssize_t item, const char* x, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
+    void add_at_places(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     void add_along(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     int add_strided(int slot, const char* g, char* out, const Py_ssize_t* dims, const Py_ssize_t* steps, int nd,
                     Py_ssize_t size, int along) noexcept
@@ -442,6 +443,33 @@ cdef int rule_take_along_axis(Node node, Frame f) except -1:
     view_of(out, &o)
     fp_begin()
     add_along(slot, g.data, at, o.data, around(meta.dims, meta.ndim, axis), m)
+    report("add", fp_end())
+    return 1 + set_out(f, 0, out, True)
+
+
+cdef int rule_take_along_any(Node node, Frame f) except -1:
+    """`take` along the first axis is that of rows (shapes.pyx); here along the others."""
+    cdef ArrayView g, o
+    cdef GradMeta meta = meta_saved(node, 0)
+    cdef Py_ssize_t m = 0
+    cdef const int64_t* at
+    cdef Around a
+    cdef int axis, slot
+    cdef object out
+    if rule_take(node, f):
+        return 1
+    slot = real_view(f.grad, &g)
+    if slot < 0 or meta is None or not g.c_order or not 0 < meta.ndim <= 8 \
+            or not axis_of(given(node, 2), meta.ndim, &axis):
+        return 0
+    at = positions_of(raw_of(given(node, 1)), &m)
+    a = around(meta.dims, meta.ndim, axis)
+    if at == NULL or not all_within(at, m, a.n) or g.size != a.outer * m * a.inner:
+        return 0
+    out = empty_c(f.grad, meta.ndim, meta.dims)
+    view_of(out, &o)
+    fp_begin()
+    add_at_places(slot, g.data, at, o.data, a, m)
     report("add", fp_end())
     return 1 + set_out(f, 0, out, True)
 

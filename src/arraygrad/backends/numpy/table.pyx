@@ -5,7 +5,8 @@ from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
     forward_roll, forward_take_along_axis, forward_trace, forward_tril, forward_triu, forward_windows, rule_cross,
     rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_pad, rule_roll, rule_stack,
-    rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
+    rule_take_along_any, rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where,
+    rule_windows,
 )
 from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
 from arraygrad.backends.numpy.contractions cimport forward_tensordot, rule_tensordot
@@ -53,7 +54,7 @@ from arraygrad.backends.numpy.shapes cimport (
     forward_add_at, forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
     forward_getitem_adjoint, forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze,
     forward_take, forward_where, rule_add_at, rule_getitem, rule_getitem_adjoint, rule_matrix_transpose,
-    rule_permute_dims, rule_reshape, rule_setitem, rule_take,
+    rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
@@ -326,7 +327,7 @@ def install(dict ops, backend=None):
     attach(ops, "_getitem_adjoint", rule_getitem_adjoint, (), done)
     attach(ops, "_add_at", rule_add_at, (), done)
     attach(ops, "_setitem", rule_setitem, (), done)
-    attach(ops, "take", rule_take, ("x_meta",), done)
+    attach(ops, "take", rule_take_along_any, ("x_meta",), done)
     attach(ops, "cross", rule_cross, ("x2", "x1"), done)
     attach(ops, "diagonal", rule_diagonal, ("x_meta",), done)
     attach(ops, "diff", rule_diff, ("x_meta", "prepend", "prepend_meta", "append_meta"), done)
