@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from fast_path_cases import DTYPES, gradients, outcome, plain, same, values_of
 
+import arraygrad as ag
 from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.backends.numpy.table import try_rule
+from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
 
 REAL = ("float32", "float64")
@@ -240,6 +243,55 @@ def test_matrix_norm_is_numpys(dtype, shape):
     x = spread(dtype, shape)
     for keepdims in (False, True):
         same(call("matrix_norm", x, keepdims=keepdims), as_array(np.linalg.matrix_norm(x, keepdims=keepdims), dtype))
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("shape", [s for s in SHAPES if len(s) == 2], ids=str)
+def test_a_frobenius_norm_without_axes_is_numpys(dtype, shape):
+    for a in (spread(dtype, shape), np.asfortranarray(spread(dtype, shape))):
+        same(call("norm", a, "fro"), as_array(np.linalg.norm(a, "fro"), dtype))
+
+
+def norm_of(name, x, keywords):
+    """A recorded norm, and its argument."""
+    t = ag.asarray(x, requires_grad=True)
+    return apply_op(OPS[name], OPS[name].bind((t,), keywords)), t
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_gradients_of_norms_of_lengths_and_sizes_are_the_tables(dtype, shape):
+    x = values_of(dtype, 1)(shape)
+    x[x > 2.5] = 0.0
+    x[0] = 0.0  # some norms are zero
+    kept = [{"keepdims": False}, {"keepdims": True}]
+    cases = [("vector_norm", {"axis": axis, "ord": ord, **k}) for axis in (None, 0, -1) for ord in (1, 2) for k in kept]
+    cases += [("norm", {"axis": axis, **k}) for axis in (None, 0, -1) for k in kept]
+    cases += [("norm", {"axis": axis, "ord": ord}) for axis in (0, -1) for ord in (1, 2)]
+    if len(shape) == 2:
+        cases += [("norm", {"ord": "fro", "axis": axis, **k}) for axis in (None, (0, 1)) for k in kept]
+        cases += [("matrix_norm", k) for k in kept]
+
+    def gradient(name, a, keywords):
+        out, t = norm_of(name, a, keywords)
+        out.backward(values_of(dtype, 2)(out.shape))
+        return t.grad.numpy()
+
+    for name, keywords in cases:
+        for a in (x, np.asfortranarray(x)):
+            out, _ = norm_of(name, a, keywords)
+            assert try_rule(out.grad_fn, values_of(dtype, 2)(out.shape)) is not None
+            got = gradient(name, a, keywords)
+            assert got.dtype == dtype
+            expected = plain(gradient, name, a, keywords)  # of a norm that adds in another order
+            np.testing.assert_allclose(got, expected, rtol=20 * np.finfo(dtype).eps)
+
+
+def test_other_norms_have_no_compiled_rule():
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    for name, keywords in (("norm", {"ord": 1}), ("vector_norm", {"ord": 3}), ("matrix_norm", {"ord": 1})):
+        out, _ = norm_of(name, x, keywords)
+        assert try_rule(out.grad_fn, np.ones(out.shape)) is None
 
 
 def test_other_norms_are_left_to_numpy():

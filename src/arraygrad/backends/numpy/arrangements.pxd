@@ -25,7 +25,6 @@ cdef int rule_cross(Node node, Frame f) except -1
 cdef int rule_diagonal(Node node, Frame f) except -1
 cdef int rule_diff(Node node, Frame f) except -1
 cdef int rule_moveaxis(Node node, Frame f) except -1
-cdef int rule_norm(Node node, Frame f) except -1
 cdef int rule_outer(Node node, Frame f) except -1
 cdef int rule_pad(Node node, Frame f) except -1
 cdef int rule_roll(Node node, Frame f) except -1

@@ -20,7 +20,7 @@ from arraygrad.backends.numpy.shapes cimport raw_of, rule_take
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
-from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
+from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
 
 import numpy as np
 
@@ -667,34 +667,3 @@ cdef int rule_cross(Node node, Frame f) except -1:
         if out1 is None:
             return 0
     return set_outs(f, out0, out1)
-
-
-cdef bint is_euclidean(Node node, int ndim) except -1:
-    """Whether vector_norm, matrix_norm or norm was asked for the root of the sum of squares."""
-    cdef str name = (<Op>node.op).name
-    cdef object order = given(node, 3 if name == "vector_norm" else 2 if name == "matrix_norm" else 1)
-    if order is None:
-        return True
-    if name == "matrix_norm":
-        return ndim == 2 and type(order) is str and order == "fro"
-    return PyLong_CheckExact(order) and order == 2 and (name == "vector_norm" or ndim == 1)
-
-
-cdef int rule_norm(Node node, Frame f) except -1:
-    """g x / norm, of all elements."""
-    cdef ArrayView x, g, a, q
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), ans = saved_for(node, SAVE_ANS, -1), factor, out
-    cdef int slot = real_view(saved, &x)
-    if slot < 0 or real_view(f.grad, &g) != slot or real_view(ans, &a) != slot or a.size != 1 or g.size != 1 \
-            or x.size == 0 or not is_euclidean(node, x.ndim):
-        return 0
-    factor = reshaped(ans, 0, NULL)
-    view_of(factor, &q)
-    if (<double*>q.data)[0] == 0.0 if slot == SLOT_F64 else (<float*>q.data)[0] == 0.0:
-        factor = zeros_c(ans, 0, NULL)      # zero is as far from every side
-    else:
-        factor = binary_loop(DIVIDE, reshaped(f.grad, 0, NULL), factor, None)
-    if factor is None:
-        return 0
-    out = binary_loop(MULTIPLY, factor, saved, None)
-    return 0 if out is None else 1 + set_out(f, 0, out, True)

@@ -18,3 +18,4 @@ cdef int rule_matmul(Node node, Frame f) except -1
 cdef int rule_matvec(Node node, Frame f) except -1
 cdef int rule_vecmat(Node node, Frame f) except -1
 cdef int rule_inner(Node node, Frame f) except -1
+cdef int rule_norm(Node node, Frame f) except -1

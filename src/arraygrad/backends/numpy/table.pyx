@@ -4,9 +4,8 @@
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
     forward_roll, forward_take_along_axis, forward_trace, forward_tril, forward_triu, forward_windows, rule_cross,
-    rule_diagonal, rule_diff, rule_moveaxis, rule_norm, rule_outer, rule_pad, rule_roll, rule_stack,
-    rule_take_along_any, rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where,
-    rule_windows,
+    rule_diagonal, rule_diff, rule_moveaxis, rule_outer, rule_pad, rule_roll, rule_stack, rule_take_along_any,
+    rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
 )
 from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
 from arraygrad.backends.numpy.contractions cimport forward_tensordot, rule_tensordot
@@ -29,7 +28,7 @@ from arraygrad.backends.numpy.joins cimport (
 from arraygrad.backends.numpy.linalg cimport (
     forward_inner, forward_matmul, forward_matrix_norm, forward_matrix_power, forward_matvec, forward_norm,
     forward_solve, forward_vecdot, forward_vecmat, forward_vector_norm, rule_cholesky, rule_inner, rule_matmul,
-    rule_matvec, rule_solve, rule_vecmat,
+    rule_matvec, rule_norm, rule_solve, rule_vecmat,
 )
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, fast_enabled,
