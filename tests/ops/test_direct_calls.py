@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from fast_path_cases import plain
 
 import arraygrad as ag
 import arraygrad.numpy as an
 from arraygrad import special
 from arraygrad.backends.numpy import direct
-from arraygrad.backends.numpy.loops import set_fast_paths
 from arraygrad.ops import OPS
 
 pytest.importorskip("scipy.special").gamma(1.0)
@@ -52,20 +52,6 @@ def found(name):
     raise LookupError(name)
 
 
-@pytest.fixture
-def plain():
-    """Runs a function with the fast paths off."""
-
-    def run(f):
-        before = set_fast_paths(False)
-        try:
-            return f()
-        finally:
-            set_fast_paths(before)
-
-    return run
-
-
 def parts(result):
     return [np.asarray(t) for t in (result if isinstance(result, tuple) else (result,))]
 
@@ -90,7 +76,7 @@ def test_every_operation_that_is_called_at_once_has_cases():
 
 @pytest.mark.parametrize("name", [*CASES, *MATRICES])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_values_are_those_of_the_tables_way(plain, name):
+def test_values_are_those_of_the_tables_way(name):
     f = found(name)
     for a in arrays(name):
         for options in (CASES | MATRICES)[name]:
@@ -103,7 +89,7 @@ def test_values_are_those_of_the_tables_way(plain, name):
                 assert_same(f(a, **options), expected)
 
 
-def test_the_angle_of_real_numbers_is_that_of_the_tables_way(plain):
+def test_the_angle_of_real_numbers_is_that_of_the_tables_way():
     for dtype in (np.float32, np.float64):
         t = ag.tensor(np.array([[1.0, -0.0, 0.0], [-2.0, np.inf, np.nan]], dtype), requires_grad=True)
         assert_same(np.angle(t).detach(), plain(lambda t=t: np.angle(t).detach()))
@@ -111,13 +97,13 @@ def test_the_angle_of_real_numbers_is_that_of_the_tables_way(plain):
 
 @pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1}])
 @pytest.mark.parametrize("repeats", [0, 2, np.array([1, 0, 2])])
-def test_repeat_is_that_of_the_tables_way(plain, repeats, options):
+def test_repeat_is_that_of_the_tables_way(repeats, options):
     a = real(3, 3) if options or np.ndim(repeats) == 0 else real(3)
     assert_same(an.repeat(a, repeats, **options), plain(lambda: an.repeat(a, repeats, **options)))
 
 
 @pytest.mark.parametrize("name", sorted(direct.UFUNCS))
-def test_special_functions_of_several_parameters_are_those_of_the_tables_way(plain, name):
+def test_special_functions_of_several_parameters_are_those_of_the_tables_way(name):
     f = found(name)
     n = len(OPS[name].params)
     x = np.linspace(0.1, 0.9, 7)

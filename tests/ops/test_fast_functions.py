@@ -298,17 +298,6 @@ CHOICES = {
         (lambda f, x, y: f(2 * MASK, [x, y, y]), [X, Y]),
     ],
 }
-CHOSEN = [
-    pytest.param(name, call, arrays, id=f"{name}-{i}")
-    for name, cases in CHOICES.items()
-    for i, (call, arrays) in enumerate(cases)
-]
-
-
-@pytest.mark.parametrize(("name", "call", "arrays"), CHOSEN)
-def test_chosen_elements_and_their_gradients_are_numpys(name, call, arrays):
-    assert_same(outcome(call, getattr(choices, name), *arrays), outcome(call, getattr(np, name), *arrays))
-    assert_alike(lambda *leaves: call(getattr(np, name), *leaves), *arrays)
 
 
 def test_numbers_of_no_choice_are_refused_as_numpy_does():
@@ -347,16 +336,17 @@ PAIRS = {
         for name in ("convolve", "correlate")
     },
 }
-SEVERAL = [
-    pytest.param(name, call, arrays, id=f"{name}-{i}")
-    for name, cases in PAIRS.items()
+COMPARED = [
+    pytest.param(module, name, call, arrays, id=f"{name}-{i}")
+    for module, functions in ((choices, CHOICES), (calculus, PAIRS))
+    for name, cases in functions.items()
     for i, (call, arrays) in enumerate(cases)
 ]
 
 
-@pytest.mark.parametrize(("name", "call", "arrays"), SEVERAL)
-def test_functions_of_several_arrays_and_their_gradients_are_numpys(name, call, arrays):
-    assert_same(outcome(call, getattr(calculus, name), *arrays), outcome(call, getattr(np, name), *arrays))
+@pytest.mark.parametrize(("module", "name", "call", "arrays"), COMPARED)
+def test_functions_of_several_arrays_and_their_gradients_are_numpys(module, name, call, arrays):
+    assert_same(outcome(call, getattr(module, name), *arrays), outcome(call, getattr(np, name), *arrays))
     assert_alike(lambda *leaves: call(getattr(np, name), *leaves), *arrays)
 
 

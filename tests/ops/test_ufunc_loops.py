@@ -4,12 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from fast_path_cases import unaligned
+from fast_path_cases import plain, unaligned
 
 import arraygrad as ag
 from arraygrad import special
 from arraygrad.backends.numpy.direct import UFUNCS, holds_nowhere, is_moderate
-from arraygrad.backends.numpy.loops import set_fast_paths
 from arraygrad.backends.numpy.table import SCIPY
 from arraygrad.backends.numpy.ufunc_loops import call, dtypes_of
 
@@ -144,20 +143,6 @@ def test_what_a_loop_raises_is_raised():
 # -- functions of Python in SciPy --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def plain():
-    """Runs a function with the fast paths off."""
-
-    def run(f):
-        before = set_fast_paths(False)
-        try:
-            return f()
-        finally:
-            set_fast_paths(before)
-
-    return run
-
-
 def result_and_gradient(f, x):
     t = ag.tensor(x, requires_grad=True)
     out = f(t)
@@ -168,7 +153,7 @@ def result_and_gradient(f, x):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 9])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_polygamma_is_scipys_bit_by_bit(plain, n, dtype):
+def test_polygamma_is_scipys_bit_by_bit(n, dtype):
     for x in (
         np.linspace(0.1, 40.0, 12).reshape(3, 4).astype(dtype),
         VALUES.astype(dtype),
@@ -185,7 +170,7 @@ def test_polygamma_is_scipys_bit_by_bit(plain, n, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_zeta_is_scipys_bit_by_bit(plain, dtype):
+def test_zeta_is_scipys_bit_by_bit(dtype):
     q = np.linspace(0.1, 40.0, 12).reshape(3, 4).astype(dtype)
     for s in (2.5, 3, q + 1, q[0] + 1, q[:1, :1] + 1):
         special.zeta(s, q)

@@ -191,26 +191,13 @@ def masked_gradient(g, condition, tuple shape, axis=None):
 
 # One of several arrays
 
-cdef list as_masks(object conditions):
-    """Plain arrays of booleans as row-major ones; None: other things."""
-    cdef list found = []
-    if type(conditions) is not list and type(conditions) is not tuple or not 0 < len(conditions) <= MOST_PARTS:
-        return None
-    for item in conditions:
-        item = as_mask(item)
-        if item is None:
-            return None
-        found.append(item)
-    return found
-
-
-cdef list as_parts(object items):
-    """Plain arrays as row-major ones; None: other things."""
+cdef list as_parts(object items, bint masks):
+    """Plain arrays (of booleans, if they are masks) as row-major ones; None: other things."""
     cdef list found = []
     if type(items) is not list and type(items) is not tuple or not 0 < len(items) <= MOST_PARTS:
         return None
     for item in items:
-        item = row_major(item)
+        item = as_mask(item) if masks else row_major(item)
         if item is None:
             return None
         found.append(item)
@@ -262,7 +249,7 @@ def select(condlist, choicelist, default=0):
     cdef list conditions, items
     if not fast_enabled() or type(default) is not float and (type(default) is not int or abs(default) > 2**24):
         return _select(condlist, choicelist, default)
-    conditions, items = as_masks(condlist), as_parts(choicelist)
+    conditions, items = as_parts(condlist, True), as_parts(choicelist, False)
     if conditions is None or items is None or len(conditions) != len(items) or not read_parts(items, &v, parts) \
             or not read_masks(conditions, &v, masks):
         return _select(condlist, choicelist, default)
@@ -283,7 +270,7 @@ def select_gradient(g, condlist):
     cdef list conditions
     if not fast_enabled():
         return None
-    g, conditions = row_major(g), as_masks(condlist)
+    g, conditions = row_major(g), as_parts(condlist, True)
     if g is None or conditions is None:
         return None
     view_of(g, &r)
@@ -306,7 +293,7 @@ def choose(a, choices):
     cdef Py_ssize_t n = 0
     cdef object numbers = as_numbers(a)
     cdef const int64_t* places = positions_of(numbers, &n)
-    cdef list items = as_parts(choices) if fast_enabled() and places != NULL else None
+    cdef list items = as_parts(choices, False) if fast_enabled() and places != NULL else None
     if items is not None and read_parts(items, &v, parts):
         view_of(numbers, &w)
         if same_shape(&w, &v):

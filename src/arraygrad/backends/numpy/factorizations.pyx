@@ -543,6 +543,17 @@ def qr_gradient(g_q, g_r, q, r):
     return None if fp_end() & SERIOUS or not done else total
 
 
+cdef object outside(int slot, object turn, object g, const char* values, Py_ssize_t rows, Py_ssize_t columns,
+                    bint by_row):
+    """What g asks of vectors beyond those that are kept, in the memory of `turn`. None: with an error."""
+    cdef ArrayView a, b
+    view_of(turn, &a)
+    view_of(g, &b)
+    fp_begin()
+    run_outside(slot, b.data, a.data, values, rows, columns, by_row)
+    return None if fp_end() & SERIOUS else turn
+
+
 def svd_gradient(g_u, g_s, g_vh, u, s, vh):
     """The gradient of a matrix for those of its first min(m, n) singular vectors and values. None: declined."""
     cdef ArrayView v, a, b, c
@@ -584,23 +595,15 @@ def svd_gradient(g_u, g_s, g_vh, u, s, vh):
     out = product(product(u, inner, False, False), vh, False, False)
     view_of(out, &c)
     if g_u is not None and m > k:
-        side = product(u, turn_u, False, False)
-        view_of(side, &a)
-        view_of(g_u, &b)
-        fp_begin()
-        run_outside(slot, b.data, a.data, v.data, m, k, False)
-        if fp_end() & SERIOUS:
+        side = outside(slot, product(u, turn_u, False, False), g_u, v.data, m, k, False)
+        if side is None:
             return None
         side = product(side, vh, False, False)
         view_of(side, &a)
         run_add(slot, c.data, a.data, c.size)
     if g_vh is not None and n > k:
-        side = product(turn_v, vh, True, False)
-        view_of(side, &a)
-        view_of(g_vh, &b)
-        fp_begin()
-        run_outside(slot, b.data, a.data, v.data, k, n, True)
-        if fp_end() & SERIOUS:
+        side = outside(slot, product(turn_v, vh, True, False), g_vh, v.data, k, n, True)
+        if side is None:
             return None
         side = product(u, side, False, False)
         view_of(side, &a)
