@@ -1,5 +1,5 @@
 // The order of numbers by their digits, and elements put back to where they came from.
-// May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+// May include: ranks.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
 // Note [Order by digits]
 // ~~~~~~~~~~~~~~~~~~~~~~
@@ -22,7 +22,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "arrangements.hpp"
+#include "ranks.hpp"
 
 namespace arraygrad {
 
@@ -495,11 +495,16 @@ static inline int order_lines(int kind, const char* x, std::int64_t* order, char
 #undef ARRAYGRAD_SORTED
 
 // Zeros with g, one for each distinct value of x in order, where that occurs first. `g` has m elements; false: x has
-// another number of values.
+// another number of values. `order` may be NULL, if there are at most ROOM_HERE elements.
 template <typename T>
 static inline bool put_first_of(const T* x, const std::int64_t* order, const T* g, std::ptrdiff_t m, T* out,
                                 std::ptrdiff_t n) {
+    Room<int64_t> places(order ? 0 : n);
     std::ptrdiff_t found = 0;
+    if (!order) {
+        stable_order(x, n, places.data);
+        order = places.data;
+    }
     for (std::ptrdiff_t i = 0; i < n; i++) {
         const std::int64_t at = order[i];
         const bool is_new = i == 0 || x[at] != x[order[i - 1]];

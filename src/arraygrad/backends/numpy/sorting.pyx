@@ -26,6 +26,7 @@ cdef extern from "sorting.hpp" namespace "arraygrad":
         SORT_I64
         COLUMNS_AT_ONCE
         LINE_OF_WORDS
+        ROOM_HERE
     struct Pieces:
         Py_ssize_t pieces, length
     Pieces pieces_of(Py_ssize_t n) noexcept
@@ -233,17 +234,20 @@ cdef object put_at_first(object g, object x):
     cdef ArrayView v, r, o
     cdef Around a
     cdef Py_ssize_t n
+    cdef const int64_t* places = NULL
     cdef object order, out
     x, g = row_major(x), row_major(g)
     if x is None or g is None or real_view(g, &r) != real_view(x, &v) or not 0 < v.size <= MOST:
         return None
-    a.outer = a.inner = 1
-    a.n = n = v.size
-    order = empty_c(_place, 1, &n)
-    ordered(v.slot, &v, a, order, None, False)
+    if v.size > ROOM_HERE:
+        a.outer = a.inner = 1
+        a.n = n = v.size
+        order = empty_c(_place, 1, &n)
+        ordered(v.slot, &v, a, order, None, False)
+        places = positions_of(order, &n)
     out = empty_c(x, v.ndim, v.dims)
     view_of(out, &o)
-    return out if put_first(v.slot, v.data, positions_of(order, &n), r.data, r.size, o.data, v.size) else None
+    return out if put_first(v.slot, v.data, places, r.data, r.size, o.data, v.size) else None
 
 
 cdef int rule_unique_values(Node node, Frame f) except -1:
