@@ -526,6 +526,10 @@ template <typename T>
 static inline void put_along_of(const T* g, const std::int64_t* to, const std::int64_t* from, T* out, Around a) {
     const std::ptrdiff_t size = a.n * a.inner;
     for (std::ptrdiff_t o = 0; o < a.outer; o++, g += size, to += size, out += size) {
+        if (a.inner == 1 && !from) {
+            for (std::ptrdiff_t k = 0; k < a.n; k++) out[to[k]] = g[k];
+            continue;
+        }
         for (std::ptrdiff_t k = 0; k < a.n; k++)
             for (std::ptrdiff_t i = 0; i < a.inner; i++) {
                 const std::ptrdiff_t at = k * a.inner + i;
