@@ -20,7 +20,7 @@ from arraygrad.backends.numpy.shapes cimport raw_of, rule_take
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
-from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
+from arraygrad.core.op cimport SAVE_INPUT
 
 import numpy as np
 
