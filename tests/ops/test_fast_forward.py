@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from fast_path_cases import DTYPES, SPECIAL, ordinary, outcome, plain, quiet, same, values_of
 
+import arraygrad as ag
 from arraygrad.backends.numpy import BACKEND
 from arraygrad.backends.numpy.array_ops import try_call, try_loop
 from arraygrad.ops import OPS
@@ -224,6 +225,56 @@ def test_shape_operations_give_views_as_numpy_does(name, args, expected):
     same(got, expected(x))
     assert got.strides == expected(x).strides
     assert np.shares_memory(got, x)
+
+
+def layouts(dtype):
+    """Arrays of many shapes, orders and gaps; one that can't be written."""
+    values = values_of(dtype)
+    yield values((5,))
+    yield values((5,))[::-1]
+    yield values((6,))[::2]
+    yield values((3, 4))
+    yield values((3, 4)).T
+    yield values((4, 6))[::2, ::3]
+    yield values((2, 3, 4))[:, ::-1]
+    yield values((1, 4))
+    yield values((0, 4))
+    yield values((3, 1, 0))
+    locked = values((3, 4))
+    locked.flags.writeable = False
+    yield locked
+
+
+def described(a, x):
+    """What there is to see of a view of `x`, or of a copy (of no elements: without its strides)."""
+    strides = a.strides if a.size or a.base is x else None
+    return a.tobytes(), a.dtype, a.shape, strides, a.flags.writeable, np.shares_memory(a, x), a.base is x
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
+def test_a_reversed_axis_is_the_view_that_numpy_makes(dtype):
+    for x in layouts(dtype):
+        for axis in range(-x.ndim, x.ndim):
+            found = call("flip", x, axis=axis)
+            assert described(found, x) == described(np.flip(x, axis), x), (x.shape, x.strides, axis)
+
+
+@pytest.mark.parametrize("name", ["real", "imag", "conj"])
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
+def test_parts_of_numbers_and_conjugates_are_numpys(dtype, name):
+    for x in layouts(dtype):
+        found, _ = try_loop(BACKEND, OPS[name], x)
+        if found is not None:
+            assert described(found, x) == described(getattr(np, name)(x), x), (x.shape, x.strides)
+    x = values_of(dtype)((3, 4))
+    same(try_loop(BACKEND, OPS[name], x)[0], getattr(np, name)(x))
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
+def test_a_raveled_tensor_shares_memory_where_numpys_array_does(dtype):
+    for x in layouts(dtype):
+        found, expected = np.ravel(ag.asarray(x, requires_grad=True)).detach().array, np.ravel(x)
+        assert described(found, x)[:-1] == described(expected, x)[:-1], (x.shape, x.strides)
 
 
 def test_impossible_shapes_raise_numpys_error():

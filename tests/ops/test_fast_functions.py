@@ -479,6 +479,25 @@ def test_gradients_of_plain_arrays_are_compiled():
     assert not [i for i, one in enumerate(found) if one is None]
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_angles_of_complex_numbers_are_numpys(dtype):
+    special = np.array([complex(a, b) for a in (-INF, -1.0, -0.0, 0.0, 1.0, INF, NAN) for b in (-INF, -0.0, 0.0, NAN)])
+    long = normal(70, 70) + 1j * normal(70, 70)
+    for z in (special, special.reshape(4, 7), special.reshape(4, 7).T, special[::2], special[:1], special[:0], long):
+        z = z.astype(dtype)
+        found, expected = calculus.angle(z), np.angle(z)
+        assert (found.dtype, found.shape, found.strides) == (expected.dtype, expected.shape, expected.strides)
+        np.testing.assert_array_equal(found.view(f"i{found.itemsize}"), expected.view(f"i{found.itemsize}"))
+
+
+@pytest.mark.parametrize("kth", [5, -6, 2**40])
+def test_places_of_a_partition_out_of_bounds_are_refused_as_numpy_does(kth):
+    with pytest.raises(ValueError, match="out of bounds"):
+        np.partition(normal(5), kth)
+    with pytest.raises(ValueError, match="out of bounds"):
+        np.partition(ag.asarray(normal(5), requires_grad=True), kth)
+
+
 def test_nothing_is_compiled_where_fast_paths_are_off():
     a, g = X, normal(4)
     calls = [

@@ -11,7 +11,7 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from arraygrad.core.apply cimport apply_op, binary, reversed_axes
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.core.op cimport Op, named_op
-from arraygrad.core.value cimport TensorBase, is_tensor
+from arraygrad.core.value cimport Backend, TensorBase, is_tensor, raw_now
 from arraygrad.core.views cimport shape_op
 
 cdef Op RESHAPE = None
@@ -155,7 +155,14 @@ cdef object reshape(tuple args):
 
 cdef object ravel(tuple args):
     """Only of what lies as it is read: NumPy copies a run with gaps or in reverse, which a reshape would view."""
-    if len(args) != 1 or not args[0].flags.c_contiguous:
+    cdef object raw
+    cdef Backend backend
+    if len(args) != 1:
+        return NotImplemented
+    raw = raw_now(<TensorBase>args[0])
+    backend = <Backend>meta_of(args).ops
+    # What is column-major is copied by both.
+    if not (backend.same_layout(raw, raw) if backend.scalars else args[0].flags.c_contiguous):
         return NotImplemented
     return shape_op(RESHAPE, (args[0], (-1,), None))
 

@@ -6,6 +6,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.core.arguments cimport is_static
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.core.constants cimport constant_check, constant_slot, CONSTANT_SAMPLE
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport (
@@ -207,8 +208,14 @@ cdef int keep_args(OpNode node, Op op, object args) except -1:
     cdef Py_ssize_t i
     cdef bint keeps = False
     cdef list static = [None] * len(args)
+    cdef Backend backend = None
+    if type(node.meta) is GradMeta and (<Backend>(<GradMeta>node.meta).ops).scalars:
+        backend = <Backend>(<GradMeta>node.meta).ops
     for i in op.static_positions:
-        static[i] = arg_slot(args[i], op, i, &keeps)
+        if backend is not None and type(args[i]) is backend.array_type:
+            static[i] = backend.clone(args[i], args[i])         # as `frozen` does, without looking for the backend
+        else:
+            static[i] = arg_slot(args[i], op, i, &keeps)
     node.args = static
     if keeps:
         node.flags |= NODE_SAVES

@@ -138,7 +138,8 @@ cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
     if plain and op is GETITEM:
         result = raw[args[1]]
     else:
-        result = _backend.call(op, (raw, args[1]) if len(args) == 2 else (raw,) + args[1:])
+        result = _backend.call(op, (raw, args[1]) if len(args) == 2 else (raw, args[1], args[2]) if len(args) == 3
+                               else (raw,) + args[1:])
     if type(result) is not _backend.array_type:
         return None                     # a single element
     out = new_tensor(result, _backend.meta(result))

@@ -18,6 +18,8 @@ from arraygrad.ops import OPS
 
 __all__ = ["make_creation"]
 
+_NO_ARRAYS = (bool, int, float, complex, list, tuple)
+
 
 def _known(name, value):
     """Refuse a fill value that would answer for the library's own function: a quantity with units, a masked array."""
@@ -64,7 +66,7 @@ def _main(raw, default):
         """The raw namespace of an argument, its raw array, and the function that wraps a result."""
         if isinstance(x, Tensor):
             x = x.array
-        if isinstance(x, bool | int | float | complex | list | tuple):
+        if isinstance(x, _NO_ARRAYS):
             x = to_tensor(x, default()).array
         backend = backend_of(x)
         return backend, x
@@ -160,10 +162,11 @@ def _main(raw, default):
 
     def full_like(x, /, fill_value, *, dtype=None, device=None, requires_grad=False):
         """x's shape, dtype and device filled with a scalar, or with a 0-d Tensor: then the result is recorded."""
+        if isinstance(fill_value, Tensor):
+            array = x if type(x) is default().array_type else like(x)[1]
+            return apply_op(OPS["full_like"], (array, fill_value, dtype, device))
         _known("full_like", fill_value)
         backend, array = like(x)
-        if isinstance(fill_value, Tensor):
-            return apply_op(OPS["full_like"], (array, fill_value, dtype, device))
         result = backend.xp.full_like(array, fill_value, dtype=dtype, device=device)
         return wrap_raw(backend.wrap_raw(result), requires_grad)
 

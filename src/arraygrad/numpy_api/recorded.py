@@ -10,8 +10,6 @@ parameters say what they get. A signature names what is served of NumPy's parame
 operations by the other modules of this room.
 """
 
-import math
-
 import numpy
 
 from arraygrad.backends.numpy import calculus, choices, gaps, joins, polynomials, ranks
@@ -40,11 +38,6 @@ def _found(name):
 
 # name in NumPy: parameters, operation, where its parameters come from, (options)
 ALIASES = {
-    "fabs": ("x, /", "abs", (0,)),
-    "deg2rad": ("x, /", "multiply", (0, (math.pi / 180,))),
-    "radians": ("x, /", "multiply", (0, (math.pi / 180,))),
-    "rad2deg": ("x, /", "multiply", (0, (180 / math.pi,))),
-    "degrees": ("x, /", "multiply", (0, (180 / math.pi,))),
     "rollaxis": ("a, /, axis", "moveaxis", (0, (1, _INT), (0,)), {"dtypes": _ALL}),
     "cumsum": ("a, /, axis", "cumulative_sum", (0, (1, _INT), (None,), (False,)), {"dtypes": _ALL}),
     "cumprod": ("a, /, axis", "cumulative_prod", (0, (1, _INT), (None,), (False,)), {"dtypes": _ALL}),
@@ -124,7 +117,7 @@ OWN = {
     "divmod": ("x1, x2, /", {"x1": rules.divmod_x1, "x2": rules.divmod_x2}, {"results": ("*",)}),
     "frexp": ("x, /", {"x": rules.frexp}, {"results": ("*",), "any_result": True}),
     # complex numbers; those of real ones are an operation
-    "angle": ("z, /", {"z": rules.angle}, {"function": rules.angles, "dtypes": "FD", "any_result": True}),
+    "angle": ("z, /", {"z": rules.angle}, {"function": calculus.angle, "dtypes": "FD", "any_result": True}),
     # reductions that leave out nan
     "nansum": (_REDUCED, {"a": statistics.nansum}, {"function": gaps.nansum}),
     "nanmean": (_REDUCED, {"a": statistics.nanmean}, {"function": gaps.nanmean}),

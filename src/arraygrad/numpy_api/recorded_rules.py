@@ -82,11 +82,6 @@ def frexp(g, ans):
     return None if g[0] is None else numpy.ldexp(g[0], -host(ans[1]))
 
 
-def angles(z):
-    """numpy.angle of complex arrays."""
-    return numpy.arctan2(z.imag, z.real)
-
-
 def angle(xp, g, z):
     size = xp.abs(z)
     size = xp.where(size == 0, 1.0, size)

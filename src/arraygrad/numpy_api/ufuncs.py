@@ -106,16 +106,11 @@ def _constant(name):
 
 # name of a numpy ufunc -> function of Tensors
 UFUNCS = {
-    "deg2rad": lambda x: x * (math.pi / 180),
-    "degrees": lambda x: x * (180 / math.pi),
     "divmod": _divmod,
-    "fabs": lambda x: F["abs"](x),
     "frexp": _frexp,
     "heaviside": _heaviside,
     "ldexp": _ldexp,
     "modf": _modf,
-    "rad2deg": lambda x: x * (180 / math.pi),
-    "radians": lambda x: x * (math.pi / 180),
     "rint": lambda x: F["round"](x),
     "spacing": _spacing,
     **{name: _constant(name) for name in ("gcd", "lcm", "bitwise_count") if hasattr(numpy, name)},

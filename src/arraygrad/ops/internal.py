@@ -5,6 +5,8 @@ ops._helpers, ops._products, ops._transfer, ops._windows. Their names begin with
 `xp._name(...)`.
 """
 
+import math
+
 from arraygrad.ops import _cofactor, _convolution, _factorizations, _folds, _products, _scatter, _transfer, _windows
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.elementwise import LN2, logaddexp_share, pow_x1, pow_x2
@@ -309,6 +311,43 @@ unary(
     forward=_exp2,
     numpy=("exp2",),
     doc="2 ** x as numpy.exp2. Derivative log(2) 2 ** x.",
+)
+
+
+def _own_or(name, composed):
+    """forward(xp, x) of a ufunc that NumPy has for real arrays only; other libraries' values are `composed(xp, x)`."""
+
+    def forward(xp, x):
+        own = getattr(xp, name, None)
+        if own is not None:
+            return own(x)
+        if is_complex(xp, x.dtype):
+            raise TypeError(f"numpy.{name}: expected an array of a real dtype, but found {x.dtype}")
+        return composed(xp, x if _is_real(xp, x) else xp.astype(x, xp.float64))
+
+    return forward
+
+
+unary(
+    "_fabs",
+    lambda xp, g, x: g * xp.sign(x),
+    forward=_own_or("fabs", lambda xp, x: xp.abs(x)),
+    numpy=("fabs",),
+    doc="abs(x) as numpy.fabs, real dtypes.",
+)
+unary(
+    "_deg2rad",
+    lambda g: g * (math.pi / 180.0),
+    forward=_own_or("deg2rad", lambda xp, x: x * (math.pi / 180.0)),
+    numpy=("deg2rad", "radians"),
+    doc="pi x / 180 as numpy.deg2rad and numpy.radians, real dtypes.",
+)
+unary(
+    "_rad2deg",
+    lambda g: g * (180.0 / math.pi),
+    forward=_own_or("rad2deg", lambda xp, x: x * (180.0 / math.pi)),
+    numpy=("rad2deg", "degrees"),
+    doc="180 x / pi as numpy.rad2deg and numpy.degrees, real dtypes.",
 )
 
 

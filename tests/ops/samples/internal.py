@@ -253,6 +253,12 @@ SAMPLES = {
         case("complex", lambda xp, x: xp._exp2(x), cplx(3)),
         kink("ends", lambda xp, x: xp._exp2(x), [[-INF, 0.0, INF]], [[0.0, np.log(2.0), INF]]),
     ],
+    "_fabs": [
+        case("both signs", lambda xp, x: xp._fabs(x), real(2, 3) - 0.7),
+        kink("at zero", lambda xp, x: xp._fabs(x), [[-1.0, 0.0, INF]], [[-1.0, 0.0, 1.0]]),
+    ],
+    "_deg2rad": [case("real", lambda xp, x: xp._deg2rad(x), real(2, 3))],
+    "_rad2deg": [case("real", lambda xp, x: xp._rad2deg(x), real(2, 3))],
     "_logaddexp2": [
         case("real", lambda xp, x, y: xp._logaddexp2(x, y), real(2, 3), real(3, seed=5)),
         case("scalar", lambda xp, x: xp._logaddexp2(x, 0.5), real(3)),

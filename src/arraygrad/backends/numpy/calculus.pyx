@@ -14,7 +14,8 @@ import numpy as np
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, set_outs, wants_gradient
 from arraygrad.backends.numpy.lanes cimport Around, around_axis, row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, dot_fn, dot_of, empty_c, fast_enabled, item_size, positions_of, report, view_of, zeros_c,
+    SLOT_C64, SLOT_F64, ArrayView, LoopSet, dot_fn, dot_of, empty_c, empty_of, fast_enabled, fp_begin, fp_end,
+    item_size, loop_set, positions_of, report, view_of, zeros_c,
 )
 from arraygrad.backends.numpy.reductions cimport forward_sum
 from arraygrad.core.op cimport SAVE_INPUT
@@ -50,11 +51,41 @@ _parts = getattr(getattr(np, "_core", None), "multiarray", None)       # private
 _interpolated = getattr(_parts, "interp", None)
 _add, _subtract, _mod, _sum = np.add, np.subtract, np.mod, np.add.reduce
 _copyto, _less, _equal, _greater, _and, _abs = np.copyto, np.less, np.equal, np.greater, np.logical_and, np.absolute
-_dot, _sqrt, _clip = np.dot, np.sqrt, np.clip
+_dot, _sqrt, _clip, _arctan2 = np.dot, np.sqrt, np.clip, np.arctan2
+cdef LoopSet* ARCTAN2 = loop_set("arctan2")
 cdef object _ndarray = np.ndarray
 cdef object _double = np.float64
 cdef object _doubles = np.zeros(0)
+cdef enum:
+    AT_ONCE = 4096              # elements up to which a loop keeps the GIL
+
 cdef double PERIOD = 6.283185307179586          # 2 * numpy.pi
+
+
+# Angles
+
+def angle(z):
+    """numpy.angle of complex arrays, in radians."""
+    cdef ArrayView v, o
+    cdef char* data[3]
+    cdef Py_ssize_t steps[3]
+    cdef int slot = view_of(z, &v), errors
+    cdef object out
+    if not fast_enabled() or slot < SLOT_C64 or not (v.c_order or v.f_order) or not 1 < v.size <= AT_ONCE:
+        return _arctan2(z.imag, z.real)
+    slot -= SLOT_C64                # of the parts
+    if ARCTAN2.fn[slot] == NULL:
+        return _arctan2(z.imag, z.real)
+    out = empty_of(slot, v.ndim, v.dims, not v.c_order)
+    view_of(out, &o)
+    steps[2] = item_size(slot)
+    steps[0] = steps[1] = 2 * steps[2]
+    data[0], data[1], data[2] = v.data + steps[2], v.data, o.data
+    fp_begin()
+    ARCTAN2.fn[slot](data, &v.size, steps, ARCTAN2.data[slot])
+    errors = fp_end()
+    report(ARCTAN2.name, errors)
+    return out
 
 
 # Differences

@@ -114,6 +114,7 @@ cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
 cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)
 cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept
 cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssize_t* strides)
+cdef object mirrored(object base, int axis)
 cdef int copy_into(object out, object source) except -1
 cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)
 cdef object transposed(object a, const Py_ssize_t* axes)

@@ -35,8 +35,8 @@ from numpy cimport (
     NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER, NPY_KEEPORDER, PyArray_BASE,
     PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA, PyArray_DESCR, PyArray_DIM, PyArray_DIMS,
     PyArray_FLAGS, PyArray_FROM_O, PyArray_IS_C_CONTIGUOUS, PyArray_ISBEHAVED_RO, PyArray_SIZE, PyArray_ISNOTSWAPPED,
-    PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_NewCopy, PyArray_Newshape, PyArray_Transpose, PyArray_TYPE,
-    PyArray_ZEROS,
+    PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_NewCopy, PyArray_Newshape, PyArray_STRIDES,
+    PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS,
     ndarray, npy_intp,
 )
 
@@ -644,6 +644,24 @@ cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssiz
     Py_INCREF(<object>PyArray_DESCR(a))     # NewFromDescr steals it
     view = PyArray_NewFromDescr(<PyTypeObject*>ndarray, <PyArray_Descr*>PyArray_DESCR(a), ndim, <npy_intp*>dims,
                                 <npy_intp*>strides, PyArray_DATA(a), 0, NULL)
+    cnp.set_array_base(<ndarray>view, a)
+    return view
+
+
+cdef object mirrored(object base, int axis):
+    """A view of an array of up to 8 axes with one of them in reverse, as numpy.flip makes it."""
+    cdef ndarray a = <ndarray>base
+    cdef npy_intp strides[8]
+    cdef npy_intp n = PyArray_DIM(a, axis)
+    cdef char* first = PyArray_BYTES(a)
+    cdef object view
+    memcpy(strides, PyArray_STRIDES(a), PyArray_NDIM(a) * sizeof(npy_intp))
+    if n > 0:
+        first += (n - 1) * strides[axis]
+        strides[axis] = -strides[axis]
+    Py_INCREF(<object>PyArray_DESCR(a))     # NewFromDescr steals it
+    view = PyArray_NewFromDescr(<PyTypeObject*>ndarray, <PyArray_Descr*>PyArray_DESCR(a), PyArray_NDIM(a),
+                                PyArray_DIMS(a), strides, first, PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, NULL)
     cnp.set_array_base(<ndarray>view, a)
     return view
 

@@ -35,6 +35,7 @@ cdef enum:
     FEW = 64                    # elements of short lanes, which are sorted before NumPy is called
     PARTITIONED = 2048          # elements of a lane up to which two orders cost less than numpy.argpartition
     PLAIN_QUANTILES = 4096      # elements up to which quantiles that look at every element are computed here
+    RANKS = 64                  # of which arrays are kept: NumPy makes one of a number, which takes as long as sorting
     DISTINCT_POSITIONS = 512    # elements up to which np.unique's work costs less than its calls
 
 
@@ -49,6 +50,7 @@ _median, _nanmedian = _given("median"), _given("nanmedian")
 cdef object _ndarray = np.ndarray
 cdef object _double = np.dtype(np.float64)
 cdef object _positions = np.zeros(0, np.intp)
+cdef tuple _ranks = tuple([np.array(i, np.intp) for i in range(RANKS)])
 cdef double HALF = 0.5
 cdef int _agrees[2]             # by slot: 0 not asked yet, 1 NumPy computes quantiles as we do, -1 it does not
 
@@ -107,7 +109,7 @@ def partition(a, kth, axis=-1):
             or not lanes(&v, axis, &lane, True) or lane.n > PARTITIONED:
         return None
     out = cloned(a, a)
-    out.partition(kth, axis)
+    out.partition(_ranks[kth] if 0 <= kth < RANKS else kth, axis)
     return out
 
 

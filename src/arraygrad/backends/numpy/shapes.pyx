@@ -15,7 +15,8 @@ from arraygrad.backends.numpy.choices cimport at_mask, spread_by_mask
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, is_scalar, item_size,
-    loop_set, positions_of, read_number, report, reshaped, same_shape, strided, transposed, view_of, wrapped, zeros_c,
+    loop_set, mirrored, positions_of, read_number, report, reshaped, same_shape, strided, transposed, unary_loop,
+    view_of, wrapped, zeros_c,
 )
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
 from arraygrad.engine.arrayops cimport GradMeta
@@ -38,10 +39,9 @@ cdef extern from "places.hpp" namespace "arraygrad":
                       Py_ssize_t sy, char* out, Py_ssize_t n) noexcept
 
 cdef LoopSet* ADD = loop_set("add")
+cdef LoopSet* CONJUGATE = loop_set("conjugate")
 cdef object _add = np.add
-cdef object _all = slice(None)
 cdef object _backwards = slice(None, None, -1)
-cdef tuple _flips = tuple([(_all,) * axis + (_backwards,) for axis in range(8)])
 
 
 # Shapes
@@ -164,7 +164,22 @@ cdef object forward_flip(object args):
     axis = PyLong_AsSsize_t(args[1])
     if axis < 0:
         axis += v.ndim
-    return args[0][<tuple>_flips[axis]] if 0 <= axis < v.ndim <= 8 else None
+    return mirrored(args[0], <int>axis) if 0 <= axis < v.ndim <= 8 else None
+
+
+cdef object forward_real(object args):
+    cdef ArrayView v
+    cdef int slot = view_of(args[0], &v)
+    return None if slot < 0 else args[0] if slot <= SLOT_F64 else args[0].real
+
+
+cdef object forward_imag(object args):
+    cdef ArrayView v
+    return None if view_of(args[0], &v) < 0 else args[0].imag
+
+
+cdef object forward_conj(object args):
+    return unary_loop(CONJUGATE, args[0], None)
 
 
 cdef object forward_diagonal(object args):

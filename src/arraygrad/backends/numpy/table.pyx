@@ -50,10 +50,10 @@ from arraygrad.backends.numpy.reductions cimport (
 )
 from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_meshgrid, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (
-    forward_add_at, forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_flip, forward_getitem,
-    forward_getitem_adjoint, forward_matrix_transpose, forward_permute_dims, forward_reshape, forward_squeeze,
-    forward_take, forward_where, rule_add_at, rule_getitem, rule_getitem_adjoint, rule_matrix_transpose,
-    rule_permute_dims, rule_reshape, rule_setitem,
+    forward_add_at, forward_broadcast_to, forward_conj, forward_diagonal, forward_expand_dims, forward_flip,
+    forward_getitem, forward_getitem_adjoint, forward_imag, forward_matrix_transpose, forward_permute_dims,
+    forward_real, forward_reshape, forward_squeeze, forward_take, forward_where, rule_add_at, rule_getitem,
+    rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
@@ -88,7 +88,8 @@ UNARY_LOOPS = {
     "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan",
     "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "negative": "negative",
     "reciprocal": "reciprocal", "round": "rint", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
-    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc", "_cbrt": "cbrt", "_exp2": "exp2",
+    "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc", "_cbrt": "cbrt", "_deg2rad": "deg2rad",
+    "_exp2": "exp2", "_fabs": "fabs", "_rad2deg": "rad2deg",
 }
 BINARY_LOOPS = {
     "add": "add", "atan2": "arctan2", "copysign": "copysign", "divide": "divide", "equal": "equal",
@@ -242,6 +243,9 @@ def install(dict ops, backend=None):
     offer(ops, "expand_dims", forward_expand_dims, ("x", "axis"), loops)
     offer(ops, "broadcast_to", forward_broadcast_to, ("x", "shape"), loops)
     offer(ops, "flip", forward_flip, ("x", "axis"), loops)
+    offer(ops, "real", forward_real, ("x",), loops)
+    offer(ops, "imag", forward_imag, ("x",), loops)
+    offer(ops, "conj", forward_conj, ("x",), loops)
     offer(ops, "diagonal", forward_diagonal, ("x", "offset"), loops)
     offer(ops, "broadcast_arrays", forward_broadcast_arrays, ("arrays",), loops)
     offer(ops, "unstack", forward_unstack, ("x", "axis"), loops)

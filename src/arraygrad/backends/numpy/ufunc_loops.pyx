@@ -149,7 +149,8 @@ cdef object run_loop(UfuncLoops u, int k, object a, object b, object c):
             floating = True
         if not (view[i].c_order or view[i].f_order):
             return None
-        if like < 0 or (view[i].size, view[i].ndim) > (view[like].size, view[like].ndim):
+        if like < 0 or view[i].size > view[like].size or view[i].size == view[like].size \
+                and view[i].ndim > view[like].ndim:
             like = i
     if like < 0 or not floating:
         return None
