@@ -4,7 +4,7 @@ Every function of the table, and every one of NumPy's beyond it, that has a deri
 100,000 elements, row-major and transposed, float64 and float32. Shown are the bare call, how much longer the recorded
 one takes (over), and the part of backward that is the function's own: backward() less that of one `t + raw`. Worst
 first. It is no table of ratios with bars: it shows which functions take a slow path. Times are of this thread's running
-only, the fastest of rounds in which the variants take turns.
+only, the fastest of many short turns that the variants take.
 May import: environment first, then numpy, arraygrad and calls.
 """
 
@@ -23,17 +23,23 @@ SIDES = {"small": 8, "large": 316}
 ROUNDS = 7
 ROUND_NS = 1_500_000
 """About how long one variant runs in one round."""
+TURNS = 6
+"""Turns that the variants take in one round. What slows a machine lasts longer than a turn, so each variant has turns
+without it: of a call of 100 us, a turn that was slowed by one percent would hide or feign what recording costs."""
 
 
 def least(runs: Sequence[Callable[[], Any]], rounds: int = ROUNDS) -> list[float]:
-    """Microseconds per call of each, the fastest of some rounds: other processes only ever add time."""
+    """Microseconds per call of each, the fastest of its turns: other processes only ever add time."""
     calls, best = [], [float("inf")] * len(runs)
+    turns = rounds * TURNS
     for run in runs:
         run()
         start = time.thread_time_ns()
         run()
-        calls.append(max(1, int(ROUND_NS / max(200, time.thread_time_ns() - start))))
-    for _ in range(rounds):
+        once = max(200, time.thread_time_ns() - start)
+        calls.append(max(1, int(ROUND_NS / TURNS / once)))
+        turns = min(turns, rounds * max(1, int(ROUND_NS / once)))
+    for _ in range(turns):
         for i, run in enumerate(runs):
             repeat = range(calls[i])
             start = time.thread_time_ns()
