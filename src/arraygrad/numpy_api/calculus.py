@@ -1,10 +1,13 @@
 """NumPy's differences, convolutions, interpolation and covariances on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, namespaces.bind, ops, core.tensor, numpy.
+May import: numpy_api.functions, namespaces.bind, ops, core.given, core.tensor, numpy.
 """
+
+import operator
 
 import numpy
 
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     F,
@@ -123,6 +126,7 @@ def _full(a, v):
 
 def _part(full, n, m, mode):
     """What `mode` keeps of the full convolution of n and m elements, n >= m."""
+    mode = {0: "valid", 1: "same", 2: "full"}.get(mode, mode)
     if mode == "full":
         return full
     if mode == "same":
@@ -160,7 +164,7 @@ def _correlate(a, v, mode="valid"):
     if m <= n:
         return _part(full, n, m, mode)
     # NumPy exchanges both and reverses the result, so an even a begins one later than in the convolution.
-    return full[n // 2 : n // 2 + m] if mode == "same" else _part(full, m, n, mode)
+    return full[n // 2 : n // 2 + m] if mode in ("same", 1) else _part(full, m, n, mode)
 
 
 # -- interpolation -----------------------------------------------------------------------------------------------------
@@ -239,10 +243,12 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
     weights = None
     if fweights is not None:
         fweights = host(fweights)
-        if fweights.ndim != 1 or (fweights < 0).any() or not (fweights == fweights.round()).all():
-            raise ValueError("fweights must be a vector of non-negative integers")
+        if not (fweights == fweights.round()).all():
+            raise TypeError("fweights must be integer")
+        _check_weights("fweights", fweights, x.shape[1])
         weights = beside(fweights.astype(float), x)
     if aweights is not None:
+        _check_weights("aweights", host(aweights), x.shape[1])
         weights = aweights if weights is None else weights * aweights
     if weights is None:
         mean, total = x.mean(axis=1, keepdims=True), float(x.shape[1])
@@ -266,6 +272,16 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
     return (away @ weighted.T.conj() / factor).squeeze()
 
 
+def _check_weights(name, weights, samples):
+    """NumPy's errors for weights of its covariances."""
+    if weights.ndim > 1:
+        raise RuntimeError(f"cannot handle multidimensional {name}")
+    if weights.shape[0] != samples:
+        raise RuntimeError(f"incompatible numbers of samples and {name}")
+    if (weights < 0).any():
+        raise ValueError(f"{name} cannot be negative")
+
+
 @implements("corrcoef")
 def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
     c = _cov(x, y, rowvar, dtype=dtype)
@@ -287,7 +303,7 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
         y = tensor_of(y)
     else:
         y, x = tensors(y, x)
-    (axis,) = axes_of(axis, y.ndim)
+    (axis,) = axes_of(operator.index(axis), y.ndim)
     if x is not None:
         dx = F["diff"](x) if x.ndim == 1 else F["diff"](x, axis=axis)
         if x.ndim == 1:
@@ -300,9 +316,14 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
 def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     refuse("geomspace", axis=(axis or None, "move it"), dtype=(dtype, "cast the result with astype"))
     start, stop = tensors(start, stop)
-    weights = _weights(num, endpoint, start, stop)
     xp = backend_of(start).xp
-    if xp.isdtype(F["result_type"](start, stop), "complex floating"):
+    is_complex = xp.isdtype(F["result_type"](start, stop), "complex floating")
+    if isinstance(raw_array(start), numpy.ndarray):  # NumPy's result has double precision, whatever its ends have
+        start, stop = [end.astype(xp.complex128 if is_complex else xp.float64) for end in (start, stop)]
+    if not (host(start).all() and host(stop).all()):
+        raise ValueError("Geometric sequence cannot include zero")
+    weights = _weights(num, endpoint, start, stop)
+    if is_complex:
         return start * F["exp"](weights * F["log"](stop / start))  # the direction of `start` has a derivative too
     sign = F["sign"](start.detach())
     inner = sign * F["exp"](F["log"](sign * start) * (1 - weights) + F["log"](sign * stop) * weights)
@@ -339,4 +360,4 @@ def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axi
     if not retstep:
         return points
     parts = num - 1 if endpoint else num
-    return points, (stop - start) / parts if parts else (stop - start) * numpy.nan
+    return points, (stop - start) / parts if parts > 0 else numpy.nan

@@ -12,6 +12,7 @@ import math
 import warnings
 
 import numpy
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from arraygrad.core.convert import place
 from arraygrad.core.given import raw_array
@@ -266,9 +267,13 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
 # -- sorting, searching, indexing --------------------------------------------------------------------------------------
 
 
+_NOTHING = numpy.zeros(0)
+
+
 def _sorting(name):
     def sorting(a, axis=-1, kind=None, order=None, *, stable=None):
         refuse(name, order=(order, "structured dtypes have no derivative"))
+        getattr(numpy, name)(_NOTHING, kind=kind, stable=stable)  # raises NumPy's errors for kinds that are none
         a = tensor_of(a)
         if axis is None:
             a, axis = a.ravel(), -1
@@ -290,6 +295,8 @@ def _searchsorted(a, v, side="left", sorter=None):
 @implements("take")
 def _take(a, indices, axis=None, out=None, mode="raise"):
     refuse("take", out=(out, OUT))
+    if isinstance(indices, list | tuple) and not len(indices):
+        indices = numpy.zeros(0, dtype=numpy.int64)  # an empty list would be one of floats
     a, indices = tensors(a, indices)
     if mode != "raise":
         n = a.size if axis is None else a.shape[axis]
@@ -438,5 +445,5 @@ def pick(t, positions):
 
 
 def axes_of(axis, ndim):
-    """`axis`, an int or several, as a tuple of ints from 0 on."""
-    return tuple([a % ndim for a in (axis if isinstance(axis, list | tuple) else (axis,))])
+    """`axis`, an int or several, as a tuple of ints from 0 on. Raises NumPy's errors for axes that are none."""
+    return normalize_axis_tuple(axis, ndim)

@@ -14,6 +14,7 @@ from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
     F,
+    axes_of,
     backend_among,
     beside,
     host,
@@ -226,6 +227,7 @@ def _trim_zeros(filt, trim="fb", axis=None):
     filt = tensor_of(filt)
     used = host(filt)
     trims = trim.lower()
+    axes = range(filt.ndim) if axis is None else axes_of(axis, filt.ndim)
     if filt.ndim == 1:
         (at,) = used.nonzero()
         if (not len(at) or at[0]) and _is_poly1d(sys._getframe()):
@@ -234,7 +236,6 @@ def _trim_zeros(filt, trim="fb", axis=None):
     used = used != 0
     if not used.any():
         return filt[(slice(0, 0),) * filt.ndim]
-    axes = range(filt.ndim) if axis is None else [i % filt.ndim for i in numpy.atleast_1d(axis)]
     key = [slice(None)] * filt.ndim
     for i in axes:
         (at,) = used.any(axis=tuple([j for j in range(filt.ndim) if j != i])).nonzero()

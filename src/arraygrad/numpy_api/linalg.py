@@ -227,10 +227,18 @@ def _eigvals(a):
     return F["eigvals"](tensor_of(a))
 
 
+_NoValue = numpy._NoValue
+_RCOND = 1e-15  # numpy.linalg.pinv's own default
+
+
 @implements("linalg.pinv")
-def _pinv(a, rcond=None, hermitian=False, *, rtol=None):
+def _pinv(a, rcond=None, hermitian=False, *, rtol=_NoValue):
+    if rcond is not None and rtol is not _NoValue:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    if rtol is _NoValue:
+        rtol = _RCOND if rcond is None else rcond  # None as rtol is the default of the standard
     a = tensor_of(a)
-    return F["pinv"](_hermitian(a) if hermitian else a, rtol=rcond if rtol is None else rtol)
+    return F["pinv"](_hermitian(a) if hermitian else a, rtol=rtol)
 
 
 @implements("linalg.matrix_power")
@@ -257,6 +265,11 @@ def _vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
 
 @implements("linalg.norm")
 def _norm(x, ord=None, axis=None, keepdims=False):
+    if axis is not None and not isinstance(axis, tuple):
+        try:
+            axis = int(axis)
+        except Exception as error:
+            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
     return F["norm"](tensor_of(x), ord=ord, axis=axis, keepdims=keepdims)
 
 

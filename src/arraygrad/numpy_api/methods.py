@@ -337,6 +337,8 @@ def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
     """Indices that sort along `axis` (None: the flattened tensor), ascending and stable, whatever `kind` says."""
     if order is not None:
         raise TypeError("argsort(): order= is for structured dtypes, which have no derivative: leave it out")
+    if kind is not None or stable is not None:
+        numpy.argsort((), kind=kind, stable=stable)  # raises NumPy's errors for kinds that are none
     source = ravel(self) if axis is None else self
     return _function("argsort")(source, axis=-1 if axis is None else axis)
 
@@ -418,7 +420,7 @@ def _is_index(value):
 def _axis(name, t, axis):
     position = operator.index(axis)
     if not -t.ndim <= position < t.ndim:
-        raise IndexError(f"{name}(): axis {axis} is out of bounds for a tensor of {t.ndim} dimensions")
+        raise numpy.exceptions.AxisError(f"{name}(): axis {axis} is out of bounds for a tensor of {t.ndim} dimensions")
     return position % t.ndim
 
 

@@ -11,7 +11,7 @@ import numpy
 
 from arraygrad.core.tensor import backend_of
 from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of, tensors
-from arraygrad.numpy_api.reductions import _begun, _keep, _masked, _root
+from arraygrad.numpy_api.reductions import _begun, _empty, _keep, _masked, _root
 
 __all__: list[str] = []
 
@@ -137,12 +137,17 @@ def _nanextremum(name, neutral):
             numbers = F["logical_not"](F["isnan"](a))
             filled = F["where"](numbers, a, neutral)
         filled = _masked(name, filled, where, initial)
+        begun = _empty(filled, axis, _keep(keepdims), initial)
+        if begun is not None:
+            return begun
         result = getattr(filled, plain)(axis=axis, keepdims=_keep(keepdims))
+        if initial is not _NoValue and initial is not None:
+            return _begun(F[join], result, initial)  # of nan alone: `initial`, as NumPy has it
         some = numbers.any(axis=axis, keepdims=_keep(keepdims))
         if not host(some).all():
             warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
             result = F["where"](some, result, numpy.nan)
-        return _begun(F[join], result, initial)
+        return result
 
     return extremum
 

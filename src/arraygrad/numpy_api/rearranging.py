@@ -86,8 +86,12 @@ def _slide(shape, lengths, axes):
 @implements("rollaxis")
 def _rollaxis(a, axis, start=0):
     a = tensor_of(a)
-    axis, start = operator.index(axis) % a.ndim, operator.index(start)
-    start = start + a.ndim if start < 0 else start
+    (axis,), given = axes_of(operator.index(axis), a.ndim), operator.index(start)
+    start = given + a.ndim if given < 0 else given
+    if not 0 <= start <= a.ndim:
+        raise numpy.exceptions.AxisError(
+            f"'start' arg requires {-a.ndim} <= start < {a.ndim + 1}, but {given} was passed in"
+        )
     return F["moveaxis"](a, axis, start - 1 if axis < start else start)
 
 
@@ -144,8 +148,9 @@ def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
 @implements("apply_over_axes")
 def _apply_over_axes(func, a, axes):
     a = result = tensor_of(a)
-    for axis in axes_of(host(axes).tolist(), a.ndim):
-        found = func(result, axis)
+    for given in numpy.atleast_1d(host(axes)).tolist():
+        axis = given + a.ndim if given < 0 else given
+        found = func(result, axis)  # which says what it thinks of an axis that is none
         result = found if found.ndim == result.ndim else F["expand_dims"](found, axis)
         if result.ndim != a.ndim:
             raise ValueError("function is not returning an array of the correct shape")

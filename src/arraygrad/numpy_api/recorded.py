@@ -76,7 +76,7 @@ ALIASES = {
     "linalg.svdvals": ("x, /", "svdvals", (0,), {"dtypes": _ALL}),
     "linalg.qr": ("a, /", "qr", (0, ("reduced",)), {"dtypes": _ALL}),
     "linalg.solve": ("a, b, /", "solve", (0, 1), {"dtypes": _ALL}),
-    "linalg.pinv": ("a, /", "pinv", (0, (None,)), {"dtypes": _ALL}),
+    "linalg.pinv": ("a, /", "pinv", (0, (1e-15,)), {"dtypes": _ALL}),
     "linalg.matrix_power": ("a, /, n", "matrix_power", (0, (1, _INT)), {"dtypes": _ALL}),
 }
 

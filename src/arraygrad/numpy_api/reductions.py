@@ -3,6 +3,9 @@
 May import: numpy_api.functions, core.tensor, numpy.
 """
 
+import math
+import operator
+
 import numpy
 
 from arraygrad.core.tensor import backend_of
@@ -30,6 +33,17 @@ def _masked(name, a, where, neutral):
 def _begun(function, result, initial):
     """The reduction's result together with `initial`."""
     return result if initial is _NoValue or initial is None else function(result, initial)
+
+
+def _empty(a, axis, keepdims, initial):
+    """What the reduction of no elements is that has no neutral one: `initial`, in the result's place. None: there are
+    some, or there is no `initial`."""
+    if initial is _NoValue or initial is None or a.size:
+        return None
+    if all(a.shape[i] for i in (range(a.ndim) if axis is None else axes_of(axis, a.ndim))):
+        return None
+    zeros = a.sum(axis=axis, dtype=a.dtype, keepdims=keepdims)
+    return F["where"](F["ones_like"](zeros.detach()) == 1, tensors(initial, zeros)[0].astype(zeros.dtype), zeros)
 
 
 @implements("sum")
@@ -60,15 +74,17 @@ def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoVal
 @implements("max", "amax")
 def _max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("max", out=(out, OUT))
-    result = _masked("max", a, where, initial).max(axis=axis, keepdims=_keep(keepdims))
-    return _begun(F["maximum"], result, initial)
+    a = _masked("max", a, where, initial)
+    begun = _empty(a, axis, _keep(keepdims), initial)
+    return _begun(F["maximum"], a.max(axis=axis, keepdims=_keep(keepdims)), initial) if begun is None else begun
 
 
 @implements("min", "amin")
 def _min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("min", out=(out, OUT))
-    result = _masked("min", a, where, initial).min(axis=axis, keepdims=_keep(keepdims))
-    return _begun(F["minimum"], result, initial)
+    a = _masked("min", a, where, initial)
+    begun = _empty(a, axis, _keep(keepdims), initial)
+    return _begun(F["minimum"], a.min(axis=axis, keepdims=_keep(keepdims)), initial) if begun is None else begun
 
 
 @implements("ptp")
@@ -148,7 +164,7 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     if weights is None:
         a = tensor_of(a)
         mean = a.mean(axis=axis, keepdims=_keep(keepdims))
-        total = mean * 0 + a.size / max(mean.size, 1)
+        total = mean * 0 + a.size / mean.size  # no mean at all is NumPy's ZeroDivisionError
     else:
         a, weights = tensors(a, weights)
         if weights.shape != a.shape:
@@ -200,13 +216,17 @@ def _count_nonzero(a, axis=None, *, keepdims=False):
 @implements("cumsum")
 def _cumsum(a, axis=None, dtype=None, out=None):
     refuse("cumsum", out=(out, OUT))
-    return tensor_of(a).cumsum(axis=axis, dtype=dtype)
+    return tensor_of(a).cumsum(axis=_one(axis), dtype=dtype)
 
 
 @implements("cumprod")
 def _cumprod(a, axis=None, dtype=None, out=None):
     refuse("cumprod", out=(out, OUT))
-    return tensor_of(a).cumprod(axis=axis, dtype=dtype)
+    return tensor_of(a).cumprod(axis=_one(axis), dtype=dtype)
+
+
+def _one(axis):
+    return None if axis is None else operator.index(axis)
 
 
 @implements("median")
@@ -216,10 +236,12 @@ def _median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     shape = a.shape
     axes = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim)
     kept = [i for i in range(a.ndim) if i not in axes]
-    rows = a.transpose((*kept, *axes)).reshape([shape[i] for i in kept] + [-1])
-    n = rows.shape[-1]
+    n = math.prod([shape[i] for i in axes])
+    rows = a.transpose((*kept, *axes)).reshape([shape[i] for i in kept] + [n])
+    if n == 0:
+        return rows.mean(axis=-1) if not keepdims else a.mean(axis=axes, keepdims=True)
     ordered = F["sort"](rows, axis=-1)
-    middle = ordered[..., n // 2] if n % 2 else (ordered[..., n // 2 - 1] + ordered[..., n // 2]) / 2
+    middle = ordered[..., (n - 1) // 2 : n // 2 + 1].mean(axis=-1)  # as NumPy, also of zeros of one sign
     # A NaN sorts to the end, and makes the median NaN in numpy.
     last = ordered[..., -1]
     middle = F["where"](F["isnan"](last), last, middle)

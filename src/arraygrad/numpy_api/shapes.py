@@ -8,7 +8,7 @@ import operator
 
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import to_tensor
-from arraygrad.numpy_api.functions import OUT, F, backend_among, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import OUT, F, axes_of, backend_among, implements, refuse, tensor_of, tensors
 
 __all__: list[str] = []
 
@@ -53,8 +53,7 @@ def _expand_dims(a, axis):
     a = tensor_of(a)
     if not isinstance(axis, list | tuple):
         return F["expand_dims"](a, axis)
-    ndim = a.ndim + len(axis)
-    for position in sorted([operator.index(i) % ndim for i in axis]):
+    for position in sorted(axes_of(axis, a.ndim + len(axis))):
         a = F["expand_dims"](a, position)
     return a
 
@@ -87,6 +86,13 @@ def _fliplr(m):
 @implements("rot90")
 def _rot90(m, k=1, axes=(0, 1)):
     m = tensor_of(m)
+    axes = tuple(axes)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:
+        raise ValueError("Axes must be different.")
+    if not all(-m.ndim <= i < m.ndim for i in axes):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
     a, b = [operator.index(i) % m.ndim for i in axes]
     turns = k % 4
     if turns == 0:
@@ -196,9 +202,12 @@ def _append(arr, values, axis=None):
 @implements("array_split")
 def _array_split(ary, indices_or_sections, axis=0):
     ary = tensor_of(ary)
-    axis = operator.index(axis) % ary.ndim
+    axis = operator.index(axis)
     n = ary.shape[axis]
+    axis %= ary.ndim
     if isinstance(indices_or_sections, int):
+        if indices_or_sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
         size, extra = divmod(n, indices_or_sections)
         cuts = [0]
         for i in range(indices_or_sections):

@@ -7,6 +7,8 @@ function is applied to the ranks of the elements, on the host, and the neighbour
 interpolated, which is what is recorded. Where ranks are counted elements that tie keep their order in memory.
 """
 
+import math
+
 import numpy
 
 from arraygrad.backends.numpy.sorting import argsort
@@ -39,11 +41,11 @@ def _no_gradient(name, argument, value):
     return host(value) if isinstance(value, Tensor) else value
 
 
-def _ranked(name, a, axis, keepdims, rank):
+def _ranked(name, a, axis, keepdims, rank, dtype=None):
     """The statistic that `rank(ranks, axis)` chooses along `axis`: the value at that (fractional) rank.
 
     `rank` gets an array of floats, the rank of each element among those reduced with it and NaN for NaN, and the axis
-    (the last); what it returns may have axes in front.
+    (the last); what it returns may have axes in front. `dtype` is that of the result, None: that of `a`.
     """
     a = tensor_of(a)
     if backend_of(a).xp.isdtype(a.dtype, "complex floating"):
@@ -54,7 +56,7 @@ def _ranked(name, a, axis, keepdims, rank):
     axes = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim)
     kept = tuple([i for i in range(a.ndim) if i not in axes])
     rows = a.transpose((*kept, *axes)) if a.ndim else a
-    rows = rows.reshape((*[shape[i] for i in kept], -1))
+    rows = rows.reshape((*[shape[i] for i in kept], math.prod([shape[i] for i in axes])))
     values = host(rows)
     order = argsort(values)
     ranks = numpy.empty(values.shape)
@@ -78,7 +80,11 @@ def _ranked(name, a, axis, keepdims, rank):
         # Where the weight is zero the upper neighbour is the lower one: inf - inf has no part in it.
         upper = value(high)
         step = F["where"](beside(high == low, rows), 0.0, upper - lower)
-        lower = lower + step * beside(weight.astype(values.dtype), rows)
+        if dtype is not None:
+            lower, step = lower.astype(dtype), step.astype(dtype)  # NumPy subtracts in the elements' dtype
+        lower = lower + step * beside(weight.astype(host(lower).dtype), rows)
+    elif dtype is not None:
+        lower = lower.astype(dtype)
     if lost.any():
         made_by = rows.max(axis=-1) if rows.shape[-1] else rows.sum(axis=-1)  # elements that are nan share
         nan = F["where"](beside(numpy.isnan(values).any(-1), rows), made_by, numpy.nan)
@@ -105,7 +111,14 @@ def _quantiles(name, percent):
         interpolation=None,
     ):
         refuse(name, out=(out, OUT), interpolation=(interpolation, "it is method= now"))
-        q = numpy.asarray(_no_gradient(name, "q", q))
+        q = _no_gradient(name, "q", q)
+        dtype = None
+        if weights is None:
+            plain = host(a).dtype
+            # The dtype of a result with q's precision; NumPy's errors for values of q and for methods.
+            found = getattr(numpy, name)(numpy.ones(1, plain), q, method=method).dtype
+            dtype = found if found != plain and plain.kind == "f" else None
+        q = numpy.asarray(q)
         q = q / 100 if percent else q
         weights = _no_gradient(name, "weights", weights)
         options = {}
@@ -123,7 +136,9 @@ def _quantiles(name, percent):
             weights = weights.transpose((*others, *axes)).reshape((*[a.shape[i] for i in others], -1))
             options["weights"] = weights
         theirs = numpy.nanquantile if ignoring else numpy.quantile
-        return _ranked(name, a, axis, keepdims, lambda ranks, at: theirs(ranks, q, axis=at, method=method, **options))
+        return _ranked(
+            name, a, axis, keepdims, lambda ranks, at: theirs(ranks, q, axis=at, method=method, **options), dtype
+        )
 
     return quantile
 

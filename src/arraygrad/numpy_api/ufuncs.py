@@ -33,6 +33,11 @@ _REDUCE = {
     "logical_or": "any",
     "logaddexp": "logsumexp",
 }
+# Ufuncs whose reduction depends on the order. Elements are operands on the right; of some ufuncs one changes nothing.
+_RIGHT_NEUTRAL = {"subtract": 0, "divide": 1, "power": 1, "float_power": 1}
+_IN_ORDER = frozenset("floor_divide remainder fmod copysign nextafter arctan2 heaviside ldexp".split()).union(
+    _RIGHT_NEUTRAL
+)
 _ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 _NoValue = numpy._NoValue
 
@@ -63,7 +68,9 @@ def _ldexp(x1, x2):
     if not backend_of(x1).xp.isdtype(x1.dtype, "real floating"):
         x1 = x1.astype(backend_of(x1).xp.float64)
     dtype = host(x1).dtype
-    limits, exponent = numpy.finfo(dtype), host(x2).astype(numpy.int64)
+    exponent = host(x2)
+    numpy.ldexp(numpy.zeros((), dtype), numpy.zeros((), exponent.dtype))  # raises NumPy's error for exponents of floats
+    limits, exponent = numpy.finfo(dtype), exponent.astype(numpy.int64)
     # 2**x2 may have no number of this dtype where the result has one. What is beyond comes first, so that the
     # product that rounds is the last one.
     factors = []
@@ -159,14 +166,49 @@ def _chosen(mask, result, out):
 def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoValue, where=True):
     x = tensors(x, where)[0] if where is not True else tensor_of(x)
     if where is not True:
-        neutral = ufunc.identity if ufunc.identity is not None else (None if initial is _NoValue else initial)
-        if neutral is None:
+        name = ufunc.__name__
+        if name in _IN_ORDER:
+            neutral = _RIGHT_NEUTRAL.get(name)
+            if neutral is None:
+                raise TypeError(f"numpy.{name}.reduce: where= is not supported for Tensors: choose the elements first")
+        else:
+            neutral = ufunc.identity if ufunc.identity is not None else (None if initial is _NoValue else initial)
+        if neutral is None or (name in _IN_ORDER and (initial is _NoValue or initial is None)):
             raise ValueError(
                 f"numpy.{ufunc.__name__}.reduce: where= needs initial=, as {ufunc.__name__} has no neutral element"
             )
         x = F["where"](where, x, _fitting(neutral, x))
+    if not x.size and ufunc.__name__ not in ("add", "multiply"):
+        axes = range(x.ndim) if axis is None else axes_of(axis, x.ndim)
+        if not all(x.shape[i] for i in axes):
+            return _of_nothing(ufunc, x, axis, dtype, keepdims, initial)
+    begins = initial is not _NoValue and initial is not None
+    if begins and ufunc.__name__ in _IN_ORDER:
+        x, begins = _behind(ufunc.__name__, initial, x, axis), False
     result = _reduced(ufunc.__name__, function, x, axis, dtype, keepdims)
-    return result if initial is _NoValue or initial is None else function(initial, result)
+    return function(initial, result) if begins else result
+
+
+def _behind(name, initial, x, axis):
+    """`x` with `initial` before its elements along `axis`."""
+    if x.ndim == 0:
+        x, axis = x[None], 0
+    axes = range(x.ndim) if axis is None else axes_of(axis, x.ndim)
+    _check_order(name, axes)
+    (axis,) = axes
+    first = tensors(initial, x)[0].astype(x.dtype)
+    return F["concat"]([F["broadcast_to"](first, (*x.shape[:axis], 1, *x.shape[axis + 1 :])), x], axis=axis)
+
+
+def _of_nothing(ufunc, x, axis, dtype, keepdims, initial):
+    """A reduction of no elements: the neutral element, or `initial`. NumPy says which there is, or raises its error."""
+    begin = () if initial is _NoValue else (None if initial is None else host(initial),)
+    values = beside(ufunc.reduce(host(x), axis, dtype, None, keepdims, *begin), x)
+    if isinstance(initial, Tensor):
+        values = F["broadcast_to"](initial.astype(values.dtype), values.shape)
+    if not backend_of(x).xp.isdtype(x.dtype, ("real floating", "complex floating")) or values.dtype != x.dtype:
+        return values
+    return F["where"](beside(numpy.ones(values.shape, bool), x), values, x.sum(axis=axis, keepdims=keepdims))
 
 
 def _fitting(value, x):
@@ -192,15 +234,24 @@ def _reduced(name, function, x, axis, dtype, keepdims):
         x, axis = x[None], 0
         keepdims = False
     axes = tuple(range(x.ndim)) if axis is None else axes_of(axis, x.ndim)
-    if len(axes) != 1:
-        raise ValueError(f"numpy.{name}.reduce: reorderable ufuncs alone take several axes, reduce them one by one")
-    (axis,) = axes
-    if name == "subtract":
-        found = _segmented(name, x, numpy.zeros(1, numpy.int64), axis)
+    _check_order(name, axes)
+    if name == "subtract" and axes:
+        found = _segmented(name, x, numpy.zeros(1, numpy.int64), axes[0])
         if found is not None:
-            return found if keepdims else F["squeeze"](found, axis=axis)
-    result = _folded(name, function, x, axis)[-1]
-    return F["expand_dims"](result, axis) if keepdims else result
+            return found if keepdims else F["squeeze"](found, axis=axes[0])
+    result = x
+    for axis in sorted(axes, reverse=True):
+        result = _folded(name, function, result, axis)[-1]
+    return result.reshape([1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else result
+
+
+def _check_order(name, axes):
+    """NumPy's error for several axes of a ufunc whose order counts."""
+    if len(axes) > 1 and name in _IN_ORDER:
+        raise ValueError(
+            f"reduction operation {name!r} is not reorderable, so at most one axis may be specified; reduce them one "
+            "by one"
+        )
 
 
 def _folded(name, function, x, axis):
@@ -223,9 +274,11 @@ def _accumulate(ufunc, function, x, axis=0, dtype=None):
         return function_for(OPS[_ACCUMULATE[name]], __name__)(x, axis=axis, dtype=dtype)
     x = x if dtype is None else x.astype(dtype)
     (axis,) = axes_of(axis, x.ndim)
-    if name in ("maximum", "minimum", "logaddexp") and _plain(x, "fd") and x.shape[axis]:
+    if not x.size:
+        return function(x, x)
+    if name in ("maximum", "minimum", "logaddexp") and _plain(x, "fd"):
         return apply_op(OPS["_running_folds"], (x, name, axis))
-    if name == "subtract" and _plain(x, "fdFD") and x.shape[axis]:
+    if name == "subtract" and _plain(x, "fdFD"):
         return apply_op(OPS["_running_differences"], (x, axis))
     results = _folded(name, function, x, axis)
     results[0] = results[0].astype(results[-1].dtype)

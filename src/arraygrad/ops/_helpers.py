@@ -5,6 +5,7 @@ it runs on raw arrays and on Tensors alike.
 """
 
 import math
+import operator
 
 
 def normalize_axes(axis, ndim):
@@ -13,7 +14,7 @@ def normalize_axes(axis, ndim):
         return tuple(range(ndim))
     if not isinstance(axis, (tuple, list)):
         axis = (axis,)
-    return tuple(int(a) + ndim if a < 0 else int(a) for a in axis)
+    return tuple([i + ndim if i < 0 else i for i in map(operator.index, axis)])
 
 
 def check_axes(name, axis, ndim):

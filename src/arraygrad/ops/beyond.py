@@ -166,6 +166,8 @@ def _norm_kind(x_ndim, axis, ord):
     if axis is None and ord is None:
         return "vector", None, 2
     axes = tuple(range(x_ndim)) if axis is None else normalize_axes(axis, x_ndim)
+    if any(a < 0 for a in axes):  # no axis at all: the library raises its error for what was given
+        axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     if len(axes) == 1:
         return "vector", axes[0], 2 if ord is None else ord
     if len(axes) != 2:

@@ -274,8 +274,9 @@ cdef class RawFunction:
             if out is not None:
                 return out
         if self.plain is None:
-            # array-api-compat's where NumPy's gives real eigenvalues.
-            module = "array_api_compat.numpy.linalg" if op.name in ("eig", "eigvals") else f"numpy.{self.owner}"
+            # array-api-compat's where NumPy's gives real eigenvalues, or has a default of its own.
+            standard = op.name in ("eig", "eigvals", "pinv")
+            module = "array_api_compat.numpy.linalg" if standard else f"numpy.{self.owner}"
             self.plain = getattr(importlib.import_module(module), op.name)
         return self.plain(*args, **kwargs)
 

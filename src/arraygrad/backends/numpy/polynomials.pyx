@@ -234,8 +234,8 @@ cdef object factors(object like, Py_ssize_t n, Py_ssize_t m, bint up):
     view_of(out, &o)
     x = <double*>o.data
     for i in range(n):
-        x[i] = 1.0
-        for j in range(m):
+        x[i] = 1.0 if up or i < n - m else 0.0      # what falls away, though a factor before may be infinite
+        for j in range(m if x[i] else 0):
             if up:
                 x[i] = x[i] / (n + j - i)
             else:

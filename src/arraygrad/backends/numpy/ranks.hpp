@@ -158,6 +158,8 @@ static inline void select_two(T* x, std::ptrdiff_t n, std::ptrdiff_t low, std::p
     *at_high = x[high];
 }
 
+static double sum_start = 0.0;  // what NumPy begins a sum with
+
 struct Quantiles {
     const double* q;            // fractions, in [0, 1]
     std::ptrdiff_t count;
@@ -198,7 +200,8 @@ template <typename T> static inline bool quantiles_of(const T* x, T* out, Around
             T low, high, value;
             if (p.middle) {
                 select_two(row, m, (m - 1) / 2, m / 2, &low, &high);
-                value = (low + high) / T(2);
+                // Zeros of one sign are added to what NumPy's sums begin with.
+                value = low == T(0) && high == T(0) ? T(sum_start) + low : (low + high) / T(2);
             } else {
                 const double where = double(m - 1) * p.q[k];
                 const bool end = where >= double(m - 1);

@@ -13,7 +13,7 @@ import numpy as np
 from arraygrad.backends.numpy.elementwise cimport real_view
 from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes, row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F32, SLOT_F64, ArrayView, cloned, empty_c, empty_dense, fast_enabled, fp_begin, fp_end, view_of,
+    SLOT_F32, SLOT_F64, SUM_START, ArrayView, cloned, empty_c, empty_dense, fast_enabled, fp_begin, fp_end, view_of,
 )
 
 cdef extern from "ranks.hpp" namespace "arraygrad":
@@ -27,6 +27,7 @@ cdef extern from "ranks.hpp" namespace "arraygrad":
     bint unsorted_lanes(int slot, const char* x, const char* y, const char* g, char* out, Around a) noexcept
     Py_ssize_t distinct(int slot, const char* x, Py_ssize_t n, char* values, int64_t* first, int64_t* inverse,
                         int64_t* counts) noexcept
+    double sum_start
     bint quantiles(int slot, const char* x, char* out, Around a, Quantiles p) noexcept
     bint quantiles_gradient(int slot, const char* x, const char* ans, const char* g, char* out, Around a,
                             Quantiles p) noexcept
@@ -52,6 +53,7 @@ cdef object _double = np.dtype(np.float64)
 cdef object _positions = np.zeros(0, np.intp)
 cdef tuple _ranks = tuple([np.array(i, np.intp) for i in range(RANKS)])
 cdef double HALF = 0.5
+sum_start = SUM_START
 cdef int _agrees[2]             # by slot: 0 not asked yet, 1 NumPy computes quantiles as we do, -1 it does not
 
 
