@@ -14,6 +14,8 @@ from special_values import VALUES
 import arraygrad as ag
 from arraygrad import special
 from arraygrad.backends.numpy.loops import set_fast_paths
+from arraygrad.core.inplace import is_scalar
+from arraygrad.core.protocols import set_compiled_protocols
 from arraygrad.core.tensor import backend_of
 from arraygrad.ops import TABLE, _special
 from arraygrad.ops._special_fallbacks import FALLBACKS
@@ -242,6 +244,43 @@ def test_every_ufunc_of_the_chapter_is_served():
     for name in NAMES:
         function = getattr(scipy_special, name)
         assert not isinstance(function, np.ufunc) or function in served, name
+
+
+UFUNCS = sorted(name for name in NAMES if isinstance(getattr(scipy_special, name, None), np.ufunc))
+ORDERS = [2, 2.0, np.array([1.0, 2.0, 3.0]), np.array([1, 2, 3]), np.array([1.0, 2.0, 3.0], np.float32), np.array(2.0)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", UFUNCS)
+def test_a_ufunc_bound_to_its_operation_gives_what_the_handlers_give(name, dtype):
+    ufunc = getattr(scipy_special, name)
+
+    def outcome(others, x):
+        t = ag.tensor(x, requires_grad=True)
+        try:
+            y = ufunc(*others, t)
+            (g,) = ag.autograd.grad(y, t, ag.ones_like(y))
+            return y.numpy(), y.grad_fn.name(), is_scalar(y), g.numpy()
+        except (TypeError, RuntimeError) as error:
+            return type(error), str(error)
+
+    ufunc(*[1] * (ufunc.nin - 1), ag.tensor(0.5, requires_grad=True))  # the first call lets them know of SciPy
+    for order in ORDERS if ufunc.nin > 1 else [None]:
+        for x in (np.array([0.25, 0.5, 0.75], dtype), np.array(0.5, dtype), np.zeros((0, 3), dtype)):
+            others = [order] * (ufunc.nin - 1)
+            found = outcome(others, x)
+            previous = set_compiled_protocols(False)
+            try:
+                expected = outcome(others, x)
+            finally:
+                set_compiled_protocols(previous)
+            assert type(found[0]) is type(expected[0])
+            assert found[1:-1] == expected[1:-1]
+            if isinstance(expected[0], np.ndarray):
+                for a, b in zip((found[0], found[-1]), (expected[0], expected[-1]), strict=True):
+                    assert a.dtype == b.dtype
+                    np.testing.assert_array_equal(a, b)
 
 
 def test_ufunc_that_is_not_served_is_named():

@@ -15,7 +15,7 @@ from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of
 from arraygrad.ops import OPS
 
-__all__ = ["scipy_ufuncs"]
+__all__ = ["scipy_operations", "scipy_ufuncs"]
 
 
 @implements("einsum")
@@ -145,19 +145,17 @@ def _i0(x):
 _BEHIND = {"_zeta": "zeta", "_riemann_zeta": "zeta"}
 
 
-def scipy_ufuncs():
-    """dict ufunc of scipy.special -> function of Tensors; empty where nobody has imported scipy.special."""
+def scipy_operations():
+    """dict ufunc of scipy.special -> operation; empty where nobody has imported scipy.special."""
     module = sys.modules.get("scipy.special")
     if module is None:
         return {}
-    found = {}
-    for name, op in OPS.items():
-        ufunc = getattr(module, name, None)
-        if isinstance(ufunc, numpy.ufunc):
-            found[ufunc] = function_for(op, "arraygrad.special")
     ufuncs = sys.modules.get("scipy.special._ufuncs")
-    for private, name in _BEHIND.items():
-        ufunc = getattr(ufuncs, private, None)
-        if isinstance(ufunc, numpy.ufunc):
-            found[ufunc] = function_for(OPS[name], "arraygrad.special")
-    return found
+    found = {getattr(module, name, None): op for name, op in OPS.items()}
+    found |= {getattr(ufuncs, private, None): OPS[name] for private, name in _BEHIND.items()}
+    return {ufunc: op for ufunc, op in found.items() if isinstance(ufunc, numpy.ufunc)}
+
+
+def scipy_ufuncs():
+    """dict ufunc of scipy.special -> function of Tensors; empty where nobody has imported scipy.special."""
+    return {ufunc: function_for(op, "arraygrad.special") for ufunc, op in scipy_operations().items()}

@@ -75,6 +75,7 @@ def _ufunc(ufunc):
     if function is None:
         if not _scipy_ufuncs:
             _scipy_ufuncs.update(_written().scipy_ufuncs())
+            add_recorded(_written().scipy_functions(_settled, _written().scipy_operations()))
         function = _scipy_ufuncs.get(ufunc)
     return function
 

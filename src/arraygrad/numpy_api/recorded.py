@@ -21,7 +21,7 @@ from arraygrad.numpy_api import recorded_rules as rules
 from arraygrad.numpy_api import recorded_statistics as statistics
 from arraygrad.ops import OPS, Entry
 
-__all__ = ["fft_functions", "functions"]
+__all__ = ["fft_functions", "functions", "scipy_functions"]
 
 _ALL = "fdFD"
 _BY_LOOP = frozenset("modf frexp divmod ldexp".split())  # ufuncs whose loops are called directly
@@ -337,6 +337,21 @@ def functions(settle):
     """dict function or ufunc of NumPy -> how it is recorded; settle(function, result, args) as handlers have it."""
     own = _made(OWN, "", settle)
     return own | _made(ALIASES, "", settle, own)
+
+
+def scipy_functions(settle, operations):
+    """The same for ufuncs of scipy.special, from a dict of those that are operations of the table."""
+    found = {}
+    for ufunc, op in operations.items():
+        if ufunc.nin != len(op.params):
+            continue  # a parameter has a default in the table
+        signature = f"{', '.join(op.params)}, /"
+        # Loops for orders that are integers have results of their own.
+        places = tuple([(i, _INT) if name == "n" else i for i, name in enumerate(op.params)])
+        found[ufunc] = _alias(
+            ufunc, op.name, signature, op.name, places, lambda _, *rest: settle(None, *rest), {"dtypes": _ALL}
+        )
+    return found
 
 
 def fft_functions(settle):
