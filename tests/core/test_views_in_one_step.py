@@ -1,4 +1,5 @@
-"""Note [Views in one step] in core/views.pyx: views and gathers recorded in one step are those of the general way.
+"""Note [Views in one step] in core/views.pyx: what is recorded in one step is what the general way records: views,
+gathers, operations of one array beside others that have no derivative.
 
 Each test runs both ways, and compares values, gradients, nodes, versions, and what writes do to them.
 """
@@ -245,3 +246,70 @@ def test_tensor_without_axes_stays_a_scalar():
 
     fast, general = both_ways(run)
     assert fast == general
+
+
+LONE = {
+    "gammainc": lambda t: ag.special.gammainc(FLOATS, t),
+    "gammaincinv": lambda t: ag.special.gammaincinv(FLOATS, ag.special.expit(t)),
+    "betainc": lambda t: ag.special.betainc(FLOATS, 2.0, ag.special.expit(t)),
+    "zeta": lambda t: ag.special.zeta(2.0 + FLOATS, t),
+    "jv": lambda t: ag.special.jv(1.5, t),
+    "kn": lambda t: ag.special.kn(2, t),
+    "orders in single precision": lambda t: ag.special.gammainc(FLOATS.astype("f4"), t),
+    "orders that are ints": lambda t: ag.special.jv(np.array([[0, 1, 2, 3]]), t),
+    "take": lambda t: ag.take(t, PLACES, axis=1),
+    "take_along_axis": lambda t: ag.take_along_axis(t, np.argsort(FLOATS, axis=1), axis=1),
+    "repeat": lambda t: ag.repeat(t, np.array([1, 0, 2]), axis=0),
+    "one element": lambda t: ag.special.gammainc(np.array(1.5), t[0, 0]),
+    "no element": lambda t: ag.special.gammainc(np.zeros((0, 4)), t[3:]),
+}
+FLOATS = np.random.default_rng(1).uniform(0.5, 2.0, (3, 4))
+
+
+def positive(dtype="float64"):
+    return np.random.default_rng(0).uniform(0.5, 2.0, (3, 4)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", LONE)
+def test_operation_beside_arrays_without_derivative_is_that_of_the_general_way(name, dtype):
+    pytest.importorskip("scipy.special")
+
+    def run():
+        x = ag.tensor(positive(dtype), requires_grad=True)
+        y = LONE[name](x * 1)
+        (g,) = ag.autograd.grad((y**2).sum(), x, create_graph=True)
+        (second,) = ag.autograd.grad((g**2).sum(), x)
+        with ag.no_grad():
+            unrecorded = LONE[name](x)
+        return described(y), g.detach().numpy(), second.numpy(), unrecorded.numpy(), unrecorded.requires_grad
+
+    fast, general = both_ways(run)
+    assert fast[0][1:] == general[0][1:]
+    for a, b in zip(fast[1:], general[1:], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == "float32" else 1e-12)
+
+
+def test_orders_that_are_written_afterwards_are_those_of_the_call():
+    pytest.importorskip("scipy.special")
+    orders = FLOATS.copy()
+    t = ag.tensor(positive(), requires_grad=True)
+    y = ag.special.gammainc(orders, t)
+    orders[:] = 7.0
+    y.backward(np.ones((3, 4)))
+    expected = ag.tensor(positive(), requires_grad=True)
+    ag.special.gammainc(FLOATS, expected).backward(np.ones((3, 4)))
+    np.testing.assert_array_equal(t.grad.numpy(), expected.grad.numpy())
+
+
+def test_order_that_requires_grad_is_refused_beside_a_tensor():
+    pytest.importorskip("scipy.special")
+    t = ag.tensor(positive(), requires_grad=True)
+    with pytest.raises(TypeError, match="'a' requires grad, but gammainc has no derivative"):
+        ag.special.gammainc(ag.tensor(FLOATS, requires_grad=True), t)
+
+
+def test_lists_beside_a_tensor_are_left_to_the_general_way():
+    pytest.importorskip("scipy.special")
+    with pytest.raises(TypeError, match="expected a number or an array as parameter"):
+        ag.special.gammainc(FLOATS.tolist(), ag.tensor(positive(), requires_grad=True))

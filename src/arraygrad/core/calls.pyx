@@ -9,7 +9,7 @@ from arraygrad.engine.node cimport NODE_ASIDE
 from arraygrad.core.apply cimport apply_op, binary, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor
-from arraygrad.core.views cimport shape_op
+from arraygrad.core.views cimport beside, is_lone, shape_op
 
 cdef extern from "method_name.hpp" namespace "arraygrad":
     void name_method(PyObject* function, const char* name) except +
@@ -63,16 +63,22 @@ def general_function(Op op, tuple positions, operands, sequence, type ndarray):
     """
     # f(t) with every other parameter at its default is the commonest call: no binding then.
     cdef tuple rest = None
+    cdef Py_ssize_t place = <Py_ssize_t>op.inputs[0] if is_lone(op) else -1
     if positions and positions[0] == 0 and inspect.Parameter.empty not in op.defaults[1:]:
         rest = op.defaults[1:]
 
     def function(*args, **kwargs):
         cdef tuple bound
+        cdef TensorBase out
         if rest is not None and not kwargs and len(args) == 1 and is_tensor(args[0]):
             return shape_op(op, (args[0],) + rest)
         bound = op.bind(args, kwargs)
         if op.sequence >= 0 and not all_tensors(bound[op.sequence]):
             bound = sequence(bound)
+        if place >= 0 and isinstance(bound[place], TensorBase):
+            out = beside(op, bound, place)
+            if out is not None:
+                return out
         if positions and not ready(bound, positions, ndarray):
             bound = operands(bound)
         return shape_op(op, bound)

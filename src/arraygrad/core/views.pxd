@@ -7,3 +7,5 @@ cdef int serve_views(Backend backend, bint (*enabled)() noexcept) except -1
 cpdef object shape_op(Op op, tuple args)
 cdef object indexed(TensorBase t, object key)
 cdef object transposed(TensorBase t)
+cdef bint is_lone(Op op) noexcept
+cdef TensorBase beside(Op op, tuple args, Py_ssize_t place)

@@ -8,6 +8,8 @@
 # are plain (numbers, None, text, slices of such, tuples of such), nobody can change them and no gradient goes there, so
 # the node and the record of the view keep them as they are. What is kept, and in which order it is noted, is that of
 # `run_one`, `note_view` and `record` in apply.pyx.
+# So do operations of one array that has a derivative beside plain ones that have none: special functions of an order,
+# rows at places (`beside`).
 # Gathers, t[rows, columns] and t[mask], take the same way: what they give is a copy, and the node keeps copies of the
 # arrays of indices.
 # Served are arrays of NumPy's with axes, while no hook looks on and inference mode is off. Anything else is declined:
@@ -23,7 +25,7 @@ from arraygrad.core.arguments cimport all_static, is_static
 from arraygrad.core.elements cimport element
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
-from arraygrad.core.saving cimport frozen
+from arraygrad.core.saving cimport frozen, keep_args, save
 from arraygrad.core.value cimport (
     Backend, Extra, TensorBase, Value, has_extra, is_tensor, join_base, need_extra, new_tensor, raw_now, value_now,
 )
@@ -107,6 +109,57 @@ cdef bint is_region(object key, int ndim) noexcept:
 cdef object transposed(TensorBase t):
     """t.T"""
     return shape_op(PERMUTE, (t, reversed_axes(t.value.meta.ndim)))
+
+
+cdef bint is_lone(Op op) noexcept:
+    """Whether an operation has one result, which is no view, of one array that has a derivative, beside others."""
+    return (op.n_arrays == 0 and op.sequence < 0 and len(op.inputs) == 1 and len(op.params) > 1
+            and not (op.multi or op.transfers or op.may_view or op.leaves or op.makes_arrays))
+
+
+cdef TensorBase beside(Op op, tuple args, Py_ssize_t place):
+    """The result of a lone operation on the Tensor at `place` beside plain arguments and arrays; None: declined."""
+    cdef ThreadState* ts = thread_state()
+    cdef TensorBase t = <TensorBase>args[place]
+    cdef TensorBase out
+    cdef Value v = value_now(t)
+    cdef OpNode node
+    cdef object raw, result
+    cdef Py_ssize_t i
+    if v.meta.ops is not _backend or ts.op_hooks != NULL or ts.saved_hooks != NULL or ts.inference or not _enabled():
+        return None
+    for i in range(len(args)):
+        if i != place and type(args[i]) is not _backend.array_type and not is_plain(args[i]):
+            return None
+    raw = raw_now(t)
+    if len(args) == 2:
+        result = (args[0], raw) if place == 1 else (raw, args[1])
+    elif len(args) == 3 and place == 2:
+        result = (args[0], args[1], raw)
+    else:
+        result = args[:place] + (raw,) + args[place + 1:]
+    result = _backend.wrap_raw(_backend.call(op, result))
+    if type(result) is not _backend.array_type:
+        return None
+    out = new_tensor(result, _backend.meta_like(result, v.meta, None))
+    if not ts.grad_mode:
+        return out
+    if has_extra(t):
+        refresh(t)
+    if t.tracked and out.value.meta.is_floating:
+        node = new_op_node(op)
+        node.meta = out.value.meta
+        if _backend.plain(result, op):
+            node.flags |= NODE_FAST
+        if ts.zero_annihilates:
+            node.flags |= <uint16_t>NODE_ZERO_ABSORBS
+        connect(node, t)
+        save(node, op, args, out, 1, _backend)
+        if op.keeps_args:
+            keep_args(node, op, args)
+        out.grad_fn_ = node
+        out.tracked = True
+    return out
 
 
 cdef inline bint is_empty(GradMeta meta) noexcept:
