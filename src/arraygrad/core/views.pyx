@@ -24,7 +24,7 @@ from arraygrad.core.apply cimport apply_op, connect, refresh, reversed_axes
 from arraygrad.core.arguments cimport all_static, is_static
 from arraygrad.core.elements cimport element
 from arraygrad.core.nodes cimport OpNode, new_op_node
-from arraygrad.core.op cimport Op
+from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.saving cimport frozen, keep_args, save
 from arraygrad.core.value cimport (
     Backend, Extra, TensorBase, Value, has_extra, is_tensor, join_base, need_extra, new_tensor, raw_now, value_now,
@@ -35,13 +35,13 @@ cdef extern from "Python.h":
 
 cdef Backend _backend = None            # whose arrays are served
 cdef bint (*_enabled)() noexcept
-cdef Op GETITEM, PERMUTE
+cdef Op GETITEM, PERMUTE, FLIP
 
 
 cdef int use_shapes(Op getitem, Op permute_dims) except -1:
     """Take the operations of the table that are called here by themselves."""
-    global GETITEM, PERMUTE
-    GETITEM, PERMUTE = getitem, permute_dims
+    global GETITEM, PERMUTE, FLIP
+    GETITEM, PERMUTE, FLIP = getitem, permute_dims, named_op("flip")
     return 0
 
 
@@ -195,9 +195,9 @@ cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
                                else (raw,) + args[1:])
     if type(result) is not _backend.array_type:
         return None                     # a single element
-    out = new_tensor(result, _backend.meta(result))
+    out = new_tensor(result, _backend.meta_like(result, v.meta, None) if op is FLIP else _backend.meta(result))
     shown = out.value
-    if plain and (op is GETITEM or op is PERMUTE) and shown.meta.ndim <= 8:
+    if plain and (op is GETITEM or op is PERMUTE or op is FLIP) and shown.meta.ndim <= 8:
         shares = not is_empty(shown.meta)
     else:
         shares = _backend.shares_memory(result, raw)    # a reshape may have copied
