@@ -75,7 +75,7 @@ def general_function(Op op, tuple positions, operands, sequence, type ndarray):
         bound = op.bind(args, kwargs)
         if op.sequence >= 0 and not all_tensors(bound[op.sequence]):
             bound = sequence(bound)
-        if place >= 0 and isinstance(bound[place], TensorBase):
+        if place >= 0 and is_tensor(bound[place]):
             out = beside(op, bound, place)
             if out is not None:
                 return out

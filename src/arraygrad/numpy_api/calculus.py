@@ -312,6 +312,11 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
     return (dx * (upper + lower) / 2.0).sum(axis=axis)
 
 
+def _has_zero(x):
+    raw = raw_array(x)
+    return raw.item() == 0 if type(raw) is numpy.ndarray and not raw.ndim else not host(x).all()
+
+
 @implements("geomspace")
 def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     refuse("geomspace", axis=(axis or None, "move it"), dtype=(dtype, "cast the result with astype"))
@@ -319,8 +324,9 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     xp = backend_of(start).xp
     is_complex = xp.isdtype(F["result_type"](start, stop), "complex floating")
     if isinstance(raw_array(start), numpy.ndarray):  # NumPy's result has double precision, whatever its ends have
-        start, stop = [end.astype(xp.complex128 if is_complex else xp.float64) for end in (start, stop)]
-    if not (host(start).all() and host(stop).all()):
+        double = xp.complex128 if is_complex else xp.float64
+        start, stop = [end if end.dtype == double else end.astype(double) for end in (start, stop)]
+    if _has_zero(start) or _has_zero(stop):
         raise ValueError("Geometric sequence cannot include zero")
     weights = _weights(num, endpoint, start, stop)
     if is_complex:
