@@ -270,6 +270,20 @@ def test_parts_of_numbers_and_conjugates_are_numpys(dtype, name):
     same(try_loop(BACKEND, OPS[name], x)[0], getattr(np, name)(x))
 
 
+@pytest.mark.parametrize("name", ["real", "imag"])
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex128"])
+def test_numpys_parts_of_a_tensor_are_its_own(dtype, name):
+    for x in (*layouts(dtype), np.asarray(values_of(dtype)((1,))[0])):
+        t = ag.asarray(x.copy(), requires_grad=True)
+        found, expected = getattr(np, name)(t), getattr(t, name)
+        same(found.detach().numpy(), expected.detach().numpy())
+        assert (found is t) == (expected is t)
+        assert found.grad_fn is None or found.grad_fn.name() == expected.grad_fn.name()
+        same(found.detach().numpy(), np.asarray(getattr(np, name)(x)))
+        if found.size:
+            assert np.shares_memory(found.detach().array, t.detach().array) == (x.dtype.kind == "c" or name == "real")
+
+
 @pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
 def test_a_raveled_tensor_shares_memory_where_numpys_array_does(dtype):
     for x in layouts(dtype):

@@ -79,7 +79,11 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return ndim
     if name == "size":
         return size
-    if name == "real" or name == "real_if_close":
+    if name == "real":
+        return real_part
+    if name == "imag":
+        return imaginary_part
+    if name == "real_if_close":
         return real
     if name == "dot":
         return dot
@@ -531,6 +535,18 @@ cdef object size(tuple args):
     for item in meta_of(args).shape_tuple():
         n *= <Py_ssize_t>item
     return n
+
+
+cdef object real_part(tuple args):
+    if len(args) != 1:
+        return NotImplemented
+    return apply_op(named_op("real"), args) if meta_of(args).is_complex else args[0]
+
+
+cdef object imaginary_part(tuple args):
+    if len(args) != 1:
+        return NotImplemented
+    return apply_op(named_op("imag" if meta_of(args).is_complex else "_imag_of_real"), args)
 
 
 cdef object real(tuple args):

@@ -129,7 +129,7 @@ cdef TensorBase beside(Op op, tuple args, Py_ssize_t place):
     if v.meta.ops is not _backend or ts.op_hooks != NULL or ts.saved_hooks != NULL or ts.inference or not _enabled():
         return None
     for i in range(len(args)):
-        if i != place and type(args[i]) is not _backend.array_type and not is_plain(args[i]):
+        if i != place and type(args[i]) is not _backend.array_type and not is_static(args[i]):
             return None
     raw = raw_now(t)
     if len(args) == 2:

@@ -211,6 +211,7 @@ def numpy_name(module, name):
         shown = numpy_function(theirs, ours, isinstance(theirs, numpy.ufunc))
         ours = sys.modules[module].__dict__[name] = functools.update_wrapper(shown, ours)
     if ours is not None:
+        sys.modules[module].__dict__[name] = ours
         return ours
     return theirs if owner is not numpy else _written().numpys_own(name)
 
@@ -235,7 +236,7 @@ _SLOWER = {"prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argm
 # Functions of shape and reductions, bound in C (protocol_shapes.pyx), and what is asked of a Tensor.
 _SHAPES = """
     reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip flipud fliplr diagonal atleast_1d
-    atleast_2d atleast_3d copy shape ndim size real real_if_close dot vdot inner trace linalg.norm linalg.trace
+    atleast_2d atleast_3d copy shape ndim size real imag real_if_close dot vdot inner trace linalg.norm linalg.trace
     linalg.vector_norm linalg.matrix_norm sum mean max min amax amin var std convolve correlate meshgrid
 """
 

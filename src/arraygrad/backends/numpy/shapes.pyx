@@ -178,6 +178,11 @@ cdef object forward_imag(object args):
     return None if view_of(args[0], &v) < 0 else args[0].imag
 
 
+cdef object forward_imag_of_real(object args):
+    cdef ArrayView v
+    return zeros_c(args[0], v.ndim, v.dims) if 0 <= view_of(args[0], &v) <= SLOT_F64 and v.c_order else None
+
+
 cdef object forward_conj(object args):
     return unary_loop(CONJUGATE, args[0], None)
 

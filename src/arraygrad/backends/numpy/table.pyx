@@ -51,9 +51,9 @@ from arraygrad.backends.numpy.reductions cimport (
 from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_meshgrid, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (
     forward_add_at, forward_broadcast_to, forward_conj, forward_diagonal, forward_expand_dims, forward_flip,
-    forward_getitem, forward_getitem_adjoint, forward_imag, forward_matrix_transpose, forward_permute_dims,
-    forward_real, forward_reshape, forward_squeeze, forward_take, forward_where, rule_add_at, rule_getitem,
-    rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
+    forward_getitem, forward_getitem_adjoint, forward_imag, forward_imag_of_real, forward_matrix_transpose,
+    forward_permute_dims, forward_real, forward_reshape, forward_squeeze, forward_take, forward_where, rule_add_at,
+    rule_getitem, rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
@@ -246,6 +246,7 @@ def install(dict ops, backend=None):
     offer(ops, "real", forward_real, ("x",), loops)
     offer(ops, "imag", forward_imag, ("x",), loops)
     offer(ops, "conj", forward_conj, ("x",), loops)
+    offer(ops, "_imag_of_real", forward_imag_of_real, ("x",), loops)
     offer(ops, "diagonal", forward_diagonal, ("x", "offset"), loops)
     offer(ops, "broadcast_arrays", forward_broadcast_arrays, ("arrays",), loops)
     offer(ops, "unstack", forward_unstack, ("x", "axis"), loops)
