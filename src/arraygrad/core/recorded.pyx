@@ -226,7 +226,7 @@ cdef object by_target(Recorded r, tuple args, tuple bound):
             value = bound[<Py_ssize_t>(<tuple>place)[0]]
             if type(value) not in (<tuple>place)[1]:
                 return refused
-            if type(value) is _ndarray and (value.ndim != 1 or value.dtype.kind not in "iu"):
+            if type(value) is _ndarray and (not value.ndim or value.dtype.kind not in "iu"):
                 return refused                  # places
             given.append(value)
     result = apply_op(r.target, tuple(given))

@@ -11,11 +11,7 @@ cdef object forward_matvec(object args)
 cdef object forward_vecmat(object args)
 cdef object forward_inner(object args)
 cdef object forward_matrix_power(object args)
-cdef object forward_norm(object args)
-cdef object forward_vector_norm(object args)
-cdef object forward_matrix_norm(object args)
 cdef int rule_matmul(Node node, Frame f) except -1
 cdef int rule_matvec(Node node, Frame f) except -1
 cdef int rule_vecmat(Node node, Frame f) except -1
 cdef int rule_inner(Node node, Frame f) except -1
-cdef int rule_norm(Node node, Frame f) except -1

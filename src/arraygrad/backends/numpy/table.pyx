@@ -26,14 +26,14 @@ from arraygrad.backends.numpy.joins cimport (
     rule_concat, rule_diag, rule_diagflat, rule_dstack, rule_hstack, rule_repeat, rule_tile, rule_vstack,
 )
 from arraygrad.backends.numpy.linalg cimport (
-    forward_inner, forward_matmul, forward_matrix_norm, forward_matrix_power, forward_matvec, forward_norm,
-    forward_solve, forward_vecdot, forward_vecmat, forward_vector_norm, rule_cholesky, rule_inner, rule_matmul,
-    rule_matvec, rule_norm, rule_solve, rule_vecmat,
+    forward_inner, forward_matmul, forward_matrix_power, forward_matvec, forward_solve, forward_vecdot, forward_vecmat,
+    rule_cholesky, rule_inner, rule_matmul, rule_matvec, rule_solve, rule_vecmat,
 )
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, fast_enabled,
     forward_ptr, loop_set, set_forward,
 )
+from arraygrad.backends.numpy.norms cimport forward_matrix_norm, forward_norm, forward_vector_norm, rule_norm
 from arraygrad.backends.numpy.polynomials cimport (
     forward_linspace, rule_linspace, rule_logspace, rule_poly, rule_polyadd, rule_polyder, rule_polyint, rule_polysub,
     rule_polyval, rule_vander,
