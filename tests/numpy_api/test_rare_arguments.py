@@ -126,6 +126,13 @@ def test_axes_of_a_rotation_are_checked_as_numpy_does(axes):
     check(lambda a: np.rot90(a, 1, axes), M)
 
 
+@pytest.mark.parametrize("axes", [1.5, 1, np.int64(1), 2, 3, ((0,), (1,)), (0, 1), [[0], [1]]], ids=str)
+def test_axes_of_a_tensor_product_are_checked_as_numpy_does(axes):
+    check(lambda a: np.tensordot(a, a, axes), M)
+    error, _ = outcome(lambda a: np.tensordot(a, a, axes), M)
+    assert outcome(lambda t: ag.tensordot(t, t, axes=axes), leaf(M))[0] is error
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -351,6 +358,25 @@ def loss_of_plain(ufunc):
         return np.sum(ufunc.reduce(np.concatenate([first, x[1:].reshape(3, 3)], 1), axis=1) * np.arange(1.0, 4.0))
 
     return loss
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "nansum", "nanmin"])
+def test_a_tensor_that_a_sum_of_plain_numbers_begins_with_is_warned_about(name):
+    # NumPy asks no protocol of `initial`: it takes the number, which the policy for numbers says.
+    with pytest.warns(UserWarning, match="becomes a Python number by float"):
+        found = getattr(np, name)(V32, initial=leaf(2.0))
+    assert found == getattr(np, name)(V32, initial=2.0)
+
+
+@pytest.mark.parametrize("values", [lambda t: t, lambda t: (t, 0.0)], ids=["one", "two"])
+def test_a_tensor_as_the_border_of_a_plain_array_is_refused_and_of_a_tensor_recorded(values):
+    t = leaf(2.0)
+    with pytest.raises(TypeError, match="requires grad"):
+        np.pad(V32, 1, constant_values=values(t))
+    found = np.pad(leaf(V32.astype(float)), 1, constant_values=values(t))
+    np.testing.assert_array_equal(found.detach().numpy(), np.pad(V32.astype(float), 1, constant_values=values(2.0)))
+    found.sum().backward()
+    assert t.grad.item() == (1.0 if isinstance(values(t), tuple) else 2.0)
 
 
 # Zeros, nan, high orders

@@ -58,7 +58,7 @@ def _linalg_outer(x1, x2, /):
 @implements("tensordot", "linalg.tensordot")
 def _tensordot(a, b, axes=2):
     a, b = tensors(a, b)
-    if not isinstance(axes, int):
+    if isinstance(axes, list | tuple):
         axes = tuple([tuple(i) if isinstance(i, list | tuple) else (i,) for i in axes])
     return F["tensordot"](a, b, axes=axes)
 

@@ -3,6 +3,8 @@
 May import: ops._helpers. Everything uses only the standard. Sums over broadcast batch axes are left to the engine.
 """
 
+import operator
+
 from arraygrad.ops._helpers import check_axes, normalize_axes
 
 
@@ -33,7 +35,7 @@ def tensordot(xp, x1, x2, axes):
         for part, x in zip(pairs, (x1, x2), strict=True):
             check_axes("tensordot", part, x.ndim)
     else:
-        axes = int(axes)
+        axes = operator.index(axes)
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
             raise IndexError(f"tensordot: axes={axes}, but x1 has {x1.ndim} dimensions and x2 {x2.ndim}")
         pairs = [range(x1.ndim - axes, x1.ndim), range(axes)]
@@ -52,7 +54,7 @@ def cross(xp, x1, x2, axis):
 def _split_axes(axes, ndim1, ndim2):
     """Contracted and free axes of both arrays: (contracted1, free1, contracted2, free2)."""
     if not isinstance(axes, (tuple, list)):
-        axes = int(axes)
+        axes = operator.index(axes)
         contracted1 = tuple(range(ndim1 - axes, ndim1))
         contracted2 = tuple(range(axes))
     else:
