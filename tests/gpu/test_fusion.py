@@ -23,7 +23,7 @@ TOLERANCE = {"f": 2e-5, "d": 1e-12, "F": 1e-4, "D": 1e-11}
 # Elementwise operations of the standard and beyond it that a kernel serves, by what their dtypes can be.
 REAL_ONLY = frozenset(
     "remainder logaddexp atan2 hypot maximum minimum clip copysign nextafter sigmoid relu floor_divide _cbrt "
-    "ceil floor trunc _fmax _fmin _fmod _logaddexp2".split()
+    "ceil floor trunc _fmax _fmin _fmod _logaddexp2 _fabs _deg2rad _rad2deg".split()
 )
 NO_KERNEL = ("_convolve", "_correlate", "_inner", "_matvec", "_vecmat")
 ELEMENTWISE = [

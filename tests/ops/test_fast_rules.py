@@ -135,7 +135,9 @@ def test_broadcast_and_mixed_operands_have_the_tables_gradients(name, dtypes, sh
             got, expected = gradients(name, (x1, x2), g), plain(gradients, name, (x1, x2), g)
             for a, b, x in zip(got, expected, (x1, x2), strict=True):
                 assert (a.shape, a.dtype) == (x.shape, x.dtype)
-                if name == "divide" and x.shape != shape:  # divides the sum, where the table sums quotients
+                # Divides the sum, where the table sums quotients; has powers of operands that are repeated, of which
+                # NumPy's loops may round the last bit otherwise.
+                if (name == "divide" and x.shape != shape) or name == "pow":
                     np.testing.assert_allclose(a, b, rtol=20 * np.finfo(a.dtype).eps)
                 else:
                     same(a, b)

@@ -105,7 +105,7 @@ MAY_IMPORT = {
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
     "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "views")},
     "core.recorded": ENGINE
-    | {f"core.{name}" for name in ("op", "operands", "value", "arguments", "nodes", "apply", "saving")},
+    | {f"core.{name}" for name in ("op", "operands", "value", "arguments", "nodes", "apply", "saving", "views")},
     "core.protocols": ENGINE
     | {f"core.{name}" for name in ("op", "operands", "value", "nodes", "apply", "protocol_shapes", "recorded")},
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},

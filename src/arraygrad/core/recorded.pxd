@@ -10,6 +10,7 @@ cdef class Recorded:
     cdef tuple places           # for each parameter of `target`: place of one in `op`, (place, types), or (constant,)
     cdef object settle          # settle(function, result, args): what a result without axes is
     cdef bint alone             # `target` is called with the one array and nothing else
+    cdef int lone               # the parameter of `target` that alone has a derivative (views.is_lone), -1: others
     cdef signed char ndims[MAX_PARAMS]  # of the arrays that are served, in order, -1: any
     cdef unsigned int numbers   # bit k: parameter k is served as a plain number only
     cdef unsigned int arrays    # bit k: parameter k is an array, which NumPy also takes as a list of numbers

@@ -1,6 +1,7 @@
 # NumPy's functions that are no operation of the table, recorded as one node each; and those that are one under other
 # names, bound to it in C.
-# May import: engine.*, core.op, core.operands, core.value, core.arguments, core.nodes, core.apply, core.saving.
+# May import: engine.*, core.op, core.operands, core.value, core.arguments, core.nodes, core.apply, core.saving,
+# core.views.
 #
 # Note [Recorded functions]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -28,6 +29,7 @@ from arraygrad.core.arguments cimport is_static, raw_argument, to_raw
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport array_of_list
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor, new_tensor, registered
+from arraygrad.core.views cimport beside, is_lone
 
 from arraygrad.engine.node import keep_for_ever
 
@@ -99,6 +101,7 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
         r.numbers |= 1 << <int>i
     r.alone = target is not None and len(r.op.params) == 1 and r.op.sequence < 0 and r.places == (0,) \
         and r.target.n_arrays == 1 and last == 0
+    r.lone = <int>target.inputs[0] if target is not None and is_lone(target) else -1
     for letter in dtypes:
         r.dtypes |= 1 << "fdFD".index(letter)
     r.arrays = 0
@@ -229,7 +232,10 @@ cdef object by_target(Recorded r, tuple args, tuple bound):
             if type(value) is _ndarray and (not value.ndim or value.dtype.kind not in "iu"):
                 return refused                  # places
             given.append(value)
-    result = apply_op(r.target, tuple(given))
+    bound = tuple(given)
+    result = beside(r.target, bound, r.lone) if r.lone >= 0 and is_tensor(bound[r.lone]) else None
+    if result is None:
+        result = apply_op(r.target, bound)
     if is_tensor(result) and (<TensorBase>result).value.meta.ndim > 0:
         return result
     return r.settle(r.function, result, args)
