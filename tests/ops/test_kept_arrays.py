@@ -221,3 +221,43 @@ def test_an_exception_on_its_way_survives_the_end_of_a_tensor():
         with pytest.raises(ValueError, match="of"):
             fails()
     assert sys.exc_info() == (None, None, None)
+
+
+def _copies(y):
+    """The copies of indices that the node of x[...] keeps."""
+    key = y.grad_fn.saved["key"]
+    return list(key) if isinstance(key, tuple) else [key]
+
+
+@keeps
+@pytest.mark.parametrize("ends", ["dies", "runs"])
+@pytest.mark.parametrize("several", [False, True])
+def test_copies_of_indices_are_handed_out_again_when_their_node_lets_go(several, ends):
+    x, places = ag.tensor(np.ones((8, 8)), requires_grad=True), np.array([2, 0, 1])
+    key = (places, places) if several else places
+    y = x[key]
+    before = {id(copy) for copy in _copies(y)}
+    if ends == "runs":
+        ag.sum(y).backward()
+    y = None
+    assert {id(copy) for copy in _copies(x[key])} == before
+
+
+def test_copies_of_indices_that_somebody_holds_stay_as_they_are():
+    x, places = ag.tensor(np.ones((8, 8)), requires_grad=True), np.array([2, 0, 1])
+    y = x[places, places]
+    held = _copies(y)
+    ag.sum(y).backward()
+    del y
+    others = [x[places + 1, places + 2] for _ in range(3)]
+    assert [copy.tolist() for copy in held] == [[2, 0, 1]] * 2
+    assert [copy.tolist() for copy in _copies(others[0])] == [[3, 1, 2], [4, 2, 3]]
+
+
+def test_an_index_of_the_program_is_never_kept_for_others():
+    x, places = ag.tensor(np.ones((8, 8)), requires_grad=True), np.array([2, 0, 1])
+    for _ in range(3):
+        ag.sum(x[places]).backward()
+        y = x[places + 1]
+        assert places.tolist() == [2, 0, 1]
+        assert not any(np.shares_memory(places, copy) for copy in _copies(y))

@@ -11,7 +11,7 @@ from arraygrad.engine.free_threading cimport (
     FREE_THREADED, Section, enable_try_incref, gate_close, gate_closed, gate_enter, gate_leave, try_incref,
 )
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, NodeKind, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
+    Frame, Node, NodeHooks, NodeKind, drop_args, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
     NODE_ACCUMULATE, NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
@@ -360,8 +360,8 @@ cdef int check_constants(OpNode node, Op op) except -1:
 
 cdef int drop_saved(OpNode node) except -1:
     # Called once, by the thread that Note [Gates] chooses.
-    node.s0 = node.s1 = node.s2 = node.args = None
-    return 0
+    node.s0 = node.s1 = node.s2 = None
+    return drop_args(node)
 
 
 cdef int apply_rules(OpNode node, Op op, Frame f) except -1:

@@ -85,4 +85,5 @@ cdef class Op:
 
 
 cdef Op named_op(str name)
+cdef tuple bind_plain(Op op, tuple args, dict kwargs)
 cdef object result_type_of(Op op)

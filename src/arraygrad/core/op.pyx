@@ -133,12 +133,9 @@ cdef class Op:
         cdef Py_ssize_t i
         cdef list bound
         cdef tuple found
-        if self.var_positional < 0 and n <= self.n_positional:
-            if n == len(self.params) and not kwargs:
-                return args
-            found = bind_plain(self, args, kwargs)
-            if found is not None:
-                return found
+        found = bind_plain(self, args, kwargs)
+        if found is not None:
+            return found
         bound = list(self.defaults)
         if self.var_positional >= 0:
             bound[self.var_positional] = args[self.n_positional:]
@@ -176,12 +173,16 @@ cdef class Op:
 
 
 cdef tuple bind_plain(Op op, tuple args, dict kwargs):
-    """`bind` where nothing is wrong; None where something is."""
+    """`bind` where nothing is wrong and no parameter takes several arguments; else None."""
     cdef PyObject* bound[MAX_PARAMS]            # borrowed
     cdef Py_ssize_t n = len(args), count = len(op.params), i, position, at = 0
     cdef PyObject* key
     cdef PyObject* value
     cdef tuple result
+    if op.var_positional >= 0 or n > op.n_positional:
+        return None
+    if n == count and not kwargs:
+        return args
     for i in range(n):
         bound[i] = <PyObject*>args[i]
     for i in range(n, count):

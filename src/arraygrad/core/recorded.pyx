@@ -26,7 +26,7 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.core.apply cimport apply_op, record, refresh, unary, wants_grad
 from arraygrad.core.arguments cimport is_static, raw_argument, to_raw
-from arraygrad.core.op cimport Op
+from arraygrad.core.op cimport Op, bind_plain
 from arraygrad.core.operands cimport array_of_list
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor, new_tensor, registered
 from arraygrad.core.views cimport beside, is_lone
@@ -128,11 +128,8 @@ cdef object recorded_call(Recorded r, tuple args, object kwargs):
         r = r.other
     while r is not None and result is refused:
         args = unlisted(r, args)
-        try:
-            bound = r.op.bind(args, <dict>kwargs if kwargs else _no_keywords)
-        except TypeError:
-            bound = None                        # parameters that are not served, or wrong ones
-        if bound is not None:
+        bound = bind_plain(r.op, args, <dict>kwargs if kwargs else _no_keywords)
+        if bound is not None:                   # else there are parameters that are not served, or wrong ones
             result = by_target(r, args, bound) if r.target is not None else by_numpy(r, args, kwargs, bound)
         r = r.other
     return result
@@ -267,7 +264,7 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
     for k in range(op.n_others):
         i = op.other_at[k]
         value = bound[i]
-        if not is_static(value) and wants_grad(value):
+        if type(value) is not _ndarray and not is_static(value) and wants_grad(value):
             return refused                      # the composed function says what can't be differentiated
         if (r.numbers >> i) & 1 and type(value) is not float and type(value) is not int:
             return refused

@@ -138,9 +138,11 @@ cdef TensorBase beside(Op op, tuple args, Py_ssize_t place):
         result = (args[0], args[1], raw)
     else:
         result = args[:place] + (raw,) + args[place + 1:]
-    result = _backend.wrap_raw(_backend.call(op, result))
+    result = _backend.call(op, result)
     if type(result) is not _backend.array_type:
-        return None
+        result = _backend.wrap_raw(result)
+        if type(result) is not _backend.array_type:
+            return None
     out = new_tensor(result, _backend.meta_like(result, v.meta, None))
     if not ts.grad_mode:
         return out

@@ -1,4 +1,5 @@
 # May cimport: engine.arrayops.
+from cpython.object cimport PyObject
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, int32_t, int64_t
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 
@@ -163,6 +164,8 @@ cdef struct NodeKind:
 
 cdef NodeKind node_kind(type cls, bint bare) except *
 cdef Node new_node(const NodeKind* kind)
+cdef void set_recycler(bint (*keep)(PyObject*) noexcept) noexcept
+cdef int drop_args(Node node) except -1
 cdef uint64_t next_sequence_nr() noexcept
 cdef int share_deallocation(type cls) except -1
 cdef int refuse_creation(type cls) except -1

@@ -67,6 +67,8 @@ cdef extern from "node_memory.hpp" namespace "arraygrad":
     object alloc_node(void* cls, void* vtable)
     void use_layout(void* cls, Py_ssize_t more) noexcept
     void make_bare(void* cls) noexcept
+    bint (*recycler)(PyObject* array) noexcept
+    void recycle_args(PyObject* args) noexcept
 
 
 cdef extern from "Python.h":
@@ -599,6 +601,20 @@ cdef Node new_node(const NodeKind* kind):
     if _anomaly_modes.load() != 0:
         _note_node(node)
     return node
+
+
+cdef void set_recycler(bint (*keep)(PyObject*) noexcept) noexcept:
+    """Offer `keep` the arrays that only a node's static arguments hold, when the node lets go of them."""
+    global recycler
+    recycler = keep
+
+
+cdef int drop_args(Node node) except -1:
+    """Let go of static arguments, as a node that dies does."""
+    if node.args is not None:
+        recycle_args(<PyObject*>node.args)
+        node.args = None
+    return 0
 
 
 cdef int _use_layout(Node probe) except -1:

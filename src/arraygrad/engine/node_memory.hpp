@@ -83,11 +83,39 @@ static inline Py_ssize_t drop(PyObject** slots, int n) {      // how many were N
     return nones;
 }
 
+// Takes over the one reference to an array that is kept for the next one of its kind, or says no. Set by a backend.
+static int (*recycler)(PyObject* array) = nullptr;
+
+// What a node keeps of static arguments is about to go: copies of the program's arrays of indices and orders, which the
+// next call of the kind asks for again.
+static void recycle_args(PyObject* args) {
+#ifndef Py_GIL_DISABLED
+    if (!recycler || !PyList_CheckExact(args) || Py_REFCNT(args) != 1) return;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args); i++) {
+        PyObject* item = PyList_GET_ITEM(args, i);
+        if (!item || Py_REFCNT(item) != 1) continue;
+        if (PyTuple_CheckExact(item)) {                             // several arrays of indices
+            for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(item); k++) {
+                PyObject* part = PyTuple_GET_ITEM(item, k);
+                if (part && Py_REFCNT(part) == 1 && recycler(part)) PyTuple_SET_ITEM(item, k, nullptr);
+            }
+        } else if (recycler(item)) {
+            PyList_SET_ITEM(args, i, nullptr);
+        }
+    }
+#else
+    (void)args;
+#endif
+}
+
 static void free_node(PyObject* node) {
     PyTypeObject* type = Py_TYPE(node);
     const bool bare = is_bare(type);
     Py_ssize_t nones = drop(head_of(node), HEAD);
-    if (!bare) nones += drop(tail_of(node), TAIL);
+    if (!bare) {
+        recycle_args(tail_of(node)[TAIL - 1]);
+        nones += drop(tail_of(node), TAIL);
+    }
     count_none(-nones);
 #if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
     live_nodes.fetch_sub(1);

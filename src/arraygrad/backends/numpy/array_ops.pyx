@@ -34,7 +34,7 @@ from arraygrad.backends.numpy.table cimport use_loops
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, run_loops
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
-from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST, NODE_NUMBER
+from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST, NODE_NUMBER, set_recycler
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend
 
@@ -492,6 +492,9 @@ cdef object _sum_over(object g, list axes):
             mask |= 1ULL << <int>axis
         out = reduce_by(ADD, g, mask, True)
     return wrapped(_add_reduce(g, axis=tuple(axes), keepdims=True)) if out is None else out
+
+
+set_recycler(keep_for_reuse)
 
 
 cdef str _shape_text(tuple have, tuple want):

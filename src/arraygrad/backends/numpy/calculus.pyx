@@ -262,16 +262,16 @@ def trapezoid_at_gradient(g, other, bint to_points):
 
 def bincount(x, weights, minlength=0):
     """numpy.bincount of plain arrays."""
-    cdef ArrayView w, o
-    cdef Py_ssize_t n = 0, bins
+    cdef ArrayView p, w, o
+    cdef Py_ssize_t n = 0, bins = PyLong_AsSsize_t(minlength) if PyLong_CheckExact(minlength) else -1
     cdef const int64_t* at = positions_of(x, &n)
     cdef int64_t most
     weights = without_gaps(weights)
-    if at != NULL and n and x.ndim == 1 and is_row(weights, &w, 1) and w.size == n and PyLong_CheckExact(minlength) \
-            and minlength >= 0:
-        most = greatest(at, n)
+    if at != NULL and n and is_row(weights, &w, 1) and w.size == n and bins >= 0:
+        view_of(x, &p)
+        most = greatest(at, n) if p.ndim == 1 else -1
         if most >= 0:
-            bins = max(<Py_ssize_t>most + 1, PyLong_AsSsize_t(minlength))
+            bins = max(<Py_ssize_t>most + 1, bins)
             out = zeros_c(_doubles, 1, &bins)
             view_of(out, &o)
             count_weights(w.slot, at, w.data, <double*>o.data, n)
