@@ -415,3 +415,55 @@ def test_derivatives_of_high_order_have_their_gradient(order):
     # Of a power of x one element comes out; beyond 170! it is infinite. What falls away has no gradient.
     expected = [np.polyder(np.eye(182)[i], order).sum() for i in range(182)]
     np.testing.assert_allclose(t.grad.numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("places", [[3, -1], [0, 9], [0, -9], [], [[0, 1]], [0.5, 1.0], [True, False]], ids=str)
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.hypot], ids=lambda ufunc: ufunc.__name__)
+def test_places_of_segments_are_checked_as_numpy_does(ufunc, places):
+    indices = np.array(places, int) if not places else places
+    check(lambda t: ufunc.reduceat(t, indices), np.arange(6.0))
+    check(lambda t: ufunc.reduceat(t, indices, axis=1), np.ones((2, 6)))
+    check(lambda t: ufunc.reduceat(t, np.array(indices)), np.arange(6.0))
+
+
+@pytest.mark.parametrize(
+    "options", [{"left": 0.0}, {"right": -1.0}, {"left": 1.0, "right": 2.0}, {"period": 5.0}], ids=str
+)
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, 7.0])
+def test_interpolation_with_ends_knows_what_is_beside_special_values(special, options):
+    points, heights = np.array([-1.0, 0.0, 1.0, 1.5, 2.0, 2.5, 9.0, np.nan]), np.array([-3.0, special, 2.0, 5.0])
+    check(lambda f: np.interp(points, np.arange(4.0), f, **options), heights)
+    check(lambda x: np.interp(x, np.arange(4.0), heights, **options), points)
+
+
+def test_interpolation_with_ends_has_its_gradients():
+    x, knots, heights = np.array([-0.4, 0.3, 1.7, 3.4]), np.array([0.0, 1.0, 2.5, 3.0]), np.array([1.0, -2.0, 0.5, 4.0])
+    for options in ({"left": 0.5}, {"left": 1.0, "right": 2.0}, {"period": 3.5}):
+
+        def total(x, knots, heights, options=options):
+            return np.sum(np.cos(np.interp(x, knots, heights, **options)))
+
+        leaves = [leaf(a) for a in (x, knots, heights)]
+        total(*leaves).backward()
+        for k, t in enumerate(leaves):
+            arrays = [x, knots, heights]
+
+            def moved(a, arrays=arrays, k=k, total=total):
+                return total(*[a if i == k else b for i, b in enumerate(arrays)])
+
+            expected = central_differences(moved, arrays[k])
+            np.testing.assert_allclose(t.grad.numpy(), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_complex_ends_of_a_real_interpolation_are_numpys_error():
+    check(lambda f: np.interp([0.5, 9.0], [0.0, 1.0, 2.0], f, right=2j), np.array([3.0, 1.0, 2.0]))
+
+
+def test_a_correlation_with_a_number_is_numpys_error():
+    check(lambda t: np.correlate(t, 2.0), np.arange(3.0))
+
+
+def test_a_norm_may_be_called_f():
+    t = leaf(M)
+    np.linalg.norm(t, "f").backward()
+    np.testing.assert_allclose(t.grad.numpy(), M / np.linalg.norm(M), rtol=1e-14)

@@ -24,6 +24,10 @@ sample("special.assoc_legendre_p", 1.0 + X, call=lambda f, z: f(4, 2, z, branch_
 sample("special.legendre_p_all special.assoc_legendre_p_all", 0.4,
        call=lambda f, z: f(3, z) if f.__name__ == "legendre_p_all" else f(3, 2, z))  # fmt: skip
 sample("special.sph_harm_y_all", X, B, call=lambda f, theta, phi: f(3, 2, theta, phi))
+# Beyond [0, pi] the values are those of the angle there that has the same cosine.
+sample("special.sph_harm_y", np.array([4.1, -0.5, 7.0, -4.0]), 0.3, call=lambda f, theta, phi: f(3, 2, theta, phi))
+sample("special.sph_harm_y_all", np.array([4.1, -0.5, 7.0, -4.0]), np.full(4, 0.3),
+       call=lambda f, theta, phi: f(3, 2, theta, phi))  # fmt: skip
 sample("special.comb special.perm", 3.0 + A, B)
 sample("special.comb", 3.0 + A, B, call=lambda f, n, k: f(n, k, repetition=True))
 sample("special.factorial", B)

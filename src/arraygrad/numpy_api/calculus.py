@@ -156,6 +156,8 @@ def _convolve(a, v, mode="full"):
 
 @implements("correlate")
 def _correlate(a, v, mode="valid"):
+    if not (tensor_of(a).ndim and tensor_of(v).ndim):
+        raise ValueError("numpy.correlate: expected two vectors, got an array without axes")
     a, v = _vectors("correlate", a, v)
     n, m = a.shape[0], v.shape[0]
     if mode == "valid" and m <= n:
@@ -190,7 +192,12 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
         fp = F["concat"]([fp[-1:], fp, fp[:1]])
     values, knots = host(x), host(xp)
     n = len(knots)
-    if n == 1:
+    is_complex = backend_of(fp).xp.isdtype(fp.dtype, "complex floating")
+    if not is_complex and any(numpy.iscomplexobj(host(end)) for end in (left, right) if end is not None):
+        raise TypeError("interp: left= and right= must be real numbers where fp is real")
+    if not is_complex and isinstance(values, numpy.ndarray) and (left, right, period) != (None, None, None):
+        inside = tensors(numpy.interp(x, xp, fp), fp)[0]  # one node, which knows what is beside inf and nan
+    elif n == 1:
         inside = pick(fp, numpy.zeros(values.shape, dtype=int))
     else:
         at = numpy.clip(numpy.searchsorted(knots, values, side="right") - 1, 0, n - 2)

@@ -288,16 +288,32 @@ def _accumulate(ufunc, function, x, axis=0, dtype=None):
 def _reduceat(ufunc, function, x, indices, axis=0, dtype=None):
     x = tensor_of(x)
     (axis,) = axes_of(axis, x.ndim)
+    is_array = hasattr(indices, "dtype")
     indices = host(indices)
     found = _segmented(ufunc.__name__, x if dtype is None else x.astype(dtype), indices, axis)
     if found is not None:
         return found
+    _check_places(ufunc.__name__, indices, x.shape[axis], is_array)
+    if not indices.size:
+        piece = x[(slice(None),) * axis + (slice(0, 0),)]
+        return piece if dtype is None else piece.astype(dtype)
     parts = []
     for i, start in enumerate(indices):
         stop = indices[i + 1] if i + 1 < len(indices) else x.shape[axis]
         piece = x[(slice(None),) * axis + (slice(int(start), max(int(stop), int(start) + 1)),)]
         parts.append(_reduced(ufunc.__name__, function, piece, axis, dtype, False))
     return F["stack"](parts, axis=axis)
+
+
+def _check_places(name, indices, n, is_array):
+    """NumPy's errors for places that `reduceat` does not take. Lists of real numbers are truncated, arrays are not."""
+    if indices.ndim != 1:
+        raise ValueError(f"{name}.reduceat: expected a vector of indices, but got {indices.ndim} dimensions")
+    if is_array and not numpy.can_cast(indices.dtype, numpy.intp, "safe"):
+        raise TypeError(f"Cannot cast array data from {indices.dtype!r} to {numpy.dtype(numpy.intp)!r} safely")
+    beyond = indices[(indices < 0) | (indices >= n)]
+    if beyond.size:
+        raise IndexError(f"index {beyond[0]} out-of-bounds in {name}.reduceat [0, {n})")
 
 
 def _plain(x, dtypes):

@@ -177,7 +177,7 @@ def _norm_kind(x_ndim, axis, ord):
         )
     if axes[0] == axes[1]:
         raise ValueError(f"norm: the two axes must differ, got axis={axis!r}")
-    return "matrix", axes, "fro" if ord is None else ord
+    return "matrix", axes, "fro" if ord is None or ord == "f" else ord
 
 
 def _norm(xp, x, ord, axis, keepdims):

@@ -61,12 +61,16 @@ if hasattr(special, "sph_harm_y"):
         return ag.exp(-1j * phi)
 
     def _harmonic_theta(n, m, theta, phi):
-        """m cot(theta) Y_n^m + sqrt((n - m) (n + m + 1)) e^(-i phi) Y_n^(m+1) (DLMF 14.10 for theta)."""
+        """m cot(theta) Y_n^m + sqrt((n - m) (n + m + 1)) e^(-i phi) Y_n^(m+1) (DLMF 14.10 for theta in [0, pi]).
+
+        SciPy's values depend on cos(theta) alone: beyond, they are those of the angle in [0, pi] that has it.
+        """
+        side = np.where(np.sin(np.asarray(raw(theta))) < 0, -1.0, 1.0)
         n, m = np.asarray(n), np.asarray(m)
         factor = np.sqrt(np.maximum((n - m) * (n + m + 1.0), 0.0))
         value = own("sph_harm_y")(n, m, theta, phi)
         above = own("sph_harm_y")(n, np.where(m < n, m + 1, m), theta, phi)
-        return m * ag.cos(theta) / ag.sin(theta) * value + factor * _turn(phi) * above
+        return m * ag.cos(theta) / ag.sin(theta) * value + side * factor * _turn(phi) * above
 
     NAMES["sph_harm_y"] = formulas(
         "special.sph_harm_y", special.sph_harm_y, "DLMF 14.30.1, 14.10.4", "n, m, theta, phi, *, diff_n=0",
