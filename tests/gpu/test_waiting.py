@@ -20,8 +20,16 @@ from samples import samples
 pytestmark = pytest.mark.gpu
 
 # What waits because the host has to know values: how many elements a mask chooses or are distinct, how often each is
-# repeated, where a range ends; whether a matrix is singular; whether a gradient may be asked for.
-COUNTED = {"repeat", "unique_values", "unique_counts", "unique_inverse", "unique_all"}
+# repeated, where a range ends or a segment begins; whether a matrix is singular; whether a gradient may be asked for.
+COUNTED = {
+    "repeat",
+    "unique_values",
+    "unique_counts",
+    "unique_inverse",
+    "unique_all",
+    "_segment_sums",
+    "_segment_folds",
+}
 MASKED = {"_getitem", "_getitem_adjoint", "_setitem", "_add_at"}
 FORWARD = COUNTED | MASKED | {"arange", "_cofactor"}
 BACKWARD = COUNTED | MASKED | {"det", "slogdet", "pinv", "_cofactor", "qr", "svd", "eigh", "_eigh_upper", "eig"}
