@@ -431,12 +431,16 @@ cdef bint correlates_as_numpy(int slot) except -1:
 cdef tuple _MODES = ("valid", "same", "full")
 
 
+cdef bint slides_along(object a, object v, Mode mode, ArrayView* p, ArrayView* q) except -1:
+    """Whether `slid_along` serves two arrays: vectors of one dtype, of which it gives NumPy's values."""
+    return mode != NO_MODE and is_row(a, p, 1) and is_row(v, q, 1) and p.slot == q.slot and correlates_as_numpy(p.slot)
+
+
 cdef object convolved(object a, object v, Mode mode):
     """numpy.convolve of plain vectors. None: declined."""
     cdef ArrayView p, q
     a, v = without_gaps(a), without_gaps(v)
-    if mode == NO_MODE or not is_row(a, &p, 1) or not is_row(v, &q, 1) or p.slot != q.slot \
-            or not correlates_as_numpy(p.slot):
+    if not slides_along(a, v, mode, &p, &q):
         return None
     if q.size > p.size:
         a, v = v, a
@@ -450,8 +454,7 @@ cdef object correlation(object a, object v, Mode mode):
     """numpy.correlate of plain vectors. None: declined."""
     cdef ArrayView p, q
     a, v = without_gaps(a), without_gaps(v)
-    if mode == NO_MODE or not is_row(a, &p, 1) or not is_row(v, &q, 1) or p.slot != q.slot \
-            or not correlates_as_numpy(p.slot):
+    if not slides_along(a, v, mode, &p, &q):
         return None
     if q.size <= p.size:
         return slid_along(a, &p, &q, mode)

@@ -14,12 +14,6 @@ namespace arraygrad {
 
 enum GapRule { GAP_SUM, GAP_MEAN, GAP_EXTREMUM, GAP_PRODUCT, GAP_VARIANCE, GAP_DEVIATION, GAP_SUMS, GAP_PRODUCTS };
 
-template <typename T> static inline std::ptrdiff_t count_lost(const T* x, std::ptrdiff_t n) {
-    std::ptrdiff_t lost = 0;
-    for (std::ptrdiff_t i = 0; i < n; i++) lost += x[i] != x[i];
-    return lost;
-}
-
 // x with `value` for its nan.
 static inline void fill_gaps(int slot, const char* x, char* out, std::ptrdiff_t n, double value) {
     unlocked(n, [=] {

@@ -360,10 +360,6 @@ cdef int rule_inner(Node node, Frame f) except -1:
     return set_outs(f, out0, out1)
 
 
-cdef inline bint is_int(object value, long wanted) noexcept:
-    return PyLong_CheckExact(value) and value == wanted
-
-
 cdef object forward_matrix_power(object args):
     """Powers from the second on of one matrix, by the products that numpy.linalg.matrix_power takes."""
     cdef ArrayView v

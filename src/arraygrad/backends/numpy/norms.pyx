@@ -1,6 +1,6 @@
 # Norms of plain arrays, vectors' and matrices': forwards and rules.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.elementwise, backends.numpy.lanes,
-# backends.numpy.loops, backends.numpy.reductions.
+# backends.numpy.linalg, backends.numpy.loops, backends.numpy.reductions.
 #
 # Values are those of numpy.linalg.norm, computed as it does. None: declined.
 # Guarded by tests/ops/test_fast_products.py.
@@ -8,6 +8,7 @@ from cpython.long cimport PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, set_out
 from arraygrad.backends.numpy.lanes cimport row_major
+from arraygrad.backends.numpy.linalg cimport is_int
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, empty_c, fp_begin, fp_end, loop_set, product_of, report,
     reshaped, transposed, unary_loop, view_of, wrapped,
@@ -25,10 +26,6 @@ if FREE_THREADED:
     at_first_use(&SIGN, "sign")
 
 
-cdef inline bint is_int(object value, long wanted) noexcept:
-    return PyLong_CheckExact(value) and value == wanted
-
-
 cdef object root(object total):
     """The square root of what was just computed, in its memory."""
     cdef object out = unary_loop(at_first_use(&SQRT, "sqrt"), total, total)
@@ -44,11 +41,18 @@ cdef object root_of_squares(object x, object axis, object keepdims):
     return None if total is None else root(total)
 
 
+cdef object with_axes(object number, int ndim):
+    """An array of one element with so many axes."""
+    cdef Py_ssize_t ones[8]
+    cdef int i
+    for i in range(ndim):
+        ones[i] = 1
+    return reshaped(number, ndim, ones)
+
+
 cdef object length(object x, const ArrayView* v, bint keepdims):
     """sqrt(x . x) of all elements, as numpy.linalg.norm has it where it is told nothing. None: declined."""
     cdef Py_ssize_t n = v.size
-    cdef Py_ssize_t ones[8]
-    cdef int i
     cdef object out
     if not (v.c_order or v.f_order) or n == 0 or v.ndim > 8:
         return None
@@ -57,11 +61,7 @@ cdef object length(object x, const ArrayView* v, bint keepdims):
     if v.ndim != 1:
         x = reshaped(x, 1, &n)
     out = root(wrapped(product_of(x, x)))
-    if not keepdims:
-        return out
-    for i in range(v.ndim):
-        ones[i] = 1
-    return reshaped(out, v.ndim, ones)
+    return with_axes(out, v.ndim) if keepdims else out
 
 
 cdef object forward_norm(object args):
@@ -83,8 +83,6 @@ cdef object forward_norm(object args):
 cdef object forward_vector_norm(object args):
     cdef ArrayView v
     cdef Py_ssize_t n
-    cdef Py_ssize_t ones[8]
-    cdef int i
     cdef object x = args[0], axis = args[1], keepdims = args[2], out
     if real_view(x, &v) < 0 or v.ndim == 0 or v.ndim > 8 or not is_int(args[3], 2) \
             or keepdims is not True and keepdims is not False:
@@ -95,11 +93,7 @@ cdef object forward_vector_norm(object args):
         return None
     n = v.size
     out = root_of_squares(x if v.ndim == 1 else reshaped(x, 1, &n), 0, False)
-    if out is None or not keepdims:
-        return out
-    for i in range(v.ndim):
-        ones[i] = 1
-    return reshaped(out, v.ndim, ones)
+    return out if out is None or not keepdims else with_axes(out, v.ndim)
 
 
 cdef object forward_matrix_norm(object args):

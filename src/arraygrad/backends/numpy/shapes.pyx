@@ -256,6 +256,16 @@ cdef bint is_basic(object key) noexcept:
     return PyLong_CheckExact(key) or type(key) is slice or key is Ellipsis or key is None
 
 
+cdef void rows_of(const Py_ssize_t* dims, int ndim, int lead, Py_ssize_t* count, Py_ssize_t* inner) noexcept:
+    """How many rows an array has over its first `lead` axes, and the elements of each."""
+    cdef int d
+    count[0] = inner[0] = 1
+    for d in range(lead):
+        count[0] *= dims[d]
+    for d in range(lead, ndim):
+        inner[0] *= dims[d]
+
+
 cdef object rows_at(object x, object places, object shaped, int lead):
     """Rows of a row-major array, over its first `lead` axes, at integers, without NumPy's iterator. None: declined.
 
@@ -272,11 +282,7 @@ cdef object rows_at(object x, object places, object shaped, int lead):
     view_of(shaped, &p)
     if p.ndim == 0 or p.ndim + v.ndim - lead > 8:
         return None
-    for d in range(v.ndim):
-        if d < lead:
-            count *= v.dims[d]
-        else:
-            inner *= v.dims[d]
+    rows_of(v.dims, v.ndim, lead, &count, &inner)
     if not all_within(at, n, count):
         return None                         # places out of bounds are NumPy's error
     for d in range(p.ndim):
@@ -602,16 +608,12 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places, int lead) 
     cdef const int64_t* at
     cdef object out
     cdef bint waiting
-    cdef int d, errors
+    cdef int errors
     places = raw_of(places)
     at = positions_of(places, &n)
     if at == NULL or meta.ndim == 0 or real_view(f.grad, &g) < 0 or not g.c_order:
         return 0
-    for d in range(meta.ndim):
-        if d < lead:
-            count *= meta.dims[d]
-        else:
-            inner *= meta.dims[d]
+    rows_of(meta.dims, meta.ndim, lead, &count, &inner)
     if g.size != n * inner or not all_within(at, n, count):
         return 0
     out = buffer_for(node, meta, f.grad) if all_different(at, n) else None
@@ -645,11 +647,7 @@ cdef bint add_at(object x, object key, object value) except -1:
     at = positions_of(places, &n)
     if at == NULL:
         return False
-    for d in range(v.ndim):
-        if d < lead:
-            count *= v.dims[d]
-        else:
-            inner *= v.dims[d]
+    rows_of(v.dims, v.ndim, lead, &count, &inner)
     view_of(first_places(key), &p)
     if w.ndim != p.ndim + v.ndim - lead or not all_within(at, n, count):
         return False                        # NumPy repeats what is smaller, and knows the errors
