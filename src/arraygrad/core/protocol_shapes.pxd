@@ -6,3 +6,4 @@ ctypedef object (*shape_ptr)(tuple args)
 
 cdef shape_ptr shape_function(object name) except? NULL
 cdef object dot(tuple args)
+cdef object einsum(tuple args, object kwargs)

@@ -16,13 +16,13 @@ from arraygrad.core.views cimport shape_op
 
 cdef Op RESHAPE = None
 cdef Op PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, NORM, VECTOR_NORM, MATRIX_NORM, TRACE
-cdef Op SUM, MEAN, MAX, MIN, VAR, STD, INNER, CONVOLVE, CORRELATE, MESHGRID, SUBTRACT
+cdef Op SUM, MEAN, MAX, MIN, VAR, STD, INNER, CONVOLVE, CORRELATE, MESHGRID, SUBTRACT, EINSUM
 
 
 cdef int find_operations() except -1:
     """Look up the operations, which the table does not have yet where this module is imported."""
     global RESHAPE, PERMUTE, SQUEEZE, EXPAND, BROADCAST, FLIP, DIAGONAL, MATMUL, NORM, VECTOR_NORM, MATRIX_NORM
-    global TRACE, SUM, MEAN, MAX, MIN, VAR, STD, INNER, CONVOLVE, CORRELATE, MESHGRID, SUBTRACT
+    global TRACE, SUM, MEAN, MAX, MIN, VAR, STD, INNER, CONVOLVE, CORRELATE, MESHGRID, SUBTRACT, EINSUM
     if RESHAPE is not None:
         return 0
     PERMUTE, SQUEEZE, EXPAND = named_op("permute_dims"), named_op("squeeze"), named_op("expand_dims")
@@ -32,6 +32,7 @@ cdef int find_operations() except -1:
     NORM, VECTOR_NORM, MATRIX_NORM = named_op("norm"), named_op("vector_norm"), named_op("matrix_norm")
     SUM, MEAN, MAX, MIN = named_op("sum"), named_op("mean"), named_op("max"), named_op("min")
     VAR, STD, SUBTRACT = named_op("var"), named_op("std"), named_op("subtract")
+    EINSUM = named_op("einsum")
     RESHAPE = named_op("reshape")
     return 0
 
@@ -316,6 +317,28 @@ cdef bint beside(object x, TensorBase t) except -1:
     if is_tensor(x):
         return 1 <= (<TensorBase>x).value.meta.ndim <= 2
     return type(x) is type(t.value.raw) and 1 <= x.ndim <= 2
+
+
+cdef object einsum(tuple args, object kwargs):
+    """Of a text of subscripts, Tensors and arrays of their library, with nothing more said than `optimize`."""
+    cdef object optimize = False, library = None
+    cdef Py_ssize_t i
+    if kwargs:
+        if len(<dict>kwargs) != 1:
+            return NotImplemented
+        optimize = (<dict>kwargs).get("optimize")
+        if optimize is not True and optimize is not False:
+            return NotImplemented
+    if len(args) < 2 or type(args[0]) is not str:
+        return NotImplemented
+    for i in range(1, len(args)):
+        if is_tensor(args[i]):
+            library = type((<TensorBase>args[i]).value.raw)
+    for i in range(1, len(args)):
+        if type(args[i]) is not library and not is_tensor(args[i]):
+            return NotImplemented
+    find_operations()
+    return apply_op(EINSUM, (args[0], args[1:], optimize))
 
 
 cdef bint are_alike(tuple args) except -1:

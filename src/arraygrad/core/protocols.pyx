@@ -32,7 +32,7 @@ from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.core.apply cimport binary, refresh, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport array_of_list
-from arraygrad.core.protocol_shapes cimport dot, shape_function, shape_ptr
+from arraygrad.core.protocol_shapes cimport dot, einsum, shape_function, shape_ptr
 from arraygrad.core.recorded cimport Recorded, recorded_call, refused
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor, new_tensor, registered
 
@@ -100,6 +100,7 @@ cdef class Served:
     cdef object method              # of numpy.ndarray with the same parameters: spares NumPy's Python wrapper
     cdef object tensor_method       # of Tensor with the same parameters
     cdef Op op                      # its forward may be compiled; its parameters are the function's first ones
+    cdef bint contracts             # it is numpy.einsum
     cdef Recorded recorded          # how a call is recorded: Note [Recorded functions]; None: it is not
     cdef shape_ptr shape            # binds arguments of a function of shape, NULL: it is none
 
@@ -133,8 +134,8 @@ def set_protocol_handlers(type tensor, handlers, ndarray, generic):
         derivative. method: as `free`, a method of the array that is given first. reduction, slower, direct: method of
         Tensor with the same parameters (axis, ddof and keepdims, of reductions; `slower` ones are called where
         something is recorded). op: the operation whose parameters are the
-        function's first ones. shape: name of the function of shape. reads: how many leading arguments are arrays that
-        are read (2 where it is not said).
+        function's first ones. shape: name of the function of shape. contracts: it is numpy.einsum. reads: how many
+        leading arguments are arrays that are read (2 where it is not said).
     ndarray, generic : type
         NumPy's classes of arrays and scalars.
     """
@@ -181,6 +182,7 @@ def add_protocol_functions(dict functions):
         s.op = known.get("op")
         s.shape = shape_function(known.get("shape"))
         s.reads = known.get("reads", 2)
+        s.contracts = "contracts" in known
         s.scalar = known.get("scalar", False)
         _functions.setdefault(function, s)
         keep_for_ever(s, s.implementation, s.method, s.tensor_method)
@@ -386,6 +388,10 @@ cdef object array_function(object func, object types, object args, object kwargs
     first = (<tuple>args)[0]
     if s.shape is not NULL and not kwargs and (is_tensor(first) or s.shape is dot):
         result = s.shape(<tuple>args)                                       # (3)
+        if result is not NotImplemented:
+            return result
+    if s.contracts:
+        result = einsum(<tuple>args, kwargs)                                # (3)
         if result is not NotImplemented:
             return result
     if s.kind != NOT_RAW and (not s.reduction or s.slower or not is_reduction(<tuple>args, kwargs)):

@@ -337,6 +337,7 @@ def _served():
             note(name, kind, lambda _, module=module, name=name: getattr(module, name))
     for name in ("dot", "linalg.norm"):
         note(name, "scalar", True)
+    note("einsum", "contracts", True)
     for name, op in _FORWARD.items():
         note(name, "op", lambda _, op=op: OPS[op])
     for name in _SHAPES.split():

@@ -55,6 +55,56 @@ def _are_plain(*arrays):
     return dtype.kind in "fc"
 
 
+def contraction(subscripts, shapes):
+    """How einsum of operands of these shapes computes, for NumPy's arrays of real numbers.
+
+    Returns the subscripts written out, the `_matmul_plan` of two operands (None: they are no product of matrices), and
+    for more operands the steps: (places of the operands that are taken out, their subscripts), where each result is
+    put last. Raises ValueError for subscripts that do not fit the shapes.
+    """
+    inputs, output = _read(subscripts, tuple([len(shape) for shape in shapes]))
+    _sizes(inputs, shapes)
+    text = _text(inputs, output)
+    if len(shapes) == 2:
+        return text, _matmul_plan(*inputs, output, *shapes), None
+    return text, None, _steps(text, shapes) if len(shapes) > 2 else None
+
+
+def _steps(text, shapes):
+    """Products of pairs in the order that numpy.einsum_path finds for `optimize=True`."""
+    import numpy
+
+    left, _, output = text.partition("->")
+    terms = left.split(",")
+    views = [numpy.broadcast_to(0.0, shape) for shape in shapes]
+    path, _ = numpy.einsum_path(text, *views, optimize="greedy")
+    steps = []
+    for places in path[1:]:
+        chosen = [terms[i] for i in places]
+        terms = [term for i, term in enumerate(terms) if i not in places]
+        needed = set(output).union(*terms)
+        result = output if not terms else "".join(dict.fromkeys(x for term in chosen for x in term if x in needed))
+        terms.append(result)
+        steps.append((tuple(places), ",".join(chosen) + "->" + result))
+    return steps
+
+
+def gradient_way(subscripts, shapes, k):
+    """How the gradient of the k-th operand is computed, for NumPy's arrays of real numbers.
+
+    Returns the subscripts of the result's gradient and the other operands, the shape of what they give before it is
+    broadcast (None: it is not), the shape after that, and the subscripts of the operand's diagonals (None: it has
+    none).
+    """
+    inputs, output = _read(subscripts, tuple([len(shape) for shape in shapes]))
+    sizes = _sizes(inputs, shapes)
+    given, rest = (*inputs[:k], *inputs[k + 1 :]), (*shapes[:k], *shapes[k + 1 :])
+    labels = inputs[k]
+    known = (tuple([sizes[label] for label in output]), *rest)
+    text, spread, sizes, distinct = _gradient_plan(output, given, labels, tuple(shapes[k]), known)
+    return text, spread, sizes, None if distinct is None else _text((labels,), distinct)
+
+
 @functools.lru_cache(maxsize=1024)
 def _pair_plan(subscripts, a_shape, b_shape):
     """`_matmul_plan` of two operands by their subscripts: one look-up for a call that was made before."""
@@ -127,7 +177,7 @@ def rule(xp, g, subscripts, operands, optimize):
     """
     if len(operands) == 2 and _are_plain(g, *operands):
         a, b = operands
-        plans = _pair_gradients(subscripts, a.shape, b.shape)
+        plans = pair_gradients(subscripts, a.shape, b.shape)
         if plans is not None:
             return [
                 _by_matmul(xp, plan, *((g, x) if first else (x, g)))
@@ -143,7 +193,7 @@ def rule(xp, g, subscripts, operands, optimize):
 
 
 @functools.lru_cache(maxsize=1024)
-def _pair_gradients(subscripts, a_shape, b_shape):
+def pair_gradients(subscripts, a_shape, b_shape):
     """(whether the gradient is the first factor, `_matmul_plan`) for the gradient of each of two operands; None: one of
     them is no product of matrices, or has to be spread."""
     (a, b), output = _read(subscripts, (len(a_shape), len(b_shape)))

@@ -1,20 +1,42 @@
-# Sums of products over any axes of two plain arrays, as products of two matrices: tensordot, forward and backward.
-# May import: engine.arrayops, engine.node, core.op, backends.numpy.arrangements, backends.numpy.elementwise,
-# backends.numpy.loops.
+# Sums of products over any axes of plain arrays, as products of matrices: tensordot and einsum, forward and backward.
+# May import: engine.arrayops, engine.free_threading, engine.node, core.op, core.value, ops,
+# backends.numpy.arrangements, backends.numpy.elementwise, backends.numpy.linalg, backends.numpy.loops.
 #
-# Each array becomes a matrix of its kept and its summed axes, as numpy.tensordot has it, whose values these are bit by
-# bit. Guarded by tests/ops/test_fast_arrangements.py.
+# tensordot: each array becomes a matrix of its kept and its summed axes, as numpy.tensordot has it, whose values these
+# are bit by bit. Guarded by tests/ops/test_fast_arrangements.py.
+#
+# einsum: ops/_einsum.py reads the subscripts and says how two operands become stacks of matrices, and in which order
+# more are multiplied. That is found once for the subscripts and the shapes of the operands (EinsumPlan). What is one
+# pass goes to the compiled function behind numpy.einsum. Guarded by tests/ops/test_fast_einsum.py.
+cimport cython
+from cpython.dict cimport PyDict_GetItemWithError
 from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
 
 from arraygrad.backends.numpy.arrangements cimport axis_of, whole_number
-from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, set_outs, wants_gradient
+from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
+from arraygrad.backends.numpy.linalg cimport forward_matmul
 from arraygrad.backends.numpy.loops cimport ArrayView, product_of, reshaped, transposed
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport SAVE_INPUT, SAVE_META
+from arraygrad.core.value cimport Value
+
+import numpy as np
+
+from arraygrad.ops import _einsum
 
 cdef enum:
     MOST_AXES = 8
+    MOST_OPERANDS = 6
+    MOST_PLANS = 16         # kept for one text of subscripts,
+    MOST_TEXTS = 512        # and so many texts
+
+cdef object _one_pass = getattr(np._core.multiarray, "c_einsum", None)      # None: left to numpy.einsum
+cdef object _ndarray = np.ndarray
+cdef object _asarray = np.asarray, _broadcast_to = np.broadcast_to, _copyto = np.copyto, _matmul = np.matmul
+cdef object _zeros = np.zeros
 
 # The axes of an array: those that stay, in its order, and those that are summed over, each beside its partner.
 cdef struct Parts:
@@ -181,3 +203,258 @@ cdef int rule_tensordot(Node node, Frame f) except -1:
         out1 = product_of(transposed(as_matrix(x, &a, &p, True), NULL), matrix)
         out1 = from_matrix(out1, &q, g.dims + p.n_kept, summed, False)
     return set_outs(f, out0, out1)
+
+
+# einsum
+
+# How an operand or the product is rearranged: the permutation of its axes and its shape (-1: as they are).
+cdef struct Turn:
+    int n_axes, n_dims
+    Py_ssize_t axes[MOST_AXES]
+    Py_ssize_t dims[MOST_AXES]
+
+# A product of two stacks of matrices.
+cdef struct Product:
+    Turn first, second, result
+
+
+@cython.final
+@cython.internal
+cdef class EinsumPlan:
+    """How einsum with some subscripts computes, for operands of these shapes."""
+    cdef int n_operands
+    cdef int ndim[MOST_OPERANDS]
+    cdef Py_ssize_t dims[MOST_OPERANDS][MOST_AXES]
+    cdef object text                    # explicit subscripts, as NumPy's compiled function takes them
+    cdef bint by_matmul                 # two operands are one product of stacks of matrices, `value`
+    cdef Product value
+    cdef list steps                     # of more: (places of the operands that are taken out, their subscripts)
+    # How gradients are computed, found by the first backward: two products, or what `gradient_way` gives for each.
+    cdef bint has_gradients
+    cdef bint as_products
+    cdef bint leads[2]                  # whether the result's gradient is the first factor
+    cdef Product gradient[2]
+    cdef list ways
+
+cdef dict _plans = {}                   # subscripts -> list of EinsumPlan
+
+
+cdef int read_turn(object axes, object shape, Turn* turn) except -1:
+    cdef int i
+    turn.n_axes = turn.n_dims = -1
+    if axes is not None:
+        turn.n_axes = <int>len(axes)
+        for i in range(turn.n_axes):
+            turn.axes[i] = axes[i]
+    if shape is not None:
+        turn.n_dims = <int>len(shape)
+        for i in range(turn.n_dims):
+            turn.dims[i] = shape[i]
+    return 0
+
+
+cdef bint read_product(tuple plan, Product* p) except -1:
+    """The plan of ops/_einsum.py as a struct. False: there is none, or it has too many axes."""
+    if plan is None:
+        return False
+    for part in plan:
+        if part is not None and len(part) > MOST_AXES:
+            return False
+    read_turn(plan[0], plan[1], &p.first)
+    read_turn(plan[2], plan[3], &p.second)
+    read_turn(plan[5], plan[4], &p.result)
+    return True
+
+
+cdef object turned(object x, const Turn* turn):
+    if turn.n_axes >= 0:
+        x = transposed(x, turn.axes)
+    return x if turn.n_dims < 0 else reshaped(x, turn.n_dims, turn.dims)
+
+
+cdef object product(const Product* p, object a, object b):
+    cdef object out
+    a, b = turned(a, &p.first), turned(b, &p.second)
+    out = forward_matmul((a, b))
+    if out is None:
+        out = _matmul(a, b)
+    if p.result.n_dims >= 0:
+        out = reshaped(out, p.result.n_dims, p.result.dims)
+    return out if p.result.n_axes < 0 else transposed(out, p.result.axes)
+
+
+cdef int views_of(tuple operands, ArrayView* views) noexcept:
+    """Fill `views`; returns the slot of all operands, -1 where they are no real arrays of one dtype of few axes."""
+    cdef int i, slot = -1, n = <int>len(operands)
+    if n == 0 or n > MOST_OPERANDS:
+        return -1
+    for i in range(n):
+        if real_view(operands[i], &views[i]) < 0 or views[i].ndim > MOST_AXES or i and views[i].slot != slot:
+            return -1
+        slot = views[i].slot
+    return slot
+
+
+cdef bint fits(EinsumPlan plan, int n, const ArrayView* views) noexcept:
+    cdef int i, d
+    if plan.n_operands != n:
+        return False
+    for i in range(n):
+        if plan.ndim[i] != views[i].ndim:
+            return False
+        for d in range(plan.ndim[i]):
+            if plan.dims[i][d] != views[i].dims[d]:
+                return False
+    return True
+
+
+cdef EinsumPlan plan_for(str subscripts, tuple operands, const ArrayView* views):
+    """The plan for the operands; raises ValueError where the subscripts do not fit them."""
+    cdef PyObject* found = PyDict_GetItemWithError(_plans, subscripts)
+    cdef EinsumPlan plan
+    cdef int i, d, n = <int>len(operands)
+    if found is not NULL:
+        for plan in <list>found:
+            if fits(plan, n, views):
+                return plan
+    plan = EinsumPlan.__new__(EinsumPlan)
+    plan.n_operands = n
+    for i in range(n):
+        plan.ndim[i] = views[i].ndim
+        for d in range(views[i].ndim):
+            plan.dims[i][d] = views[i].dims[d]
+    plan.text, way, plan.steps = _einsum.contraction(subscripts, tuple([x.shape for x in operands]))
+    plan.by_matmul = read_product(way, &plan.value)
+    if FREE_THREADED:       # where another thread may read what one fills
+        find_gradients(plan, subscripts, operands)
+    if len(_plans) >= MOST_TEXTS:
+        _plans.clear()
+    kept = _plans.setdefault(subscripts, [])
+    if len(kept) >= MOST_PLANS:
+        del kept[0]
+    kept.append(plan)
+    return plan
+
+
+cdef object forward_einsum(object args):
+    if type(args[0]) is not str or args[2] is not True and args[2] is not False or _one_pass is None \
+            or type(args[1]) is not tuple and type(args[1]) is not list:
+        return None
+    return contracted(<str>args[0], tuple(args[1]), args[2] is True)
+
+
+cdef object contracted(str subscripts, tuple operands, bint in_order):
+    """einsum of real arrays, in the best order of products or in one pass. None: declined."""
+    cdef ArrayView views[MOST_OPERANDS]
+    cdef EinsumPlan plan
+    if views_of(operands, views) < 0:
+        return None
+    plan = plan_for(subscripts, operands, views)
+    if in_order and plan.by_matmul:
+        return product(&plan.value, operands[0], operands[1])
+    if in_order and plan.steps is not None:
+        return step_by_step(plan.steps, list(operands))
+    return _one_pass(plan.text, *operands)
+
+
+cdef object step_by_step(list steps, list operands):
+    """The sum of several products, of which each takes some operands and puts its result last."""
+    cdef object out, chosen
+    for places, subscripts in steps:
+        chosen = tuple([operands[i] for i in places])
+        for i in sorted(places, reverse=True):
+            del operands[i]
+        out = contracted(<str>subscripts, chosen, True) if len(chosen) == 2 else None
+        if out is None:
+            out = _one_pass(subscripts, *chosen)
+        operands.append(as_array(out))
+    return operands[0]
+
+
+cdef object as_array(object x):
+    """NumPy gives scalars in the place of arrays without axes."""
+    return x if type(x) is _ndarray else _asarray(x)
+
+
+cdef tuple kept_operands(Node node):
+    """The operands that the node kept; None: some were overwritten since, or packed."""
+    cdef object kept = saved_value(node, 0)
+    cdef list found = []
+    if type(kept) is not list:
+        return None
+    for slot in <list>kept:
+        if type(slot) is Value:
+            if (<Value>slot).overwritten:
+                return None
+            slot = (<Value>slot).raw
+        found.append(slot)
+    return tuple(found)
+
+
+cdef int find_gradients(EinsumPlan plan, str subscripts, tuple operands) except -1:
+    cdef int k
+    shapes = tuple([x.shape for x in operands])
+    found = _einsum.pair_gradients(subscripts, *shapes) if len(operands) == 2 else None
+    plan.as_products = found is not None
+    if plan.as_products:
+        for k in range(2):
+            plan.leads[k] = found[k][0]
+            plan.as_products = plan.as_products and read_product(found[k][1], &plan.gradient[k])
+    plan.ways = [_einsum.gradient_way(subscripts, shapes, k) for k in range(len(operands))]
+    plan.has_gradients = True
+    return 0
+
+
+cdef object gradient_by(tuple way, object g, tuple others, object shape):
+    """The gradient of one operand: einsum of the result's with the others, spread where the operand alone had a label,
+    and laid on its diagonals. None: declined."""
+    cdef object text = way[0], spread = way[1], sizes = way[2], diagonal = way[3], out, view
+    out = contracted(<str>text, (g,) + others, True)
+    if out is None:
+        return None
+    out = as_array(out)
+    if spread is not None:
+        out = _broadcast_to(out.reshape(spread), sizes)
+    if diagonal is not None:
+        view = _zeros(shape, out.dtype)
+        _copyto(_one_pass(diagonal, view), out)
+        out = view
+    return out
+
+
+cdef int rule_einsum(Node node, Frame f) except -1:
+    """Of two operands two products of matrices, or one pass for each; of others what `optimize` says is best."""
+    cdef ArrayView g
+    cdef ArrayView views[MOST_OPERANDS]
+    cdef object subscripts = (<list>node.args)[0], out
+    cdef tuple operands = kept_operands(node)
+    cdef EinsumPlan plan
+    cdef list outs
+    cdef int k, n, slot = real_view(f.grad, &g)
+    if slot < 0 or operands is None or type(subscripts) is not str or _one_pass is None \
+            or views_of(operands, views) != slot:
+        return 0
+    plan = plan_for(<str>subscripts, operands, views)
+    if not plan.has_gradients:
+        find_gradients(plan, <str>subscripts, operands)
+    n = <int>len(operands)
+    outs = [None] * n
+    for k in range(n):
+        if node.edge_node(k) is None or not (f.needs >> k) & 1:
+            continue
+        if plan.as_products:
+            out = operands[1 - k]
+            out = product(&plan.gradient[k], f.grad, out) if plan.leads[k] else product(&plan.gradient[k], out, f.grad)
+        else:
+            out = gradient_by(<tuple>plan.ways[k], f.grad, operands[:k] + operands[k + 1:], operands[k].shape)
+            if out is None:
+                return 0
+        outs[k] = out
+    if n > 2:
+        f.set_outs(outs)
+        return 1
+    for k in range(n):
+        if outs[k] is not None:
+            # Of one operand it may be the gradient itself, or a view of it.
+            set_out(f, k, outs[k], n == 2 and (plan.as_products or (<tuple>plan.ways[k])[1] is None))
+    return 1

@@ -8,7 +8,9 @@ from arraygrad.backends.numpy.arrangements cimport (
     rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
 )
 from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
-from arraygrad.backends.numpy.contractions cimport forward_tensordot, rule_tensordot
+from arraygrad.backends.numpy.contractions cimport (
+    forward_einsum, forward_tensordot, rule_einsum, rule_tensordot,
+)
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels, rule_pass
 from arraygrad.backends.numpy.direct cimport offer_direct
 from arraygrad.backends.numpy.factorizations cimport (
@@ -278,6 +280,8 @@ def install(dict ops, backend=None):
     offer(ops, "pad", forward_pad, ("x", "pad_width", "mode", "constant_values"), loops)
     offer(ops, "roll", forward_roll, ("x", "shift", "axis"), loops)
     offer(ops, "take_along_axis", forward_take_along_axis, ("x", "indices", "axis"), loops)
+    for name in ("einsum", "_einsum"):
+        offer(ops, name, forward_einsum, ("subscripts", "operands", "optimize"), loops)
     offer(ops, "tensordot", forward_tensordot, ("x1", "x2", "axes"), loops)
     offer(ops, "trace", forward_trace, ("x", "offset", "dtype"), loops)
     offer(ops, "tril", forward_tril, ("x", "k"), loops)
@@ -341,6 +345,8 @@ def install(dict ops, backend=None):
     attach(ops, "roll", rule_roll, (), done)
     attach(ops, "stack", rule_stack, (), done)
     attach(ops, "take_along_axis", rule_take_along_axis, ("x_meta",), done)
+    for name in ("einsum", "_einsum"):
+        attach(ops, name, rule_einsum, ("operands",), done)
     attach(ops, "tensordot", rule_tensordot, ("x2", "x1_meta", "x1", "x2_meta"), done)
     attach(ops, "trace", rule_trace, ("x_meta",), done)
     attach(ops, "tril", rule_tril, (), done)
