@@ -394,7 +394,8 @@ cdef object array_function(object func, object types, object args, object kwargs
         result = einsum(<tuple>args, kwargs)                                # (3)
         if result is not NotImplemented:
             return result
-    if s.kind != NOT_RAW and (not s.reduction or s.slower or not is_reduction(<tuple>args, kwargs)):
+    if s.kind != NOT_RAW and (not s.reduction or s.slower or not is_reduction(<tuple>args, kwargs)) \
+            and (s.kind == CONSTANT or not holds_tracked(<tuple>args)):
         result = raw_function(s, <tuple>args, <dict>kwargs if kwargs else None)                 # (2)
         if result is not _refused:
             return result
@@ -408,6 +409,16 @@ cdef object array_function(object func, object types, object args, object kwargs
         if result is not refused:
             return result
     return _function_handler(func, types, args, kwargs)
+
+
+cdef inline bint holds_tracked(tuple args) noexcept:
+    """Whether something is recorded, told by an argument that is a Tensor: `raw_function` would decline."""
+    cdef Py_ssize_t i
+    if thread_state().grad_mode:
+        for i in range(len(args)):
+            if is_tensor(args[i]) and (<TensorBase>args[i]).tracked:
+                return True
+    return False
 
 
 cdef bint is_reduction(tuple args, object kwargs) except -1:
