@@ -93,7 +93,8 @@ def raw_function(Op op, Backend backend, library):
     `library` itself where there is no compiled forward.
     """
     # solve, and scattered sums: added up in another order than the library's. add: forwards call its `at`.
-    if not op.fast_kind or op.multi or op.sequence >= 0 or op.name in ("solve", "add") or op.name.startswith("_"):
+    if not op.fast_kind or op.multi or op.sequence >= 0 and op.name not in ("concat", "stack") \
+            or op.name in ("solve", "add") or op.name.startswith("_"):
         return library
 
     def function_of_one(x, /):
