@@ -536,7 +536,7 @@ cdef object sum_to(object x, GradMeta meta):
     cdef object out
     if not broadcast_mask(<ndarray>x, meta, &mask):
         return None
-    out = reduce_by(loop_set("add"), x, mask, True)
+    out = reduce_by(_add, x, mask, True)
     return None if out is None else reshaped(out, meta.ndim, meta.dims)
 
 
@@ -547,17 +547,15 @@ cdef object sum_of_products(object x, object y, GradMeta meta):
     cdef Rows r
     cdef int slot = dense_slot(a)
     cdef double start[2]
-    cdef LoopSet* add = loop_set("add")
-    cdef LoopSet* multiply = loop_set("multiply")
     if slot < 0 or slot > SLOT_F64 or dense_slot(b) != slot or not aligned_runs(a, b) or size_of(a) == 0 \
             or not broadcast_mask(a, meta, &mask) or not split_axes(a, mask, &r) \
-            or add.fn[slot] == NULL or multiply.fn[slot] == NULL:
+            or _add.fn[slot] == NULL or _multiply.fn[slot] == NULL:
         return None
     result = <ndarray>new_array(_handler, meta.ndim, <npy_intp*>meta.dims, type_of_slot(slot), 0)
     row = <ndarray>new_array(_handler, 1, <npy_intp*>&r.inner, type_of_slot(slot), 0)
     read_number(_sum_start, slot, <char*>start)
-    report("multiply", share_product_sum(add, multiply, slot, PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(result),
-                                         r, <char*>start, PyArray_BYTES(row)))
+    report("multiply", share_product_sum(_add, _multiply, slot, PyArray_BYTES(a), PyArray_BYTES(b),
+                                         PyArray_BYTES(result), r, <char*>start, PyArray_BYTES(row)))
     return result
 
 
@@ -780,6 +778,10 @@ cdef tuple _probes(int slot):
         x = (np.arange(19) * (5.0 / 18.0) - 2.0).astype("fdFD"[slot])
         _probe_arrays[slot] = (x, x[::-1].copy(), x[11:12])
     return _probe_arrays[slot]
+
+
+cdef LoopSet* _add = loop_set("add")
+cdef LoopSet* _multiply = loop_set("multiply")
 
 
 # For tests
