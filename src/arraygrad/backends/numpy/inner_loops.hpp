@@ -241,13 +241,44 @@ ARRAYGRAD_INLINED static inline void sum_within(const T* x, T* out, std::ptrdiff
     }
 }
 
+#if defined(__GNUC__)
+// A row of N elements in a vector of the next power of two, whose other lanes are kept at zero: what they read belongs
+// to the next row, and might raise an error of its own.
+template <int N, typename T> struct PaddedRow {
+    enum { LANES = N <= 4 && (N > 2 || sizeof(T) == 4) ? 4 : N <= 2 ? 2 : 8 };
+    typedef typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type Bits;
+    typedef T Vector __attribute__((vector_size(LANES * sizeof(T))));
+    typedef Bits Mask __attribute__((vector_size(LANES * sizeof(T))));
+};
+#endif
+
 // GROUPS sums over `rows` rows at once, whose additions need not wait for each other.
 template <int N, int GROUPS, typename T>
 ARRAYGRAD_INLINED static inline void sum_over(const T* x, T* out, std::ptrdiff_t rows, T start) {
     T sums[GROUPS][N];
-    for (int g = 0; g < GROUPS; g++)
-        for (int k = 0; k < N; k++) sums[g][k] = start + x[g * rows * N + k];
-    for (std::ptrdiff_t i = 1; i < rows; i++)
+    std::ptrdiff_t i = 1;
+#if defined(__GNUC__)
+    typedef PaddedRow<N, T> Padded;
+    if (N > 1 && rows > 2) {            // but for the last row, behind which nothing may be read
+        typename Padded::Vector added[GROUPS], row;
+        typename Padded::Mask mask;
+        for (int k = 0; k < Padded::LANES; k++) mask[k] = k < N ? -1 : 0;
+        for (int g = 0; g < GROUPS; g++) {
+            std::memcpy(&row, x + g * rows * N, sizeof row);
+            added[g] = (typename Padded::Vector)((typename Padded::Mask)row & mask) + start;
+        }
+        for (; i < rows - 1; i++)
+            for (int g = 0; g < GROUPS; g++) {
+                std::memcpy(&row, x + (g * rows + i) * N, sizeof row);
+                added[g] += (typename Padded::Vector)((typename Padded::Mask)row & mask);
+            }
+        for (int g = 0; g < GROUPS; g++)
+            for (int k = 0; k < N; k++) sums[g][k] = added[g][k];
+    } else
+#endif
+        for (int g = 0; g < GROUPS; g++)
+            for (int k = 0; k < N; k++) sums[g][k] = start + x[g * rows * N + k];
+    for (; i < rows; i++)
         for (int g = 0; g < GROUPS; g++)
             for (int k = 0; k < N; k++) sums[g][k] += x[(g * rows + i) * N + k];
     for (int g = 0; g < GROUPS; g++)
