@@ -1,14 +1,15 @@
 # Where elements go and come from, of plain arrays: triangles, diagonals, shifts, differences, windows, choices; and the
 # products and norms whose rules are such arrangements around one loop. Forwards and rules.
-# May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise, backends.numpy.linalg,
-# backends.numpy.loops, backends.numpy.shapes.
+# May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise, backends.numpy.lanes,
+# backends.numpy.linalg, backends.numpy.loops, backends.numpy.reductions, backends.numpy.shapes.
 #
-# Forwards give NumPy's values and results row-major; rules those of the table. None, or 0: declined.
+# Forwards give NumPy's values, and results that lie as NumPy's; rules those of the table. None, or 0: declined.
 # Guarded by tests/ops/test_fast_arrangements.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport int64_t
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
+from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, small_row_major
 from arraygrad.backends.numpy.linalg cimport outer
 from arraygrad.backends.numpy.loops cimport (
     ArrayView, LoopSet, binary_loop, bools_of, copy_into, dot, empty_c, empty_dense, fp_begin, fp_end, item_size,
@@ -164,6 +165,8 @@ cdef object triangle_of(object x, object diagonal, bint lower):
     cdef ArrayView v, o
     cdef Py_ssize_t k, rows, columns
     cdef object out
+    if view_of(x, &v) >= 0 and not v.c_order and v.ndim == 2:
+        x = small_row_major(x)              # NumPy's result is row-major, too
     if view_of(x, &v) < 0 or not v.c_order or not 2 <= v.ndim <= 8 or not whole_number(diagonal, &k):
         return None
     out = empty_c(x, v.ndim, v.dims)
@@ -319,25 +322,22 @@ cdef object rolled(object x, object shift, object axis, bint back):
     cdef ArrayView v, o
     cdef Py_ssize_t places
     cdef Around a
-    cdef int at
     cdef object out
-    if view_of(x, &v) < 0 or not v.c_order or v.ndim == 0 or v.ndim > 8 or v.size == 0:
+    if view_of(x, &v) >= 0 and not v.c_order and axis is None:
+        x = small_row_major(x)              # in whose order elements move, and NumPy's result lies
+    if view_of(x, &v) < 0 or v.ndim == 0 or v.ndim > 8 or v.size == 0 or not whole_number(shift, &places):
         return None
-    if not whole_number(shift, &places):
-        return None
-    if axis is None:
+    if axis is None and v.c_order:
         a.outer = a.inner = 1
         a.n = v.size
-    elif axis_of(axis, v.ndim, &at):
-        a = around(v.dims, v.ndim, at)
-    else:
+    elif axis is None or not as_it_lies(&v, axis, &a):
         return None
     places = places % a.n
     if places < 0:
         places += a.n
     if back and places:
         places = a.n - places
-    out = empty_c(x, v.ndim, v.dims)
+    out = empty_dense(x)
     view_of(out, &o)
     shifted(item_size(v.slot), v.data, o.data, a, places)
     return out
@@ -413,15 +413,17 @@ cdef object forward_take_along_axis(object args):
     cdef Py_ssize_t m = 0
     cdef const int64_t* at
     cdef int axis, d
-    cdef object out
-    if view_of(args[0], &v) < 0 or not v.c_order or not 1 <= v.ndim <= 8 or not axis_of(args[2], v.ndim, &axis):
+    cdef object x = args[0], out
+    if view_of(x, &v) >= 0 and not v.c_order:
+        x = small_row_major(x)              # NumPy's result lies as the indices, row-major ones
+    if view_of(x, &v) < 0 or not v.c_order or not 1 <= v.ndim <= 8 or not axis_of(args[2], v.ndim, &axis):
         return None
     at = places_along(args[1], v.dims, v.ndim, axis, &m)
     if at == NULL:
         return None
     for d in range(v.ndim):
         dims[d] = m if d == axis else v.dims[d]
-    out = empty_c(args[0], v.ndim, dims)
+    out = empty_c(x, v.ndim, dims)
     view_of(out, &o)
     take_along(item_size(v.slot), v.data, at, o.data, around(v.dims, v.ndim, axis), m)
     return out
@@ -650,7 +652,10 @@ cdef object forward_cross(object args):
     cdef ArrayView v
     if view_of(args[0], &v) < 0 or not PyLong_CheckExact(args[2]) or args[2] != -1 and args[2] != v.ndim - 1:
         return None
-    return cross_of(args[0], args[1])
+    if v.c_order:
+        return cross_of(args[0], args[1])
+    x1, x2 = small_row_major(args[0]), small_row_major(args[1])     # NumPy's result is row-major, too
+    return None if x1 is None or x2 is None else cross_of(x1, x2)
 
 
 cdef int rule_cross(Node node, Frame f) except -1:

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from arraygrad.backends.numpy.lanes cimport Around, around_axis, row_major
+from arraygrad.backends.numpy.lanes cimport Around, around_axis, row_major, small_row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F32, ArrayView, bools_of, empty_c, fast_enabled, item_size, positions_of, same_shape, view_of,
 )
@@ -120,6 +120,8 @@ cdef object at_mask(object x, object mask):
     cdef Py_ssize_t found
     cdef int d
     cdef object out
+    if bools_of(mask, &m) and view_of(x, &v) >= 0 and not v.c_order and m.ndim == v.ndim:
+        x = small_row_major(x)
     if not bools_of(mask, &m) or view_of(x, &v) < 0 or not v.c_order or not leads(&m, v.dims, v.ndim, &way):
         return None
     dims[0] = found = count_true(m.data, m.size)

@@ -345,7 +345,7 @@ cdef object shifted(object x, object axes, bint back):
     cdef ArrayView v
     cdef Py_ssize_t n
     cdef int at
-    if view_of(x, &v) < 0 or not v.c_order or v.size == 0:
+    if view_of(x, &v) < 0 or not (v.c_order or v.f_order) or v.size == 0:
         return None
     if axes is None:
         axes = range(v.ndim)

@@ -3,7 +3,9 @@
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport real_view
-from arraygrad.backends.numpy.loops cimport ArrayView, copy_into, empty_c, empty_dense, same_shape
+from arraygrad.backends.numpy.loops cimport (
+    ArrayView, copy_into, empty_c, empty_dense, same_shape, view_of, SLOT_F64,
+)
 
 
 cdef bint around_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) except -1:
@@ -61,6 +63,24 @@ cdef bint lanes(const ArrayView* v, object axis, Around* a, bint in_order) excep
     return True
 
 
+cdef bint axis_from_behind(object axis, int ndim, Py_ssize_t* opposite) except -1:
+    """The axis of the transpose that an axis, an int, becomes. False: there is no such axis."""
+    if not PyLong_CheckExact(axis) or not -ndim <= axis < ndim:
+        return False
+    opposite[0] = -1 - PyLong_AsSsize_t(axis)
+    if opposite[0] < 0:
+        opposite[0] += ndim
+    return True
+
+
+cdef object small_row_major(object x):
+    """`row_major` of an array of up to SMALL elements. None: of others."""
+    cdef ArrayView v
+    if real_view(x, &v) < 0 or v.size > SMALL or v.ndim > 8:
+        return None
+    return x if v.c_order else copied(x, &v)
+
+
 cdef object row_major(object x):
     """A plain real array as a row-major one: itself, or a copy. None: it is no plain array."""
     cdef ArrayView v
@@ -70,9 +90,30 @@ cdef object row_major(object x):
 
 
 cdef object copied(object x, const ArrayView* v):
-    out = empty_c(x, v.ndim, v.dims)
-    copy_into(out, x)
+    cdef ArrayView o
+    cdef object out = empty_c(x, v.ndim, v.dims)
+    if v.f_order and v.ndim == 2 and v.size <= SMALL:
+        view_of(out, &o)
+        if v.slot == SLOT_F64:
+            turn(<const double*>v.data, <double*>o.data, v.dims[0], v.dims[1])
+        else:
+            turn(<const float*>v.data, <float*>o.data, v.dims[0], v.dims[1])
+    else:
+        copy_into(out, x)
     return out
+
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef void turn(const real* x, real* out, Py_ssize_t rows, Py_ssize_t columns) noexcept nogil:
+    """A column-major matrix as a row-major one."""
+    cdef Py_ssize_t i, k
+    for i in range(rows):
+        for k in range(columns):
+            out[i * columns + k] = x[k * rows + i]
 
 
 cdef object laid_along(object x, object like):

@@ -89,8 +89,9 @@ cdef object forward_vector_norm(object args):
         return None
     if PyLong_CheckExact(axis):
         return root_of_squares(x, axis, keepdims)
-    if axis is not None or not v.c_order:
+    if axis is not None:
         return None
+    x = row_major(x)                        # NumPy's numpy.ravel
     n = v.size
     out = root_of_squares(x if v.ndim == 1 else reshaped(x, 1, &n), 0, False)
     return out if out is None or not keepdims else with_axes(out, v.ndim)

@@ -1,6 +1,6 @@
 # Shapes, slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices, backends.numpy.elementwise,
-# backends.numpy.loops, backends.numpy.single.
+# backends.numpy.lanes, backends.numpy.loops, backends.numpy.single.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
@@ -13,6 +13,7 @@ from libc.string cimport memcpy, memset
 
 from arraygrad.backends.numpy.choices cimport at_mask, spread_by_mask
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
+from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, is_scalar, item_size,
     loop_set, mirrored, positions_of, read_number, report, reshaped, same_shape, strided, transposed, unary_loop,
@@ -302,6 +303,8 @@ cdef object gathered(object x, object key):
     if type(key) is not tuple:
         places = raw_of(key)
         return rows_at(x, places, places, 1)
+    if view_of(x, &v) >= 0 and not v.c_order and len(<tuple>key) == v.ndim:
+        x = small_row_major(x)
     if view_of(x, &v) < 0 or not v.c_order:
         return None
     places = flat_places(<tuple>key, v.dims, v.ndim)
@@ -542,11 +545,13 @@ cdef object forward_getitem(object args):
 
 cdef object forward_take(object args):
     cdef ArrayView v
-    cdef object axis = args[2]
-    if view_of(args[0], &v) < 0 or not (PyLong_CheckExact(axis) and (axis == 0 or axis == -v.ndim)
-                                        or axis is None and v.ndim == 1):
+    cdef object x = args[0], axis = args[2]
+    if view_of(x, &v) >= 0 and not v.c_order:
+        x = small_row_major(x)              # NumPy's result is row-major, too
+    if view_of(x, &v) < 0 or not (PyLong_CheckExact(axis) and (axis == 0 or axis == -v.ndim)
+                                  or axis is None and v.ndim == 1):
         return None
-    return gathered(args[0], args[1])
+    return gathered(x, args[1])
 
 
 cdef object raw_of(object slot):

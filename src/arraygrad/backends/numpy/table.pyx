@@ -7,6 +7,9 @@ from arraygrad.backends.numpy.arrangements cimport (
     rule_diagonal, rule_diff, rule_moveaxis, rule_outer, rule_pad, rule_roll, rule_stack, rule_take_along_any,
     rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
 )
+from arraygrad.backends.numpy.columns cimport (
+    log_softmax_of_any, logsumexp_of_any, max_of_any, min_of_any, softmax_of_any, sum_of_any, where_of_any,
+)
 from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
 from arraygrad.backends.numpy.contractions cimport (
     forward_einsum, forward_tensordot, rule_einsum, rule_tensordot,
@@ -45,8 +48,7 @@ from arraygrad.backends.numpy.ranks cimport (
     forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values,
 )
 from arraygrad.backends.numpy.reductions cimport (
-    forward_cumulative_prod, forward_cumulative_sum, forward_log_softmax, forward_logsumexp, forward_max,
-    forward_mean, forward_min, forward_softmax, forward_std, forward_sum, forward_var, rule_cumulative_prod,
+    forward_cumulative_prod, forward_cumulative_sum, forward_mean, forward_std, forward_var, rule_cumulative_prod,
     rule_cumulative_sum, rule_divide, rule_extremum, rule_log_softmax, rule_logsumexp, rule_mean, rule_prod,
     rule_softmax, rule_std, rule_sum, rule_var,
 )
@@ -54,7 +56,7 @@ from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_
 from arraygrad.backends.numpy.shapes cimport (
     forward_add_at, forward_broadcast_to, forward_conj, forward_diagonal, forward_expand_dims, forward_flip,
     forward_getitem, forward_getitem_adjoint, forward_imag, forward_imag_of_real, forward_matrix_transpose,
-    forward_permute_dims, forward_real, forward_reshape, forward_squeeze, forward_take, forward_where, rule_add_at,
+    forward_permute_dims, forward_real, forward_reshape, forward_squeeze, forward_take, rule_add_at,
     rule_getitem, rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
@@ -220,12 +222,12 @@ def install(dict ops, backend=None):
             op.fast_kind = KIND_SCIPY
             loops.append(name)
     prepare(ops)
-    offer(ops, "sum", forward_sum, ("x", "axis", "dtype", "keepdims"), loops)
+    offer(ops, "sum", sum_of_any, ("x", "axis", "dtype", "keepdims"), loops)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), loops)
     offer(ops, "var", forward_var, ("x", "axis", "correction", "keepdims"), loops)
     offer(ops, "std", forward_std, ("x", "axis", "correction", "keepdims"), loops)
-    offer(ops, "max", forward_max, ("x", "axis", "keepdims"), loops)
-    offer(ops, "min", forward_min, ("x", "axis", "keepdims"), loops)
+    offer(ops, "max", max_of_any, ("x", "axis", "keepdims"), loops)
+    offer(ops, "min", min_of_any, ("x", "axis", "keepdims"), loops)
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
     offer(ops, "vecdot", forward_vecdot, ("x1", "x2", "axis"), loops)
     offer(ops, "_inner", forward_inner, ("x1", "x2"), loops)
@@ -252,7 +254,7 @@ def install(dict ops, backend=None):
     offer(ops, "diagonal", forward_diagonal, ("x", "offset"), loops)
     offer(ops, "broadcast_arrays", forward_broadcast_arrays, ("arrays",), loops)
     offer(ops, "unstack", forward_unstack, ("x", "axis"), loops)
-    offer(ops, "where", forward_where, ("condition", "x1", "x2"), loops)
+    offer(ops, "where", where_of_any, ("condition", "x1", "x2"), loops)
     offer(ops, "concat", forward_concat, ("arrays", "axis"), loops)
     offer(ops, "stack", forward_stack, ("arrays", "axis"), loops)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), loops)
@@ -265,9 +267,9 @@ def install(dict ops, backend=None):
     offer(ops, "_add_at", forward_add_at, ("x", "key", "value"), loops)
     offer(ops, "_windows", forward_windows, ("x", "lengths", "axes"), loops)
     offer(ops, "take", forward_take, ("x", "indices", "axis"), loops)
-    offer(ops, "softmax", forward_softmax, ("x", "axis"), loops)
-    offer(ops, "log_softmax", forward_log_softmax, ("x", "axis"), loops)
-    offer(ops, "logsumexp", forward_logsumexp, ("x", "axis", "keepdims"), loops)
+    offer(ops, "softmax", softmax_of_any, ("x", "axis"), loops)
+    offer(ops, "log_softmax", log_softmax_of_any, ("x", "axis"), loops)
+    offer(ops, "logsumexp", logsumexp_of_any, ("x", "axis", "keepdims"), loops)
     offer(ops, "cumulative_sum", forward_cumulative_sum, ("x", "axis", "dtype", "include_initial"), loops)
     offer(ops, "cumulative_prod", forward_cumulative_prod, ("x", "axis", "dtype", "include_initial"), loops)
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)

@@ -1,7 +1,7 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
 # Inner loops of ufuncs of up to three operands of several types and with several results: SciPy's, modf, divmod, ldexp.
-# May import: numpy (as C and Python), backends.numpy.loops.
+# May import: numpy (as C and Python), backends.numpy.lanes, backends.numpy.loops.
 #
 # Note [Loops of any ufunc]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -24,6 +24,7 @@ import sys
 
 import numpy as np
 
+from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F32, SLOT_F64, ArrayView, empty_dense, read_number, report, same_shape, view_of,
 )
@@ -160,7 +161,7 @@ cdef object run_loop(UfuncLoops u, int k, object a, object b, object c):
             steps[i] = 0
         elif same_shape(&view[i], &view[like]):
             if not (view[i].c_order and view[like].c_order or view[i].f_order and view[like].f_order):
-                return None
+                return run_in_rows(u, k, a, b, c)
             steps[i] = size_of_type(u.types[k][i])
         elif view[i].size == 1 and view[i].ndim <= view[like].ndim:
             steps[i] = 0
@@ -189,6 +190,19 @@ cdef object run_loop(UfuncLoops u, int k, object a, object b, object c):
     raise_pending()                                                 # (2)
     report(u.name, errors)
     return first if second is None else (first, second)
+
+
+cdef object run_in_rows(UfuncLoops u, int k, object a, object b, object c):
+    """`run_loop` of small operands of both orders as row-major ones: NumPy's result is so too. None: declined."""
+    cdef list rows = []
+    cdef object x
+    for x in (a, b, c)[:u.nin]:
+        if PyArray_CheckExact(x):
+            x = small_row_major(x)
+            if x is None:
+                return None
+        rows.append(x)
+    return run_loop(u, k, rows[0], rows[1], rows[2] if u.nin > 2 else None)
 
 
 cdef inline int size_of_type(int typenum) noexcept:

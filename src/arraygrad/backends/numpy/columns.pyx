@@ -1,0 +1,95 @@
+# Operations on column-major arrays: those on their transposes, which are row-major, along the opposite axes. NumPy's
+# results lie as the operands do, so the result is turned over again.
+# May import: backends.numpy.contents, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
+# backends.numpy.reductions, backends.numpy.shapes.
+# Guarded by tests/ops/test_fast_columns.py.
+from arraygrad.backends.numpy.contents cimport turned_over
+from arraygrad.backends.numpy.lanes cimport SMALL, axis_from_behind, small_row_major
+from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, transposed, view_of
+from arraygrad.backends.numpy.reductions cimport (
+    forward_log_softmax, forward_logsumexp, forward_max, forward_min, forward_softmax, forward_sum,
+)
+from arraygrad.backends.numpy.shapes cimport forward_where
+
+# The compiled forward of an operation, as core.op has it.
+ctypedef object (*forward)(object args)
+
+
+cdef bint in_columns(object x, ArrayView* v) noexcept:
+    """Whether `x` is a column-major array that is not row-major as well."""
+    return view_of(x, v) >= 0 and v.f_order and not v.c_order and v.ndim <= 8
+
+
+cdef object along_opposite(forward call, object args, int most):
+    """The operation on an array of up to `most` axes along one axis, its second argument, or all. None: declined."""
+    cdef ArrayView v
+    cdef Py_ssize_t axis = 0
+    cdef list turned
+    cdef object out
+    if not in_columns(args[0], &v) or v.ndim > most \
+            or args[1] is not None and not axis_from_behind(args[1], v.ndim, &axis):
+        return None
+    turned = list(args)
+    turned[0] = transposed(args[0], NULL)
+    if args[1] is not None:
+        turned[1] = axis
+    out = call(turned)
+    return None if out is None else turned_over(out)
+
+
+cdef object softmax_of_any(object args):
+    cdef object out = forward_softmax(args)
+    return along_opposite(forward_softmax, args, 8) if out is None else out
+
+
+cdef object log_softmax_of_any(object args):
+    cdef object out = forward_log_softmax(args)
+    return along_opposite(forward_log_softmax, args, 8) if out is None else out
+
+
+cdef object logsumexp_of_any(object args):
+    cdef object out = forward_logsumexp(args)
+    return along_opposite(forward_logsumexp, args, 2) if out is None else out
+
+
+cdef object sum_of_any(object args):
+    cdef object out = None if args[1] is None else along_opposite(forward_sum, args, 2)
+    return forward_sum(args) if out is None else out
+
+
+cdef object max_of_any(object args):
+    cdef object out = None if args[1] is None else along_opposite(forward_max, args, 2)
+    return forward_max(args) if out is None else out
+
+
+cdef object min_of_any(object args):
+    cdef object out = None if args[1] is None else along_opposite(forward_min, args, 2)
+    return forward_min(args) if out is None else out
+
+
+cdef object where_of_any(object args):
+    """Where the mask and the arrays are all column-major; with row-major ones among them NumPy's result is so too."""
+    cdef ArrayView c, v
+    cdef list turned
+    cdef int i
+    cdef object out = forward_where(args)
+    if out is not None or not bools_of(args[0], &c) or c.ndim > 8:
+        return out
+    turned = list(args)
+    if c.c_order and c.size <= SMALL:
+        for i in range(1, 3):
+            if view_of(args[i], &v) >= 0 and not v.c_order:
+                turned[i] = small_row_major(args[i])
+                if turned[i] is None:
+                    return None
+        return forward_where(turned)
+    if c.c_order or not c.f_order:
+        return None
+    turned[0] = transposed(args[0], NULL)
+    for i in range(1, 3):
+        if view_of(args[i], &v) >= 0 and v.ndim:
+            if not in_columns(args[i], &v):
+                return None
+            turned[i] = transposed(args[i], NULL)
+    out = forward_where(turned)
+    return None if out is None else turned_over(out)
