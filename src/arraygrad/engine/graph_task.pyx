@@ -189,21 +189,26 @@ cdef int compute_dependencies(GraphTask task, Node root, uint32_t min_topo) exce
     return 0
 
 
+cdef struct Step:
+    PyObject* node
+    Py_ssize_t next                     # the edge to look at next
+    bint asked                          # it was asked for itself
+    bint needed                         # something that is asked for lies behind it, and it is marked so
+
+
 cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate_grad, uint32_t min_topo) except -1:
     """`compute_dependencies` of a run for some inputs, and what has to run for them: captures, all on a path to one.
 
     One walk, because each node that it comes to is out of the caches in a large graph.
     """
-    cdef vector[PyObject*] nodes                # borrowed, as `node` and `child`: the root keeps them all
-    cdef vector[Py_ssize_t] at
-    cdef PyObject* node
-    cdef PyObject* child
+    cdef vector[Step] path                      # from the root; without those below min_topo, or without edges
+    cdef Step here, below
+    cdef PyObject* child                        # borrowed, as the nodes of `path`: the root keeps them all
     cdef Edge edge
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t k
     cdef uint32_t flags
     cdef bint descended
-    nodes.reserve(32)                           # one request for memory where the graph is small
-    at.reserve(32)
+    path.reserve(32)                            # one request for memory where the graph is small
     task.has_exec_info = True
     task.captured = [None] * len(inputs)
     if not accumulate_grad:
@@ -213,33 +218,39 @@ cdef int init_to_execute(GraphTask task, Node root, list inputs, bint accumulate
         _claim(task, edge.node)
         set_run_flags(task, edge.node, RUN_NEEDED if accumulate_grad else RUN_CAPTURE)
     _visit(task, <PyObject*>root, 0)
-    nodes.push_back(<PyObject*>root)
-    at.push_back(0)
-    while nodes.size():
-        node = nodes.back()
-        i = at.back()
+    here.node = <PyObject*>root
+    here.next = 0 if root.topo >= min_topo else root.n_edges
+    here.asked = here.needed = False
+    while True:
         descended = False
-        if (<Node>node).topo >= min_topo:
-            while i < (<Node>node).n_edges:
-                child = <PyObject*>(<Node>node).e0 if i == 0 else <PyObject*>(<Node>node).e1 if i == 1 \
-                    else borrowed_edge(<Node>node, i)
-                i += 1
-                if child == <PyObject*>None:
-                    continue
-                flags = _visit(task, child, 1)
-                if not flags & RUN_VISITED:
-                    at[at.size() - 1] = i
-                    nodes.push_back(child)
-                    at.push_back(0)
-                    descended = True
-                    break
-                if flags & (RUN_NEEDED | RUN_CAPTURE):
-                    need(task, node)
-        if not descended:
-            nodes.pop_back()
-            at.pop_back()
-            if nodes.size() and run_flags(task, <Node>node) & (RUN_NEEDED | RUN_CAPTURE):
-                need(task, nodes.back())
+        while here.next < (<Node>here.node).n_edges:
+            child = <PyObject*>(<Node>here.node).e0 if here.next == 0 else <PyObject*>(<Node>here.node).e1 \
+                if here.next == 1 else borrowed_edge(<Node>here.node, here.next)
+            here.next += 1
+            if child == <PyObject*>None:
+                continue
+            flags = _visit(task, child, 1)
+            if not flags & RUN_VISITED and (<Node>child).topo >= min_topo and (<Node>child).n_edges:
+                path.push_back(here)
+                here.node = child
+                here.next = 0
+                here.asked = flags & (RUN_NEEDED | RUN_CAPTURE) != 0
+                here.needed = False
+                descended = True
+                break
+            if flags & (RUN_NEEDED | RUN_CAPTURE) and not here.needed:
+                here.needed = True
+                need(task, here.node)
+        if descended:
+            continue
+        if not path.size():
+            break
+        below = here
+        here = path.back()
+        path.pop_back()
+        if (below.needed or below.asked) and not here.needed:
+            here.needed = True
+            need(task, here.node)
     for k in range(len(inputs)):
         edge = <Edge>inputs[k]
         if not run_flags(task, edge.node) & RUN_VISITED:        # the run does not come to it
@@ -282,6 +293,14 @@ cdef inline uint32_t _visit(GraphTask task, PyObject* node, int arriving) except
     cdef NodeState st
     cdef uint32_t flags
     if read_stamp(&(<Node>node).stamp) != <uint64_t>task.id:
+        if not FREE_THREADED and _live.size() == 1 and task.side is None and (<Node>node).g0 is None:
+            (<Node>node).stamp = <uint64_t>task.id              # no other run goes on
+            (<Node>node).deps = arriving
+            (<Node>node).rflags = RUN_VISITED
+            _note_device(task, <Node>node)
+            if task.nodes is not None:
+                task.nodes.add(<Node>node)
+            return 0
         _claim(task, <Node>node)
     if read_stamp(&(<Node>node).stamp) == <uint64_t>task.id:
         flags = (<Node>node).rflags
