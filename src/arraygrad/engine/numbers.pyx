@@ -14,12 +14,14 @@
 #     where no hook stands at the node, it is not captured, and the node is not another run's.
 # (3) Everything else is declined, and the node takes the ordinary way (evaluate): so do sums and products that are not
 #     finite, because a warning or an error may be due. Whoever takes a number out of its slot makes an array of it.
-# (4) Nodes come in the order of the queue. A few that are ready wait beside it, because passing through it costs more
+# (4) The float of a node that has run goes to the next node at which a first number arrives, if nobody else holds it
+#     (number_boxes.hpp).
+# (5) Nodes come in the order of the queue. A few that are ready wait beside it, because passing through it costs more
 #     than their rules.
 # Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_number_gradients.py.
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_FromDouble
-from cpython.object cimport PyObject
+from cpython.float cimport PyFloat_FromDouble
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
 from libc.float cimport DBL_MAX
 from libc.math cimport fabs
@@ -39,6 +41,8 @@ cdef extern from "Python.h":
     ctypedef struct PyFloatObject:
         double ob_fval
     Py_ssize_t Py_REFCNT(PyObject* o)
+    PyTypeObject* type_of "Py_TYPE"(PyObject* o) noexcept
+    double float_value "PyFloat_AS_DOUBLE"(PyObject* o) noexcept
 
 cdef enum:
     MARKS = NODE_FAST | NODE_NUMBER | NODE_ELEMENT | NODE_CONSTANT | NODE_PACKED | NODE_ZERO_ABSORBS
@@ -58,18 +62,28 @@ cdef bint serves(GraphTask task, Node node) noexcept:
     return True
 
 
+cdef extern from "number_boxes.hpp" namespace "arraygrad":
+    cdef cppclass FloatBoxes:
+        pass
+    void take_box(FloatBoxes& boxes, Node node) noexcept
+    bint put_box(FloatBoxes& boxes, Node node, double x) except 0
+
+
 cdef struct Ready:
     PyObject* nodes[MOST_READY]         # by rising sequence number; borrowed: the run's root keeps every node of it
     int n
+    FloatBoxes* boxes
 
 
 cdef int run_numbers(GraphTask task, Node first, CReadyQueue* queue, Frame f) except -1:
     """Run a node that `serves`, and what is ready after it as long as that does too."""
     cdef Node node = first
     cdef Ready ready
+    cdef FloatBoxes boxes
     cdef NodeTask t
     cdef int n = 0
     ready.n = 0
+    ready.boxes = &boxes
     while True:
         if not step(task, node, &ready):
             thread_state().node = <void*>node
@@ -101,21 +115,19 @@ cdef int run_numbers(GraphTask task, Node first, CReadyQueue* queue, Frame f) ex
 
 cdef bint step(GraphTask task, Node node, Ready* ready) except -1:
     """Run one node. False: declined, nothing was done."""
-    cdef object held = node.g0
     cdef double g
     cdef double out[2]
     if not node.flags & NODE_NUMBER:
-        return write_step(task, node, held, ready)
+        return write_step(task, node, node.g0, ready)
     if node.rflags & RUN_NUMBER:
-        g = PyFloat_AS_DOUBLE(held)
-    elif held is None or node.rflags & RUN_PARTIAL or not (<GradMeta>node.meta).ops.read_number(held, &g):
+        g = float_value(<PyObject*>node.g0)
+    elif node.g0 is None or node.rflags & RUN_PARTIAL or not (<GradMeta>node.meta).ops.read_number(node.g0, &g):
         return False
     if node.flags & NODE_ELEMENT:
         return read_step(task, node, g, ready)
     if not node.apply_number(g, out):
         return False
-    held = None
-    taken(task, node)
+    taken(task, node, ready)
     if node.e0 is not None:
         hand_on(task, node.e0, node.n0, out[0], ready)
     if node.e1 is not None:
@@ -123,10 +135,13 @@ cdef bint step(GraphTask task, Node node, Ready* ready) except -1:
     return True
 
 
-cdef inline int taken(GraphTask task, Node node) except -1:
+cdef inline int taken(GraphTask task, Node node, Ready* ready) except -1:
     """The node has its gradient: its slot is empty, and what it saved goes unless the graph is kept."""
     node.rflags |= RUN_DONE
-    node.g0 = None
+    if node.rflags & RUN_NUMBER:
+        take_box(ready.boxes[0], node)
+    else:
+        node.g0 = None
     if node.flags & NODE_SAVES and not task.keep_graph:
         node.release()
     return 0
@@ -145,7 +160,7 @@ cdef bint read_step(GraphTask task, Node node, double g, Ready* ready) except -1
     whole = meta.ops.add_element(child.g0, meta, node.print, g)
     if whole is None:
         return False
-    taken(task, node)
+    taken(task, node, ready)
     if child.g0 is None:
         child.g0 = whole
         child.rflags |= RUN_OWNED
@@ -163,7 +178,7 @@ cdef bint write_step(GraphTask task, Node node, object held, Ready* ready) excep
     ops = (<GradMeta>node.meta).ops
     if not ops.take_element(held, node.print, &g):
         return False
-    taken(task, node)
+    taken(task, node, ready)
     if child is not None:
         if child.g0 is None and is_open(task, child):
             child.g0 = held
@@ -186,11 +201,11 @@ cdef int hand_on(GraphTask task, Node child, int nr, double x, Ready* ready) exc
     """`deliver` for a number."""
     cdef PyObject* held
     cdef double sum
-    if not is_open(task, child) or type(child.meta) is not GradMeta:
+    if not is_open(task, child) or type_of(<PyObject*>child.meta) != <PyTypeObject*>GradMeta:
         return deliver_array(task, child, nr, x)
     if child.rflags & RUN_NUMBER:
         held = <PyObject*>child.g0
-        sum = PyFloat_AS_DOUBLE(<object>held) + x
+        sum = float_value(held) + x
         if not fabs(sum) <= DBL_MAX:
             return deliver_array(task, child, nr, x)
         if Py_REFCNT(held) == 1:
@@ -198,7 +213,7 @@ cdef int hand_on(GraphTask task, Node child, int nr, double x, Ready* ready) exc
         else:
             child.g0 = PyFloat_FromDouble(sum)
     elif child.g0 is None:
-        child.g0 = PyFloat_FromDouble(x)
+        put_box(ready.boxes[0], child, x)
         child.rflags |= RUN_NUMBER
     else:
         return deliver_array(task, child, nr, x)
