@@ -220,9 +220,9 @@ cdef class OpNode(Node):
         cdef Py_ssize_t k, i
         if gate_closed(&self.gate):
             raise RuntimeError(BACKWARD_TWICE)
+        spell_out(self)
         for k in range(op.n_saves):
             found[op.saves[k]] = shown_slot(self, op, k)
-        spell_out(self)
         if self.args is not None:
             for i in op.static_positions:
                 found[op.params[i]] = raw_of(self.args[i], self)
