@@ -86,8 +86,9 @@ MAY_IMPORT = {
     "core.operands": {"core.op", "core.value"},
     "core.arguments": {"core.op", "core.value", "core.operands"},
     "core.saving": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "constants", "arguments", "nodes")},
+    "core.number_ops": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "saving")},
     "core.apply": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "saved", "operands", "arguments", "nodes", "saving")},
+    | {f"core.{name}" for name in ("op", "value", "saved", "operands", "arguments", "nodes", "saving", "number_ops")},
     "core.inplace": ENGINE
     | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "arguments", "nodes", "saving", "apply")},
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},

@@ -1,6 +1,7 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, core.op, core.value, core.saved, core.operands, core.arguments, core.nodes, core.saving.
-from cpython.object cimport PyObject
+# May import: engine.*, core.op, core.value, core.saved, core.operands, core.arguments, core.nodes, core.saving,
+# core.number_ops.
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
@@ -13,6 +14,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arguments, raw_backend_in
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
+from arraygrad.core.number_ops cimport number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
     check_operand, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
@@ -20,8 +22,11 @@ from arraygrad.core.operands cimport (
 from arraygrad.core.saving cimport keep_args, keep_aside, keep_behind, save, save_plain
 from arraygrad.core.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, is_tensor,
-    join_base, need_extra, new_tensor, raw_now, set_history, storage_now, value_now, wrap,
+    join_base, need_extra, new_tensor, raw_now, set_history, storage_now, tensor_type, value_now, wrap,
 )
+
+cdef extern from "Python.h":
+    PyTypeObject* type_of "Py_TYPE"(PyObject* o) noexcept
 
 # How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
 # none; whether they are this thread's is asked only then.
@@ -80,9 +85,23 @@ cdef inline uint32_t zero_flag(const ThreadState* ts) noexcept:
     return NODE_ZERO_ABSORBS if ts.zero_annihilates else 0
 
 
+cdef inline bint may_be_number(PyObject* x) noexcept:
+    """Whether to look at an operand as a number (Note [Operations on numbers]): told in a few instructions."""
+    return not FREE_THREADED and (type_of(x) != tensor_type or not (<TensorBase>x).value.meta.ndim)
+
+
 # Operations on one and two arrays: the hot path
 
 cdef object unary(Op op, object x):
+    cdef TensorBase out
+    if op.number_value != NULL and may_be_number(<PyObject*>x) and not _observers.load(relaxed):
+        out = number_operation(op, <PyObject*>x, NULL)
+        if out is not None:
+            return out
+    return unary_of_any(op, x)
+
+
+cdef object unary_of_any(Op op, object x):
     cdef TensorBase t, out
     cdef Value v
     cdef Backend backend
@@ -130,6 +149,16 @@ cdef object unary(Op op, object x):
 
 
 cdef object binary(Op op, object a, object b):
+    cdef TensorBase out
+    if op.number_value != NULL and may_be_number(<PyObject*>a) and may_be_number(<PyObject*>b) and not _observers.load(
+            relaxed):
+        out = number_operation(op, <PyObject*>a, <PyObject*>b)
+        if out is not None:
+            return out
+    return binary_of_any(op, a, b)
+
+
+cdef object binary_of_any(Op op, object a, object b):
     cdef TensorBase ta = None
     cdef TensorBase tb = None
     cdef TensorBase out

@@ -21,7 +21,9 @@ from arraygrad.core.inplace cimport adopt, check_inplace
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.overwriting cimport before_write, bump
-from arraygrad.core.value cimport Backend, TensorBase, Value, has_extra, is_tensor, new_tensor, raw_now, value_now
+from arraygrad.core.value cimport (
+    Backend, TensorBase, Value, has_extra, is_tensor, new_tensor, number_tensor, raw_now, value_now,
+)
 
 cdef extern from "Python.h":
     long PyLong_AsLongAndOverflow(object number, int* overflow) except? -1
@@ -30,6 +32,7 @@ cdef Op _getitem = None
 cdef Op _setitem = None
 cdef Backend _backend = None            # whose arrays are served
 cdef read_ptr _read
+cdef read_number_ptr _read_number
 cdef put_ptr _put
 cdef GradMeta _single_precision, _double_precision
 # What nodes keep of small keys: nobody changes it.
@@ -47,14 +50,15 @@ cdef int use_operations(Op getitem, Op setitem) except -1:
     return 0
 
 
-cdef int serve(Backend backend, read_ptr read, put_ptr put, GradMeta single_precision,
+cdef int serve(Backend backend, read_ptr read, read_number_ptr read_number, put_ptr put, GradMeta single_precision,
                GradMeta double_precision) except -1:
     """Let elements of the arrays of a backend be read and written by these functions.
 
     `single_precision` and `double_precision` are the metadata of what is read.
     """
-    global _backend, _read, _put, _single_precision, _double_precision
+    global _backend, _read, _read_number, _put, _single_precision, _double_precision
     _read = read
+    _read_number = read_number
     _put = put
     _single_precision = single_precision
     _double_precision = double_precision
@@ -89,15 +93,19 @@ cdef TensorBase element(TensorBase t, object key):
     cdef OpNode node
     cdef object raw
     cdef uint64_t place
+    cdef double number
     if _getitem is None or observed(ts):
         return None
     v = value_now(t)
     if v.meta.ops is not _backend:
         return None
-    raw = _read(raw_now(t), key, &place)
-    if raw is None:
-        return None
-    out = new_tensor(raw, _double_precision if v.meta.typenum == _double_precision.typenum else _single_precision)
+    if _read_number(raw_now(t), key, &place, &number):
+        out = number_tensor(number, _double_precision)
+    else:
+        raw = _read(raw_now(t), key, &place)
+        if raw is None:
+            return None
+        out = new_tensor(raw, _double_precision if v.meta.typenum == _double_precision.typenum else _single_precision)
     if has_extra(t):
         refresh(t)
     if t.tracked and ts.grad_mode:

@@ -1,6 +1,6 @@
 # May cimport: engine.*, core.op, core.value.
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Node, NodeHooks
+from arraygrad.engine.node cimport Node, NodeHooks, NodeKind
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, TensorBase, Value
 
@@ -14,6 +14,7 @@ cdef class AccumulateGrad(Node):
 
 
 cdef str BACKWARD_TWICE
+cdef NodeKind op_kind, bare_kind     # the nodes of operations; of those whose rules keep nothing (Op.bare)
 cdef OpNode new_op_node(Op op)
 cdef object handles()
 cdef object raw_of(object saved, OpNode node)

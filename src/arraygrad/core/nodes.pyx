@@ -301,8 +301,8 @@ share_deallocation(OpNode)
 share_deallocation(BareOpNode)
 refuse_creation(OpNode)
 refuse_creation(BareOpNode)
-cdef NodeKind _op_kind = node_kind(OpNode, False)
-cdef NodeKind _bare_kind = node_kind(BareOpNode, True)
+cdef NodeKind op_kind = node_kind(OpNode, False)
+cdef NodeKind bare_kind = node_kind(BareOpNode, True)
 
 ctypedef int (*quiet_function)(OpNode, Frame) noexcept
 
@@ -703,7 +703,7 @@ cdef AccumulateGrad accumulator_of(TensorBase t):
 
 cdef OpNode new_op_node(Op op):
     """The node of an operation, not connected yet."""
-    cdef OpNode node = <OpNode>new_node(&_bare_kind if op.bare else &_op_kind)
+    cdef OpNode node = <OpNode>new_node(&bare_kind if op.bare else &op_kind)
     node.op = op
     return node
 

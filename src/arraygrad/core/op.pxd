@@ -7,6 +7,11 @@ from arraygrad.engine.node cimport Frame, Node
 ctypedef int (*rule_ptr)(Node node, Frame f) except -1
 # The same for a node with NODE_NUMBER: the gradient of each edge that leads somewhere goes to out[0] and out[1].
 ctypedef bint (*number_ptr)(Node node, double g, double* out) noexcept
+cdef class Op
+
+# The forward of one or two single numbers of double precision (the second is ignored by functions of one). False: an
+# error of floating point is possible; nothing was reported.
+ctypedef bint (*number_value_ptr)(Op op, double x, double y, double* out) noexcept
 
 # What a rule's parameter is filled with (Op.plans).
 cdef enum PlanKind:
@@ -76,6 +81,7 @@ cdef class Op:
     # compiled half, filled by backends.numpy.table
     cdef rule_ptr fast_rule                 # NULL: none
     cdef number_ptr number_rule             # NULL: none
+    cdef number_value_ptr number_value      # NULL: none; only with a number_rule
     cdef void* loops                        # backend's own table, NULL: none
     cdef readonly int fast_kind             # backend's own code for how to call it
     cdef Op by_operator                     # what Python's operator calls, None: this one (Note [Powers])

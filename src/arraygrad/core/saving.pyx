@@ -32,6 +32,11 @@ cdef void count_packers(int change) noexcept:
 count_pairs_by(count_packers)
 
 
+cdef bint hooks_for_saved() noexcept:
+    """Whether saved-tensor hooks are active anywhere in the process."""
+    return _packers.load(relaxed) != 0
+
+
 cdef inline object slot_of(object arg):
     """What a node keeps of an argument: a Tensor's Value, anything else as it is."""
     if is_tensor(arg):

@@ -149,6 +149,8 @@ cdef Backend registered(object cls)
 cdef Value value_over(object raw, GradMeta meta)
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
+cdef TensorBase number_tensor(double x, GradMeta meta)
+cdef void drop_kept_results() noexcept
 cdef TensorBase shown_by(Value v)
 cdef bint is_shown(Value v) noexcept
 cdef object grad_of(TensorBase t)

@@ -27,6 +27,11 @@ cdef extern from "value_memory.hpp" namespace "arraygrad":
     void forget_raw(Value v) noexcept
     void free_deep(PyObject* tensor, destructor own, destructor base) noexcept
 
+cdef extern from "kept_results.hpp" namespace "arraygrad":
+    bint keep_result(TensorBase t) noexcept
+    PyObject* take_result(double x, GradMeta meta, TensorBase kind) noexcept
+    void drop_results(destructor free_tensor, TensorBase kind) noexcept
+
 ctypedef object (*newfunc)(PyTypeObject*, PyObject*, PyObject*)
 
 cdef dict _backends = {}                # array type -> Backend
@@ -559,6 +564,8 @@ cdef void end_tensor(PyObject* t) noexcept:
     """Let the Value forget the Tensor that shows it. As Tensor's, too, which adds nothing: see end_value."""
     cdef PyObject* v = <PyObject*>(<TensorBase>t).value
     cdef Section section
+    if keep_result(<TensorBase>t):
+        return
     if v != <PyObject*>None and (<Value>v).tensor == <void*>t:
         section.begin(v)                # another thread may be following the pointer: shown_by
         (<Value>v).tensor = NULL
@@ -593,6 +600,22 @@ cdef TensorBase new_tensor(object raw, GradMeta meta):
     t.value.tensor = <void*>t
     enable_try_incref(<PyObject*>t)
     return t
+
+
+cdef TensorBase number_tensor(double x, GradMeta meta):
+    """A Tensor over one number of double precision, of whose metadata `meta` is: Note [Kept results]."""
+    cdef PyObject* kept = take_result(x, meta, None)
+    cdef TensorBase t
+    if kept == NULL:
+        return new_tensor(meta.ops.number(x), meta)
+    t = <TensorBase>kept
+    Py_DECREF(t)                        # the reference that it had
+    return t
+
+
+cdef void drop_kept_results() noexcept:
+    """Free the Tensors that are kept for number_tensor."""
+    drop_results(free_tensor, None)
 
 
 cdef TensorBase wrap(object raw, Backend backend):

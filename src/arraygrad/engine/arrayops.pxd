@@ -48,6 +48,11 @@ cdef class ArrayOps:
     cdef readonly DeviceRuntime runtime
     # May keep an array to which there is one reference, which it takes over then, to hand it out again. NULL: frees it.
     cdef bint (*recycle)(PyObject* array) noexcept
+    # Where one float64 without axes stands, NULL for any other array. For core.number_ops; NULL: none are served.
+    cdef double* (*number_at)(PyObject* array) noexcept
+    # The same where nobody could tell the array from a new one: it counts as free from then on, until it is used again.
+    cdef double* (*number_kept)(PyObject* array) noexcept
+    cdef void (*number_used)(double* place) noexcept
 
     cpdef GradMeta meta(self, object array)
     cpdef bint matches(self, GradMeta meta, object grad) except -1

@@ -162,8 +162,24 @@ cdef struct NodeKind:
     void* vtable
     int flags
 
+# What a node of a known shape holds from the start. NULL is None; references are counted, but s0 and s1 taken over.
+cdef struct NodeParts:
+    PyObject* e0
+    PyObject* e1
+    PyObject* meta
+    PyObject* op
+    PyObject* s0
+    PyObject* s1
+    int n0
+    int n1
+    int n_edges
+    uint32_t topo
+    uint32_t flags
+    uint32_t thread_id
+
 cdef NodeKind node_kind(type cls, bint bare) except *
 cdef Node new_node(const NodeKind* kind)
+cdef Node new_node_of(const NodeKind* kind, NodeParts* parts)
 cdef void set_recycler(bint (*keep)(PyObject*) noexcept) noexcept
 cdef int drop_args(Node node) except -1
 cdef uint64_t next_sequence_nr() noexcept

@@ -65,6 +65,7 @@ def take_sequence_nr():
 cdef extern from "node_memory.hpp" namespace "arraygrad":
     atomic[int64_t] live_nodes
     object alloc_node(void* cls, void* vtable)
+    object alloc_node_of(void* cls, void* vtable, const NodeParts* parts, Node like)
     void use_layout(void* cls, Py_ssize_t more) noexcept
     void make_bare(void* cls) noexcept
     bint (*recycler)(PyObject* array) noexcept
@@ -598,6 +599,19 @@ cdef Node new_node(const NodeKind* kind):
     node.thread_id = thread_id if thread_id else _this_thread()
     node.n_inputs = 1
     node.flags = <uint16_t>kind.flags
+    if _anomaly_modes.load() != 0:
+        _note_node(node)
+    return node
+
+
+cdef Node new_node_of(const NodeKind* kind, NodeParts* parts):
+    """A node that holds `parts`, and nothing else."""
+    cdef Node node
+    parts.flags |= kind.flags
+    if parts.thread_id == 0:
+        parts.thread_id = _this_thread()
+    node = <Node>alloc_node_of(kind.cls, kind.vtable, parts, None)
+    node.seq = next_sequence_nr()
     if _anomaly_modes.load() != 0:
         _note_node(node)
     return node

@@ -48,8 +48,11 @@ struct NodeLayout {
 
 static NodeLayout layout;
 static std::atomic<std::int64_t> live_nodes;
-static thread_local PyObject* waiting_nodes;
-static thread_local int freeing_depth;
+struct Freeing {
+    PyObject* waiting;           // nodes that are put off
+    int depth;                   // how many are being freed
+};
+static thread_local Freeing freeing;
 
 #ifndef Py_GIL_DISABLED
 static PyObject* kept_nodes[2];  // linked through their weak reference slots
@@ -74,9 +77,12 @@ static inline void count_none(Py_ssize_t n) {
 #endif
 }
 
-static inline Py_ssize_t drop(PyObject** slots, int n) {      // how many were None
+template <int N> static inline Py_ssize_t drop(PyObject** slots) {      // how many were None
     Py_ssize_t nones = 0;
-    for (int i = 0; i < n; i++) {
+#if defined(__GNUC__)
+#pragma GCC unroll 8
+#endif
+    for (int i = 0; i < N; i++) {
         if (slots[i] == Py_None) nones++;
         else Py_XDECREF(slots[i]);
     }
@@ -111,10 +117,10 @@ static void recycle_args(PyObject* args) {
 static void free_node(PyObject* node) {
     PyTypeObject* type = Py_TYPE(node);
     const bool bare = is_bare(type);
-    Py_ssize_t nones = drop(head_of(node), HEAD);
+    Py_ssize_t nones = drop<HEAD>(head_of(node));
     if (!bare) {
         recycle_args(tail_of(node)[TAIL - 1]);
-        nones += drop(tail_of(node), TAIL);
+        nones += drop<TAIL>(tail_of(node));
     }
     count_none(-nones);
 #if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
@@ -139,21 +145,22 @@ static void dealloc_node(PyObject* node) {
     PyObject_GC_UnTrack(node);
     PyObject** weak = slot_at(node, layout.weak);
     if (*weak) PyObject_ClearWeakRefs(node);
-    if (freeing_depth >= DEPTH && Py_TYPE(node)->tp_dealloc == dealloc_node) {
-        *weak = waiting_nodes;
-        waiting_nodes = node;
+    Freeing& here = freeing;
+    if (here.depth >= DEPTH && Py_TYPE(node)->tp_dealloc == dealloc_node) {
+        *weak = here.waiting;
+        here.waiting = node;
         return;
     }
-    const bool drains = ++freeing_depth == DEPTH;
+    const bool drains = ++here.depth == DEPTH;
     free_node(node);
-    while (drains && waiting_nodes) {
-        PyObject* next = waiting_nodes;
+    while (drains && here.waiting) {
+        PyObject* next = here.waiting;
         weak = slot_at(next, layout.weak);
-        waiting_nodes = *weak;
+        here.waiting = *weak;
         *weak = nullptr;
         free_node(next);
     }
-    --freeing_depth;
+    --here.depth;
 }
 
 static int visit_slots(PyObject** slots, int n, visitproc visit, void* arg) {
@@ -184,10 +191,8 @@ static int clear_node(PyObject* node) {
     return 0;
 }
 
-// A new node of a compiled class that adds no fields: everything zero, every reference None, known to the collector.
-static PyObject* alloc_node(void* cls, void* vtable) {
-    PyTypeObject* type = static_cast<PyTypeObject*>(cls);
-    const bool bare = is_bare(type);
+// Memory for a new node of a compiled class that adds no fields.
+static inline PyObject* node_block(PyTypeObject* type, bool bare) {
     PyObject* node;
 #ifndef Py_GIL_DISABLED
     n_taken[bare]++;
@@ -202,6 +207,18 @@ static PyObject* alloc_node(void* cls, void* vtable) {
         node = PyObject_GC_New(PyObject, type);
         if (!node) return nullptr;
     }
+#if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
+    live_nodes.fetch_add(1);
+#endif
+    return node;
+}
+
+// A new node: everything zero, every reference None, known to the collector.
+static PyObject* alloc_node(void* cls, void* vtable) {
+    PyTypeObject* type = static_cast<PyTypeObject*>(cls);
+    const bool bare = is_bare(type);
+    PyObject* node = node_block(type, bare);
+    if (!node) return nullptr;
     std::memset(reinterpret_cast<char*>(node) + sizeof(PyObject), 0, type->tp_basicsize - sizeof(PyObject));
     *slot_at(node, layout.weak - static_cast<Py_ssize_t>(sizeof(void*))) = static_cast<PyObject*>(vtable);
     PyObject** head = head_of(node);
@@ -211,11 +228,58 @@ static PyObject* alloc_node(void* cls, void* vtable) {
         for (int i = 0; i < TAIL; i++) tail[i] = Py_None;
     }
     count_none(bare ? HEAD : HEAD + TAIL);
-#if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
-    live_nodes.fetch_add(1);
-#endif
     PyObject_GC_Track(node);
     return node;
+}
+
+template <class Slot> static inline Py_ssize_t fill(Slot** slot, PyObject* value) {      // references to None that it took
+    *slot = reinterpret_cast<Slot*>(value ? value : Py_None);
+    return !value;
+}
+
+// A new node that holds `parts` (NodeParts), and of the rest as much as alloc_node sets.
+template <class Node, class Parts>
+static inline PyObject* alloc_node_of(void* cls, void* vtable, const Parts* parts, Node*) {
+    PyTypeObject* type = static_cast<PyTypeObject*>(cls);
+    const bool bare = is_bare(type);
+    Node* const node = reinterpret_cast<Node*>(node_block(type, bare));
+    if (!node) {
+        Py_XDECREF(parts->s0);
+        Py_XDECREF(parts->s1);
+        return nullptr;
+    }
+    Py_XINCREF(parts->e0);
+    Py_XINCREF(parts->e1);
+    Py_INCREF(parts->meta);
+    Py_INCREF(parts->op);
+    PyObject* const object = reinterpret_cast<PyObject*>(node);
+    *slot_at(object, layout.weak - static_cast<Py_ssize_t>(sizeof(void*))) = static_cast<PyObject*>(vtable);
+    node->__weakref__ = nullptr;
+    Py_ssize_t nones = 2 + fill(&node->e0, parts->e0) + fill(&node->e1, parts->e1);
+    node->meta = parts->meta;
+    fill(&node->hooks, nullptr);
+    node->g0 = Py_None;
+    node->op = parts->op;
+    node->stamp = 0;
+    node->deps = 0;
+    node->rflags = 0;
+    node->flags = static_cast<std::uint16_t>(parts->flags);
+    node->n0 = parts->n0;
+    node->n1 = parts->n1;
+    node->n_edges = parts->n_edges;
+    node->n_inputs = 1;
+    node->topo = parts->topo;
+    node->thread_id = parts->thread_id;
+    if (!bare) {
+        nones += 3 + fill(&node->s0, parts->s0) + fill(&node->s1, parts->s1);
+        fill(&node->more, nullptr);
+        node->s2 = node->args = Py_None;
+        node->print = 0;
+        node->gate = 0;
+    }
+    count_none(nones);
+    PyObject_GC_Track(object);
+    return object;
 }
 
 // Once, before other nodes are made: `head_end` is where the fields end that every node has.

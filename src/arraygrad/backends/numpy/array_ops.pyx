@@ -12,7 +12,7 @@ import numbers
 import numpy as np
 
 from arraygrad.backends.numpy.contents cimport (
-    content_of, fits, has_overlaps, meta_of, owner_address, owns, promoted_array,
+    content_of, fits, has_overlaps, meta_of, owner_address, owns, promoted_array, serve_single,
 )
 from arraygrad.backends.numpy.direct cimport by_direct
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
@@ -36,7 +36,7 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST, NODE_NUMBER, set_recycler
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport Backend
+from arraygrad.core.value cimport Backend, drop_kept_results
 
 from arraygrad.backends.numpy.loops import swap_memory_handler
 from arraygrad.engine.arrayops import InvalidGradient
@@ -133,6 +133,7 @@ cdef class NumpyOps(Backend):
 
     def __cinit__(self, *args, **kwargs):
         self.recycle = keep_for_reuse
+        serve_single(self, drop_kept_results)
         self.scalars = True
 
     # What the engine asks

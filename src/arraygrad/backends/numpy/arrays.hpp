@@ -202,7 +202,7 @@ static inline void untrack(void* memory) {
 }
 
 #ifndef Py_GIL_DISABLED
-static PyObject* handler_of_kept;
+inline PyObject* handler_of_kept;
 
 #endif
 
@@ -216,6 +216,45 @@ static bool keep_array(PyObject* array) noexcept {
     if (!kept_arrays.keep(array, handler_of_kept, its_pool.limit - its_pool.cached)) return false;
     untrack(PyArray_DATA((PyArrayObject*)array));
     return true;
+#endif
+}
+
+// Where one float64 without axes stands, NULL for any other array.
+static double* number_place(PyObject* array) noexcept {
+    PyArrayObject* a = (PyArrayObject*)array;
+    if (!PyArray_CheckExact(array) || PyArray_NDIM(a) || !(PyArray_FLAGS(a) & NPY_ARRAY_ALIGNED)) return nullptr;
+    const PyArray_Descr* d = PyArray_DESCR(a);
+    return d->type_num == NPY_DOUBLE && d->byteorder != NPY_OPPBYTE ? (double*)PyArray_BYTES(a) : nullptr;
+}
+
+// ArrayOps.number_kept and number_used.
+static double* keep_number(PyObject* array) noexcept {
+#ifdef Py_GIL_DISABLED
+    (void)array;
+    return nullptr;
+#else
+    MemoryPool& its_pool = pool();
+    if (!kept_arrays.count_number(array, handler_of_kept, its_pool.limit - its_pool.cached)) return nullptr;
+    untrack(PyArray_DATA((PyArrayObject*)array));
+    return (double*)PyArray_DATA((PyArrayObject*)array);
+#endif
+}
+
+static void use_number(double* place) noexcept {
+#ifndef Py_GIL_DISABLED
+    kept_arrays.use_number();
+    pool().hits++;
+    track(place, sizeof(double));
+#else
+    (void)place;
+#endif
+}
+
+static inline void at_limit_change(void (*drop)()) {
+#ifndef Py_GIL_DISABLED
+    drop_kept_tensors = drop;
+#else
+    (void)drop;
 #endif
 }
 

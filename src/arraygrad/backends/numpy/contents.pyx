@@ -3,6 +3,7 @@
 # What the memory of an ndarray holds, whose it is, whether elements share it; an ndarray's
 # metadata, and its numbers in another dtype.
 # May import: numpy (as C), engine.arrayops, engine.free_threading.
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t, uintptr_t
 cimport numpy as cnp
 from numpy cimport (
@@ -29,6 +30,12 @@ cdef extern from "layouts.hpp" namespace "arraygrad":
     bint overlaps_itself(ndarray a) except +
     uintptr_t owner_of(ndarray a) noexcept
 
+cdef extern from "arrays.hpp" namespace "arraygrad":
+    double* number_place(PyObject* array) noexcept
+    double* keep_number(PyObject* array) noexcept
+    void use_number(double* place) noexcept
+    void at_limit_change(void (*drop)() noexcept) noexcept
+
 cdef enum:
     MOST_PROMOTED = 4096        # elements: NumPy converts larger arrays by blocks, which is faster than a copy of all
 
@@ -43,6 +50,16 @@ cdef uint64_t content_of(object array, bint full) noexcept:
 cdef uintptr_t owner_address(object array) noexcept:
     """A number that ndarrays over memory from one place have in common."""
     return owner_of(<ndarray>array)
+
+
+cdef int serve_single(ArrayOps ops, void (*drop_kept)() noexcept) except -1:
+    """Let Tensors of single numbers be made and kept; `drop_kept` frees those that are kept (core.value)."""
+    ops.number_at = number_place
+    if not FREE_THREADED:
+        ops.number_kept = keep_number
+        ops.number_used = use_number
+        at_limit_change(drop_kept)
+    return 0
 
 
 cdef bint owns(object array) noexcept:

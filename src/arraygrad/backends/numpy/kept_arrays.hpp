@@ -66,6 +66,20 @@ public:
         return true;
     }
 
+    // Whether `array`, of one float64 without axes, counts as kept where it is: a Tensor that is kept holds it (Note
+    // [Kept results] in core/kept_results.hpp).
+    bool count_number(PyObject* array, PyObject* handler, std::size_t limit) {
+        const PyArrayObject_fields* f = (const PyArrayObject_fields*)array;
+        const int wanted = NPY_ARRAY_CARRAY | NPY_ARRAY_OWNDATA;
+        if (!PyArray_CheckExact(array) || Py_REFCNT(array) != 1 || f->nd || f->mem_handler != handler) return false;
+        if ((f->flags & ~NPY_ARRAY_F_CONTIGUOUS) != wanted || f->base || f->weakreflist) return false;
+        if ((PyArray_Descr*)f->descr != builtin_[NPY_DOUBLE]) return false;
+        if (bytes + sizeof(double) > (limit < ALL ? limit : ALL)) return false;
+        bytes += sizeof(double);
+        return true;
+    }
+    void use_number() { bytes -= sizeof(double); }
+
     void clear() {
         for (Slot& slot : slots_) {
             while (slot.count) drop(slot);
@@ -112,7 +126,8 @@ private:
     }
 };
 
-static KeptArrays kept_arrays;      // without a destructor: the pool has none either
+inline KeptArrays kept_arrays;      // without a destructor: the pool has none either
+inline void (*drop_kept_tensors)() = nullptr;       // set by the backend
 #endif
 
 // Memory of the pool that is free, kept arrays included.
@@ -126,6 +141,7 @@ static inline std::size_t cached_bytes() {
 
 static inline void limit_pool(std::size_t bytes) {
 #ifndef Py_GIL_DISABLED
+    if (drop_kept_tensors) drop_kept_tensors();
     kept_arrays.clear();
 #endif
     Pools::all().set_limit(bytes);

@@ -2,8 +2,8 @@
 # Note [Single numbers] in single.hpp, and Note [Numbers] in engine/numbers.pyx.
 # May import: engine.arrayops, engine.node, core.op, core.value, backends.numpy.loops.
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, empty_c, fast_enabled, has_axes, item_size, new_number, read_number, view_of,
-    zeros_for,
+    KIND_UNARY, SLOT_F64, ArrayView, LoopSet, empty_c, fast_enabled, has_axes, item_size, new_number, read_number,
+    share_unary, view_of, zeros_for,
 )
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.stdint cimport uint64_t
@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Node
-from arraygrad.core.op cimport Op, number_ptr
+from arraygrad.core.op cimport Op, number_ptr, number_value_ptr
 from arraygrad.core.value cimport Value
 
 cdef extern from "single.hpp" namespace "arraygrad":
@@ -66,12 +66,23 @@ cdef object single_element(object array, object key, uint64_t* number):
     place = element_number(&v, key, number)
     if place == NULL:
         return None
-    if v.slot == SLOT_F64:
-        return new_number((<double*>place)[0])
     out = empty_c(array, 0, NULL)
     view_of(out, &r)
     memcpy(r.data, place, item_size(v.slot))
     return out
+
+
+cdef bint single_number_at(object array, object key, uint64_t* number, double* x) noexcept:
+    """array[key] in double precision, where single_element serves it. False: anything else."""
+    cdef ArrayView v
+    cdef char* place
+    if not fast_enabled() or view_of(array, &v) != SLOT_F64:
+        return False
+    place = element_number(&v, key, number)
+    if place == NULL:
+        return False
+    x[0] = (<double*>place)[0]
+    return True
 
 
 cdef bint put_single(object array, object key, object value, uint64_t* where) except -1:
@@ -222,23 +233,55 @@ cdef bint number_tanh(Node node, double g, double* out) noexcept:
         single_result(SINGLE_MULTIPLY, g, 1.0 - product, out)
 
 
-cdef int serve_numbers(dict ops, str name, number_ptr rule, tuple saves) except -1:
+# Values of numbers, as core.number_ops asks for them
+
+cdef bint value_of_sum(Op op, double x, double y, double* out) noexcept:
+    return fast_enabled() and single_result(SINGLE_ADD, x, y, out)
+
+
+cdef bint value_of_difference(Op op, double x, double y, double* out) noexcept:
+    return fast_enabled() and single_result(SINGLE_SUBTRACT, x, y, out)
+
+
+cdef bint value_of_product(Op op, double x, double y, double* out) noexcept:
+    return fast_enabled() and single_result(SINGLE_MULTIPLY, x, y, out)
+
+
+cdef bint value_of_quotient(Op op, double x, double y, double* out) noexcept:
+    return fast_enabled() and single_result(SINGLE_DIVIDE, x, y, out)
+
+
+cdef bint value_of_negative(Op op, double x, double y, double* out) noexcept:
+    out[0] = -x
+    return fast_enabled()
+
+
+cdef bint value_by_loop(Op op, double x, double y, double* out) noexcept:
+    """A function of one number by its ufunc's loop, as unary_loop has it."""
+    cdef LoopSet* loops = <LoopSet*>op.loops
+    if not fast_enabled() or op.fast_kind != KIND_UNARY or loops == NULL or loops.fn[SLOT_F64] == NULL:
+        return False
+    return share_unary(NULL, loops, SLOT_F64, <char*>&x, 0, <char*>out, sizeof(double), 1) == 0
+
+
+cdef int serve_numbers(dict ops, str name, number_ptr rule, tuple saves, number_value_ptr value=NULL) except -1:
     cdef Op op = ops.get(name)
     if op is not None and op.saves == saves:
         op.number_rule = rule
+        op.number_value = value
     return 0
 
 
 cdef int attach_numbers(dict ops) except -1:
     """Give operations their rules on numbers, if their nodes keep what those expect."""
-    serve_numbers(ops, "add", number_add, ())
-    serve_numbers(ops, "subtract", number_subtract, ())
-    serve_numbers(ops, "negative", number_negative, ())
-    serve_numbers(ops, "multiply", number_multiply, ("x2", "x1"))
-    serve_numbers(ops, "divide", number_divide, ("x2", "ans"))
-    serve_numbers(ops, "exp", number_exp, ("ans",))
-    serve_numbers(ops, "log", number_log, ("x",))
-    serve_numbers(ops, "sqrt", number_sqrt, ("ans",))
-    serve_numbers(ops, "square", number_square, ("x",))
-    serve_numbers(ops, "tanh", number_tanh, ("ans",))
+    serve_numbers(ops, "add", number_add, (), value_of_sum)
+    serve_numbers(ops, "subtract", number_subtract, (), value_of_difference)
+    serve_numbers(ops, "negative", number_negative, (), value_of_negative)
+    serve_numbers(ops, "multiply", number_multiply, ("x2", "x1"), value_of_product)
+    serve_numbers(ops, "divide", number_divide, ("x2", "ans"), value_of_quotient)
+    serve_numbers(ops, "exp", number_exp, ("ans",), value_by_loop)
+    serve_numbers(ops, "log", number_log, ("x",), value_by_loop)
+    serve_numbers(ops, "sqrt", number_sqrt, ("ans",), value_by_loop)
+    serve_numbers(ops, "square", number_square, ("x",), value_by_loop)
+    serve_numbers(ops, "tanh", number_tanh, ("ans",), value_by_loop)
     return 0

@@ -60,7 +60,7 @@ from arraygrad.backends.numpy.shapes cimport (
     rule_getitem, rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
-from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element
+from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element, single_number_at
 from arraygrad.backends.numpy.sorting cimport forward_argsort, forward_sort, rule_sort, rule_unique_values
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -364,8 +364,8 @@ def install(dict ops, backend=None):
         attach(ops, name, rule_norm, ("x", "ans"), done)
     if backend is not None:
         serve_views(<Backend?>backend, fast_enabled)
-        serve(<Backend?>backend, single_element, put_single, backend.meta(np.zeros((), np.float32)),
-              backend.meta(np.zeros(())))
+        serve(<Backend?>backend, single_element, single_number_at, put_single,
+              backend.meta(np.zeros((), np.float32)), backend.meta(np.zeros(())))
     return loops, done
 
 

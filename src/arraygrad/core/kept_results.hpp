@@ -1,0 +1,103 @@
+// Tensors of single numbers that have died, kept whole to be handed out again.
+// May include: Python's headers.
+//
+// Note [Kept results]
+// ~~~~~~~~~~~~~~~~~~~
+// A program that computes number by number makes a Tensor, a Value and an array for each result, and frees them soon
+// after: three times what its arithmetic takes. So such a Tensor is kept with both when it dies, and `number_tensor`
+// hands it out again with another number.
+// (1) Kept is only what nobody can tell from a new one: no other reference to the Value or the array, no Storage, no
+//     owner, no mark on the Value, no .grad, nothing that is rare (Extra), no weak reference; and an array as Note
+//     [Kept arrays] wants it.
+// (2) As many are kept as were asked for by number_tensor. Results of other operations are kept in parts, as ever.
+// (3) Their arrays count as memory of the pool, and all are freed where that changes.
+// (4) The GIL guards them; free-threaded builds keep none. The garbage collector does not see what is kept.
+// Guarded by tests/ops/test_kept_results.py.
+#pragma once
+#include <Python.h>
+
+namespace arraygrad {
+
+#ifndef Py_GIL_DISABLED
+enum { MOST_RESULTS = 2048 };
+static PyObject* kept_results[MOST_RESULTS];
+static double* kept_places[MOST_RESULTS];       // where the number of each stands
+static int n_results;
+static Py_ssize_t asked_results;                // asked for and not kept since
+#endif
+
+// Whether a Tensor whose last reference has gone is kept.
+template <class Tensor>
+static inline bool keep_result(Tensor* t) {
+#ifndef Py_GIL_DISABLED
+    auto* const v = t->value;
+    if (asked_results <= 0 || n_results == MOST_RESULTS || (PyObject*)v == Py_None) return false;
+    if ((PyObject*)t->grad_ != Py_None || (PyObject*)t->extra != Py_None) return false;
+    if (t->__weakref__ || t->accumulator || Py_REFCNT((PyObject*)v) != 1) return false;
+    if ((PyObject*)v->storage != Py_None || v->owner || v->tensor != (void*)t) return false;
+    if (v->overwritten || v->foreign || v->inference || v->pinned || (PyObject*)v->meta == Py_None) return false;
+    if (!v->meta->ops->number_kept || PyType_HasFeature(Py_TYPE((PyObject*)t), Py_TPFLAGS_HEAPTYPE)) return false;
+    double* const place = v->meta->ops->number_kept(v->raw);
+    if (!place) return false;
+    PyObject_GC_UnTrack((PyObject*)t);
+    PyObject* const history = (PyObject*)t->grad_fn_;
+    Py_INCREF(Py_None);
+    *(PyObject**)&t->grad_fn_ = Py_None;
+    t->output_nr_ = 0;
+    t->tracked = t->array0d = 0;
+    v->version = 0;
+    kept_results[n_results] = (PyObject*)t;
+    kept_places[n_results++] = place;
+    asked_results--;
+    Py_DECREF(history);                         // last: it may run anything
+    return true;
+#else
+    (void)t;
+    return false;
+#endif
+}
+
+// A Tensor over the number x, of that metadata; NULL: none is kept.
+template <class Tensor, class Meta>
+static inline PyObject* take_result(double x, Meta* meta, Tensor*) {
+#ifndef Py_GIL_DISABLED
+    asked_results++;
+    if (!n_results) return nullptr;
+    Tensor* const t = (Tensor*)kept_results[--n_results];
+    Meta* const before = t->value->meta;
+    before->ops->number_used(kept_places[n_results]);
+    *kept_places[n_results] = x;
+    _Py_NewReference((PyObject*)t);
+    PyObject_GC_Track((PyObject*)t);
+    if (before != meta) {
+        Py_INCREF((PyObject*)meta);
+        t->value->meta = meta;
+        Py_DECREF((PyObject*)before);
+    }
+    return (PyObject*)t;
+#else
+    (void)x;
+    (void)meta;
+    return nullptr;
+#endif
+}
+
+// Free all that are kept, by the way in which any Tensor goes.
+template <class Tensor>
+static inline void drop_results(destructor free_tensor, Tensor*) {
+#ifndef Py_GIL_DISABLED
+    while (n_results) {
+        Tensor* const t = (Tensor*)kept_results[--n_results];
+        t->value->meta->ops->number_used(kept_places[n_results]);
+        t->value->tensor = nullptr;
+        _Py_NewReference((PyObject*)t);
+        Py_SET_REFCNT((PyObject*)t, 0);
+        free_tensor((PyObject*)t);
+    }
+    asked_results = 0;
+#else
+    (void)free_tensor;
+#endif
+}
+
+}  // namespace arraygrad

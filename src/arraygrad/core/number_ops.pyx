@@ -1,0 +1,155 @@
+# Operations on single numbers of double precision: computed, made a Tensor and recorded in one step.
+# May import: engine.*, core.op, core.value, core.saving, core.nodes.
+#
+# Note [Operations on numbers]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# The way of any operation (apply.pyx) asks at each step what it has before it: which library, which arrays, what its
+# result is, what its node keeps. Where all operands are numbers of double precision, Tensors without axes or plain
+# ones, there is one answer. So the value is computed of C doubles (Op.number_value), the result is a Tensor that is
+# kept for that (Note [Kept results]), and its node is filled once, with what the general way fills in: same flags, same
+# edges, the same slots (Note [Kept numbers]).
+# Declined, before anything is done, is whatever the general way looks at beside that: hooks around operations and for
+# saved values, inference mode, set_saved_mutation("error"), zero_annihilates, views, memory that the program holds too,
+# an error of floating point. Free-threaded builds take the general way.
+# set_fast_paths(False) turns it off. Guarded by tests/ops/test_kept_results.py and tests/ops/test_number_gradients.py.
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport uint32_t
+
+from arraygrad.engine.free_threading cimport has_bit, set_bit
+from arraygrad.engine.node cimport (
+    Node, NodeParts, ThreadState, inference_used, new_node_of, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER,
+    NODE_REALIFY, NODE_SAVES,
+)
+from arraygrad.core.nodes cimport accumulator_of, bare_kind, op_kind
+from arraygrad.core.op cimport Op, SAVE_ANS
+from arraygrad.core.saving cimport hooks_for_saved
+from arraygrad.core.value cimport TensorBase, Value, has_extra, number_tensor, refuses_overwriting, tensor_type, watch
+
+cdef extern from "Python.h":
+    PyTypeObject* type_of "Py_TYPE"(PyObject* o) noexcept
+    bint is_float "PyFloat_CheckExact"(PyObject* o) noexcept
+    bint is_int "PyLong_CheckExact"(PyObject* o) noexcept
+    double float_value "PyFloat_AS_DOUBLE"(PyObject* o) noexcept
+    PyObject* new_float "PyFloat_FromDouble"(double x) noexcept
+    long long int_value "PyLong_AsLongLongAndOverflow"(PyObject* o, int* overflow) except? -1
+    PyObject* counted "Py_NewRef"(PyObject* o) noexcept
+    void Py_XDECREF(PyObject* o) noexcept
+
+cdef long long MOST_EXACT = 1LL << 53   # up to here integers are exact in double precision
+
+
+cdef inline bint read(PyObject* operand, PyObject** tensor, double* x) except -1:
+    """Read an operand, and set `tensor` where it is one. False: declined."""
+    cdef int overflow = 0
+    cdef long long integer
+    cdef double* place
+    cdef PyObject* v
+    if type_of(operand) == tensor_type:
+        v = <PyObject*>(<TensorBase>operand).value
+        if (<Value>v).meta.ndim or (<Value>v).foreign or (<Value>v).meta.ops.number_at == NULL or \
+                has_extra(<TensorBase>operand):
+            return False
+        place = (<Value>v).meta.ops.number_at(<PyObject*>(<Value>v).raw)
+        if place == NULL:
+            return False
+        x[0] = place[0]
+        tensor[0] = operand
+        return True
+    if is_float(operand):
+        x[0] = float_value(operand)
+        return True
+    if not is_int(operand):
+        return False
+    integer = int_value(operand, &overflow)
+    x[0] = <double>integer
+    return not overflow and -MOST_EXACT <= integer <= MOST_EXACT
+
+
+cdef inline Node edge(PyObject* tensor, int* nr, NodeParts* parts):
+    """The node that the Tensor's gradient goes to, at input `nr`; None: it has none.
+
+    A reference of the caller's own: making the other edge's node may collect garbage, and so run anything.
+    """
+    cdef Node node
+    if tensor == NULL or not (<TensorBase>tensor).tracked:
+        return None
+    node = (<TensorBase>tensor).grad_fn_
+    if node is None:
+        node = accumulator_of(<TensorBase>tensor)
+    else:
+        nr[0] = (<TensorBase>tensor).output_nr_
+    if not has_bit(&node.flags, NODE_HAS_PARENT):
+        set_bit(&node.flags, NODE_HAS_PARENT)
+    if node.topo >= parts.topo:
+        parts.topo = node.topo + 1
+    return node
+
+
+cdef inline PyObject* kept(PyObject* operand, PyObject* tensor, double x, NodeParts* parts) noexcept:
+    """What a node keeps of an operand; NULL: no memory."""
+    if tensor == NULL:
+        return counted(operand)
+    parts.flags |= NODE_SAVES
+    if (<TensorBase>tensor).grad_fn_ is not None:
+        return new_float(x)
+    watch((<TensorBase>tensor).value)
+    return counted(<PyObject*>(<TensorBase>tensor).value)
+
+
+cdef TensorBase number_operation(Op op, PyObject* a, PyObject* b):
+    """The result of an operation with a `number_value` on one number (b is NULL) or two; None: declined."""
+    cdef PyObject* ta = NULL
+    cdef PyObject* tb = NULL
+    cdef double x, y = 0.0, r
+    cdef ThreadState* ts
+    cdef NodeParts parts
+    cdef Node first, second
+    cdef TensorBase out
+    cdef uint32_t needs
+    cdef int k
+    cdef PyObject* slot
+    if not read(a, &ta, &x) or b != NULL and not read(b, &tb, &y) or ta == NULL and tb == NULL:
+        return None
+    if inference_used or hooks_for_saved() or refuses_overwriting():
+        return None
+    ts = thread_state()
+    if ts.zero_annihilates or not op.number_value(op, x, y, &r):
+        return None
+    out = number_tensor(r, (<TensorBase>(tb if ta == NULL else ta)).value.meta)
+    needs = (ta != NULL and (<TensorBase>ta).tracked) | (tb != NULL and (<TensorBase>tb).tracked) << 1
+    if not needs or not ts.grad_mode:
+        return out
+    parts.e0 = parts.e1 = parts.s0 = parts.s1 = NULL
+    parts.n0 = parts.n1 = 0
+    parts.topo = 0
+    parts.thread_id = ts.thread_id
+    parts.n_edges = 1 if b == NULL else 2
+    parts.flags = NODE_NUMBER | NODE_REALIFY | (NODE_FAST if op.fast_rule != NULL else 0)
+    parts.meta = <PyObject*>out.value.meta
+    parts.op = <PyObject*>op
+    first = edge(ta, &parts.n0, &parts)
+    if first is not None:
+        parts.e0 = <PyObject*>first
+    second = edge(tb, &parts.n1, &parts)
+    if second is not None:
+        parts.e1 = <PyObject*>second
+    for k in range(op.n_saves):
+        if not op.save_for[k] & needs:
+            continue
+        if op.save_kind[k] == SAVE_ANS:
+            parts.flags |= NODE_SAVES
+            slot = new_float(r)
+        elif op.save_pos[k] == 0:
+            slot = kept(a, ta, x, &parts)
+        else:
+            slot = kept(b, tb, y, &parts)
+        if slot == NULL:
+            Py_XDECREF(parts.s0)
+            raise MemoryError
+        if k == 0:
+            parts.s0 = slot
+        else:
+            parts.s1 = slot
+    out.grad_fn_ = new_node_of(&bare_kind if op.bare else &op_kind, &parts)
+    out.tracked = True
+    return out
