@@ -118,6 +118,26 @@ def test_a_function_of_one_number_records_what_the_general_way_records(name, ope
     assert run() == plain(run)
 
 
+@pytest.mark.parametrize("operand", ["leaf", "computed", "constant tensor", "view", "given", "single precision"])
+@pytest.mark.parametrize("power", [2, 2.0, 3, 3.0, -1, -1.0, 0.5, 1, 1.0, 0, 0.0, 2.5, -3, 60, True, 2**60 + 1])
+def test_a_power_of_a_number_records_what_the_general_way_records(power, operand):
+    def run():
+        with np.errstate(over="ignore"):
+            results = [f(OPERANDS[operand]()) for f in (lambda t: t**power, lambda t: np.power(t, power))]
+        return [described(t) for t in results]
+
+    run()
+    assert run() == plain(run)
+
+
+def test_a_number_to_the_power_of_a_tensor_keeps_what_its_rule_asks_for():
+    x, y = leaf(1.5), leaf(2.5)
+    for _ in range(2):
+        found = ag.autograd.grad(x**y + 3.0**y + x**2 * y, [x, y])
+        assert found[0].item() == pytest.approx(2.5 * 1.5**1.5 + 7.5)
+        assert found[1].item() == pytest.approx(1.5**2.5 * np.log(1.5) + 3.0**2.5 * np.log(3.0) + 2.25)
+
+
 def test_an_operand_on_both_sides_has_two_edges():
     x = leaf(3.0)
     y = x * 2.0

@@ -110,6 +110,8 @@ cdef TensorBase number_operation(Op op, PyObject* a, PyObject* b):
     cdef PyObject* slot
     if not read(a, &ta, &x) or b != NULL and not read(b, &tb, &y) or ta == NULL and tb == NULL:
         return None
+    if op.n_saves > 2 and tb != NULL:   # a number to the power of a Tensor: its node may keep three values
+        return None
     if inference_used or hooks_for_saved() or refuses_overwriting():
         return None
     ts = thread_state()

@@ -24,7 +24,8 @@ from arraygrad.backends.numpy.elementwise cimport (
     set_out, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, loop_set, unary_loop, view_of,
+    SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, fast_enabled, loop_set, share_binary,
+    share_unary, unary_loop, view_of,
 )
 from arraygrad.backends.numpy.single cimport SINGLE_MULTIPLY, kept_number, serve_numbers, single_result
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -171,11 +172,44 @@ cdef object power_by_operator(object a, object b):
     is_complex = v.slot >= SLOT_C64
     if _ways[is_complex][kind][number] == UNKNOWN:
         ask(is_complex, kind, number)
+        if kind != ARRAY:                   # value_by_operator wants to know of both
+            ask(is_complex, <int>INTEGER + <int>FLOATING - kind, number)
     if _ways[is_complex][kind][number] == BY_POWER:
         return power(a, b)
     if _ways[is_complex][kind][number] == BY_LOOP:
         return unary_loop(_loops[is_complex][kind][number], a, None)
     return None
+
+
+# Of single numbers, by a plain number (core.number_ops)
+
+cdef bint value_by_power(Op op, double x, double p, double* out) noexcept:
+    """`power`."""
+    if not fast_enabled() or not _compared or POWER.fn[SLOT_F64] == NULL:
+        return False
+    if p == 2.0 and _squares[SLOT_F64]:
+        return share_unary(NULL, &_square, SLOT_F64, <char*>&x, 0, <char*>out, sizeof(double), 1) == 0
+    return share_binary(NULL, POWER, SLOT_F64, <char*>&x, 0, <char*>&p, 0, <char*>out, sizeof(double), 1) == 0
+
+
+cdef bint value_by_operator(Op op, double x, double p, double* out) noexcept:
+    """`power_by_operator`, where integers and floating-point numbers go the same way."""
+    cdef LoopSet* loops
+    cdef Way way
+    cdef int k, whole = INTEGER, floating = FLOATING
+    for k in range(N_SPECIAL):
+        if SPECIAL[k] != p:
+            continue
+        way = _ways[False][whole][k]
+        loops = _loops[False][whole][k]
+        if way == UNKNOWN or way == BY_NUMPY or way != _ways[False][floating][k]:
+            return False
+        if way == BY_LOOP:
+            if not fast_enabled() or loops != _loops[False][floating][k] or loops.fn[SLOT_F64] == NULL:
+                return False
+            return share_unary(NULL, loops, SLOT_F64, <char*>&x, 0, <char*>out, sizeof(double), 1) == 0
+        break
+    return value_by_power(op, x, p, out)
 
 
 # The rule
@@ -226,10 +260,12 @@ cdef int attach_powers(dict ops, list done) except -1:
     """Attach the rule of powers, to the operator's too."""
     cdef Op op
     attach(ops, "pow", rule_pow, ("x1", "x2", "ans"), done)
-    serve_numbers(ops, "pow", number_pow, ("x1", "x2", "ans"))
+    serve_numbers(ops, "pow", number_pow, ("x1", "x2", "ans"), value_by_power)
     if "pow" in ops:
         op = ops["pow"]
         if op.by_operator is not None:
             op.by_operator.fast_rule = op.fast_rule
             op.by_operator.number_rule = op.number_rule
+            if op.number_value != NULL:
+                op.by_operator.number_value = value_by_operator
     return 0
