@@ -54,8 +54,27 @@ def rgamma(xp, g, x, ans):
     return g * xp.where(low, reflected, -ans * xp.special.digamma(xp.where(low, 1.0, x)))
 
 
+def _is_pole(xp, x):
+    """Where gamma has a pole: zero and the negative integers."""
+    return (x <= 0) & (x == xp.floor(x))
+
+
+def beta(xp, g, a, b, ans):
+    """beta(a, b) times the slope of betaln; where it is zero, at a pole of gamma(a + b), that of 1 / gamma."""
+    pole = _is_pole(xp, a + b)
+    zero = pole & ~_is_pole(xp, a) & ~_is_pole(xp, b)
+    if _nowhere(xp, zero):
+        return g * (ans * beta_slope(xp, a, b))
+    p, q = xp.where(zero, a, 0.5), xp.where(zero, b, 0.5)
+    at_zero = rgamma(xp, xp.special.gamma(p) * xp.special.gamma(q), p + q, 0.0)
+    return g * xp.where(zero, at_zero, ans * beta_slope(xp, xp.where(zero, 0.5, a), xp.where(zero, 0.5, b)))
+
+
 def beta_slope(xp, a, b):
     """d/da betaln(a, b) = digamma(a) - digamma(a + b), with all digits where a is much larger than b."""
+    both = _is_pole(xp, a) & _is_pole(xp, a + b)  # b is an integer: 1 / beta is a polynomial in a. DLMF 5.5.4
+    if not _nowhere(xp, both):
+        a, b = xp.where(both, 1.0 - a, a), xp.where(both, -b, b)
     # The asymptotic series serves arguments that are positive and large; 32 and 1 stand in for the others.
     far = (a >= DIGAMMA_FAR) & (b > 0)
     if _nowhere(xp, far):
@@ -68,11 +87,10 @@ def beta_slope(xp, a, b):
 def gamma_density(xp, a, x):
     """d/dx gammainc(a, x) = x^(a-1) exp(-x) / gamma(a) (DLMF 8.8.13)."""
     a = parameter(xp, a, x)
-    endless = x == math.inf
+    endless = (x == math.inf) | ((a == math.inf) & (x >= 0))
     if _nowhere(xp, endless):
         return _gamma_density(xp, a, x)
-    x = xp.where(endless, 1.0, x)
-    return xp.where(endless, 0.0, _gamma_density(xp, a, x))
+    return xp.where(endless, 0.0, _gamma_density(xp, xp.where(endless, 1.0, a), xp.where(endless, 1.0, x)))
 
 
 def _gamma_density(xp, a, x):
@@ -82,6 +100,13 @@ def _gamma_density(xp, a, x):
 def beta_density(xp, a, b, x):
     """d/dx betainc(a, b, x) = x^(a-1) (1-x)^(b-1) / beta(a, b) (DLMF 8.17.1)."""
     a, b = parameter(xp, a, x), parameter(xp, b, x)
+    endless = (x > 0) & (x < 1) & ((a == math.inf) | (b == math.inf))  # all of it lies at an end
+    if _nowhere(xp, endless):
+        return _beta_density(xp, a, b, x)
+    return xp.where(endless, 0.0, _beta_density(xp, xp.where(endless, 1.0, a), xp.where(endless, 1.0, b), x))
+
+
+def _beta_density(xp, a, b, x):
     return xp.exp(xp.special.xlogy(a - 1.0, x) + xp.special.xlog1py(b - 1.0, -x) - xp.special.betaln(a, b))
 
 

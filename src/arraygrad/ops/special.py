@@ -125,9 +125,9 @@ _with_parameters(
 _binary(
     "beta",
     "gamma(x1) gamma(x2) / gamma(x1 + x2) (DLMF 5.12.1). Derivative beta(x1, x2) (digamma(x1) - digamma(x1 + x2)); "
-    "digits are kept where one argument is much larger than the other.",
-    x1=lambda xp, g, x1, x2, ans: g * (ans * rules.beta_slope(xp, x1, x2)),
-    x2=lambda xp, g, x1, x2, ans: g * (ans * rules.beta_slope(xp, x2, x1)),
+    "digits are kept where one argument is much larger than the other; at its zeros that of 1 / gamma(x1 + x2).",
+    x1=lambda xp, g, x1, x2, ans: rules.beta(xp, g, x1, x2, ans),
+    x2=lambda xp, g, x1, x2, ans: rules.beta(xp, g, x2, x1, ans),
 )
 _binary(
     "betaln",

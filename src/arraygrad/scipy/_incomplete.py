@@ -21,7 +21,7 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 
-__all__ = ["beta_tail", "gamma_tail", "log_other", "signed", "t_tail"]
+__all__ = ["beta_tail", "gamma_tail", "log_other", "lower_beta", "lower_gamma", "signed", "t_tail"]
 
 STEP = 1.0 / 8.0  # 1 / 6 has errors near 1e-11 for shapes up to 3000
 _T = np.arange(-3.6, 8.5, STEP)
@@ -93,6 +93,79 @@ def signed(lower, log_tail):
     """What differs from the lower tail by a constant, 0 or 1: the lower tail, or minus the upper one."""
     tail = ag.exp(ag.where(np.asarray(np.isnan(raw(log_tail))), -np.inf, log_tail))
     return ag.where(lower, tail, -tail)
+
+
+# -- with the ends of the arguments, where the tails above are nan ----------------------------------------------------
+
+TERMS = 6  # of a power series at its centre: as many derivatives are exact
+
+
+def lower_gamma(a, x):
+    """What differs from gammainc(a, x) by a constant, at x = 0 and a = 0 too; nan where gammainc is."""
+    ra, rx = np.broadcast_arrays(_float(a), _float(x))
+    found = signed(*gamma_tail(a, x))
+    wrong = np.asarray(~((ra >= 0) & (rx >= 0)) | ((ra == 0) & (rx == 0)) | (np.isinf(ra) & np.isinf(rx)))
+    start = np.asarray((rx == 0) & (ra > 0) & np.isfinite(ra))
+    flat = np.asarray((ra == 0) & (rx > 0) & np.isfinite(rx))
+    if start.any():
+        found = ag.where(start, _gamma_start(ag.where(start, a, 1.0), ag.where(start, x, 0.0)), found)
+    if flat.any():  # DLMF 8.8.5
+        p, y = ag.where(flat, a, 0.0), ag.where(flat, x, 1.0)
+        step = ag.exp(p * ag.log(y) - y - ag.gammaln(p + 1.0))
+        found = ag.where(flat, signed(*gamma_tail(p + 1.0, y)) + step, found)
+    return _unless(wrong, found, a, x)
+
+
+def _gamma_start(a, x):
+    """DLMF 8.7.1, for x = 0 and its derivatives."""
+    total = 1.0
+    for k in range(TERMS, 0, -1):
+        total = 1.0 + x / (a + k) * total
+    return x**a * ag.exp(-x - ag.gammaln(a + 1.0)) * total
+
+
+def lower_beta(a, b, x, complement=None):
+    """What differs from betainc(a, b, x) by a constant, at x = 0, x = 1, a = 0 and b = 0 too; nan where betainc is."""
+    z = 1.0 - x if complement is None else complement
+    ra, rb, rx, rz = np.broadcast_arrays(_float(a), _float(b), _float(x), _float(z))
+    found = signed(*beta_tail(a, b, x, z))
+    inside = (rx > 0) & (rz > 0)
+    shapes = (ra > 0) & (rb > 0) & np.isfinite(ra) & np.isfinite(rb)
+    wrong = ~((ra >= 0) & (rb >= 0) & (rx >= 0) & (rz >= 0)) | ((ra == 0) & (rb == 0)) | (np.isinf(ra) & np.isinf(rb))
+    ends = (
+        ((rx == 0) & shapes, lambda a, b, x, z: _beta_start(a, b, x, z)),
+        ((rz == 0) & shapes, lambda a, b, x, z: -_beta_start(b, a, z, x)),
+        # DLMF 8.17.20, 8.17.21
+        (inside & (ra == 0) & (rb > 0) & np.isfinite(rb),
+         lambda a, b, x, z: signed(*beta_tail(a + 1.0, b, x, z)) + _beta_step(a, b, x, z)),
+        (inside & (rb == 0) & (ra > 0) & np.isfinite(ra),
+         lambda a, b, x, z: signed(*beta_tail(a, b + 1.0, x, z)) - _beta_step(b, a, z, x)),
+    )  # fmt: skip
+    for mask, formula in ends:
+        mask = np.asarray(mask)
+        if mask.any():
+            at = [ag.where(mask, value, other) for value, other in ((a, 1.0), (b, 1.0), (x, 0.5), (z, 0.5))]
+            found = ag.where(mask, formula(*at), found)
+    return _unless(np.asarray(wrong), found, a, b, x)
+
+
+def _beta_start(a, b, x, z):
+    """DLMF 8.17.8, for x = 0 and its derivatives."""
+    total = 1.0
+    for k in range(TERMS, 0, -1):
+        total = 1.0 + x * (a + b + (k - 1.0)) / (a + k) * total
+    return x**a * z**b * ag.exp(ag.gammaln(a + b) - ag.gammaln(a + 1.0) - ag.gammaln(b)) * total
+
+
+def _beta_step(a, b, x, z):
+    return ag.exp(a * ag.log(x) + b * ag.log(z) + ag.gammaln(a + b) - ag.gammaln(a + 1.0) - ag.gammaln(b))
+
+
+def _unless(wrong, found, *arguments):
+    """`found`, nan with gradients nan where `wrong`."""
+    if not wrong.any():
+        return found
+    return ag.where(wrong, 0.0, found) + np.where(wrong, np.nan, 0.0) * sum(arguments[1:], arguments[0])
 
 
 def log_other(log_tail):

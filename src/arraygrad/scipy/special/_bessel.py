@@ -68,9 +68,19 @@ for _name in ("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"):
 
 # Struve's functions.
 declare("struve", "v, x", "DLMF 11.4.27", refuse=_ORDER,
-        x=lambda g, ans, v, x: g * (own("struve")(v - 1.0, x) - v / x * ans))  # fmt: skip
+        x=lambda g, ans, v, x: g * _struve_slope("struve", -1.0, ans, v, x))  # fmt: skip
 declare("modstruve", "v, x", "DLMF 11.4.29", refuse=_ORDER,
-        x=lambda g, ans, v, x: g * (own("modstruve")(v - 1.0, x) - v / x * ans))  # fmt: skip
+        x=lambda g, ans, v, x: g * _struve_slope("modstruve", 1.0, ans, v, x))  # fmt: skip
+
+
+def _struve_slope(name, sign, ans, v, x):
+    zero = np.asarray(np.asarray(raw(x)) == 0)
+    if not zero.any():
+        return own(name)(v - 1.0, x) - v / x * ans
+    away = own(name)(v - 1.0, x) - v / ag.where(zero, 1.0, x) * ans
+    near = ag.where(zero, x, 0.0)  # DLMF 11.4.26, 11.4.30
+    power = (0.5 * near) ** v * special.rgamma(np.asarray(raw(v)) + 1.5) / math.sqrt(PI)
+    return ag.where(zero, 0.5 * (own(name)(v - 1.0, near) + sign * own(name)(v + 1.0, near) + power), away)
 
 
 # Airy's functions: Ai, Ai', Bi, Bi'.

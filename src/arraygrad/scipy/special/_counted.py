@@ -5,6 +5,7 @@ Library of Mathematical Functions, by equation.
 """
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from scipy import special
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Rule, constant, raw, refused
-from arraygrad.scipy.special._chapter import CHAPTER, NAMES
+from arraygrad.scipy.special._chapter import CHAPTER, NAMES, declare
 
 __all__ = []
+
+PI = math.pi
 
 
 def own(name):
@@ -23,6 +26,86 @@ def own(name):
 
 
 # -- factorials -------------------------------------------------------------------------------------------------------
+
+# A quotient of gamma functions is zero where a divisor has a pole, an integer below 1. Its logarithm has no slope
+# there, so the gradient is that of the reflected form (DLMF 5.5.3): a sine that is zero times what is not.
+
+
+def _pole(a):
+    a = np.asarray(raw(a))
+    return np.asarray((a <= 0) & (a == np.floor(a)))
+
+
+def _sine(t):
+    """sin(pi t) and its slope, exact at integers t."""
+    whole = np.round(np.asarray(raw(t), dtype=float))
+    sign = 1.0 - 2.0 * (whole % 2)
+    turn = PI * (t - whole)
+    return sign * ag.sin(turn), PI * sign * ag.cos(turn)
+
+
+def _at_zeros(zero, found, formula, *arguments):
+    """`found`, and `formula` of the arguments where `zero`."""
+    zero = np.asarray(zero)
+    if not zero.any():
+        return found
+    return ag.where(zero, formula(*[ag.where(zero, a, other) for a, other in arguments]), found)
+
+
+def _binom_slopes(x, y):
+    """Slopes of sin(pi (y - x)) B(x + 1, y - x) / pi, which is the binomial coefficient (DLMF 5.5.3, 5.12.1)."""
+    sine, turning = _sine(y - x)
+    product = ag.special.beta(x + 1.0, y - x) / PI
+    digamma = ag.special.digamma
+    by_x = product * (sine * (digamma(x + 1.0) - digamma(y - x)) - turning)
+    by_y = product * (sine * (digamma(y - x) - digamma(y + 1.0)) + turning)
+    return by_x, by_y
+
+
+def _binom_x(g, ans, x, y):
+    zero = _pole(x - y + 1.0)
+    digamma = ag.special.digamma
+    found = ans * (digamma(x + 1.0) - digamma(ag.where(zero, 1.0, x - y + 1.0)))
+    return g * _at_zeros(zero, found, lambda x, y: _binom_slopes(x, y)[0], (x, 0.5), (y, 1.5))
+
+
+def _binom_y(g, ans, x, y):
+    upper, lower = _pole(x - y + 1.0), _pole(y + 1.0)
+    digamma = ag.special.digamma
+    found = ans * (digamma(ag.where(upper, 1.0, x - y + 1.0)) - digamma(ag.where(lower, 1.0, y + 1.0)))
+    found = _at_zeros(upper, found, lambda x, y: _binom_slopes(x, y)[1], (x, 0.5), (y, 1.5))
+    # The coefficient of x and y is that of x and x - y.
+    return g * _at_zeros(lower, found, lambda x, y: -_binom_slopes(x, x - y)[1], (x, 0.5), (y, -1.0))
+
+
+declare("binom", "x, y", "DLMF 5.2.2; 5.5.3 at its zeros", x=_binom_x, y=_binom_y)
+
+
+def _poch_slopes(z, m):
+    """Slopes of sin(pi z) gamma(1 - z) gamma(z + m) / pi, which is gamma(z + m) / gamma(z)."""
+    sine, turning = _sine(z)
+    product = ag.special.gamma(1.0 - z) * ag.special.gamma(z + m) / PI
+    digamma = ag.special.digamma
+    return product * (sine * (digamma(z + m) - digamma(1.0 - z)) + turning), product * sine * digamma(z + m)
+
+
+def _poch_z(g, ans, z, m):
+    above, below = _pole(z + m), _pole(z)
+    digamma = ag.special.digamma
+    # Where both have a pole m is an integer, and the function a polynomial of z or one over one: reflected, DLMF 5.5.4.
+    both = np.asarray(above & below)
+    first, second = ag.where(both, 1.0 - z - m, z + m), ag.where(both, 1.0 - z, ag.where(below, 1.0, z))
+    found = ans * (digamma(first) - digamma(second))
+    return g * _at_zeros(below & ~above, found, lambda z, m: _poch_slopes(z, m)[0], (z, 0.0), (m, 1.5))
+
+
+def _poch_m(g, ans, z, m):
+    above, below = _pole(z + m), _pole(z)
+    found = ans * ag.special.digamma(z + m)
+    return g * _at_zeros(below & ~above, found, lambda z, m: _poch_slopes(z, m)[1], (z, 0.0), (m, 1.5))
+
+
+declare("poch", "z, m", "DLMF 5.2.5; 5.5.3 at its zeros", z=_poch_z, m=_poch_m)
 
 
 def _counted(n, k, formula):

@@ -13,7 +13,7 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import gradients_of_composition, raw
-from arraygrad.scipy._incomplete import beta_tail, gamma_tail, signed, t_tail
+from arraygrad.scipy._incomplete import beta_tail, gamma_tail, lower_beta, lower_gamma, signed, t_tail
 from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 
 __all__ = []
@@ -34,13 +34,13 @@ def _own(name):
 
 
 def _lower_gamma(a, x):
-    return ag.special.gammainc(a, x) if _constant(a) else signed(*gamma_tail(a, x))
+    return ag.special.gammainc(a, x) if _constant(a) else lower_gamma(a, x)
 
 
 def _lower_beta(a, b, x, complement=None):
     if _constant(a, b):
         return ag.special.betainc(a, b, x)
-    return signed(*beta_tail(a, b, x, complement))
+    return lower_beta(a, b, x, complement)
 
 
 _SHAPES = "DLMF 8.8.13; 8.2 in a"
@@ -74,6 +74,9 @@ def _of_shapes(of_shapes, g, density, *shapes):
 
 
 def _gamma_density(a, x):
+    endless = np.asarray(np.isposinf(raw(x)))
+    if endless.any():
+        return where(endless, 0.0, _gamma_density(a, where(endless, 1.0, x)))
     return exp(ag.special.xlogy(a - 1.0, x) - x - ag.gammaln(a))
 
 
@@ -97,14 +100,23 @@ for _name, _sign in (("betaincinv", 1.0), ("betainccinv", -1.0)):
 # -- the functions that Cephes names after distributions -----------------------------------------------------------
 
 
+def _scaled(a, x, steep):
+    """a x; where it is zero and the function of it has an infinite slope, a factor that is not zero is a constant."""
+    ra, rx = np.asarray(raw(a)), np.asarray(raw(x))
+    by_x, by_a = np.asarray(steep & (rx == 0)), np.asarray(steep & (ra == 0) & (rx != 0))
+    if not (by_x.any() or by_a.any()):
+        return a * x
+    return where(by_x, ra * x, where(by_a, a * rx, a * x))
+
+
 @composition_of("gdtr", "a b x", _SHAPES, same=False)
 def _gdtr(a, b, x):
-    return _lower_gamma(b, a * x)
+    return _lower_gamma(b, _scaled(a, x, np.asarray(raw(b)) < 1))
 
 
 @composition_of("gdtrc", "a b x", _SHAPES, same=False)
 def _gdtrc(a, b, x):
-    return -_lower_gamma(b, a * x)
+    return -_gdtr(a, b, x)
 
 
 @composition_of("chdtr", "v x", _SHAPES, same=False)
@@ -150,8 +162,12 @@ def _nbdtrc(k, n, p):
 
 @composition_of("fdtr", "dfn dfd x", _BETA, same=False)
 def _fdtr(dfn, dfd, x):
-    below = dfd + dfn * x
-    return _lower_beta(0.5 * dfn, 0.5 * dfd, dfn * x / below, dfd / below)
+    endless = np.asarray(np.isposinf(raw(x)))
+    if endless.any():
+        return where(endless, 0.0, _fdtr(dfn, dfd, where(endless, 1.0, x)))
+    start = _scaled(dfn, x, np.asarray(raw(dfn)) < 2)
+    below = dfd + start
+    return _lower_beta(0.5 * dfn, 0.5 * dfd, _scaled(start, 1.0 / below, np.asarray(raw(dfn)) < 2), dfd / below)
 
 
 @composition_of("fdtrc", "dfn dfd x", _BETA, same=False)
@@ -160,10 +176,18 @@ def _fdtrc(dfn, dfd, x):
 
 
 def _t_density(df, t):
+    normal = np.asarray(np.isposinf(raw(df)))
+    if normal.any():
+        limit = exp(-0.5 * t * t) / math.sqrt(2.0 * PI)
+        return where(normal, limit, _t_density(where(normal, 1.0, df), t))
     return exp(-0.5 * (df + 1.0) * ag.log1p(t * t / df) - ag.special.betaln(0.5 * df, 0.5) - 0.5 * log(df))
 
 
 def _t_of_df(df, t):
+    """Student's tail of df; constant in it for infinite df or t."""
+    still = np.asarray((np.isposinf(raw(df)) & ~np.isnan(raw(t))) | (np.isinf(raw(t)) & (np.asarray(raw(df)) > 0)))
+    if still.any():
+        return where(still, 0.0, _t_of_df(where(still, 1.0, df), where(still, 0.5, t)))
     return signed(*t_tail(df, t))
 
 
@@ -177,7 +201,7 @@ declare("chdtri", "v, p", _INVERSE, p=lambda g, ans, v: -2.0 * g / _gamma_densit
         )  # fmt: skip
 
 
-declare("pdtri", "k, y", _INVERSE, y=lambda g, ans, k: -g / _gamma_density(np.floor(raw(k)) + 1.0, ans),
+declare("pdtri", "k, y", _INVERSE, y=lambda g, ans, k: -g / _gamma_density(np.trunc(raw(k)) + 1.0, ans),
         refuse={"k": "a count"})  # fmt: skip
 declare("bdtri", "k, n, y", _INVERSE,
         y=lambda g, ans, k, n: -g / _beta_density(np.floor(raw(k)) + 1.0, n - np.floor(raw(k)), ans),
