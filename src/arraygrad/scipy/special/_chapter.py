@@ -75,13 +75,52 @@ _OF_UFUNCS = frozenset(("where", "out", "casting", "order", "dtype", "subok", "s
 
 
 def as_ufuncs():
-    """Wrap the functions of `NAMES` that are ufuncs in SciPy: a ufunc's keywords, orders that have to be whole."""
+    """Wrap the functions of `NAMES`: SciPy's dtypes; of ufuncs the keywords, and orders that have to be whole."""
+    for name in table.__all__:
+        theirs = getattr(special, name, None)
+        if name in ("polygamma", "multigammaln") or (isinstance(theirs, np.ufunc) and theirs.nin > 1):
+            NAMES[name] = _with_precision(name, NAMES[name], theirs)
     for name, function in list(NAMES.items()):
         theirs = getattr(special, name, None)
         if isinstance(theirs, np.ufunc):
             NAMES[name] = _as_ufunc(name, function, theirs)
             if f"special.{name}" in REGISTRY:
                 REGISTRY[f"special.{name}"].function = NAMES[name]
+
+
+def _with_precision(name, function, theirs):
+    """`function` in the precision in which SciPy's computes: beside a number a float32 array is one of float64 to some.
+
+    Those of `arraygrad.special` keep the precision of the arrays.
+    """
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        singles = [a for a in args if isinstance(a, ag.Tensor) and a.array.dtype == np.float32]
+        if singles and len(args) > 1 and not kwargs and _precision(theirs, tuple(map(_kind, args))) == np.float64:
+            if name == "multigammaln" or (name == "polygamma" and np.all(raw(args[0]) == 0)):
+                return function(*args).astype(np.float64)  # where SciPy adds numbers in single precision
+            args = [a.astype(np.float64) if any(a is t for t in singles) else a for a in args]
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _kind(a):
+    """What of an argument decides on a result's dtype: its own, or its class where it is Python's."""
+    a = raw(a)
+    if isinstance(a, (list, tuple)):
+        a = np.asarray(a)
+    return getattr(a, "dtype", None) or type(a)
+
+
+@functools.cache
+def _precision(theirs, kinds):
+    """The dtype of SciPy's result for arguments of these kinds, None where it has none."""
+    try:
+        return theirs(*[np.ones(0, k) if isinstance(k, np.dtype) else k(1) for k in kinds]).dtype
+    except (TypeError, ValueError):
+        return None
 
 
 def _as_ufunc(name, function, theirs):
