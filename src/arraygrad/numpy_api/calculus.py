@@ -195,8 +195,13 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     is_complex = backend_of(fp).xp.isdtype(fp.dtype, "complex floating")
     if not is_complex and any(numpy.iscomplexobj(host(end)) for end in (left, right) if end is not None):
         raise TypeError("interp: left= and right= must be real numbers where fp is real")
-    if not is_complex and isinstance(values, numpy.ndarray) and (left, right, period) != (None, None, None):
-        inside = tensors(numpy.interp(x, xp, fp), fp)[0]  # one node, which knows what is beside inf and nan
+    if isinstance(values, numpy.ndarray) and (left, right, period) != (None, None, None):
+        # One node where that is served, which knows what is beside inf and nan.
+        points = [t if t.requires_grad else host(t) for t in (x, xp)]
+        inside = tensors(numpy.interp(*points, fp), fp)[0]
+    elif is_complex and n > 1 and isinstance(values, numpy.ndarray) and not numpy.isfinite(host(fp)).all():
+        # By parts, as a complex product with inf is nan in both.
+        inside = tensors(numpy.interp(x, xp, fp.real), fp)[0] + 1j * tensors(numpy.interp(x, xp, fp.imag), fp)[0]
     elif n == 1:
         inside = pick(fp, numpy.zeros(values.shape, dtype=int))
     else:

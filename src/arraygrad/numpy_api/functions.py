@@ -22,7 +22,7 @@ from arraygrad.ops import OPS
 
 __all__ = [
     "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "keeps_one_row", "not_written",
-    "pick", "refuse", "refuse_cut", "tensor_of", "tensors",
+    "pick", "refuse", "refuse_cut", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -434,6 +434,19 @@ def beside(array, like):
     backend = backend_of(like)
     device = None if isinstance(raw_array(like), numpy.ndarray) else like.device
     return wrap_raw(backend.wrap_raw(backend.asarray(numpy.asarray(array), None, device)))
+
+
+def with_bits(t, values):
+    """A Tensor over NumPy's array with NumPy's own `values` of its elements, from which rounding parted it."""
+    for _ in range(2):  # a difference of numbers of one size is exact
+        raw = raw_array(t)
+        if type(raw) is not numpy.ndarray or (raw.dtype, raw.shape) != (values.dtype, values.shape):
+            return t
+        apart = numpy.isfinite(raw) & numpy.isfinite(values) & (raw != values)
+        if not apart.any():
+            return t
+        t = t + beside(numpy.where(apart, values - numpy.where(apart, raw, 0), numpy.array(-0.0, raw.dtype)), t)
+    return t
 
 
 def pick(t, positions):

@@ -198,7 +198,16 @@ OWN = {
     "interp": (
         "x, knots, values, /",
         {"x": rules.interp_x, "knots": rules.interp_knots, "values": rules.interp_values},
-        {"ndims": (-1, 1, 1), "any_result": True, "function": calculus.interp},
+        {
+            "ndims": (-1, 1, 1),
+            "any_result": True,
+            "function": calculus.interp,
+            "other": (
+                "x, knots, values, /",
+                {"values": rules.interp_values},
+                {"ndims": (1,), "any_result": True, "dtypes": "FD", "function": calculus.interp},
+            ),
+        },
     ),
     "convolve": (
         "a, v, mode='full'",

@@ -148,6 +148,8 @@ def _between(xp, g, a, ans, q, axis, *, percent=False, ignoring=False, last=Fals
     makes the result nan gets the gradient; several share it, or the last one has it (`last`).
     """
     q = _still(q)
+    if 0 in a.shape or 0 in ans.shape:
+        return xp.zeros_like(a)
     if _raw(g):
         found = ranks.quantile_gradient(g, a, ans, q, axis, percent=percent, ignoring=ignoring, last=last)
         if found is not None:

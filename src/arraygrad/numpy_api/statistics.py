@@ -25,6 +25,7 @@ from arraygrad.numpy_api.functions import (
     refuse,
     tensor_of,
     tensors,
+    with_bits,
 )
 from arraygrad.ops import OPS
 
@@ -112,6 +113,10 @@ def _quantiles(name, percent):
     ):
         refuse(name, out=(out, OUT), interpolation=(interpolation, "it is method= now"))
         q = _no_gradient(name, "q", q)
+        weights = _no_gradient(name, "weights", weights)
+        a = tensor_of(a)
+        options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+        values = getattr(numpy, name)(host(a), q, **options)  # or NumPy's error
         dtype = None
         if weights is None:
             plain = host(a).dtype
@@ -120,10 +125,8 @@ def _quantiles(name, percent):
             dtype = found if found != plain and plain.kind == "f" else None
         q = numpy.asarray(q)
         q = q / 100 if percent else q
-        weights = _no_gradient(name, "weights", weights)
         options = {}
         if weights is not None:
-            a = tensor_of(a)
             axes = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim)
             weights = numpy.asarray(weights)
             if weights.shape != a.shape:
@@ -136,9 +139,10 @@ def _quantiles(name, percent):
             weights = weights.transpose((*others, *axes)).reshape((*[a.shape[i] for i in others], -1))
             options["weights"] = weights
         theirs = numpy.nanquantile if ignoring else numpy.quantile
-        return _ranked(
+        found = _ranked(
             name, a, axis, keepdims, lambda ranks, at: theirs(ranks, q, axis=at, method=method, **options), dtype
         )
+        return with_bits(found, numpy.asarray(values))
 
     return quantile
 

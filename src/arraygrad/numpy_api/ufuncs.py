@@ -18,7 +18,7 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import add_at
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for
-from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors
+from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors, with_bits
 from arraygrad.ops import OPS
 
 __all__ = ["METHODS", "UFUNCS", "call"]
@@ -302,7 +302,10 @@ def _reduceat(ufunc, function, x, indices, axis=0, dtype=None):
         stop = indices[i + 1] if i + 1 < len(indices) else x.shape[axis]
         piece = x[(slice(None),) * axis + (slice(int(start), max(int(stop), int(start) + 1)),)]
         parts.append(_reduced(ufunc.__name__, function, piece, axis, dtype, False))
-    return F["stack"](parts, axis=axis)
+    found = F["stack"](parts, axis=axis)
+    if not found.requires_grad:
+        return found
+    return with_bits(found, ufunc.reduceat(host(x), indices.astype(numpy.intp), axis, dtype))
 
 
 def _check_places(name, indices, n, is_array):

@@ -37,6 +37,8 @@ def matrix_norm(xp, g, x, ans, keepdims, ord):
 
     For 1, -1, inf and -inf g sign(x) in the columns or rows with the extreme sum.
     """
+    if 0 in x.shape:
+        return xp.zeros_like(x)
     if not keepdims:
         g = g[..., None, None]
         ans = ans[..., None, None]
