@@ -196,11 +196,12 @@ def test_negative_decimals_of_an_integer_tensor_are_refused_with_advice():
 @pytest.mark.parametrize(
     ("name", "signature"),
     [
-        ("sum", "(self, axis=None, dtype=None, keepdims=False, *, out=None, where=True, initial=None)"),
+        ("sum", "(self, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True)"),
         ("squeeze", "(self, axis=None)"),
         ("reshape", "(self, *shape, order='C', copy=None)"),
         ("transpose", "(self, *axes)"),
-        ("clip", "(self, min=None, max=None, *, out=None)"),
+        ("round", "(self, decimals=0, out=None)"),
+        ("mean", "(self, axis=None, dtype=None, out=None, keepdims=False, *, where=True)"),
     ],
 )
 def test_method_has_a_signature_a_name_and_a_docstring(name, signature):

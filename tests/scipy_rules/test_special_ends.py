@@ -178,3 +178,20 @@ def test_where_a_search_ends_the_gradient_is_nan_or_that_of_the_solution(name, a
     solved = name == "pdtrik" and abs(scipy.special.gammaincc(value + 1.0, at[1]) - at[0]) < 1e-9
     for t in leaves:
         assert np.isfinite(t.grad.item()) == solved
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)], ids=str)
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_rows_without_elements_give_what_scipy_gives(name, axis, shape):
+    t = ag.tensor(np.zeros(shape), requires_grad=True)
+    try:
+        expected = np.asarray(getattr(scipy.special, name)(np.zeros(shape), axis=axis))
+    except (ValueError, IndexError) as error:
+        with pytest.raises(type(error)):
+            getattr(special, name)(t, axis=axis)
+        return
+    found = getattr(special, name)(t, axis=axis)
+    np.testing.assert_array_equal(found.detach().numpy(), expected)
+    found.sum().backward()
+    assert t.grad.shape == shape

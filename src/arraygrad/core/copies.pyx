@@ -2,10 +2,10 @@
 # May import: engine.*, core.op, core.value, core.attributes, core.operands, core.apply.
 import warnings
 
-from arraygrad.core.apply cimport observed_call, record, wants_grad
+from arraygrad.core.apply cimport apply_op, observed_call, record, wants_grad
 from arraygrad.core.attributes cimport copy_attributes
 from arraygrad.engine.node cimport thread_state
-from arraygrad.core.op cimport named_op
+from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.value cimport Backend, TensorBase, new_tensor
 
@@ -37,6 +37,19 @@ cdef object copied_raw(object raw, str order, Backend backend):
     if c if order == "C" else f if order == "F" else c or f:
         return backend.clone(raw, raw)
     return raw.copy(order=order)
+
+
+cdef object cast(TensorBase t, object dtype, object order, object casting, object copy):
+    """t.astype(dtype), recorded, with ndarray's keywords: what `casting` allows, axes in memory as `order` says."""
+    cdef Op op = named_op("astype")
+    cdef object found
+    if order == "K" and casting == "unsafe":
+        return apply_op(op, op.bind((t, dtype), {"copy": copy}))
+    if not hasattr(getattr(t.value.raw, "flags", None), "c_contiguous"):
+        raise TypeError("astype: order= and casting= are those of NumPy's and CuPy's arrays: leave them out")
+    t.value.raw.ravel()[:0].astype(dtype, order, casting)           # the library's error, if any
+    found = apply_op(op, op.bind((t, dtype), {"copy": copy}))
+    return found if order == "K" else copied(<TensorBase>found, order.upper())
 
 
 cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):

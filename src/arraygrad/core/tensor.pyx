@@ -11,7 +11,7 @@ from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, n
 from arraygrad.core.apply cimport apply_op, binary, refresh, unary
 from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
-from arraygrad.core.copies cimport copied, copied_raw, deepcopied, shallow, warn_of_end
+from arraygrad.core.copies cimport cast, copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
     asked_by_sparse, before_bytes, leaving, left, listed, no_array, number, one_element, recorded_copy,
     refuse_conversion, refuse_store, representation, taken, values_of, warn_of_hooks,
@@ -454,10 +454,9 @@ cdef class Tensor(TensorBase):
             raise ValueError(f"copy: order must be one of 'C', 'F', 'A', or 'K', but got {order!r}")
         return copied(self, order)
 
-    def astype(self, dtype, *, copy=True):
-        """Cast to `dtype`, recorded between floating dtypes."""
-        cdef Op op = named_op("astype")
-        return apply_op(op, op.bind((self, dtype), {"copy": copy}))
+    def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
+        """Cast to `dtype`, recorded between floating dtypes. Other parameters are ndarray's; `subok` says nothing."""
+        return cast(self, dtype, order, casting, copy)
 
     def to_device(self, device, /, *, stream=None):
         """Move to a device of the same backend, recorded: the gradient moves back. `stream`: what copies (CuPy)."""

@@ -12,7 +12,7 @@ import numpy
 from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import function_for
-from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of
+from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of, tensors
 from arraygrad.ops import OPS
 
 __all__ = ["scipy_operations", "scipy_ufuncs"]
@@ -20,11 +20,20 @@ __all__ = ["scipy_operations", "scipy_ufuncs"]
 
 @implements("einsum")
 def _einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=False):
-    refuse("einsum", out=(out, OUT), dtype=(dtype, "cast the operands with t.astype(dtype)"))
+    refuse("einsum", out=(out, OUT))
     if operands and not isinstance(operands[0], str):
         subscripts, operands = _interleaved(operands)
     else:
         subscripts, *operands = operands
+    if dtype is not None:
+        operands = tensors(*operands)
+        for operand in operands:
+            if not numpy.can_cast(host(operand).dtype, dtype, casting):
+                raise TypeError(
+                    f"numpy.einsum: casting={casting!r} lets no operand of {operand.dtype} become one of {dtype}: cast "
+                    "it with t.astype(dtype), or give another casting="
+                )
+        operands = [operand.astype(dtype) for operand in operands]
     return F["einsum"](subscripts, *operands, optimize=optimize)
 
 

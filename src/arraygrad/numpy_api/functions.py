@@ -172,11 +172,19 @@ def _where(condition, x=_NoValue, y=_NoValue, /):
 
 
 @implements("clip")
-def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue):
+def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue, where=True, **options):
     refuse("clip", out=(out, OUT))
+    a = tensor_of(a)
+    if options:  # NumPy's errors for them, and the dtype of a result
+        like = numpy.zeros(1, host(a).dtype)
+        dtype = numpy.clip(like, like, like, **{key: value for key, value in options.items() if key != "subok"}).dtype
+        a = a.astype(dtype)
     low = min if a_min is _NoValue else a_min
     high = max if a_max is _NoValue else a_max
-    return F["clip"](tensor_of(a), None if low is _NoValue else low, None if high is _NoValue else high)
+    found = F["clip"](a, None if low is _NoValue else low, None if high is _NoValue else high)
+    if where is True:
+        return found
+    return F["where"](where, found, F["zeros_like"](found.detach()))  # without out= as any ufunc: zeros
 
 
 @implements("round", "around")
@@ -272,8 +280,7 @@ _NOTHING = numpy.zeros(0)
 
 def _sorting(name):
     def sorting(a, axis=-1, kind=None, order=None, *, stable=None):
-        refuse(name, order=(order, "structured dtypes have no derivative"))
-        getattr(numpy, name)(_NOTHING, kind=kind, stable=stable)  # raises NumPy's errors for kinds that are none
+        getattr(numpy, name)(_NOTHING, kind=kind, order=order, stable=stable)  # NumPy's errors for kinds and orders
         a = tensor_of(a)
         if axis is None:
             a, axis = a.ravel(), -1
@@ -295,12 +302,11 @@ def _searchsorted(a, v, side="left", sorter=None):
 @implements("take")
 def _take(a, indices, axis=None, out=None, mode="raise"):
     refuse("take", out=(out, OUT))
-    if isinstance(indices, list | tuple) and not len(indices):
-        indices = numpy.zeros(0, dtype=numpy.int64)  # an empty list would be one of floats
-    a, indices = tensors(a, indices)
+    a = tensor_of(a)
     if mode != "raise":
+        indices = host(indices) if isinstance(indices, Tensor) else indices
         n = a.size if axis is None else a.shape[axis]
-        indices = beside(numpy.take(numpy.arange(n), host(indices), mode=mode), a)
+        indices = beside(numpy.take(numpy.arange(n), indices, mode=mode), a)
     return a.take(indices, axis=axis)
 
 

@@ -155,9 +155,17 @@ def array_function(function, types, args, kwargs):
         raise _unsupported(name)
     (out,) = _outs(name, kwargs["out"])
     kwargs = {key: read_apart(value, (out,)) for key, value in kwargs.items() if key != "out"}
-    out[...] = ours(*read_apart(args, (out,)), **kwargs)
+    result = ours(*read_apart(args, (out,)), **kwargs)
+    if function is numpy.clip and kwargs.get("where", True) is not True:
+        result = numpy.where(kwargs["where"], result, out)  # what is not chosen stays
+    if getattr(result, "shape", out.shape) != out.shape and function not in _BROADCAST_INTO_OUT:
+        raise ValueError(f"{name}: a result of shape {result.shape} does not fit into out= of shape {out.shape}")
+    out[...] = result
     return out
 
+
+# Functions that are ufuncs: their results are broadcast into out=.
+_BROADCAST_INTO_OUT = frozenset((numpy.clip, numpy.round, numpy.around, numpy.fix, numpy.copyto))
 
 # Functions whose results without axes are arrays in NumPy: the first give scalars here, the others arrays or views.
 _MADE_ARRAYS = frozenset("select piecewise copy i0 cov apply_along_axis".split()).union(

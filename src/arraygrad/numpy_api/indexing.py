@@ -125,7 +125,8 @@ def _extract(condition, arr):
 @implements("put")
 def _put(a, ind, v, mode="raise"):
     a = _target("put", a)
-    ind, v = host(ind), tensors(v, a)[0]
+    ind = numpy.asarray(ind, numpy.intp) if isinstance(ind, list | tuple) else host(ind)
+    v = tensors(v, a)[0]
     if ind.size and v.size:  # with nothing to write, or nowhere, NumPy does nothing
         _write(a, numpy.arange(a.size).take(ind, mode=mode).ravel(), v)
 

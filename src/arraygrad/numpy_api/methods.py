@@ -76,162 +76,181 @@ def _cast_first(t, dtype):
 
 # NumPy's keywords that few calls give, and their defaults. Methods take them as `**rare`: one dict costs a call less
 # than a default for each.
-_RARE = {"correction": None, "initial": None, "out": None, "where": True}
+_RARE = {
+    "casting": "same_kind", "correction": None, "dtype": None, "initial": None, "mean": None, "order": "K",
+    "out": None, "subok": True, "where": True,
+}  # fmt: skip
 
 
 def _with(*names):
-    """Decorate a method that takes these keywords as `**rare`: its signature names them."""
+    """Decorate a method that takes these keywords as `**rare`: its signature names them.
+
+    As many of them as `*rest` has room for (all before `where`, and that one) are positional as well, as in NumPy.
+    """
 
     def decorate(method):
         signature = inspect.signature(method)
-        kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        rare = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_RARE[name]) for name in names]
+        kinds = [p.kind for p in signature.parameters.values()]
+        placed = names.index("where") + 1 if inspect.Parameter.VAR_POSITIONAL in kinds else 0
+        kept = [p for p in signature.parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        found = [kept[-1].kind] * placed + [inspect.Parameter.KEYWORD_ONLY] * (len(names) - placed)
+        rare = [inspect.Parameter(name, kind, default=_RARE[name]) for name, kind in zip(names, found, strict=True)]
         method.__signature__ = signature.replace(parameters=kept + rare)
+        method._placed = names[:placed]
         return method
 
     return decorate
 
 
-def _rarely(name, self, rare, *args, **given):
+def _rarely(name, self, rare, rest=(), **given):
     """A method called with keywords of its `**rare`: by NumPy's function, which is recorded, if one has an effect."""
-    known = METHODS[name].__signature__.parameters
+    method = METHODS[name]
+    known = method.__signature__.parameters
+    if len(rest) > len(method._placed):
+        most = len(known) - len([p for p in known.values() if p.kind is p.KEYWORD_ONLY])
+        raise TypeError(f"Tensor.{name}() takes at most {most} positional arguments, self among them")
     for keyword in rare:
         if keyword not in known:
             raise TypeError(unexpected(f"Tensor.{name}", keyword, known))
+    for keyword, value in zip(method._placed, rest, strict=False):
+        if keyword in rare:
+            raise TypeError(f"Tensor.{name}() got multiple values for argument {keyword!r}")
+        rare[keyword] = value
     if "correction" in rare:
         given["ddof"] = _correction(name, given["ddof"], rare.pop("correction"))
-    rare = {keyword: value for keyword, value in rare.items() if value is not _RARE[keyword]}
+    rare["out"] = given.pop("out")
+    rare = {keyword: value for keyword, value in rare.items() if not _is_default(keyword, value)}
     if rare:
-        return getattr(numpy, name)(self, *args, **given, **rare)
-    return METHODS[name](self, *args, **given)
+        return getattr(numpy, name)(self, **given, **rare)
+    return method(self, **given)
+
+
+def _is_default(keyword, value):
+    return value is _RARE[keyword] or (type(value) is str and value == _RARE[keyword])
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-@_with("out", "where", "initial")
-def sum(self, axis=None, dtype=None, keepdims=False, **rare):
+@_with("initial", "where")
+def sum(self, axis=None, dtype=None, out=None, keepdims=False, *rest, **rare):
     """Sum of the elements over `axis` (None: all); integers of a small dtype sum in the default integer."""
-    if rare:
-        return _rarely("sum", self, rare, axis=axis, dtype=dtype, keepdims=keepdims)
+    if rare or rest or out is not None:
+        return _rarely("sum", self, rare, rest, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
     return apply_op(_SUM, (self, axis, dtype, keepdims))
 
 
-@_with("out", "where", "initial")
-def prod(self, axis=None, dtype=None, keepdims=False, **rare):
+@_with("initial", "where")
+def prod(self, axis=None, dtype=None, out=None, keepdims=False, *rest, **rare):
     """Product of the elements over `axis` (None: all). Its derivative is right where elements are zero."""
-    if rare:
-        return _rarely("prod", self, rare, axis=axis, dtype=dtype, keepdims=keepdims)
+    if rare or rest or out is not None:
+        return _rarely("prod", self, rare, rest, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
     return apply_op(_PROD, (_cast_first(self, dtype), axis, dtype, keepdims))
 
 
-@_with("out", "where")
-def mean(self, axis=None, dtype=None, keepdims=False, **rare):
+@_with("where")
+def mean(self, axis=None, dtype=None, out=None, keepdims=False, **rare):
     """Mean of the elements over `axis` (None: all)."""
-    if rare:
-        return _rarely("mean", self, rare, axis=axis, dtype=dtype, keepdims=keepdims)
+    if rare or out is not None:
+        return _rarely("mean", self, rare, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
     return apply_op(_MEAN, (_cast(self, dtype), axis, keepdims))
 
 
-@_with("out", "where", "initial")
-def max(self, axis=None, keepdims=False, **rare):
+@_with("initial", "where")
+def max(self, axis=None, out=None, keepdims=False, *rest, **rare):
     """Largest element over `axis` (None: all). Elements that tie share the gradient evenly."""
-    if rare:
-        return _rarely("max", self, rare, axis=axis, keepdims=keepdims)
+    if rare or rest or out is not None:
+        return _rarely("max", self, rare, rest, axis=axis, out=out, keepdims=keepdims)
     return apply_op(_MAX, (self, axis, keepdims))
 
 
-@_with("out", "where", "initial")
-def min(self, axis=None, keepdims=False, **rare):
+@_with("initial", "where")
+def min(self, axis=None, out=None, keepdims=False, *rest, **rare):
     """Smallest element over `axis` (None: all). Elements that tie share the gradient evenly."""
-    if rare:
-        return _rarely("min", self, rare, axis=axis, keepdims=keepdims)
+    if rare or rest or out is not None:
+        return _rarely("min", self, rare, rest, axis=axis, out=out, keepdims=keepdims)
     return apply_op(_MIN, (self, axis, keepdims))
 
 
-@_with("correction", "out", "where")
-def var(self, axis=None, dtype=None, ddof=0, keepdims=False, **rare):
+@_with("where", "mean", "correction")
+def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
     """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
-    if rare:
-        return _rarely("var", self, rare, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+    if rare or out is not None:
+        return _rarely("var", self, rare, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
     return apply_op(_VAR, (_cast(self, dtype), axis, ddof, keepdims))
 
 
-@_with("correction", "out", "where")
-def std(self, axis=None, dtype=None, ddof=0, keepdims=False, **rare):
+@_with("where", "mean", "correction")
+def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
     """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
-    if rare:
-        return _rarely("std", self, rare, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+    if rare or out is not None:
+        return _rarely("std", self, rare, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
     return apply_op(_STD, (_cast(self, dtype), axis, ddof, keepdims))
 
 
-@_with("out", "where")
-def any(self, axis=None, keepdims=False, **rare):
+@_with("where")
+def any(self, axis=None, out=None, keepdims=False, **rare):
     """Whether an element over `axis` (None: all) is true."""
-    if rare:
-        return _rarely("any", self, rare, axis=axis, keepdims=keepdims)
+    if rare or out is not None:
+        return _rarely("any", self, rare, axis=axis, out=out, keepdims=keepdims)
     return apply_op(_ANY, (self, axis, keepdims))
 
 
-@_with("out", "where")
-def all(self, axis=None, keepdims=False, **rare):
+@_with("where")
+def all(self, axis=None, out=None, keepdims=False, **rare):
     """Whether every element over `axis` (None: all) is true."""
-    if rare:
-        return _rarely("all", self, rare, axis=axis, keepdims=keepdims)
+    if rare or out is not None:
+        return _rarely("all", self, rare, axis=axis, out=out, keepdims=keepdims)
     return apply_op(_ALL, (self, axis, keepdims))
 
 
-@_with("out")
-def argmax(self, axis=None, keepdims=False, **rare):
+def argmax(self, axis=None, out=None, *, keepdims=False):
     """Index of the largest element along `axis` (None: in the flattened tensor)."""
-    if rare:
-        return _rarely("argmax", self, rare, axis=axis, keepdims=keepdims)
+    if out is not None:
+        return numpy.argmax(self, axis, out=out, keepdims=keepdims)
     return apply_op(_ARGMAX, (self, axis, keepdims))
 
 
-@_with("out")
-def argmin(self, axis=None, keepdims=False, **rare):
+def argmin(self, axis=None, out=None, *, keepdims=False):
     """Index of the smallest element along `axis` (None: in the flattened tensor)."""
-    if rare:
-        return _rarely("argmin", self, rare, axis=axis, keepdims=keepdims)
+    if out is not None:
+        return numpy.argmin(self, axis, out=out, keepdims=keepdims)
     return apply_op(_ARGMIN, (self, axis, keepdims))
 
 
-@_with("out")
-def cumsum(self, axis=None, dtype=None, **rare):
+def cumsum(self, axis=None, dtype=None, out=None):
     """Running sum along `axis` (None: of the flattened tensor)."""
-    if rare:
-        return _rarely("cumsum", self, rare, axis=axis, dtype=dtype)
+    if out is not None:
+        return numpy.cumsum(self, axis, dtype, out=out)
     return _cumulative(_CUMULATIVE_SUM, self, axis, dtype)
 
 
-@_with("out")
-def cumprod(self, axis=None, dtype=None, **rare):
+def cumprod(self, axis=None, dtype=None, out=None):
     """Running product along `axis` (None: of the flattened tensor)."""
-    if rare:
-        return _rarely("cumprod", self, rare, axis=axis, dtype=dtype)
+    if out is not None:
+        return numpy.cumprod(self, axis, dtype, out=out)
     return _cumulative(_CUMULATIVE_PROD, self, axis, dtype)
 
 
 # -- elementwise -------------------------------------------------------------------------------------------------------
 
 
-@_with("out")
-def clip(self, min=None, max=None, **rare):
+@_with("where", "dtype", "casting", "order", "subok")
+def clip(self, min=None, max=None, out=None, **rare):
     """Elements limited to [min, max]; a bound may be None, a scalar or an array, and has a gradient where it acts."""
-    if rare:
-        return _rarely("clip", self, rare, min, max)
+    if rare or out is not None:
+        return _rarely("clip", self, rare, min=min, max=max, out=out)
     if isinstance(min, list | tuple) or isinstance(max, list | tuple):  # which may hold Tensors
         backend = backend_of(self)
         min, max = (to_tensor(bound, backend) if isinstance(bound, list | tuple) else bound for bound in (min, max))
     return apply_op(_CLIP, (self, min, max))
 
 
-@_with("out")
-def round(self, decimals=0, **rare):
+def round(self, decimals=0, out=None):
     """Elements rounded to `decimals` digits, halves to even. The derivative is zero."""
-    if rare:
-        return _rarely("round", self, rare, decimals)
+    if out is not None:
+        return numpy.round(self, decimals, out=out)
+    decimals = operator.index(decimals)
     if decimals == 0 or not _xp(self).isdtype(self.dtype, ("real floating", "complex floating")):
         if decimals >= 0:
             return apply_op(_ROUND, (self,))
@@ -254,7 +273,9 @@ def reshape(self, *shape, order="C", copy=None):
     `order` is "C" (row-major), "F" (column-major) or "A" (column-major if the memory is).
     """
     if len(shape) == 1 and not _is_index(shape[0]):
-        shape = tuple(shape[0])
+        shape = self.shape if shape[0] is None else tuple(shape[0])
+    elif not shape:
+        raise TypeError("Tensor.reshape() takes a shape: t.reshape(()) for one without axes")
     shape = tuple([operator.index(n) for n in shape])
     if order != "C" and _column_major("reshape", self, order):
         return shape_op(_RESHAPE, (transpose(self), shape[::-1], copy)).T
@@ -308,20 +329,34 @@ def diagonal(self, offset=0, axis1=0, axis2=1):
     return shape_op(_DIAGONAL, (_matrices("diagonal", self, axis1, axis2), offset))
 
 
-def trace(self, offset=0, axis1=0, axis2=1, dtype=None):
+def trace(self, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """Sum along the diagonal of the matrices that axes `axis1` and `axis2` span."""
+    if out is not None:
+        return numpy.trace(self, offset, axis1, axis2, dtype, out=out)
     return apply_op(_TRACE, (_matrices("trace", self, axis1, axis2), offset, dtype))
 
 
 # -- indexing, sorting, products ---------------------------------------------------------------------------------------
 
 
-def take(self, indices, axis=None):
-    """Elements at `indices` along `axis` (None: of the flattened tensor); indices may have any number of dimensions."""
+def take(self, indices, axis=None, out=None, mode="raise"):
+    """Elements at `indices` along `axis` (None: of the flattened tensor); indices may have any number of dimensions.
+
+    `mode` says what becomes of indices beyond the ends: "raise", "wrap" or "clip".
+    """
+    if out is not None or mode != "raise":
+        return numpy.take(self, indices, axis, out=out, mode=mode)
     if axis in (0, -1) and self.ndim == 0:  # as NumPy, which takes it for one element
         axis = None
     source = ravel(self) if axis is None else self
     axis = 0 if axis is None else _axis("take", self, axis)
+    kind = type(indices)
+    if kind is list or kind is tuple:
+        indices = _whole(indices)
+    else:
+        raw = raw_array(indices) if kind is Tensor else indices
+        if kind is bool or (isinstance(raw, numpy.ndarray | numpy.generic) and raw.dtype.char == "?"):
+            indices = numpy.asarray(raw, numpy.intp)  # numbers, as NumPy takes them
     indices = to_tensor(indices, backend_of(self))
     if indices.ndim > 1 and type(raw_array(self)) is numpy.ndarray:  # the standard has one dimension
         return apply_op(_TAKE, (source, indices, axis))
@@ -335,10 +370,8 @@ def take(self, indices, axis=None):
 
 def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
     """Indices that sort along `axis` (None: the flattened tensor), ascending and stable, whatever `kind` says."""
-    if order is not None:
-        raise TypeError("argsort(): order= is for structured dtypes, which have no derivative: leave it out")
-    if kind is not None or stable is not None:
-        numpy.argsort((), kind=kind, stable=stable)  # raises NumPy's errors for kinds that are none
+    if kind is not None or order is not None or stable is not None:
+        numpy.argsort((), kind=kind, order=order, stable=stable)  # raises NumPy's errors for kinds that are none
     source = ravel(self) if axis is None else self
     return _function("argsort")(source, axis=-1 if axis is None else axis)
 
@@ -348,13 +381,15 @@ def nonzero(self):
     return tuple(_function("nonzero")(self))
 
 
-def dot(self, other):
+def dot(self, b, out=None):
     """The product as numpy.dot has it.
 
     With a scalar elementwise, of vectors the inner product, of matrices the matrix product; otherwise over the last
-    axis of self and the last but one of `other`.
+    axis of self and the last but one of `b`.
     """
-    other = to_tensor(other, backend_of(self)) if not isinstance(other, Tensor) else other
+    if out is not None:
+        return numpy.dot(self, b, out=out)
+    other = b if isinstance(b, Tensor) else to_tensor(b, backend_of(self))
     if self.ndim == 0 or other.ndim == 0:
         return self * other
     if other.ndim <= 2:
@@ -389,7 +424,20 @@ def _cumulative(op, t, axis, dtype):
     return apply_op(op, (_cast_first(t, dtype), axis, dtype, False))
 
 
+def _whole(indices):
+    """A list of indices as NumPy takes it: of plain numbers, which are truncated."""
+    try:
+        return numpy.asarray(indices, numpy.intp)
+    except (TypeError, ValueError):  # it holds Tensors
+        return indices
+
+
 def _column_major(name, t, order):
+    if order is None:
+        order = "C"
+    if not isinstance(order, str):
+        raise TypeError(f"{name}(): order must be str, not {type(order).__name__}")
+    order = order.upper()
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"{name}(): order must be 'C', 'F', 'A' or 'K', got {order!r}")
     if order == "K" and name == "reshape":

@@ -5,6 +5,7 @@ that work by way of NumPy's functions call them, so that each is defined once.
 """
 
 import math
+import operator
 
 import numpy
 
@@ -23,13 +24,15 @@ def ptp(self, axis=None, keepdims=False):
     return span(self, axis, keepdims=keepdims)
 
 
-def sort(self, axis=-1, kind=None, order=None):
+def sort(self, axis=-1, kind=None, order=None, *, stable=None):
     """Sort in place along `axis`, ascending. Recorded."""
-    self[...] = numpy.sort(read_apart(self, (self,)), axis=axis, kind=kind, order=order)
+    axis = operator.index(axis)
+    self[...] = numpy.sort(read_apart(self, (self,)), axis=axis, kind=kind, order=order, stable=stable)
 
 
 def partition(self, kth, axis=-1, kind="introselect", order=None):
     """Rearrange in place so that the element at `kth` is where sorting would put it. Recorded."""
+    axis = operator.index(axis)
     self[...] = numpy.partition(read_apart(self, (self,)), kth, axis=axis, kind=kind, order=order)
 
 
@@ -43,14 +46,14 @@ def searchsorted(self, v, side="left", sorter=None):
     return numpy.searchsorted(self, v, side=side, sorter=sorter)
 
 
-def compress(self, condition, axis=None):
+def compress(self, condition, axis=None, out=None):
     """The slices along `axis` (None: the elements) where `condition` is true."""
-    return numpy.compress(condition, self, axis=axis)
+    return numpy.compress(condition, self, axis=axis, out=out)
 
 
-def choose(self, choices, mode="raise"):
+def choose(self, choices, out=None, mode="raise"):
     """Elements of `choices`, chosen by this integer tensor."""
-    return numpy.choose(self, choices, mode=mode)
+    return numpy.choose(self, choices, out=out, mode=mode)
 
 
 def put(self, indices, values, mode="raise"):

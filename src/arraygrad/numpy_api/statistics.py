@@ -164,18 +164,17 @@ def _nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 @implements("argpartition")
 def _argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    refuse("argpartition", order=(order, "structured dtypes have no derivative"))
     a = tensor_of(a)
-    return beside(numpy.argpartition(host(a), kth, axis=axis, kind=kind), a)
+    return beside(numpy.argpartition(host(a), kth, axis=axis, kind=kind, order=order), a)
 
 
 @implements("partition")
 def _partition(a, kth, axis=-1, kind="introselect", order=None):
-    refuse("partition", order=(order, "structured dtypes have no derivative"))
     a = tensor_of(a)
     if axis is None:
         a, axis = a.ravel(), -1
-    return F["take_along_axis"](a, beside(numpy.argpartition(host(a), kth, axis=axis, kind=kind), a), axis=axis)
+    order = numpy.argpartition(host(a), kth, axis=axis, kind=kind, order=order)
+    return F["take_along_axis"](a, beside(order, a), axis=axis)
 
 
 @implements("sort_complex")

@@ -186,7 +186,10 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
     if begins and ufunc.__name__ in _IN_ORDER:
         x, begins = _behind(ufunc.__name__, initial, x, axis), False
     result = _reduced(ufunc.__name__, function, x, axis, dtype, keepdims)
-    return function(initial, result) if begins else result
+    if begins:
+        return function(initial, result)
+    # NumPy begins with the neutral element 0, which takes the sign from an element that is alone.
+    return F["abs"](result) if ufunc.__name__ == "hypot" and result.size == x.size else result
 
 
 def _behind(name, initial, x, axis):
@@ -231,6 +234,7 @@ def _reduced(name, function, x, axis, dtype, keepdims):
     if name in _REDUCE:
         return F[_REDUCE[name]](x, axis=axis, keepdims=keepdims)
     if x.ndim == 0:
+        _check_axis_of_scalar(axis)
         x, axis = x[None], 0
         keepdims = False
     axes = tuple(range(x.ndim)) if axis is None else axes_of(axis, x.ndim)
@@ -270,10 +274,10 @@ def _folded(name, function, x, axis):
 def _accumulate(ufunc, function, x, axis=0, dtype=None):
     x = tensor_of(x)
     name = ufunc.__name__
+    axis = _one_axis("accumulate", axis, x)
     if name in _ACCUMULATE:
         return function_for(OPS[_ACCUMULATE[name]], __name__)(x, axis=axis, dtype=dtype)
     x = x if dtype is None else x.astype(dtype)
-    (axis,) = axes_of(axis, x.ndim)
     if not x.size:
         return function(x, x)
     if name in ("maximum", "minimum", "logaddexp") and _plain(x, "fd"):
@@ -285,9 +289,26 @@ def _accumulate(ufunc, function, x, axis=0, dtype=None):
     return F["stack"](results, axis=axis)
 
 
+def _check_axis_of_scalar(axis):
+    """NumPy's errors for axes of an array without axes, of which it takes 0, -1 and none."""
+    if axis is not None and not (type(axis) is int and axis in (0, -1)):
+        axes_of(axis, 0)
+
+
+def _one_axis(name, axis, x):
+    """The axis of a method that takes one; NumPy's error for several, and for those of an array without axes."""
+    if not x.ndim:
+        _check_axis_of_scalar(axis)
+        raise TypeError(f"cannot {name} on a scalar")
+    axes = tuple(range(x.ndim)) if axis is None else axes_of(axis, x.ndim)
+    if len(axes) != 1:
+        raise ValueError(f"{name} does not allow multiple axes")
+    return axes[0]
+
+
 def _reduceat(ufunc, function, x, indices, axis=0, dtype=None):
     x = tensor_of(x)
-    (axis,) = axes_of(axis, x.ndim)
+    axis = _one_axis("reduceat", axis, x)
     is_array = hasattr(indices, "dtype")
     indices = host(indices)
     found = _segmented(ufunc.__name__, x if dtype is None else x.astype(dtype), indices, axis)

@@ -35,8 +35,8 @@ def tensordot(xp, x1, x2, axes):
         for part, x in zip(pairs, (x1, x2), strict=True):
             check_axes("tensordot", part, x.ndim)
     else:
-        axes = operator.index(axes)
-        if not 0 <= axes <= min(x1.ndim, x2.ndim):
+        axes = max(operator.index(axes), 0)  # a product of all with all below 1, as in NumPy
+        if axes > min(x1.ndim, x2.ndim):
             raise IndexError(f"tensordot: axes={axes}, but x1 has {x1.ndim} dimensions and x2 {x2.ndim}")
         pairs = [range(x1.ndim - axes, x1.ndim), range(axes)]
     lengths = [tuple([x.shape[a] for a in part]) for part, x in zip(pairs, (x1, x2), strict=True)]
@@ -54,7 +54,7 @@ def cross(xp, x1, x2, axis):
 def _split_axes(axes, ndim1, ndim2):
     """Contracted and free axes of both arrays: (contracted1, free1, contracted2, free2)."""
     if not isinstance(axes, (tuple, list)):
-        axes = operator.index(axes)
+        axes = max(operator.index(axes), 0)
         contracted1 = tuple(range(ndim1 - axes, ndim1))
         contracted2 = tuple(range(axes))
     else:

@@ -159,10 +159,26 @@ def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
         found = log(ag.abs(total)) + top
     else:
         found = log(total) + top
-    shape = np.shape(np.max(np.broadcast_to(raw(a), raw(terms).shape), axis=axis, keepdims=keepdims))
+    shape = np.shape(np.sum(np.broadcast_to(raw(a), raw(terms).shape), axis=axis, keepdims=keepdims))
     found = ag.reshape(found, shape)
     return (found, ag.reshape(sign, shape)) if return_sign else found
 
+
+def _of_some(name):
+    """A function of rows that SciPy refuses where they have no elements."""
+    ours, theirs = NAMES[name], getattr(special, name)
+
+    @functools.wraps(ours)
+    def call(x, axis=None):
+        if isinstance(x, ag.Tensor) and not x.size:
+            theirs(np.zeros(x.shape), axis)
+        return ours(x, axis=axis)
+
+    NAMES[name] = REGISTRY[f"special.{name}"].function = call
+
+
+_of_some("softmax")
+_of_some("log_softmax")
 
 # -- logarithms and inverse functions ---------------------------------------------------------------------------------
 
