@@ -2,5 +2,4 @@
 import builtins
 from typing import Any
 
-def weigh_rows(spectrum: Any, start: Any, end: Any, factor: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

@@ -393,20 +393,6 @@ cdef object pooled(object function, tuple args):
         swap_memory_handler(handler)
 
 
-def weigh_rows(spectrum, Py_ssize_t start, Py_ssize_t end, double factor):
-    """Multiply frequencies of the last axis, from `start` to `end`, in place. False: declined, no plain rows.
-
-    The factor is a power of two, so that nothing is to be reported but what the transform itself would meet.
-    """
-    cdef ArrayView v
-    cdef int slot = view_of(spectrum, &v)
-    if slot < SLOT_C64 or not v.c_order or not v.writeable or v.ndim == 0 or v.size == 0 or end > v.dims[v.ndim - 1]:
-        return False
-    if start < end:
-        run_weigh(slot, v.data, v.size // v.dims[v.ndim - 1], v.dims[v.ndim - 1], start, end, factor)
-    return True
-
-
 cdef GradMeta meta_kept(Node node, Frame f):
     """The metadata of the transform's input, or None: not kept, or nothing that the rules of this file serve."""
     cdef ArrayView g
