@@ -95,3 +95,21 @@ def test_the_zeta_function_has_mpmaths_derivative_in_its_exponent(s, q):
 
     expected = float(mpmath.zeta(s, q, derivative=1))
     np.testing.assert_allclose(float(zeta_slope(s, q).numpy()), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc", "gammaincinv", "gammainccinv"])
+def test_a_shape_parameter_without_derivative_says_which_function_has_one(name):
+    t = ag.tensor(0.7, requires_grad=True)
+    for function in (getattr(ag.special, name), getattr(scipy.special, name)):
+        with pytest.raises(TypeError, match=rf"arraygrad\.scipy\.special\.{name} has one.*adopt=True"):
+            function(t, 0.4)
+    getattr(special, name)(t, 0.4).backward()
+    assert np.isfinite(t.grad.item())
+
+
+def test_a_function_of_scipys_that_is_recorded_elsewhere_says_where():
+    t = ag.tensor(0.7, requires_grad=True)
+    with pytest.raises(TypeError, match=r"take arraygrad\.scipy\.special\.binom.*adopt=True"):
+        scipy.special.binom(t, 0.4)
+    special.binom(t, 0.4).backward()
+    assert np.isfinite(t.grad.item())

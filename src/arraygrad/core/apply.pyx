@@ -539,8 +539,12 @@ cdef int connect_all(OpNode node, object items) except -1:
 
 
 cdef object undifferentiable(Op op, Py_ssize_t i):
+    cdef str elsewhere = op.entry.elsewhere
+    if elsewhere:
+        elsewhere = (f"{elsewhere}.{op.name} has one, and so has SciPy's function in "
+                     "arraygrad.grad(f, adopt=True); ")
     return TypeError(f"{op.name}: argument {op.params[i]!r} requires grad, but {op.name} has no derivative with "
-                     f"respect to it; pass {op.params[i]}.detach() if its gradient is not wanted")
+                     f"respect to it; {elsewhere}pass {op.params[i]}.detach() if its gradient is not wanted")
 
 
 # Hooks around operations

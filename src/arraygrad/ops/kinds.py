@@ -63,6 +63,7 @@ class Entry(NamedTuple):
     sequence: str | None = None  # the parameter that is a list of arrays
     chapter: str = ""
     doc: str = ""
+    elsewhere: str = ""  # a function of the same name that has a derivative in the parameters that have none here
 
     def __repr__(self):
         return f"<Entry {self.name}({self.signature}), {self.kind}>"

@@ -15,6 +15,7 @@ from arraygrad.ops import _special_rules as rules
 from arraygrad.ops.kinds import binary, elementwise, unary, zero
 
 SPECIAL = "special"
+OF_SHAPES = "arraygrad.scipy.special"  # where shape parameters have a derivative
 _SQRT_PI = math.sqrt(math.pi)
 
 
@@ -142,24 +143,28 @@ _with_parameters(
     "Regularized lower incomplete gamma function, x >= 0. Derivative of x: x^(a-1) exp(-x) / gamma(a) (DLMF 8.8.13); "
     "none of a.",
     x=lambda xp, g, a, x: g * rules.gamma_density(xp, a, x),
+    elsewhere=OF_SHAPES,
 )
 _with_parameters(
     "gammaincc",
     "a, x, /",
     "Regularized upper incomplete gamma function, 1 - gammainc(a, x) (DLMF 8.2.5). Differentiable in x; none of a.",
     x=lambda xp, g, a, x: -g * rules.gamma_density(xp, a, x),
+    elsewhere=OF_SHAPES,
 )
 _with_parameters(
     "gammaincinv",
     "a, y, /",
     "The x with gammainc(a, x) = y: quantiles of the gamma distribution. Derivative of y: one over that of gammainc.",
     y=lambda xp, g, a, ans: g / rules.gamma_density(xp, a, ans),
+    elsewhere=OF_SHAPES,
 )
 _with_parameters(
     "gammainccinv",
     "a, y, /",
     "The x with gammaincc(a, x) = y. Derivative of y: one over that of gammaincc.",
     y=lambda xp, g, a, ans: -g / rules.gamma_density(xp, a, ans),
+    elsewhere=OF_SHAPES,
 )
 _with_parameters(
     "betainc",
@@ -167,18 +172,21 @@ _with_parameters(
     "Regularized incomplete beta function, 0 <= x <= 1. Derivative of x: x^(a-1) (1-x)^(b-1) / beta(a, b) "
     "(DLMF 8.17.1, 8.17.2); none of a and b.",
     x=lambda xp, g, a, b, x: g * rules.beta_density(xp, a, b, x),
+    elsewhere=OF_SHAPES,
 )
 _with_parameters(
     "betaincc",
     "a, b, x, /",
     "1 - betainc(a, b, x), without cancellation. Differentiable in x; none of a and b.",
     x=lambda xp, g, a, b, x: -g * rules.beta_density(xp, a, b, x),
+    elsewhere=OF_SHAPES,
 )
 _with_parameters(
     "betaincinv",
     "a, b, y, /",
     "The x with betainc(a, b, x) = y: quantiles of the beta distribution. Derivative of y: one over that of betainc.",
     y=lambda xp, g, a, b, ans: g / rules.beta_density(xp, a, b, ans),
+    elsewhere=OF_SHAPES,
 )
 zero(
     "gammasgn",
