@@ -3,6 +3,7 @@
 Values, dtypes, shapes and types of errors are those of ndarray's own methods. Imports the public names of arraygrad.
 """
 
+import inspect
 import warnings
 
 import numpy as np
@@ -222,3 +223,48 @@ def test_a_hypotenuse_of_one_side_is_its_length(a):
         t = ag.tensor(a, requires_grad=True)
         found = np.hypot.reduce(t, axis=axis)
         np.testing.assert_array_equal(found.detach().numpy(), np.hypot.reduce(a, axis=axis))
+
+
+FUNCTIONS = {
+    "cov of a vector": lambda a: np.cov(a[0], rowvar=0),
+    "cov of a vector, dtype": lambda a: np.cov(a[0], rowvar=False, dtype=np.float64),
+    "corrcoef of a vector": lambda a: np.corrcoef(a[0], rowvar=0),
+    "more lengths than axes": lambda a: np.fft.fftn(a[0], s=(2, 2)),
+    "a pseudo-inverse of a vector": lambda a: np.linalg.pinv(a[0], hermitian=True),
+    "a rank of a vector": lambda a: np.linalg.matrix_rank(a[0], hermitian=True),
+    "a rank by tol": lambda a: np.linalg.matrix_rank(a, tol=2.0),
+    "whole numbers between": lambda a: np.linspace(a, a[::-1], 4, dtype=int),
+    "whole numbers between two": lambda a: np.linspace(a[1, 1], a[0, 0], 4, dtype=int),
+    "a whole mean": lambda a: np.mean(a, dtype=int),
+    "a whole mean of an axis": lambda a: a.mean(0, int),
+    "a whole variance": lambda a: np.var(a, axis=0, dtype=int, ddof=1),
+    "a whole deviation": lambda a: a.std(1, np.int32),
+    "a whole mean without nan": lambda a: np.nanmean(a, dtype=int),
+    "a whole variance without nan": lambda a: np.nanvar(a, dtype=int),
+    "whole pieces": lambda a: np.concatenate([a, a], dtype=int),
+    "whole rows": lambda a: np.vstack([a, a], dtype=int),
+    "splits of too few axes": lambda a: np.vsplit(a[0], 1),
+    "splits in depth": lambda a: np.dsplit(a, 2),
+    "splits into no section": lambda a: np.split(a, 0),
+    "splits into 1.5 sections": lambda a: np.array_split(a, 1.5)[0],
+    "trims of no name": lambda a: np.trim_zeros(a[0], "x"),
+    "a compressed axis of several": lambda a: np.compress([True], a, axis=(0,)),
+    "out=None": lambda a: np.cumulative_sum(a[0], out=None) if hasattr(np, "cumulative_sum") else np.cumsum(a[0]),
+    "a quantile of nothing": lambda a: np.nanquantile(a[:0], 0.3, method="hazen"),
+    "quantiles of nothing": lambda a: np.nanquantile(a[:0], [0.3, 0.4], axis=0, method="hazen", keepdims=True),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_rare_call_gives_what_it_gives_of_arrays(name):
+    if name == "trims of no name" and "axis" not in inspect.signature(np.trim_zeros).parameters:
+        pytest.skip("this NumPy does not check it")
+    error, expected, _ = outcome(FUNCTIONS[name], "__call__", (M,), {}, False)
+    found_error, found, _ = outcome(FUNCTIONS[name], "__call__", (ag.tensor(M, requires_grad=True),), {}, True)
+    assert (found_error is None) == (error is None), (found_error, error)
+    if error is not None:
+        assert isinstance(found_error, type(error)), found_error
+        return
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)

@@ -244,7 +244,7 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
         t = t.reshape((1,) * (2 - t.ndim) + t.shape)
         return t if rowvar or keeps_one_row(t.shape) else t.T
 
-    x = rows(m)
+    x = m[None, :] if m.ndim == 1 else rows(m)  # a vector is one variable, whatever rowvar says
     if y is not None:
         x = F["concat"]([x, y.reshape((1,) * (2 - y.ndim) + y.shape).T if not rowvar and y.ndim == 2 else rows(y)])
     xp = backend_of(x).xp
@@ -372,9 +372,11 @@ def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axi
         return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
     weights = _weights(num, endpoint, start, stop)
     points = start * (1 - weights) + stop * weights
-    if dtype is not None:
+    if dtype is not None and numpy.dtype(dtype).kind in "iub":  # NumPy's values, which have no derivative
+        points = beside(numpy.linspace(host(start), host(stop), num, endpoint, dtype=dtype), start)
+    elif dtype is not None:
         points = points.astype(dtype)
-    points = F["moveaxis"](points, 0, axis) if axis else points
+    points = F["moveaxis"](points, 0, axis) if axis is None or axis else points
     if not retstep:
         return points
     parts = num - 1 if endpoint else num

@@ -99,7 +99,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     name = _name(ufunc)
     out = _outs(name, kwargs.pop("out", None))
     if function is None:
-        raise _unsupported(name)
+        raise _unsupported(name, ufunc)
     if out is not None:
         inputs = read_apart(inputs, out)
     if method == "__call__":
@@ -146,6 +146,8 @@ def array_function(function, types, args, kwargs):
     if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
         _serve_fft()
     if ours is not None and (not kwargs or kwargs.get("out") is None):
+        if kwargs and "out" in kwargs:
+            kwargs = {key: value for key, value in kwargs.items() if key != "out"}
         return _settled(function, ours(*args, **kwargs), args)
     module = getattr(function, "__module__", None) or "numpy"
     name = f"{module}.{getattr(function, '__name__', function)}"
@@ -409,7 +411,14 @@ def _name(ufunc):
     return f"{owner}{ufunc.__name__}"
 
 
-def _unsupported(name):
+def _unsupported(name, ufunc=None):
+    special = sys.modules.get("scipy.special")
+    if special is not None and ufunc is not None and getattr(special, ufunc.__name__, None) is ufunc:
+        return TypeError(
+            f"{name} was called with a Tensor, which SciPy's own function does not differentiate: take "
+            f"arraygrad.scipy.special.{ufunc.__name__}, which is recorded or says why not, or call SciPy's in "
+            "arraygrad.grad(f, adopt=True). t.numpy() is detached: no gradient flows through it"
+        )
     return TypeError(
         f"{name} is not differentiated by arraygrad and was called with a Tensor: compose it from operations that are "
         "(docs/operations.md), or give it t.numpy(), which is detached: no gradient flows through it"

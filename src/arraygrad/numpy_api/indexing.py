@@ -5,6 +5,8 @@ fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target o
 memory holds no gradient.
 """
 
+import inspect
+import operator
 import sys
 
 import numpy
@@ -110,6 +112,7 @@ def _compress(condition, a, axis=None, out=None):
     a, condition = tensors(a, condition)
     if axis is None:
         a, axis = a.ravel(), 0
+    axis = operator.index(axis)
     (positions,) = host(condition).nonzero()
     if not len(positions):
         return F["moveaxis"](F["moveaxis"](a, axis, 0)[:0], 0, axis).copy()  # a view of what is read-only is so too
@@ -223,11 +226,16 @@ def _real_if_close(a, tol=100):
     return F["real"](a) if (numpy.abs(values.imag) < limit).all() else a
 
 
+_TRIMS_ARE_CHECKED = "axis" in inspect.signature(numpy.trim_zeros).parameters  # from NumPy 2.2 on
+
+
 @implements("trim_zeros")
 def _trim_zeros(filt, trim="fb", axis=None):
     filt = tensor_of(filt)
     used = host(filt)
     trims = trim.lower()
+    if trims not in ("fb", "bf", "f", "b") and _TRIMS_ARE_CHECKED:
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     axes = range(filt.ndim) if axis is None else axes_of(axis, filt.ndim)
     if filt.ndim == 1:
         (at,) = used.nonzero()

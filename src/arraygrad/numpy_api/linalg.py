@@ -10,8 +10,19 @@ import operator
 import numpy
 
 from arraygrad.core.protocol_shapes import product_of_all
-from arraygrad.core.tensor import backend_of
-from arraygrad.numpy_api.functions import OUT, F, host, implements, internal, refuse, tensor_of, tensors
+from arraygrad.core.tensor import Tensor, backend_of
+from arraygrad.numpy_api.functions import (
+    OUT,
+    F,
+    axes_of,
+    beside,
+    host,
+    implements,
+    internal,
+    refuse,
+    tensor_of,
+    tensors,
+)
 from arraygrad.ops import OPS
 
 __all__: list[str] = []
@@ -166,6 +177,8 @@ def _qr(a, mode="reduced"):
 
 def _hermitian(a):
     """The Hermitian matrix whose lower triangle is that of `a`: what numpy reads where hermitian=True."""
+    if a.ndim < 2:
+        raise numpy.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
     below = F["tril"](a, k=-1)
     # Of the diagonal LAPACK reads the real parts.
     diagonal = F["tril"](F["triu"](a)).real
@@ -248,9 +261,11 @@ def _matrix_power(a, n):
 
 @implements("linalg.matrix_rank")
 def _matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
-    refuse("linalg.matrix_rank", tol=(tol, "give rtol="))
     A = tensor_of(A)
-    return F["matrix_rank"](_hermitian(A) if hermitian else A, rtol=rtol)
+    if tol is not None:  # not of the standard, and a rank has no derivative
+        tol, rtol = (host(x) if isinstance(x, Tensor) else x for x in (tol, rtol))
+        return beside(numpy.linalg.matrix_rank(host(A), tol, hermitian, rtol=rtol), A)
+    return F["matrix_rank"](_hermitian(A) if hermitian and A.ndim > 1 else A, rtol=rtol)
 
 
 @implements("linalg.matrix_norm")
@@ -353,7 +368,10 @@ def _one_axis(name):
 def _many_axes(name, default_axes=None):
     def transform(a, s=None, axes=default_axes, norm=None, out=None):
         refuse(f"fft.{name}", out=(out, OUT))
-        return F[name](tensor_of(a), s=s, axes=axes, norm="backward" if norm is None else norm)
+        a = tensor_of(a)
+        if axes is None and s is not None:
+            axes_of(tuple(range(-len(s), 0)), a.ndim)  # NumPy's error for more lengths than axes
+        return F[name](a, s=s, axes=axes, norm="backward" if norm is None else norm)
 
     return transform
 

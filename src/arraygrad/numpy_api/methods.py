@@ -129,6 +129,11 @@ def _is_default(keyword, value):
     return value is _RARE[keyword] or (type(value) is str and value == _RARE[keyword])
 
 
+def _is_whole(t, dtype):
+    """Whether NumPy's array is to have a mean of integers, which is none of its elements in `dtype`."""
+    return isinstance(raw_array(t), numpy.ndarray) and numpy.dtype(dtype).kind in "iub"
+
+
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
@@ -151,6 +156,8 @@ def prod(self, axis=None, dtype=None, out=None, keepdims=False, *rest, **rare):
 @_with("where")
 def mean(self, axis=None, dtype=None, out=None, keepdims=False, **rare):
     """Mean of the elements over `axis` (None: all)."""
+    if dtype is not None and _is_whole(self, dtype):
+        return numpy.mean(self, axis, dtype, out=out, keepdims=keepdims, **rare)
     if rare or out is not None:
         return _rarely("mean", self, rare, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
     return apply_op(_MEAN, (_cast(self, dtype), axis, keepdims))
@@ -175,6 +182,8 @@ def min(self, axis=None, out=None, keepdims=False, *rest, **rare):
 @_with("where", "mean", "correction")
 def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
     """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
+    if dtype is not None and _is_whole(self, dtype):
+        return numpy.var(self, axis, dtype, out=out, ddof=ddof, keepdims=keepdims, **rare)
     if rare or out is not None:
         return _rarely("var", self, rare, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
     return apply_op(_VAR, (_cast(self, dtype), axis, ddof, keepdims))
@@ -183,6 +192,8 @@ def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
 @_with("where", "mean", "correction")
 def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
     """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
+    if dtype is not None and _is_whole(self, dtype):
+        return numpy.std(self, axis, dtype, out=out, ddof=ddof, keepdims=keepdims, **rare)
     if rare or out is not None:
         return _rarely("std", self, rare, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
     return apply_op(_STD, (_cast(self, dtype), axis, ddof, keepdims))

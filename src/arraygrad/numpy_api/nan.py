@@ -72,9 +72,16 @@ def _chosen(a, where):
     return values, numbers
 
 
+def _check_dtype(a, dtype):
+    """NumPy's error for integers of what is no integer."""
+    if dtype is not None and numpy.dtype(dtype).kind not in "fc" and host(a).dtype.kind in "fc":
+        raise TypeError("If a is inexact, then dtype must be inexact")
+
+
 @implements("nanmean")
 def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
     refuse("nanmean", out=(out, OUT))
+    _check_dtype(a, dtype)
     values, numbers = _chosen(a, where)
     values = values if dtype is None else values.astype(dtype)
     count = _count(numbers, values, axis, _keep(keepdims))
@@ -102,6 +109,7 @@ def _nanspread(name):
             if ddof != 0:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
+        _check_dtype(a, dtype)
         values, numbers = _chosen(a, where)
         values = values if dtype is None else values.astype(dtype)
         whole = _count(numbers, values, axis, True)

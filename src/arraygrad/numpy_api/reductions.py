@@ -9,7 +9,7 @@ import operator
 import numpy
 
 from arraygrad.core.tensor import backend_of
-from arraygrad.numpy_api.functions import OUT, F, axes_of, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import OUT, F, axes_of, beside, host, implements, refuse, tensor_of, tensors
 
 __all__: list[str] = []
 
@@ -60,9 +60,20 @@ def _prod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValu
     return _begun(F["multiply"], result, initial)
 
 
+def _is_whole(dtype):
+    """Whether a mean or a variance is to be one of integers: NumPy's value, which has no derivative."""
+    return dtype is not None and numpy.dtype(dtype).kind in "iub"
+
+
+def _chosen(where):
+    return True if where is _NoValue else host(where)
+
+
 @implements("mean")
 def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
     refuse("mean", out=(out, OUT))
+    if _is_whole(dtype):
+        return beside(numpy.mean(host(a), axis, dtype, None, _keep(keepdims), where=_chosen(where)), tensor_of(a))
     if where is True or where is _NoValue:
         a = tensor_of(a)
         integral = dtype is None and backend_of(a).xp.isdtype(a.dtype, ("integral", "bool"))
@@ -141,6 +152,10 @@ def _spread(name):
             if ddof != 0:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
+        if _is_whole(dtype):
+            given = {} if mean is _NoValue else {"mean": host(mean)}
+            given = {"ddof": ddof, "keepdims": _keep(keepdims), "where": _chosen(where), **given}
+            return beside(getattr(numpy, name)(host(a), axis, dtype, **given), tensor_of(a))
         if (where is True or where is _NoValue) and mean is _NoValue:
             return getattr(tensor_of(a), name)(axis=axis, dtype=dtype, ddof=ddof, keepdims=_keep(keepdims))
         squares = _var(a, axis, dtype, ddof, _keep(keepdims), where, mean)

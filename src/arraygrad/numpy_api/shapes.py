@@ -6,9 +6,11 @@ May import: numpy_api.functions, numpy.
 import itertools
 import operator
 
+import numpy
+
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import to_tensor
-from arraygrad.numpy_api.functions import OUT, F, axes_of, backend_among, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import OUT, F, axes_of, backend_among, host, implements, refuse, tensor_of, tensors
 
 __all__: list[str] = []
 
@@ -151,7 +153,15 @@ def _pieces(name, arrays, dtype, casting):
     """The arrays to join as Tensors, cast to `dtype` if given."""
     refuse(name, casting=(None if casting == "same_kind" else casting, "cast with t.astype(dtype)"))
     pieces = F["unstack"](arrays) if isinstance(arrays, Tensor) else tensors(*arrays)
-    return pieces if dtype is None else [t.astype(dtype) for t in pieces]
+    if dtype is None:
+        return pieces
+    for t in pieces:
+        if not numpy.can_cast(host(t).dtype, dtype, "same_kind"):
+            raise TypeError(
+                f"numpy.{name}: Cannot cast array data from {t.dtype} to {numpy.dtype(dtype)} according to the rule "
+                "'same_kind': cast with t.astype(dtype)"
+            )
+    return [t.astype(dtype) for t in pieces]
 
 
 @implements("concatenate", "concat")
@@ -205,6 +215,8 @@ def _array_split(ary, indices_or_sections, axis=0):
     axis = operator.index(axis)
     n = ary.shape[axis]
     axis %= ary.ndim
+    if not hasattr(indices_or_sections, "__len__"):
+        indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
         if indices_or_sections <= 0:
             raise ValueError("number sections must be larger than 0.")
@@ -220,23 +232,36 @@ def _array_split(ary, indices_or_sections, axis=0):
 
 @implements("split")
 def _split(ary, indices_or_sections, axis=0):
+    if not hasattr(indices_or_sections, "__len__"):
+        indices_or_sections = int(indices_or_sections)
+        if not indices_or_sections:
+            raise ZeroDivisionError("integer modulo by zero")
     if isinstance(indices_or_sections, int) and tensor_of(ary).shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return _array_split(ary, indices_or_sections, axis)
 
 
+def _check_splits(name, ary, least):
+    """NumPy's error for arrays of too few axes."""
+    if tensor_of(ary).ndim < least:
+        raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+
+
 @implements("hsplit")
 def _hsplit(ary, indices_or_sections):
+    _check_splits("hsplit", ary, 1)
     return _split(ary, indices_or_sections, 0 if tensor_of(ary).ndim == 1 else 1)
 
 
 @implements("vsplit")
 def _vsplit(ary, indices_or_sections):
+    _check_splits("vsplit", ary, 2)
     return _split(ary, indices_or_sections, 0)
 
 
 @implements("dsplit")
 def _dsplit(ary, indices_or_sections):
+    _check_splits("dsplit", ary, 3)
     return _split(ary, indices_or_sections, 2)
 
 

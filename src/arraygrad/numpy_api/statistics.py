@@ -118,6 +118,8 @@ def _quantiles(name, percent):
         options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
         values = getattr(numpy, name)(host(a), q, **options)  # or NumPy's error
         dtype = None
+        if not a.size and numpy.size(values):  # nan, of nothing
+            return beside(values, a) + F["zeros_like"](a).sum(axis=axis, keepdims=keepdims is True).astype(values.dtype)
         if weights is None:
             plain = host(a).dtype
             # The dtype of a result with q's precision; NumPy's errors for values of q and for methods.

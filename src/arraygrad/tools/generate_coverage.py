@@ -34,6 +34,11 @@ What becomes of a call with a Tensor, for every public function and ufunc of Num
 - **no array**: takes no array, or only asks something of its argument; works as it does without arraygrad.
 - **refused**: TypeError with the way out; the reason is given.
 
+All of a function's parameters are NumPy's, by position and by keyword, with NumPy's errors for what they can't be.
+These are refused, with the way out: `casting=` of functions that join arrays, `dtype=` and `axis=` of `geomspace` and
+`logspace`, `cov=` of `polyfit`, modes of `linalg.qr` other than `reduced` and `complete`, `out` by position, and an
+argument that requires grad where the function has no derivative in it (the fractions of a quantile, indices, edges).
+
 `out=` takes Tensors, and is refused for plain arrays, whose memory holds no gradient. A list of Tensors is served by
 functions that take several arrays (`concatenate`, `stack`, `block`, ...); of any other function NumPy sees only the
 list, and refuses Tensors in it that require grad: make it one Tensor first, `arraygrad.asarray([...])`.
