@@ -76,7 +76,9 @@ check("scatter", cupy.bincount(cupy.asarray([0, 1, 1, 3])).get(), [1, 2, 0, 1])
 # old value.
 first, second = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
 stale = 0
-for _ in range(20):
+# In random mode most work runs soon after it was issued: about one missing wait of twenty shows.
+tries = 300 if host_cuda.mode() == "random" else 20
+for _ in range(tries):
     for waits in (True, False):
         source, copy = cupy.zeros(1000), cupy.zeros(1000)
         cupy.cuda.Device().synchronize()
@@ -93,8 +95,8 @@ for _ in range(20):
         else:
             stale += float(copy.get().mean()) != 2.0
         first.synchronize()
-expected = {"eager": stale == 0, "lazy": stale == 20, "random": 0 < stale < 20}[host_cuda.mode()]
-check(f"missing waits seen in 20 tries: {stale}", expected, True)
+expected = {"eager": stale == 0, "lazy": stale == tries, "random": 0 < stale < tries}[host_cuda.mode()]
+check(f"missing waits seen in {tries} tries: {stale}", expected, True)
 check(
     "no work before it is awaited",
     host_cuda.waiting() > 0 if (w := cupy.zeros(3) + 1) is not None and host_cuda.mode() == "lazy" else True,
