@@ -268,3 +268,13 @@ def test_a_rare_call_gives_what_it_gives_of_arrays(name):
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_more_lengths_than_axes_are_refused_whatever_was_transformed_before():
+    np.fft.fftn(ag.tensor(M, requires_grad=True))
+    for name in ("fftn", "ifftn", "rfftn", "irfftn"):
+        with pytest.raises(np.exceptions.AxisError):
+            getattr(np.fft, name)(ag.tensor(M[0], requires_grad=True), s=(2, 2))
+        t = ag.tensor(M, requires_grad=True)
+        found = getattr(np.fft, name)(t, s=(2,), axes=(0,)) if name != "irfftn" else np.fft.irfftn(t, s=(2, 4))
+        assert found.requires_grad

@@ -211,7 +211,7 @@ def test_ufuncs_of_scipy_run_where_they_have_a_rule_and_are_refused_otherwise():
     t = ag.tensor([0.5, 1.5], requires_grad=True)
     special.gammaln(t).sum().backward()
     np.testing.assert_allclose(t.grad.numpy(), special.digamma([0.5, 1.5]))
-    with pytest.raises(TypeError, match=r"airy is not differentiated by arraygrad.*t\.numpy\(\)"):
+    with pytest.raises(TypeError, match=r"airy was called with a Tensor.*scipy\.special\.airy.*t\.numpy\(\)"):
         special.airy(t)
 
 

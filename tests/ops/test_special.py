@@ -284,7 +284,7 @@ def test_a_ufunc_bound_to_its_operation_gives_what_the_handlers_give(name, dtype
 
 
 def test_ufunc_that_is_not_served_is_named():
-    with pytest.raises(TypeError, match=r"ufunc ellipk is not differentiated by arraygrad"):
+    with pytest.raises(TypeError, match=r"ufunc ellipk was called with a Tensor.*arraygrad\.scipy\.special\.ellipk"):
         scipy_special.ellipk(ag.tensor([0.5], requires_grad=True))
 
 

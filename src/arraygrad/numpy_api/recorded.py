@@ -82,7 +82,7 @@ ALIASES = {
 
 _NORM = (str,)
 _ONE = ("a, /, n=None, axis=-1, norm='backward'", (0, 1, (2, _INT), (3, _NORM)))
-_MANY = ("a, /, s=None, axes=None, norm='backward'", (0, 1, 2, (3, _NORM)))
+_MANY = ("a, /, s=None, axes=None, norm='backward'", (0, (1, (type(None),)), 2, (3, _NORM)))  # lengths are checked
 _PLANE = ("a, /, s=None, *, norm='backward'", (0, 1, ((-2, -1),), (2, _NORM)))
 _OTHER_PLANE = ("a, /, s=None, axes=0, norm='backward'", (0, 1, (2, (tuple,)), (3, _NORM)))  # where axes are given
 FFT_ALIASES = {

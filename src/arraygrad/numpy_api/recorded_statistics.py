@@ -149,7 +149,7 @@ def _between(xp, g, a, ans, q, axis, *, percent=False, ignoring=False, last=Fals
     """
     q = _still(q)
     if 0 in a.shape or 0 in ans.shape:
-        return xp.zeros_like(a)
+        return xp.zeros_like(a) + 0.0 * xp.sum(g)
     if _raw(g):
         found = ranks.quantile_gradient(g, a, ans, q, axis, percent=percent, ignoring=ignoring, last=last)
         if found is not None:

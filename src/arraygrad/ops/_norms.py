@@ -37,13 +37,13 @@ def matrix_norm(xp, g, x, ans, keepdims, ord):
 
     For 1, -1, inf and -inf g sign(x) in the columns or rows with the extreme sum.
     """
-    if 0 in x.shape:
-        return xp.zeros_like(x)
     if not keepdims:
         g = g[..., None, None]
         ans = ans[..., None, None]
     if ord is None or ord == "fro":
         return _over(xp, g, ans) * x
+    if 0 in x.shape[-2:]:
+        return g * x
     if ord in ("nuc", 2, -2):
         u, s, vh = xp.linalg.svd(x, full_matrices=False)
         if ord == "nuc":

@@ -61,10 +61,9 @@ def _is_pole(xp, x):
 
 def beta(xp, g, a, b, ans):
     """beta(a, b) times the slope of betaln; where it is zero, at a pole of gamma(a + b), that of 1 / gamma."""
-    pole = _is_pole(xp, a + b)
-    zero = pole & ~_is_pole(xp, a) & ~_is_pole(xp, b)
-    if _nowhere(xp, zero):
+    if _nowhere(xp, a + b <= 0):
         return g * (ans * beta_slope(xp, a, b))
+    zero = _is_pole(xp, a + b) & ~_is_pole(xp, a) & ~_is_pole(xp, b)
     p, q = xp.where(zero, a, 0.5), xp.where(zero, b, 0.5)
     at_zero = rgamma(xp, xp.special.gamma(p) * xp.special.gamma(q), p + q, 0.0)
     return g * xp.where(zero, at_zero, ans * beta_slope(xp, xp.where(zero, 0.5, a), xp.where(zero, 0.5, b)))
@@ -72,8 +71,8 @@ def beta(xp, g, a, b, ans):
 
 def beta_slope(xp, a, b):
     """d/da betaln(a, b) = digamma(a) - digamma(a + b), with all digits where a is much larger than b."""
-    both = _is_pole(xp, a) & _is_pole(xp, a + b)  # b is an integer: 1 / beta is a polynomial in a. DLMF 5.5.4
-    if not _nowhere(xp, both):
+    if not _nowhere(xp, a <= 0):
+        both = _is_pole(xp, a) & _is_pole(xp, a + b)  # b is an integer: 1 / beta is a polynomial in a. DLMF 5.5.4
         a, b = xp.where(both, 1.0 - a, a), xp.where(both, -b, b)
     # The asymptotic series serves arguments that are positive and large; 32 and 1 stand in for the others.
     far = (a >= DIGAMMA_FAR) & (b > 0)
