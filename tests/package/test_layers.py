@@ -85,7 +85,9 @@ MAY_IMPORT = {
     | {f"core.{name}" for name in ("op", "value", "overwriting", "saved", "constants", "kept_numbers", "leaf_locks")},
     "core.operands": {"core.op", "core.value"},
     "core.arguments": {"core.op", "core.value", "core.operands"},
-    "core.saving": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "constants", "arguments", "nodes")},
+    "core.kept_args": {"engine.free_threading", "core.op"},
+    "core.saving": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "arguments", "kept_args", "nodes")},
     "core.number_ops": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "saving")},
     "core.apply": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "operands", "arguments", "nodes", "saving", "number_ops")},
@@ -93,7 +95,7 @@ MAY_IMPORT = {
     | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "arguments", "nodes", "saving", "apply")},
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
     "core.views": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "arguments", "nodes", "saving", "apply", "elements")},
+    | {f"core.{name}" for name in ("op", "value", "arguments", "kept_args", "nodes", "saving", "apply", "elements")},
     "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.function": ENGINE
     | {

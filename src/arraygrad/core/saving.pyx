@@ -1,5 +1,5 @@
 # What a node keeps of an operation: the saved values of its rules, and the static arguments.
-# May import: engine.*, core.op, core.value, core.saved, core.constants, core.arguments, core.nodes.
+# May import: engine.*, core.op, core.value, core.saved, core.constants, core.arguments, core.kept_args, core.nodes.
 from copy import copy
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
@@ -12,6 +12,7 @@ from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport (
     Node, inference_used, NODE_ASIDE, NODE_CONSTANT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_SAVES,
 )
+from arraygrad.core.kept_args cimport shared_args
 from arraygrad.core.nodes cimport OpNode
 from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 from arraygrad.core.saved cimport count_pairs_by, pack_slot, packing
@@ -212,8 +213,12 @@ cdef int keep_args(OpNode node, Op op, object args) except -1:
     """Keep the call's static parameters for rules that ask for one; no array that has a slot of its own."""
     cdef Py_ssize_t i
     cdef bint keeps = False
-    cdef list static = [None] * len(args)
+    cdef list static = shared_args(op, <tuple>args) if type(args) is tuple else None
     cdef Backend backend = None
+    if static is not None:
+        node.args = static
+        return 0
+    static = [None] * len(args)
     if type(node.meta) is GradMeta and (<Backend>(<GradMeta>node.meta).ops).scalars:
         backend = <Backend>(<GradMeta>node.meta).ops
     for i in op.static_positions:
@@ -230,7 +235,7 @@ cdef int keep_args(OpNode node, Op op, object args) except -1:
 cdef int keep_behind(Node node, object left) except -1:
     """Let `node` keep behind its static parameters what a compiled forward left for its compiled rule."""
     if node.flags & NODE_FAST:          # else saved values are packed by hooks, and compiled rules don't run
-        (<list>node.args).append(left)
+        node.args = [*<list>node.args, left]    # Note [Shared arguments] (3)
     return 0
 
 

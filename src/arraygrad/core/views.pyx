@@ -1,5 +1,6 @@
 # Views of one Tensor, made and recorded in one step: t[:, 1:], t.T, t.reshape(shape) and their kind.
-# May import: engine.*, core.op, core.value, core.arguments, core.nodes, core.saving, core.apply, core.elements.
+# May import: engine.*, core.op, core.value, core.arguments, core.kept_args, core.nodes, core.saving, core.apply,
+# core.elements.
 #
 # Note [Views in one step]
 # ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -23,6 +24,7 @@ from arraygrad.engine.node cimport ThreadState, thread_state, NODE_FAST, NODE_ZE
 from arraygrad.core.apply cimport apply_op, connect, refresh, reversed_axes
 from arraygrad.core.arguments cimport all_static, is_static
 from arraygrad.core.elements cimport element
+from arraygrad.core.kept_args cimport shared_args
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.saving cimport frozen, keep_args, save
@@ -230,9 +232,11 @@ cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
         if op.n_saves:
             node.s0 = v.meta
         if op.keeps_args:
-            static = [None] * len(args)
-            for i in op.static_positions:
-                static[i] = args[i] if plain else frozen(args[i])
+            static = shared_args(op, args) if plain else None
+            if static is None:
+                static = [None] * len(args)
+                for i in op.static_positions:
+                    static[i] = args[i] if plain else frozen(args[i])
             node.args = static
         out.grad_fn_ = node
         out.tracked = True
