@@ -96,6 +96,62 @@ def test_gradient_of_a_product_of_stacks_is_that_of_the_rule_in_the_table(dtype,
             np.testing.assert_allclose(got, expected, rtol=0, atol=size * (1e-4 if dtype == "float32" else 1e-12))
 
 
+TALL_AND_WIDE = [
+    ((4, 2, 3), (3, 5)),
+    ((4, 1, 3), (3, 1)),
+    ((2, 4, 5, 3), (3, 2)),
+    ((20, 20, 1, 6), (6, 6)),
+    ((4, 2, 3), (3,)),
+    ((2, 3, 1, 4), (4,)),
+    ((2, 3), (4, 3, 5)),
+    ((1, 3), (4, 3, 1)),
+    ((5, 3), (2, 4, 3, 1)),
+]
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize(("first", "second"), TALL_AND_WIDE, ids=str)
+def test_gradient_of_a_stack_and_one_matrix_or_vector_is_that_of_the_rule_in_the_table(dtype, first, second):
+    operands = [values_of(dtype, 1)(first), values_of(dtype, 2)(second)]
+    shape = np.matmul(*operands).shape
+    wide = values_of(dtype, 3)((*shape, 2))
+    one = values_of(dtype, 4)((1,))[0]
+
+    def gradients_of(which, g, whole):
+        inputs = [ag.tensor(x, requires_grad=i in which) for i, x in enumerate(operands)]
+        out = apply_op(OPS["matmul"], tuple(inputs))
+        if not whole:
+            assert try_rule(out.grad_fn, g) is not None
+        return [t.array for t in ag.autograd.grad(out, [inputs[i] for i in which], ag.asarray(g))]
+
+    for g in (wide[..., 0].copy(), wide[..., 0], np.broadcast_to(one, shape), np.asfortranarray(wide[..., 1])):
+        for which in ((0, 1), (0,), (1,)):
+            got, expected = gradients_of(which, g, False), plain(gradients_of, which, g, True)
+            for x, y in zip(got, expected, strict=True):
+                assert (x.dtype, x.shape) == (y.dtype, y.shape) == (np.dtype(dtype), y.shape)
+                np.testing.assert_allclose(x, y, rtol=3e-5 if dtype == "float32" else 1e-12, atol=1e-5)
+
+
+@pytest.mark.parametrize(("first", "second"), TALL_AND_WIDE, ids=str)
+def test_gradient_of_a_stack_in_another_layout_and_one_matrix(first, second):
+    x1, x2 = values_of("float64", 1)(first), values_of("float64", 2)(second)
+    w = values_of("float64", 3)(np.matmul(x1, x2).shape)
+
+    def gradients_of(a, b):
+        left, right = ag.asarray(a, requires_grad=True), ag.asarray(b, requires_grad=True)
+        return [t.array for t in ag.autograd.grad(np.matmul(left, right), (left, right), ag.asarray(w))]
+
+    for a, b in (
+        (np.asfortranarray(x1), np.asfortranarray(x2)),
+        (np.repeat(x1, 2, axis=-1)[..., ::2], x2[::-1]),
+        (x1[::-1], np.repeat(x2, 2, axis=0)[::2]),
+        (np.broadcast_to(x1[:1], x1.shape), np.broadcast_to(x2[..., :1], x2.shape)),
+    ):
+        for got, expected in zip(gradients_of(a, b), plain(gradients_of, a, b), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    assert ag.gradcheck(np.matmul, (ag.tensor(x1, requires_grad=True), ag.tensor(x2, requires_grad=True)))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_product_of_vectors_along_the_last_axis_is_numpys(dtype, shape):

@@ -50,6 +50,7 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
 
 cdef enum:
     RELEASED = 1 << 16          # multiplications; below, giving up the GIL costs more than it may bring
+    MOST_AXES = 8
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* NEGATIVE = loop_set("negative")
@@ -444,6 +445,10 @@ cdef int rule_matmul(Node node, Frame f) except -1:
         n2 = rank(saved_for(node, SAVE_META, 1))
     if n1 == n2 > 2:
         return stacks_rule(f, x1 if second else None, x2 if first else None)
+    if n1 > 2 and 1 <= n2 <= 2 and n1 + n2 - 2 == g.ndim:
+        return tall_rule(f, x1 if second and out1 is None else None, x2 if first else None, n2)
+    if n1 == 2 and 2 < n2 == g.ndim <= 8:
+        return wide_rule(f, x1 if second else None, x2 if first else None)
     if not 1 <= n1 <= 2 or not 1 <= n2 <= 2 or n1 + n2 - 2 != g.ndim:
         return 0
     if first:
@@ -475,6 +480,77 @@ cdef int stacks_rule(Frame f, object x1, object x2) except -1:
             return 0
         out1 = dot(turned(x1, v.ndim), f.grad)
     return set_outs(f, out0, out1)
+
+
+cdef int tall_rule(Frame f, object x1, object x2, int n2) except -1:
+    """rule_matmul for a stack of matrices times one matrix or vector: the stack is one tall matrix.
+
+    None: its gradient is not wanted.
+    """
+    cdef ArrayView g, v
+    cdef Py_ssize_t dims[MOST_AXES]
+    cdef object out0 = None, out1 = None, tall
+    cdef int i, lead = 0
+    cdef Py_ssize_t rows = 1
+    view_of(f.grad, &g)
+    lead = g.ndim - n2 + 1
+    if lead >= MOST_AXES or g.size == 0:
+        return 0
+    for i in range(lead):
+        dims[i] = g.dims[i]
+        rows *= g.dims[i]
+    tall = rows_from(f.grad, rows, g.dims[lead] if n2 == 2 else 0)
+    if x2 is not None:
+        if view_of(x2, &v) != g.slot or v.size == 0:
+            return 0
+        dims[lead] = v.dims[0]
+        out0 = reshaped(dot(tall, x2, 2) if n2 == 2 else outer(tall, x2), lead + 1, dims)
+    if x1 is not None:
+        if view_of(x1, &v) != g.slot or v.size == 0:
+            return 0
+        out1 = dot(rows_from(x1, rows, v.dims[lead]), tall, 1)
+    return set_outs(f, out0, out1)
+
+
+cdef object rows_from(object x, Py_ssize_t rows, Py_ssize_t columns):
+    """An array as a matrix of so many rows that BLAS can read, as a vector with 0 columns."""
+    cdef Py_ssize_t dims[2]
+    cdef ArrayView v
+    dims[0], dims[1] = rows, columns
+    x = reshaped(x, 2 if columns else 1, dims)
+    view_of(x, &v)
+    return for_blas(x, &v)
+
+
+cdef int wide_rule(Frame f, object x1, object x2) except -1:
+    """rule_matmul for one matrix times a stack of matrices. None: its gradient is not wanted."""
+    cdef ArrayView g, v
+    cdef object out0 = None, out1 = None
+    view_of(f.grad, &g)
+    if not has_products(g.slot) or g.size == 0:
+        return 0
+    if x2 is not None:
+        if view_of(x2, &v) != g.slot or v.ndim != g.ndim or not same_leading(&v, &g) or v.size == 0:
+            return 0
+        out0 = dot(side_by_side(f.grad, &g), side_by_side(x2, &v), 2)
+    if x1 is not None:
+        out1 = np.matmul(transposed(x1, NULL), f.grad)
+    return set_outs(f, out0, out1)
+
+
+cdef object side_by_side(object x, const ArrayView* v):
+    """The matrices of a stack as one, each to the right of the last."""
+    cdef Py_ssize_t axes[MOST_AXES]
+    cdef Py_ssize_t dims[2]
+    cdef int i
+    axes[0] = v.ndim - 2
+    for i in range(v.ndim - 2):
+        axes[i + 1] = i
+    axes[v.ndim - 1] = v.ndim - 1
+    dims[0] = v.dims[v.ndim - 2]
+    dims[1] = v.size // dims[0]
+    x = transposed(x, axes)
+    return reshaped(x, 2, dims)
 
 
 cdef object turned(object x, int ndim):
