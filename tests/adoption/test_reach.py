@@ -191,6 +191,60 @@ def test_objects_among_arguments_are_reached_at_every_call(program):
         np.testing.assert_allclose(gradient(X, fill), expected)
 
 
+def test_object_among_the_globals_is_reached_again_when_its_type_changes(program):
+    program(library=LIBRARY)
+    program(
+        other="""
+        import numpy as np
+        class Squares:
+            def fill(self, x):
+                out = np.zeros(3)
+                out[:2] = x[:2] ** 2
+                return out
+    """
+    )
+    main = program(
+        main="""
+        import math
+        import library, other
+        model = None
+        compares = lambda f: f is math.exp
+        def f(x): return (x * 3.0 if model is None else model.fill(x)).sum()
+    """
+    )
+    gradient = ag.grad(main.f, adopt=True)
+    library = sys.modules["library"]
+    for _ in range(2):
+        for model, expected in (
+            (None, [3.0, 3.0, 3.0]),
+            (types.SimpleNamespace(fill=library.fill), [np.cos(X[0]), np.exp(X[1]), 0.0]),
+            (sys.modules["other"].Squares(), [1.0, 2.0, 0.0]),
+        ):
+            main.model = model
+            np.testing.assert_allclose(gradient(X), expected)
+            np.testing.assert_allclose(ag.grad(main.f, adopt=True)(X), expected)
+
+
+def test_another_object_of_the_same_type_is_not_searched_anew(program, monkeypatch):
+    main = program(
+        main="""
+        class Model:
+            def __init__(self, k): self.k = k
+            def __call__(self, x): return self.k * x
+        model = Model(1.0)
+        def f(x): return model(x).sum()
+    """
+    )
+    gradient = ag.grad(main.f, adopt=True)
+    assert gradient(X).tolist() == [1.0] * 3
+    searches = []
+    monkeypatch.setattr(reach.Reach, "search", lambda self: searches.append(self))
+    for k in (2.0, 3.0):
+        main.model = main.Model(k)
+        assert gradient(X).tolist() == [k] * 3
+    assert not searches
+
+
 def test_names_of_packages_narrow_what_is_reached(program):
     main = program(library=LIBRARY, main="import library as m\ndef f(x): return m.fill(x).sum()")
     with pytest.raises(TypeError, match=r"becomes a Python number|plain array"):

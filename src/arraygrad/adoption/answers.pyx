@@ -58,13 +58,30 @@ cdef class Namespace:
     cdef public list shared                 # of Place
     cdef public Py_ssize_t users            # running calls that have the stand-ins in place
     cdef public list siblings               # of Namespace: that run over this namespace; None: there is no other
+    cdef public Namespace home              # the one that `state` asks; None: itself
+    cdef public dict watched                # name of a global that holds an object -> the type that it had last
+    cdef Py_ssize_t version                 # how often such a type changed
+
+    cpdef Py_ssize_t state(self) except -1:
+        """A number that changes when the number of names does, or the type of an object among the globals."""
+        cdef bint changed = False
+        cdef object kind, found
+        if self.home is not None:
+            return self.home.state()
+        for name, kind in self.watched.items():
+            found = self.namespace.get(name)
+            if type(found) is not kind:
+                self.watched[name] = type(found)
+                changed = True
+        self.version += changed
+        return (self.version << 32) + len(self.namespace)
 
 
 cdef class Route:
     """What calls of one function exchange. Subclasses search for it: see Reach in reach.py."""
     cdef public list found                  # of Namespace; None: not searched
     cdef public list own                    # of Place
-    cdef public list sizes                  # the number of names in each namespace when it was searched
+    cdef public list sizes                  # the state of each namespace when it was searched
     cdef public Py_ssize_t stamp            # forgotten() when it was searched
 
 
@@ -134,7 +151,7 @@ cdef tuple enter(Route reach, tuple args, dict kwargs):
         changed = reach.found is None or reach.stamp != _searches_from
         if not changed:
             for i in range(len(reach.found)):
-                if len((<Namespace>reach.found[i]).namespace) != reach.sizes[i]:
+                if (<Namespace>reach.found[i]).state() != reach.sizes[i]:
                     changed = True
                     break
         if changed:

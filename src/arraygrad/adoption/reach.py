@@ -22,7 +22,8 @@ Note [What adoption reaches]
     float, complex and type, whose stand-ins are equal to them. In a module that is reached other code may run too, by
     other threads or found by a text: what any function there compares has no stand-in there.
     What loses a gradient by it is refused, as everywhere.
-(6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes.
+(6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes,
+    or the type of an object among the globals that the code names (`model = Other()`).
 Guarded by tests/adoption/test_reach.py.
 """
 
@@ -67,6 +68,9 @@ _DEPTH = 4  # how deep objects in objects are followed
 _ITEMS = 256  # how many items of a container are looked at
 _OBJECTS = 20_000  # how many objects one search looks at
 
+# What globals of these types lead to is taken to last; a global of another type is watched (6).
+_LASTING = frozenset((types.FunctionType, types.BuiltinFunctionType, types.ModuleType, numpy.ufunc))
+
 _namespaces: dict = {}  # id of a dict -> its Names, which keeps it alive
 _leads: dict = {}  # id of a code object or class -> (it, the namespace it is looked from, what it leads to, sizes)
 _MANY = 4096  # so many of these are kept
@@ -102,6 +106,7 @@ class Names(Namespace):
         self._used = set()  # names of builtins in them
         self._looked = None
         self._others = {}
+        self.watched = {}
         self._whole = {}  # id of the code of a function that is defined here, reached or not -> (it, what it compares)
         self.compared = frozenset()
 
@@ -180,6 +185,7 @@ class Names(Namespace):
         if other is None:
             other = self._others[real] = Names(self.namespace)
             other._base = self
+            other.home = self
             if self.siblings is None:
                 self.siblings = [self]
             other.siblings = self.siblings
@@ -347,7 +353,7 @@ class Reach(Route):
         search = _Search()
         search.visit(self._function, 0)
         self.found, self.own = self._wanted(search)
-        self.sizes = [len(names.namespace) for names in self.found]
+        self.sizes = [names.state() for names in self.found]
 
     def with_arguments(self, arguments):
         """(Names, Places) for a call with these arguments."""
@@ -358,7 +364,7 @@ class Reach(Route):
                 stamp == self.stamp
                 and len(known) == len(objects)
                 and all(ref() is one for ref, one in zip(known, objects, strict=True))
-                and all(len(names.namespace) == n for names, n in sizes)
+                and all(names.state() == n for names, n in sizes)
             ):
                 return found
         search = _Search()
@@ -367,7 +373,7 @@ class Reach(Route):
             search.visit(one, 0)
         found = self._wanted(search)
         try:
-            sizes = [(n, len(n.namespace)) for n in found[0]]
+            sizes = [(n, n.state()) for n in found[0]]
             self._given = [weakref.ref(one) for one in objects], sizes, self.stamp, found
         except TypeError:  # what has no room for a weak reference may be another object next time
             self._given = None
@@ -525,7 +531,7 @@ class _Search:
         known = _leads.get(id(item))
         if known is not None and known[0] is item and known[1] is namespace:
             for names, n in known[2]:
-                if len(names.namespace) != n:
+                if names.state() != n:
                     break
                 self.found[id(names.namespace)] = names
             else:
@@ -533,7 +539,7 @@ class _Search:
         inner = _Spread(item, namespace)
         if len(_leads) > _MANY:
             _leads.clear()
-        _leads[id(item)] = (item, namespace, [(names, len(names.namespace)) for names in inner.finish()])
+        _leads[id(item)] = (item, namespace, [(names, names.state()) for names in inner.finish()])
         self.found.update(inner.found)
 
 
@@ -567,7 +573,10 @@ class _Spread(_Search):
         names.saw(item, places)
         named = names_in(item)
         for name in named & namespace.keys():
-            self.visit(namespace[name], 1, named)
+            value = namespace[name]
+            if value is None or (type(value) not in _LASTING and not isinstance(value, type) and not is_plain(value)):
+                names.watched.setdefault(name, type(value))
+            self.visit(value, 1, named)
         for name in imported(item, namespace.get("__package__")):
             module = sys.modules.get(name)
             if module is not None:
