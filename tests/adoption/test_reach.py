@@ -27,6 +27,10 @@ def same(a, b):
     return a is b
 
 
+def equal(a, b):
+    return a == b
+
+
 @pytest.fixture
 def program(tmp_path, monkeypatch):
     """program(name=source, ...): writes modules, imports them and returns the last."""
@@ -243,6 +247,90 @@ def test_another_object_of_the_same_type_is_not_searched_anew(program, monkeypat
         main.model = main.Model(k)
         assert gradient(X).tolist() == [k] * 3
     assert not searches
+
+
+ALLOCATES = """
+    import numpy as np
+    def f(x: np.ndarray) -> np.ndarray:
+        out = np.ndarray(x.shape, dtype=x.dtype)
+        out[0] = x[0] ** 2
+        out[1:] = np.ndarray(shape=(2,))
+        out[1:] = 3.0 * x[1:]
+        counts = np.ndarray(2, dtype=int)
+        counts[:] = 4
+        assert type(counts).__name__ == "ndarray" and np.array([1.0]).sum() == 1.0
+        return out.sum() * counts.sum()
+"""
+
+
+def test_array_type_that_is_called_makes_arrays_that_can_be_written(program):
+    main = program(main=ALLOCATES)
+    assert ag.grad(main.f, adopt=True)(X).tolist() == [8.0, 24.0, 24.0]
+    assert same(main.np, np)
+    named = program(named=ALLOCATES.replace("import numpy as np", "import numpy as np\n    from numpy import ndarray")
+                    .replace("np.ndarray(", "ndarray("))  # fmt: skip
+    assert ag.grad(named.f, adopt=True)(X).tolist() == [8.0, 24.0, 24.0]
+    assert same(named.ndarray, np.ndarray)
+
+
+def test_array_over_memory_of_another_stays_an_array(program):
+    main = program(main="""
+        import numpy as np
+        memory = np.zeros(3)
+        def f(x):
+            part = np.ndarray(3, buffer=memory)
+            part[0] = x[0]
+            return part.sum()
+    """)
+    with pytest.raises(TypeError, match="plain array"):
+        ag.grad(main.f, adopt=True)(X)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "assert type(np.ones(2, dtype=int)) is np.ndarray",
+        "assert isinstance(x, np.ndarray)",
+        "assert np.ones(2, dtype=int).view(np.ndarray).shape == (2,)",
+        "assert np.ndarray in (np.ndarray, float)",
+        "kind = np.ndarray",
+    ],
+)
+def test_array_type_that_is_used_otherwise_has_no_stand_in(program, line):
+    rest = ALLOCATES.replace("out = np.ndarray(x.shape, dtype=x.dtype)", f"{line}\n        out = np.zeros(3)")
+    rest = rest.replace("out[1:] = np.ndarray(shape=(2,))", "np.ndarray(shape=(2,))")
+    main = program(main=rest)
+    assert ag.grad(main.f, adopt=True)(X).tolist() == [8.0, 24.0, 24.0]
+    program(other="""
+        import numpy as np
+        def same(kind): return kind is np.ndarray
+        def of(x): return isinstance(x, np.ndarray)
+    """)
+    main = program(caller=f"import other\n{textwrap.dedent(ALLOCATES)}".replace(
+        "    return out", "    assert other.of(x) and other.same(type(counts))\n    return out"))  # fmt: skip
+    assert ag.grad(main.f, adopt=True)(X).tolist() == [8.0, 24.0, 24.0]
+
+
+def test_stand_in_for_the_array_type_answers_as_the_type(program):
+    main = program(main="""
+        import numpy as np
+        def f(x, ask):
+            ask(np)
+            out = np.ndarray(3)
+            out[:] = x
+            return out.sum()
+    """)
+    answers = []
+
+    def ask(xp):
+        answers.extend([
+            isinstance(np.ones(2), xp.ndarray), isinstance(2.0, xp.ndarray), issubclass(np.ma.MaskedArray, xp.ndarray),
+            equal(xp.ndarray, np.ndarray), equal(np.ndarray, xp.ndarray), not equal(xp.ndarray, float), repr(xp.ndarray),
+            hash(xp.ndarray) == hash(np.ndarray), same(xp.ndarray.sum, np.ndarray.sum), type(xp.ndarray(2)),
+        ])  # fmt: skip
+
+    assert ag.grad(lambda x: main.f(x, ask), adopt=True)(X).tolist() == [1.0] * 3
+    assert answers[:-1] == [True, False, True, True, True, True, "<class 'numpy.ndarray'>", True, True]
 
 
 def test_names_of_packages_narrow_what_is_reached(program):

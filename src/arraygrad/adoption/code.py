@@ -5,11 +5,12 @@ May import: adoption.table, the standard library.
 
 import dis
 import itertools
+import sys
 import types
 
 from arraygrad.adoption.table import STAND_IN_MODULES
 
-__all__ = ["imported", "importing_stand_ins", "names_in"]
+__all__ = ["imported", "importing_stand_ins", "names_in", "uses_array_type"]
 
 _IMPORT = dis.opmap["IMPORT_NAME"]
 _MANY = 4096  # so many code objects are kept
@@ -57,6 +58,52 @@ def _tells_identity(code):
         if step.opname == "IS_OP" and before.opname != "LOAD_CONST":
             return True
     return any(_tells_identity(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
+
+
+_uses: dict = {}  # id of a code object -> (it, how it uses numpy.ndarray)
+
+
+def uses_array_type(code):
+    """How code, and code of functions in it, uses a name or attribute `ndarray`: (whether it calls it, does more)."""
+    if "ndarray" not in names_in(code):
+        return False, False
+    known = _uses.get(id(code))
+    if known is not None and known[0] is code:
+        return known[1]
+    calls = more = False
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
+    for i, step in enumerate(steps):
+        if step.opcode in dis.hasname and step.argval == "ndarray":
+            called = _is_called(steps, i)
+            calls, more = calls or called, more or not called
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner = uses_array_type(constant)
+            calls, more = calls or inner[0], more or inner[1]
+    if len(_uses) > _MANY:
+        _uses.clear()
+    _uses[id(code)] = (code, (calls, more))
+    return calls, more
+
+
+def _is_called(steps, at):
+    """Whether a name or attribute that an instruction loads is what a call calls: a NULL, or itself, is beside it."""
+    step = steps[at]
+    if step.opname == "LOAD_METHOD" or (step.opname == "LOAD_ATTR" and sys.version_info >= (3, 12) and step.arg & 1):
+        return True
+    if step.opname == "LOAD_GLOBAL" and step.arg & 1:
+        return True
+    after = steps[at + 1].opname
+    if sys.version_info >= (3, 13):
+        return step.opname.startswith("LOAD_") and after == "PUSH_NULL"
+    if after in ("LOAD_ATTR", "LOAD_METHOD"):
+        return False
+    while at and steps[at].opname == "LOAD_ATTR":
+        at -= 1
+    first = steps[at]
+    return (first.opname == "LOAD_GLOBAL" and bool(first.arg & 1)) or (
+        at > 0 and first.opname.startswith("LOAD_") and steps[at - 1].opname == "PUSH_NULL"
+    )
 
 
 _importing: dict = {}  # id of a code object -> (it, the code that imports stand-ins)

@@ -10,8 +10,17 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, is_on, makes_tensors, plain_type
-from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
+from arraygrad.adoption.answers import (
+    gathered,
+    gathering,
+    has_tensor,
+    is_floating,
+    is_on,
+    isinstance_,
+    makes_tensors,
+    plain_type,
+)
+from arraygrad.adoption.table import CALLED, stand_in, stand_in_for, stand_ins_of
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
@@ -202,6 +211,38 @@ def _array_of(function):
     return call
 
 
+class _ArrayType(type):
+    """The type of what stands in for numpy.ndarray where code calls it: `out = numpy.ndarray((3, 3))`."""
+
+    def __call__(cls, *args, **kwargs):
+        made = numpy.ndarray(*args, **kwargs)
+        return _own(made) if makes_tensors() and made.base is None and made.dtype.kind in "fc" else made
+
+    def __instancecheck__(cls, obj):
+        return isinstance_(obj, numpy.ndarray)
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, numpy.ndarray)
+
+    def __getattr__(cls, name):
+        return getattr(numpy.ndarray, name)
+
+    def __eq__(cls, other):
+        return other is cls or other is numpy.ndarray
+
+    def __ne__(cls, other):
+        return not cls == other
+
+    def __hash__(cls):
+        return hash(numpy.ndarray)
+
+    def __repr__(cls):
+        return repr(numpy.ndarray)
+
+
+_ndarray = _ArrayType("ndarray", (), {"__module__": "numpy", "__doc__": numpy.ndarray.__doc__})
+
+
 def _joined(result, items):
     return _recordable(result, items) if makes_tensors() else result
 
@@ -269,6 +310,8 @@ def install():
     stand_in(numpy.broadcast_to, _array_of(stand_in_for(numpy.broadcast_to)))
     for module in (numpy.linalg, numpy.fft, numpy):  # numpy last: it holds the others
         stand_in(module, module_of(module))
+    CALLED[id(numpy)] = module_of(numpy)
+    CALLED[id(numpy)].ndarray = CALLED[id(numpy.ndarray)] = _ndarray
 
 
 def module_of(real):

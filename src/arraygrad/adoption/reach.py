@@ -24,6 +24,8 @@ Note [What adoption reaches]
     What loses a gradient by it is refused, as everywhere.
 (6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes,
     or the type of an object among the globals that the code names (`model = Other()`).
+(7) numpy.ndarray is a type that programs compare, derive from and hand over, and it has no stand-in where they do. In
+    a module whose functions do nothing but call it (`out = np.ndarray((3, 3))`) it has one, in the stand-in for numpy.
 Guarded by tests/adoption/test_reach.py.
 """
 
@@ -39,9 +41,9 @@ import weakref
 import numpy
 
 from arraygrad.adoption.answers import Namespace, Route, forgotten, is_plain, set_renewal
-from arraygrad.adoption.code import imported, importing_stand_ins, names_in
+from arraygrad.adoption.code import imported, importing_stand_ins, names_in, uses_array_type
 from arraygrad.adoption.polynomial_names import polynomial
-from arraygrad.adoption.table import STAND_INS
+from arraygrad.adoption.table import CALLED, STAND_INS
 from arraygrad.numpy_api.rearranging import Vectorize
 
 __all__ = ["BUILTINS", "Names", "Reach", "adoptable", "forget", "pair_of", "reach_of"]
@@ -137,8 +139,11 @@ class Names(Namespace):
             return
         places = []
         kept = self._left_alone()
+        called = self._calls_array_type()
         for name, value in list(self.namespace.items()):
             pair = pair_of(value)
+            if called and (value is numpy or value is numpy.ndarray):
+                pair = (value, CALLED[id(value)])
             if pair is not None:
                 if name not in _BUILTIN_NAMES or name in self._used:
                     places.append((self.namespace, name, *pair))
@@ -156,6 +161,11 @@ class Names(Namespace):
         self._others.clear()
         if self.siblings is not None:
             self.siblings.clear()  # none of them runs
+
+    def _calls_array_type(self):
+        """Whether code here calls numpy.ndarray, and does nothing else with it: only then it has a stand-in (7)."""
+        uses = [uses_array_type(code) for code in (*self._codes.values(), *_codes_of(self.namespace))]
+        return any(calls for calls, _ in uses) and not any(more for _, more in uses)
 
     def _left_alone(self):
         """Ids of the real things that any code here compares: they have no stand-in here (5)."""
