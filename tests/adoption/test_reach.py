@@ -274,14 +274,16 @@ def test_array_type_that_is_called_makes_arrays_that_can_be_written(program):
 
 
 def test_array_over_memory_of_another_stays_an_array(program):
-    main = program(main="""
+    main = program(
+        main="""
         import numpy as np
         memory = np.zeros(3)
         def f(x):
             part = np.ndarray(3, buffer=memory)
             part[0] = x[0]
             return part.sum()
-    """)
+    """
+    )
     with pytest.raises(TypeError, match="plain array"):
         ag.grad(main.f, adopt=True)(X)
 
@@ -301,31 +303,37 @@ def test_array_type_that_is_used_otherwise_has_no_stand_in(program, line):
     rest = rest.replace("out[1:] = np.ndarray(shape=(2,))", "np.ndarray(shape=(2,))")
     main = program(main=rest)
     assert ag.grad(main.f, adopt=True)(X).tolist() == [8.0, 24.0, 24.0]
-    program(other="""
+    program(
+        other="""
         import numpy as np
         def same(kind): return kind is np.ndarray
         def of(x): return isinstance(x, np.ndarray)
-    """)
+    """
+    )
     main = program(caller=f"import other\n{textwrap.dedent(ALLOCATES)}".replace(
         "    return out", "    assert other.of(x) and other.same(type(counts))\n    return out"))  # fmt: skip
     assert ag.grad(main.f, adopt=True)(X).tolist() == [8.0, 24.0, 24.0]
 
 
 def test_stand_in_for_the_array_type_answers_as_the_type(program):
-    main = program(main="""
+    main = program(
+        main="""
         import numpy as np
         def f(x, ask):
             ask(np)
             out = np.ndarray(3)
             out[:] = x
             return out.sum()
-    """)
+    """
+    )
     answers = []
 
     def ask(xp):
         answers.extend([
-            isinstance(np.ones(2), xp.ndarray), isinstance(2.0, xp.ndarray), issubclass(np.ma.MaskedArray, xp.ndarray),
-            equal(xp.ndarray, np.ndarray), equal(np.ndarray, xp.ndarray), not equal(xp.ndarray, float), repr(xp.ndarray),
+            isinstance(np.ones(2), xp.ndarray), isinstance(2.0, xp.ndarray),
+            issubclass(np.ma.MaskedArray, xp.ndarray),
+            equal(xp.ndarray, np.ndarray), equal(np.ndarray, xp.ndarray), not equal(xp.ndarray, float),
+            repr(xp.ndarray),
             hash(xp.ndarray) == hash(np.ndarray), same(xp.ndarray.sum, np.ndarray.sum), type(xp.ndarray(2)),
         ])  # fmt: skip
 

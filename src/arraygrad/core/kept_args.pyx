@@ -6,8 +6,8 @@
 # A loop asks for the same places in every pass: `u[1:-1, 2:]`, `x.sum(axis=0)`. A node that kept the caller's key would
 # keep a list, a tuple and two slices for it. The garbage collector visits each as it visits the node, and each is an
 # allocation that makes the collector run. In stencil programs they were more than half of what it saw.
-# (1) A list of None, booleans, ints, floats, text, `...`, slices of ints and tuples of these is kept once, and all nodes
-#     with an equal one have it. The table is direct-mapped: a list that gives way belongs to the nodes that have it.
+# (1) A list of None, booleans, ints, floats, text, `...`, slices of ints and tuples of these is kept once, and nodes
+#     with equal ones have it. The table is direct-mapped: a list that gives way belongs to the nodes that have it.
 # (2) Items are equal if their types are the same and their values too; texts have to be one object. 0.0 is not -0.0.
 # (3) Nobody changes a list that is a node's `args`. `keep_behind` makes a new one.
 # Not where Python has no GIL: threads would write to the lists' reference counts together.
