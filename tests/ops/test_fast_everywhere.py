@@ -67,6 +67,10 @@ LAYOUTS = {
 }
 
 
+# Complex products and quotients of NumPy's are fused on some processors, and those in one pass are not.
+ROUNDED_OTHERWISE = ("abs", "pow", "square")
+
+
 def laid_out(a, rng, special):
     """`a` in a random layout, some elements replaced by special values."""
     a = a.copy()
@@ -139,8 +143,9 @@ def test_compiled_paths_give_what_the_plain_ones_give(name):
                 arrays = [laid_out(a.astype(SINGLE[a.dtype.char]) if single else a, rng, special) for a in case.arrays]
                 got = run(case, arrays, [i, seed], seed == 0)
                 expected = plain(run, case, arrays, [i, seed], seed == 0)
+                rounds = name in ROUNDED_OTHERWISE and any(a.dtype.kind == "c" for a in arrays)
                 try:
-                    agree(got, expected, exact, single, special)
+                    agree(got, expected, exact and not rounds, single, special)
                 except AssertionError as error:
                     told = [(a.dtype.str, a.shape, a.strides) for a in arrays]
                     raise AssertionError(f"{case.label}, seed {seed}, arrays {told}: {error}") from None

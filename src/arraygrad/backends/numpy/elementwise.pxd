@@ -44,6 +44,7 @@ cdef object saved_value(Node node, int k)
 cdef object saved_for(Node node, int kind, int pos)
 cdef int real_view(object a, ArrayView* v) noexcept
 cdef bint is_number(object x) noexcept
+cdef bint has_complex_result(Node node) noexcept
 cdef GradMeta narrow(Node node, Frame f, int i)
 cdef object combined(const LoopSet* loops, object g, object other, bint overwrite)
 cdef object into(const LoopSet* loops, object a, object other)

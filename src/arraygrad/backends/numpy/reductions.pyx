@@ -493,6 +493,10 @@ cdef int rule_extremum(Node node, Frame f) except -1:
     cdef ArrayView g, x, a
     cdef Call c
     cdef object saved = saved_for(node, SAVE_INPUT, 0), ans = saved_for(node, SAVE_ANS, -1), out, waiting
+    if real_view(saved, &x) >= 0 and not x.c_order and not x.f_order and x.ndim <= 8:
+        out = empty_c(saved, x.ndim, x.dims)
+        copy_into(out, saved)
+        saved = out
     if not begin(&c, saved, (<list>node.args)[1], &x) or not x.c_order or not give(&c, f.grad, &g) or not g.c_order \
             or not give(&c, saved, &x) or not give(&c, ans, &a):
         return 0

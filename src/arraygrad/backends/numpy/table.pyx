@@ -11,6 +11,7 @@ from arraygrad.backends.numpy.columns cimport (
     log_softmax_of_any, logsumexp_of_any, max_of_any, min_of_any, softmax_of_any, sum_of_any, where_of_any,
 )
 from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
+from arraygrad.backends.numpy.complex_rules cimport attach_complex
 from arraygrad.backends.numpy.contractions cimport (
     forward_einsum, forward_tensordot, rule_einsum, rule_tensordot,
 )
@@ -314,6 +315,7 @@ def install(dict ops, backend=None):
     attach(ops, "cos", rule_cos, ("x",), done)
     attach_sines(ops)
     attach_powers(ops, done)
+    attach_complex(ops, done)
     attach_numbers(ops)
     attach_kernels(ops, loops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
