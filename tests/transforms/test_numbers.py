@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
+from arraygrad.autograd import python_numbers
 
 X = np.array([0.5, 1.27, -0.75])
 
@@ -343,3 +344,72 @@ def test_metrics_of_scikit_learn_are_refused_with_their_formula():
     assert "Write the metric's formula with NumPy: numpy.mean((y - p) ** 2)" in squared
     assert "formula with NumPy: 1 - numpy.sum((y - p) ** 2) / numpy.sum((y - numpy.mean(y)) ** 2)" in r2
     assert "formula with NumPy: numpy.mean(numpy.abs(y - p))" in absolute
+
+
+def test_values_that_leave_in_a_loop_are_looked_up_once_for_each_node(monkeypatch):
+    """The cost of `x.numpy()` does not grow with the graph behind x, also where it is a side branch."""
+    follows = python_numbers._follows
+    behind = []
+
+    def counted(trace, node):
+        before = [len(d) for d in getattr(trace, "known", ({}, {}))] if trace.left is not None else [0, 0]
+        found = follows(trace, node)
+        behind.append(sum(len(d) for d in trace.known) - sum(before))
+        return found
+
+    monkeypatch.setattr(python_numbers, "_follows", counted)
+
+    def f(x):
+        for _ in range(300):
+            np.unique(x * 2.0)
+            x = x + np.sin(x) * 1e-3
+        return x.sum()
+
+    ag.grad(f)(X)
+    assert len(behind) >= 300
+    assert max(behind) < 20  # nodes that were new to it
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: x * 2.0, lambda x: np.sin(x)[1:]])
+def test_result_without_a_tensor_names_where_the_values_left(wrap):
+    def f(x):
+        for _ in range(3):
+            x = wrap(x)
+            found = x.numpy()
+        return found.sum()
+
+    with pytest.raises(TypeError, match=r"test_numbers.py:\d+, in .*f: x.numpy\(\)"):
+        ag.grad(f)(X)
+
+
+def test_values_of_another_graph_do_not_leave_that_of_the_arguments():
+    w = ag.tensor(X, requires_grad=True)
+    u = ag.tensor(X, requires_grad=True) * 2.0
+
+    def f(x):
+        for _ in range(3):
+            found = w.numpy().sum() + u.numpy().sum() + (w * u).numpy().sum()
+        return float(found)
+
+    with pytest.warns(UserWarning, match="constant|depend"):
+        assert ag.grad(f)(X).tolist() == [0.0, 0.0, 0.0]
+
+    def g(x):
+        y = x * w
+        for _ in range(3):
+            found = w.numpy().sum() + y.numpy().sum()
+        return float(found)
+
+    with pytest.raises(TypeError, match="left the graph"):
+        ag.grad(g)(X)
+
+
+def test_value_that_leaves_a_nested_transform_leaves_both_graphs():
+    def outer(x):
+        def inner(y):
+            return (x * y).numpy().sum()
+
+        return ag.grad(inner)(x).sum()
+
+    with pytest.raises(TypeError, match="left the graph"):
+        ag.grad(outer)(X)

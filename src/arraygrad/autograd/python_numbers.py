@@ -168,7 +168,7 @@ def becomes_number(t, how):
         return
     at = Place(sys._getframe(1))
     for trace in traces:
-        trace.left = f"{how}() of a Tensor, at {at}"
+        _note_left(trace, f"{how}() of a Tensor, at {at}")
     if policy == "off":
         return
     text = f"{at}: {_told(at, how, bool(traces))}"
@@ -182,8 +182,62 @@ def becomes_number(t, how):
 
 def leaves(t, how):
     """`t`, which requires grad, gives bare values by an explicit call such as `numpy()`: the traces note it."""
-    for trace in followed_by(t):
-        trace.left = f"{how}() of a Tensor, at {place()}"
+    node = gradient_edge(t)[0]
+    mark = None
+    for trace in list(RUNNING.values()):
+        if _follows(trace, node):
+            mark = mark or _Mark(how, sys._getframe(1))
+            _note_left(trace, mark)
+
+
+def _note_left(trace, text):
+    if trace.left is None:
+        trace.known = ({}, {})
+    trace.left = text
+
+
+def _follows(trace, node):
+    """Whether the history of a node reaches the arguments of a running trace.
+
+    What was found of nodes is noted by their sequence numbers, so that a loop that lets values out in every pass looks
+    at each node once, and not at all before it.
+    """
+    if trace.left is None:
+        trace.known = ({}, {})
+    reaching, others = trace.known
+    ends = {edge.node for edge in trace.edges}
+    above = {node: None}
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if node in ends or node.sequence_nr in reaching:
+            while node is not None:
+                if node not in ends:  # accumulators have one number for all
+                    reaching[node.sequence_nr] = None
+                node = above[node]
+            return True
+        behind = () if node.sequence_nr in others else node.next_functions
+        for child, _ in behind:
+            if child is not None and child not in above:
+                above[child] = node
+                stack.append(child)
+    others.update({node.sequence_nr: None for node in above if node.next_functions})
+    return False
+
+
+class _Mark:
+    """Where a value left the graph; its text, which reads source files, is made when it is asked for."""
+
+    def __init__(self, how, frame):
+        while frame.f_back is not None and _is_ours(frame):
+            frame = frame.f_back
+        self._parts = (how, frame.f_code, frame.f_lasti, frame.f_lineno, frame.f_globals)
+
+    def __str__(self):
+        how, code, at, line, names = self._parts
+        where = f"{short(code.co_filename)}:{line}, in {code.co_qualname}"
+        expression = _source_of(code, at, names)
+        return f"{how}() of a Tensor, at {where}: {expression}" if expression else f"{how}() of a Tensor, at {where}"
 
 
 def stays(t):
@@ -562,14 +616,18 @@ def short(filename):
 
 def _source(frame):
     """The text of the expression that a frame is computing, in one line."""
-    code = frame.f_code
+    return _source_of(frame.f_code, frame.f_lasti, frame.f_globals)
+
+
+def _source_of(code, at, names):
+    """The text of the expression of the instruction at an offset; `names`: the globals of the code's module."""
     try:
-        first, last, start, end = list(code.co_positions())[frame.f_lasti // 2]
+        first, last, start, end = list(code.co_positions())[at // 2]
     except IndexError:
         return ""
     if None in (first, last, start, end):
         return ""
-    lines = [linecache.getline(code.co_filename, n, frame.f_globals).encode() for n in range(first, last + 1)]
+    lines = [linecache.getline(code.co_filename, n, names).encode() for n in range(first, last + 1)]
     if not all(lines):
         return ""
     lines[-1] = lines[-1][:end]  # columns count bytes

@@ -121,15 +121,18 @@ class Trace(Traced):
         Leaves of what the function returned; `out_structure` is its structure and `aux` the auxiliary part.
     record : bool
         Results are Tensors and part of an outer graph.
-    left : str or None
-        Where a value that depends on the arguments left the graph last, by a call that was let go.
+    left : object or None
+        Where a value that depends on the arguments left the graph last, by a call that was let go; `str` tells it.
+    known : tuple of dict
+        Sequence numbers of nodes that were seen to reach the arguments, and of others, while `left` is set.
     refused : TypeError or None
         The last refusal of such a call, which the function may have caught.
     refusals : dict of str to TypeError
         All of them by their texts, set with the first one.
     """
 
-    __slots__ = ("refusals",)
+    __slots__ = ("known", "refusals")
+    known: tuple[dict[int, None], dict[int, None]]
     refusals: dict[str, TypeError]
 
     # Calling the function
