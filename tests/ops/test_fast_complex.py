@@ -158,6 +158,55 @@ def test_gradients_are_those_of_differences(name):
     assert ag.gradcheck(lambda a, r: a / r.max(), (a, r))
 
 
+SHAPED = {
+    "slice": lambda z: z[1:, ::2] * 2.0,
+    "element": lambda z: z[1, 2] * z[0, 0],
+    "row": lambda z: z[1] * z[..., 1:2],
+    "slices that overlap": lambda z: z[1:] * z[:-1] + z[1:, ::-1],
+    "gather": lambda z: z[[2, 0, 0]] * z,
+    "mask": lambda z: z[np.array([True, False, True])],
+    "reshape": lambda z: z.reshape(2, 6) * 1j,
+    "transpose": lambda z: z.T @ z,
+    "axes": lambda z: z[:, None].squeeze(1) + np.expand_dims(z, 0).transpose(2, 1, 0)[..., 0].T,
+    "sum": lambda z: z.sum() + z.sum(axis=0) * z.sum(axis=(0, 1), keepdims=True),
+    "join": lambda z: np.concatenate([z, z * 2.0]) * np.stack([z, z]).reshape(6, 4),
+    "roll": lambda z: np.roll(z, 1, axis=0) * z + np.moveaxis(z, 0, 1).T,
+    "large slices": lambda z: np.tile(z, (50, 50))[1:-1, 2:] * np.tile(z, (50, 50))[:-2, :-2],
+}
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize("name", SHAPED)
+def test_gradients_of_places_and_shapes_are_those_of_the_table(name, dtype):
+    for x in (numbers(dtype, (3, 4)), np.asfortranarray(numbers(dtype, (3, 4))), numbers(dtype, (3, 8))[:, ::2]):
+        check(SHAPED[name], [x], dtype)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize(
+    "key", [1, (1, 2), (slice(None), 1), slice(1, None), (slice(None, None, -1), 0), ..., [0, 2]], ids=repr
+)
+@pytest.mark.parametrize("kind", [numbers, reals])
+def test_gradients_of_assignments_are_those_of_the_table(key, dtype, kind):
+    z = numbers(dtype, (3, 4))
+    for value in (kind(dtype, z[key].shape, 2), kind(dtype, (), 3)):
+
+        def f(z, value):
+            y = z * 1j
+            y[key] = value
+            y[0] *= 2.0
+            y[key] += y[key] * 1.5
+            return y * y
+
+        check(f, [z, value], dtype)
+
+
+def test_compiled_rules_of_places_and_shapes_run_for_complex_results():
+    z = ag.asarray(numbers("complex128", (3, 4)), requires_grad=True)
+    for out in (z[1:], z[1, 2], z.reshape(12), z.T, np.roll(z, 1, axis=0), np.concatenate([z, z]), np.stack([z, z])):
+        assert try_rule(out.grad_fn, numbers("complex128", out.shape, 1)) is not None
+
+
 def test_parts_of_one_array_share_a_gradient_with_hooks_and_other_uses():
     z = numbers("complex128", (3, 4))
 

@@ -84,6 +84,7 @@ cdef class Op:
     cdef number_value_ptr number_value      # NULL: none; only with a number_rule
     cdef void* loops                        # backend's own table, NULL: none
     cdef readonly int fast_kind             # backend's own code for how to call it
+    cdef bint complex_rule                  # the compiled rule serves complex results too
     cdef Op by_operator                     # what Python's operator calls, None: this one (Note [Powers])
     cdef bint leaves                        # recorded: its compiled forward may leave something for the rule
 

@@ -17,7 +17,7 @@ from arraygrad.backends.numpy.contents cimport (
 from arraygrad.backends.numpy.direct cimport by_direct
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
-    KIND_BINARY, KIND_CALL, KIND_COMPLEX, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE,
+    KIND_BINARY, KIND_CALL, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE,
     KIND_TABLE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
     cloned, fast_enabled, forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
     new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of, wrapped,
@@ -386,7 +386,7 @@ cdef class NumpyOps(Backend):
         """
         cdef ArrayView v
         cdef int slot = view_of(raw, &v)
-        return fast_enabled() and slot >= 0 and (slot <= SLOT_F64 or op is not None and op.fast_kind == KIND_COMPLEX)
+        return fast_enabled() and slot >= 0 and (slot <= SLOT_F64 or op is not None and op.complex_rule)
 
     cpdef int check(self, object raw) except -1:
         """Refuse arrays that hold no numbers.

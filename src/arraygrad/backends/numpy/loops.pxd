@@ -68,7 +68,7 @@ cdef enum:
     KIND_BINARY = 2         # LoopSet of two operands
     KIND_POWER = 3          # LoopSet of numpy.power, by backends.numpy.powers
     KIND_CALL = 4           # forward_ptr
-    KIND_COMPLEX = 5        # not at all; but its rule serves complex results
+    KIND_COMPLEX = 5        # not at all; its rule serves complex results
     KIND_SINE = 6           # LoopSet of one operand; where it is recorded sines_of
     KIND_COSINE = 7         # the same
     KIND_OPERATOR_POWER = 8     # as KIND_POWER, but as the operator ** has it

@@ -139,8 +139,10 @@ cdef int serve_complex(dict ops, str name) except -1:
     cdef Op op
     if name in ops:
         op = ops[name]
-        if op.fast_rule != NULL and op.loops == NULL:
-            op.fast_kind = KIND_COMPLEX
+        if op.fast_rule != NULL:
+            op.complex_rule = True
+            if op.loops == NULL:
+                op.fast_kind = KIND_COMPLEX
     return 0
 
 
@@ -362,6 +364,9 @@ def install(dict ops, backend=None):
     attach(ops, "repeat", rule_repeat, ("x_meta",), done)
     attach(ops, "linspace", rule_linspace, (), done)
     attach(ops, "full_like", rule_pass, (), done)
+    for name in ("_getitem", "_setitem", "concat", "expand_dims", "matrix_transpose", "moveaxis", "permute_dims",
+                 "reshape", "roll", "squeeze", "stack"):
+        serve_complex(ops, name)
     for name in ("vector_norm", "matrix_norm", "norm"):
         attach(ops, name, rule_norm, ("x", "ans"), done)
     if backend is not None:
