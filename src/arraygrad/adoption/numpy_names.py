@@ -7,6 +7,7 @@ numpy_api.rearranging, numpy.
 import collections
 import functools
 import types
+import typing
 
 import numpy
 
@@ -240,7 +241,7 @@ class _ArrayType(type):
         return repr(numpy.ndarray)
 
 
-_ndarray = _ArrayType("ndarray", (), {"__module__": "numpy", "__doc__": numpy.ndarray.__doc__})
+_ndarray: typing.Any = _ArrayType("ndarray", (), {"__module__": "numpy", "__doc__": numpy.ndarray.__doc__})
 
 
 def _joined(result, items):
