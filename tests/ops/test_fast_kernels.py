@@ -29,10 +29,14 @@ BY_HAND = {
     "negative": "one loop of NumPy's, in every layout that it serves",
     "subtract": "hands the gradient on to x1, and negates the sum for a broadcast x2",
     "multiply": "loops of NumPy's for broadcast operands, sums on the way, complex products, x * x as one product",
-    "divide": "loops of NumPy's for broadcast operands, sums on the way",
+    "divide": "loops of NumPy's for broadcast operands, sums on the way, complex quotients in one pass",
     "sin": "takes the cosine that the forward left",
     "cos": "takes the sine that the forward left",
-    "pow": "leaves out the power that is x itself, and what a number as exponent decides at once",
+    "pow": "leaves out the power that is x itself, and what a number as exponent decides at once, complex squares",
+    "abs": "complex sizes in one pass; the table's kernel for real ones",
+    "square": "complex squares in one pass; the table's kernel for real ones",
+    "real": "the part of a complex gradient, in what waits of the whole",
+    "imag": "the part of a complex gradient, in what waits of the whole",
 }
 
 

@@ -7,6 +7,7 @@ compiled half of `Trace`.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 
@@ -94,6 +95,12 @@ _KNOW_NO_TENSOR = (
     ("Iterator operand is flagged as writeable, but is an object",
      "numpy.nditer takes no Tensor: loop over x.ravel(), or over numpy.ndindex(x.shape)"),
 )  # fmt: skip
+
+
+@functools.cache
+def _steps(n):
+    """Names of the nodes of step functions, whose derivative is zero, where the table has `n` operations."""
+    return frozenset(op.node_name for op in OPS.values() if op.zero)
 
 
 class Trace(Traced):
@@ -198,7 +205,7 @@ class Trace(Traced):
     def is_constant(self):
         """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""
         own = {edge.node for edge in self.edges}
-        steps = {op.node_name for op in OPS.values() if op.zero}
+        steps = _steps(len(OPS))
         return own.isdisjoint(walk(self._nodes(self.outputs), lambda node: node.name() in steps))
 
     def warn_of_a_constant(self):
