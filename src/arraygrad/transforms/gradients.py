@@ -40,7 +40,7 @@ from arraygrad.transforms.trace import (
     recorded,
     run,
 )
-from arraygrad.transforms.traced import Evaluated
+from arraygrad.transforms.traced import Evaluated, kept_apart
 from arraygrad.transforms.transformed import Names, Transformed, chosen, traced
 
 __all__ = [
@@ -258,7 +258,8 @@ def vjp(f, *primals, has_aux=False, adopt=False):
         given = [None if meta is None else next(given) for meta in metas]
         indices = trace.roots()
         given = [given[i] for i in indices]
-        return trace.give(trace.pull(indices, given, create_graph=recorded(trace, given), keep_graph=True))
+        pulled = trace.pull(indices, given, create_graph=recorded(trace, given), keep_graph=True)
+        return trace.give(pulled, _raw_in(given))
 
     if has_aux:
         return trace.value(), pull, trace.auxiliary()
@@ -553,10 +554,15 @@ class _Product(Transformed):
             create_graph=create_graph,
             keep_graph=create_graph,
         )
-        return trace.give(products)
+        return trace.give(products, _raw_in(vectors))
 
 
 # Helpers
+
+
+def _raw_in(given):
+    """The raw arrays among Tensors and arrays, and those that the Tensors show."""
+    return [g.array if isinstance(g, Tensor) else g for g in given]
 
 
 def _broadcasts(shape, result):
@@ -702,6 +708,7 @@ def _linearize(name, f, primals, adopt):
         directions = trace.directions(tuple(tangents), "tangents")
         create_graph = recorded(trace, directions)
         found = pushforward(directions, create_graph=create_graph, keep_graph=keep_graph or create_graph)
+        found = kept_apart(found, _raw_in(directions))
         return unflatten(
             trace.out_structure,
             [_tangent(trace, out, tangent) for out, tangent in zip(trace.outputs, found, strict=True)],

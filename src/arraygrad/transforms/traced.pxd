@@ -26,6 +26,6 @@ cdef class Traced:
     cpdef object run(self, dict kwargs)
     cpdef object plain_gradient(self)
     cpdef object value(self)
-    cpdef object give(self, object gradients)
+    cpdef object give(self, object gradients, object beside=*)
     cpdef object give_checked(self, object gradients)
     cpdef object nest(self, object per_edge)

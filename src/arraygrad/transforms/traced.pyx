@@ -334,10 +334,15 @@ cdef class Traced:
             return out.value.raw
         return self.any_value()
 
-    cpdef object give(self, object gradients):
-        """The container of gradients (one per edge; None: zero) in the form of the arguments."""
+    cpdef object give(self, object gradients, object beside=()):
+        """The container of gradients (one per edge; None: zero) in the form of the arguments.
+
+        Raw ones are the caller's to write: none shares memory with another, or with an array of NumPy's in `beside`.
+        """
         cdef Py_ssize_t k
         cdef list given = []
+        if len(gradients) > 1 or beside:
+            gradients = kept_apart(gradients, beside)
         for k in range(len(self.kinds)):
             if self.kinds[k] != KIND_STATIC:
                 given.append(give_back(self.kinds[k], gradients[len(given)], self.metas[k]))
@@ -372,6 +377,38 @@ cdef class Traced:
                 at += 1
         at = 0
         return unflatten_from(self.structure, items, &at)
+
+
+cpdef list kept_apart(object gradients, object beside):
+    """Gradients (None, Tensors, raw arrays), with copies of raw ones that share memory with one before or beside them."""
+    cdef list found = list(gradients)
+    cdef set owners = set()
+    cdef Py_ssize_t k
+    cdef object g, key
+    for g in beside:
+        if type(g) is _ndarray:
+            owners.add(owner_of(g))
+    for k in range(len(found)):
+        g = found[k]
+        if g is None or isinstance(g, TensorBase):
+            continue
+        key = owner_of(g) if type(g) is _ndarray else <size_t><void*>g
+        if key in owners:
+            found[k] = g.copy(order="K") if type(g) is _ndarray else copied(g)
+        else:
+            owners.add(key)
+    return found
+
+
+cdef object owner_of(object array):
+    """The address of the array whose memory an array of NumPy's shows."""
+    while type(array.base) is _ndarray:
+        array = array.base
+    return <size_t><void*>array
+
+
+cdef object copied(object raw):
+    return find_backend(raw).clone(raw, raw)
 
 
 cpdef bint may_be_zero(object gradient) except -1:
