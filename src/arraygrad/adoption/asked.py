@@ -43,6 +43,9 @@ _ABSTRACT = abc.ABCMeta.__instancecheck__.__code__
 _OPERATORS = {
     "truediv": operator.truediv, "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow,
 }  # fmt: skip
+_SPELLED = {  # the operator, and NumPy's function
+    "truediv": ("/", "divide"), "floordiv": ("//", "floor_divide"), "mod": ("%", "remainder"), "pow": ("**", "power"),
+}  # fmt: skip
 # The types of NumPy's that a match tells from a Python number.
 _SCALARS = frozenset(
     (numpy.float64, numpy.complex128, numpy.floating, numpy.complexfloating, numpy.inexact, numpy.number, numpy.generic)
@@ -147,7 +150,7 @@ def of_numbers(name, a, b):
     ZeroDivisionError, OverflowError
         As Python does.
     TypeError
-        If it is not known whether the operands are Python's numbers, and a power is complex for these alone.
+        If it is not known whether the operands are Python's numbers, and these alone raise, or have a complex power.
     """
     if not is_on():
         return None
@@ -159,9 +162,17 @@ def of_numbers(name, a, b):
         return None
     try:
         made = _OPERATORS[name](x, y)
-    except (ZeroDivisionError, OverflowError):
-        if _are_python_numbers(a, b):
+    except (ZeroDivisionError, OverflowError) as error:
+        known = _are_python_numbers(a, b)
+        if known:
             raise
+        if known is None:
+            sign, function = _SPELLED[name]
+            raise TypeError(
+                f"{x} {sign} {y} raises {type(error).__name__} for Python's floats and gives inf or nan for scalars of "
+                "NumPy's, and which of them the operands are in a plain call is not known in an adopted one. Test the "
+                f"operands before, as by `if y == 0`, or use numpy.{function}(x, y) for inf or nan"
+            ) from None
         return None
     if not isinstance(made, complex):
         return None
