@@ -195,3 +195,28 @@ def test_rows_without_elements_give_what_scipy_gives(name, axis, shape):
     np.testing.assert_array_equal(found.detach().numpy(), expected)
     found.sum().backward()
     assert t.grad.shape == shape
+
+
+def _slope(function, arguments, k):
+    """The derivative in the k-th argument, by differences a 10^-20 part of it apart."""
+    with mpmath.workdps(60):
+        step = mpmath.mpf(arguments[k]) / mpmath.mpf(10) ** 20
+        up, down = ([mpmath.mpf(v) + (s * step if i == k else 0) for i, v in enumerate(arguments)] for s in (1, -1))
+        return float((function(*up) - function(*down)) / (2 * step))
+
+
+@pytest.mark.parametrize("x", [1e-3, 0.1, 0.999, 1.0, 1.001, 20.0])
+@pytest.mark.parametrize("a", [1e-8, 1e-5, 1e-3, 0.0999, 0.1, 0.7])
+def test_incomplete_gamma_functions_of_small_shapes(a, x):
+    expected = _slope(_lower, (a, x), 0)
+    np.testing.assert_allclose(ag.grad(lambda a: special.gammainc(a, x))(a), expected, rtol=1e-9)
+    np.testing.assert_allclose(ag.grad(lambda a: special.gammaincc(a, x))(a), -expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("x", [1e-4, 0.4, 0.5, 0.6, 0.999])
+@pytest.mark.parametrize("b", [1e-4, 1e-3, 0.05, 0.1, 2.0])
+@pytest.mark.parametrize("a", [1e-4, 1e-3, 0.05, 0.1, 2.0])
+def test_incomplete_beta_functions_of_small_shapes(a, b, x):
+    found = ag.grad(lambda a, b: special.betainc(a, b, x), argnums=(0, 1))(a, b)
+    for k in range(2):
+        np.testing.assert_allclose(found[k], _slope(_beta, (a, b, x), k), rtol=1e-8)

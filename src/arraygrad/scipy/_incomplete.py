@@ -97,6 +97,7 @@ def signed(lower, log_tail):
 
 # -- with the ends of the arguments, where the tails above are nan ----------------------------------------------------
 
+SMALL = 0.1  # a shape parameter that is increased by one
 TERMS = 6  # of a power series at its centre: as many derivatives are exact
 
 
@@ -106,7 +107,9 @@ def lower_gamma(a, x):
     found = signed(*gamma_tail(a, x))
     wrong = np.asarray(~((ra >= 0) & (rx >= 0)) | ((ra == 0) & (rx == 0)) | (np.isinf(ra) & np.isinf(rx)))
     start = np.asarray((rx == 0) & (ra > 0) & np.isfinite(ra))
-    flat = np.asarray((ra == 0) & (rx > 0) & np.isfinite(rx))
+    # The integral of the lower tail falls off as slowly as e^(-a v): for small a it is that of a + 1, and a step.
+    least = np.where(rx <= 1.0, SMALL, np.nextafter(0.0, 1.0))
+    flat = np.asarray((ra >= 0) & (ra < least) & (rx > 0) & np.isfinite(rx))
     if start.any():
         found = ag.where(start, _gamma_start(ag.where(start, a, 1.0), ag.where(start, x, 0.0)), found)
     if flat.any():  # DLMF 8.8.5
@@ -132,14 +135,20 @@ def lower_beta(a, b, x, complement=None):
     inside = (rx > 0) & (rz > 0)
     shapes = (ra > 0) & (rb > 0) & np.isfinite(ra) & np.isfinite(rb)
     wrong = ~((ra >= 0) & (rb >= 0) & (rx >= 0) & (rz >= 0)) | ((ra == 0) & (rb == 0)) | (np.isinf(ra) & np.isinf(rb))
+    # As in lower_gamma; and the integrand has a peak of width 1 - x where the other shape is small.
+    with np.errstate(invalid="ignore"):
+        lower = rx * (ra + rb) <= ra
+    finite = inside & np.isfinite(ra) & np.isfinite(rb) & ((ra > 0) | (rb > 0))
+    of_a = finite & (ra >= 0) & (ra < SMALL) & (lower | (rz > 0.5) | (ra == 0))
+    of_b = finite & (rb >= 0) & (rb < SMALL) & (~lower | (rx > 0.5) | (rb == 0))
     ends = (
         ((rx == 0) & shapes, lambda a, b, x, z: _beta_start(a, b, x, z)),
         ((rz == 0) & shapes, lambda a, b, x, z: -_beta_start(b, a, z, x)),
         # DLMF 8.17.20, 8.17.21
-        (inside & (ra == 0) & (rb > 0) & np.isfinite(rb),
-         lambda a, b, x, z: signed(*beta_tail(a + 1.0, b, x, z)) + _beta_step(a, b, x, z)),
-        (inside & (rb == 0) & (ra > 0) & np.isfinite(ra),
-         lambda a, b, x, z: signed(*beta_tail(a, b + 1.0, x, z)) - _beta_step(b, a, z, x)),
+        (of_a & ~of_b, lambda a, b, x, z: signed(*beta_tail(a + 1.0, b, x, z)) + _beta_step(a, b, x, z)),
+        (of_b & ~of_a, lambda a, b, x, z: signed(*beta_tail(a, b + 1.0, x, z)) - _beta_step(b, a, z, x)),
+        (of_a & of_b, lambda a, b, x, z: signed(*beta_tail(a + 1.0, b + 1.0, x, z)) + _beta_step(a, b + 1.0, x, z)
+         - _beta_step(b, a, z, x)),
     )  # fmt: skip
     for mask, formula in ends:
         mask = np.asarray(mask)
