@@ -224,3 +224,14 @@ def test_one_operand_twice_gets_both_gradients():
     ag.einsum("ij,jk->ik", x, x).sum().backward()
     g = np.ones((3, 3))
     np.testing.assert_allclose(x.grad.numpy(), g @ x.numpy().T + x.numpy().T @ g)
+
+
+@pytest.mark.parametrize("subscripts", ["...d->", "...d->d", "...->"])
+def test_an_ellipsis_that_the_result_lacks_is_numpys_error(subscripts):
+    for requires_grad in (True, False):
+        x = ag.tensor(np.ones((2, 3)), requires_grad=requires_grad)
+        with pytest.raises(ValueError, match=r"'\.\.\.'"):
+            np.einsum(subscripts, x)
+        y = ag.tensor(np.ones(1 if "d" in subscripts else ()), requires_grad=requires_grad)
+        assert np.einsum(subscripts, y).numpy() == 1.0
+    assert ag.einsum(subscripts, x).numpy().sum() == 6.0

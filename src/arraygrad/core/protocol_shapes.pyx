@@ -331,6 +331,8 @@ cdef object einsum(tuple args, object kwargs):
             return NotImplemented
     if len(args) < 2 or type(args[0]) is not str:
         return NotImplemented
+    if "..." in <str>args[0] and "->" in <str>args[0] and "..." not in (<str>args[0]).rpartition("->")[2]:
+        return NotImplemented               # NumPy's error, if it stands for axes
     for i in range(1, len(args)):
         if is_tensor(args[i]):
             library = type((<TensorBase>args[i]).value.raw)

@@ -25,6 +25,14 @@ def _einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize
         subscripts, operands = _interleaved(operands)
     else:
         subscripts, *operands = operands
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    if arrow and "..." not in right:
+        for term, operand in zip(left.split(","), operands, strict=False):
+            if "..." in term and numpy.ndim(operand) > len(term) - 3:
+                raise ValueError(
+                    f"numpy.einsum: {subscripts!r}: '...' stands for axes of an operand, and the result has no '...': "
+                    "to sum over these axes, give them letters, or call arraygrad.einsum"
+                )
     if dtype is not None:
         operands = tensors(*operands)
         for operand in operands:
