@@ -380,7 +380,7 @@ cdef class Traced:
 
 
 cpdef list kept_apart(object gradients, object beside):
-    """Gradients (None, Tensors, raw arrays), with copies of raw ones that share memory with one before or beside them."""
+    """Gradients (None, Tensors, raw arrays), with copies of raw ones that share memory with one before or beside."""
     cdef list found = list(gradients)
     cdef set owners = set()
     cdef Py_ssize_t k
