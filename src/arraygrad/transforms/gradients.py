@@ -28,6 +28,7 @@ import numpy
 
 from arraygrad._hints import unexpected
 from arraygrad.core.containers import LEAF, unflatten
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
 from arraygrad.transforms.trace import (
@@ -562,7 +563,7 @@ class _Product(Transformed):
 
 def _raw_in(given):
     """The raw arrays among Tensors and arrays, and those that the Tensors show."""
-    return [g.array if isinstance(g, Tensor) else g for g in given]
+    return [raw_array(g) if isinstance(g, Tensor) else g for g in given]
 
 
 def _broadcasts(shape, result):
