@@ -1,6 +1,5 @@
 """Dead arrays that are handed out again: only those that nobody can tell from new ones, and never two at a time."""
 
-import gc
 import sys
 import sysconfig
 import tracemalloc
@@ -19,15 +18,7 @@ keeps = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(autouse=True)
-def _own_pool():
-    """Each test begins with nothing kept, and nothing of other tests is freed meanwhile."""
-    gc.collect()
-    previous = memory.set_limit(0)
-    memory.set_limit(8 << 20)
-    yield
-    memory.set_limit(0)
-    memory.set_limit(previous)
+pytestmark = pytest.mark.usefixtures("own_pool")
 
 
 def made(shape=(7,), dtype=np.float64):

@@ -56,15 +56,7 @@ OPERANDS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _own_pool():
-    """Each test begins with nothing kept, and nothing of other tests is freed meanwhile."""
-    gc.collect()
-    previous = memory.set_limit(0)
-    memory.set_limit(8 << 20)
-    yield
-    memory.set_limit(0)
-    memory.set_limit(previous)
+pytestmark = pytest.mark.usefixtures("own_pool")
 
 
 def given(t):

@@ -12,14 +12,7 @@ from arraygrad import memory
 SIZE = 50_000
 
 
-@pytest.fixture(autouse=True)
-def _own_pool():
-    """Each test begins with an empty pool of 8 MB."""
-    previous = memory.set_limit(0)
-    memory.set_limit(8 << 20)
-    yield
-    memory.set_limit(0)
-    memory.set_limit(previous)
+pytestmark = pytest.mark.usefixtures("own_pool")
 
 
 def address(a):

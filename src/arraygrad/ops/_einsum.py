@@ -17,12 +17,6 @@ _NATIVE = {"numpy": True, "cupy": True, "jax": True, "torch": False}
 
 def forward(xp, subscripts, operands, optimize):
     """einsum(subscripts, *operands): see the table."""
-    if len(operands) == 2 and optimize is True and isinstance(subscripts, str):
-        a, b = operands
-        if _are_plain(a, b):
-            plan = _pair_plan(subscripts, a.shape, b.shape)
-            if plan is not None:
-                return _by_matmul(xp, plan, a, b)
     inputs, output = _labels(subscripts, operands)
     library = type(operands[0]).__module__.partition(".")[0]
     library = "jax" if library == "jaxlib" else library
@@ -103,13 +97,6 @@ def gradient_way(subscripts, shapes, k):
     known = (tuple([sizes[label] for label in output]), *rest)
     text, spread, sizes, distinct = _gradient_plan(output, given, labels, tuple(shapes[k]), known)
     return text, spread, sizes, None if distinct is None else _text((labels,), distinct)
-
-
-@functools.lru_cache(maxsize=1024)
-def _pair_plan(subscripts, a_shape, b_shape):
-    """`_matmul_plan` of two operands by their subscripts: one look-up for a call that was made before."""
-    inputs, output = _read(subscripts, (len(a_shape), len(b_shape)))
-    return _matmul_plan(*inputs, output, a_shape, b_shape)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -5,14 +5,11 @@
 # Guarded by tests/ops/test_fast_columns.py.
 from arraygrad.backends.numpy.contents cimport turned_over
 from arraygrad.backends.numpy.lanes cimport SMALL, axis_from_behind, small_row_major
-from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, transposed, view_of
+from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, forward_ptr, transposed, view_of
 from arraygrad.backends.numpy.reductions cimport (
     forward_log_softmax, forward_logsumexp, forward_max, forward_min, forward_softmax, forward_sum,
 )
 from arraygrad.backends.numpy.shapes cimport forward_where
-
-# The compiled forward of an operation, as core.op has it.
-ctypedef object (*forward)(object args)
 
 
 cdef bint in_columns(object x, ArrayView* v) noexcept:
@@ -20,7 +17,7 @@ cdef bint in_columns(object x, ArrayView* v) noexcept:
     return view_of(x, v) >= 0 and v.f_order and not v.c_order and v.ndim <= 8
 
 
-cdef object along_opposite(forward call, object args, int most):
+cdef object along_opposite(forward_ptr call, object args, int most):
     """The operation on an array of up to `most` axes along one axis, its second argument, or all. None: declined."""
     cdef ArrayView v
     cdef Py_ssize_t axis = 0
@@ -37,34 +34,40 @@ cdef object along_opposite(forward call, object args, int most):
     return None if out is None else turned_over(out)
 
 
+cdef object served_first(forward_ptr call, object args, int most):
+    """The operation, by way of the transpose where it declines the array as it lies."""
+    cdef object out = call(args)
+    return along_opposite(call, args, most) if out is None else out
+
+
+cdef object turned_first(forward_ptr call, object args):
+    """A reduction of a column-major matrix along one axis by way of the transpose, any other as it lies."""
+    cdef object out = None if args[1] is None else along_opposite(call, args, 2)
+    return call(args) if out is None else out
+
+
 cdef object softmax_of_any(object args):
-    cdef object out = forward_softmax(args)
-    return along_opposite(forward_softmax, args, 8) if out is None else out
+    return served_first(forward_softmax, args, 8)
 
 
 cdef object log_softmax_of_any(object args):
-    cdef object out = forward_log_softmax(args)
-    return along_opposite(forward_log_softmax, args, 8) if out is None else out
+    return served_first(forward_log_softmax, args, 8)
 
 
 cdef object logsumexp_of_any(object args):
-    cdef object out = forward_logsumexp(args)
-    return along_opposite(forward_logsumexp, args, 2) if out is None else out
+    return served_first(forward_logsumexp, args, 2)
 
 
 cdef object sum_of_any(object args):
-    cdef object out = None if args[1] is None else along_opposite(forward_sum, args, 2)
-    return forward_sum(args) if out is None else out
+    return turned_first(forward_sum, args)
 
 
 cdef object max_of_any(object args):
-    cdef object out = None if args[1] is None else along_opposite(forward_max, args, 2)
-    return forward_max(args) if out is None else out
+    return turned_first(forward_max, args)
 
 
 cdef object min_of_any(object args):
-    cdef object out = None if args[1] is None else along_opposite(forward_min, args, 2)
-    return forward_min(args) if out is None else out
+    return turned_first(forward_min, args)
 
 
 cdef object where_of_any(object args):

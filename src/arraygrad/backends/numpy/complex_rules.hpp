@@ -111,7 +111,9 @@ static bool square_gradient_of(const T* x, const T* g, std::ptrdiff_t step, T* o
     if (single) { typedef float T; call; } else { typedef double T; call; } \
     return fp_end()
 
-// Each returns the floating-point errors; -1: declined.
+// Each returns the floating-point errors; -1: declined. gradient_fn: of one complex operand.
+typedef int (*gradient_fn)(bool single, const char* x, const char* g, std::ptrdiff_t step, char* out, std::ptrdiff_t n);
+
 static inline int size_gradient(bool single, const char* x, const char* g, std::ptrdiff_t step, char* out,
                                 std::ptrdiff_t n) {
     fp_begin();

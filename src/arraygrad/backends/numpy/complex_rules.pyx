@@ -24,6 +24,8 @@ from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 import numpy as np
 
 cdef extern from "complex_rules.hpp" namespace "arraygrad" nogil:
+    ctypedef int (*gradient_fn)(bint single, const char* x, const char* g, Py_ssize_t step, char* out,
+                                Py_ssize_t n) noexcept
     int size_gradient(bint single, const char* x, const char* g, Py_ssize_t step, char* out, Py_ssize_t n) noexcept
     int quotient_gradients(bint single, const char* g, Py_ssize_t step, const char* y, const char* ans, char* to_x,
                            char* to_y, Py_ssize_t n) noexcept
@@ -44,24 +46,30 @@ cdef inline int goes_along(const ArrayView* a, const ArrayView* like) noexcept:
     return common_step(a, like) if same_shape(a, like) or a.ndim == 0 else -1
 
 
-cdef int rule_abs(Node node, Frame f) except -1:
+cdef int in_one_pass(Node node, Frame f, gradient_fn kernel, bint real_gradient) except -1:
+    """The gradient of the one operand, complex, from the result's and its numbers. 0: declined."""
     cdef ArrayView x, g, o
     cdef object out, saved = saved_for(node, SAVE_INPUT, 0)
     cdef int slot = view_of(saved, &x), step, errors
-    if slot < SLOT_C64:
-        return rule_of_table(node, f)
-    if view_of(f.grad, &g) != slot - SLOT_C64 or not is_dense(&x):
+    if slot < SLOT_C64 or view_of(f.grad, &g) != (slot - SLOT_C64 if real_gradient else slot) or not is_dense(&x):
         return 0
     step = goes_along(&g, &x)
     if step < 0:
         return 0
     out = empty_dense(saved)
     view_of(out, &o)
-    errors = size_gradient(slot == SLOT_C64, x.data, g.data, step, o.data, x.size)
+    errors = kernel(slot == SLOT_C64, x.data, g.data, step, o.data, x.size)
     if errors < 0:
         return 0
     report("multiply", errors)
     return 1 + set_out(f, 0, out, True)
+
+
+cdef int rule_abs(Node node, Frame f) except -1:
+    cdef ArrayView x
+    if view_of(saved_for(node, SAVE_INPUT, 0), &x) < SLOT_C64:
+        return rule_of_table(node, f)
+    return in_one_pass(node, f, size_gradient, True)
 
 
 cdef int rule_part(Node node, Frame f, bint imaginary) except -1:
@@ -140,19 +148,8 @@ cdef int rule_quotient(Node node, Frame f) except -1:
     step_y = goes_along(&y, &a)
     if step < 0 or step_y < 0 or y.slot != slot and y.slot != slot - SLOT_C64:
         return 0
-    if y.slot == slot:
-        if step_y != 1:
-            return 0
-        if first:
-            out0 = empty_dense(ans)
-            view_of(out0, &o)
-            to_x = o.data
-        if second:
-            out1 = empty_dense(ans)
-            view_of(out1, &o)
-            to_y = o.data
-        report("divide", quotient_gradients(slot == SLOT_C64, g.data, step, y.data, a.data, to_x, to_y, a.size))
-        return set_outs(f, out0, out1)
+    if y.slot == slot and step_y != 1:
+        return 0
     if first:
         out0 = empty_dense(ans)
         view_of(out0, &o)
@@ -161,6 +158,9 @@ cdef int rule_quotient(Node node, Frame f) except -1:
         out1 = empty_of(y.slot, a.ndim, a.dims, not a.c_order)
         view_of(out1, &o)
         to_y = o.data
+    if y.slot == slot:
+        report("divide", quotient_gradients(slot == SLOT_C64, g.data, step, y.data, a.data, to_x, to_y, a.size))
+        return set_outs(f, out0, out1)
     report("divide", real_quotient_gradients(slot == SLOT_C64, g.data, step, y.data, step_y, a.data, to_x, to_y,
                                              a.size))
     return set_outs(f, out0, out1)
@@ -168,21 +168,7 @@ cdef int rule_quotient(Node node, Frame f) except -1:
 
 cdef int square_rule(Node node, Frame f) except -1:
     """g * conj(2 x) for a complex x. 0: declined."""
-    cdef ArrayView g, x, o
-    cdef object out, saved = saved_for(node, SAVE_INPUT, 0)
-    cdef int slot = view_of(saved, &x), step, errors
-    if slot < SLOT_C64 or view_of(f.grad, &g) != slot or not is_dense(&x):
-        return 0
-    step = goes_along(&g, &x)
-    if step < 0:
-        return 0
-    out = empty_dense(saved)
-    view_of(out, &o)
-    errors = square_gradient(slot == SLOT_C64, x.data, g.data, step, o.data, x.size)
-    if errors < 0:
-        return 0
-    report("multiply", errors)
-    return 1 + set_out(f, 0, out, True)
+    return in_one_pass(node, f, square_gradient, False)
 
 
 cdef int rule_square(Node node, Frame f) except -1:

@@ -1,6 +1,6 @@
 # Sums of products over any axes of plain arrays, as products of matrices: tensordot and einsum, forward and backward.
-# May import: engine.arrayops, engine.free_threading, engine.node, core.op, core.value, ops,
-# backends.numpy.arrangements, backends.numpy.elementwise, backends.numpy.linalg, backends.numpy.loops.
+# May import: engine.arrayops, engine.free_threading, engine.node, core.op, ops, backends.numpy.arrangements,
+# backends.numpy.elementwise, backends.numpy.linalg, backends.numpy.loops, backends.numpy.shapes.
 #
 # tensordot: each array becomes a matrix of its kept and its summed axes, as numpy.tensordot has it, whose values these
 # are bit by bit. Guarded by tests/ops/test_fast_arrangements.py.
@@ -16,12 +16,12 @@ from cpython.object cimport PyObject
 from arraygrad.backends.numpy.arrangements cimport axis_of, whole_number
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.linalg cimport forward_matmul
-from arraygrad.backends.numpy.loops cimport ArrayView, product_of, reshaped, transposed
+from arraygrad.backends.numpy.loops cimport ArrayView, product_of, reshaped, transposed, wrapped
+from arraygrad.backends.numpy.shapes cimport raw_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport SAVE_INPUT, SAVE_META
-from arraygrad.core.value cimport Value
 
 import numpy as np
 
@@ -34,8 +34,7 @@ cdef enum:
     MOST_TEXTS = 512        # and so many texts
 
 cdef object _one_pass = getattr(np._core.multiarray, "c_einsum", None)      # None: left to numpy.einsum
-cdef object _ndarray = np.ndarray
-cdef object _asarray = np.asarray, _broadcast_to = np.broadcast_to, _copyto = np.copyto, _matmul = np.matmul
+cdef object _broadcast_to = np.broadcast_to, _copyto = np.copyto, _matmul = np.matmul
 cdef object _zeros = np.zeros
 
 # The axes of an array: those that stay, in its order, and those that are summed over, each beside its partner.
@@ -367,27 +366,18 @@ cdef object step_by_step(list steps, list operands):
         out = contracted(<str>subscripts, chosen, True) if len(chosen) == 2 else None
         if out is None:
             out = _one_pass(subscripts, *chosen)
-        operands.append(as_array(out))
+        operands.append(wrapped(out))
     return operands[0]
 
 
-cdef object as_array(object x):
-    """NumPy gives scalars in the place of arrays without axes."""
-    return x if type(x) is _ndarray else _asarray(x)
-
-
 cdef tuple kept_operands(Node node):
-    """The operands that the node kept; None: some were overwritten since, or packed."""
+    """The operands that the node kept, None for those that were overwritten since. None: they are packed."""
     cdef object kept = saved_value(node, 0)
     cdef list found = []
     if type(kept) is not list:
         return None
     for slot in <list>kept:
-        if type(slot) is Value:
-            if (<Value>slot).overwritten:
-                return None
-            slot = (<Value>slot).raw
-        found.append(slot)
+        found.append(raw_of(slot))
     return tuple(found)
 
 
@@ -400,7 +390,8 @@ cdef int find_gradients(EinsumPlan plan, str subscripts, tuple operands) except 
         for k in range(2):
             plan.leads[k] = found[k][0]
             plan.as_products = plan.as_products and read_product(found[k][1], &plan.gradient[k])
-    plan.ways = [_einsum.gradient_way(subscripts, shapes, k) for k in range(len(operands))]
+    if not plan.as_products:
+        plan.ways = [_einsum.gradient_way(subscripts, shapes, k) for k in range(len(operands))]
     plan.has_gradients = True
     return 0
 
@@ -412,7 +403,7 @@ cdef object gradient_by(tuple way, object g, tuple others, object shape):
     out = contracted(<str>text, (g,) + others, True)
     if out is None:
         return None
-    out = as_array(out)
+    out = wrapped(out)
     if spread is not None:
         out = _broadcast_to(out.reshape(spread), sizes)
     if diagonal is not None:
