@@ -305,14 +305,25 @@ APPEND = re.compile(
     r"(if \(unlikely\(__Pyx_ListComp_AppendAndDecref\(\w+, (?:\(PyObject\*\))?(\w+)\)\)\)) (__PYX_ERR\([^)]*\))"
 )
 
+PYTHON = '#include "Python.h"'
+# Cython imports each module that it cimports from by a call that asks for the package as well.
+IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.)')
+
 
 def mended(modules):
-    """The modules, with the C++ that Cython wrote made safe where there is no memory for a list."""
+    """The modules, with the C++ that Cython wrote mended.
+
+    It is made safe where there is no memory for a list, and it imports modules of the package by
+    src/arraygrad/engine/module_import.hpp, which says why.
+    """
     for module in modules:
         for path in map(Path, module.sources):
             if path.suffix in (".c", ".cpp"):
                 text = path.read_text(encoding="utf-8")
                 good = APPEND.sub(r"\1 { \2 = 0; \3 }", text)
+                good, count = IMPORT.subn("arraygrad_import_module(", good)
+                if count:
+                    good = good.replace(PYTHON, f'{PYTHON}\n#include "module_import.hpp"', 1)
                 if good != text:
                     path.write_text(good, encoding="utf-8")
     return modules
