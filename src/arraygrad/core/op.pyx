@@ -1,7 +1,6 @@
 # A table entry compiled to slots: how arguments bind, what a node keeps, which rule serves which input.
 # May import: engine.node, engine.arrayops, _hints.
 import ast
-import functools
 import inspect
 
 from cpython.dict cimport PyDict_Next
@@ -33,8 +32,15 @@ def parse_signature(str text):
     return found
 
 
-_literal = functools.cache(ast.literal_eval)     # of a default's text
+cdef dict _literals = {"None": None, "False": False, "True": True, "0": 0, "1": 1, "-1": -1}    # text -> value
 cdef dict _parameters = {}              # text -> list of its parameters: many operations share one
+
+
+cdef object literal(str text):
+    """The value of a default's text. The parser, which takes 20 us, is asked for those that are not simple."""
+    if text not in _literals:
+        _literals[text] = ast.literal_eval(text)
+    return _literals[text]
 
 
 cdef list parameters_of(str text):
@@ -60,7 +66,7 @@ cdef list parameters_of(str text):
             if len(name) > 1:
                 found.append((name[1:], 2, ()))
         elif name:
-            found.append((name, kind, _literal(default.strip()) if equals else EMPTY))
+            found.append((name, kind, literal(default.strip()) if equals else EMPTY))
     _parameters[text] = found
     return found
 
@@ -206,25 +212,32 @@ cdef tuple bind_plain(Op op, tuple args, dict kwargs):
     return result
 
 
+cdef dict _positions = {}               # text of a signature -> (params, defaults, positions): they are never changed
+
+
 cdef int read_signature(Op op) except -1:
     """The parameters of an operation, and which of them have a rule."""
     cdef list parameters = parameters_of(op.entry.signature)
+    cdef dict rules = op.entry.rules
     cdef int i, kind
-    op.params = tuple([param for param, _, _ in parameters])
-    op.defaults = tuple([default for _, _, default in parameters])
-    op.positions = {param: i for i, param in enumerate(op.params)}
+    found = _positions.get(op.entry.signature)
+    if found is None:
+        params = tuple([param for param, _, _ in parameters])
+        found = _positions[op.entry.signature] = (
+            params, tuple([default for _, _, default in parameters]), {param: i for i, param in enumerate(params)})
+    op.params, op.defaults, op.positions = found
     op.var_positional = -1
     for i, (_, kind, _) in enumerate(parameters):
         op.n_posonly += kind == 0
         op.n_positional += kind <= 1
         if kind == 2:
             op.var_positional = i
-    unknown = set(op.entry.rules) - set(op.params)
-    if unknown:
-        raise TypeError(f"{op.name}: rules for {sorted(unknown)}, which are no parameters of ({op.entry.signature})")
-    op.inputs = tuple([i for i, param in enumerate(op.params) if param in op.entry.rules])
-    op.others = tuple([i for i, param in enumerate(op.params) if param not in op.entry.rules])
-    op.rules = tuple([op.entry.rules[op.params[i]] for i in op.inputs])
+    for name in rules:
+        if name not in op.positions:
+            raise TypeError(f"{op.name}: a rule for {name!r}, which is no parameter of ({op.entry.signature})")
+    op.inputs = tuple([i for i, param in enumerate(op.params) if param in rules])
+    op.others = tuple([i for i, param in enumerate(op.params) if param not in rules])
+    op.rules = tuple([rules[op.params[i]] for i in op.inputs])
     if len(op.params) > MAX_PARAMS:
         raise TypeError(f"{op.name}: expected at most {MAX_PARAMS} parameters, but got {len(op.params)}")
     op.n_inputs = <int>len(op.inputs)
@@ -261,24 +274,35 @@ cdef int read_rules(Op op) except -1:
 cdef tuple plan_of(Op op, str asked, int k, list saves):
     """(what, index) for one parameter of the rule of inputs[k]; notes in `saves` what has to be kept for it."""
     if asked == "g":
-        return (PLAN_G, 0)
+        return plan(PLAN_G, 0)
     if asked == "xp":
-        return (PLAN_XP, 0)
+        return plan(PLAN_XP, 0)
     if asked == "ans":
-        return (PLAN_SAVED, keep("ans", SAVE_ANS, -1, k, saves))
+        return plan(PLAN_SAVED, keep("ans", SAVE_ANS, -1, k, saves))
     if asked in op.positions:
         position = op.positions[asked]
         if position in op.inputs:
-            return (PLAN_SAVED, keep(asked, SAVE_INPUT, position, k, saves))
-        return (PLAN_STATIC, position)
+            return plan(PLAN_SAVED, keep(asked, SAVE_INPUT, position, k, saves))
+        return plan(PLAN_STATIC, position)
     stem, _, what = asked.rpartition("_")
     if what in _METADATA and stem in op.positions:
-        return (_METADATA[what], keep(stem + "_meta", SAVE_META, op.positions[stem], k, saves))
+        return plan(_METADATA[what], keep(stem + "_meta", SAVE_META, op.positions[stem], k, saves))
     if what in _METADATA and stem == "ans":
-        return (_METADATA[what], keep("ans_meta", SAVE_META, -1, k, saves))
+        return plan(_METADATA[what], keep("ans_meta", SAVE_META, -1, k, saves))
     allowed = ["g", "xp", "ans", "ans_shape", *op.params, *[p + "_shape" for p in op.params]]
     raise TypeError(f"{op.name}: a rule's parameter {asked!r} is none of {', '.join(allowed)} "
                     f"(_dtype and _device as _shape)")
+
+
+cdef list _plans = [{} for _ in range(PLAN_STATIC + 1)]     # what -> index -> (what, index): plans share them
+
+
+cdef tuple plan(int what, int index):
+    """(what, index)."""
+    cdef dict known = _plans[what]
+    if index not in known:
+        known[index] = (what, index)
+    return known[index]
 
 
 cdef int keep(str name, int kind, int position, int k, list saves) except -1:
