@@ -144,14 +144,22 @@ def formulas(op):
     for i, rule in zip(op.inputs, op.rules, strict=True):
         node = _node_of(rule)
         expression = _expression(node)
-        documented = inspect.getdoc(rule)
-        if expression is not None:
-            found.append((op.params[i], _text(expression)))
-        elif documented:
+        documented = _said_of_call(expression, _helpers(expression, rule)) if expression else inspect.getdoc(rule)
+        if documented:
             found.append((op.params[i], _plain(documented)))
+        elif expression is not None:
+            found.append((op.params[i], _text(expression)))
         else:
             found.append((op.params[i], _statements(node)))
     return found
+
+
+def _said_of_call(expression, helpers):
+    """The docstring of the helper that an expression calls and returns the result of; None for any other expression."""
+    if isinstance(expression, ast.Call) and len(helpers) == 1:
+        helper = helpers.get(ast.unparse(expression.func))
+        return helper and inspect.getdoc(helper)
+    return None
 
 
 def _module(folder, name):
@@ -257,11 +265,9 @@ def _rule(name, rule, shown):
             return [f"- {name}: {_plain(documented)}"]
         return [f"- {name}:\n", _code(_statements(node)), ""]
     helpers = _helpers(expression, rule)
-    if isinstance(expression, ast.Call) and len(helpers) == 1:
-        (helper,) = helpers.values()
-        documented = inspect.getdoc(helper)
-        if documented:
-            return [f"- {name}: `{_text(expression)}`. {_plain(documented)}"]
+    documented = _said_of_call(expression, helpers)
+    if documented:
+        return [f"- {name}: `{_text(expression)}`. {_plain(documented)}"]
     lines = [f"- {name}: `{_text(expression)}`"]
     for called, helper in helpers.items():
         if called not in shown:
