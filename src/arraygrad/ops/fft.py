@@ -1,11 +1,12 @@
 """Fourier transforms.
 
-May import: ops.kinds, ops._fourier. Rules use only the standard. The transforms are linear over the complex
-numbers (hfft and ihfft over the reals), their rules are the adjoints: no conjugation by the engine.
+May import: ops.kinds; ops._fourier on first use. Rules use only the standard. The transforms are linear over the
+complex numbers (hfft and ihfft over the reals), their rules are the adjoints: no conjugation by the engine.
 """
 
-from arraygrad.ops import _fourier
-from arraygrad.ops.kinds import linear, nondifferentiable
+from arraygrad.ops.kinds import linear, module_on_use, nondifferentiable
+
+_fourier = module_on_use("arraygrad.ops._fourier")
 
 ONE = "x, /, *, n=None, axis=-1, norm='backward'"
 MANY = "x, /, *, s=None, axes=None, norm='backward'"

@@ -1,16 +1,18 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
 May import: ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._factorizations, ops._folds,
-ops._helpers, ops._products, ops._transfer, ops._windows. Their names begin with "_"; rules call them as
+ops._helpers, ops._products, ops._windows; ops._transfer on first use. Their names begin with "_"; rules call them as
 `xp._name(...)`.
 """
 
 import math
 
-from arraygrad.ops import _cofactor, _convolution, _factorizations, _folds, _products, _scatter, _transfer, _windows
+from arraygrad.ops import _cofactor, _convolution, _factorizations, _folds, _products, _scatter, _windows
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.elementwise import LN2, logaddexp_share, pow_x1, pow_x2
-from arraygrad.ops.kinds import bilinear, binary, general, linear, unary, zero
+from arraygrad.ops.kinds import bilinear, binary, general, linear, module_on_use, unary, zero
+
+_transfer = module_on_use("arraygrad.ops._transfer")
 
 
 def _at(xp, x, key):

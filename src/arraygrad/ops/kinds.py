@@ -33,6 +33,7 @@ plain real formula g * f'(x). Rules that are not holomorphic spell their complex
 the gradient of a real loss L is dL/d(Re z) + i dL/d(Im z).
 """
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import NamedTuple
@@ -137,6 +138,23 @@ def zero(name: str, signature: str, **options) -> Entry:
 def nondifferentiable(name: str, signature: str, **options) -> Entry:
     """A function without a derivative: boolean, integer or no array results, or new arrays from no arrays."""
     return _define(name, signature, "nondifferentiable", {}, options)
+
+
+class _OnUse:
+    """Stands for a module, whose names it keeps once they were used."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, attribute):
+        found = getattr(importlib.import_module(self.__name__), attribute)
+        setattr(self, attribute, found)
+        return found
+
+
+def module_on_use(name: str) -> _OnUse:
+    """The module of that name, which the first use of one of its names imports. Rules call it by `module.name(...)`."""
+    return _OnUse(name)
 
 
 def zero_rule(xp, g):

@@ -1,6 +1,6 @@
 """Special functions: the smooth ones of SciPy, under SciPy's names and with SciPy's parameters, as `arraygrad.special`.
 
-May import: ops.kinds, ops._special, ops._special_rules. Values come from the array's own library
+May import: ops.kinds; ops._special and ops._special_rules on first use. Values come from the array's own library
 (`_special`); the rules are written in terms of other entries, so that derivatives of any order follow.
 
 Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation number. Dtypes are real floating-point,
@@ -11,8 +11,9 @@ and complex where an entry says so and the library has the function; float32 sta
 import math
 import operator
 
-from arraygrad.ops import _special_rules as rules
-from arraygrad.ops.kinds import binary, elementwise, unary, zero
+from arraygrad.ops.kinds import binary, elementwise, module_on_use, unary, zero
+
+rules = module_on_use("arraygrad.ops._special_rules")
 
 SPECIAL = "special"
 OF_SHAPES = "arraygrad.scipy.special"  # where shape parameters have a derivative
@@ -72,7 +73,7 @@ _unary(
 )
 _unary(
     "rgamma",
-    rules.rgamma,
+    lambda xp, g, x, ans: rules.rgamma(xp, g, x, ans),
     "1 / gamma(x), zero at the poles of gamma. Derivative -digamma(x) / gamma(x), below 1/2 by reflection "
     "(DLMF 5.5.3): (-1)^n n! at x = -n.",
 )
@@ -212,7 +213,7 @@ _unary(
 )
 _unary(
     "erfcx",
-    rules.erfcx,
+    lambda xp, g, x, ans: rules.erfcx(xp, g, x, ans),
     "exp(x^2) erfc(x), which neither overflows nor underflows for positive x (DLMF 7.2.7). Derivative "
     "2 x erfcx(x) - 2 / sqrt(pi) (DLMF 7.10.1), with all digits for large x.",
 )
@@ -233,7 +234,7 @@ _unary(
 )
 _unary(
     "dawsn",
-    rules.dawsn,
+    lambda xp, g, x, ans: rules.dawsn(xp, g, x, ans),
     "Dawson's integral exp(-x^2) sqrt(pi) / 2 erfi(x) (DLMF 7.2.5). Derivative 1 - 2 x dawsn(x), with all digits for "
     "large x.",
 )
@@ -244,7 +245,7 @@ _unary(
 )
 _unary(
     "log_ndtr",
-    rules.log_ndtr,
+    lambda xp, g, x: rules.log_ndtr(xp, g, x),
     "log(ndtr(x)), finite where ndtr underflows. The derivative is density over distribution function, which grows as "
     "-x for negative x.",
 )
@@ -436,7 +437,7 @@ _with_parameters(
 )
 _unary(
     "sinc",
-    rules.sinc,
+    lambda xp, g, x: rules.sinc(xp, g, x),
     "sin(pi x) / (pi x), 1 at 0, as numpy.sinc. The derivative comes from a power series around 0.",
     numpy=("sinc",),
 )

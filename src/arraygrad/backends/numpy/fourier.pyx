@@ -1,6 +1,6 @@
 # Fourier transforms of plain arrays: forwards and rules.
 # May import: engine.arrayops, engine.node, backends.numpy.arrangements, backends.numpy.elementwise,
-# backends.numpy.gufuncs, backends.numpy.loops, backends.numpy.spectra.
+# backends.numpy.gufuncs, backends.numpy.loops, ops.kinds; backends.numpy.spectra on first use.
 #
 # A transform over several axes is one pass of a loop of numpy.fft's ufuncs for each axis, in the order in which NumPy
 # takes them: Note [Loops of generalized ufuncs] in gufuncs.pyx. Where a pass declines, the whole transform does.
@@ -18,9 +18,10 @@ from arraygrad.backends.numpy.loops cimport (
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 
-from arraygrad.backends.numpy import spectra
 from arraygrad.backends.numpy.loops import swap_memory_handler
+from arraygrad.ops.kinds import module_on_use
 
+spectra = module_on_use("arraygrad.backends.numpy.spectra")
 
 cdef extern from "weights.hpp" namespace "arraygrad":
     void run_weigh(int slot, char* x, Py_ssize_t rows, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end,
