@@ -76,12 +76,13 @@ def is_number(result):
 def differences(code):
     """The derivative of a line on plain values; None where its result is no number (text, bytes, nothing)."""
     plain = X if argument(code) == "x" else V
+    step = 2.0**-8 if "float32" in code else STEP  # a step that single precision holds
     if not is_number(evaluate(code, plain if argument(code) == "x" else plain.copy())):
         return None
     found = []
     for unit in [1.0] if argument(code) == "x" else np.eye(3):
-        up, down = (np.sum(evaluate(code, plain + s * STEP * unit)) for s in (1.0, -1.0))
-        found.append((float(up) - float(down)) / (2.0 * STEP))
+        up, down = (np.sum(evaluate(code, plain + s * step * unit)) for s in (1.0, -1.0))
+        found.append((float(up) - float(down)) / (2.0 * step))
     return np.array(found)
 
 

@@ -27,7 +27,7 @@ Note [Stand-ins]
 Guarded by tests/adoption.
 """
 
-from arraygrad.adoption import asked, cupy_names, number_names, numpy_names, scipy_names
+from arraygrad.adoption import asked, cupy_names, number_names, numpy_names, scalar_names, scipy_names
 from arraygrad.adoption.answers import Adopted, forgetting, given_as_float, is_on, later, without
 from arraygrad.adoption.reach import forget, pair_of, reach_of
 from arraygrad.autograd import python_numbers
@@ -39,6 +39,7 @@ __all__ = ["adopt"]
 python_numbers.set_adoption(is_on, without, given_as_float)
 set_later(later)
 set_answers(asked)
+scalar_names.install()
 numpy_names.install()
 number_names.install()
 

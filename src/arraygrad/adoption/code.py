@@ -10,9 +10,10 @@ import types
 
 from arraygrad.adoption.table import STAND_IN_MODULES
 
-__all__ = ["imported", "importing_stand_ins", "names_in", "uses_array_type"]
+__all__ = ["IS_OP", "compares_unknown", "imported", "importing_stand_ins", "names_in", "uses_array_type"]
 
 _IMPORT = dis.opmap["IMPORT_NAME"]
+IS_OP = dis.opmap["IS_OP"]
 _MANY = 4096  # so many code objects are kept
 
 
@@ -58,6 +59,49 @@ def _tells_identity(code):
         if step.opname == "IS_OP" and before.opname != "LOAD_CONST":
             return True
     return any(_tells_identity(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
+
+
+_KNOWN = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "LOAD_SMALL_INT", "LOAD_GLOBAL", "LOAD_NAME")
+
+
+def compares_unknown(code, namespace):
+    """Whether code compares by `is` a value that is neither a constant nor a global, nor `self` or its class.
+
+    An attribute of a global module or class is known as well. So are the classes that methods made by `dataclass`
+    compare. Functions in the code are not looked at.
+    """
+    if IS_OP not in code.co_code[::2] or code.co_qualname.startswith("__create_fn__."):
+        return False
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
+    for i, step in enumerate(steps):
+        if step.opcode == IS_OP and steps[i - 1].opname not in _KNOWN:
+            at = i - 1
+            if steps[at].opname == "LOAD_ATTR" and steps[at].argval == "__class__":
+                at -= 1
+            if not _is_self(steps[at]) and not _is_member(steps, i - 1, namespace):
+                return True
+    return False
+
+
+def _is_self(step):
+    """Whether an instruction loads the local variable `self`."""
+    last = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+    return step.opname.startswith(("LOAD_FAST", "LOAD_DEREF")) and last == "self"
+
+
+def _is_member(steps, at, namespace):
+    """Whether an instruction loads an attribute, or one of an attribute and so on, of a global module or class."""
+    end = at
+    while at and steps[at].opname == "LOAD_ATTR":
+        at -= 1
+    if at == end or steps[at].opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
+        return False
+    value = namespace.get(steps[at].argval)
+    for step in steps[at + 1 : end + 1]:
+        if not isinstance(value, type | types.ModuleType) or step.argval not in vars(value):
+            return False
+        value = vars(value)[step.argval]
+    return True
 
 
 _uses: dict = {}  # id of a code object -> (it, how it uses numpy.ndarray)

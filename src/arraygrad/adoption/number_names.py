@@ -30,6 +30,7 @@ import numpy
 
 from arraygrad import special
 from arraygrad.adoption.answers import (
+    CLASSES,
     called_number,
     called_type,
     getattr_,
@@ -48,7 +49,7 @@ from arraygrad.autograd.python_numbers import one_element as element
 from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS
 
-__all__ = ["install"]
+__all__ = ["Number", "derived", "install"]
 
 
 # -- functions of math and cmath ---------------------------------------------------------------------------------------
@@ -229,8 +230,8 @@ _COMPLEX_SEVERAL = {"log": _complex_log, "rect": _rect}
 # -- builtins ----------------------------------------------------------------------------------------------------------
 
 
-class _Number(type):
-    """The type of what stands in for float and complex: like the real type, but for calls with recorded Tensors."""
+class Number(type):
+    """The type of what stands in for a type of numbers: like the real type, but for calls with recorded Tensors."""
 
     __call__ = called_number
 
@@ -301,13 +302,13 @@ class _TypeName(type):
 
 
 def _stand_in_type(real, made):
-    return _Number(real.__name__, (real,), {"_real": real, "_recorded": staticmethod(made), "dtype": numpy.dtype(real),
+    return Number(real.__name__, (real,), {"_real": real, "_recorded": staticmethod(made), "dtype": numpy.dtype(real),
                                             "__module__": "builtins", "__slots__": (), "__doc__": real.__doc__,
-                                            "__init_subclass__": classmethod(_derived)})  # fmt: skip
+                                            "__init_subclass__": classmethod(derived)})  # fmt: skip
 
 
-def _derived(cls, **kwargs):
-    """A class of the program's own that names float or complex as its base: it is a plain one."""
+def derived(cls, **kwargs):
+    """A class of the program's own that names a stand-in for a type of numbers as its base: it is a plain one."""
     cls._recorded = None
 
 
@@ -337,6 +338,7 @@ def install():
         vars(other).update(vars(module))
         vars(other).update(stand_ins_of(module))
         stand_in(module, other)
+    CLASSES[id(Number)] = lambda cls: type  # `type(dtype) is type`
     for other, real in ((isinstance_, isinstance), (hasattr_, hasattr), (getattr_, getattr)):
         other.__name__ = other.__qualname__ = real.__name__
         other.__doc__ = real.__doc__

@@ -1,11 +1,12 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-May import: adoption.answers, adoption.table, core.inplace, core.tensor, numpy_api.arrays,
+May import: adoption.answers, adoption.scalar_names, adoption.table, core.inplace, core.tensor, numpy_api.arrays,
 numpy_api.rearranging, numpy.
 """
 
 import collections
 import functools
+import sys
 import types
 import typing
 
@@ -21,7 +22,8 @@ from arraygrad.adoption.answers import (
     makes_tensors,
     plain_type,
 )
-from arraygrad.adoption.table import CALLED, stand_in, stand_in_for, stand_ins_of
+from arraygrad.adoption.scalar_names import leave_out
+from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_IN_MODULES, stand_in, stand_in_for, stand_ins_of
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
@@ -313,13 +315,19 @@ def install():
         stand_in(module, module_of(module))
     CALLED[id(numpy)] = module_of(numpy)
     CALLED[id(numpy)].ndarray = CALLED[id(numpy.ndarray)] = _ndarray
+    leave_out(CALLED[id(numpy)])
+    # What functions import in their bodies: Note [Types of scalars that stay], 3.
+    sys.modules[STAND_IN_MODULES["numpy"]] = leave_out(stand_in_for(numpy))
 
 
 def module_of(real):
     """A module with the names of `real` and stand-ins among them."""
     module = types.ModuleType(real.__name__, real.__doc__)
     vars(module).update(vars(real))
-    vars(module).update(stand_ins_of(real))
+    found = stand_ins_of(real)
+    if real is not numpy:  # Note [Types of scalars that stay], 3
+        found = {name: other for name, other in found.items() if id(vars(real)[name]) not in SCALAR_TYPES}
+    vars(module).update(found)
     # Submodules and names that come later: from the real one.
     module.__getattr__ = lambda name: stand_in_for(getattr(real, name))
     return module

@@ -41,9 +41,9 @@ import weakref
 import numpy
 
 from arraygrad.adoption.answers import Namespace, Route, forgotten, is_plain, set_renewal
-from arraygrad.adoption.code import imported, importing_stand_ins, names_in, uses_array_type
+from arraygrad.adoption.code import IS_OP, compares_unknown, imported, importing_stand_ins, names_in, uses_array_type
 from arraygrad.adoption.polynomial_names import polynomial
-from arraygrad.adoption.table import CALLED, STAND_INS
+from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_INS, WITHOUT_SCALAR_TYPES
 from arraygrad.numpy_api.rearranging import Vectorize
 
 __all__ = ["BUILTINS", "Names", "Reach", "adoptable", "forget", "pair_of", "reach_of"]
@@ -155,7 +155,7 @@ class Names(Namespace):
             self.namespace[name] = getattr(builtins, name)
             self.added.append(name)
             places.append((self.namespace, name, *STAND_INS[id(self.namespace[name])]))
-        self.places = [place for place in places if id(place[2]) not in kept]
+        self.places = _but_for(places, kept)
         self.shared = [place for place in self._shared.values() if place.real not in kept]
         self._looked = len(self.namespace)
         self._others.clear()
@@ -199,9 +199,18 @@ class Names(Namespace):
             if self.siblings is None:
                 self.siblings = [self]
             other.siblings = self.siblings
-            other.places = [place for place in self.places if id(place[2]) not in real]
+            other.places = _but_for(self.places, real)
             other.shared = [place for place in self.shared if place.real not in real]
         return other
+
+
+def _but_for(places, real):
+    """The places but for those of the real things with these ids."""
+    found = [place for place in places if id(place[2]) not in real]
+    if SCALAR_TYPES.isdisjoint(real):
+        return found
+    return [(holder, key, what, WITHOUT_SCALAR_TYPES.get(id(other), other)) for holder, key, what, other in found
+            if id(what) not in SCALAR_TYPES]  # fmt: skip
 
 
 class Place:
@@ -226,7 +235,8 @@ class Place:
 
     @classmethod
     def of(cls, holder, key, real, other):
-        """The Place there, one for all."""
+        """The Place there, one for all. It is kept, whatever code compares: numpy is shown without scalars' types."""
+        other = WITHOUT_SCALAR_TYPES.get(id(other), other)
         name = (id(holder), key, id(real))
         place = cls._known.get(name)
         if place is None:
@@ -673,8 +683,6 @@ def adoptable(namespace):
 
 # -- what code compares ------------------------------------------------------------------------------------------------
 
-_IS = dis.opmap["IS_OP"]
-
 
 def _codes_of(namespace):
     """The code of all functions that a namespace holds and that look names up there, methods of its classes too."""
@@ -723,6 +731,8 @@ def _identities(value, by_is):
     pair = pair_of(value)
     if pair is None or (isinstance(value, type) and not by_is):  # its stand-in is equal to it
         return frozenset()
+    if id(value) in SCALAR_TYPES:  # numpy itself has another stand-in then: Note [Types of scalars that stay], 3
+        return frozenset(SCALAR_TYPES)
     found = {id(value)}
     waiting = [value]
     while waiting:
@@ -745,23 +755,25 @@ _NAMES = b"[" + b"".join(re.escape(bytes((dis.opmap[n],))) for n in ("LOAD_GLOBA
 _READ = b"".join(re.escape(bytes((c,))) for n, c in dis.opmap.items() if n.startswith(_LOADS) and c < 256)
 # The opcodes of a global that is compared by `==`, `in` or `is`; what `dis` says of each takes much longer.
 _MAY_COMPARE = re.compile(
-    _NAMES + b"(?:[" + _READ + b"]*[" + re.escape(_EQUAL) + b"]|.{0,3}" + re.escape(bytes((_IS,))) + b")", re.DOTALL
+    _NAMES + b"(?:[" + _READ + b"]*[" + re.escape(_EQUAL) + b"]|.{0,3}" + re.escape(bytes((IS_OP,))) + b")", re.DOTALL
 )
 
 
 def _compared(namespace, code):
     """Ids of the real things with stand-ins that code compares (5)."""
     found = frozenset().union(*[_compared(namespace, c) for c in code.co_consts if isinstance(c, types.CodeType)])
+    if compares_unknown(code, namespace):  # what is a type in the plain call may be its stand-in
+        found |= SCALAR_TYPES
     if not _MAY_COMPARE.search(code.co_code[::2].translate(None, _BARE)):
         return found
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
     for i, step in enumerate(steps):
-        if step.opcode != _IS and step.opcode not in _EQUAL:
+        if step.opcode != IS_OP and step.opcode not in _EQUAL:
             continue
-        for j in range(i - 1, max(-1, i - (5 if step.opcode == _IS else _ITEMS)), -1):
+        for j in range(i - 1, max(-1, i - (5 if step.opcode == IS_OP else _ITEMS)), -1):
             if steps[j].opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                found |= _identities(_loaded(namespace, steps, j), step.opcode == _IS)
-            elif step.opcode != _IS and not steps[j].opname.startswith(_LOADS):
+                found |= _identities(_loaded(namespace, steps, j), step.opcode == IS_OP)
+            elif step.opcode != IS_OP and not steps[j].opname.startswith(_LOADS):
                 break
     return found
 

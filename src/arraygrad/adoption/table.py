@@ -6,13 +6,20 @@ May import: the standard library.
 import sys
 import types
 
-__all__ = ["CALLED", "STAND_INS", "STAND_IN_MODULES", "stand_in", "stand_in_for", "stand_ins_of"]
+__all__ = [
+    "CALLED", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES", "WITHOUT_SCALAR_TYPES", "stand_in", "stand_in_for",
+    "stand_ins_of",
+]  # fmt: skip
 
 
 # id of a module, function or type -> (it, what stands in for it); written while the room is imported, and by `stand_in`
 STAND_INS: dict = {}
 # id of numpy and of numpy.ndarray -> what stands in for it where code does nothing with numpy.ndarray but call it
 CALLED: dict = {}
+# ids of NumPy's types of scalars that have stand-ins
+SCALAR_TYPES: set = set()
+# id of a stand-in for numpy -> the same without stand-ins for the types of scalars
+WITHOUT_SCALAR_TYPES: dict = {}
 # name of a module -> name that imports what stands in for it
 STAND_IN_MODULES: dict = {}
 

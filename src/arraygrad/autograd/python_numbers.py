@@ -324,6 +324,9 @@ def store_refused(t):
     return _known(followed_by(t), TypeError(text))
 
 
+_CAST = ("float32", "float64", "complex64", "complex128")  # adoption.scalar_names
+
+
 def conversion_refused(t, how):
     """The error for a Tensor that is to become a plain array by `how`."""
     at = Place(sys._getframe(1))
@@ -351,6 +354,12 @@ def conversion_refused(t, how):
         text += "What a generator draws is a constant: a + (b - a) * rng.uniform(size=...) is recorded. "
     elif module == "numpy" and isinstance(at.called, type):
         text += "A scalar of NumPy's holds no gradient: leave the 0-d Tensor as it is, or x.astype(dtype). "
+        if called in _CAST:
+            text += (
+                f"(In adopted calls numpy.{called} stays recorded, unless code there compares types by `is`.) "
+                if adopting()
+                else f"In arraygrad.grad(f, adopt=True) numpy.{called} stays recorded. "
+            )
     elif ".normal(" in at.expression:
         text += "What a generator draws is a constant: mu + sigma * rng.normal(size=...) is recorded. "
     elif library == "numpy":
