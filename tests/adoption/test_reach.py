@@ -380,6 +380,21 @@ def test_a_function_that_assigns_a_global_assigns_it(program):
     assert main.COUNT == 1
 
 
+def test_notebook_that_binds_a_global_to_a_function_of_another_module(program):
+    other = program(other="import math\ndef sine(x): return math.sin(x[0])")
+    third = program(third="import math\nclass Model:\n    def __init__(self, x): self.value = math.exp(x[0])")
+    cell = {"__name__": "__main__"}
+    exec("import math\ndef model(x): return math.cos(x[0])\ndef loss(x): return 2.0 * model(x)", cell)
+    loss = ag.grad(cell["loss"], adopt=True)
+    assert loss(X)[0] == pytest.approx(-2.0 * np.sin(X[0]))
+    cell["model"] = other.sine
+    assert loss(X)[0] == pytest.approx(2.0 * np.cos(X[0]))
+    cell["model"] = lambda x: third.Model(x).value
+    assert loss(X)[0] == pytest.approx(2.0 * np.exp(X[0]))
+    exec("def model(x): return math.sqrt(x[0])", cell)
+    assert loss(X)[0] == pytest.approx(1.0 / np.sqrt(X[0]))
+
+
 def test_module_named_as_one_of_the_standard_library_is_reached(program):
     before = sys.modules.pop("this", None)
     try:

@@ -60,10 +60,11 @@ cdef class Namespace:
     cdef public list siblings               # of Namespace: that run over this namespace; None: there is no other
     cdef public Namespace home              # the one that `state` asks; None: itself
     cdef public dict watched                # name of a global that holds an object -> the type that it had last
-    cdef Py_ssize_t version                 # how often such a type changed
+    cdef public dict bound                  # of __main__: name of a global -> the function or class that it was last
+    cdef Py_ssize_t version                 # how often one of the two changed
 
     cpdef Py_ssize_t state(self) except -1:
-        """A number that changes when the number of names does, or the type of an object among the globals."""
+        """A number that changes when the number of names does, or one of the globals that are looked after."""
         cdef bint changed = False
         cdef object kind, found
         if self.home is not None:
@@ -72,6 +73,11 @@ cdef class Namespace:
             found = self.namespace.get(name)
             if type(found) is not kind:
                 self.watched[name] = type(found)
+                changed = True
+        for name, kind in self.bound.items():
+            found = self.namespace.get(name)
+            if found is not kind:
+                self.bound[name] = found
                 changed = True
         self.version += changed
         return (self.version << 32) + len(self.namespace)

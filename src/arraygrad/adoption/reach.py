@@ -23,7 +23,8 @@ Note [What adoption reaches]
     other threads or found by a text: what any function there compares has no stand-in there.
     What loses a gradient by it is refused, as everywhere.
 (6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes,
-    or the type of an object among the globals that the code names (`model = Other()`).
+    or the type of an object among the globals that the code names (`model = Other()`). Of `__main__`, where a notebook
+    defines functions again, also when a global becomes another function or class.
 (7) numpy.ndarray is a type that programs compare, derive from and hand over, and it has no stand-in where they do. In
     a module whose functions do nothing but call it (`out = np.ndarray((3, 3))`) it has one, in the stand-in for numpy.
 Guarded by tests/adoption/test_reach.py.
@@ -109,6 +110,7 @@ class Names(Namespace):
         self._looked = None
         self._others = {}
         self.watched = {}
+        self.bound = {}
         self._whole = {}  # id of the code of a function that is defined here, reached or not -> (it, what it compares)
         self.compared = frozenset()
 
@@ -596,6 +598,9 @@ class _Spread(_Search):
             value = namespace[name]
             if value is None or (type(value) not in _LASTING and not isinstance(value, type) and not is_plain(value)):
                 names.watched.setdefault(name, type(value))
+            elif isinstance(value, types.FunctionType | type) and namespace.get("__name__") == "__main__":
+                if pair_of(value) is None:
+                    names.bound.setdefault(name, value)
             self.visit(value, 1, named)
         for name in imported(item, namespace.get("__package__")):
             module = sys.modules.get(name)
