@@ -55,6 +55,72 @@ def test_slope_is_that_of_mpmaths_function(case):
     np.testing.assert_allclose(ag.grad(found)(arguments[place]), second, rtol=1e-6, atol=1e-9)
 
 
+def pseudo_huber(delta, r):
+    return delta**2 * (mpmath.sqrt(1 + (r / delta) ** 2) - 1)
+
+
+# Name -> (function of mpmath, points where a difference of two terms has few digits or none).
+NEARLY_EQUAL = {
+    "gamma": (mpmath.gamma, [(-1 + 1e-10,), (-3 - 1e-8,), (1e-12,), (-0.3,)]),
+    "gammaln": (lambda x: mpmath.log(abs(mpmath.gamma(x))), [(-1 + 1e-10,), (-3 - 1e-8,), (-7.5,)]),
+    "beta": (mpmath.beta, [(1e-12, 2.0), (1e-12, 0.5), (1e-12, 1e-12), (5.0, 1e-9), (-1 + 1e-10, 2.5), (1e3, 1e-9),
+                           (0.5, -0.5 + 1e-10), (-1.5, 1e-12), (3.0, -2 + 1e-9)]),
+    "betaln": (lambda a, b: mpmath.log(mpmath.beta(a, b)), [(1e-12, 2.0), (14.0, 1e-9), (5.0, 1e-9)]),
+    "poch": (lambda z, m: mpmath.gammaprod([z + m], [z]),
+             [(1e-6, 2.0), (-1 + 1e-12, 2.5), (-3 + 1e-10, 5.0), (-3 + 1e-10, 2.0), (-2 + 1e-9, 1e-8), (-2 + 1e-8, 0.0),
+              (-2 + 1e-10, -1.0), (0.3, -0.3 + 1e-10), (5.5, 1e-9), (1e8, 0.5), (1e10, 3.0), (1e3, 1e-9),
+              (-0.7, -2.3 + 1e-9), (0.3, -3.3 + 1e-9), (-7.2, 3.1), (2.5, -1.75)]),
+    "binom": (mpmath.binomial,
+              [(1e-10, 0.5), (1e-10, 1.0), (1e-10, 2.0), (0.0, 0.5), (0.0, 1.0), (1e-9, 3.0), (3 + 1e-9, 5.0),
+               (3.0, 5 + 1e-9), (2.0, -1 + 1e-10), (1e9, 2.0), (5.5, 1e-10), (1e-9, 1e-9), (-0.5 + 1e-10, 1.5),
+               (1e10, 1e-8), (-3 + 1e-9, 2.0), (100.0, 1e-12), (-7.2, 3.1)]),
+    "pseudo_huber": (pseudo_huber, [(1.0, 1e-3), (1.0, 1e-9), (1e6, 1.0), (1e-9, 1.0), (1.0, -1e-4), (2.0, 3.0)]),
+    "agm": (mpmath.agm, [(1.0, 1e-10), (1.0, 1e-200), (1.0, 1 + 1e-9), (1e-3, 1.0), (3.0, 1.0)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEARLY_EQUAL)
+def test_slopes_keep_nine_digits_where_terms_are_nearly_equal(name):
+    reference, points = NEARLY_EQUAL[name]
+    for at in points:
+        leaves = [ag.tensor(v, requires_grad=True) for v in at]
+        with np.errstate(all="ignore"):
+            getattr(special, name)(*leaves).backward()
+        for place, leaf in enumerate(leaves):
+            with mpmath.workdps(500 if 0 < min(map(abs, at)) < 1e-20 else 80):
+                h = mpmath.mpf(10) ** -25 * min([abs(mpmath.mpf(v)) for v in at if v])
+                high, low = [
+                    reference(*[mpmath.mpf(v) + side * h * (i == place) for i, v in enumerate(at)]) for side in (1, -1)
+                ]
+                expected = float((high - low) / (2 * h))
+            np.testing.assert_allclose(leaf.grad.item(), expected, rtol=1e-9, err_msg=f"{at} {place}")
+
+
+@pytest.mark.parametrize("name", NEARLY_EQUAL)
+def test_slopes_of_an_array_are_those_of_its_elements(name):
+    points = NEARLY_EQUAL[name][1]
+    columns = [ag.tensor(np.array(column), requires_grad=True) for column in zip(*points, strict=True)]
+    with np.errstate(all="ignore"):
+        getattr(special, name)(*columns).sum().backward()
+        for row, at in enumerate(points):
+            leaves = [ag.tensor(v, requires_grad=True) for v in at]
+            getattr(special, name)(*leaves).backward()
+            for column, leaf in zip(columns, leaves, strict=True):
+                np.testing.assert_allclose(column.grad.numpy()[row], leaf.grad.item(), rtol=1e-12)
+
+
+def test_slopes_at_the_ends_of_means_and_losses():
+    for name, at, expected in (
+        ("agm", (1.0, 0.0), (0.0, np.inf)), ("agm", (0.0, 2.0), (np.inf, 0.0)), ("agm", (0.0, 0.0), (np.nan, np.nan)),
+        ("pseudo_huber", (0.0, 2.0), (2.0, 0.0)), ("pseudo_huber", (0.0, 0.0), (0.0, 0.0)),
+        ("pseudo_huber", (-1.0, 1.0), (np.nan, np.nan)), ("poch", (0.0, 0.0), (0.0, np.nan)),
+    ):  # fmt: skip
+        leaves = [ag.tensor(v, requires_grad=True) for v in at]
+        with np.errstate(all="ignore"):
+            getattr(special, name)(*leaves).backward()
+        np.testing.assert_equal([t.grad.item() for t in leaves], expected, err_msg=f"{name} {at}")
+
+
 def mixture(x, df, nc):
     """The noncentral chi-square distribution function: Poisson weights times central ones."""
     half = nc / 2

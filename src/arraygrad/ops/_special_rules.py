@@ -59,6 +59,65 @@ def _is_pole(xp, x):
     return (x <= 0) & (x == xp.floor(x))
 
 
+def digamma(xp, x, rest=0.0):
+    """digamma(x + rest), which libraries give without its last digits beside negative poles: reflected (DLMF 5.5.4).
+
+    `rest` is what rounding took of the sum that x is.
+    """
+    if not xp.isdtype(x.dtype, "real floating"):
+        return xp.special.digamma(x)
+    left = (x < 0) & (x != xp.floor(x))
+    if _nowhere(xp, left):
+        return xp.special.digamma(x + rest)
+    y = xp.where(left, x, -0.5)
+    turn = math.pi * ((y - xp.round(y)) + rest)
+    reflected = xp.special.digamma(1.0 - y) - math.pi * (xp.cos(turn) / xp.sin(turn))
+    return xp.where(left, reflected, xp.special.digamma(xp.where(left, 1.0, x + rest)))
+
+
+def digamma_rise(xp, a, b, total=None, rest=0.0):
+    """digamma(a + b) - digamma(a), with the digits that the difference would lose; at two poles its limit in a.
+
+    `total` is a + b where that is known better than the sum, and `rest` the part of it that rounding took, a constant.
+    """
+    total = a + b if total is None else total
+    poles = _is_pole(xp, a) & _is_pole(xp, total)  # b is an integer: a quotient of gammas is a polynomial in a
+    left = ((a < 0) & (total < 0) & ~_is_pole(xp, a) & ~_is_pole(xp, total)) | poles
+    if _nowhere(xp, left):
+        return _rise(xp, a, b, total, rest)
+    p, q, d = xp.where(left, a, -0.5), xp.where(left, total, -0.5), xp.where(left, b, 0.0)
+    # DLMF 5.5.4, and the difference of two cotangents as one quotient; the signs of its sines cancel.
+    t, s = p - xp.round(p), (q - xp.round(q)) + rest
+    step = d - xp.round(d)
+    steps = xp.where(xp.abs(d) < 0.25, step * (1.0 - 2.0 * xp.abs((xp.round(p) - xp.round(q)) % 2)), s - t)
+    sines = xp.sin(math.pi * xp.where(poles, 0.5, s)) * xp.sin(math.pi * xp.where(poles, 0.5, t))
+    turned = xp.where(poles, 0.0, math.pi * xp.sin(math.pi * steps) / sines)
+    reflected = turned + _rise(xp, 1.0 - p, -d, 1.0 - q, 0.0)
+    other = _rise(xp, xp.where(left, 1.0, a), xp.where(left, 0.0, b), xp.where(left, 1.0, total), rest)
+    return xp.where(left, reflected, other)
+
+
+def _rise(xp, a, b, total, rest):
+    """The same where a or the total is positive: near ones by the recurrence and the asymptotic series."""
+    falls = b < 0
+    low, step = xp.where(falls, total + rest, a), xp.where(falls, -b, b)
+    near = (low > 0) & ((low >= DIGAMMA_FAR) | (step < 0.5))
+    if _nowhere(xp, near):
+        return digamma(xp, total, rest) - digamma(xp, a)
+    start, by = xp.where(near, low, 1.0), xp.where(near, step, 0.0)
+    far = start >= DIGAMMA_FAR
+    at = xp.where(far, 1.0, start)
+    rise = 0.0 * start
+    for k in range(int(DIGAMMA_FAR)):  # DLMF 5.5.2
+        rise = rise + by / ((at + k) * (at + by + k))
+    rise = xp.where(far, 0.0, rise)
+    rise = rise - digamma_difference(xp, xp.where(far, start, start + DIGAMMA_FAR), by)
+    rise = xp.where(falls, -rise, rise)
+    if _nowhere(xp, ~near):
+        return rise
+    return xp.where(near, rise, digamma(xp, xp.where(near, 1.0, total), rest) - digamma(xp, xp.where(near, 1.0, a)))
+
+
 def beta(xp, g, a, b, ans):
     """beta(a, b) times the slope of betaln; where it is zero, at a pole of gamma(a + b), that of 1 / gamma."""
     if _nowhere(xp, a + b <= 0):
@@ -70,17 +129,8 @@ def beta(xp, g, a, b, ans):
 
 
 def beta_slope(xp, a, b):
-    """d/da betaln(a, b) = digamma(a) - digamma(a + b), with all digits where a is much larger than b."""
-    if not _nowhere(xp, a <= 0):
-        both = _is_pole(xp, a) & _is_pole(xp, a + b)  # b is an integer: 1 / beta is a polynomial in a. DLMF 5.5.4
-        a, b = xp.where(both, 1.0 - a, a), xp.where(both, -b, b)
-    # The asymptotic series serves arguments that are positive and large; 32 and 1 stand in for the others.
-    far = (a >= DIGAMMA_FAR) & (b > 0)
-    if _nowhere(xp, far):
-        return xp.special.digamma(a) - xp.special.digamma(a + b)
-    series = digamma_difference(xp, xp.where(far, a, 32.0), xp.where(far, b, 1.0))
-    near = xp.where(far, 1.0, a)
-    return xp.where(far, series, xp.special.digamma(near) - xp.special.digamma(xp.where(far, 2.0, a + b)))
+    """d/da betaln(a, b) = digamma(a) - digamma(a + b); where both have a pole, that of 1 / beta, a polynomial in a."""
+    return -digamma_rise(xp, a, b)
 
 
 def gamma_density(xp, a, x):

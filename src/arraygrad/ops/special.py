@@ -54,20 +54,20 @@ def _polygamma(xp, n, x):
 
 _unary(
     "gamma",
-    lambda xp, g, x, ans: g * (ans * xp.special.digamma(x)),
+    lambda xp, g, x, ans: g * (ans * rules.digamma(xp, x)),
     "The gamma function. Derivative gamma(x) digamma(x) (DLMF 5.2.2); nan at the poles 0, -1, -2, ... "
     "Complex dtypes have first derivatives.",
 )
 unary(
     "gammaln",
-    lambda xp, g, x: g * xp.special.digamma(x),
+    lambda xp, g, x: g * rules.digamma(xp, x),
     forward=forward("gammaln"),
     doc="log(abs(gamma(x))), real floating-point dtypes, as scipy.special.gammaln; also `arraygrad.special.gammaln`. "
     "Derivative digamma(x) (DLMF 5.2.2). NumPy arrays need SciPy.",
 )
 _unary(
     "loggamma",
-    lambda xp, g, x, ans: g * xp.where(ans == ans, xp.special.digamma(x), ans),
+    lambda xp, g, x, ans: g * xp.where(ans == ans, rules.digamma(xp, x), ans),
     "log(gamma(x)): gammaln for x > 0, nan for negative x, where the principal branch is complex. Derivative "
     "digamma(x) (DLMF 5.2.2). Complex dtypes have first derivatives.",
 )

@@ -1,7 +1,7 @@
 """Factorials and their kin, polynomials as objects, and what is constant: zeros, nodes, numbers by their index.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
-Library of Mathematical Functions, by equation.
+May import: arraygrad, core.tensor, ops._special_rules, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is
+the NIST Digital Library of Mathematical Functions, by equation.
 """
 
 import functools
@@ -13,6 +13,7 @@ from scipy import special
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
+from arraygrad.ops._special_rules import digamma, digamma_rise
 from arraygrad.scipy._declare import REGISTRY, Rule, constant, raw, refused
 from arraygrad.scipy.special._chapter import CHAPTER, NAMES, declare
 
@@ -56,23 +57,50 @@ def _binom_slopes(x, y):
     """Slopes of sin(pi (y - x)) B(x + 1, y - x) / pi, which is the binomial coefficient (DLMF 5.5.3, 5.12.1)."""
     sine, turning = _sine(y - x)
     product = ag.special.beta(x + 1.0, y - x) / PI
-    digamma = ag.special.digamma
-    by_x = product * (sine * (digamma(x + 1.0) - digamma(y - x)) - turning)
-    by_y = product * (sine * (digamma(y - x) - digamma(y + 1.0)) + turning)
+    by_x = product * (sine * (digamma(ag, x + 1.0) - digamma(ag, y - x)) - turning)
+    by_y = product * (sine * (digamma(ag, y - x) - digamma(ag, y + 1.0)) + turning)
     return by_x, by_y
 
 
+def _rest(a, b, total):
+    """What rounding took of a + b, exactly (Moller 1965, Knuth); a constant."""
+    a, b, total = [np.asarray(raw(t), dtype=float) for t in (a, b, total)]
+    with np.errstate(all="ignore"):
+        share = total - a
+        rest = (a - (total - share)) + (b - share)
+    return np.where(np.isfinite(rest), rest, 0.0)
+
+
+def _numbers(*arguments):
+    """Arguments as arrays of floats."""
+    floats = [isinstance(a, Tensor) and a.array.dtype.kind == "f" for a in arguments]
+    return [a if known else ag.asarray(a, dtype=ag.float64) for a, known in zip(arguments, floats, strict=True)]
+
+
+def _beyond(x, y):
+    """x - y + 1, and what rounding took of it."""
+    difference = x - y
+    total = difference + 1.0
+    return total, _rest(x, -y, difference) + _rest(difference, 1.0, total)
+
+
 def _binom_x(g, ans, x, y):
-    zero = _pole(x - y + 1.0)
-    digamma = ag.special.digamma
-    found = ans * (digamma(x + 1.0) - digamma(ag.where(zero, 1.0, x - y + 1.0)))
+    x, y = _numbers(x, y)
+    total, rest = _beyond(x, y)
+    zero = _pole(raw(total) + rest)
+    # from x - y + 1 up to x + 1
+    found = -ans * digamma_rise(ag, x + 1.0, -ag.where(zero, 0.0, y), ag.where(zero, 1.0 + x, total), rest)
     return g * _at_zeros(zero, found, lambda x, y: _binom_slopes(x, y)[0], (x, 0.5), (y, 1.5))
 
 
 def _binom_y(g, ans, x, y):
-    upper, lower = _pole(x - y + 1.0), _pole(y + 1.0)
-    digamma = ag.special.digamma
-    found = ans * (digamma(ag.where(upper, 1.0, x - y + 1.0)) - digamma(ag.where(lower, 1.0, y + 1.0)))
+    x, y = _numbers(x, y)
+    total, rest = _beyond(x, y)
+    upper, lower = _pole(raw(total) + rest), _pole(y + 1.0)
+    zero = upper | lower
+    step = x - 2.0 * y
+    found = ans * digamma_rise(ag, ag.where(zero, 1.0, y + 1.0), ag.where(zero, 0.0, step),
+                               ag.where(zero, 1.0, total), np.where(zero, 0.0, rest))  # fmt: skip
     found = _at_zeros(upper, found, lambda x, y: _binom_slopes(x, y)[1], (x, 0.5), (y, 1.5))
     # The coefficient of x and y is that of x and x - y.
     return g * _at_zeros(lower, found, lambda x, y: -_binom_slopes(x, x - y)[1], (x, 0.5), (y, -1.0))
@@ -85,24 +113,46 @@ def _poch_slopes(z, m):
     """Slopes of sin(pi z) gamma(1 - z) gamma(z + m) / pi, which is gamma(z + m) / gamma(z)."""
     sine, turning = _sine(z)
     product = ag.special.gamma(1.0 - z) * ag.special.gamma(z + m) / PI
-    digamma = ag.special.digamma
-    return product * (sine * (digamma(z + m) - digamma(1.0 - z)) + turning), product * sine * digamma(z + m)
+    return product * (sine * (digamma(ag, z + m) - digamma(ag, 1.0 - z)) + turning), product * sine * digamma(ag, z + m)
+
+
+def _poch_found(ans, z, m):
+    """(the value, z + m, what rounding took of it): the value that is known lacks digits beside a pole of gamma(z + m).
+
+    There it is pi / (sin(pi (z + m)) gamma(1 - z - m) gamma(z)) (DLMF 5.5.3), for arguments whose gamma is finite.
+    """
+    total = z + m
+    rest = _rest(z, m, total)
+    at = np.asarray(raw(total))
+    distance = np.abs((at - np.round(at)) + rest)
+    small = (np.abs(at) < 100.0) & (np.abs(np.asarray(raw(z))) < 100.0)
+    beside = np.asarray((at < -0.5) & (distance > 0) & (distance < 0.01) & small)
+    if beside.any():
+        p, q = ag.where(beside, z, 1.0), ag.where(beside, total, -0.5)
+        whole = np.round(np.asarray(raw(q)))
+        sine = (1.0 - 2.0 * (whole % 2)) * ag.sin(PI * ((q - whole) + np.where(beside, rest, 0.0)))
+        ans = ag.where(beside, PI * ag.special.rgamma(p) * ag.special.rgamma(1.0 - q) / sine, ans)
+    return ans, total, rest
 
 
 def _poch_z(g, ans, z, m):
-    above, below = _pole(z + m), _pole(z)
-    digamma = ag.special.digamma
-    # Where both have a pole m is an integer, and the function a polynomial of z or one over one: reflected, DLMF 5.5.4.
-    both = np.asarray(above & below)
-    first, second = ag.where(both, 1.0 - z - m, z + m), ag.where(both, 1.0 - z, ag.where(below, 1.0, z))
-    found = ans * (digamma(first) - digamma(second))
-    return g * _at_zeros(below & ~above, found, lambda z, m: _poch_slopes(z, m)[0], (z, 0.0), (m, 1.5))
+    z, m = _numbers(z, m)
+    zero = _pole(z) & ~_pole(z + m)
+    ans, total, rest = _poch_found(ans, z, m)
+    found = ans * digamma_rise(ag, ag.where(zero, 1.0, z), ag.where(zero, 0.0, m), ag.where(zero, 1.0, total),
+                               np.where(zero, 0.0, rest))  # fmt: skip
+    return g * _at_zeros(zero, found, lambda z, m: _poch_slopes(z, m)[0], (z, 0.0), (m, 1.5))
 
 
 def _poch_m(g, ans, z, m):
-    above, below = _pole(z + m), _pole(z)
-    found = ans * ag.special.digamma(z + m)
-    return g * _at_zeros(below & ~above, found, lambda z, m: _poch_slopes(z, m)[1], (z, 0.0), (m, 1.5))
+    z, m = _numbers(z, m)
+    zero = _pole(z) & ~_pole(z + m)
+    ans, total, rest = _poch_found(ans, z, m)
+    found = ans * digamma(ag, total, rest)
+    both = np.asarray(_pole(z) & _pole(total))  # beside such an m the function is zero
+    if both.any():
+        found = ag.where(both, np.nan, found)
+    return g * _at_zeros(zero, found, lambda z, m: _poch_slopes(z, m)[1], (z, 0.0), (m, 1.5))
 
 
 declare("poch", "z, m", "DLMF 5.2.5; 5.5.3 at its zeros", z=_poch_z, m=_poch_m)

@@ -57,7 +57,7 @@ declare("huber", "delta, r", "Huber (1964)",
         r=lambda g, delta, r: g * ag.sign(r) * _huber(delta, r, lambda d, a: a, lambda d, a: d + 0.0 * a))  # fmt: skip
 declare("pseudo_huber", "delta, r", "Charbonnier et al. (1997)",
         delta=lambda g, delta, r: g * _pseudo_huber_delta(delta, r),
-        r=lambda g, delta, r: g * r / ag.sqrt(1.0 + (r / delta) ** 2))  # fmt: skip
+        r=lambda g, delta, r: g * _pseudo_huber_r(delta, r))  # fmt: skip
 declare("powm1", "x, y", "definition: x^y - 1", x=lambda g, x, y: g * _power_slope(x, y),
         y=lambda g, ans, x, y: g * (ans + 1.0) * _log_or_zero(x))  # fmt: skip
 
@@ -95,16 +95,41 @@ def _huber(delta, r, inside, outside):
                  where(np.asarray(raw(size) <= raw(delta)), inside(delta, size), outside(delta, size)))  # fmt: skip
 
 
+def _pseudo_huber_sides(delta, r):
+    """(delta, hypot(delta, r)) where delta >= 0, nan elsewhere, where the function is no number or inf."""
+    delta = where(np.asarray(np.asarray(raw(delta)) < 0), np.nan, delta)
+    none = np.asarray((np.asarray(raw(delta)) == 0) & (np.asarray(raw(r)) == 0))
+    return delta, ag.hypot(where(none, 1.0, delta), where(none, 0.0, r))
+
+
+def _pseudo_huber_r(delta, r):
+    delta, side = _pseudo_huber_sides(delta, r)
+    return delta * (r / side)
+
+
 def _pseudo_huber_delta(delta, r):
-    ratio = r / delta
-    root = ag.sqrt(1.0 + ratio * ratio)
-    return 2.0 * delta * (root - 1.0) - r * ratio / root
+    """r^2 / h (r / (h + delta))^2 with h = hypot(delta, r): no two terms that cancel."""
+    delta, side = _pseudo_huber_sides(delta, r)
+    ratio = r / (side + delta)
+    return r * (r / side) * (ratio * ratio)
 
 
-@composition_of("agm", "a b", "DLMF 19.8.5")
-def _agm(a, b):
+def _agm_slope(ans, a, b):
+    """d/da of pi (a + b) / (4 K), whose parameter is 1 - p, p = 4 a b / (a + b)^2; inf at a = 0, 0 at b = 0."""
+    none, other = np.asarray(np.asarray(raw(a)) == 0), np.asarray(np.asarray(raw(b)) == 0)
+    a, b = where(none | other, 1.0, a), where(none | other, 1.0, b)
+    mean = where(none | other, 1.0, ans)
     total = a + b
-    return 0.25 * PI * total / own("ellipk")(((a - b) / total) ** 2)
+    first, second = a / total, b / total
+    p = 4.0 * first * second
+    slope = _ellipkm1_slope(p, 0.25 * PI * total / mean)
+    found = mean / total - (16.0 / PI) * (mean / total) ** 2 * slope * second * (second - first)
+    ends = np.where(none & other, np.nan, np.where(none, np.inf, 0.0))
+    return where(none | other, ends, found)
+
+
+declare("agm", "a, b", "DLMF 19.8.5, 19.4.1", a=lambda g, ans, a, b: g * _agm_slope(ans, a, b),
+        b=lambda g, ans, a, b: g * _agm_slope(ans, b, a))  # fmt: skip
 
 
 def _boxcox_lambda(x_log, lmbda):
