@@ -9,6 +9,7 @@ import pytest
 from central_differences import central_differences
 
 import arraygrad as ag
+from arraygrad.backends.numpy.loops import set_fast_paths
 
 METHODS = [
     "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull",
@@ -135,3 +136,60 @@ def test_interpolation_at_a_tensor_between_complex_numbers_knows_what_is_beside_
     heights = np.array([1 + 1j, np.inf, 2])
     found = np.interp(leaf(POINTS), KNOTS, leaf(heights))
     np.testing.assert_array_equal(found.detach().numpy(), np.interp(POINTS, KNOTS, heights))
+
+
+# Infinite numbers and nan
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+def test_a_quantile_that_infinite_numbers_make_nan_has_gradients_nan(name, fast):
+    function, scale = getattr(np, name), 100 if "percent" in name else 1
+    rows = [[1.0, 2.0, np.inf], [1.0, np.inf, np.inf], [-np.inf, 1.0, 2.0], [-np.inf, np.inf, 0.0], [np.inf] * 3]
+    set_fast_paths(fast)
+    try:
+        for values in rows:
+            for q in (0.0, 0.25, 0.5, 0.75, 1.0):
+                for options in ({}, {"method": "linear"}, {"method": "midpoint"}, {"method": "hazen"}):
+                    with np.errstate(all="ignore"):
+                        expected = function(np.array(values), q * scale, **options)
+                        t = leaf(values)
+                        found = function(t, q * scale, **options)
+                        same_bits(found, expected)
+                        found.backward()
+                    assert np.isnan(t.grad.numpy()).any() == np.isnan(expected)
+    finally:
+        set_fast_paths(True)
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+@pytest.mark.parametrize("axis", [None, 0])
+def test_a_median_of_both_infinities_has_gradients_nan(name, axis):
+    t = leaf([-np.inf, np.inf])
+    with np.errstate(all="ignore"):
+        getattr(np, name)(t, axis=axis).backward()
+    assert np.isnan(t.grad.numpy()).all()
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_complex_powers_of_two_and_extrema_are_numpys(dtype):
+    parts = [0.0, -0.0, 1.5, np.inf, -np.inf, np.nan]
+    z = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    with np.errstate(all="ignore"):
+        for found, expected in (
+            (np.exp2(leaf(z)), np.exp2(z)),
+            (np.fmax(leaf(z), z[::-1]), np.fmax(z, z[::-1])),
+            (np.fmin(leaf(z), leaf(z[::-1])), np.fmin(z, z[::-1])),
+        ):
+            assert repr(found.detach().numpy()) == repr(expected)
+
+
+def test_complex_interpolation_between_moving_knots_is_numpys_bit_by_bit():
+    rng = np.random.default_rng(3)
+    for n in range(2, 30):
+        knots = np.sort(rng.normal(size=n))
+        heights = rng.normal(size=n) + 1j * rng.normal(size=n)
+        points = np.concatenate([knots, rng.normal(size=5)])
+        expected = np.interp(points, knots, heights)
+        same_bits(np.interp(leaf(points), knots, leaf(heights)), expected)
+        same_bits(np.interp(points, leaf(knots), leaf(heights)), expected)

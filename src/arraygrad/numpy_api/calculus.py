@@ -22,6 +22,7 @@ from arraygrad.numpy_api.functions import (
     refuse,
     tensor_of,
     tensors,
+    with_bits,
 )
 
 __all__: list[str] = []
@@ -175,6 +176,7 @@ def _correlate(a, v, mode="valid"):
 @implements("interp")
 def _interp(x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = tensors(x, xp, fp)
+    given = [x, xp, fp, left, right]
     double = backend_of(x).xp.float64
     x, xp = x.astype(double), xp.astype(double)
     if not backend_of(fp).xp.isdtype(fp.dtype, "complex floating"):
@@ -199,7 +201,7 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
         # One node where that is served, which knows what is beside inf and nan.
         points = [t if t.requires_grad else host(t) for t in (x, xp)]
         inside = tensors(numpy.interp(*points, fp), fp)[0]
-    elif is_complex and n > 1 and isinstance(values, numpy.ndarray) and not numpy.isfinite(host(fp)).all():
+    elif is_complex and n > 1 and isinstance(values, numpy.ndarray):
         # By parts, as a complex product with inf is nan in both.
         inside = tensors(numpy.interp(x, xp, fp.real), fp)[0] + 1j * tensors(numpy.interp(x, xp, fp.imag), fp)[0]
     elif n == 1:
@@ -215,7 +217,12 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     result = F["where"](low, fp[0] if left is None else tensors(left, fp)[0], inside)
     result = F["where"](high, fp[-1] if right is None else tensors(right, fp)[0], result)
     # NumPy does not look at x where there is one point only.
-    return F["where"](beside(numpy.isnan(values), x), x, result) if n > 1 else result
+    result = F["where"](beside(numpy.isnan(values), x), x, result) if n > 1 else result
+    if is_complex and isinstance(values, numpy.ndarray):
+        return with_bits(
+            result, numpy.asarray(numpy.interp(*[None if t is None else host(t)[()] for t in given], period))
+        )
+    return result
 
 
 @implements("unwrap")

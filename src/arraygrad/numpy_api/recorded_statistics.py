@@ -145,7 +145,8 @@ def _between(xp, g, a, ans, q, axis, *, percent=False, ignoring=False, last=Fals
     """The gradient of the values at the fractions `q` of the sorted elements along `axis`.
 
     A quantile lies between two neighbours in sorted order; elements that tie keep their order in memory. A nan that
-    makes the result nan gets the gradient; several share it, or the last one has it (`last`).
+    makes the result nan gets the gradient; several share it, or the last one has it (`last`). Where infinite numbers
+    make it nan, both neighbours have the gradient nan.
     """
     q = _still(q)
     if 0 in a.shape or 0 in ans.shape:
@@ -162,12 +163,14 @@ def _between(xp, g, a, ans, q, axis, *, percent=False, ignoring=False, last=Fals
     rows = values.transpose(order).reshape(math.prod([values.shape[i] for i in kept]), -1)
     places = _numbered(values.shape).transpose(order).reshape(rows.shape)
     places = numpy.take_along_axis(places, sorting.argsort(rows), -1)
-    n = rows.shape[1] - (numpy.isnan(rows).sum(axis=1) if ignoring else numpy.zeros(len(rows), numpy.int64))
+    missed = numpy.isnan(rows).sum(axis=1)
+    n = rows.shape[1] - (missed if ignoring else numpy.zeros(len(rows), numpy.int64))
     at = q.reshape(-1, 1) * (n - 1.0)
-    lost = numpy.isnan(host(ans)).reshape(at.shape)
+    without = numpy.isnan(host(ans)).reshape(at.shape)
+    lost = without & (n == 0 if ignoring else missed > 0)
     low = numpy.maximum(numpy.floor(at), 0).astype(numpy.int64)
     high = numpy.minimum(low + 1, numpy.maximum(n - 1, 0))
-    weight = numpy.where(lost, 0.0, at - low).astype(values.dtype)
+    weight = numpy.where(lost, 0.0, numpy.where(without, numpy.nan, at - low)).astype(values.dtype)
     g = xp.reshape(g, at.shape)
     lower, upper = numpy.where(lost, 0.0, 1.0).astype(values.dtype) - weight, weight
     row = numpy.arange(len(rows))

@@ -42,11 +42,12 @@ def _no_gradient(name, argument, value):
     return host(value) if isinstance(value, Tensor) else value
 
 
-def _ranked(name, a, axis, keepdims, rank, dtype=None):
+def _ranked(name, a, axis, keepdims, rank, dtype=None, missing=None):
     """The statistic that `rank(ranks, axis)` chooses along `axis`: the value at that (fractional) rank.
 
     `rank` gets an array of floats, the rank of each element among those reduced with it and NaN for NaN, and the axis
-    (the last); what it returns may have axes in front. `dtype` is that of the result, None: that of `a`.
+    (the last); what it returns may have axes in front. `dtype` is that of the result, None: that of `a`. `missing` says
+    where NumPy's result is nan.
     """
     a = tensor_of(a)
     if backend_of(a).xp.isdtype(a.dtype, "complex floating"):
@@ -83,9 +84,17 @@ def _ranked(name, a, axis, keepdims, rank, dtype=None):
         step = F["where"](beside(high == low, rows), 0.0, upper - lower)
         if dtype is not None:
             lower, step = lower.astype(dtype), step.astype(dtype)  # NumPy subtracts in the elements' dtype
-        lower = lower + step * beside(weight.astype(host(lower).dtype), rows)
+            upper = upper.astype(dtype)
+        plain = host(lower).dtype
+        part, rest = beside(weight.astype(plain), rows), beside((1.0 - weight).astype(plain), rows)
+        # From the nearer neighbour, as NumPy does.
+        lower = F["where"](beside(weight >= 0.5, rows), upper - step * rest, lower + step * part)
     elif dtype is not None:
         lower = lower.astype(dtype)
+    nowhere = numpy.isnan(host(lower)) if missing is None else missing.reshape(lower.shape)
+    if (nowhere & ~lost).any():
+        # Of infinite numbers NumPy makes nan, with weights of zero too: so is the gradient of the neighbours.
+        lower = lower * beside(numpy.where(nowhere & ~lost, numpy.nan, 1.0).astype(host(lower).dtype), rows)
     if lost.any():
         made_by = rows.max(axis=-1) if rows.shape[-1] else rows.sum(axis=-1)  # elements that are nan share
         nan = F["where"](beside(numpy.isnan(values).any(-1), rows), made_by, numpy.nan)
@@ -116,7 +125,7 @@ def _quantiles(name, percent):
         weights = _no_gradient(name, "weights", weights)
         a = tensor_of(a)
         options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
-        values = getattr(numpy, name)(host(a), q, **options)  # or NumPy's error
+        values = numpy.asarray(getattr(numpy, name)(host(a), q, **options))  # or NumPy's error
         dtype = None
         if not a.size and numpy.size(values):  # nan, of nothing
             return beside(values, a) + F["zeros_like"](a).sum(axis=axis, keepdims=keepdims is True).astype(values.dtype)
@@ -142,9 +151,15 @@ def _quantiles(name, percent):
             options["weights"] = weights
         theirs = numpy.nanquantile if ignoring else numpy.quantile
         found = _ranked(
-            name, a, axis, keepdims, lambda ranks, at: theirs(ranks, q, axis=at, method=method, **options), dtype
+            name,
+            a,
+            axis,
+            keepdims,
+            lambda ranks, at: theirs(ranks, q, axis=at, method=method, **options),
+            dtype,
+            numpy.isnan(values),
         )
-        return with_bits(found, numpy.asarray(values))
+        return with_bits(found, values)
 
     return quantile
 

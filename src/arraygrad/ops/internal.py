@@ -304,7 +304,8 @@ def _is_real(xp, x):
 
 def _exp2(xp, x):
     own = getattr(xp, "exp2", None)
-    return own(x) if own is not None and _is_real(xp, x) else xp.pow(2.0, x)
+    serves = own is not None and (_is_real(xp, x) or "D->D" in getattr(own, "types", ()))
+    return own(x) if serves else xp.pow(2.0, x)
 
 
 unary(
@@ -375,7 +376,7 @@ def _without_nan(name, extremum):
 
     def forward(xp, x1, x2):
         x1, x2 = _together(xp, x1, x2)
-        if not _is_real(xp, x1):
+        if not xp.isdtype(x1.dtype, ("real floating", "complex floating")):
             return getattr(xp, extremum)(x1, x2)
         own = getattr(xp, name, None)
         if own is not None:

@@ -257,7 +257,7 @@ static inline bool quantiles_gradient_of(const T* x, const T* ans, const T* g, T
         std::ptrdiff_t m = lane_values(x + at, row, a, p.ignoring);
         for (std::ptrdiff_t k = 0; k < p.count; k++) {
             const T gradient = g[k * lanes + lane], result = ans[k * lanes + lane];
-            if (m <= 0 || result != result) {           // nan: those that made it share
+            if (m <= 0) {                               // nan: those that made it share
                 std::ptrdiff_t lost = 0, end = -1;
                 for (std::ptrdiff_t i = 0; i < a.n; i++) {
                     if (x[at + i * a.inner] == x[at + i * a.inner]) continue;
@@ -271,7 +271,8 @@ static inline bool quantiles_gradient_of(const T* x, const T* ans, const T* g, T
             }
             const double where = p.q[k] * double(m - 1);
             const std::ptrdiff_t low = (std::ptrdiff_t)std::floor(where), high = low + 1 < m ? low + 1 : m - 1;
-            const T weight = T(where - double(low));
+            // Of inf alone NumPy makes nan: the gradient of both neighbours is nan.
+            const T weight = result == result ? T(where - double(low)) : result;
             T at_low, at_high;
             std::ptrdiff_t place_low, place_high;
             select_two(row, m, low, high, &at_low, &at_high);

@@ -310,7 +310,7 @@ def quantile_gradient(g, a, ans, q, axis, *, bint percent=False, bint ignoring=F
     """The gradient of `a` from that of its quantiles `ans` at the fractions `q`. None: declined.
 
     Elements that tie keep their order in memory. A nan that makes the result nan gets the gradient: several share it,
-    or (`last`) the last one has it.
+    or (`last`) the last one has it. Where infinite numbers make it nan, that of both neighbours is nan.
     """
     cdef ArrayView v, r, y, w, o
     cdef Around lane
