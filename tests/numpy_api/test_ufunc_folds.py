@@ -157,3 +157,39 @@ def test_first_and_second_derivatives_are_those_of_differences(ufunc):
     for function in functions:
         assert gradcheck(function, (x,))
         assert gradgradcheck(function, (x,))
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("ufunc", [np.power, np.arctan2, np.hypot, np.fmod, np.copysign, np.float_power])
+def test_a_fold_has_numpys_value_or_is_refused_where_numpy_leaves_elements_out(ufunc, backwards):
+    # NumPy's vector loops of power and arctan2 do so on some processors, in some layouts.
+    for shape, axis in (((3,), 0), ((9,), 0), ((4, 3), 0), ((3, 4), 1), ((3, 4), -1)):
+        x = values(shape)
+        x = x[::-1] if backwards else x
+        calls = [lambda a, n=axis: ufunc.reduce(a, n), lambda a, n=axis: ufunc.accumulate(a, n)]
+        if x.ndim == 1:
+            calls.append(lambda a: ufunc.reduceat(a, [0, 2]))
+        for call in calls:
+            t = ag.asarray(x)
+            np.testing.assert_array_equal(call(t).numpy(), call(x))
+            t.requires_grad_()
+            refusal = None
+            try:
+                found = call(t)
+            except TypeError as error:
+                refusal = str(error)
+            if refusal:
+                assert ufunc in (np.power, np.arctan2)
+                assert "leaves out elements" in refusal
+                continue
+            np.testing.assert_array_equal(found.detach().numpy(), call(x))
+            g, step = values(found.shape, seed=1), 1e-6
+            found.backward(g)
+            for place in np.ndindex(*shape):
+                moved = [x.copy(), x.copy()]
+                moved[0][place] -= step
+                moved[1][place] += step
+                # The loops of long double take one element at a time.
+                low, high = [call(m.astype(np.longdouble)) for m in moved]
+                difference = float(((high - low) * g).sum() / (2 * step))
+                np.testing.assert_allclose(t.grad.numpy()[place], difference, rtol=1e-5, atol=1e-6)
