@@ -450,9 +450,9 @@ cdef class Tensor(TensorBase):
         """A recorded copy of the values, laid out in memory row by row ("C"), as ndarray.copy() does; "F", "A" and "K"
         as there. Libraries whose arrays have no layout keep theirs.
         """
-        if order not in ("C", "F", "A", "K"):
+        if order is None or order.upper() not in ("C", "F", "A", "K"):
             raise ValueError(f"copy: order must be one of 'C', 'F', 'A', or 'K', but got {order!r}")
-        return copied(self, order)
+        return copied(self, order.upper())
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """Cast to `dtype`, recorded between floating dtypes. Other parameters are ndarray's; `subok` says nothing."""

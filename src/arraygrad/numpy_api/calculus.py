@@ -19,7 +19,6 @@ from arraygrad.numpy_api.functions import (
     keeps_one_row,
     operands,
     pick,
-    refuse,
     tensor_of,
     tensors,
     with_bits,
@@ -255,6 +254,8 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
     if y is not None:
         x = F["concat"]([x, y.reshape((1,) * (2 - y.ndim) + y.shape).T if not rowvar and y.ndim == 2 else rows(y)])
     xp = backend_of(x).xp
+    if dtype is not None:
+        numpy.cov(numpy.eye(2), dtype=dtype)  # NumPy's error for a dtype in which means are none
     dtype = dtype if dtype is not None else F["result_type"](x, xp.float64)
     x = x.astype(dtype)
     if ddof is None:
@@ -322,6 +323,8 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
         y = tensor_of(y)
     else:
         y, x = tensors(y, x)
+    if isinstance(axis, bool):
+        raise TypeError("an integer is required")
     (axis,) = axes_of(operator.index(axis), y.ndim)
     if x is not None:
         dx = F["diff"](x) if x.ndim == 1 else F["diff"](x, axis=axis)
@@ -338,9 +341,10 @@ def _has_zero(x):
 
 @implements("geomspace")
 def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    refuse("geomspace", axis=(axis or None, "move it"), dtype=(dtype, "cast the result with astype"))
     start, stop = tensors(start, stop)
     xp = backend_of(start).xp
+    if dtype is not None and numpy.dtype(dtype).kind == "c":
+        start, stop = start.astype(dtype), stop.astype(dtype)
     is_complex = xp.isdtype(F["result_type"](start, stop), "complex floating")
     if isinstance(raw_array(start), numpy.ndarray):  # NumPy's result has double precision, whatever its ends have
         double = xp.complex128 if is_complex else xp.float64
@@ -349,18 +353,28 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
         raise ValueError("Geometric sequence cannot include zero")
     weights = _weights(num, endpoint, start, stop)
     if is_complex:
-        return start * F["exp"](weights * F["log"](stop / start))  # the direction of `start` has a derivative too
-    sign = F["sign"](start.detach())
-    inner = sign * F["exp"](F["log"](sign * start) * (1 - weights) + F["log"](sign * stop) * weights)
-    return inner
+        inner = start * F["exp"](weights * F["log"](stop / start))  # the direction of `start` has a derivative too
+    else:
+        sign = F["sign"](start.detach())
+        inner = sign * F["exp"](F["log"](sign * start) * (1 - weights) + F["log"](sign * stop) * weights)
+    return _spaced(numpy.geomspace, inner, (host(start), host(stop), num, endpoint), dtype, axis)
+
+
+def _spaced(function, points, ends, dtype, axis):
+    """Points in the dtype and along the axis that were asked for; integers are NumPy's values, without derivative."""
+    if dtype is not None:
+        whole = numpy.dtype(dtype).kind not in "fc"
+        points = beside(function(*ends, dtype=dtype), points) if whole else points.astype(dtype)
+    return F["moveaxis"](points, 0, axis) if axis else points
 
 
 @implements("logspace")
 def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    refuse("logspace", axis=(axis or None, "move it"), dtype=(dtype, "cast the result with astype"))
     start, stop, base = operands(start, stop, base)
     weights = _weights(num, endpoint, start, stop)
-    return F["pow"](base, start * (1 - weights) + stop * weights)
+    found = F["pow"](base, start * (1 - weights) + stop * weights)
+    ends = [host(start), host(stop), num, endpoint, host(base)]
+    return _spaced(numpy.logspace, found, ends, dtype, axis)
 
 
 def _weights(num, endpoint, start, stop):

@@ -6,6 +6,7 @@ argument, recorded.
 """
 
 import functools
+import operator
 
 import numpy
 
@@ -92,7 +93,11 @@ def _unique(
         if backend_of(ar).xp.isdtype(ar.dtype, ("integral", "bool")) or numpy.isnan(host(values)).sum() < 2:
             return values
     _, index, inverse, counts = numpy.unique(host(ar), True, True, True, axis, equal_nan=equal_nan)
-    values = pick(ar, index) if axis is None else ar.take(beside(index, ar), axis=axis)
+    if axis is None:
+        values = pick(ar, index)
+    else:  # along the first axis, as NumPy arranges them
+        axis = operator.index(axis)
+        values = F["moveaxis"](F["moveaxis"](ar, axis, 0).take(beside(index, ar), axis=0), 0, axis)
     wanted = ((return_index, index), (return_inverse, inverse), (return_counts, counts))
     results = [values, *[beside(found, ar) for asked, found in wanted if asked]]
     return tuple(results) if len(results) > 1 else values

@@ -9,6 +9,7 @@ their default.
 
 import functools
 import math
+import operator
 import warnings
 
 import numpy
@@ -284,6 +285,7 @@ def _sorting(name):
         a = tensor_of(a)
         if axis is None:
             a, axis = a.ravel(), -1
+        axis = operator.index(axis)  # an int, of a truth value too
         return F[name](a, axis=axis, stable=stable is True or kind in ("stable", "mergesort"))
 
     return sorting
@@ -353,10 +355,17 @@ for _name in ("zeros_like", "ones_like", "empty_like"):
 @implements("full_like")
 def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     a = _shaped(tensors(a, fill_value)[0], shape).detach()
+    numpy.empty_like(_NOTHING, order=order)  # NumPy's error for an order that is none
     if isinstance(fill_value, list | tuple | numpy.ndarray) or getattr(fill_value, "ndim", 0):
         value = tensors(fill_value, a)[0].astype(a.dtype if dtype is None else dtype)
-        return F["broadcast_to"](value, a.shape).copy()
-    return F["full_like"](a, fill_value, dtype=dtype, device=device)
+        found = F["broadcast_to"](value, a.shape).copy()
+    else:
+        found = F["full_like"](a, fill_value, dtype=dtype, device=device)
+    raw = raw_array(a)
+    if order is None or order.upper() == "K" or type(raw) is not numpy.ndarray:
+        return found
+    columns = order.upper() == "F" or (order.upper() == "A" and raw.flags.fnc)
+    return found.copy("F" if columns else "C")
 
 
 @implements("copy")

@@ -171,8 +171,14 @@ def _cholesky(a, /, *, upper=False):
 @implements("linalg.qr")
 def _qr(a, mode="reduced"):
     if mode not in ("reduced", "complete"):
-        raise TypeError(f"numpy.linalg.qr: mode={mode!r} is not supported for Tensors: take 'reduced' or 'complete'")
-    return F["qr"](tensor_of(a), mode=mode)
+        numpy.linalg.qr(numpy.eye(1), mode)  # NumPy's error for a mode that is none, and its warnings
+        if mode not in ("r", "full", "f"):
+            raise TypeError(
+                f"numpy.linalg.qr: mode={mode!r} is not supported for Tensors, as LAPACK's reflections have no rule: "
+                "take 'reduced', 'complete' or 'r'"
+            )
+    found = F["qr"](tensor_of(a), mode="complete" if mode == "complete" else "reduced")
+    return found[1] if mode == "r" else found
 
 
 def _hermitian(a):

@@ -129,6 +129,11 @@ def _is_default(keyword, value):
     return value is _RARE[keyword] or (type(value) is str and value == _RARE[keyword])
 
 
+def _complex_as(dtype, t):
+    """A variance in NumPy's dtype, which is complex where that is asked for."""
+    return t if dtype is None or not _xp(t).isdtype(numpy.dtype(dtype), "complex floating") else t.astype(dtype)
+
+
 def _is_whole(t, dtype):
     """Whether NumPy's array is to have a mean of integers, which is none of its elements in `dtype`."""
     return isinstance(raw_array(t), numpy.ndarray) and numpy.dtype(dtype).kind in "iub"
@@ -186,7 +191,7 @@ def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
         return numpy.var(self, axis, dtype, out=out, ddof=ddof, keepdims=keepdims, **rare)
     if rare or out is not None:
         return _rarely("var", self, rare, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
-    return apply_op(_VAR, (_cast(self, dtype), axis, ddof, keepdims))
+    return _complex_as(dtype, apply_op(_VAR, (_cast(self, dtype), axis, ddof, keepdims)))
 
 
 @_with("where", "mean", "correction")
@@ -196,7 +201,7 @@ def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
         return numpy.std(self, axis, dtype, out=out, ddof=ddof, keepdims=keepdims, **rare)
     if rare or out is not None:
         return _rarely("std", self, rare, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
-    return apply_op(_STD, (_cast(self, dtype), axis, ddof, keepdims))
+    return _complex_as(dtype, apply_op(_STD, (_cast(self, dtype), axis, ddof, keepdims)))
 
 
 @_with("where")
@@ -318,7 +323,7 @@ def transpose(self, *axes):
     """Axes in another order: transpose() reverses them, transpose(1, 0) and transpose((1, 0)) name it."""
     if len(axes) == 1 and (axes[0] is None or not _is_index(axes[0])):
         axes = () if axes[0] is None else tuple(axes[0])
-    axes = tuple([operator.index(a) for a in axes]) or tuple(range(self.ndim))[::-1]
+    axes = tuple([a if type(a) is int else _place(a) for a in axes]) or tuple(range(self.ndim))[::-1]
     return shape_op(_PERMUTE_DIMS, (self, axes))
 
 
@@ -360,7 +365,7 @@ def take(self, indices, axis=None, out=None, mode="raise"):
     if axis in (0, -1) and self.ndim == 0:  # as NumPy, which takes it for one element
         axis = None
     source = ravel(self) if axis is None else self
-    axis = 0 if axis is None else _axis("take", self, axis)
+    axis = 0 if axis is None else _axis("take", self, _place(axis))
     kind = type(indices)
     if kind is list or kind is tuple:
         indices = _whole(indices)
@@ -432,7 +437,15 @@ def _correction(name, ddof, correction):
 def _cumulative(op, t, axis, dtype):
     if axis is None:
         t, axis = ravel(t), 0
+    axis = _place(axis)
     return apply_op(op, (_cast_first(t, dtype), axis, dtype, False))
+
+
+def _place(axis):
+    """An axis as an int. TypeError, as NumPy's, for a truth value."""
+    if isinstance(axis, bool | numpy.bool):
+        raise TypeError("an integer is required for the axis")
+    return operator.index(axis)
 
 
 def _whole(indices):

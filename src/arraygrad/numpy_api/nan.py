@@ -123,8 +123,9 @@ def _nanspread(name):
             warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
         total = squares.sum(axis=axis, keepdims=_keep(keepdims))
         total = total / F["where"](left <= 0, 1.0, left)
-        result = total if name == "nanvar" else _root(total)
-        return F["where"](left <= 0, numpy.nan, result)
+        result = F["where"](left <= 0, numpy.nan, total if name == "nanvar" else _root(total))
+        is_complex = dtype is not None and numpy.dtype(dtype).kind == "c"
+        return result.astype(dtype) if is_complex else result
 
     return spread
 

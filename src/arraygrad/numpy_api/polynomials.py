@@ -28,6 +28,7 @@ def _polyder(p, m=1):
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = tensor_of(p)
+    _ask(numpy.polyder, p, m=m)
     for _ in range(m):
         n = p.shape[0] - 1
         p = p[:-1] * beside(numpy.arange(n, 0, -1), p)
@@ -49,21 +50,30 @@ def _polyint(p, m=1, k=None):
     return p
 
 
-def _aligned(a, b):
+def _ask(function, *args, **options):
+    """NumPy's errors for coefficients that are no vector."""
+    if any(t.ndim > 1 for t in args):
+        function(*[host(t) for t in args], **options)
+
+
+def _aligned(function, a, b):
     a, b = [t.reshape(1) if t.ndim == 0 else t for t in tensors(a, b)]
+    _ask(function, a, b)
+    if a.shape[0] == b.shape[0]:
+        return a, b
     n = max(a.shape[0], b.shape[0])
     return [F["concat"]([beside(numpy.zeros(n - t.shape[0]), t).astype(t.dtype), t]) for t in (a, b)]
 
 
 @implements("polyadd")
 def _polyadd(a1, a2):
-    a, b = _aligned(a1, a2)
+    a, b = _aligned(numpy.polyadd, a1, a2)
     return a + b
 
 
 @implements("polysub")
 def _polysub(a1, a2):
-    a, b = _aligned(a1, a2)
+    a, b = _aligned(numpy.polysub, a1, a2)
     return a - b
 
 
@@ -84,6 +94,7 @@ def _without_leading_zeros(p):
 @implements("polydiv")
 def _polydiv(u, v):
     u, v = [t.reshape(1) + 0.0 if t.ndim == 0 else t + 0.0 for t in tensors(u, v)]
+    _ask(numpy.polydiv, u, v)
     m, n = u.shape[0] - 1, v.shape[0] - 1
     quotient, rest = [], u
     for _ in range(m - n + 1):

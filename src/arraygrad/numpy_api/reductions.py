@@ -17,7 +17,8 @@ _NoValue = numpy._NoValue
 
 
 def _keep(keepdims):
-    return bool(keepdims) if keepdims is not _NoValue else False
+    """keepdims= as a truth value. TypeError, as NumPy's, for what is no whole number."""
+    return keepdims is not _NoValue and bool(operator.index(keepdims))
 
 
 def _masked(name, a, where, neutral):
@@ -176,21 +177,30 @@ implements("std")(_spread("std"))
 
 @implements("average")
 def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
+    a = tensor_of(a) if weights is None else tensors(a, weights)[0]
+    axis = None if axis is None else axes_of(axis, a.ndim)
     if weights is None:
-        a = tensor_of(a)
         mean = a.mean(axis=axis, keepdims=_keep(keepdims))
         total = mean * 0 + a.size / mean.size  # no mean at all is NumPy's ZeroDivisionError
     else:
-        a, weights = tensors(a, weights)
-        if weights.shape != a.shape:
-            if weights.ndim != 1 or axis is None or weights.shape[0] != a.shape[axis]:
-                raise TypeError(
-                    f"numpy.average: weights of shape {weights.shape} fit neither a, {a.shape}, nor its axis {axis}"
-                )
-            weights = weights.reshape((-1,) + (1,) * (a.ndim - 1 - axis % a.ndim))
+        weights = _along(tensors(weights, a)[0], a.shape, axis)
         total = (weights + a * 0).sum(axis=axis, keepdims=_keep(keepdims))
+        if not host(total).all():
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         mean = (a * weights).sum(axis=axis, keepdims=_keep(keepdims)) / total
     return (mean, total) if returned else mean
+
+
+def _along(weights, shape, axes):
+    """Weights of an average in its `shape`: as they are, or those of its `axes`. Raises NumPy's errors for others."""
+    if weights.shape == shape:
+        return weights
+    if axes is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if weights.shape != tuple([shape[i] for i in axes]):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    weights = weights.transpose(numpy.argsort(axes).tolist())
+    return weights.reshape([n if i in axes else 1 for i, n in enumerate(shape)])
 
 
 @implements("any")
@@ -241,6 +251,8 @@ def _cumprod(a, axis=None, dtype=None, out=None):
 
 
 def _one(axis):
+    if isinstance(axis, bool | numpy.bool):
+        raise TypeError("an integer is required for the axis")
     return None if axis is None else operator.index(axis)
 
 

@@ -8,6 +8,7 @@ interpolated, which is what is recorded. Where ranks are counted elements that t
 """
 
 import math
+import operator
 
 import numpy
 
@@ -190,6 +191,7 @@ def _partition(a, kth, axis=-1, kind="introselect", order=None):
     a = tensor_of(a)
     if axis is None:
         a, axis = a.ravel(), -1
+    axis = operator.index(axis)  # an int, of a truth value too
     order = numpy.argpartition(host(a), kth, axis=axis, kind=kind, order=order)
     return F["take_along_axis"](a, beside(order, a), axis=axis)
 

@@ -9,10 +9,10 @@ import operator
 
 
 def normalize_axes(axis, ndim):
-    """`axis` (None, an int or a tuple of ints) as a tuple of non-negative ints; None means every axis."""
+    """`axis` (None, an int or a sequence of ints) as a tuple of non-negative ints; None means every axis."""
     if axis is None:
         return tuple(range(ndim))
-    if not isinstance(axis, (tuple, list)):
+    if not isinstance(axis, (tuple, list)) and not getattr(axis, "ndim", 0):
         axis = (axis,)
     return tuple([i + ndim if i < 0 else i for i in map(operator.index, axis)])
 

@@ -170,14 +170,17 @@ cdef object summed(object x, object axis, bint keepdims, Py_ssize_t* count):
 
 cdef object forward_sum(object args):
     cdef Py_ssize_t count = 0
-    if args[2] is not None:
-        return None
+    if args[2] is not None or args[3] is not True and args[3] is not False:
+        return None                 # NumPy decides on other flags
     return summed(args[0], args[1], args[3], &count)
 
 
 cdef object forward_mean(object args):
     cdef Py_ssize_t count = 0
-    cdef object out = summed(args[0], args[1], args[2], &count)
+    cdef object keepdims = args[2], out
+    if keepdims is not True and keepdims is not False:
+        return None
+    out = summed(args[0], args[1], keepdims, &count)
     if out is None or count == 0:
         return None                 # NumPy warns of the mean of nothing
     return binary_loop(DIVIDE, out, count, out)
@@ -210,7 +213,7 @@ cdef object forward_var(object args):
     cdef object mean, dev, out, correction = args[2]
     if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
         return None
-    if not squares_are_products():
+    if args[3] is not True and args[3] is not False or not squares_are_products():
         return None
     mean = means(args[0], args[1], &count)
     if mean is None or not count - correction > 0:
