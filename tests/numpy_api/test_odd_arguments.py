@@ -118,3 +118,101 @@ def test_a_call_of_rare_arguments_ends_as_numpys(name):
             if isinstance(one, ag.Tensor) and one.requires_grad:
                 with np.errstate(all="ignore"):
                     one.backward(np.ones(one.shape, one.dtype), retain_graph=True)
+
+
+# Layouts
+
+A = np.arange(60.0).reshape(3, 4, 5) + 0.5
+LAYOUTS = {
+    "rows": lambda a: a,
+    "columns": np.asfortranarray,
+    "turned": lambda a: np.ascontiguousarray(a.transpose(1, 0, 2)).transpose(1, 0, 2),
+    "backwards": lambda a: a[::-1].copy()[::-1],
+    "with gaps": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+}
+LAID_OUT = {
+    "piecewise": lambda a: np.piecewise(a, [a < 3, a >= 3], [lambda v: 2 * v, lambda v: v**2]),
+    "piecewise of numbers": lambda a: np.piecewise(a, [a < 3, a >= 3], [1.0, lambda v: v**2]),
+    "gradient": lambda a: np.gradient(a, axis=0),
+    "gradients": lambda a: np.gradient(a, 0.5, edge_order=2)[2],
+    "partition": lambda a: np.partition(a, 1, axis=0),
+    "unique": lambda a: np.unique(a, axis=1),
+    **{
+        f"{f.__name__}, {q}, {axis}, {options}": lambda a, f=f, q=q, axis=axis, options=options: f(
+            a, q, axis, **options
+        )
+        for f in (np.quantile, np.nanquantile, np.percentile, np.nanpercentile)
+        for q in (0.3, [0.3], [0.3, 0.5], [[0.1, 0.2], [0.3, 0.4]])
+        for axis in (None, 0, -1, (1, 0))
+        for options in ({}, {"keepdims": True}, {"method": "hazen"})
+    },
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_results_lie_in_memory_as_numpys(name, layout):
+    a = LAYOUTS[layout](A)
+    expected = LAID_OUT[name](a)
+    t = ag.asarray(a)
+    t.requires_grad_()
+    if name.startswith("nan") and "[[" in name and "(1, 0)" in name:
+        with pytest.raises(TypeError, match="mixes the axes of q"):
+            LAID_OUT[name](t)
+        return
+    found = LAID_OUT[name](t)
+    ours = found.detach().numpy()
+    np.testing.assert_allclose(ours, expected, rtol=1e-15)
+    steps = [[s for s, n in zip(x.strides, x.shape, strict=True) if n > 1] for x in (ours, expected)]
+    assert steps[0] == steps[1]
+    g = np.cos(np.arange(found.size)).reshape(found.shape)
+    found.backward(g)
+    plain = ag.tensor(A.copy(), requires_grad=True)
+    LAID_OUT[name](plain).backward(g)
+    np.testing.assert_allclose(t.grad.numpy(), plain.grad.numpy(), rtol=1e-13)
+
+
+# Views, counts
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"dtype": float}, {"dtype": "f8", "casting": "safe"}, {"optimize": True}], ids=str
+)
+@pytest.mark.parametrize("subscripts", ["ij->ij", "ij->ji", "ii->i", "ij", "...ij->...ji", "ij->i"])
+def test_einsum_of_one_operand_is_a_view_where_numpys_is(subscripts, options):
+    for requires_grad in (True, False):
+        a = A[:, :3, 0].copy()
+        t = ag.asarray(a, requires_grad=requires_grad)
+        expected, found = np.einsum(subscripts, a, **options), np.einsum(subscripts, t, **options)
+        ours = found.detach().array
+        assert np.shares_memory(expected, a) == np.shares_memory(ours, t.array)
+        assert (ours.strides, ours.dtype) == (expected.strides, expected.dtype)
+        np.testing.assert_array_equal(ours, expected)
+
+
+def test_einsum_refuses_an_ellipsis_without_place_in_the_result_as_numpy_does():
+    for call in (lambda t: np.einsum("...i->i", t), lambda t: np.einsum("...i,i->i", t, t[0]),
+                 lambda t: np.einsum(t, [..., 0], [0])):  # fmt: skip
+        for a in (M, ag.tensor(M, requires_grad=True)):
+            with pytest.raises(ValueError, match=r"ellipsis|\.\.\."):
+                call(a)
+    t = ag.tensor(M[0], requires_grad=True)
+    np.testing.assert_array_equal(np.einsum("...i->i", t).detach().numpy(), np.einsum("...i->i", M[0]))
+
+
+@pytest.mark.parametrize("least", [0, 5, -1, 2.0, True])
+@pytest.mark.parametrize("places", [[0, 1, 2], [0, 1], [0.0, 1, 2], [-1, 0, 1], [[0, 1, 2]], np.uint64([0, 1, 2]), []],
+                         ids=str)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "c8"])
+def test_counts_with_weights_end_as_numpys(dtype, places, least):
+    w = np.array([1, 2, 3], dtype)
+    t = ag.tensor(w, requires_grad=True)
+    expected, error = outcome(lambda w: np.bincount(places, w, least), w)
+    found, refusal = outcome(lambda w: np.bincount(places, w, least), t)
+    assert type(refusal) is type(error), repr(refusal)
+    if error is None:
+        assert found[0].dtype == expected[0].dtype
+        np.testing.assert_array_equal(found[0].detach().numpy(), expected[0])
+        if found[0].requires_grad:
+            found[0].backward(np.arange(1.0, found[0].size + 1))
+            np.testing.assert_array_equal(t.grad.numpy(), [1.0, 2.0, 3.0])

@@ -14,6 +14,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of, tensors
 from arraygrad.ops import OPS
+from arraygrad.ops._einsum import sums_over_ellipsis
 
 __all__ = ["scipy_operations", "scipy_ufuncs"]
 
@@ -25,14 +26,11 @@ def _einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize
         subscripts, operands = _interleaved(operands)
     else:
         subscripts, *operands = operands
-    left, arrow, right = subscripts.replace(" ", "").partition("->")
-    if arrow and "..." not in right:
-        for term, operand in zip(left.split(","), operands, strict=False):
-            if "..." in term and numpy.ndim(operand) > len(term) - 3:
-                raise ValueError(
-                    f"numpy.einsum: {subscripts!r}: '...' stands for axes of an operand, and the result has no '...': "
-                    "to sum over these axes, give them letters, or call arraygrad.einsum"
-                )
+    if "..." in subscripts and sums_over_ellipsis(subscripts, [numpy.ndim(operand) for operand in operands]):
+        raise ValueError(
+            f"numpy.einsum: {subscripts!r}: '...' stands for axes of an operand, and the result has no '...': "
+            "to sum over these axes, give them letters, or call arraygrad.einsum"
+        )
     if dtype is not None:
         operands = tensors(*operands)
         for operand in operands:
@@ -41,7 +39,8 @@ def _einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize
                     f"numpy.einsum: casting={casting!r} lets no operand of {operand.dtype} become one of {dtype}: cast "
                     "it with t.astype(dtype), or give another casting="
                 )
-        operands = [operand.astype(dtype) for operand in operands]
+        # One operand in its own dtype stays: the result may be a view of it, as without dtype=.
+        operands = [operand if operand.dtype == dtype else operand.astype(dtype) for operand in operands]
     return F["einsum"](subscripts, *operands, optimize=optimize)
 
 

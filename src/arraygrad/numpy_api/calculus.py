@@ -15,6 +15,7 @@ from arraygrad.numpy_api.functions import (
     beside,
     host,
     implements,
+    in_layout,
     internal,
     keeps_one_row,
     operands,
@@ -52,7 +53,9 @@ def _gradient(f, *varargs, axis=None, edge_order=1):
         spacings = spacings * len(axes)
     elif len(spacings) != len(axes):
         raise TypeError("invalid number of arguments")
-    results = [_derivative(f, dx, ax, edge_order) for dx, ax in zip(spacings, axes, strict=True)]
+    results = [
+        in_layout(_derivative(f, dx, ax, edge_order), raw_array(f)) for dx, ax in zip(spacings, axes, strict=True)
+    ]
     if not any(backend_of(f).xp.isdtype(dx.dtype, "complex floating") for dx in spacings if isinstance(dx, Tensor)):
         results = [r if r.dtype == f.dtype else r.astype(f.dtype) for r in results]
     return results[0] if len(axes) == 1 else tuple(results)

@@ -464,6 +464,19 @@ def with_bits(t, values):
     return t
 
 
+def in_layout(t, like):
+    """A Tensor laid out in memory as `like`, an array of NumPy's, in the sense of order="K"; others' as they are."""
+    raw = raw_array(t)
+    if type(raw) is not numpy.ndarray or type(like) is not numpy.ndarray or raw.shape != like.shape or raw.size < 2:
+        return t
+    like = numpy.empty_like(like)
+    axes = sorted(range(raw.ndim), key=lambda i: (raw.shape[i] > 1, -abs(like.strides[i])))
+    steps = [abs(raw.strides[i]) for i in axes if raw.shape[i] > 1]
+    if steps == sorted(steps, reverse=True):
+        return t
+    return t.transpose(axes).copy().transpose([axes.index(i) for i in range(raw.ndim)])
+
+
 def pick(t, positions):
     """Elements of a Tensor at flat row-major positions, an integer array of any shape; each may be named repeatedly."""
     positions = numpy.asarray(positions, dtype=numpy.int64)

@@ -21,6 +21,7 @@ from arraygrad.numpy_api.functions import (
     beside,
     host,
     implements,
+    in_layout,
     not_written,
     operands,
     pick,
@@ -78,7 +79,8 @@ def _piecewise(x, condlist, funclist, *args, **kw):
         elif host(mask).any():
             value = function(x[mask], *args, **kw)
             result = F["where"](mask, _spread(value, mask, x), result)
-    return result if result.dtype == x.dtype else result.astype(x.dtype)
+    result = result if result.dtype == x.dtype else result.astype(x.dtype)
+    return in_layout(result, raw_array(x))
 
 
 def _spread(values, mask, x):

@@ -224,7 +224,7 @@ def partition(xp, g, a, ans, axis):
 
 
 def bincount(xp, g, x):
-    return xp.take(g, numpy.asarray(_still(x)), axis=0)
+    return xp.take(g, numpy.asarray(_still(x), numpy.intp), axis=0)  # NumPy truncates the numbers of a list
 
 
 # -- covariance --------------------------------------------------------------------------------------------------------

@@ -13,15 +13,18 @@ import operator
 import numpy
 
 from arraygrad.backends.numpy.sorting import argsort
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import (
     OUT,
     F,
     axes_of,
+    backend_among,
     beside,
     host,
     implements,
+    in_layout,
     pick,
     refuse,
     tensor_of,
@@ -160,7 +163,12 @@ def _quantiles(name, percent):
             dtype,
             numpy.isnan(values),
         )
-        return with_bits(found, values)
+        if ignoring and q.ndim > 1 and axis is not None and 1 < len(axes_of(axis, a.ndim)) < a.ndim:
+            raise TypeError(
+                f"numpy.{name}: NumPy mixes the axes of q with those of the array where q has several axes and axis= "
+                "names several: reduce them one by one, or give q.ravel()"
+            )
+        return in_layout(with_bits(found, values), values)
 
     return quantile
 
@@ -193,7 +201,7 @@ def _partition(a, kth, axis=-1, kind="introselect", order=None):
         a, axis = a.ravel(), -1
     axis = operator.index(axis)  # an int, of a truth value too
     order = numpy.argpartition(host(a), kth, axis=axis, kind=kind, order=order)
-    return F["take_along_axis"](a, beside(order, a), axis=axis)
+    return in_layout(F["take_along_axis"](a, beside(order, a), axis=axis), raw_array(a))
 
 
 @implements("sort_complex")
@@ -215,14 +223,15 @@ def _sums(weights, bins, n):
 
 @implements("bincount")
 def _bincount(x, /, weights=None, minlength=0):
-    numbers = host(x)
-    if isinstance(weights, Tensor):
-        n = max(int(numbers.max()) + 1 if numbers.size else 0, minlength)
-        if numbers.size and numbers.min() < 0:
-            raise ValueError("'list' argument must have no negative elements")
-        weights = weights.astype(backend_of(weights).xp.float64)
-        return _sums(weights, numbers.astype(numpy.int64), n)
-    return beside(numpy.bincount(numbers, weights, minlength), tensor_of(x))
+    given = x if backend_among((x,)) is None else host(x)  # NumPy takes some lists that it does not take as arrays
+    if not isinstance(weights, Tensor):
+        return beside(numpy.bincount(given, weights, minlength), tensor_of(x))
+    counts = numpy.bincount(given, host(weights), minlength)  # or NumPy's error
+    numbers = numpy.asarray(given)
+    if not numbers.size:
+        return beside(counts, weights)
+    weights = weights.astype(backend_of(weights).xp.float64)
+    return with_bits(_sums(weights, numbers.astype(numpy.int64), len(counts)), counts)
 
 
 @implements("histogram_bin_edges")

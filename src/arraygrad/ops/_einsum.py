@@ -255,6 +255,12 @@ def _on_diagonal(xp, value, distinct, labels, shape):
 # -- subscripts --------------------------------------------------------------------------------------------------------
 
 
+def sums_over_ellipsis(subscripts, ndims):
+    """Whether an ellipsis stands for axes of operands of these dimensions and for none of the result: NumPy's error."""
+    inputs, output = _read(subscripts, tuple(ndims))
+    return any(label not in output for labels in inputs for label in labels if not isinstance(label, str))
+
+
 def _labels(subscripts, operands):
     """(labels of each operand, labels of the result)."""
     if not isinstance(subscripts, str):

@@ -275,15 +275,26 @@ def percentile(a, q, axis=None, *, keepdims=False):
 
 
 def nanquantile(a, q, axis=None, *, keepdims=False):
-    """numpy.nanquantile of plain arrays."""
+    """numpy.nanquantile of plain arrays. None: better composed."""
+    if np.ndim(q) > 1:
+        return None
     out = quantile_of(a, q, axis, keepdims, False, True)
-    return _nanquantile(a, q, axis, keepdims=keepdims) if out is None else out
+    return _nanquantile(a, q, axis, keepdims=keepdims) if out is None else lanes_first(out, q, axis, a.ndim)
 
 
 def nanpercentile(a, q, axis=None, *, keepdims=False):
-    """numpy.nanpercentile of plain arrays."""
+    """numpy.nanpercentile of plain arrays. None: better composed."""
+    if np.ndim(q) > 1:
+        return None
     out = quantile_of(a, q, axis, keepdims, True, True)
-    return _nanpercentile(a, q, axis, keepdims=keepdims) if out is None else out
+    return _nanpercentile(a, q, axis, keepdims=keepdims) if out is None else lanes_first(out, q, axis, a.ndim)
+
+
+cdef object lanes_first(object out, object q, object axis, int ndim):
+    """The values of each lane together in memory, as NumPy leaves those of several fractions along some of the axes."""
+    if np.ndim(q) == 0 or axis is None or ndim == 1:
+        return out
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(out, 0, -1)), -1, 0)
 
 
 cdef object median_of(object a, object axis, object keepdims, bint ignoring):
@@ -317,6 +328,7 @@ def quantile_gradient(g, a, ans, q, axis, *, bint percent=False, bint ignoring=F
     cdef Quantiles p
     cdef double number
     cdef object out
+    ans = np.ascontiguousarray(ans)         # that of several fractions may have its lanes together
     if not fast_enabled() or real_view(a, &v) < 0 or not lanes(&v, axis, &lane, True) \
             or real_view(g, &r) != v.slot or not r.c_order or real_view(ans, &y) != v.slot or not y.c_order:
         return None
