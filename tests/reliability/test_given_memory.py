@@ -271,3 +271,25 @@ def test_a_torch_tensor_that_was_written_through_a_tensor_keeps_what_was_saved()
     a += 1
     y.backward()
     np.testing.assert_array_equal(x.grad.numpy(), [2.0, 3.0, 4.0])
+
+
+def _pulled(v):
+    ag.vjp(lambda p: 2.0 * p, ag.tensor([1.0, 1.0, 1.0]))[1](v)
+
+
+GIVEN_TO_TRANSFORMS = {
+    "a tangent": lambda v: ag.jvp(lambda p: 2.0 * p, (ag.tensor([1.0, 1.0, 1.0]),), (v,)),
+    "a cotangent": _pulled,
+    "a vector": lambda v: ag.hvp(lambda p: (p**3).sum())(ag.tensor([1.0, 1.0, 1.0]), v),
+}
+
+
+@pytest.mark.parametrize("use", GIVEN_TO_TRANSFORMS.values(), ids=GIVEN_TO_TRANSFORMS)
+def test_a_vector_that_a_transform_is_given_is_looked_at_only(use):
+    x, v = leaf(), ag.tensor([2.0, 3.0, 4.0])
+    y = (x * v).sum()
+    use(v)
+    node = y.grad_fn.next_functions[0][0]
+    assert node.saved["x2"] is v  # a value that was put aside would be shown by another Tensor
+    y.backward()
+    np.testing.assert_array_equal(x.grad.array, [2.0, 3.0, 4.0])
