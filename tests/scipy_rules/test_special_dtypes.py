@@ -58,3 +58,31 @@ def test_what_scipy_computes_in_single_precision_and_widens_is_so(call):
 
 def test_functions_of_every_library_keep_the_precision_of_the_arrays():
     assert ag.special.xlogy(ag.tensor(X), 0.5).dtype == np.float32
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("name", "beta betaln xlogy xlog1py gammainc gammaincc rel_entr kl_div jv kv".split())
+def test_scipys_own_names_give_a_tensor_of_scipys_dtype(name, other, requires_grad):
+    function, other = getattr(scipy.special, name), OTHERS[other]
+    for place in (1,) if name in ("gammainc", "gammaincc", "jv", "kv") else (0, 1):
+        t = ag.tensor(X, requires_grad=requires_grad)
+        expected = function(*[X if i == place else other for i in range(2)])
+        found = function(*[t if i == place else other for i in range(2)])
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.detach().numpy(), expected)
+        if requires_grad:
+            found.sum().backward()
+            assert t.grad.dtype == np.float32
+
+
+@pytest.mark.parametrize("n", [1, np.int8(1), np.int64(1), True])
+@pytest.mark.parametrize("name", ["yn", "kn", "expn"])
+def test_scipys_own_names_give_scipys_dtype_beside_an_order(name, n):
+    function = getattr(scipy.special, name)
+    t = ag.tensor(X, requires_grad=True)
+    found, expected = function(n, t), function(n, X)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.detach().numpy(), expected)
+    found.sum().backward()
+    assert t.grad.dtype == np.float32

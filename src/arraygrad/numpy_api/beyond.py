@@ -4,19 +4,21 @@ May import: core.containers, namespaces.bind, numpy_api.functions, ops, numpy. S
 at only where somebody else has imported it, which whoever calls one of its ufuncs has.
 """
 
+import functools
 import string
 import sys
 
 import numpy
 
 from arraygrad.core.containers import flatten
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of, tensors
 from arraygrad.ops import OPS
 from arraygrad.ops._einsum import sums_over_ellipsis
 
-__all__ = ["scipy_operations", "scipy_ufuncs"]
+__all__ = ["scipy_operations", "scipy_ufuncs", "scipys_dtype"]
 
 
 @implements("einsum")
@@ -174,4 +176,45 @@ def scipy_operations():
 
 def scipy_ufuncs():
     """dict ufunc of scipy.special -> function of Tensors; empty where nobody has imported scipy.special."""
-    return {ufunc: function_for(op, "arraygrad.special") for ufunc, op in scipy_operations().items()}
+    found = {ufunc: function_for(op, "arraygrad.special") for ufunc, op in scipy_operations().items()}
+    return {u: function if u.nin == 1 else _in_scipys_precision(u, function) for u, function in found.items()}
+
+
+def _in_scipys_precision(ufunc, function):
+    """`function` in the precision in which SciPy's computes: beside a number a float32 array is one of float64 to some.
+
+    Those of `arraygrad.special` keep the precision of the arrays.
+    """
+
+    @functools.wraps(function)
+    def call(*args):
+        singles = [isinstance(a, Tensor) and _is_single(raw_array(a)) for a in args]
+        if any(singles) and not all(singles) and scipys_dtype(ufunc, args) == numpy.float64:
+            args = [a.astype(numpy.float64) if single else a for a, single in zip(args, singles, strict=True)]
+        return function(*args)
+
+    return call
+
+
+def _is_single(raw):
+    return isinstance(raw, numpy.ndarray) and raw.dtype == numpy.float32
+
+
+def scipys_dtype(ufunc, args):
+    """The dtype of SciPy's result for such arguments, None where it has none."""
+    return _scipys_dtype(ufunc, tuple([_kind(a) for a in args]))
+
+
+@functools.cache
+def _scipys_dtype(ufunc, kinds):
+    try:
+        return ufunc(*[numpy.ones(0, k) if isinstance(k, numpy.dtype) else k(1) for k in kinds]).dtype
+    except (TypeError, ValueError):
+        return None
+
+
+def _kind(a):
+    """What of an argument decides on a result's dtype: its own, or its class where it is Python's."""
+    if isinstance(a, list | tuple):
+        a = host(a)
+    return getattr(raw_array(a) if isinstance(a, Tensor) else a, "dtype", None) or type(a)

@@ -357,10 +357,27 @@ def scipy_functions(settle, operations):
         signature = f"{', '.join(op.params)}, /"
         # Loops for orders that are integers have results of their own.
         places = tuple([(i, _INT) if name == "n" else i for i, name in enumerate(op.params)])
+        # What SciPy computes in double precision is composed.
+        dtypes = "dD" if _widened_by_numbers(ufunc) else _ALL
         found[ufunc] = _alias(
-            ufunc, op.name, signature, op.name, places, lambda _, *rest: settle(None, *rest), {"dtypes": _ALL}
+            ufunc, op.name, signature, op.name, places, lambda _, *rest: settle(None, *rest), {"dtypes": dtypes}
         )
     return found
+
+
+def _widened_by_numbers(ufunc):
+    """Whether SciPy gives float64 for arrays of float32 beside a number."""
+    array = numpy.zeros(0, numpy.float32)
+    for place in range(ufunc.nin if ufunc.nin > 1 else 0):
+        for number in (0.5, 2):
+            for one, others in ((number, array), (array, number)):
+                args = [one if i == place else others for i in range(ufunc.nin)]
+                try:
+                    if ufunc(*args).dtype == numpy.float64:
+                        return True
+                except TypeError:  # there is no loop for them
+                    continue
+    return False
 
 
 def fft_functions(settle):

@@ -1,6 +1,6 @@
 """How a special function is declared, and the functions that `arraygrad.special` has already.
 
-May import: arraygrad, engine, scipy._declare, scipy._guards, numpy, SciPy.
+May import: arraygrad, engine, numpy_api.beyond, scipy._declare, scipy._guards, numpy, SciPy.
 """
 
 import functools
@@ -12,6 +12,7 @@ from scipy import special
 import arraygrad as ag
 from arraygrad import special as table
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.numpy_api.beyond import scipys_dtype
 from arraygrad.ops import OPS
 from arraygrad.scipy._declare import REGISTRY, Chapter, Rule, formulas, guarded, raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
@@ -97,30 +98,13 @@ def _with_precision(name, function, theirs):
     @functools.wraps(function)
     def call(*args, **kwargs):
         singles = [a for a in args if isinstance(a, ag.Tensor) and a.array.dtype == np.float32]
-        if singles and len(args) > 1 and not kwargs and _precision(theirs, tuple(map(_kind, args))) == np.float64:
+        if singles and len(args) > 1 and not kwargs and scipys_dtype(theirs, args) == np.float64:
             if name == "multigammaln" or (name == "polygamma" and np.all(raw(args[0]) == 0)):
                 return function(*args).astype(np.float64)  # where SciPy adds numbers in single precision
             args = [a.astype(np.float64) if any(a is t for t in singles) else a for a in args]
         return function(*args, **kwargs)
 
     return call
-
-
-def _kind(a):
-    """What of an argument decides on a result's dtype: its own, or its class where it is Python's."""
-    a = raw(a)
-    if isinstance(a, (list, tuple)):
-        a = np.asarray(a)
-    return getattr(a, "dtype", None) or type(a)
-
-
-@functools.cache
-def _precision(theirs, kinds):
-    """The dtype of SciPy's result for arguments of these kinds, None where it has none."""
-    try:
-        return theirs(*[np.ones(0, k) if isinstance(k, np.dtype) else k(1) for k in kinds]).dtype
-    except (TypeError, ValueError):
-        return None
 
 
 def _as_ufunc(name, function, theirs):
