@@ -216,3 +216,31 @@ def test_counts_with_weights_end_as_numpys(dtype, places, least):
         if found[0].requires_grad:
             found[0].backward(np.arange(1.0, found[0].size + 1))
             np.testing.assert_array_equal(t.grad.numpy(), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+@pytest.mark.parametrize("order", ["K", "C", "F", "A"])
+def test_a_ufunc_lays_its_result_out_as_its_order_says(order, requires_grad):
+    def steps(x):
+        return [s for s, n in zip(x.strides, x.shape, strict=True) if n > 1]
+
+    for lay in LAYOUTS.values():
+        a = lay(A)
+        t = ag.asarray(a, requires_grad=requires_grad)
+        for call in (lambda x, o: np.exp(x, order=o), lambda x, o: np.add(x, A, order=o),
+                     lambda x, o: np.divmod(x, 0.3, order=o)[1]):  # fmt: skip
+            expected, found = call(a, order), call(t, order)
+            np.testing.assert_array_equal(found.detach().numpy(), expected)
+            assert steps(found.detach().array) == steps(expected)
+            if requires_grad:
+                found.sum().backward()
+
+
+def test_a_mean_of_chosen_elements_has_the_dtype_that_was_asked_for():
+    t = ag.tensor(M, requires_grad=True)
+    for dtype in ("f4", "f2", "c16"):
+        found = np.mean(t, axis=0, dtype=dtype, where=M > 1)
+        expected = np.mean(M, axis=0, dtype=dtype, where=M > 1)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-3)
+        found.backward(np.ones(3, dtype))

@@ -15,6 +15,7 @@ import types
 import numpy
 
 from arraygrad.backends.numpy import joins, polynomials, ufunc_calls
+from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
@@ -113,6 +114,8 @@ def array_ufunc(ufunc, method, inputs, kwargs):
             result = function(*inputs)
         else:
             result = _written().call(function, inputs, dtype, where, None if out is None else out[0])
+        if out is None and kwargs.get("order", "K") != "K":
+            result = _in_order(result, kwargs["order"], inputs)
     else:
         handler = _written().METHODS.get(method)
         if handler is None or ufunc.nout != 1 or (ufunc.nin != 2 and not (method == "at" and ufunc.nin == 1)):
@@ -396,6 +399,20 @@ def _write(name, out, result):
     if getattr(result, "ndim", 0) > out.ndim:
         raise ValueError(f"{name}: a result of shape {result.shape} does not fit into out= of shape {out.shape}")
     out[...] = result
+
+
+def _in_order(result, order, inputs):
+    """What a ufunc gave, in memory as its order= says; other libraries' arrays as they are."""
+    if type(result) is tuple:
+        return tuple([_in_order(item, order, inputs) for item in result])
+    raw = raw_array(result)
+    if type(raw) is not numpy.ndarray:
+        return result
+    if order == "A":
+        shown = [raw_array(x) if isinstance(x, Tensor) else numpy.asarray(x) for x in inputs]
+        order = "F" if all(x.flags.f_contiguous for x in shown) else "C"
+    done = raw.flags.f_contiguous if order == "F" else raw.flags.c_contiguous
+    return result if done else result.copy(order)
 
 
 def _check_keywords(name, kwargs):

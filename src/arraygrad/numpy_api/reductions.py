@@ -80,7 +80,7 @@ def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoVal
         integral = dtype is None and backend_of(a).xp.isdtype(a.dtype, ("integral", "bool"))
         return (a.astype(numpy.float64) if integral else a).mean(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
     total = _masked("mean", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-    return total / _counted(a, where, axis, _keep(keepdims))
+    return total / _counted(a, where, axis, _keep(keepdims)).astype(total.dtype)
 
 
 @implements("max", "amax")
