@@ -244,3 +244,63 @@ def test_a_mean_of_chosen_elements_has_the_dtype_that_was_asked_for():
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-3)
         found.backward(np.ones(3, dtype))
+
+
+SQUARE = np.arange(9.0).reshape(3, 3) + 0.5
+ROWS = np.array([True, False, True])
+PIECES = {
+    "a mask of rows": (lambda x: [ROWS], [lambda v: v * [1.0, 2.0, 3.0], lambda v: -(v**2)]),
+    "a mask of rows alone": (lambda x: ROWS, [lambda v: v.sum() * v]),
+    "two masks of rows": (lambda x: [ROWS, ~ROWS], [lambda v: v.sum(axis=1, keepdims=True) * v, 4.0]),
+    "a mask of all": (lambda x: x > 3, [lambda v: v**2]),
+    "a mask of all in a list": (lambda x: [x > 3], [lambda v: v**2, lambda v: v.mean()]),
+    "a number": (lambda x: [True], [lambda v: v**2]),
+    "whole numbers": (lambda x: [1, 0, 1], [lambda v: v**2, lambda v: 3 * v]),
+    "an array": (lambda x: [ROWS], [[1.0, 2.0, 3.0], lambda v: v]),
+    "of wrong length": (lambda x: [ROWS[:2]], [lambda v: v]),
+    "of columns": (lambda x: [x > 3, ROWS], [lambda v: v, 1.0]),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_are_chosen_as_numpy_indexes(name):
+    conditions, functions = PIECES[name]
+
+    def call(x):
+        return np.piecewise(x, conditions(x), functions)
+
+    expected, error = outcome(call, SQUARE)
+    t = ag.tensor(SQUARE, requires_grad=True)
+    found, refusal = outcome(call, t)
+    assert type(refusal) is type(error), repr(refusal)
+    if error is None:
+        np.testing.assert_array_equal(found[0].detach().numpy(), expected[0])
+        g = np.cos(np.arange(9.0)).reshape(3, 3)
+        found[0].backward(g)
+        difference = np.zeros((3, 3))
+        for place in np.ndindex(3, 3):
+            moved = [SQUARE.copy(), SQUARE.copy()]
+            moved[0][place] -= 1e-6
+            moved[1][place] += 1e-6
+            difference[place] = ((call(moved[1]) - call(moved[0])) * g).sum() / 2e-6
+        np.testing.assert_allclose(t.grad.numpy(), difference, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("mode", ["linear_ramp", "maximum", "mean", "median", "constant", "wrap"])
+def test_what_is_padded_lies_in_memory_as_numpys(mode):
+    for a in (M, np.asfortranarray(M)):
+        t = ag.asarray(a, requires_grad=True)
+        expected, found = np.pad(a, (1, 2), mode), np.pad(t, (1, 2), mode)
+        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-15)
+        assert found.detach().numpy().strides == expected.strides
+        found.sum().backward()
+
+
+@pytest.mark.parametrize("m", [0, 1, 3, 4, 9])
+def test_derivatives_of_polynomials_beyond_their_degree_have_gradient_zero(m):
+    p = np.array([1.0, 2.0, 3.0, 4.0])
+    t = ag.tensor(p, requires_grad=True)
+    found, expected = np.polyder(t, m), np.polyder(p, m)
+    np.testing.assert_array_equal(found.detach().numpy(), expected)
+    found.sum().backward()
+    np.testing.assert_array_equal(t.grad.numpy(), [np.polyder(row, m).sum() for row in np.eye(4)])

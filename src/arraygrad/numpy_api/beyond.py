@@ -14,7 +14,7 @@ from arraygrad.core.containers import flatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import function_for
-from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, in_layout, refuse, tensor_of, tensors
 from arraygrad.ops import OPS
 from arraygrad.ops._einsum import sums_over_ellipsis
 
@@ -94,6 +94,7 @@ def _pad(array, pad_width, mode="constant", **kwargs):
         return F["pad"](array, pad_width, "constant")
     if not odd and mode not in ("linear_ramp", "maximum", "mean", "median", "minimum"):
         return F["pad"](array, pad_width, mode, **kwargs)
+    raw = raw_array(array)
     (option,) = _PAD_OPTIONS[mode]
     given = flatten(kwargs.get(option))[0]
     if any(isinstance(value, Tensor) and value.requires_grad for value in given):
@@ -103,7 +104,9 @@ def _pad(array, pad_width, mode="constant", **kwargs):
         if before or after:
             own = {key: tuple(pairs[axis].tolist()) for key, pairs in options.items()}
             array = _pad_axis(array, axis, before, after, mode, own, odd)
-    return array
+    if not isinstance(raw, numpy.ndarray):
+        return array
+    return in_layout(array, numpy.empty(array.shape, bool, order="F" if raw.flags.fnc else "C"))  # as NumPy makes it
 
 
 def _pairs(values, ndim):

@@ -63,33 +63,37 @@ def _select(condlist, choicelist, default=0):
 @implements("piecewise")
 def _piecewise(x, condlist, funclist, *args, **kw):
     x = tensor_of(x)
-    if not isinstance(condlist, list | tuple) or (len(condlist) and numpy.ndim(condlist[0]) == 0 and x.ndim):
+    if numpy.ndim(condlist) == 0 or (not isinstance(condlist[0], list | numpy.ndarray | Tensor) and x.ndim):
         condlist = [condlist]
-    conditions = [host(c).astype(bool) for c in condlist]
+    conditions = list(numpy.asarray([host(c) for c in condlist], dtype=bool))
     n = len(conditions)
     if n == len(funclist) - 1:
-        conditions.append(~numpy.logical_or.reduce([numpy.broadcast_to(c, x.shape) for c in conditions]))
+        conditions.append(~numpy.any(conditions, axis=0))
     elif n != len(funclist):
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     result = F["zeros_like"](x.detach())
     for condition, function in zip(conditions, funclist, strict=True):
-        mask = beside(numpy.broadcast_to(condition, x.shape), x)
-        if not callable(function):
-            result = F["where"](mask, function, result)
-        elif host(mask).any():
-            value = function(x[mask], *args, **kw)
-            result = F["where"](mask, _spread(value, mask, x), result)
+        shape = numpy.empty(x.shape, dtype=bool)[condition].shape  # or NumPy's error: it is a mask of the first axes
+        if 0 in shape:
+            continue
+        if callable(function):
+            function = function(x[beside(condition, x)], *args, **kw)
+        mask = condition.reshape(condition.shape + (1,) * (x.ndim - condition.ndim))
+        mask = beside(numpy.broadcast_to(mask, x.shape), x)
+        result = F["where"](mask, _spread(function, shape, mask, x), result)
     result = result if result.dtype == x.dtype else result.astype(x.dtype)
     return in_layout(result, raw_array(x))
 
 
-def _spread(values, mask, x):
-    """An array of the shape of `mask` with `values` where it is true."""
+def _spread(values, shape, mask, x):
+    """An array of the shape of `mask` with `values`, broadcast to `shape`, where it is true; a number as it is."""
+    if not hasattr(values, "ndim") and numpy.ndim(values) == 0:
+        return values
     values = tensors(values, x)[0]
     if values.ndim == 0:
         return values
     numbers = numpy.cumsum(host(mask).ravel()).reshape(mask.shape) - 1
-    return pick(values, numpy.maximum(numbers, 0))
+    return pick(F["broadcast_to"](values, shape), numpy.maximum(numbers, 0))
 
 
 @implements("choose")

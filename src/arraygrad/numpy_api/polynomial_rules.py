@@ -121,6 +121,8 @@ def polyfit_y(xp, g, x):
 
 def polyder(xp, g, p_shape, m):
     m, (n,) = int(m), p_shape
+    if m >= n:  # nothing is left
+        return _behind(xp, g, n)
     powers = n - 1 - numpy.arange(n - m)
     share = math.prod([powers - i for i in range(m)], start=numpy.ones(n - m))
     return _behind(xp, g * share.astype(g.dtype), m)
