@@ -52,6 +52,24 @@ def test_what_is_kept_has_its_dtype_and_shape(shape, dtype):
     np.testing.assert_array_equal(again.array, np.full(shape, 2, dtype))
 
 
+@keeps
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 4), (4, 4)])
+def test_column_major_arrays_are_kept_apart_from_row_major_ones(shape):
+    columns = ag.asarray(np.asfortranarray(np.ones(shape)))
+    t = columns + columns
+    kept = id(t.array)
+    del t
+    rows = made(shape)
+    assert id(rows.array) != kept
+    assert rows.array.flags.c_contiguous
+    again = columns + columns
+    assert id(again.array) == kept
+    assert again.array.flags.f_contiguous
+    assert again.array.flags.owndata
+    assert again.array.strides == np.asfortranarray(np.ones(shape)).strides
+    np.testing.assert_array_equal(again.array, np.full(shape, 2.0))
+
+
 @pytest.mark.parametrize(
     "hold",
     [

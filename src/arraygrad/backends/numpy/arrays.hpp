@@ -264,12 +264,10 @@ static inline void at_limit_change(void (*drop)()) {
 static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dims, int typenum, int column_major) {
     size_t bytes;
 #ifndef Py_GIL_DISABLED
-    if (!column_major) {
-        if (PyObject* kept = kept_arrays.take(nd, dims, typenum, &bytes)) {
-            pool().hits++;
-            track(PyArray_DATA((PyArrayObject*)kept), bytes);
-            return kept;
-        }
+    if (PyObject* kept = kept_arrays.take(nd, dims, typenum, column_major, &bytes)) {
+        pool().hits++;
+        track(PyArray_DATA((PyArrayObject*)kept), bytes);
+        return kept;
     }
 #endif
     PyArray_Descr* descr = PyArray_DescrFromType(typenum);

@@ -8,8 +8,8 @@
 // programs ask for the same few shapes again and again. So a small array of the pool's that dies where we see it (the
 // engine's last reference to a result) is kept whole, and handed out when one of its dtype and shape is asked for.
 // (1) Kept is only what nobody can tell from a new array: the one reference to an exact ndarray that owns memory of the
-//     pool, row-major, writeable, in native byte order, without weak references.
-// (2) Slots hold arrays of one dtype and shape each. One that comes to a slot of others takes one of them out of it and
+//     pool, row-major or column-major, writeable, in native byte order, without weak references.
+// (2) Slots hold arrays of one dtype, shape and order each. One that comes to a slot of others takes one of them out of it and
 //     is not kept itself: what is not asked for any more leaves.
 // (3) They count as memory of the pool: as free bytes, as requests served, under its limit (0: nothing is kept), and
 //     they are freed where that changes. Python's tracemalloc is told as of any array.
@@ -25,11 +25,11 @@ class KeptArrays {
 public:
     std::size_t bytes = 0;      // of all that are kept
 
-    // One of this dtype and shape, NULL if there is none. `size` becomes its bytes.
-    PyObject* take(int nd, const npy_intp* dims, int typenum, std::size_t* size) {
+    // One of this dtype, shape and order, NULL if there is none. `size` becomes its bytes.
+    PyObject* take(int nd, const npy_intp* dims, int typenum, bool columns, std::size_t* size) {
         if (nd > DIMS) return nullptr;
-        Slot& slot = slot_of(nd, dims, typenum);
-        if (!slot.count || !slot.holds(nd, dims, typenum)) return nullptr;
+        Slot& slot = slot_of(nd, dims, typenum, columns);
+        if (!slot.count || !slot.holds(nd, dims, typenum, columns)) return nullptr;
         bytes -= *size = slot.size;
         return slot.arrays[--slot.count];
     }
@@ -38,25 +38,29 @@ public:
     bool keep(PyObject* array, PyObject* handler, std::size_t limit) {
         PyArrayObject* a = (PyArrayObject*)array;
         const PyArrayObject_fields* f = (const PyArrayObject_fields*)array;
-        const int nd = PyArray_NDIM(a), wanted = NPY_ARRAY_CARRAY | NPY_ARRAY_OWNDATA;
+        const int nd = PyArray_NDIM(a), wanted = NPY_ARRAY_BEHAVED | NPY_ARRAY_OWNDATA;
+        const int orders = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
         if (!PyArray_CheckExact(array) || f->mem_handler != handler || nd > DIMS) return false;
-        if ((f->flags & ~NPY_ARRAY_F_CONTIGUOUS) != wanted || f->base || f->weakreflist) return false;
+        if ((f->flags & ~orders) != wanted || !(f->flags & orders) || f->base || f->weakreflist) return false;
+        const bool columns = !(f->flags & NPY_ARRAY_C_CONTIGUOUS);
         const int typenum = f->descr->type_num;
         if (typenum < 0 || typenum >= TYPES || (PyArray_Descr*)f->descr != builtin_[typenum]) return false;
         std::size_t size = (std::size_t)PyDataType_ELSIZE(f->descr);
-        for (int i = nd - 1; i >= 0; i--) {
+        for (int k = 0; k < nd; k++) {
+            const int i = columns ? k : nd - 1 - k;
             if (f->strides[i] != (npy_intp)size) return false;
             size *= (std::size_t)f->dimensions[i];
         }
         if (size == 0 || size > MOST || bytes + size > (limit < ALL ? limit : ALL)) return false;
-        Slot& slot = slot_of(nd, f->dimensions, typenum);
-        if (!slot.holds(nd, f->dimensions, typenum)) {
+        Slot& slot = slot_of(nd, f->dimensions, typenum, columns);
+        if (!slot.holds(nd, f->dimensions, typenum, columns)) {
             if (slot.count) {
                 drop(slot);
                 return false;
             }
             slot.typenum = typenum;
             slot.nd = nd;
+            slot.columns = columns;
             for (int i = 0; i < nd; i++) slot.dims[i] = f->dimensions[i];
         }
         if (slot.count == DEPTH) return false;
@@ -98,12 +102,13 @@ private:
     enum { SLOTS = 32, DEPTH = 2048, DIMS = 3, MOST = 4096, ALL = 1 << 20, TYPES = NPY_CDOUBLE + 1 };
     struct Slot {
         int typenum, nd, count;
+        bool columns;
         std::size_t size;
         npy_intp dims[DIMS];
         PyObject* arrays[DEPTH];
 
-        bool holds(int n, const npy_intp* d, int type) const {
-            if (typenum != type || nd != n) return false;
+        bool holds(int n, const npy_intp* d, int type, bool column_major) const {
+            if (typenum != type || nd != n || columns != column_major) return false;
             for (int i = 0; i < n; i++) {
                 if (dims[i] != d[i]) return false;
             }
@@ -113,8 +118,8 @@ private:
     Slot slots_[SLOTS] = {};
     PyArray_Descr* builtin_[TYPES] = {};
 
-    Slot& slot_of(int nd, const npy_intp* dims, int typenum) {
-        std::size_t sum = (std::size_t)(typenum + 5 * nd);
+    Slot& slot_of(int nd, const npy_intp* dims, int typenum, bool columns) {
+        std::size_t sum = (std::size_t)(typenum + 5 * nd + 17 * columns);
         for (int i = 0; i < nd; i++) sum = sum * 31 + (std::size_t)dims[i];
         return slots_[(sum ^ (sum >> 5)) % SLOTS];
     }

@@ -32,12 +32,11 @@ from cpython.ref cimport Py_INCREF
 cimport cython
 cimport numpy as cnp
 from numpy cimport (
-    NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER, NPY_KEEPORDER, PyArray_BASE,
-    PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA, PyArray_DESCR, PyArray_DIM, PyArray_DIMS,
-    PyArray_FLAGS, PyArray_FROM_O, PyArray_IS_C_CONTIGUOUS, PyArray_ISBEHAVED_RO, PyArray_SIZE, PyArray_ISNOTSWAPPED,
-    PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_NewCopy, PyArray_Newshape, PyArray_STRIDES,
-    PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS,
-    ndarray, npy_intp,
+    NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_F_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER, NPY_KEEPORDER,
+    PyArray_BASE, PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA, PyArray_DESCR, PyArray_DIM,
+    PyArray_DIMS, PyArray_FLAGS, PyArray_FROM_O, PyArray_IS_C_CONTIGUOUS, PyArray_ISBEHAVED_RO, PyArray_SIZE,
+    PyArray_ISNOTSWAPPED, PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_Newshape, PyArray_STRIDES,
+    PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS, ndarray, npy_intp,
 )
 
 import warnings
@@ -179,22 +178,25 @@ cdef object cloned(object array, object like):
     cdef ndarray src = <ndarray?>array
     cdef ndarray pattern
     cdef object out
+    cdef bint columns = False
     if isinstance(like, ndarray):
         pattern = <ndarray>like
         if not PyArray_FLAGS(pattern) & NPY_ARRAY_C_CONTIGUOUS and same_dims(src, pattern) and is_dense(pattern):
-            Py_INCREF(<object>PyArray_DESCR(src))    # NewLikeArray steals it
-            out = PyArray_NewLikeArray(pattern, NPY_KEEPORDER, <PyArray_Descr*>PyArray_DESCR(src), 0)
-            np.copyto(out, src)
-            return out
+            columns = PyArray_FLAGS(pattern) & NPY_ARRAY_F_CONTIGUOUS != 0
+            if not columns:
+                Py_INCREF(<object>PyArray_DESCR(src))    # NewLikeArray steals it
+                out = PyArray_NewLikeArray(pattern, NPY_KEEPORDER, <PyArray_Descr*>PyArray_DESCR(src), 0)
+                np.copyto(out, src)
+                return out
     if PyArray_CheckExact(array) and (PyArray_ISNOTSWAPPED(src) and slot_of_type(PyArray_TYPE(src)) >= 0
                                       or PyArray_TYPE(src) <= cnp.NPY_LONGLONG and is_built_in(src)):
-        out = new_array(_handler, PyArray_NDIM(src), PyArray_DIMS(src), PyArray_TYPE(src), False)
-        if PyArray_IS_C_CONTIGUOUS(src) and PyArray_NBYTES(src) <= COPIED_AT_ONCE:
+        out = new_array(_handler, PyArray_NDIM(src), PyArray_DIMS(src), PyArray_TYPE(src), columns)
+        if PyArray_NBYTES(src) <= COPIED_AT_ONCE and same_strides(src, <ndarray>out):
             memcpy(PyArray_BYTES(<ndarray>out), PyArray_BYTES(src), PyArray_NBYTES(src))
         else:
             PyArray_CopyInto(<ndarray>out, src)
         return out
-    return PyArray_NewCopy(src, NPY_CORDER) if PyArray_CheckExact(array) else np.array(array, order="C", subok=False)
+    return np.array(array, order="F" if columns else "C", subok=False)
 
 
 cdef bint laid_out_as(object array, object like) except -1:

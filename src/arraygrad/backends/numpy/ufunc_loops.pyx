@@ -26,7 +26,7 @@ import numpy as np
 
 from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F32, SLOT_F64, ArrayView, empty_dense, read_number, report, same_shape, view_of,
+    SLOT_F32, SLOT_F64, ArrayView, empty_c, empty_dense, read_number, report, same_shape, view_of,
 )
 from arraygrad.engine.node import keep_for_ever
 
@@ -52,6 +52,9 @@ cdef enum Trust:
     REFUSED = -1
     UNKNOWN = 0
     GIVEN = 1
+
+
+cdef object _int = np.zeros(0, np.intc)
 
 
 cdef UfuncLoops loops_of(object ufunc, object reference=None):
@@ -214,6 +217,8 @@ cdef object result_like(object like, int typenum):
     cdef ndarray a = <ndarray>like
     if PyArray_TYPE(a) == typenum:
         return empty_dense(like)
+    if typenum == cnp.NPY_INT and cnp.PyArray_IS_C_CONTIGUOUS(a):
+        return empty_c(_int, cnp.PyArray_NDIM(a), <const Py_ssize_t*>cnp.PyArray_DIMS(a))
     return cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), typenum, not cnp.PyArray_IS_C_CONTIGUOUS(a))
 
 
