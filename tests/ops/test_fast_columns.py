@@ -6,6 +6,7 @@ from fast_path_cases import plain
 
 import arraygrad as ag
 import arraygrad.numpy as an
+from arraygrad.backends.numpy import BACKEND
 from arraygrad.backends.numpy.array_ops import try_call
 from arraygrad.ops import OPS
 
@@ -111,6 +112,45 @@ def test_the_compiled_way_is_taken_and_owns_its_result(name, arguments):
     assert out is not None
     assert out.base is None
     assert out.flags.owndata
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "longdouble", "complex64", "complex128", "int64", "uint8", "bool"]
+)
+def test_copies_lie_as_numpys(dtype):
+    x = (np.arange(120) % 7).astype(dtype).reshape(4, 5, 6)
+    for a in (
+        x,
+        x.T,
+        x[0].T,
+        x.transpose(1, 0, 2),
+        x[:, ::2],
+        x[0, :1].T,
+        x[..., ::-1],
+        np.broadcast_to(x[0], x.shape),
+        x[:0].T,
+        np.asfortranarray(np.zeros((70, 80), dtype)),
+        x[0, 0, 0, ...],
+    ):
+        expected = np.copy(a)
+        for copy in (BACKEND.clone(a, a), np.copy(ag.asarray(a)).array):
+            assert copy.dtype == expected.dtype
+            np.testing.assert_array_equal(copy, expected)
+            assert not np.shares_memory(copy, a)
+            if a.flags.c_contiguous or a.flags.f_contiguous:
+                assert lies(copy) == lies(expected)
+
+
+def test_a_column_major_mask_is_kept_as_it_was():
+    x, mask = columns((6, 5), "float64"), columns((6, 5), "float64", 1) > 0
+    before = mask.copy("F")
+    for call in (lambda t: t[mask], lambda t: np.extract(mask, t)):
+        t = ag.tensor(x, requires_grad=True)
+        out = call(t)
+        mask[...] = False
+        out.sum().backward()
+        mask[...] = before
+        np.testing.assert_array_equal(t.grad.numpy(), before.astype(float))
 
 
 def test_where_is_served_where_all_lie_alike():

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from arraygrad.backends.numpy.lanes cimport Around, around_axis, row_major, small_row_major
+from arraygrad.backends.numpy.lanes cimport SMALL, Around, around_axis, mask_in_rows, row_major, small_row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F32, ArrayView, bools_of, empty_c, fast_enabled, item_size, positions_of, same_shape, view_of,
 )
@@ -43,7 +43,7 @@ cdef object as_mask(object condition):
     cdef ArrayView m
     if not bools_of(condition, &m):
         return None
-    return condition if m.c_order else condition.copy("C")
+    return mask_in_rows(condition, &m)
 
 
 cdef bint way_along(const ArrayView* m, const Py_ssize_t* dims, int ndim, object axis, Around* way) except -1:
@@ -120,9 +120,15 @@ cdef object at_mask(object x, object mask):
     cdef Py_ssize_t found
     cdef int d
     cdef object out
-    if bools_of(mask, &m) and view_of(x, &v) >= 0 and not v.c_order and m.ndim == v.ndim:
+    if not bools_of(mask, &m) or view_of(x, &v) < 0:
+        return None
+    if not v.c_order and m.ndim == v.ndim:
         x = small_row_major(x)
-    if not bools_of(mask, &m) or view_of(x, &v) < 0 or not v.c_order or not leads(&m, v.dims, v.ndim, &way):
+    if view_of(x, &v) < 0 or not v.c_order:
+        return None
+    if not m.c_order and m.size <= SMALL:
+        mask = mask_in_rows(mask, &m)
+    if not leads(&m, v.dims, v.ndim, &way):
         return None
     dims[0] = found = count_true(m.data, m.size)
     for d in range(m.ndim, v.ndim):
@@ -139,7 +145,11 @@ cdef object spread_by_mask(object g, object mask, GradMeta meta):
     cdef Around way
     cdef Py_ssize_t found
     cdef object out
-    if not bools_of(mask, &m) or view_of(g, &r) < 0 or not r.c_order or not leads(&m, meta.dims, meta.ndim, &way):
+    if not bools_of(mask, &m) or view_of(g, &r) < 0 or not r.c_order:
+        return None
+    if not m.c_order and m.size <= SMALL:
+        mask = mask_in_rows(mask, &m)
+    if not leads(&m, meta.dims, meta.ndim, &way):
         return None
     found = count_true(m.data, m.size)
     if r.size != found * way.inner:

@@ -71,28 +71,20 @@ cdef object min_of_any(object args):
 
 
 cdef object where_of_any(object args):
-    """Where the mask and the arrays are all column-major; with row-major ones among them NumPy's result is so too."""
+    """Where the mask and the arrays lie in one order; of small arrays beside a row-major mask copies that do.
+
+    NumPy's result is row-major where orders differ.
+    """
     cdef ArrayView c, v
     cdef list turned
     cdef int i
     cdef object out = forward_where(args)
-    if out is not None or not bools_of(args[0], &c) or c.ndim > 8:
+    if out is not None or not bools_of(args[0], &c) or not c.c_order or c.size > SMALL:
         return out
     turned = list(args)
-    if c.c_order and c.size <= SMALL:
-        for i in range(1, 3):
-            if view_of(args[i], &v) >= 0 and not v.c_order:
-                turned[i] = small_row_major(args[i])
-                if turned[i] is None:
-                    return None
-        return forward_where(turned)
-    if c.c_order or not c.f_order:
-        return None
-    turned[0] = transposed(args[0], NULL)
     for i in range(1, 3):
-        if view_of(args[i], &v) >= 0 and v.ndim:
-            if not in_columns(args[i], &v):
+        if view_of(args[i], &v) >= 0 and not v.c_order:
+            turned[i] = small_row_major(args[i])
+            if turned[i] is None:
                 return None
-            turned[i] = transposed(args[i], NULL)
-    out = forward_where(turned)
-    return None if out is None else turned_over(out)
+    return forward_where(turned)

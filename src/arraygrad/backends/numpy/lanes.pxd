@@ -17,4 +17,5 @@ cdef bint lanes(const ArrayView* v, object axis, Around* a, bint in_order) excep
 cdef bint axis_from_behind(object axis, int ndim, Py_ssize_t* opposite) except -1
 cdef object row_major(object x)
 cdef object small_row_major(object x)
+cdef object mask_in_rows(object mask, ArrayView* m)
 cdef object laid_along(object x, object like)

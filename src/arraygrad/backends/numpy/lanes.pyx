@@ -4,7 +4,7 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport real_view
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, copy_into, empty_c, empty_dense, same_shape, view_of, SLOT_F64,
+    ArrayView, bools_of, copy_into, empty_c, empty_dense, same_shape, view_of, SLOT_F64,
 )
 
 
@@ -92,28 +92,48 @@ cdef object row_major(object x):
 cdef object copied(object x, const ArrayView* v):
     cdef ArrayView o
     cdef object out = empty_c(x, v.ndim, v.dims)
-    if v.f_order and v.ndim == 2 and v.size <= SMALL:
+    if 1 <= v.ndim <= 2 and v.size <= SMALL:
         view_of(out, &o)
         if v.slot == SLOT_F64:
-            turn(<const double*>v.data, <double*>o.data, v.dims[0], v.dims[1])
+            gather(v, <double*>o.data)
         else:
-            turn(<const float*>v.data, <float*>o.data, v.dims[0], v.dims[1])
+            gather(v, <float*>o.data)
     else:
         copy_into(out, x)
     return out
 
 
-ctypedef fused real:
+cdef object mask_in_rows(object mask, ArrayView* m):
+    """An array of booleans as a row-major one, itself or a copy, with its view."""
+    cdef ArrayView v
+    cdef object out
+    if m.c_order:
+        return mask
+    v = m[0]
+    out = empty_c(mask, v.ndim, v.dims)
+    bools_of(out, m)
+    if 1 <= v.ndim <= 2 and v.size <= SMALL:
+        gather(&v, <char*>m.data)
+    else:
+        copy_into(out, mask)
+    return out
+
+
+ctypedef fused element:
+    char
     float
     double
 
 
-cdef void turn(const real* x, real* out, Py_ssize_t rows, Py_ssize_t columns) noexcept nogil:
-    """A column-major matrix as a row-major one."""
-    cdef Py_ssize_t i, k
-    for i in range(rows):
+cdef void gather(const ArrayView* v, element* out) noexcept nogil:
+    """The elements of a vector or matrix, in row-major order."""
+    cdef Py_ssize_t _, k, columns = v.dims[v.ndim - 1], step = v.strides[v.ndim - 1]
+    cdef const char* row = v.data
+    for _ in range(v.dims[0] if v.ndim == 2 else 1):
         for k in range(columns):
-            out[i * columns + k] = x[k * rows + i]
+            out[k] = (<const element*>(row + k * step))[0]
+        out += columns
+        row += v.strides[0]
 
 
 cdef object laid_along(object x, object like):

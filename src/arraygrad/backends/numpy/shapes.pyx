@@ -15,9 +15,9 @@ from arraygrad.backends.numpy.choices cimport at_mask, spread_by_mask
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, is_scalar, item_size,
-    loop_set, mirrored, positions_of, read_number, report, reshaped, same_shape, strided, transposed, unary_loop,
-    view_of, wrapped, zeros_c,
+    SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, empty_of, is_scalar,
+    item_size, loop_set, mirrored, positions_of, read_number, report, reshaped, same_shape, strided, transposed,
+    unary_loop, view_of, wrapped, zeros_c,
 )
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
 from arraygrad.engine.arrayops cimport GradMeta
@@ -735,12 +735,11 @@ cdef int rule_getitem_adjoint(Node node, Frame f) except -1:
 cdef object forward_where(object args):
     cdef ArrayView c, x, y, o
     cdef double numbers[4]
-    cdef object out, like = args[1]
+    cdef object out
     cdef int sx, sy, slot = view_of(args[1], &x)
-    if not bools_of(args[0], &c) or not c.c_order or c.ndim > 8:
+    if not bools_of(args[0], &c) or not (c.c_order or c.f_order) or c.ndim > 8:
         return None
     if slot < 0:
-        like = args[2]
         slot = view_of(args[2], &y)
         if slot < 0:
             return None
@@ -748,7 +747,7 @@ cdef object forward_where(object args):
     sy = operand(args[2], &y, slot, &c, <char*>(numbers + 2))
     if sx < 0 or sy < 0:
         return None
-    out = empty_c(like, c.ndim, c.dims)
+    out = empty_of(slot, c.ndim, c.dims, not c.c_order)
     view_of(out, &o)
     share_choose(team, item_size(slot), c.data, x.data, sx, y.data, sy, o.data, c.size)
     return out
@@ -758,7 +757,7 @@ cdef int operand(object value, ArrayView* v, int slot, const ArrayView* mask, ch
     """Step in elements with which an operand goes along with the mask: 1, 0 (one value), or -1: neither."""
     cdef int found = view_of(value, v)
     if found == slot:
-        if v.c_order and same_shape(v, mask):
+        if (v.c_order and mask.c_order or v.f_order and mask.f_order) and same_shape(v, mask):
             return 1
         return 0 if v.size == 1 and v.ndim == 0 else -1
     if found >= 0 or not read_number(value, slot, number):
