@@ -75,6 +75,75 @@ def test_shapes_that_the_loop_does_not_serve_are_left_to_numpy(first, second):
     assert call("matmul", np.ones(first), np.ones(second)) is None
 
 
+def by_columns(x):
+    """The same stack of matrices, each of them column-major."""
+    return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("first", "second"), [pair for pair in PAIRS if len(pair[0]) > 2], ids=str)
+def test_products_of_stacks_of_column_major_matrices_are_numpys(dtype, first, second):
+    a, b = spread(dtype, first), spread(dtype, second, 1)
+    for x, y in ((by_columns(a), by_columns(b)), (a, by_columns(b)), (by_columns(a), b)):
+        got = call("matmul", x, y)
+        assert got is not None
+        same(got, as_array(np.matmul(x, y), dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_of_a_matrix_and_a_vector_with_gaps_are_numpys(dtype):
+    a, v = spread(dtype, (40, 30)), spread(dtype, (120,), 1)
+    for m in (a, by_columns(a)):
+        for args in ((m, v[:60:2]), (v[:120:3], m), (m, v[1:90:3])):
+            got = call("matmul", *args)
+            assert got is not None
+            same(got, as_array(np.matmul(*args), dtype))
+    assert call("matmul", a, v[29::-1]) is None
+    assert call("matmul", a, np.broadcast_to(v[:1], (30,))) is None
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("name", ["matmul", "vecdot", "matvec", "vecmat"])
+def test_derivatives_of_products_of_column_major_arrays_are_those_of_the_plain_path(dtype, name):
+    if not hasattr(np, name):
+        pytest.skip("NumPy has it from 2.2 on")
+    a, b, v = spread(dtype, (3, 4, 4)), spread(dtype, (3, 4, 4), 1), spread(dtype, (24,), 2)[::2].reshape(3, 4)
+    pairs = {
+        "matmul": [(by_columns(a), by_columns(b)), (a, by_columns(b)), (by_columns(a)[0], v[:, 0].repeat(8)[::6])],
+        "vecdot": [(by_columns(a[0]), by_columns(b[0])), (a[0], by_columns(b[0])), (by_columns(a[0]), v[0])],
+        "matvec": [(by_columns(a), by_columns(v)), (a, v)],
+        "vecmat": [(by_columns(v), by_columns(b)), (v, b)],
+    }[name]
+    for operands in pairs:
+
+        def derivatives(operands=operands):
+            x, y = (ag.asarray(o, requires_grad=True) for o in operands)
+            out = getattr(np, name)(x, y)
+            grads = ag.autograd.grad((out * out).sum(), (x, y), create_graph=True)
+            second = ag.autograd.grad(sum((g * g).sum() for g in grads), (x, y))
+            return [out.detach().array, *(t.detach().array for t in (*grads, *second))]
+
+        for got, expected in zip(derivatives(), plain(derivatives), strict=True):
+            assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+            size = float(abs(expected).max())
+            np.testing.assert_allclose(got, expected, rtol=0, atol=size * (1e-4 if dtype == "float32" else 1e-12))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_vectors_of_one_axis_of_any_step_are_numpys(dtype):
+    a, b = spread(dtype, (14, 12)), spread(dtype, (14, 12), 1)
+    for x, y in (
+        (a.T, b.T),
+        (a, by_columns(b)),
+        (a[::2, ::3], b[::-2, ::-3]),
+        (np.broadcast_to(a[:1], a.shape), b),
+        (a[:, ::2], b[0, ::2]),
+    ):
+        got = call("vecdot", x, y)
+        assert got is not None
+        same(got, as_array(np.vecdot(x, y), dtype))
+
+
 def test_stacks_with_gaps_are_left_to_numpy():
     a = np.ones((4, 2, 6))[..., ::2]
     assert call("matmul", a, np.ones((4, 3, 5))) is None

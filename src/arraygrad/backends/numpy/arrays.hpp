@@ -337,7 +337,10 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
     npy_intp stack[2] = {0, 0};
     for (int i = 0; i < 2; i++) {
         PyArrayObject*& x = operands[i];
-        const bool readable = !loop || (PyArray_NDIM(x) > 2 ? stack_step(x, &stack[i]) && has_runs(x) : is_dense(x));
+        const int nd = PyArray_NDIM(x);
+        const bool readable = !loop || (nd > 2 ? stack_step(x, &stack[i]) && has_runs(x)
+                                        : nd == 1 ? PyArray_STRIDE(x, 0) >= item && PyArray_STRIDE(x, 0) % item == 0
+                                                  : is_dense(x));
         if (!loop && turned & (1 << i)) x = (PyArrayObject*)PyArray_Transpose(x, nullptr);
         else if (readable) Py_INCREF(x);
         else x = (PyArrayObject*)PyArray_NewCopy(x, NPY_CORDER);

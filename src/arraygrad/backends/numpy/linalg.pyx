@@ -68,12 +68,34 @@ cdef bint fit_together(const ArrayView* a, const ArrayView* b) noexcept:
             or a.dims[a.ndim - 1] != b.dims[0 if b.ndim == 1 else b.ndim - 2]:
         return False
     if a.ndim <= 2:
-        return b.ndim <= 2 and (a.c_order or a.f_order) and (b.c_order or b.f_order)
-    if a.ndim > 8 or not has_products(a.slot) or not a.c_order:
+        return b.ndim <= 2 and is_readable(a, b.ndim) and is_readable(b, a.ndim)
+    if a.ndim > 8 or not has_products(a.slot) or not in_stack(a):
         return False
     if b.ndim == 2:
         return b.c_order or b.f_order
-    return b.ndim == a.ndim and b.c_order and same_leading(a, b)
+    return b.ndim == a.ndim and in_stack(b) and same_leading(a, b)
+
+
+cdef bint is_readable(const ArrayView* x, int beside) noexcept:
+    """Whether BLAS can read a vector or matrix beside one of so many axes: vectors beside a matrix may have gaps."""
+    return x.c_order or x.f_order or (x.ndim == 1 and beside == 2 and x.strides[0] > 0
+                                      and x.strides[0] % item_size(x.slot) == 0)
+
+
+cdef bint in_stack(const ArrayView* x) noexcept:
+    """Whether matrices lie one behind the other, each of them row-major or column-major."""
+    cdef int i
+    cdef Py_ssize_t step, item = item_size(x.slot)
+    if x.c_order:
+        return True
+    if x.strides[x.ndim - 2] != item or x.strides[x.ndim - 1] != x.dims[x.ndim - 2] * item:
+        return False
+    step = x.dims[x.ndim - 2] * x.dims[x.ndim - 1] * item
+    for i in range(x.ndim - 3, -1, -1):
+        if x.strides[i] != step:
+            return False
+        step *= x.dims[i]
+    return True
 
 
 cdef bint same_leading(const ArrayView* a, const ArrayView* b) noexcept:
@@ -181,7 +203,7 @@ cdef object core_product(int which, object x1, object x2):
         return None
     first = a.ndim - (2 if which == MATVEC else 1)
     second = b.ndim - (2 if which == VECMAT else 1)
-    if first < 0 or second < 0 or first and not a.c_order or second and not b.c_order \
+    if first < 0 or second < 0 or first > 1 and not a.c_order or second > 1 and not b.c_order \
             or a.dims[a.ndim - 1] != b.dims[second] or first and second and not same_beginning(&a, first, &b, second):
         return None
     loop = gufunc(which, slot)
@@ -232,10 +254,10 @@ cdef object by_core(int which, const Gufunc* loop, object like, const ArrayView*
     if which != VECDOT:
         shape[nd] = m
         nd += 1
-    if not first:
-        steps[0] = 0
-    if not second:
-        steps[1] = 0
+    if first < 2:                       # one axis in front may have any step
+        steps[0] = a.strides[0] if first else 0
+    if second < 2:
+        steps[1] = b.strides[0] if second else 0
     steps[2] = m * item
     steps[6] = item
     dims[0] = count
