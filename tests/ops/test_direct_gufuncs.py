@@ -174,15 +174,35 @@ def test_floating_point_errors_are_reported_as_by_numpy(call):
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
 @pytest.mark.parametrize("rcond", [None, 0.3])
 @pytest.mark.parametrize("columns", [None, 1, 2])
-def test_least_squares_are_numpys_bit_by_bit(shape, rcond, columns):
-    a, b = numbers(shape, "d"), numbers((shape[0],) if columns is None else (shape[0], columns), "d", 1)
-    a[:, 0] = a[:, 1]
-    ours = np.linalg.lstsq(ag.tensor(a, requires_grad=True), b, rcond)
-    theirs = np.linalg.lstsq(a, b, rcond)
-    for found, expected in zip(ours, theirs, strict=True):
-        found = np.asarray(found.detach() if isinstance(found, ag.Tensor) else found)
-        assert found.shape == np.shape(expected)
-        np.testing.assert_array_equal(found, expected)
+@pytest.mark.parametrize("dtype", "fd")
+def test_least_squares_are_numpys_bit_by_bit(shape, rcond, columns, dtype):
+    a, b = numbers(shape, dtype), numbers((shape[0],) if columns is None else (shape[0], columns), dtype, 1)
+    for singular in (False, True):
+        if singular:
+            a[:, 0] = a[:, 1]
+        for given in (a, np.asfortranarray(a), a[:, ::-1]):
+            ours = np.linalg.lstsq(ag.tensor(given, requires_grad=True), b, rcond)
+            theirs = np.linalg.lstsq(given, b, rcond)
+            for place, (found, expected) in enumerate(zip(ours, theirs, strict=True)):
+                found = np.asarray(found.detach() if isinstance(found, ag.Tensor) else found)
+                assert found.shape == np.shape(expected)
+                assert place == 2 or found.dtype == expected.dtype == np.dtype(dtype)
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("call", [lambda a: np.linalg.pinv(a), lambda a: np.linalg.lstsq(a, a[:, 0], None)[0]])
+def test_results_beyond_single_precision_are_reported_as_by_numpy(call):
+    a = np.array([[1e-40, 0.0], [0.0, 1.0]], np.float32)
+    assert outcome(lambda: call(ag.asarray(a)).numpy()) == outcome(lambda: np.asarray(call(a)))
+
+
+@pytest.mark.parametrize("rtol", [None, 1e-7, 0.2])
+def test_pseudoinverses_of_single_precision_cut_off_as_numpys(rtol):
+    wide = np.float32(2.0) ** np.arange(0, -40, -1, dtype=np.float32)
+    for n in (2, 5, 24, 27, 40):
+        a = np.diag(wide[:n])
+        np.testing.assert_array_equal(an.linalg.pinv(ag.asarray(a), rtol=rtol).array, np.linalg.pinv(a, rtol=rtol))
+        np.testing.assert_array_equal(np.linalg.pinv(ag.tensor(a, requires_grad=True)).detach(), np.linalg.pinv(a))
 
 
 @pytest.mark.parametrize(

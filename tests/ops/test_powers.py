@@ -105,6 +105,58 @@ def test_float_power_is_numpys_own():
     np.testing.assert_allclose(t.grad.numpy(), [12.0, 27.0], rtol=1e-15)
 
 
+def test_float_power_of_single_precision_is_numpys_in_every_layout():
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0.2, 3.0, (5, 7)).astype(np.float32)
+    special = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan], np.float32)
+    pairs = [
+        (x, x[::-1].copy()),
+        (np.asfortranarray(x), np.asfortranarray(x)),
+        (x.T, x.T),
+        (x, np.asfortranarray(x)),
+        (x, x[0]),
+        (x[:, :1], x),
+        (x[:, ::2], x[:, ::2]),
+        (x, x.astype(np.float64)),
+        (special, special[::-1].copy()),
+        (special[:, None], special),
+        (np.zeros((0, 3), np.float32), np.zeros((0, 3), np.float32)),
+        (np.float32(1.7) * np.ones((), np.float32), x),
+        (x, 2),
+        (x, 0.1),
+        (3, x),
+        (np.full((200, 100), 1.1, np.float32), np.full((200, 100), 2.3, np.float32)),
+    ]
+    for a, b in pairs:
+        with quiet():
+            result = np.float_power(
+                ag.asarray(a, requires_grad=True) if isinstance(a, np.ndarray) else a, ag.asarray(b)
+            )
+            expected = np.float_power(a, b)
+        same(result.detach().array, expected)
+        assert result.detach().array.strides == expected.strides or not expected.size
+
+
+def test_derivatives_of_float_power_of_single_precision():
+    a, b = (np.random.default_rng(i).uniform(0.5, 2.0, (3, 4)).astype(np.float32) for i in range(2))
+
+    def derivatives(dtype):
+        x, y = ag.tensor(a.astype(dtype), requires_grad=True), ag.tensor(b.astype(dtype).T.copy().T, requires_grad=True)
+        first = ag.autograd.grad(np.float_power(x, y).sum(), (x, y), create_graph=True)
+        second = ag.autograd.grad(sum(g.sum() for g in first), (x, y))
+        return [t.detach().array for t in (*first, *second)]
+
+    for got, expected in zip(derivatives(np.float32), derivatives(np.float64), strict=True):
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_errors_of_float_power_of_single_precision_are_reported():
+    x = ag.tensor(np.full((3, 3), 1e38, np.float32), requires_grad=True)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in float_power"):
+        np.float_power(x, x)
+
+
 # -- derivatives -------------------------------------------------------------------------------------------------------
 
 INF, NAN = math.inf, math.nan

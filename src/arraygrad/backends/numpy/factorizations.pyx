@@ -9,8 +9,8 @@ from arraygrad.backends.numpy.gufuncs cimport (
     QR_RAW, QR_REDUCED, SLOGDET, SOLVE, SOLVE_ONE, SVD, SVD_FULL, SVD_SMALL, Gufunc, gufunc, run,
 )
 from arraygrad.backends.numpy.loops cimport (
-    FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_C64, SLOT_F64, ArrayView, copy_into, dot, empty_of, fast_enabled, fp_begin,
-    fp_end, item_size, report, transposed, view_of,
+    FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, copy_into, dot, empty_of, fast_enabled,
+    fp_begin, fp_end, item_size, report, transposed, view_of,
 )
 from arraygrad.core.op cimport SAVE_INPUT
 from arraygrad.engine.node cimport Frame, Node
@@ -22,8 +22,10 @@ cdef extern from "matrices.hpp" namespace "arraygrad" nogil:
                         Py_ssize_t rows) noexcept
     bint run_real_eigenvalues(int slot, char* values, Py_ssize_t n) noexcept
     void run_clear_imaginary(int slot, char* x, Py_ssize_t n) noexcept
-    void run_invert_values(const double* values, Py_ssize_t n, double share, double* out) noexcept
-    void run_scale_rows(const double* factors, const double* u, double* out, Py_ssize_t m, Py_ssize_t k) noexcept
+    void run_widen(const char* x, char* out, Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t row_step,
+                   Py_ssize_t column_step) noexcept
+    void run_narrow(const char* x, char* out, Py_ssize_t n) noexcept
+    void run_invert_values(int slot, const char* values, Py_ssize_t n, double share, bint rounded, char* out) noexcept
 
     void run_negate(int slot, char* x, Py_ssize_t n) noexcept
     void run_add(int slot, char* x, const char* y, Py_ssize_t n) noexcept
@@ -60,7 +62,6 @@ cdef object taken(object x, Stack* s, bint square):
     """The matrices in the precision of the computation: x itself or a copy. None: declined."""
     cdef ArrayView v
     cdef int i
-    cdef object out
     s.slot = view_of(x, &v)
     if s.slot < 0 or not 2 <= v.ndim <= MOST_AXES or v.size == 0 or v.ndim > 2 and not v.c_order:
         return None
@@ -76,8 +77,21 @@ cdef object taken(object x, Stack* s, bint square):
     s.wide = s.slot | 1
     if s.wide == s.slot:
         return x
-    out = empty_of(s.wide, v.ndim, v.dims, False)
-    copy_into(out, x)
+    return widened(x, &v)
+
+
+cdef object widened(object x, const ArrayView* v):
+    """A row-major copy in double precision."""
+    cdef ArrayView o
+    cdef object out = empty_of(v.slot | 1, v.ndim, v.dims, False)
+    if v.slot == SLOT_F32 and (v.ndim == 2 or v.c_order):
+        view_of(out, &o)
+        if v.c_order:
+            run_widen(v.data, o.data, 1, v.size, 0, 4)
+        else:
+            run_widen(v.data, o.data, v.dims[0], v.dims[1], v.strides[0], v.strides[1])
+    else:
+        copy_into(out, x)
     return out
 
 
@@ -96,12 +110,18 @@ cdef object made(Stack* s, int slot, int ndim, Py_ssize_t m, Py_ssize_t n):
 
 cdef object narrowed(object out, int slot):
     """A result in the precision of the argument, which NumPy rounds it to at the end."""
-    cdef ArrayView v
+    cdef ArrayView v, o
     cdef object narrow
     if view_of(out, &v) == slot:
         return out
     narrow = empty_of(slot, v.ndim, v.dims, False)
-    copy_into(narrow, out)
+    if slot == SLOT_F32 and v.slot == SLOT_F64 and v.c_order:
+        view_of(narrow, &o)
+        fp_begin()
+        run_narrow(v.data, o.data, v.size)
+        report("cast", fp_end())
+    else:
+        copy_into(narrow, out)
     return narrow
 
 
@@ -348,16 +368,16 @@ cdef object forward_svdvals(object args):
 
 
 cdef object forward_pinv(object args):
-    """The pseudo-inverse of one matrix of float64, with NumPy's steps."""
+    """The pseudo-inverse of one real matrix, with NumPy's steps."""
     cdef ArrayView v, w
     cdef object x = args[0], u, values, vh, inverse, scaled
     cdef double share
     cdef Py_ssize_t k
-    if view_of(x, &v) != SLOT_F64 or v.ndim != 2 or v.size == 0 \
+    if real_view(x, &v) < 0 or v.ndim != 2 or v.size == 0 \
             or not run_all_finite(v.slot, v.data, v.dims[0], v.dims[1], v.strides[0], v.strides[1]):
         return None
     if args[1] is None:
-        share = max(v.dims[0], v.dims[1]) * 2.0 ** -52
+        share = max(v.dims[0], v.dims[1]) * (2.0 ** -52 if v.slot == SLOT_F64 else 2.0 ** -23)
     elif type(args[1]) is float:
         share = args[1]
     else:
@@ -368,15 +388,15 @@ cdef object forward_pinv(object args):
     u, values, vh = found
     view_of(values, &w)
     k = w.size
-    inverse = empty_of(SLOT_F64, 1, &k, False)
+    inverse = empty_of(v.slot, 1, &k, False)
     cdef ArrayView factors, vectors, product
     view_of(inverse, &factors)
     view_of(u, &vectors)
-    scaled = empty_of(SLOT_F64, 2, vectors.dims, False)
+    scaled = empty_of(v.slot, 2, vectors.dims, False)
     view_of(scaled, &product)
     fp_begin()
-    run_invert_values(<const double*>w.data, k, share, <double*>factors.data)
-    run_scale_rows(<const double*>factors.data, <const double*>vectors.data, <double*>product.data, v.dims[0], k)
+    run_invert_values(v.slot, w.data, k, share, args[1] is None, factors.data)
+    run_scale_columns(v.slot, factors.data, vectors.data, product.data, v.dims[0], k)
     if fp_end():
         return None                     # NumPy's own steps say what is to be reported
     return dot(transposed(vh, NULL), transposed(scaled, NULL))
@@ -424,7 +444,7 @@ cdef object forward_qr(object args):
 # Least squares
 
 def least_squares(a, b, rcond):
-    """What numpy.linalg.lstsq gives for one matrix of float64, its rank as an int. None: declined.
+    """What numpy.linalg.lstsq gives for one real matrix, its rank as an int. None: declined.
 
     `rcond` is a float, or None.
     """
@@ -435,9 +455,9 @@ def least_squares(a, b, rcond):
     cdef Py_ssize_t shape[2]
     cdef char* args[7]
     cdef double share
-    cdef int rank = 0
+    cdef int rank = 0, slot = real_view(a, &v)
     cdef object solution, residuals, singular
-    if not fast_enabled() or g == NULL or view_of(a, &v) != SLOT_F64 or view_of(b, &w) != SLOT_F64 or v.ndim != 2 \
+    if not fast_enabled() or g == NULL or slot < 0 or view_of(b, &w) != slot or v.ndim != 2 \
             or not 1 <= w.ndim <= 2 or v.size == 0 or w.size == 0 or v.dims[0] != w.dims[0]:
         return None
     if rcond is None:
@@ -446,6 +466,10 @@ def least_squares(a, b, rcond):
         share = rcond
     else:
         return None
+    if slot == SLOT_F32:
+        a, b = widened(a, &v), widened(b, &w)
+        view_of(a, &v)
+        view_of(b, &w)
     shape[0], shape[1] = v.dims[1], w.dims[1] if w.ndim == 2 else 1
     solution = empty_of(SLOT_F64, w.ndim, shape, False)
     residuals = empty_of(SLOT_F64, 1, &shape[1], False)
@@ -468,6 +492,8 @@ def least_squares(a, b, rcond):
     if rank != v.dims[1] or v.dims[0] <= v.dims[1]:
         shape[1] = 0
         residuals = empty_of(SLOT_F64, 1, &shape[1], False)
+    if slot == SLOT_F32:
+        return narrowed(solution, slot), narrowed(residuals, slot), rank, narrowed(singular, slot)
     return solution, residuals, rank, singular
 
 

@@ -54,18 +54,26 @@ static inline bool run_real_eigenvalues(int slot, char* values, isize n) {
     return true;
 }
 
-// Reciprocals of values above a share of the largest one, zeros for the others.
-static inline void run_invert_values(const double* values, isize n, double share, double* out) {
-    double largest = values[0];
-    for (isize i = 1; i < n; i++) largest = values[i] > largest ? values[i] : largest;
-    const double cut = share * largest;
-    for (isize i = 0; i < n; i++) out[i] = values[i] > cut ? 1.0 / values[i] : 0.0;
+// Real numbers of one or two axes in another precision, row-major.
+template <typename T, typename U>
+static void convert(const char* x, U* out, isize rows, isize columns, isize row, isize column) {
+    for (isize i = 0; i < rows; i++)
+        for (isize j = 0; j < columns; j++) *out++ = (U)*(const T*)(x + i * row + j * column);
 }
 
-// Each column of a row-major matrix by a factor of its own.
-static inline void run_scale_rows(const double* factors, const double* u, double* out, isize m, isize k) {
-    for (isize i = 0; i < m; i++)
-        for (isize j = 0; j < k; j++) out[i * k + j] = factors[j] * u[i * k + j];
+static inline void run_widen(const char* x, char* out, isize rows, isize columns, isize row, isize column) {
+    convert<float>(x, (double*)out, rows, columns, row, column);
+}
+
+static inline void run_narrow(const char* x, char* out, isize n) { convert<double>(x, (float*)out, 1, n, 0, 8); }
+
+// Reciprocals of values above a share of the largest one, zeros for the others. `rounded`: that share is rounded to the
+// precision of the values.
+template <typename T> static void invert_values(const T* values, isize n, double share, bool rounded, T* out) {
+    T largest = values[0];
+    for (isize i = 1; i < n; i++) largest = values[i] > largest ? values[i] : largest;
+    const double exact = share * (double)largest, cut = rounded ? (double)(T)exact : exact;
+    for (isize i = 0; i < n; i++) out[i] = (double)values[i] > cut ? T(1) / values[i] : T(0);
 }
 
 // -- parts of gradients, of dense row-major matrices ---------------------------------------------------------------------
@@ -169,6 +177,9 @@ template <typename T> static bool well_conditioned(const T* x, const T* inverse,
 #define ARRAYGRAD_BOTH(call) \
     if (slot == SLOT_F64) { typedef double T; call; } else { typedef float T; call; }
 
+static inline void run_invert_values(int slot, const char* values, isize n, double share, bool rounded, char* out) {
+    ARRAYGRAD_BOTH(invert_values((const T*)values, n, share, rounded, (T*)out))
+}
 static inline void run_negate(int slot, char* x, isize n) { ARRAYGRAD_BOTH(negate_of((T*)x, n)) }
 static inline void run_add(int slot, char* x, const char* y, isize n) { ARRAYGRAD_BOTH(add_to((T*)x, (const T*)y, n)) }
 static inline void run_subtract(int slot, char* x, const char* y, isize n) {

@@ -24,8 +24,8 @@ from arraygrad.backends.numpy.elementwise cimport (
     set_out, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, fast_enabled, loop_set, share_binary,
-    share_unary, unary_loop, view_of,
+    SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, empty_of, fast_enabled, loop_set,
+    share_binary, share_unary, unary_loop, view_of,
 )
 from arraygrad.backends.numpy.single cimport SINGLE_MULTIPLY, kept_number, serve_numbers, single_result
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -33,6 +33,7 @@ from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport Op, SAVE_INPUT
 
 cdef enum:
+    CONVERTED = 1 << 14     # elements up to which operands are converted as a whole
     PROBES = 2000           # elements: a loop that rounds one number in a hundred otherwise is found out
 
 # What an exponent can be to the operator (1), and the numbers that it may treat in a way of its own.
@@ -54,6 +55,7 @@ cdef enum Way:
     BY_NUMPY = 3            # another ufunc: NumPy's own call
 
 cdef LoopSet* POWER = NULL                  # at_first_use
+cdef LoopSet* FLOAT_POWER = NULL
 cdef LoopSet _square                        # in the name of power
 cdef bint _squares[2]                       # by slot: a square is a power (3)
 cdef bint _ones[2]                          # by slot: a power of 1 is x itself
@@ -179,6 +181,29 @@ cdef object power_by_operator(object a, object b):
     if _ways[is_complex][kind][number] == BY_LOOP:
         return unary_loop(_loops[is_complex][kind][number], a, None)
     return None
+
+
+cdef object forward_float_power(object args):
+    """numpy.float_power, which computes in double precision, of real arrays and numbers. None: declined."""
+    cdef object a = in_double(args[0]), b = in_double(args[1])
+    return None if a is None or b is None else binary_loop(at_first_use(&FLOAT_POWER, "float_power"), a, b, None)
+
+
+cdef object in_double(object x):
+    """An array of float32 in double precision, anything else as it is. None: declined."""
+    cdef ArrayView v, o
+    cdef Py_ssize_t i
+    cdef object out
+    cdef int slot = view_of(x, &v)
+    if slot != SLOT_F32:
+        return None if slot > SLOT_F64 else x
+    if v.size > CONVERTED or not (v.c_order or v.f_order):
+        return None
+    out = empty_of(SLOT_F64, v.ndim, v.dims, not v.c_order)
+    view_of(out, &o)
+    for i in range(v.size):
+        (<double*>o.data)[i] = (<float*>v.data)[i]
+    return out
 
 
 # Of single numbers, by a plain number (core.number_ops)

@@ -44,7 +44,7 @@ from arraygrad.backends.numpy.polynomials cimport (
     forward_linspace, rule_linspace, rule_logspace, rule_poly, rule_polyadd, rule_polyder, rule_polyint, rule_polysub,
     rule_polyval, rule_vander,
 )
-from arraygrad.backends.numpy.powers cimport attach_powers
+from arraygrad.backends.numpy.powers cimport attach_powers, forward_float_power
 from arraygrad.backends.numpy.ranks cimport (
     forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values,
 )
@@ -101,7 +101,7 @@ BINARY_LOOPS = {
     "greater": "greater", "greater_equal": "greater_equal", "hypot": "hypot", "less": "less",
     "less_equal": "less_equal", "logaddexp": "logaddexp", "logical_and": "logical_and", "logical_or": "logical_or",
     "maximum": "maximum", "minimum": "minimum", "multiply": "multiply", "not_equal": "not_equal",
-    "nextafter": "nextafter", "remainder": "remainder", "subtract": "subtract", "_float_power": "float_power",
+    "nextafter": "nextafter", "remainder": "remainder", "subtract": "subtract",
     "_fmax": "fmax", "_fmin": "fmin", "_fmod": "fmod", "_logaddexp2": "logaddexp2",
 }
 
@@ -225,6 +225,7 @@ def install(dict ops, backend=None):
             op.fast_kind = KIND_SCIPY
             loops.append(name)
     prepare(ops)
+    offer(ops, "_float_power", forward_float_power, ("x1", "x2"), loops)
     offer(ops, "sum", sum_of_any, ("x", "axis", "dtype", "keepdims"), loops)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), loops)
     offer(ops, "var", forward_var, ("x", "axis", "correction", "keepdims"), loops)
