@@ -108,6 +108,40 @@ def test_a_kernel_gives_the_tables_gradient_bit_by_bit(name, kind):
             same(a, b)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_operands_and_gradients_of_both_orders_give_the_tables_gradient_bit_by_bit(name):
+    n = len(OPS[name].params)
+    for dtype in DTYPES:
+        for orders in itertools.product("CF", repeat=n + 1):
+            *operands, g = [
+                np.array(values_of(dtype, i, -1.5, 2.5)((4, 3)), order=order) for i, order in enumerate(orders)
+            ]
+            with quiet():
+                got, expected = gradients(name, operands, g), plain(gradients, name, operands, g)
+            assert len(got) == len(expected) > 0
+            for a, b in zip(got, expected, strict=True):
+                same(a, b)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not rule_by_hand(OPS[name])])
+def test_small_operands_of_another_order_than_the_gradient_are_served_in_numpys_layout(name):
+    n = len(OPS[name].params)
+    for dtype, turned in itertools.product(DTYPES, range(n + 1)):
+        *operands, g = [
+            np.array(values_of(dtype, i, -1.5, 2.5)((4, 3)), order="F" if i == turned else "C") for i in range(n + 1)
+        ]
+        with quiet():
+            _, out = recorded(name, operands)
+            if out.dtype != g.dtype:  # _float_power of single precision
+                continue
+            kept = g.copy()
+            served = try_rule(out.grad_fn, g)
+        assert served is not None
+        same(g, kept)
+        for a, is_owned in served:
+            assert a is g or not is_owned or a.flags.c_contiguous or a.flags.f_contiguous
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if not rule_by_hand(OPS[name])])
 def test_a_kernel_serves_plain_arrays_and_overwrites_the_gradient_that_the_engine_owns(name):
     for dtype, kind in itertools.product(DTYPES, ("few", "blocks")):

@@ -4,7 +4,8 @@
 # backends.numpy.reductions, backends.numpy.shapes.
 # Guarded by tests/ops/test_fast_columns.py.
 from arraygrad.backends.numpy.contents cimport turned_over
-from arraygrad.backends.numpy.lanes cimport SMALL, axis_from_behind, small_row_major
+from arraygrad.backends.numpy.elementwise cimport SMALL
+from arraygrad.backends.numpy.lanes cimport axis_from_behind, small_row_major
 from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, forward_ptr, transposed, view_of
 from arraygrad.backends.numpy.reductions cimport (
     forward_log_softmax, forward_logsumexp, forward_max, forward_min, forward_softmax, forward_sum,

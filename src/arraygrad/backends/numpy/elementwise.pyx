@@ -24,8 +24,8 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.mem cimport PyMem_Calloc
 
 from arraygrad.backends.numpy.loops cimport (
-    KIND_NONE, KIND_TABLE, SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, empty_c, empty_dense, loop_set,
-    read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of, wrapped,
+    KIND_NONE, KIND_TABLE, SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, empty_c, empty_dense, item_size,
+    loop_set, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.single cimport is_single, single_loop
 from arraygrad.engine.arrayops cimport GradMeta
@@ -35,6 +35,9 @@ from arraygrad.engine.node cimport Frame, Node, ThreadState, thread_state
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport Op, SAVE_INPUT, rule_ptr
 from arraygrad.core.value cimport Value
+
+cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
+    void gather(const ArrayView* v, Py_ssize_t item, char* out) noexcept
 
 cdef extern from "shared_rules.hpp" namespace "arraygrad":
     int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
@@ -150,6 +153,42 @@ cdef object without_gaps(object array, ArrayView* x):
     return copy
 
 
+cdef object in_rows(object x, const ArrayView* v):
+    """A row-major copy of an array of numbers or booleans, `v` being its view."""
+    cdef ArrayView o
+    cdef object out = empty_c(x, v.ndim, v.dims)
+    if 1 <= v.ndim <= 2 and v.size <= SMALL:
+        view_of(out, &o)
+        gather(v, item_size(v.slot) if v.slot >= 0 else 1, o.data)
+    else:
+        copy_into(out, x)
+    return out
+
+
+cdef bint is_mixed(const ArrayView* v, int n) noexcept:
+    """Whether small arrays of one shape lie in both orders: NumPy's results are row-major then."""
+    cdef int i
+    cdef bint rows = False, columns = False
+    for i in range(n):
+        if v[i].size == 1:
+            continue
+        if v[i].size > SMALL or not same_shape(&v[0], &v[i]) or not (v[i].c_order or v[i].f_order):
+            return False
+        rows = rows or v[i].c_order
+        columns = columns or not v[i].c_order
+    return rows and columns
+
+
+cdef object made_row_major(object x, ArrayView* v):
+    """An array of which `v` is the view, or a number, as it is; of others a row-major copy, which `v` then shows."""
+    cdef object out
+    if v.c_order:
+        return x
+    out = in_rows(x, v)
+    view_of(out, v)
+    return out
+
+
 cdef int operand_view(object x, int slot, ArrayView* v, double* storage) except -2:
     """Fill `v` from a plain array or a number of the slot's dtype; returns the slot, -1 for anything else."""
     cdef int found = view_of(x, v)
@@ -204,6 +243,12 @@ cdef object computed(const RuleKernel* k, object x, object a, object b, object c
     if n > 3 and operand_view(c, slot, &v[3], &number[6]) != slot:
         return None
     like = lay_out(k, v, slot, given)
+    if like < 0 and is_mixed(v, n):
+        x = made_row_major(x, &v[0])
+        a = made_row_major(a, &v[1]) if n > 1 else a
+        b = made_row_major(b, &v[2]) if n > 2 else b
+        c = made_row_major(c, &v[3]) if n > 3 else c
+        like = lay_out(k, v, slot, given)
     if like < 0:
         return None
     if overwrite and given[0].step == 1 and v[0].writeable:
@@ -283,7 +328,8 @@ cdef int pair_rule(Frame f, const RuleKernel* k, object saved) except -1:
         return 0 if out is None else 1 + set_out(f, 0, out, True)
     sg = common_step(&g, &y)
     if sg < 0:
-        return 0
+        out = gradient_by(f, k, saved, None, None, True)
+        return 0 if out is None else 1 + set_out(f, 0, out, True)
     out = f.grad if f.owned and sg == 1 and g.writeable else empty_dense(saved)
     view_of(out, &r)
     errors = share_pair(team, k, <const LoopSet* const*>loops, slot, g.data, sg, &y, r.data)
@@ -426,13 +472,17 @@ cdef GradMeta narrow(Node node, Frame f, int i):
 
 cdef object combined(const LoopSet* loops, object g, object other, bint overwrite):
     """loops(g, other) for a plain gradient and a plain array or a number, else None: declined."""
-    cdef ArrayView vg, vo
+    cdef ArrayView v[2]
     cdef object out
-    if real_view(g, &vg) < 0:
+    if real_view(g, &v[0]) < 0:
         return None
-    if not is_number(other) and real_view(other, &vo) != vg.slot:
-        return None
-    out = binary_loop(loops, g, other, g if overwrite and vg.writeable else None)
+    if not is_number(other):
+        if real_view(other, &v[1]) != v[0].slot:
+            return None
+        if is_mixed(v, 2):
+            overwrite = overwrite or not v[0].c_order           # a copy of it then
+            g, other = made_row_major(g, &v[0]), made_row_major(other, &v[1])
+    out = binary_loop(loops, g, other, g if overwrite and v[0].writeable else None)
     if out is None:
         # No common run through memory, or a number that does not fit: NumPy's own call.
         out = wrapped((<object>loops.ufunc)(g, other))

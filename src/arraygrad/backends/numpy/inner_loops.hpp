@@ -159,6 +159,23 @@ static inline std::ptrdiff_t item_size(int slot) {
     return sizes[slot];
 }
 
+// The elements of a vector or matrix, in row-major order.
+template <int ITEM> static inline void gather_items(const ArrayView* v, char* out) {
+    const std::ptrdiff_t columns = v->dims[v->ndim - 1], step = v->strides[v->ndim - 1];
+    const std::ptrdiff_t rows = v->ndim == 2 ? v->dims[0] : 1;
+    for (std::ptrdiff_t i = 0; i < rows; i++) {
+        const char* from = v->data + i * v->strides[0];
+        for (std::ptrdiff_t k = 0; k < columns; k++, from += step, out += ITEM) std::memcpy(out, from, ITEM);
+    }
+}
+
+static inline void gather(const ArrayView* v, std::ptrdiff_t item, char* out) {
+    if (item == 1) gather_items<1>(v, out);
+    else if (item == 4) gather_items<4>(v, out);
+    else if (item == 8) gather_items<8>(v, out);
+    else gather_items<16>(v, out);
+}
+
 // Whether an infinite result came of something else. These comparisons raise nothing.
 template <typename T>
 static inline bool overflowed(const T* x, const T* out, std::ptrdiff_t n) {

@@ -7,10 +7,6 @@ cdef extern from "arrangements.hpp" namespace "arraygrad" nogil:
         Py_ssize_t outer, n, inner
 
 
-cdef enum:
-    SMALL = 1 << 10             # elements of an array that is copied in less time than another way through it takes
-
-
 cdef bint around_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) except -1
 cdef bint as_it_lies(const ArrayView* v, object axis, Around* a) except -1
 cdef bint lanes(const ArrayView* v, object axis, Around* a, bint in_order) except -1

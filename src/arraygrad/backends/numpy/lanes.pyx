@@ -2,10 +2,8 @@
 # May import: backends.numpy.elementwise, backends.numpy.loops.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
-from arraygrad.backends.numpy.elementwise cimport real_view
-from arraygrad.backends.numpy.loops cimport (
-    ArrayView, bools_of, copy_into, empty_c, empty_dense, same_shape, view_of, SLOT_F64,
-)
+from arraygrad.backends.numpy.elementwise cimport SMALL, in_rows, real_view
+from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, copy_into, empty_dense, same_shape, view_of
 
 
 cdef bint around_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) except -1:
@@ -78,7 +76,7 @@ cdef object small_row_major(object x):
     cdef ArrayView v
     if real_view(x, &v) < 0 or v.size > SMALL or v.ndim > 8:
         return None
-    return x if v.c_order else copied(x, &v)
+    return x if v.c_order else in_rows(x, &v)
 
 
 cdef object row_major(object x):
@@ -86,54 +84,17 @@ cdef object row_major(object x):
     cdef ArrayView v
     if real_view(x, &v) < 0 or v.ndim > 8:
         return None
-    return x if v.c_order else copied(x, &v)
-
-
-cdef object copied(object x, const ArrayView* v):
-    cdef ArrayView o
-    cdef object out = empty_c(x, v.ndim, v.dims)
-    if 1 <= v.ndim <= 2 and v.size <= SMALL:
-        view_of(out, &o)
-        if v.slot == SLOT_F64:
-            gather(v, <double*>o.data)
-        else:
-            gather(v, <float*>o.data)
-    else:
-        copy_into(out, x)
-    return out
+    return x if v.c_order else in_rows(x, &v)
 
 
 cdef object mask_in_rows(object mask, ArrayView* m):
     """An array of booleans as a row-major one, itself or a copy, with its view."""
-    cdef ArrayView v
     cdef object out
     if m.c_order:
         return mask
-    v = m[0]
-    out = empty_c(mask, v.ndim, v.dims)
+    out = in_rows(mask, m)
     bools_of(out, m)
-    if 1 <= v.ndim <= 2 and v.size <= SMALL:
-        gather(&v, <char*>m.data)
-    else:
-        copy_into(out, mask)
     return out
-
-
-ctypedef fused element:
-    char
-    float
-    double
-
-
-cdef void gather(const ArrayView* v, element* out) noexcept nogil:
-    """The elements of a vector or matrix, in row-major order."""
-    cdef Py_ssize_t _, k, columns = v.dims[v.ndim - 1], step = v.strides[v.ndim - 1]
-    cdef const char* row = v.data
-    for _ in range(v.dims[0] if v.ndim == 2 else 1):
-        for k in range(columns):
-            out[k] = (<const element*>(row + k * step))[0]
-        out += columns
-        row += v.strides[0]
 
 
 cdef object laid_along(object x, object like):
