@@ -3,7 +3,7 @@
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport SMALL, in_rows, real_view
-from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, copy_into, empty_dense, same_shape, view_of
+from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, copy_into, empty_dense, same_shape
 
 
 cdef bint around_axis(object axis, const Py_ssize_t* dims, int ndim, Around* a) except -1:

@@ -708,7 +708,7 @@ cdef object gradient_by_lapack(object factor, object g, bint upper):
     cdef ArrayView l, w
     cdef object work
     cdef bint done
-    if lapack() == NULL or view_of(factor, &l) != SLOT_F64:
+    if lapack() == NULL or real_view(factor, &l) < 0:
         return None
     if upper:
         factor = columns_of(factor)
