@@ -38,6 +38,12 @@ def _nowhere(xp, mask):
     return holds_nowhere is not None and holds_nowhere(mask)
 
 
+def _all_moderate(xp, *arrays):
+    """Whether raw arrays of NumPy hold neither zeros nor infinities nor extreme numbers; False of others."""
+    is_moderate = getattr(xp, "_library_is_moderate", None)
+    return is_moderate is not None and all([is_moderate(x) for x in arrays])
+
+
 # -- gamma family ------------------------------------------------------------------------------------------------------
 
 
@@ -136,6 +142,8 @@ def beta_slope(xp, a, b):
 def gamma_density(xp, a, x):
     """d/dx gammainc(a, x) = x^(a-1) exp(-x) / gamma(a) (DLMF 8.8.13)."""
     a = parameter(xp, a, x)
+    if _all_moderate(xp, a, x):
+        return _gamma_density(xp, a, x)
     endless = (x == math.inf) | ((a == math.inf) & (x >= 0))
     if _nowhere(xp, endless):
         return _gamma_density(xp, a, x)
@@ -149,6 +157,8 @@ def _gamma_density(xp, a, x):
 def beta_density(xp, a, b, x):
     """d/dx betainc(a, b, x) = x^(a-1) (1-x)^(b-1) / beta(a, b) (DLMF 8.17.1)."""
     a, b = parameter(xp, a, x), parameter(xp, b, x)
+    if _all_moderate(xp, a, b):
+        return _beta_density(xp, a, b, x)
     endless = (x > 0) & (x < 1) & ((a == math.inf) | (b == math.inf))  # all of it lies at an end
     if _nowhere(xp, endless):
         return _beta_density(xp, a, b, x)
@@ -205,8 +215,7 @@ def _quotient(xp, v, x, ans):
     None: something is zero, infinite, not a number, or of such a size that a value or the quotient has lost digits, or
     this is differentiated again, where the difference of quotients would cancel.
     """
-    is_moderate = getattr(xp, "_library_is_moderate", None)
-    if is_moderate is None or not (is_moderate(x) and is_moderate(ans)):
+    if not _all_moderate(xp, x, ans):
         return None
     return parameter(xp, v, x) * (ans / x)
 
