@@ -8,6 +8,7 @@ import arraygrad as ag
 import arraygrad.numpy as an
 from arraygrad.backends.numpy import BACKEND
 from arraygrad.backends.numpy.array_ops import try_call
+from arraygrad.backends.numpy.table import try_rule
 from arraygrad.ops import OPS
 
 SHAPES = [(8, 8), (3, 5), (5, 3), (2, 7), (1, 4), (4, 1), (2, 3, 4), (0, 3), (3, 0), (70, 40)]
@@ -34,6 +35,10 @@ def calls(x):
         yield f"roll {axis}", lambda t, axis=axis: an.roll(t, 2, axis=axis), lambda x, axis=axis: np.roll(x, 2, axis)
         if x.size:
             yield f"logsumexp {axis}", lambda t, axis=axis: ag.logsumexp(t, axis=axis), None
+            if x.size < 1000:  # of more the product is out of range
+                yield f"prod {axis}", lambda t, axis=axis: an.prod(t, axis=axis), lambda x, axis=axis: np.prod(x, axis)
+            yield f"max kept {axis}", lambda t, axis=axis: an.max(t, axis=axis, keepdims=True), None
+            yield f"min of equal {axis}", lambda t, axis=axis: an.min(an.round(t), axis=axis), None
             yield f"max {axis}", lambda t, axis=axis: an.max(t, axis=axis), lambda x, axis=axis: np.max(x, axis)
             yield f"min {axis}", lambda t, axis=axis: an.min(t, axis=axis), lambda x, axis=axis: np.min(x, axis)
         yield (
@@ -44,6 +49,10 @@ def calls(x):
         yield f"sum {axis}", lambda t, axis=axis: an.sum(t, axis=axis), lambda x, axis=axis: np.sum(x, axis)
     if x.size:
         yield "logsumexp all", ag.logsumexp, None
+        yield "max all", lambda t: an.max(t), None
+        yield "min of two readers", lambda t: an.min(t) + an.max(t, axis=-1).sum() + an.max(t), None
+        if x.size < 1000:
+            yield "prod all", lambda t: an.prod(t), None
     yield "roll", lambda t: an.roll(t, 3), lambda x: np.roll(x, 3)
     yield "fftshift", an.fft.fftshift, np.fft.fftshift
     yield "ifftshift", lambda t: an.fft.ifftshift(t, axes=0), lambda x: np.fft.ifftshift(x, axes=0)
@@ -151,6 +160,20 @@ def test_a_column_major_mask_is_kept_as_it_was():
         out.sum().backward()
         mask[...] = before
         np.testing.assert_array_equal(t.grad.numpy(), before.astype(float))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["max", "min", "prod", "logsumexp"])
+def test_rules_of_reductions_lie_as_the_operand(name, dtype):
+    for shape in ((4, 4), (3, 5)):
+        for axis in (None, 0, 1, -1):
+            x = ag.tensor(columns(shape, dtype), requires_grad=True)
+            out = getattr(an if name != "logsumexp" else ag, name)(x, axis=axis)
+            ((gradient, owned),) = try_rule(out.grad_fn, np.ones(out.shape, dtype))
+            assert owned
+            assert gradient.flags.f_contiguous
+            assert gradient.flags.owndata
+            assert gradient.shape == shape
 
 
 def test_where_is_served_where_all_lie_alike():

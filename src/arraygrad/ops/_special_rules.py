@@ -41,7 +41,7 @@ def _nowhere(xp, mask):
 def _all_moderate(xp, *arrays):
     """Whether raw arrays of NumPy hold neither zeros nor infinities nor extreme numbers; False of others."""
     is_moderate = getattr(xp, "_library_is_moderate", None)
-    return is_moderate is not None and all([is_moderate(x) for x in arrays])
+    return is_moderate is not None and all(is_moderate(x) for x in arrays)
 
 
 # -- gamma family ------------------------------------------------------------------------------------------------------

@@ -1,16 +1,21 @@
 # Operations on column-major arrays: those on their transposes, which are row-major, along the opposite axes. NumPy's
 # results lie as the operands do, so the result is turned over again.
-# May import: backends.numpy.contents, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
-# backends.numpy.reductions, backends.numpy.shapes.
+# May import: engine.node, core.op, backends.numpy.contents, backends.numpy.elementwise, backends.numpy.lanes,
+# backends.numpy.loops, backends.numpy.reductions, backends.numpy.shapes.
 # Guarded by tests/ops/test_fast_columns.py.
 from arraygrad.backends.numpy.contents cimport turned_over
-from arraygrad.backends.numpy.elementwise cimport SMALL
+from arraygrad.backends.numpy.elementwise cimport SMALL, real_view, saved_for
 from arraygrad.backends.numpy.lanes cimport axis_from_behind, small_row_major
 from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, forward_ptr, transposed, view_of
 from arraygrad.backends.numpy.reductions cimport (
-    forward_log_softmax, forward_logsumexp, forward_max, forward_min, forward_softmax, forward_sum,
+    forward_log_softmax, forward_logsumexp, forward_max, forward_min, forward_softmax, forward_sum, rule_extremum,
+    rule_logsumexp, rule_prod,
 )
 from arraygrad.backends.numpy.shapes cimport forward_where
+from arraygrad.core.op cimport SAVE_INPUT
+from arraygrad.engine.node cimport Frame, Node
+
+ctypedef int (*axis_rule)(Node node, Frame f, object saved, object axis, bint turned) except -1
 
 
 cdef bint in_columns(object x, ArrayView* v) noexcept:
@@ -89,3 +94,32 @@ cdef object where_of_any(object args):
             if turned[i] is None:
                 return None
     return forward_where(turned)
+
+
+# Gradients of reductions
+
+cdef int rule_along(axis_rule rule, Node node, Frame f) except -1:
+    """The rule of a reduction along one axis, or all, of what the node saved; of a column-major matrix by way of the
+    transpose."""
+    cdef ArrayView v
+    cdef object saved = saved_for(node, SAVE_INPUT, 0), axis = (<list>node.args)[1]
+    cdef Py_ssize_t opposite = 0
+    if real_view(saved, &v) < 0 or v.c_order or not v.f_order or v.ndim != 2 \
+            or axis is not None and not axis_from_behind(axis, 2, &opposite):
+        return rule(node, f, saved, axis, False)
+    if not rule(node, f, transposed(saved, NULL), None if axis is None else opposite, True):
+        return 0
+    f.out0 = turned_over(f.out0)
+    return 1
+
+
+cdef int rule_extremum_of_any(Node node, Frame f) except -1:
+    return rule_along(rule_extremum, node, f)
+
+
+cdef int rule_logsumexp_of_any(Node node, Frame f) except -1:
+    return rule_along(rule_logsumexp, node, f)
+
+
+cdef int rule_prod_of_any(Node node, Frame f) except -1:
+    return rule_along(rule_prod, node, f)

@@ -18,12 +18,12 @@ cdef int rule_sum(Node node, Frame f) except -1
 cdef int rule_mean(Node node, Frame f) except -1
 cdef int rule_var(Node node, Frame f) except -1
 cdef int rule_std(Node node, Frame f) except -1
-cdef int rule_extremum(Node node, Frame f) except -1
+cdef int rule_extremum(Node node, Frame f, object saved, object axis, bint turned) except -1
 cdef int rule_softmax(Node node, Frame f) except -1
 cdef int rule_log_softmax(Node node, Frame f) except -1
 cdef object forward_logsumexp(object args)
-cdef int rule_logsumexp(Node node, Frame f) except -1
+cdef int rule_logsumexp(Node node, Frame f, object saved, object axis, bint turned) except -1
 cdef int rule_cumulative_sum(Node node, Frame f) except -1
 cdef int rule_cumulative_prod(Node node, Frame f) except -1
-cdef int rule_prod(Node node, Frame f) except -1
+cdef int rule_prod(Node node, Frame f, object saved, object axis, bint turned) except -1
 cdef int rule_divide(Node node, Frame f) except -1

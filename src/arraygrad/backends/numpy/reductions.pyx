@@ -491,19 +491,19 @@ cdef object buffer_like(Node node, object x, object g):
     return out if same_shape(&v, &w) and v.size > FILL_SIZE else None
 
 
-cdef int rule_extremum(Node node, Frame f) except -1:
-    """max and min."""
+cdef int rule_extremum(Node node, Frame f, object saved, object axis, bint turned) except -1:
+    """max and min of `saved` along `axis`. `turned`: it is the transpose of what the node saved."""
     cdef ArrayView g, x, a
     cdef Call c
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), ans = saved_for(node, SAVE_ANS, -1), out, waiting
+    cdef object ans = saved_for(node, SAVE_ANS, -1), out, waiting
     if real_view(saved, &x) >= 0 and not x.c_order and not x.f_order and x.ndim <= 8:
         out = empty_c(saved, x.ndim, x.dims)
         copy_into(out, saved)
         saved = out
-    if not begin(&c, saved, (<list>node.args)[1], &x) or not x.c_order or not give(&c, f.grad, &g) or not g.c_order \
+    if not begin(&c, saved, axis, &x) or not x.c_order or not give(&c, f.grad, &g) or not g.c_order \
             or not give(&c, saved, &x) or not give(&c, ans, &a):
         return 0
-    waiting = buffer_like(node, saved, f.grad)
+    waiting = None if turned else buffer_like(node, saved, f.grad)
     out = empty_dense(saved) if waiting is None else waiting
     report("divide", run(&c, extremum if waiting is None else added_extremum, out, empty_dense(ans)))
     return 1 if waiting is not None else 1 + set_out(f, 0, out, True)
@@ -597,11 +597,11 @@ cdef object forward_logsumexp(object args):
     return out
 
 
-cdef int rule_logsumexp(Node node, Frame f) except -1:
+cdef int rule_logsumexp(Node node, Frame f, object saved, object axis, bint turned) except -1:
     cdef ArrayView x, ans, g
     cdef Call c
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), out
-    if not along(&c, saved, (<list>node.args)[1], &x) or not give(&c, saved, &x) \
+    cdef object out
+    if not along(&c, saved, axis, &x) or not give(&c, saved, &x) \
             or not give(&c, saved_for(node, SAVE_ANS, -1), &ans) or not give(&c, f.grad, &g) \
             or not all_finite(c.slot, ans.data, ans.size):
         return 0
@@ -703,12 +703,12 @@ def reversed_recurrence(x, g):
     return out
 
 
-cdef int rule_prod(Node node, Frame f) except -1:
+cdef int rule_prod(Node node, Frame f, object saved, object axis, bint turned) except -1:
     """Over one axis, or all."""
     cdef ArrayView x, g
     cdef Call c
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), out
-    if (<list>node.args)[2] is not None or not begin_scan(&c, saved, (<list>node.args)[1], &x) or not x.c_order \
+    cdef object out
+    if (<list>node.args)[2] is not None or not begin_scan(&c, saved, axis, &x) or not x.c_order \
             or not give(&c, saved, &x) or not give(&c, f.grad, &g) or g.size != c.rows.outer * c.rows.behind:
         return 0
     out = empty_dense(saved)

@@ -8,7 +8,8 @@ from arraygrad.backends.numpy.arrangements cimport (
     rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
 )
 from arraygrad.backends.numpy.columns cimport (
-    log_softmax_of_any, logsumexp_of_any, max_of_any, min_of_any, softmax_of_any, sum_of_any, where_of_any,
+    log_softmax_of_any, logsumexp_of_any, max_of_any, min_of_any, rule_extremum_of_any, rule_logsumexp_of_any,
+    rule_prod_of_any, softmax_of_any, sum_of_any, where_of_any,
 )
 from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
 from arraygrad.backends.numpy.complex_rules cimport attach_complex
@@ -50,8 +51,7 @@ from arraygrad.backends.numpy.ranks cimport (
 )
 from arraygrad.backends.numpy.reductions cimport (
     forward_cumulative_prod, forward_cumulative_sum, forward_mean, forward_std, forward_var, rule_cumulative_prod,
-    rule_cumulative_sum, rule_divide, rule_extremum, rule_log_softmax, rule_logsumexp, rule_mean, rule_prod,
-    rule_softmax, rule_std, rule_sum, rule_var,
+    rule_cumulative_sum, rule_divide, rule_log_softmax, rule_mean, rule_softmax, rule_std, rule_sum, rule_var,
 )
 from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_meshgrid, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (
@@ -306,10 +306,10 @@ def install(dict ops, backend=None):
     install_factorizations(ops, loops, done)
     attach(ops, "softmax", rule_softmax, ("ans",), done)
     attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
-    attach(ops, "logsumexp", rule_logsumexp, ("x", "ans"), done)
+    attach(ops, "logsumexp", rule_logsumexp_of_any, ("x", "ans"), done)
     attach(ops, "cumulative_sum", rule_cumulative_sum, (), done)
     attach(ops, "cumulative_prod", rule_cumulative_prod, ("x",), done)
-    attach(ops, "prod", rule_prod, ("x",), done)
+    attach(ops, "prod", rule_prod_of_any, ("x",), done)
     attach(ops, "sort", rule_sort, ("x",), done)
     attach(ops, "unique_values", rule_unique_values, ("x",), done)
     attach_elementwise(ops, done)
@@ -323,8 +323,8 @@ def install(dict ops, backend=None):
     attach_kernels(ops, loops, done)
     attach(ops, "sum", rule_sum, ("x_meta",), done)
     attach(ops, "mean", rule_mean, ("x_meta",), done)
-    attach(ops, "max", rule_extremum, ("x", "ans"), done)
-    attach(ops, "min", rule_extremum, ("x", "ans"), done)
+    attach(ops, "max", rule_extremum_of_any, ("x", "ans"), done)
+    attach(ops, "min", rule_extremum_of_any, ("x", "ans"), done)
     attach(ops, "var", rule_var, ("x",), done)
     attach(ops, "std", rule_std, ("x", "ans"), done)
     attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)
