@@ -87,6 +87,7 @@ cdef class Op:
     cdef bint complex_rule                  # the compiled rule serves complex results too
     cdef Op by_operator                     # what Python's operator calls, None: this one (Note [Powers])
     cdef bint leaves                        # recorded: its compiled forward may leave something for the rule
+    cdef bint reads_repeats                 # the compiled rule reads a gradient that repeats over axes as it is
 
     cpdef tuple bind(self, tuple args, dict kwargs)
 

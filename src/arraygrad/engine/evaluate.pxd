@@ -16,5 +16,6 @@ cdef int fail(GraphTask task, object error) except -1
 cdef int clear_frame(Frame f) except -1
 cdef object conformed(ArrayOps ops, GradMeta meta, object grad, bint realify, object key)
 cdef object waiting_gradient(Node node)
+cdef Node sole_reader(Node node)
 cdef PartialGradient partial_gradient(Node node)
 cdef bint leave_partial(Node node, PartialGradient gradient) except -1

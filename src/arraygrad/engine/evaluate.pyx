@@ -407,6 +407,15 @@ cdef object waiting_gradient(Node node):
     return child.g0
 
 
+cdef Node sole_reader(Node node):
+    """The node where edge 0 of the running `node` leads, if it gets no other gradient, and only it sees this one."""
+    cdef Node child = _open_child(node)
+    if child is None or child.deps != 1 or child.g0 is not None or child.hooks is not None \
+            or child.rflags & RUN_CAPTURE:
+        return None
+    return child
+
+
 cdef PartialGradient partial_gradient(Node node):
     """As waiting_gradient, but only one that is written in part so far, which it may stay."""
     cdef Node child = _open_child(node)

@@ -48,6 +48,8 @@ cdef object saved_for(Node node, int kind, int pos)
 cdef int real_view(object a, ArrayView* v) noexcept
 cdef bint is_number(object x) noexcept
 cdef bint has_complex_result(Node node) noexcept
+cdef bint reads_repeats(Node node) noexcept
+cdef bint write_repeats(ArrayView* view, object out) noexcept
 cdef GradMeta narrow(Node node, Frame f, int i)
 cdef object combined(const LoopSet* loops, object g, object other, bint overwrite)
 cdef object into(const LoopSet* loops, object a, object other)
@@ -55,10 +57,10 @@ cdef object negated(object a)
 cdef object narrow_product(Node node, Frame f, int i, object other)
 cdef int set_out(Frame f, int i, object out, bint owned) except -1
 cdef int set_outs(Frame f, object out0, object out1) except -1
-cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite)
-cdef int pair_rule(Frame f, const RuleKernel* k, object saved) except -1
+cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite, Node last)
+cdef int pair_rule(Frame f, const RuleKernel* k, object saved, Node last) except -1
 cdef object forward_of_table(Op op, object x)
-cdef object computed(const RuleKernel* k, object x, object a, object b, object c, bint overwrite)
+cdef object computed(const RuleKernel* k, object x, object a, object b, object c, bint overwrite, Node last)
 cdef int rule_of_table(Node node, Frame f) except -1
 cdef int rule_pass(Node node, Frame f) except -1
 cdef const RuleKernel* kernel_named(str operation, str name) except NULL

@@ -17,21 +17,30 @@
 # (4) Results have the shape of the operation's result, and the engine sums them over broadcast axes; or the rule sums
 #     on its way where that saves a pass through memory (multiply, subtract, divide), in numpy.add.reduce's order.
 # (5) Floating-point errors are reported as np.errstate says, in the name of the ufunc that the table's rule calls.
-# Guarded by tests/ops/test_fast_rules.py, and for kernels of the table by tests/ops/test_fast_kernels.py.
+# (6) A large result that finds no room in the gradient takes that of a saved array which nothing but this rule will
+#     read (is_dying): new memory would push out of the caches what the next rule reads.
+# Guarded by tests/ops/test_fast_rules.py, tests/ops/test_dying_arrays.py, and for kernels of the table by
+# tests/ops/test_fast_kernels.py.
 from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.mem cimport PyMem_Calloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_REFCNT
 
+from arraygrad.backends.numpy.contents cimport owns
 from arraygrad.backends.numpy.loops cimport (
-    KIND_NONE, KIND_TABLE, SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, empty_c, empty_dense, item_size,
-    loop_set, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of, wrapped,
+    KIND_NONE, KIND_TABLE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, broadcast_mask, copy_into, empty_c,
+    empty_dense, item_size, loop_set, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop,
+    view_of, wrapped,
 )
 from arraygrad.backends.numpy.single cimport is_single, single_loop
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.free_threading cimport FREE_THREADED
+from arraygrad.engine.free_threading cimport FREE_THREADED, gate_close
 from arraygrad.engine.graph_task cimport GraphTask
-from arraygrad.engine.node cimport Frame, Node, ThreadState, thread_state
+from arraygrad.engine.node cimport (
+    NODE_CONSTANT, NODE_FAST, NODE_PACKED, NODE_SAVES, Frame, Node, ThreadState, thread_state,
+)
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport Op, SAVE_INPUT, rule_ptr
 from arraygrad.core.value cimport Value
@@ -45,6 +54,20 @@ cdef extern from "shared_rules.hpp" namespace "arraygrad":
     int lay_out(const RuleKernel* k, const ArrayView* v, int slot, Operand* given) noexcept
     int share_pair(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g,
                    Py_ssize_t sg, const ArrayView* y, char* out) noexcept
+    struct Repeats:
+        Py_ssize_t times, behind
+    bint is_repeats(const ArrayView* v, Repeats* r) noexcept
+    int share_rule_of_repeats(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, Operand* given,
+                              const Repeats& repeats, char* out, Py_ssize_t n) noexcept
+    void unlocked_repeats(int slot, const char* g, const Repeats& r, char* out, Py_ssize_t n) noexcept
+
+cdef extern from "shared_loops.hpp" namespace "arraygrad":
+    struct SumsBothWays:
+        pass
+    bint sums_both_ways(const ArrayView* v, unsigned long long over, unsigned long long within,
+                        SumsBothWays* s) noexcept
+    int share_sums_both_ways(const LoopSet* add, int slot, char* x, char* over, char* within, const SumsBothWays& s,
+                             double begin) noexcept
 
 # In what setup.py wrote: Note [Kernels of the table] in backends/numpy/kernels.py.
 cdef extern from "rules.hpp" namespace "arraygrad" nogil:
@@ -98,6 +121,48 @@ cdef object saved_for(Node node, int kind, int pos):
         if op.save_kind[k] == kind and op.save_pos[k] == pos:
             return saved_value(node, k)
     return None
+
+
+cdef enum:
+    LARGE = 4096            # elements, from which on memory costs more than a look at who holds it
+
+
+cdef bint is_dying(Node node, object raw) noexcept:
+    """Whether nobody but the running rule of `node`, in one variable, will ever read an array that the node saved.
+
+    The run frees what the node saved as soon as the rule is done, and no other has a reference. If so the node refuses
+    other rules from here on (Note [Gates] in engine/free_threading.hpp): call it where the rule can't decline any more.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef GraphTask task
+    cdef PyObject* slots[3]
+    cdef PyObject* value = NULL
+    cdef Py_ssize_t count = 0
+    cdef int i
+    if FREE_THREADED or node is None or ts.task == NULL or ts.node != <void*>node or node.hooks is not None:
+        return False
+    task = <GraphTask>ts.task
+    if task.keep_graph or task.careful or task.own_queue or task.shared or task.anomaly or node.gate != 1 \
+            or node.flags & (NODE_SAVES | NODE_PACKED | NODE_CONSTANT) != NODE_SAVES or (<Op>node.op).saves_in_list \
+            or Py_REFCNT(raw) != 2 or not owns(raw):
+        return False
+    slots[0], slots[1], slots[2] = <PyObject*>node.s0, <PyObject*>node.s1, <PyObject*>node.s2
+    for i in range(3):
+        if type(<object>slots[i]) is Value and (<Value>slots[i]).raw is raw:
+            if value != NULL and slots[i] != value:
+                return False
+            value = slots[i]
+            count += 1
+    if value == NULL or Py_REFCNT(<object>value) != count or not is_private(<Value>value):
+        return False
+    gate_close(&node.gate)
+    return True
+
+
+cdef bint is_private(Value v) noexcept:
+    """Whether no Tensor shows a Value, and no other one and nothing of the program's shares its memory."""
+    return v.tensor == NULL and v.storage is None and not (v.overwritten or v.foreign or v.inference or v.pinned) \
+        and v.owner == 0
 
 
 cdef int real_view(object a, ArrayView* v) noexcept:
@@ -216,55 +281,94 @@ cdef bint has_loops(const RuleKernel* k, int slot) except -1:
     return True
 
 
-cdef object computed(const RuleKernel* k, object x, object a, object b, object c, bint overwrite):
+cdef object computed(const RuleKernel* k, object x, object a, object b, object c, bint overwrite, Node last):
     """A kernel of the array x and the values a, b, c, as far as it reads that many. None: declined.
 
     Each is a plain array of the result's shape, one value that stands for all elements, or a number. `overwrite`: the
-    result may take the memory of x.
+    result may take the memory of x. `last`: the running node, if its rule needs nothing any more of what the node saved
+    and has one variable for each of a, b and c; else None.
     """
     cdef ArrayView v[MOST_OPERANDS]
     cdef ArrayView r
     cdef Operand given[MOST_OPERANDS]
     cdef double number[2 * MOST_OPERANDS]
+    cdef Repeats repeats
     cdef int like, n = k.n_operands, slot = view_of(x, &v[0]), errors
-    cdef object out
+    cdef bint repeated = False
+    cdef object out, dense_a = None, dense_b = None         # not to a and b, which hold no reference of their own
     if slot < 0 or (slot > SLOT_F64) != k.is_complex or (k.n_steps > 1 or k.steps.loop >= 0) and not has_loops(k, slot):
         return None
     if n > 1:
-        if operand_view(a, slot, &v[1], &number[4]) != slot:
+        if operand_view(a, slot, &v[1], &number[2]) != slot:
             return None
         if k.dear and not (v[1].c_order or v[1].f_order) and same_shape(&v[0], &v[1]):
-            a = without_gaps(a, &v[1])
+            dense_a = without_gaps(a, &v[1])
     if n > 2:
         if operand_view(b, slot, &v[2], &number[4]) != slot:
             return None
         if k.dear and not (v[2].c_order or v[2].f_order) and same_shape(&v[0], &v[2]):
-            b = without_gaps(b, &v[2])
+            dense_b = without_gaps(b, &v[2])
     if n > 3 and operand_view(c, slot, &v[3], &number[6]) != slot:
         return None
     like = lay_out(k, v, slot, given)
     if like < 0 and is_mixed(v, n):
-        x = made_row_major(x, &v[0])
-        a = made_row_major(a, &v[1]) if n > 1 else a
-        b = made_row_major(b, &v[2]) if n > 2 else b
-        c = made_row_major(c, &v[3]) if n > 3 else c
-        like = lay_out(k, v, slot, given)
+        return computed(
+            k, made_row_major(x, &v[0]), made_row_major(a, &v[1]) if n > 1 else a,
+            made_row_major(b, &v[2]) if n > 2 else b, made_row_major(c, &v[3]) if n > 3 else c, overwrite, None)
     if like < 0:
-        return None
-    if overwrite and given[0].step == 1 and v[0].writeable:
+        if slot > SLOT_F64 or not is_repeats(&v[0], &repeats) or repeats.times == v[0].size:
+            return None
+        v[0].c_order = repeated = True          # as the kernel goes through it
+        v[0].f_order = False
+        like = lay_out(k, v, slot, given)
+        if like <= 0:
+            return computed(k, written_out(x), a, b, c, True, last)
+    if overwrite and given[0].step == 1 and v[0].writeable and not repeated:
         out = x
+    elif like == 0:
+        out = empty_dense(x)
+    elif v[like].size >= LARGE and v[like].writeable and (
+            is_dying(last, a) if like == 1 else is_dying(last, b) if like == 2 else is_dying(last, c)):
+        out = a if like == 1 else b if like == 2 else c
+    elif like == 1:
+        out = empty_dense(a if dense_a is None else dense_a)
     else:
-        out = empty_dense(x if like == 0 else a if like == 1 else b if like == 2 else c)
+        out = empty_dense(c if like == 3 else b if dense_b is None else dense_b)
     view_of(out, &r)
-    errors = share_rule(team, k, <const LoopSet* const*>loops, slot, given, r.data, r.size)
+    if repeated:
+        errors = share_rule_of_repeats(team, k, <const LoopSet* const*>loops, slot, given, repeats, r.data, r.size)
+    else:
+        errors = share_rule(team, k, <const LoopSet* const*>loops, slot, given, r.data, r.size)
     if errors:
         report_steps(k, errors)
     return out
 
 
-cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite):
-    """A kernel of the gradient and the values a, b, c, in the gradient's memory if that is the engine's."""
-    return computed(k, f.grad, a, b, c, overwrite and f.owned)
+cdef object written_out(object x):
+    """What repeats over axes, as `is_repeats` says, as a row-major array."""
+    cdef ArrayView v
+    cdef object out
+    view_of(x, &v)
+    out = empty_c(x, v.ndim, v.dims)
+    write_repeats(&v, out)
+    return out
+
+
+cdef bint write_repeats(ArrayView* view, object out) noexcept:
+    """Write a row-major array out as `view` repeats it, over axes beside each other. False: over others."""
+    cdef ArrayView r
+    cdef Repeats repeats
+    if view.slot > SLOT_F64 or not is_repeats(view, &repeats):
+        return False
+    view_of(out, &r)
+    unlocked_repeats(view.slot, view.data, repeats, r.data, r.size)
+    return True
+
+
+cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite, Node last):
+    """A kernel of the gradient and the values a, b, c, in the gradient's memory if that is the engine's, or else in
+    that of a value that `last` alone holds, as `computed` has it."""
+    return computed(k, f.grad, a, b, c, overwrite and f.owned, last)
 
 
 cdef object forward_of_table(Op op, object x):
@@ -274,7 +378,9 @@ cdef object forward_of_table(Op op, object x):
     if real_view(x, &v) < 0:
         return None
     dense = without_gaps(x, &v)
-    return None if dense is None else computed(<const RuleKernel*>op.loops, dense, None, None, None, dense is not x)
+    if dense is None:
+        return None
+    return computed(<const RuleKernel*>op.loops, dense, None, None, None, dense is not x, None)
 
 
 cdef int report_steps(const RuleKernel* k, int errors) except -1:
@@ -287,8 +393,8 @@ cdef int report_steps(const RuleKernel* k, int errors) except -1:
 
 
 cdef object gradient(Node node, Frame f, const RuleKernel* const* found, const OpKernels* kernels, int edge,
-                     bint overwrite):
-    """The gradient of an edge by its kernel, of what the node kept. None: declined."""
+                     bint overwrite, Node last):
+    """The gradient of an edge by its kernel, of what the node kept. None: declined. `last`: as `computed` has it."""
     cdef const RuleKernel* k = found[edge]
     cdef const signed char* slots = kernels.slots[edge]
     cdef object a, b, c, out
@@ -297,9 +403,9 @@ cdef object gradient(Node node, Frame f, const RuleKernel* const* found, const O
     a = saved_value(node, slots[0]) if k.n_operands > 1 else None
     b = saved_value(node, slots[1]) if k.n_operands > 2 else None
     c = saved_value(node, slots[2]) if k.n_operands > 3 else None
-    out = gradient_by(f, k, a, b, c, overwrite)
+    out = gradient_by(f, k, a, b, c, overwrite, last)
     if out is None and k.n_operands > 2:        # of several operands one may have been broadcast
-        out = gradient_by(f, k, spread(a, f.grad), spread(b, f.grad), spread(c, f.grad), overwrite)
+        out = gradient_by(f, k, spread(a, f.grad), spread(b, f.grad), spread(c, f.grad), overwrite, None)
     return out
 
 
@@ -315,8 +421,9 @@ cdef object spread(object x, object like):
     return out
 
 
-cdef int pair_rule(Frame f, const RuleKernel* k, object saved) except -1:
-    """The gradient of the only edge by a kernel of `saved`, as gradient_by has it."""
+cdef int pair_rule(Frame f, const RuleKernel* k, object saved, Node last) except -1:
+    """The gradient of the only edge by a kernel of `saved`, as gradient_by has it; the caller has no variable of it.
+    """
     cdef ArrayView g, y, r
     cdef int sg, slot, errors
     cdef object out
@@ -324,13 +431,18 @@ cdef int pair_rule(Frame f, const RuleKernel* k, object saved) except -1:
     if slot < 0 or real_view(f.grad, &g) != slot or g.ndim != y.ndim or k.n_steps > 1 and not has_loops(k, slot):
         return 0
     if not (y.c_order or y.f_order):
-        out = gradient_by(f, k, saved, None, None, True)
+        out = gradient_by(f, k, saved, None, None, True, last)
         return 0 if out is None else 1 + set_out(f, 0, out, True)
     sg = common_step(&g, &y)
     if sg < 0:
-        out = gradient_by(f, k, saved, None, None, True)
+        out = gradient_by(f, k, saved, None, None, True, last)
         return 0 if out is None else 1 + set_out(f, 0, out, True)
-    out = f.grad if f.owned and sg == 1 and g.writeable else empty_dense(saved)
+    if f.owned and sg == 1 and g.writeable:
+        out = f.grad
+    elif y.size >= LARGE and y.writeable and is_dying(last, saved):
+        out = saved
+    else:
+        out = empty_dense(saved)
     view_of(out, &r)
     errors = share_pair(team, k, <const LoopSet* const*>loops, slot, g.data, sg, &y, r.data)
     if errors:
@@ -347,13 +459,43 @@ cdef int rule_of_table(Node node, Frame f) except -1:
     if not kernels.single:
         return by_kernels(node, f, kernels.kernel, kernels)
     if kernels.kernel[0].n_operands == 2:
-        return pair_rule(f, kernels.kernel[0], saved_value(node, kernels.slots[0][0]))
-    out = gradient(node, f, kernels.kernel, kernels, 0, True)
+        return pair_rule(f, kernels.kernel[0], saved_value(node, kernels.slots[0][0]), node)
+    out = gradient(node, f, kernels.kernel, kernels, 0, True, node)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
 cdef bint has_complex_result(Node node) noexcept:
     return node.meta is not None and type(node.meta) is GradMeta and (<GradMeta>node.meta).is_complex
+
+
+cdef bint reads_repeats(Node node) noexcept:
+    """Whether the compiled rule of a node reads a gradient that repeats over axes as it is: no rule has to hand it on,
+    or to sum it."""
+    cdef Op op
+    if type(node.op) is not Op or not node.flags & NODE_FAST or type(node.meta) is not GradMeta:
+        return False
+    op = <Op>node.op
+    if (<GradMeta>node.meta).is_complex:
+        return False
+    if op.fast_rule == rule_of_table:
+        return kernels_of_ops[op.index].single
+    return op.reads_repeats and has_shape_of(node, saved_for(node, SAVE_INPUT, 0)) \
+        and has_shape_of(node, saved_for(node, SAVE_INPUT, 1))
+
+
+cdef bint has_shape_of(Node node, object saved) noexcept:
+    """Whether an operand that is kept has the shape of the node's result, or is a number."""
+    cdef GradMeta meta = <GradMeta>node.meta
+    cdef ArrayView v
+    cdef int d
+    if saved is None or is_number(saved):
+        return True
+    if real_view(saved, &v) < 0 or v.ndim != meta.ndim:
+        return False
+    for d in range(v.ndim):
+        if v.dims[d] != meta.dims[d]:
+            return False
+    return True
 
 
 cdef int by_kernels(Node node, Frame f, const RuleKernel* const* found, const OpKernels* kernels) except -1:
@@ -364,11 +506,11 @@ cdef int by_kernels(Node node, Frame f, const RuleKernel* const* found, const Op
     cdef bint passed1 = second and found[1] != NULL and found[1].n_steps == 0
     cdef object out0 = None, out1 = None
     if first and not passed0:
-        out0 = gradient(node, f, found, kernels, 0, not second)
+        out0 = gradient(node, f, found, kernels, 0, not second, None if second else node)
         if out0 is None:
             return 0
     if second and not passed1:
-        out1 = gradient(node, f, found, kernels, 1, not passed0)
+        out1 = gradient(node, f, found, kernels, 1, not passed0, node)
         if out1 is None:
             return 0
     if first:
@@ -408,6 +550,9 @@ cdef int last_step(OneStep* last, const RuleKernel* k) except -1:
 cdef int rule_pass(Node node, Frame f) except -1:
     """The gradient as it is: add, casts, broadcasting."""
     cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
+    if first and second and type(node.meta) is GradMeta and (<GradMeta>node.meta).ndim > 2 \
+            and summed_both_ways(node, f):
+        return 1
     if first:
         set_out(f, 0, f.grad, f.owned and not second)
     if second:
@@ -437,6 +582,8 @@ cdef int rule_subtract(Node node, Frame f) except -1:
         return 1 + set_out(f, 0, f.grad, f.owned)
     if real_view(f.grad, &g) < 0:
         return 0
+    if first and g.ndim > 2 and summed_both_ways(node, f):
+        return 1 + set_out(f, 1, negated(f.out1), True)
     # A broadcast operand: the sum is negated, not the sum's terms.
     meta = narrow(node, f, 1) if g.ndim else None
     if meta is not None:
@@ -450,6 +597,34 @@ cdef int rule_subtract(Node node, Frame f) except -1:
     if first:
         set_out(f, 0, f.grad, f.owned)
     return 1 + set_out(f, 1, out, True)
+
+
+cdef bint summed_both_ways(Node node, Frame f) except -1:
+    """The gradient summed for both edges in one pass, where one operand was broadcast along the first axes and the
+    other along the next, as in x[:, None] - x[None]. False: declined."""
+    cdef ArrayView g, r0, r1
+    cdef SumsBothWays sums
+    cdef GradMeta meta0, meta1
+    cdef unsigned long long mask0 = 0, mask1 = 0
+    cdef int slot = real_view(f.grad, &g)
+    cdef bint over0
+    cdef object out0, out1
+    if slot < 0 or g.size < LARGE or not g.c_order or ADD.fn[slot] == NULL:
+        return False
+    meta0, meta1 = narrow(node, f, 0), narrow(node, f, 1)
+    if meta0 is None or meta1 is None or not broadcast_mask(f.grad, meta0, &mask0) \
+            or not broadcast_mask(f.grad, meta1, &mask1):
+        return False
+    over0 = sums_both_ways(&g, mask0, mask1, &sums)
+    if not over0 and not sums_both_ways(&g, mask1, mask0, &sums):
+        return False
+    out0 = empty_c(f.grad, meta0.ndim, meta0.dims)
+    out1 = empty_c(f.grad, meta1.ndim, meta1.dims)
+    view_of(out0, &r0)
+    view_of(out1, &r1)
+    report("add", share_sums_both_ways(ADD, slot, g.data, r0.data if over0 else r1.data, r1.data if over0 else r0.data,
+                                       sums, SUM_START))
+    return set_outs(f, out0, out1)
 
 
 cdef GradMeta narrow(Node node, Frame f, int i):
@@ -483,6 +658,8 @@ cdef object combined(const LoopSet* loops, object g, object other, bint overwrit
             overwrite = overwrite or not v[0].c_order           # a copy of it then
             g, other = made_row_major(g, &v[0]), made_row_major(other, &v[1])
     out = binary_loop(loops, g, other, g if overwrite and v[0].writeable else None)
+    if out is None and loops == MULTIPLY and not v[0].c_order and not v[0].f_order:
+        out = computed(PRODUCT, g, other, None, None, False, None)
     if out is None:
         # No common run through memory, or a number that does not fit: NumPy's own call.
         out = wrapped((<object>loops.ufunc)(g, other))
@@ -513,6 +690,7 @@ cdef object narrow_product(Node node, Frame f, int i, object other):
 
 
 cdef const RuleKernel* TWICE = kernel_named("multiply", "both")
+cdef const RuleKernel* PRODUCT = kernel_named("multiply", "x1")
 
 
 cdef int rule_multiply(Node node, Frame f) except -1:
@@ -566,7 +744,7 @@ cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
     cdef object x = saved_for(node, SAVE_INPUT, 1), out
     if x is None or x is not saved_for(node, SAVE_INPUT, 0):
         return 0
-    out = gradient_by(f, TWICE, x, None, None, True)
+    out = gradient_by(f, TWICE, x, None, None, True, node)
     if out is None:
         out = combined(MULTIPLY, f.grad, x, f.owned)
         if out is None:
@@ -602,15 +780,16 @@ def rule_by_hand(Op op):
 # Into the table
 
 cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1:
-    """Give an operation its rule, if its nodes keep what the rule expects."""
+    """Give an operation its rule, if its nodes keep what the rule expects. Returns 1: done."""
     cdef Op op
     if name not in ops:
         return 0
     op = ops[name]
-    if op.saves == saves:
-        op.fast_rule = rule
-        done.append(name)
-    return 0
+    if op.saves != saves:
+        return 0
+    op.fast_rule = rule
+    done.append(name)
+    return 1
 
 
 cdef int attach_kernels(dict ops, list forwards, list done) except -1:
@@ -662,5 +841,6 @@ cdef int attach_elementwise(dict ops, list done) except -1:
     attach(ops, "_copy", rule_pass, (), done)
     attach(ops, "negative", rule_negative, (), done)
     attach(ops, "subtract", rule_subtract, (), done)
-    attach(ops, "multiply", rule_multiply, ("x2", "x1"), done)
+    if attach(ops, "multiply", rule_multiply, ("x2", "x1"), done):
+        (<Op>ops["multiply"]).reads_repeats = True
     return 0

@@ -131,6 +131,7 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
 cdef bint split_axes(object x, unsigned long long mask, Rows* r) noexcept
 cdef object sum_of_products(object a, object b, GradMeta meta)
 cdef object sum_to(object a, GradMeta meta)
+cdef bint broadcast_mask(object array, GradMeta meta, unsigned long long* mask) noexcept
 cdef bint held_once(object array) noexcept
 cdef object cloned(object array, object like)
 cdef bint laid_out_as(object array, object like) except -1

@@ -518,14 +518,14 @@ cdef object reduce_by(const LoopSet* loops, object x, unsigned long long mask, b
     return result
 
 
-cdef bint broadcast_mask(ndarray a, GradMeta meta, unsigned long long* mask) noexcept:
-    # Bits of the axes of `a` over which it has to be summed to the shape in `meta`. False: that can't be done so.
-    cdef int i, lead = PyArray_NDIM(a) - meta.ndim
-    if lead < 0 or PyArray_NDIM(a) > 8:
+cdef bint broadcast_mask(object array, GradMeta meta, unsigned long long* mask) noexcept:
+    # Bits of the axes of an ndarray over which it has to be summed to the shape in `meta`. False: it can't be done so.
+    cdef int i, lead = PyArray_NDIM(<ndarray>array) - meta.ndim
+    if lead < 0 or PyArray_NDIM(<ndarray>array) > 8:
         return False
     mask[0] = (1ULL << lead) - 1
     for i in range(meta.ndim):
-        if meta.dims[i] != PyArray_DIM(a, lead + i):
+        if meta.dims[i] != PyArray_DIM(<ndarray>array, lead + i):
             if meta.dims[i] != 1:
                 return False
             mask[0] |= 1ULL << (lead + i)
@@ -536,7 +536,7 @@ cdef object sum_to(object x, GradMeta meta):
     """An exact ndarray summed over its broadcast axes to the shape in `meta`. None: declined."""
     cdef unsigned long long mask = 0
     cdef object out
-    if not broadcast_mask(<ndarray>x, meta, &mask):
+    if not broadcast_mask(x, meta, &mask):
         return None
     out = reduce_by(_add, x, mask, True)
     return None if out is None else reshaped(out, meta.ndim, meta.dims)

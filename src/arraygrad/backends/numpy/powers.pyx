@@ -262,9 +262,9 @@ cdef int rule_pow(Node node, Frame f) except -1:
     if p == 0.0 or not -1e30 < p < 1e30:
         return rule_of_table(node, f)
     if p == 2.0 and _ones[slot]:
-        out = gradient_by(f, &OF_SQUARE.kernel, number, saved_for(node, SAVE_INPUT, 0), None, True)
+        out = gradient_by(f, &OF_SQUARE.kernel, number, saved_for(node, SAVE_INPUT, 0), None, True, node)
     else:
-        out = gradient_by(f, BY_NUMBER, saved_for(node, SAVE_INPUT, 0), number, None, True)
+        out = gradient_by(f, BY_NUMBER, saved_for(node, SAVE_INPUT, 0), number, None, True, node)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
@@ -284,12 +284,14 @@ cdef bint number_pow(Node node, double g, double* out) noexcept:
 cdef int attach_powers(dict ops, list done) except -1:
     """Attach the rule of powers, to the operator's too."""
     cdef Op op
-    attach(ops, "pow", rule_pow, ("x1", "x2", "ans"), done)
+    if attach(ops, "pow", rule_pow, ("x1", "x2", "ans"), done):
+        (<Op>ops["pow"]).reads_repeats = True
     serve_numbers(ops, "pow", number_pow, ("x1", "x2", "ans"), value_by_power)
     if "pow" in ops:
         op = ops["pow"]
         if op.by_operator is not None:
             op.by_operator.fast_rule = op.fast_rule
+            op.by_operator.reads_repeats = op.reads_repeats
             op.by_operator.number_rule = op.number_rule
             if op.number_value != NULL:
                 op.by_operator.number_value = value_by_operator

@@ -15,8 +15,8 @@ from libc.string cimport memcpy
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport (
-    RuleKernel, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, real_view,
-    saved_for, saved_value, set_out, set_outs, wants_gradient,
+    RuleKernel, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, reads_repeats,
+    real_view, saved_for, saved_value, set_out, set_outs, wants_gradient, write_repeats,
 )
 from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
@@ -27,7 +27,7 @@ from arraygrad.backends.numpy.loops cimport (
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.evaluate cimport waiting_gradient
+from arraygrad.engine.evaluate cimport sole_reader, waiting_gradient
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT
@@ -43,7 +43,6 @@ cdef extern from "rows.hpp" namespace "arraygrad":
     row_kernel sum_squares, deviations, quotients, extremum, added_extremum
     row_kernel softmax, log_softmax, softmax_gradient, log_softmax_gradient, logsumexp, logsumexp_gradient
     row_kernel cumulative_sum, cumulative_prod, cumulative_sum_gradient, cumulative_prod_gradient, prod_gradient
-    row_kernel repeated
     row_kernel backward_recurrence "arraygrad::reversed_recurrence"
     bint all_finite(int slot, const char* x, Py_ssize_t n) noexcept
     Py_ssize_t softmax_room(const Rows* rows) noexcept
@@ -283,20 +282,22 @@ cdef const RuleKernel* SCALED = kernel_named("std", "scaled")       # the gradie
 
 
 cdef int rule_std(Node node, Frame f) except -1:
-    cdef object scaled = computed(SCALED, f.grad, saved_for(node, SAVE_ANS, -1), None, None, False)
+    cdef object scaled = computed(SCALED, f.grad, saved_for(node, SAVE_ANS, -1), None, None, False, None)
     return 0 if scaled is None else spread_deviations(node, f, scaled, 1.0)
 
 
 # The gradients of sums
 
-cdef object spread(object g, GradMeta meta, unsigned long long reduced):
-    """g repeated over the reduced axes of the shape in `meta`: a new array, or (large and constant) a view of `g`."""
+cdef object spread(Node node, object g, GradMeta meta, unsigned long long reduced):
+    """g repeated over the reduced axes of the shape in `meta`: a new array or, where it is large and constant or where
+    it goes to a rule that reads it so, a view of `g`."""
     cdef ArrayView v, r
     cdef Py_ssize_t strides[8]
     cdef Py_ssize_t size = 1, i
     cdef int axis = 0, d
     cdef bint constant = True, keepdims
-    cdef object out
+    cdef Node child
+    cdef object out, view
     view_of(g, &v)
     keepdims = v.ndim == meta.ndim
     for d in range(meta.ndim):
@@ -312,8 +313,13 @@ cdef object spread(object g, GradMeta meta, unsigned long long reduced):
             axis += 1
     if axis != v.ndim:
         return None
-    if constant and size > FILL_SIZE:
-        return strided(g, meta.ndim, meta.dims, strides)
+    if size > FILL_SIZE:
+        view = strided(g, meta.ndim, meta.dims, strides)
+        if constant:
+            return view
+        child = sole_reader(node)
+        if child is not None and reads_repeats(child):
+            return view
     out = empty_c(g, meta.ndim, meta.dims)
     if constant:
         view_of(out, &r)
@@ -323,37 +329,13 @@ cdef object spread(object g, GradMeta meta, unsigned long long reduced):
         else:
             for i in range(size):
                 (<float*>r.data)[i] = (<float*>v.data)[0]
-    elif not v.c_order or not repeat_into(out, g, meta, reduced):
-        copy_into(out, strided(g, meta.ndim, meta.dims, strides))
+        return out
+    if size <= FILL_SIZE:
+        view = strided(g, meta.ndim, meta.dims, strides)
+    view_of(view, &r)
+    if not write_repeats(&r, out):
+        copy_into(out, view)
     return out
-
-
-cdef bint repeat_into(object out, object g, GradMeta meta, unsigned long long reduced) except -1:
-    """Repeat a row-major g over the reduced axes, if those are beside each other. False: they are not."""
-    cdef ArrayView v
-    cdef Call c
-    cdef int d
-    cdef bint behind = False
-    c.slot = real_view(g, &v)
-    c.n_given = 0
-    c.rows.outer = c.rows.inner = c.rows.behind = 1
-    c.rows.leading = False
-    for d in range(meta.ndim):
-        if meta.dims[d] == 1:
-            continue
-        if (reduced >> d) & 1:
-            if behind:
-                return False
-            c.rows.inner *= meta.dims[d]
-        elif c.rows.inner == 1:
-            c.rows.outer *= meta.dims[d]
-        else:
-            behind = True
-            c.rows.behind *= meta.dims[d]
-    if c.slot < 0 or not give(&c, g, &v):
-        return False
-    run(&c, repeated, out)
-    return True
 
 
 cdef bint added_to_waiting(Node node, GradMeta meta, object g, unsigned long long reduced) except -1:
@@ -409,7 +391,7 @@ cdef int reduced_by(Node node, Frame f, bint mean) except -1:
             return 0
     if added_to_waiting(node, meta, grad, mask):
         return 1
-    out = spread(grad, meta, mask)
+    out = spread(node, grad, meta, mask)
     if out is None:
         return 0
     view_of(out, &r)
@@ -735,7 +717,7 @@ cdef int rule_divide(Node node, Frame f) except -1:
         if out0 is None:
             return 0
     if second and out1 is None:
-        out1 = gradient_by(f, QUOTIENT, ans, divisor, None, True)
+        out1 = gradient_by(f, QUOTIENT, ans, divisor, None, True, node)
         if out1 is None:
             out1 = quotient_by_parts(f, ans, divisor)
         if out1 is None:

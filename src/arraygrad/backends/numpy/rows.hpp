@@ -36,13 +36,6 @@ typedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* in, ch
         });                                                                                                            \
     }
 
-// A function of `n` elements for both types, compiled for several processors; T is the type.
-#define ARRAYGRAD_ROW_FUNCTION(NAME, ATTRIBUTE, RESULT, ARGUMENTS, ...)                                         \
-    namespace f32 { typedef float T; ARRAYGRAD_CLONES ATTRIBUTE static RESULT NAME ARGUMENTS { __VA_ARGS__ } }  \
-    namespace f64 { typedef double T; ARRAYGRAD_CLONES ATTRIBUTE static RESULT NAME ARGUMENTS { __VA_ARGS__ } } \
-    using f32::NAME;                                                                                            \
-    using f64::NAME;
-
 // Elements that are worked on at a time, so that what is read twice stays in the first cache.
 enum { PART = 1024, TOGETHER = 2048 };
 
@@ -501,35 +494,6 @@ template <typename T> static inline bool all_finite(const T* x, isize n) {
 static inline bool all_finite(int slot, const char* x, isize n) {
     return slot == SLOT_F64 ? all_finite((const double*)x, n) : all_finite((const float*)x, n);
 }
-
-// The gradient of a sum: each element repeated over the axis that was reduced.
-
-template <int N, typename T> ARRAYGRAD_INLINED static inline void repeat_by(const T* g, T* out, isize n) {
-    for (isize i = 0; i < n; i++)
-        for (int k = 0; k < N; k++) out[i * N + k] = g[i];
-}
-
-ARRAYGRAD_ROW_FUNCTION(repeat_elements, , void, (const T* g, T* out, isize n, isize times),
-    switch (times) {
-    case 1: return repeat_by<1>(g, out, n);
-    case 2: return repeat_by<2>(g, out, n);
-    case 3: return repeat_by<3>(g, out, n);
-    case 4: return repeat_by<4>(g, out, n);
-    }
-    for (isize i = 0; i < n; i++)
-        for (isize k = 0; k < times; k++) out[i * times + k] = g[i];)
-
-// out[o, k, j] = g[o, j], of `outer`, `inner` and `behind` elements.
-template <typename T> static void repeated_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
-    if (r.behind == 1) {
-        repeat_elements(in[0], out[0], r.outer, r.inner);
-        return;
-    }
-    for (isize i = 0; i < r.outer; i++)
-        for (isize k = 0; k < r.inner; k++)
-            std::memcpy(out[0] + (i * r.inner + k) * r.behind, in[0] + i * r.behind, (std::size_t)r.behind * sizeof(T));
-}
-ARRAYGRAD_ROW_KERNEL(repeated)
 
 // Scans: `outer` times `inner` steps along an axis, each of `behind` elements. Gradients are recurrences from the end.
 

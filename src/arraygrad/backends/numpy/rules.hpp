@@ -122,6 +122,13 @@ template <typename R> static inline Complex<R> conj(Complex<R> a) { return {a.re
     ARRAYGRAD_FUNCTION(NAME##_f32, float, ATTRIBUTE, COUNT, ARRAYGRAD_EITHER(__VA_ARGS__))      \
     ARRAYGRAD_FUNCTION(NAME##_f64, double, ATTRIBUTE, COUNT, ARRAYGRAD_EITHER(__VA_ARGS__))
 
+// A function of `n` elements for both types, compiled for several processors; T is the type.
+#define ARRAYGRAD_ROW_FUNCTION(NAME, ATTRIBUTE, RESULT, ARGUMENTS, ...)                                         \
+    namespace f32 { typedef float T; ARRAYGRAD_CLONES ATTRIBUTE static RESULT NAME ARGUMENTS { __VA_ARGS__ } }  \
+    namespace f64 { typedef double T; ARRAYGRAD_CLONES ATTRIBUTE static RESULT NAME ARGUMENTS { __VA_ARGS__ } } \
+    using f32::NAME;                                                                                            \
+    using f64::NAME;
+
 #define ARRAYGRAD_COMPLEX_STEP(NAME, COUNT, ...)                                                    \
     ARRAYGRAD_FUNCTION(NAME##_c64, Complex<float>, , COUNT, ARRAYGRAD_LOOP(__VA_ARGS__))            \
     ARRAYGRAD_FUNCTION(NAME##_c128, Complex<double>, , COUNT, ARRAYGRAD_LOOP(__VA_ARGS__))

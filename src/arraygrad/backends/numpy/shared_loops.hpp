@@ -89,6 +89,56 @@ static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, cha
     });
 }
 
+// What two operands get of a gradient over which one was broadcast along the first axes and the other along the next:
+// a row-major array of groups of rows.
+struct SumsBothWays {
+    std::ptrdiff_t groups, rows, inner;
+};
+
+// `over` and `within`: the axes that each sum goes over.
+static inline bool sums_both_ways(const ArrayView* v, unsigned long long over, unsigned long long within, SumsBothWays* s) {
+    enum { FIRST, NEXT, BEHIND } at = FIRST;
+    s->groups = s->rows = s->inner = 1;
+    for (int d = 0; d < v->ndim; d++) {
+        const std::ptrdiff_t n = v->dims[d];
+        const int of = (int)(over >> d & 1) + 2 * (int)(within >> d & 1);
+        if (n == 1) continue;
+        if (of == 3 || (of == 1 && at > FIRST) || (of == 2 && at > NEXT)) return false;
+        at = of == 1 ? FIRST : of == 2 ? NEXT : BEHIND;
+        (of == 1 ? s->groups : of == 2 ? s->rows : s->inner) *= n;
+    }
+    return v->c_order && at == BEHIND && s->groups > 1 && s->rows > 1 && s->rows * s->inner >= SHORT_ROW;
+}
+
+// Both sums in one pass, each in the order of run_sum: a few groups at a time, which stay in the first cache.
+static inline int run_sums_both_ways(const LoopSet* add, int slot, char* x, char* over, char* within,
+                                     const SumsBothWays& s, double begin) {
+    enum { AT_ONCE = 4 };
+    const std::ptrdiff_t item = item_size(slot), n = s.rows * s.inner;
+    const std::ptrdiff_t first[3] = {0, item, item}, next[3] = {item, item, item};
+    const Rows r = {s.rows, s.inner, true, 1};
+    const float single = (float)begin;
+    char* start = slot == SLOT_F64 ? (char*)&begin : (char*)&single;
+    int errors = 0;
+    for (std::ptrdiff_t g = 0; g < s.groups; g += AT_ONCE) {
+        const std::ptrdiff_t m = s.groups - g < AT_ONCE ? s.groups - g : (std::ptrdiff_t)AT_ONCE;
+        fp_begin();
+        for (std::ptrdiff_t i = g; i < g + m; i++) {
+            char* args[3] = {i ? over : start, x + i * n * item, over};
+            add->fn[slot](args, &n, i ? next : first, add->data[slot]);
+        }
+        errors |= fp_end();
+        errors |= run_sum(add, slot, x + g * n * item, within + g * s.inner * item, r, start, m);
+    }
+    return errors;
+}
+
+static inline int share_sums_both_ways(const LoopSet* add, int slot, char* x, char* over, char* within,
+                                       const SumsBothWays& s, double begin) {
+    return unlocked(s.groups * s.rows * s.inner,
+                    [&] { return run_sums_both_ways(add, slot, x, over, within, s, begin); });
+}
+
 static inline int share_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
                                     const Rows& r, char* start, char* row) {
     return unlocked(r.outer * r.inner, [=] { return run_product_sum(add, multiply, slot, a, b, out, r, start, row); });

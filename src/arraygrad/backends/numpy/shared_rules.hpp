@@ -1,6 +1,7 @@
 // The kernels of compiled backward rules, each shared by several threads where that pays (sharing.hpp).
-// May include: backends/numpy/rules.hpp, shared_loops.hpp. Knows neither Python objects nor NumPy.
+// May include: backends/numpy/repeats.hpp, rules.hpp, shared_loops.hpp. Knows neither Python objects nor NumPy.
 #pragma once
+#include "repeats.hpp"
 #include "rules.hpp"
 #include "shared_loops.hpp"
 
@@ -47,10 +48,10 @@ static inline int lay_out(const RuleKernel* k, const ArrayView* v, int slot, Ope
     return like;
 }
 
-// Called with the GIL, which they give up where that pays.
-static inline int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
-                             char* out, isize n) {
-    if (n < NOGIL_SIZE) return run_rule(k, loops, slot, given, out, n);
+// Called with the GIL, which they give up where that pays. `run(given, i, m)` computes m elements from i on, where
+// `given` begins.
+template <typename F>
+static inline int share_by(Team* team, const RuleKernel* k, int slot, const Operand* given, isize n, F run) {
     const isize item = item_size(slot);
     int cost = COST_MEMORY;
     for (int s = 0; s < k->n_steps; s++)
@@ -62,8 +63,34 @@ static inline int share_rule(Team* team, const RuleKernel* k, const LoopSet* con
                 part[p] = given[p];
                 part[p].data += i * part[p].step * item;
             }
-            return run_rule(k, loops, slot, part, out + i * item, m);
+            return run(part, i, m);
         });
+    });
+}
+
+static inline int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
+                             char* out, isize n) {
+    if (n < NOGIL_SIZE) return run_rule(k, loops, slot, given, out, n);
+    return share_by(team, k, slot, given, n, [=](const Operand* part, isize i, isize m) {
+        return run_rule(k, loops, slot, part, out + i * item_size(slot), m);
+    });
+}
+
+// The same for a gradient that repeats; the step that `given` has for it does not count.
+static inline int share_rule_of_repeats(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot,
+                                        Operand* given, const Repeats& repeats, char* out, isize n) {
+    const Repeats r = repeats;
+    given[0].step = 0;
+    return share_by(team, k, slot, given, n, [=](const Operand* part, isize i, isize m) {
+        return run_rule_of_repeats(k, loops, slot, part, r, out + i * item_size(slot), i, m);
+    });
+}
+
+// Written out: what stands for `n` elements.
+static inline void unlocked_repeats(int slot, const char* g, const Repeats& r, char* out, isize n) {
+    unlocked(n, [=] {
+        write_repeats(slot, g, r, out, 0, n);
+        return 0;
     });
 }
 

@@ -62,7 +62,7 @@ last_step(&COSINE_RULE, kernel_named("cos", "x"))
 
 cdef int by_what_was_left(Node node, Frame f, const OneStep* last) except -1:
     # What is overwritten the table's rule tells of.
-    return 0 if saved_value(node, 0) is None else pair_rule(f, &last.kernel, node.args)
+    return 0 if saved_value(node, 0) is None else pair_rule(f, &last.kernel, node.args, None)
 
 
 cdef int rule_sin(Node node, Frame f) except -1:
