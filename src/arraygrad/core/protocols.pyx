@@ -273,6 +273,8 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
             if n == 3 and op.n_arrays == 1:
                 return unary(op, <object>args[2])
             if n == 4 and op.n_arrays == 2:
+                if is_tensor(<object>args[2]) and is_tensor(<object>args[3]):
+                    return binary(op, <object>args[2], <object>args[3])
                 first = operand(args[2], args[3])
                 second = operand(args[3], args[2])
                 result = NotImplemented if first is None or second is None else binary(op, first, second)

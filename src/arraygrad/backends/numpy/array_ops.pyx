@@ -19,7 +19,7 @@ from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_CALL, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE,
     KIND_TABLE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
-    cloned, fast_enabled, forward_ptr, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
+    cloned, fast_enabled, forward_ptr, has_axes, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
     new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of, wrapped,
     zeros_for,
 )
@@ -252,18 +252,19 @@ cdef class NumpyOps(Backend):
             flags[0] = NODE_FAST
         if op.loops == NULL and not has_loops(op):
             return None
-        if op.fast_kind == KIND_TABLE:
-            return forward_of_table(op, x)
-        if op.fast_kind == KIND_SCIPY:
-            return by_scipy(op, x, None)
-        if asked and op.fast_kind >= KIND_SINE:
-            both = sines_of(op, x)
-            if both is not None:
-                flags[0] |= NODE_ASIDE
-                return both
-        if op.fast_kind == KIND_CALL:
-            return (<forward_ptr>op.loops)((x,))
-        if op.number_rule != NULL and is_single(x):
+        if op.fast_kind != KIND_UNARY:
+            if op.fast_kind == KIND_TABLE:
+                return forward_of_table(op, x)
+            if op.fast_kind == KIND_SCIPY:
+                return by_scipy(op, x, None)
+            if asked and op.fast_kind >= KIND_SINE:
+                both = sines_of(op, x)
+                if both is not None:
+                    flags[0] |= NODE_ASIDE
+                    return both
+            if op.fast_kind == KIND_CALL:
+                return (<forward_ptr>op.loops)((x,))
+        if op.number_rule != NULL and not has_axes(x) and is_single(x):
             flags[0] |= NODE_NUMBER
         return unary_loop(<LoopSet*>op.loops, x, None)
 
@@ -280,7 +281,7 @@ cdef class NumpyOps(Backend):
         if op.loops == NULL and not has_loops(op):
             return None
         if op.fast_kind == KIND_BINARY:
-            if (<LoopSet*>op.loops).single:
+            if (<LoopSet*>op.loops).single and not has_axes(a):
                 out = single_number((<LoopSet*>op.loops).single, a, b)
                 if out is not None:
                     if op.number_rule != NULL:
