@@ -13,7 +13,7 @@ from arraygrad.core.given cimport enter, give as give_memory
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.roots cimport edge_or_none
-from arraygrad.core.value cimport TensorBase, find_backend, new_tensor
+from arraygrad.core.value cimport Backend, TensorBase, find_backend, new_tensor, registered
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport run_for_inputs
 from arraygrad.engine.node cimport Edge, ThreadState, thread_state
@@ -341,7 +341,7 @@ cdef class Traced:
         """
         cdef Py_ssize_t k
         cdef list given = []
-        if len(gradients) > 1 or beside:
+        if beside or len(gradients) > 1 and not are_apart(gradients):
             gradients = kept_apart(gradients, beside)
         for k in range(len(self.kinds)):
             if self.kinds[k] != KIND_STATIC:
@@ -377,6 +377,24 @@ cdef class Traced:
                 at += 1
         at = 0
         return unflatten_from(self.structure, items, &at)
+
+
+cdef bint are_apart(object gradients) except -1:
+    """Whether a few gradients are arrays of NumPy's over memory of different owners."""
+    cdef unsigned long long owners[8]
+    cdef Py_ssize_t n = 0, k
+    cdef Backend backend = registered(_ndarray)
+    if backend is None or len(gradients) > 8:
+        return False
+    for g in gradients:
+        if type(g) is not _ndarray:
+            return False
+        owners[n] = backend.owner(g)
+        for k in range(n):
+            if owners[k] == owners[n]:
+                return False
+        n += 1
+    return True
 
 
 cpdef list kept_apart(object gradients, object beside):
