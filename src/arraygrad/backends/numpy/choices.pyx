@@ -1,6 +1,6 @@
 # Elements of plain arrays chosen by masks and by numbers, as NumPy's functions of these names do, and their gradients.
 # May import: numpy (Python only), engine.arrayops, backends.numpy.elementwise, backends.numpy.lanes,
-# backends.numpy.loops.
+# backends.numpy.loops, backends.numpy.row_copies.
 #
 # Values are NumPy's, results row-major. A function leaves to NumPy's what it does not serve; a gradient is then None.
 # set_fast_paths(False) leaves all of it alone. Guarded by tests/ops/test_fast_functions.py, x[mask] by
@@ -9,11 +9,11 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from arraygrad.backends.numpy.elementwise cimport SMALL
 from arraygrad.backends.numpy.lanes cimport Around, around_axis, mask_in_rows, row_major, small_row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F32, ArrayView, bools_of, empty_c, fast_enabled, item_size, positions_of, same_shape, view_of,
 )
+from arraygrad.backends.numpy.row_copies cimport SMALL
 from arraygrad.engine.arrayops cimport GradMeta
 
 cdef extern from "choices.hpp" namespace "arraygrad":

@@ -39,9 +39,6 @@ cdef struct OneStep:
     RuleKernel kernel
     Step step
 
-cdef enum:
-    SMALL = 1 << 10             # elements of an array that is copied in less time than another way through it takes
-
 cdef bint wants_gradient(Node node, Frame f, int i) noexcept
 cdef object saved_value(Node node, int k)
 cdef object saved_for(Node node, int kind, int pos)
@@ -49,7 +46,6 @@ cdef int real_view(object a, ArrayView* v) noexcept
 cdef bint is_number(object x) noexcept
 cdef bint has_complex_result(Node node) noexcept
 cdef bint reads_repeats(Node node) noexcept
-cdef bint write_repeats(ArrayView* view, object out) noexcept
 cdef GradMeta narrow(Node node, Frame f, int i)
 cdef object combined(const LoopSet* loops, object g, object other, bint overwrite)
 cdef object into(const LoopSet* loops, object a, object other)
@@ -65,8 +61,6 @@ cdef int rule_of_table(Node node, Frame f) except -1
 cdef int rule_pass(Node node, Frame f) except -1
 cdef const RuleKernel* kernel_named(str operation, str name) except NULL
 cdef int last_step(OneStep* last, const RuleKernel* k) except -1
-cdef object in_rows(object x, const ArrayView* v)
-cdef object without_gaps(object array, ArrayView* x)
 cdef int attach(dict ops, str name, rule_ptr rule, tuple saves, list done) except -1
 cdef int attach_elementwise(dict ops, list done) except -1
 cdef int attach_kernels(dict ops, list forwards, list done) except -1

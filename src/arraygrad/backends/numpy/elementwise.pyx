@@ -1,6 +1,6 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
 # May import: engine.arrayops, engine.free_threading, engine.graph_task, engine.node, engine.sharing, core.op,
-# core.value, backends.numpy.loops, backends.numpy.single.
+# core.value, backends.numpy.contents, backends.numpy.loops, backends.numpy.row_copies, backends.numpy.single.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -34,6 +34,9 @@ from arraygrad.backends.numpy.loops cimport (
     empty_dense, item_size, loop_set, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop,
     view_of, wrapped,
 )
+from arraygrad.backends.numpy.row_copies cimport (
+    Repeats, is_mixed, is_repeats, made_row_major, spread, without_gaps, written_out,
+)
 from arraygrad.backends.numpy.single cimport is_single, single_loop
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, gate_close
@@ -45,21 +48,14 @@ from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport Op, SAVE_INPUT, rule_ptr
 from arraygrad.core.value cimport Value
 
-cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
-    void gather(const ArrayView* v, Py_ssize_t item, char* out) noexcept
-
 cdef extern from "shared_rules.hpp" namespace "arraygrad":
     int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
                    char* out, Py_ssize_t n) noexcept
     int lay_out(const RuleKernel* k, const ArrayView* v, int slot, Operand* given) noexcept
     int share_pair(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const char* g,
                    Py_ssize_t sg, const ArrayView* y, char* out) noexcept
-    struct Repeats:
-        Py_ssize_t times, behind
-    bint is_repeats(const ArrayView* v, Repeats* r) noexcept
     int share_rule_of_repeats(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, Operand* given,
                               const Repeats& repeats, char* out, Py_ssize_t n) noexcept
-    void unlocked_repeats(int slot, const char* g, const Repeats& r, char* out, Py_ssize_t n) noexcept
 
 cdef extern from "shared_loops.hpp" namespace "arraygrad":
     struct SumsBothWays:
@@ -196,64 +192,6 @@ cdef int set_outs(Frame f, object out0, object out1) except -1:
 
 # Rules that are kernels of the table
 
-cdef bint row_major_with_gaps(const ArrayView* x) noexcept:
-    """Whether strides only fall, as in the columns of a row-major matrix: NumPy's result is row-major then."""
-    cdef int d
-    for d in range(x.ndim):
-        if x.strides[d] <= 0 or d and x.strides[d] > x.strides[d - 1]:
-            return False
-    return True
-
-
-cdef object without_gaps(object array, ArrayView* x):
-    """The array, or a row-major copy of its columns; `x` becomes its view. None: neither."""
-    cdef object copy
-    if x.c_order or x.f_order:
-        return array
-    if not row_major_with_gaps(x):
-        return None
-    copy = empty_c(array, x.ndim, x.dims)
-    copy_into(copy, array)
-    view_of(copy, x)
-    return copy
-
-
-cdef object in_rows(object x, const ArrayView* v):
-    """A row-major copy of an array of numbers or booleans, `v` being its view."""
-    cdef ArrayView o
-    cdef object out = empty_c(x, v.ndim, v.dims)
-    if 1 <= v.ndim <= 2 and v.size <= SMALL:
-        view_of(out, &o)
-        gather(v, item_size(v.slot) if v.slot >= 0 else 1, o.data)
-    else:
-        copy_into(out, x)
-    return out
-
-
-cdef bint is_mixed(const ArrayView* v, int n) noexcept:
-    """Whether small arrays of one shape lie in both orders: NumPy's results are row-major then."""
-    cdef int i
-    cdef bint rows = False, columns = False
-    for i in range(n):
-        if v[i].size == 1:
-            continue
-        if v[i].size > SMALL or not same_shape(&v[0], &v[i]) or not (v[i].c_order or v[i].f_order):
-            return False
-        rows = rows or v[i].c_order
-        columns = columns or not v[i].c_order
-    return rows and columns
-
-
-cdef object made_row_major(object x, ArrayView* v):
-    """An array of which `v` is the view, or a number, as it is; of others a row-major copy, which `v` then shows."""
-    cdef object out
-    if v.c_order:
-        return x
-    out = in_rows(x, v)
-    view_of(out, v)
-    return out
-
-
 cdef int operand_view(object x, int slot, ArrayView* v, double* storage) except -2:
     """Fill `v` from a plain array or a number of the slot's dtype; returns the slot, -1 for anything else."""
     cdef int found = view_of(x, v)
@@ -344,27 +282,6 @@ cdef object computed(const RuleKernel* k, object x, object a, object b, object c
     return out
 
 
-cdef object written_out(object x):
-    """What repeats over axes, as `is_repeats` says, as a row-major array."""
-    cdef ArrayView v
-    cdef object out
-    view_of(x, &v)
-    out = empty_c(x, v.ndim, v.dims)
-    write_repeats(&v, out)
-    return out
-
-
-cdef bint write_repeats(ArrayView* view, object out) noexcept:
-    """Write a row-major array out as `view` repeats it, over axes beside each other. False: over others."""
-    cdef ArrayView r
-    cdef Repeats repeats
-    if view.slot > SLOT_F64 or not is_repeats(view, &repeats):
-        return False
-    view_of(out, &r)
-    unlocked_repeats(view.slot, view.data, repeats, r.data, r.size)
-    return True
-
-
 cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite, Node last):
     """A kernel of the gradient and the values a, b, c, in the gradient's memory if that is the engine's, or else in
     that of a value that `last` alone holds, as `computed` has it."""
@@ -406,18 +323,6 @@ cdef object gradient(Node node, Frame f, const RuleKernel* const* found, const O
     out = gradient_by(f, k, a, b, c, overwrite, last)
     if out is None and k.n_operands > 2:        # of several operands one may have been broadcast
         out = gradient_by(f, k, spread(a, f.grad), spread(b, f.grad), spread(c, f.grad), overwrite, None)
-    return out
-
-
-cdef object spread(object x, object like):
-    """A value that broadcasts against the array `like`, of its dtype, as an array of its shape."""
-    cdef ArrayView v, g
-    cdef int slot = view_of(like, &g)
-    cdef object out
-    if x is None or slot < 0 or view_of(x, &v) != slot or v.size <= 1 or v.ndim > g.ndim or same_shape(&v, &g):
-        return x
-    out = empty_c(like, g.ndim, g.dims)
-    copy_into(out, x)
     return out
 
 

@@ -1,7 +1,7 @@
 # Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances, extrema and softmax;
 # scans; and division, whose gradient is a sum where the divisor was broadcast.
 # May import: numpy (Python only), engine.*, core.op, backends.numpy.elementwise, backends.numpy.lanes,
-# backends.numpy.loops, backends.numpy.shapes.
+# backends.numpy.loops, backends.numpy.row_copies, backends.numpy.shapes.
 #
 # Results are NumPy's bit by bit: sums use the loop of numpy.add in the order in which numpy.add.reduce would. Kernels
 # of one pass are in rows.hpp; they serve row-major arrays reduced over their first or their last axes. See Note
@@ -16,7 +16,7 @@ import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport (
     RuleKernel, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, reads_repeats,
-    real_view, saved_for, saved_value, set_out, set_outs, wants_gradient, write_repeats,
+    real_view, saved_for, saved_value, set_out, set_outs, wants_gradient,
 )
 from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
@@ -24,6 +24,7 @@ from arraygrad.backends.numpy.loops cimport (
     empty_dense, fast_enabled, fp_begin, fp_end, item_size, loop_fn, loop_set, reduce_by, reduced_dims, report,
     reshaped, same_shape, split_axes, strided, unary_loop, view_of, wrapped,
 )
+from arraygrad.backends.numpy.row_copies cimport write_repeats
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single
 from arraygrad.engine.arrayops cimport GradMeta
