@@ -26,7 +26,7 @@ from arraygrad.core.tensor import Tensor
 
 __all__ = ["install", "leave_out"]
 
-_TYPES = (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128)
+_TYPES: tuple[type, ...] = (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128)
 
 
 def _cast(real):

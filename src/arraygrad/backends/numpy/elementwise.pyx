@@ -30,9 +30,8 @@ from cpython.ref cimport Py_REFCNT
 
 from arraygrad.backends.numpy.contents cimport owns
 from arraygrad.backends.numpy.loops cimport (
-    KIND_NONE, KIND_TABLE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, broadcast_mask, copy_into, empty_c,
-    empty_dense, item_size, loop_set, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop,
-    view_of, wrapped,
+    KIND_NONE, KIND_TABLE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, broadcast_mask, empty_c, empty_dense,
+    loop_set, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.row_copies cimport (
     Repeats, is_mixed, is_repeats, made_row_major, spread, without_gaps, written_out,
