@@ -1,10 +1,10 @@
 """Integrals of functions, by Leibniz' rule: the limits by the integrand, parameters by the integral of its gradient.
 
 May import: arraygrad, core.tensor, implicit.common, transforms, scipy._declare, scipy._callbacks,
-scipy.integrate._chapter, numpy, SciPy.
+scipy.integrate._adaptive, scipy.integrate._verified, scipy.integrate._chapter, numpy, SciPy.
 
 The gradient's integral is an integral of the same kind with the cotangent among its parameters: derivatives of any
-order follow. Its own accuracy is that of the call's tolerances.
+order follow. Its own accuracy is that of the call's tolerances; one that does not converge is nan, with a warning.
 """
 
 import numpy as np
@@ -16,20 +16,24 @@ from arraygrad.implicit.common import Arguments, as_tensor, raw_function
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy.integrate._adaptive import MATH_ERRORS, integral_of_a_gradient, no_value, warn
 from arraygrad.scipy.integrate._chapter import CHAPTER, NAMES
+from arraygrad.scipy.integrate._verified import is_refuted, one_sided
 from arraygrad.transforms import vjp
 
 __all__ = []
 
 LEIBNIZ = "Leibniz' rule"
+JUMPS = "the gradient under the integral is not that of the integral: the function jumps where an argument says"
+JUMPS_ADVICE = "Divide the integral there: two, with the place as a limit, each of what holds on its own side"
 
 
 class _Integral:
     """A computed integral as the node of its Tensor sees it."""
 
-    def __init__(self, name, f, solution, arguments, tolerances):
+    def __init__(self, name, f, solution, arguments, tolerances, points):
         self.name, self.f, self.solution = name, f, solution
-        self.arguments, self.tolerances = arguments, tolerances
+        self.arguments, self.tolerances, self.points = arguments, tolerances, points
 
     def pull(self, g, ans, arrays):
         """Gradients of the limits and the parameters that are differentiated."""
@@ -39,9 +43,9 @@ class _Integral:
         lower, upper, *parameters = self.arguments.rebuilt(tensors)
         found = {}
         if 0 in positions:
-            found[0] = -ag.sum(g * self.f(lower, *parameters))
+            found[0] = -self.end(g, lower, upper, parameters)
         if 1 in positions:
-            found[1] = ag.sum(g * self.f(upper, *parameters))
+            found[1] = self.end(g, upper, lower, parameters)
         inner = [(p, t) for p, t in zip(positions, tensors, strict=True) if p > 1]
         if inner:
             sizes = [int(np.prod(raw(t).shape)) for _, t in inner]
@@ -53,22 +57,42 @@ class _Integral:
                     _, _, *rest = arguments.rebuilt([*before, *values])
                     return f(x, *rest)
 
+                of.differentiates = True  # the function may well be constant at some x
                 _, back = vjp(of, *values)
                 parts = back(cotangent)
                 return ag.concat([ag.reshape(ag.asarray(part), (-1,)) for part in parts])
 
-            whole = _vector(self.name, integrand, lower, upper, (g, *[t for _, t in inner]), self.tolerances)
+            whole = _vector(self.name, integrand, lower, upper, (g, *[t for _, t in inner]), self.tolerances,
+                            self.points)  # fmt: skip
             offset = 0
             for (p, t), size in zip(inner, sizes, strict=True):
                 found[p] = ag.reshape(ag.asarray(whole)[offset : offset + size], raw(t).shape)
                 offset += size
         gradients = [found[p] for p in positions]
+        if is_refuted(self.f, self.arguments, g, gradients, self.tolerances):
+            warn(self.name, JUMPS, JUMPS_ADVICE)
+            gradients = [gradient * np.nan for gradient in gradients]
         if isinstance(ans, Tensor):
             return gradients
         return [raw(gradient) for gradient in gradients]
 
+    def end(self, g, limit, other, parameters):
+        """The gradient of the upper limit: the function there; nan, with a warning, where it has no value."""
+        values = [raw(p) for p in parameters]
+        try:
+            inwards = one_sided(lambda x: raw(self.f(x, *values)), float(raw(limit)), float(raw(other)))
+            if inwards is not None:
+                return ag.sum(g * self.f(limit + inwards if inwards else limit, *parameters))
+            problem = "grows without bound"
+        except MATH_ERRORS as error:
+            if not no_value(error):
+                raise
+            problem = f"raises {type(error).__name__} ({error})"
+        warn(self.name, f"the function {problem} at its limit {float(raw(limit)):g}")
+        return ag.sum(g * np.nan)
 
-def _vector(name, f, lower, upper, parameters, tolerances):
+
+def _vector(name, f, lower, upper, parameters, tolerances, points):
     """The integral of an array-valued function, recorded."""
     arguments = Arguments((lower, upper, *parameters))
     a, b, *rest = arguments.raw()
@@ -76,8 +100,8 @@ def _vector(name, f, lower, upper, parameters, tolerances):
     def plain(x):
         return np.asarray(raw(f(x, *rest)))
 
-    value, _ = integrate.quad_vec(plain, float(a), float(b), **tolerances)
-    return arguments.attach(_Integral(name, f, np.asarray(value), arguments, tolerances))
+    value = integral_of_a_gradient(name, plain, float(a), float(b), tolerances, points)
+    return arguments.attach(_Integral(name, f, np.asarray(value), arguments, tolerances, points))
 
 
 def _tolerances(epsabs, epsrel):
@@ -94,7 +118,8 @@ def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, li
     lower, upper, *rest = arguments.raw()
     found = integrate.quad(raw_function("scipy.integrate.quad", f, rest), lower, upper, (), full_output, epsabs, epsrel,
                            limit, points)  # fmt: skip
-    problem = _Integral("scipy.integrate.quad", f, np.asarray(found[0]), arguments, _tolerances(epsabs, epsrel))
+    problem = _Integral("scipy.integrate.quad", f, np.asarray(found[0]), arguments, _tolerances(epsabs, epsrel),
+                        points)  # fmt: skip
     return (arguments.attach(problem), *found[1:])
 
 
@@ -107,7 +132,7 @@ def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, l
     found = integrate.quad_vec(raw_function("scipy.integrate.quad_vec", function, rest), lower, upper, epsabs, epsrel,
                                norm, cache_size, limit, workers, points, quadrature, full_output)  # fmt: skip
     problem = _Integral("scipy.integrate.quad_vec", function, np.asarray(found[0]), arguments,
-                        _tolerances(epsabs, epsrel))  # fmt: skip
+                        _tolerances(epsabs, epsrel), points)  # fmt: skip
     return (arguments.attach(problem), *found[1:])
 
 

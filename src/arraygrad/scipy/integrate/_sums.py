@@ -13,6 +13,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._callbacks import lifted, tracked
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, depends, holds_tensor
+from arraygrad.scipy.integrate._adaptive import ROUNDED, integral_of_a_gradient, warn
 from arraygrad.scipy.integrate._chapter import CHAPTER
 from arraygrad.scipy.integrate._functions import LEIBNIZ
 from arraygrad.transforms import vjp
@@ -26,8 +27,12 @@ __all__ = []
 class _Region:
     """The limits of the inner variables: pairs of numbers or of functions of the variables outside them."""
 
-    def __init__(self, bounds, tolerances, known=None):
-        self.bounds, self.tolerances, self.known = bounds, tolerances, known
+    def __init__(self, name, bounds, tolerances, known=None):
+        self.name, self.bounds, self.tolerances, self.known = name, bounds, tolerances, known
+
+    def line(self, f, a, b):
+        """The integral of f over one variable."""
+        return _line(self.name, f, float(a), float(b), self.tolerances)
 
     def integral(self, f, outer=()):
         """The integral over the inner variables, the outer ones given, the outermost first."""
@@ -35,22 +40,20 @@ class _Region:
         if k == len(self.bounds):
             return np.asarray(raw(f(*outer[::-1])))
         low, high = (bound(*outer) if callable(bound) else bound for bound in self.bounds[k])
-        return _line(lambda v: self.integral(f, (*outer, v)), float(low), float(high), self.tolerances)
+        return self.line(lambda v: self.integral(f, (*outer, v)), low, high)
 
     def slice(self, x):
         """The region of the inner variables at x."""
         fixed = lambda bound: (lambda *outer: bound(x, *outer)) if callable(bound) else bound
         first, *rest = self.bounds
         low, high = (bound(x) if callable(bound) else bound for bound in first)
-        return low, high, _Region([tuple(map(fixed, pair)) for pair in rest], self.tolerances)
+        return low, high, _Region(self.name, [tuple(map(fixed, pair)) for pair in rest], self.tolerances)
 
 
 def _values(a, b, args, f, region):
     if region.known is not None:
         return np.asarray(region.known)
-    return np.asarray(_line(
-        lambda x: region.integral(lambda *at: f(*at, *args), (x,)), float(a), float(b), region.tolerances
-    ))  # fmt: skip
+    return np.asarray(region.line(lambda x: region.integral(lambda *at: f(*at, *args), (x,)), a, b))
 
 
 @functools.cache
@@ -63,7 +66,7 @@ def _kronrod():
     return nodes, weights, np.where(away.min(axis=1) < 1e-9, 0.5 * inner[away.argmin(axis=1)], 0.0)
 
 
-def _line(f, a, b, tolerances):
+def _line(name, f, a, b, tolerances):
     """One integral of an array: 21 nodes where they are enough, SciPy's adaptive rule elsewhere."""
     if np.isfinite(a) and np.isfinite(b) and hasattr(integrate, "cubature"):
         nodes, weights, lower = _kronrod()
@@ -72,7 +75,7 @@ def _line(f, a, b, tolerances):
         error = np.max(np.abs((b - a) * np.tensordot(weights - lower, values, axes=1)), initial=0.0)
         if error <= max(tolerances["epsabs"], tolerances["epsrel"] * np.max(np.abs(found), initial=0.0)):
             return found
-    return integrate.quad_vec(f, a, b, **tolerances)[0]
+    return integral_of_a_gradient(name, f, a, b, tolerances)
 
 
 @ruled("integrate._iterated", _values, "a b args", LEIBNIZ, inert="f region")
@@ -98,10 +101,13 @@ def _iterated(g, ans, a, b, args, f, region, needs):
                     every[i] = v
                 return f(*at, *every)
 
+            of.differentiates = True  # the function may well be constant at some x
             parts = vjp(of, *values)[1](cotangent)
             return ag.concat([ag.reshape(ag.asarray(part), (-1,)) for part in parts])
 
-        whole = _iterated(a, b, (g, *[v for _, v in tensors]), integrand, _Region(region.bounds, region.tolerances))
+        whole = _iterated(
+            a, b, (g, *[v for _, v in tensors]), integrand, _Region(region.name, region.bounds, region.tolerances)
+        )
         found, offset = [None] * len(args), 0
         for (i, v), size in zip(tensors, sizes, strict=True):
             found[i] = ag.reshape(whole[offset : offset + size], np.shape(raw(v)))
@@ -125,7 +131,7 @@ def _nested(name, f, a, b, bounds, parameters, tolerances, known):
     if any(tracked(bound) or (callable(bound) and depends(bound)) for pair in bounds for bound in pair):
         raise NotDifferentiable(f"arraygrad.scipy.integrate.{name}: inner limits require grad; nest quad or dblquad")
     plain = [tuple(raw(bound) for bound in pair) for pair in bounds]
-    return _iterated(a, b, tuple(parameters), f, _Region(plain, tolerances, known))
+    return _iterated(a, b, tuple(parameters), f, _Region(f"scipy.integrate.{name}", plain, tolerances, known))
 
 
 @CHAPTER.composition("tplquad", "a b args", LEIBNIZ)
@@ -173,7 +179,15 @@ def _termwise(name, ends):
                 )
             return raw(found)
 
-        return np.asarray(getattr(theirs(plain, a, b, args=tuple(args), **options), field))
+        result = theirs(plain, a, b, args=tuple(args), **options)
+        found = np.asarray(getattr(result, field))
+        # SciPy's own value is what it is; a gradient that is none is not given.
+        if getattr(f, "of_a_gradient", False):
+            settled = result.success | (np.abs(result.error) <= ROUNDED * np.abs(found))
+            if not np.all(settled):
+                warn(f"scipy.integrate.{name}", f"the {field} of its derivative does not converge")
+                found = np.where(settled, found, np.nan)
+        return found
 
     @ruled(f"integrate._{name}", values, "a b args", LEIBNIZ, inert="f options")
     def recorded(g, ans, a, b, args, f, options, needs):
@@ -182,9 +196,15 @@ def _termwise(name, ends):
                 """The gradient of each term by its own argument."""
                 shape = np.broadcast_shapes(np.shape(raw(x)), *[np.shape(raw(v)) for v in given])
                 values = [ag.broadcast_to(ag.asarray(v), shape) for v in given]
-                found, pull = vjp(lambda v: f(x, *values[:i], v, *values[i + 1 :]), values[i])
+
+                def of(v):
+                    return f(x, *values[:i], v, *values[i + 1 :])
+
+                of.differentiates = True  # the function may well be constant at some x
+                found, pull = vjp(of, values[i])
                 return pull(ag.ones_like(found))[0]
 
+            term.of_a_gradient = True
             return g * recorded(a, b, tuple(args), term, options)
 
         found = {"args": tuple([gradient(i) if isinstance(v, Tensor) else None for i, v in enumerate(args)])} if (
