@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 from scipy import integrate
 
-__all__ = ["MATH_ERRORS", "ROUNDED", "integral_of_a_gradient", "warn"]
+__all__ = ["MATH_ERRORS", "ROUNDED", "ROUNDING", "integral_of_a_gradient", "warn"]
 
 _SINGULAR = 5  # points at which an interval is divided because a node was there
 # What functions of numbers raise where they have no value; NumPy's have infinite values or nan there.
@@ -32,7 +32,7 @@ _SMALLEST = 2.0**-30
 # Intervals of one integral, and how large its error may be where rounding keeps it above the tolerance
 # (of the integral of the absolute value).
 _LIMIT, ROUNDED = 1000, 1e-7
-_ROUNDING = 2  # quad_vec's status: rounding errors keep the tolerance from being reached
+ROUNDING = 2  # quad_vec's status: rounding errors keep the tolerance from being reached
 
 
 def warn(name, what, advice=_SUBSTITUTE):
@@ -70,8 +70,7 @@ def integral_of_a_gradient(name, f, a, b, tolerances, points=None):
     inside = inside or None
     if a == b:
         return np.zeros_like(np.asarray(f(a)))
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
+    with np.errstate(all="ignore"):
         try:
             found, error, info = integrate.quad_vec(
                 f, a, b, points=inside, limit=_LIMIT, full_output=True, **tolerances
@@ -82,9 +81,7 @@ def integral_of_a_gradient(name, f, a, b, tolerances, points=None):
         else:
             ends = np.asarray(info.intervals)
             width = np.abs(ends[:, 1] - ends[:, 0]).min(initial=np.inf)
-            settled = info.success or (
-                info.status == _ROUNDING and error <= ROUNDED * np.nansum(np.abs(info.integrals))
-            )
+            settled = info.success or (info.status == ROUNDING and error <= ROUNDED * np.nansum(np.abs(info.integrals)))
             if settled and width > _SMALLEST * (ends.max() - ends.min()) and np.all(np.isfinite(found)):
                 return np.asarray(found)
         return _by_component(name, f, a, b, tolerances, inside)

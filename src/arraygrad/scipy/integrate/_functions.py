@@ -69,7 +69,7 @@ class _Integral:
                 found[p] = ag.reshape(ag.asarray(whole)[offset : offset + size], raw(t).shape)
                 offset += size
         gradients = [found[p] for p in positions]
-        if is_refuted(self.f, self.arguments, g, gradients, self.tolerances):
+        if is_refuted(self.f, self.arguments, g, gradients):
             warn(self.name, JUMPS, JUMPS_ADVICE)
             gradients = [gradient * np.nan for gradient in gradients]
         if isinstance(ans, Tensor):
