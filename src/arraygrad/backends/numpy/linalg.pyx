@@ -114,11 +114,10 @@ cdef object forward_matmul(object args):
     """
     cdef ArrayView a, b
     cdef object x1 = args[0], x2 = args[1]
-    if real_view(x1, &a) >= 0 and slides(&a) and real_view(x2, &b) == a.slot and b.ndim == 1 and b.c_order \
-            and b.dims[0] == a.dims[1] and slides_as_numpy():
-        return slid(x1, &a, &b)
     if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot:
         return None
+    if a.slot <= SLOT_F64 and slides(&a) and b.ndim == 1 and b.c_order and b.dims[0] == a.dims[1] and slides_as_numpy():
+        return slid(x1, &a, &b)
     if fit_together(&a, &b):
         return dot(x1, x2)
     if a.slot <= SLOT_F64 and a.ndim == b.ndim == 1:        # with gaps, or in reverse
