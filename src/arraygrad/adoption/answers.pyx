@@ -347,6 +347,16 @@ def is_on():
     return arraygrad_adopting != NULL
 
 
+def running():
+    """For each adopted call that this thread runs, innermost first: the list of Names that it exchanges."""
+    cdef object level = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
+    found = []
+    while level is not None:
+        found.append((<tuple>level)[0])
+        level = (<tuple>level)[2]
+    return found
+
+
 def makes_tensors():
     """Whether what an adopted call of this thread makes is to be recordable: not where nothing is recorded."""
     return arraygrad_adopting != NULL and thread_state().grad_mode != 0

@@ -5,16 +5,20 @@ May import: adoption.table, the standard library.
 
 import dis
 import itertools
+import re
 import sys
 import types
 
 from arraygrad.adoption.table import STAND_IN_MODULES
 
-__all__ = ["IS_OP", "compares_unknown", "imported", "importing_stand_ins", "names_in", "uses_array_type"]
+__all__ = [
+    "IS_OP", "compared_globals", "imported", "importing_stand_ins", "names_in", "unknown_comparison", "uses_array_type",
+]  # fmt: skip
 
 _IMPORT = dis.opmap["IMPORT_NAME"]
 IS_OP = dis.opmap["IS_OP"]
 _MANY = 4096  # so many code objects are kept
+_ITEMS = 256  # how many values beside an `in` or `==` are looked at
 
 
 _named: dict = {}  # id of a code object -> (it, the names in it)
@@ -64,14 +68,14 @@ def _tells_identity(code):
 _KNOWN = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "LOAD_SMALL_INT", "LOAD_GLOBAL", "LOAD_NAME")
 
 
-def compares_unknown(code, namespace):
-    """Whether code compares by `is` a value that is neither a constant nor a global, nor `self` or its class.
+def unknown_comparison(code, namespace):
+    """The first instruction that compares by `is` what is neither a constant nor a global, nor `self` or its class.
 
-    An attribute of a global module or class is known as well. So are the classes that methods made by `dataclass`
-    compare. Functions in the code are not looked at.
+    None where code has none. An attribute of a global module or class is known as well. So are the classes that methods
+    made by `dataclass` compare. Functions in the code are not looked at.
     """
     if IS_OP not in code.co_code[::2] or code.co_qualname.startswith("__create_fn__."):
-        return False
+        return None
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
     for i, step in enumerate(steps):
         if step.opcode == IS_OP and steps[i - 1].opname not in _KNOWN:
@@ -79,8 +83,8 @@ def compares_unknown(code, namespace):
             if steps[at].opname == "LOAD_ATTR" and steps[at].argval == "__class__":
                 at -= 1
             if not _is_self(steps[at]) and not _is_member(steps, i - 1, namespace):
-                return True
-    return False
+                return step
+    return None
 
 
 def _is_self(step):
@@ -102,6 +106,32 @@ def _is_member(steps, at, namespace):
             return False
         value = vars(value)[step.argval]
     return True
+
+
+_LOADS = ("LOAD_", "BUILD_")
+_EQUAL = bytes((dis.opmap["COMPARE_OP"], dis.opmap["CONTAINS_OP"]))
+_BARE = bytes(dis.opmap[name] for name in ("CACHE", "NOP", "PRECALL") if name in dis.opmap)
+_NAMES = b"[" + b"".join(re.escape(bytes((dis.opmap[n],))) for n in ("LOAD_GLOBAL", "LOAD_NAME")) + b"]"
+_READ = b"".join(re.escape(bytes((c,))) for n, c in dis.opmap.items() if n.startswith(_LOADS) and c < 256)
+# The opcodes of a global that is compared by `==`, `in` or `is`; what `dis` says of each takes much longer.
+_MAY_COMPARE = re.compile(
+    _NAMES + b"(?:[" + _READ + b"]*[" + re.escape(_EQUAL) + b"]|.{0,3}" + re.escape(bytes((IS_OP,))) + b")", re.DOTALL
+)
+
+
+def compared_globals(code):
+    """(instruction, all instructions, index of the one that loads a global) for each global that one compares."""
+    if not _MAY_COMPARE.search(code.co_code[::2].translate(None, _BARE)):
+        return
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
+    for i, step in enumerate(steps):
+        if step.opcode != IS_OP and step.opcode not in _EQUAL:
+            continue
+        for j in range(i - 1, max(-1, i - (5 if step.opcode == IS_OP else _ITEMS)), -1):
+            if steps[j].opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                yield step, steps, j
+            elif step.opcode != IS_OP and not steps[j].opname.startswith(_LOADS):
+                break
 
 
 _uses: dict = {}  # id of a code object -> (it, how it uses numpy.ndarray)

@@ -31,10 +31,8 @@ Guarded by tests/adoption/test_reach.py.
 """
 
 import builtins
-import dis
 import functools
 import os
-import re
 import sys
 import types
 import weakref
@@ -42,12 +40,22 @@ import weakref
 import numpy
 
 from arraygrad.adoption.answers import Namespace, Route, forgotten, is_plain, set_renewal
-from arraygrad.adoption.code import IS_OP, compares_unknown, imported, importing_stand_ins, names_in, uses_array_type
+from arraygrad.adoption.code import (
+    IS_OP,
+    compared_globals,
+    imported,
+    importing_stand_ins,
+    names_in,
+    unknown_comparison,
+    uses_array_type,
+)
 from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_INS, WITHOUT_SCALAR_TYPES
 from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = ["BUILTINS", "Names", "Reach", "adoptable", "forget", "pair_of", "reach_of"]
+__all__ = [
+    "BUILTINS", "Names", "Reach", "adoptable", "codes_of", "compared_at", "forget", "keys_in", "pair_of", "reach_of",
+]  # fmt: skip
 
 # The builtins that have stand-ins, by name: a module finds them when its own globals lack the name.
 BUILTINS = ("complex", "float", "getattr", "hasattr", "isinstance", "type")
@@ -166,18 +174,22 @@ class Names(Namespace):
 
     def _calls_array_type(self):
         """Whether code here calls numpy.ndarray, and does nothing else with it: only then it has a stand-in (7)."""
-        uses = [uses_array_type(code) for code in (*self._codes.values(), *_codes_of(self.namespace))]
+        uses = [uses_array_type(code) for code in (*self._codes.values(), *codes_of(self.namespace))]
         return any(calls for calls, _ in uses) and not any(more for _, more in uses)
 
     def _left_alone(self):
         """Ids of the real things that any code here compares: they have no stand-in here (5)."""
-        found = _keys_in(self.namespace)
+        found = keys_in(self.namespace)
         self._whole, before = {}, self._whole
-        for code in _codes_of(self.namespace):
+        for code in codes_of(self.namespace):
             compared = before.get(id(code)) or (code, _compared(self.namespace, code))
             self._whole[id(code)] = compared
             found |= compared[1]
         return found
+
+    def comparing(self):
+        """The code that was seen here, whose comparisons hold in every module of a call."""
+        return list(self._base._codes.values())
 
     def now(self):
         """The Names of the namespace, after `forget()` too: with all that was seen here."""
@@ -689,7 +701,7 @@ def adoptable(namespace):
 # -- what code compares ------------------------------------------------------------------------------------------------
 
 
-def _codes_of(namespace):
+def codes_of(namespace):
     """The code of all functions that a namespace holds and that look names up there, methods of its classes too."""
     found = []
     seen = set()
@@ -721,7 +733,7 @@ def _codes_of(namespace):
 _DATA = frozenset((types.NoneType, bool, int, float, complex, str, bytes, types.ModuleType, numpy.ndarray))
 
 
-def _keys_in(namespace):
+def keys_in(namespace):
     """Ids of the real things that are keys of dicts, or items of sets, that a namespace holds."""
     found = frozenset()
     for name, value in namespace.items():
@@ -753,34 +765,18 @@ def _identities(value, by_is):
     return frozenset(found)
 
 
-_LOADS = ("LOAD_", "BUILD_")
-_EQUAL = bytes((dis.opmap["COMPARE_OP"], dis.opmap["CONTAINS_OP"]))
-_BARE = bytes(dis.opmap[name] for name in ("CACHE", "NOP", "PRECALL") if name in dis.opmap)
-_NAMES = b"[" + b"".join(re.escape(bytes((dis.opmap[n],))) for n in ("LOAD_GLOBAL", "LOAD_NAME")) + b"]"
-_READ = b"".join(re.escape(bytes((c,))) for n, c in dis.opmap.items() if n.startswith(_LOADS) and c < 256)
-# The opcodes of a global that is compared by `==`, `in` or `is`; what `dis` says of each takes much longer.
-_MAY_COMPARE = re.compile(
-    _NAMES + b"(?:[" + _READ + b"]*[" + re.escape(_EQUAL) + b"]|.{0,3}" + re.escape(bytes((IS_OP,))) + b")", re.DOTALL
-)
-
-
 def _compared(namespace, code):
     """Ids of the real things with stand-ins that code compares (5)."""
     found = frozenset().union(*[_compared(namespace, c) for c in code.co_consts if isinstance(c, types.CodeType)])
-    if compares_unknown(code, namespace):  # what is a type in the plain call may be its stand-in
+    if unknown_comparison(code, namespace):  # what is a type in the plain call may be its stand-in
         found |= SCALAR_TYPES
-    if not _MAY_COMPARE.search(code.co_code[::2].translate(None, _BARE)):
-        return found
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
-    for i, step in enumerate(steps):
-        if step.opcode != IS_OP and step.opcode not in _EQUAL:
-            continue
-        for j in range(i - 1, max(-1, i - (5 if step.opcode == IS_OP else _ITEMS)), -1):
-            if steps[j].opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                found |= _identities(_loaded(namespace, steps, j), step.opcode == IS_OP)
-            elif step.opcode != IS_OP and not steps[j].opname.startswith(_LOADS):
-                break
-    return found
+    return found.union(*[ids for _, ids in compared_at(namespace, code)])
+
+
+def compared_at(namespace, code):
+    """(a comparison, ids of the real things with stand-ins that it compares) of code; functions in it are left out."""
+    for step, steps, at in compared_globals(code):
+        yield step, _identities(_loaded(namespace, steps, at), step.opcode == IS_OP)
 
 
 def _loaded(namespace, steps, at):

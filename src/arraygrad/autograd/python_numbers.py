@@ -1,7 +1,7 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, core.inplace, core.tensor, the standard
-library; arraygrad.scipy by its name, for a message, as SciPy is optional. `arraygrad` exports the names.
+May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.of_scipy, core.inplace,
+core.tensor, the standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -28,7 +28,6 @@ import ast
 import builtins
 import contextvars
 import dis
-import importlib
 import inspect
 import linecache
 import os
@@ -38,6 +37,7 @@ import warnings
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
+from arraygrad.autograd.of_scipy import way_out_of_scipy
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
@@ -236,7 +236,7 @@ class _Mark:
     def __str__(self):
         how, code, at, line, names = self._parts
         where = f"{short(code.co_filename)}:{line}, in {code.co_qualname}"
-        expression = _source_of(code, at, names)
+        expression = source_of(code, at, names)
         return f"{how}() of a Tensor, at {where}: {expression}" if expression else f"{how}() of a Tensor, at {where}"
 
 
@@ -306,7 +306,14 @@ def store_refused(t):
         text += f"the array has dtype {dtype}, which has no gradient: make it with a floating-point dtype. "
         if adopting():
             return _known(followed_by(t), TypeError(text.rstrip()))
-    if adopting():
+    if at.through == "scipy":
+        text += f"{way_out_of_scipy(at.called, adopting())}t.detach() where only the bare value is meant."
+    elif adopting() and numpy_is_kept():
+        text += (
+            f"{numpy_is_kept()}An array from outside, too, is a target as x = arraygrad.asarray(x); t.detach() where "
+            "only the bare value is meant."
+        )
+    elif adopting():
         text += (
             "the array was made where adoption does not reach, before the call or by a library. Write into a copy, "
             "x = numpy.array(x), which is recorded here; t.detach() where only the bare value is meant."
@@ -354,7 +361,7 @@ def conversion_refused(t, how):
         text += "What a generator draws is a constant: a + (b - a) * rng.uniform(size=...) is recorded. "
     elif module == "numpy" and isinstance(at.called, type):
         text += "A scalar of NumPy's holds no gradient: leave the 0-d Tensor as it is, or x.astype(dtype). "
-        if called in _CAST:
+        if called in _CAST and not _kept(at):
             text += (
                 f"(In adopted calls numpy.{called} stays recorded, unless code there compares types by `is`.) "
                 if adopting()
@@ -366,7 +373,7 @@ def conversion_refused(t, how):
         text += "Give it arraygrad.asarray([...]) in the place of a list of Tensors"
         text += ". " if adopting() else ", or call it in arraygrad.grad(f, adopt=True), which takes lists. "
     elif at.through == "scipy" or library == "scipy":
-        text += _of_scipy(at.called)
+        text += way_out_of_scipy(at.called, adopting())
     elif library and library not in ("builtins", "__main__"):
         text += f"{library}'s functions take no Tensor where they convert what they are given: "
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
@@ -380,6 +387,7 @@ def conversion_refused(t, how):
             "To stay recorded: NumPy's functions on the Tensor itself, arraygrad.asarray([...]) for lists of Tensors, "
             "arraygrad.asarray(x) for an array x that it is to be written into, or arraygrad.grad(f, adopt=True). "
         )
+    text += _kept(at)
     text += (
         "t.detach() and t.numpy() give the values without a gradient; arraygrad.testing.assert_allclose compares them."
     )
@@ -391,72 +399,35 @@ def adopting():
     return _adoption is not None and _adoption()
 
 
+def _kept(at):
+    """What to say in an adopted call of names at a place that a comparison keeps; "" elsewhere."""
+    return _why[0](at.expression, at.frame) if adopting() else ""
+
+
+def numpy_is_kept():
+    """What to say in an adopted call where numpy makes plain arrays because code compares it; "" elsewhere."""
+    return _why[1](Place(sys._getframe(1)).frame) if adopting() else ""
+
+
 def unadopted(function, args, kwargs):
     """Call a function that computes with raw arrays: what it makes stays raw in an adopted call too."""
     return function(*args, **kwargs) if _without is None else _without(function, args, kwargs)
 
 
-def set_adoption(question, without, given):
+def set_adoption(question, without, given, why):
     """Have `question()` say whether this thread runs an adopted call, `without(f, args, kwargs)` call as if not.
 
-    `given(t, number)` marks a number that an adopted call takes out of `t`, and gives it.
+    `given(t, number)` marks a number that an adopted call takes out of `t`, and gives it. `why` says in an adopted call
+    why names of an expression are not exchanged: two functions, of (expression, frame) and for NumPy of (frame).
     """
-    global _adoption, _without, _given
-    _adoption, _without, _given = question, without, given
+    global _adoption, _without, _given, _why
+    _adoption, _without, _given, _why = question, without, given, why
 
 
-_adoption = _without = _given = None  # see set_adoption: adoption is imported on first use
+_adoption = _without = _given = _why = None  # see set_adoption: adoption is imported on first use
 
 _CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
 _OF_LISTS = "Write arraygrad.asarray([...]) in its place, which takes nested lists of numbers and Tensors. "
-
-
-_SCIPY = "arraygrad.scipy"
-
-
-def _of_scipy(called):
-    """The way out where SciPy's own function was called with a Tensor."""
-    name, known = _name_in_scipy(called)
-    text = "SciPy's own functions take no Tensor. "
-    if name and known:
-        text += f"Take arraygrad.scipy.{name}, which is recorded"
-        if adopting():
-            return (
-                f"{text}. (Adoption exchanges the names in modules; this function came in another way, as an argument, "
-                "or by a name that was bound anew.) "
-            )
-        return f"{text}, or call SciPy's in arraygrad.grad(f, adopt=True). "
-    if name:
-        text += f"arraygrad.scipy has no rule for {name}: "
-    elif not adopting():
-        text += (
-            "Most have a recorded namesake in arraygrad.scipy, which arraygrad.grad(f, adopt=True) calls; otherwise "
-        )
-    else:
-        text += "Where arraygrad.scipy has a namesake, take that one; otherwise "
-    return f"{text}compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
-
-
-def _name_in_scipy(called):
-    """(name below scipy of what was called, whether it has a rule); "" where it can't be told."""
-    owner = getattr(called, "__self__", called)
-    chapter = (getattr(owner if isinstance(owner, type) else called, "__module__", None) or "").split(".")[1:2]
-    name = getattr(owner, "name" if owner is not called else "__name__", getattr(owner, "name", None))
-    if not chapter or not isinstance(name, str):
-        return "", False
-    found = getattr(sys.modules.get(f"scipy.{chapter[0]}"), name, None)
-    path = name if owner is called else f"{name}.{called.__name__}"
-    if found is not owner:
-        inner = owner.__module__ if isinstance(getattr(owner, "__module__", None), str) else ""
-        public = inner and "._" not in inner and getattr(sys.modules.get(inner), name, None) is owner
-        return (f"{inner.partition('.')[2]}.{path}" if public else ""), False
-    room = importlib.import_module(_SCIPY)
-    if chapter[0] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
-        return f"{chapter[0]}.{path}", False
-    ours = importlib.import_module(f"{_SCIPY}.{chapter[0]}")
-    rules = importlib.import_module(f"{_SCIPY}._declare").REGISTRY
-    full = f"{chapter[0]}.{path}"
-    return full, full in rules or (owner is called and name in getattr(ours, "OBJECTS", {}))
 
 
 def refusal(t, error):
@@ -546,6 +517,7 @@ class Place:
 
     Attributes
     ----------
+    frame : frame
     filename, function, module : str
     line : int
     expression : str
@@ -566,7 +538,7 @@ class Place:
             top = frame.f_globals.get("__name__", "").partition(".")[0]
             self.through = top if top in ("pandas", "scipy") else self.through
             frame = frame.f_back
-        self._frame = frame
+        self.frame = frame
         self.filename = frame.f_code.co_filename
         self.function = frame.f_code.co_qualname
         self.module = frame.f_globals.get("__name__", "")
@@ -588,12 +560,12 @@ class Place:
         try:
             tree = ast.parse(self.expression, mode="eval")
         except (SyntaxError, ValueError):
-            return self._frame.f_code, ()
+            return self.frame.f_code, ()
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        values = {name: value for name, value in self._frame.f_locals.items() if name in names}
+        values = {name: value for name, value in self.frame.f_locals.items() if name in names}
         leaves = {name: flatten(value)[0] for name, value in values.items()}
         found = [n for n in leaves if any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves[n])]
-        return self._frame.f_code, found
+        return self.frame.f_code, found
 
     def __str__(self):
         where = f"{short(self.filename)}:{self.line}, in {self.function}"
@@ -625,10 +597,10 @@ def short(filename):
 
 def _source(frame):
     """The text of the expression that a frame is computing, in one line."""
-    return _source_of(frame.f_code, frame.f_lasti, frame.f_globals)
+    return source_of(frame.f_code, frame.f_lasti, frame.f_globals)
 
 
-def _source_of(code, at, names):
+def source_of(code, at, names):
     """The text of the expression of the instruction at an offset; `names`: the globals of the code's module."""
     try:
         first, last, start, end = list(code.co_positions())[at // 2]
@@ -694,8 +666,8 @@ def _called(expression, frame):
 
 
 def _is_scipys(value):
-    """Whether a value is an object of SciPy's, such as a distribution, whose attributes may be asked for."""
-    module = type(value).__module__
+    """Whether a value is a class of SciPy's, or an object such as a distribution, whose attributes may be asked for."""
+    module = value.__module__ if isinstance(value, type) else type(value).__module__
     return isinstance(module, str) and module.partition(".")[0] == "scipy"
 
 
@@ -734,14 +706,17 @@ def _told(place, how, followed):
     state = "that is being differentiated" if followed else "that requires grad"
     text = f"a Tensor {state} becomes a Python number by {how}(), which no gradient reaches. "
     way = _recorded_name(place.called)
-    if way:
-        text += f"Use {way}, which is recorded. "
+    kept = _kept(place)
+    if way or kept:
+        text += f"Use {way}, which is recorded. " * bool(way) + kept
     elif place.module.startswith("sklearn."):
         text += _metric(place)
     elif how == "complex":
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
     elif adopting() and _formats(sys._getframe(2)):
         text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
+    elif place.through == "scipy":
+        text += way_out_of_scipy(place.called, adopting())
     elif adopting():
         text += (
             "This float(), or function of math, is one that adoption does not replace: a class attribute or a tuple "

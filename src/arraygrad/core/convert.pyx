@@ -38,6 +38,11 @@ def place():
     return "" if _guard is None else _guard.place()
 
 
+def numpy_is_kept():
+    """In an adopted call where numpy itself makes plain arrays: why, as a sentence. "" elsewhere."""
+    return "" if _guard is None else _guard.numpy_is_kept()
+
+
 cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
 
 

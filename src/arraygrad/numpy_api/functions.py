@@ -15,7 +15,7 @@ import warnings
 import numpy
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from arraygrad.core.convert import place
+from arraygrad.core.convert import numpy_is_kept, place
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
 from arraygrad.namespaces.bind import function_for, to_tensor
@@ -70,10 +70,10 @@ def not_written(name, target, way=""):
     cls = type(target)
     what = "a plain array" if cls is numpy.ndarray else f"{cls.__module__}.{cls.__qualname__}"
     return TypeError(
-        f"{place()}: {name}: a Tensor can't be written into {what}, whose memory holds no gradient: {way}make "
-        "x a Tensor first, x = arraygrad.asarray(x), or x = numpy.array(x) in arraygrad.grad(f, adopt=True), "
-        "which reaches no array that was made outside. Where only the values are meant, x += t.array; a parameter p is "
-        "updated by p -= rate * p.grad under arraygrad.no_grad()"
+        f"{place()}: {name}: a Tensor can't be written into {what}, whose memory holds no gradient: {numpy_is_kept()}"
+        f"{way}make x a Tensor first, x = arraygrad.asarray(x), or x = numpy.array(x) in arraygrad.grad(f, "
+        "adopt=True), which reaches no array that was made outside. Where only the values are meant, x += t.array; a "
+        "parameter p is updated by p -= rate * p.grad under arraygrad.no_grad()"
     )
 
 

@@ -67,7 +67,7 @@ def guarded(name, function, reason):
                 f"arraygrad.scipy.{name}: an argument requires grad, but {reason}. Pass its detach() if no gradient is "
                 "wanted, or compose the function of others"
             )
-        plain = watched(name, [raw(a) for a in (*args, *kwargs.values())])
+        plain = watched(name, [raw(a) for a in (*args, *kwargs.values())], reason)
         return function(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True)))
 
     return call
@@ -104,22 +104,27 @@ def depends(f, depth=4):
     return False
 
 
-def watched(name, values):
-    """The values, callables among them replaced by ones that refuse to hand a Tensor that requires grad to SciPy."""
-    return [_watching(name, v) if isinstance(v, _CALLBACKS) else v for v in values]
+def watched(name, values, reason=""):
+    """The values, callables among them replaced by ones that refuse to hand a Tensor that requires grad to SciPy.
+
+    `reason`: why the function that takes them has no rule; "" if it has one, in its args.
+    """
+    return [_watching(name, v, reason) if isinstance(v, _CALLBACKS) else v for v in values]
 
 
 _CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
 
 
-def _watching(name, f):
+def _watching(name, f, reason):
     @functools.wraps(f)
     def call(*args, **kwargs):
         result = f(*args, **kwargs)
         if is_grad_enabled() and holds_tensor(result, grad=True):
+            text = f"arraygrad.scipy.{name}: '{getattr(f, '__name__', type(f).__name__)}' depends on a Tensor that "
+            if reason:
+                raise NotDifferentiable(f"{text}requires grad, but {reason}. Return its detach() if none is wanted")
             raise TypeError(
-                f"arraygrad.scipy.{name}: '{getattr(f, '__name__', type(f).__name__)}' depends on a Tensor that "
-                "requires grad and is not among its arguments, so its gradient would be lost: pass it in args"
+                f"{text}requires grad and is not among its arguments, so its gradient would be lost: pass it in args"
             )
         return raw(result)
 

@@ -1,0 +1,92 @@
+"""What to write in the place of a function or class of SciPy's own that was given a Tensor.
+
+May import: the standard library; arraygrad.scipy by its name, as SciPy is optional.
+"""
+
+import importlib
+import re
+import sys
+import types
+
+__all__ = ["way_out_of_scipy"]
+
+_SCIPY = "arraygrad.scipy"
+
+
+def way_out_of_scipy(called, adopting):
+    """The text for SciPy's function, class or method `called` (None: not known), in or outside of adoption."""
+    name, rule = _rule_of(called)
+    text = "SciPy's own functions take no Tensor. "
+    if rule is not None and getattr(rule, "reason", ""):
+        reason = _with_rules(rule)
+        way = "Take that; otherwise " if reason != rule.reason else "So "
+        text += f"scipy.{name} has no derivative here: {reason}. {way}"
+    elif rule is not None:
+        text += f"Take arraygrad.scipy.{name}, which is recorded"
+        if adopting:
+            return (
+                f"{text}. (Adoption exchanges the names in modules; this function came in another way, as an argument, "
+                "or by a name that was bound anew.) "
+            )
+        return f"{text}, or call SciPy's in arraygrad.grad(f, adopt=True). "
+    elif name:
+        text += f"arraygrad.scipy has no rule for {name}: "
+    elif not adopting:
+        text += (
+            "Most have a recorded namesake in arraygrad.scipy, which arraygrad.grad(f, adopt=True) calls; otherwise "
+        )
+    else:
+        text += "Where arraygrad.scipy has a namesake, take that one; otherwise "
+    return f"{text}compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
+
+
+def _with_rules(rule):
+    """Why there is no rule, with the full names of those functions in the text that have one."""
+    rules = importlib.import_module(f"{_SCIPY}._declare").REGISTRY
+    chapter = rule.name.rpartition(".")[0]
+
+    def full(found):
+        for name in (f"{chapter}.{found[0]}", found[0]):
+            if name in rules and rules[name].of:
+                return f"{_SCIPY}.{name}"
+        return found[0]
+
+    return re.sub(r"[A-Za-z_][\w.]*\w", full, rule.reason)
+
+
+def _rule_of(called):
+    """(name below scipy of what was called, its rule or our object); ("", None) where that can't be told."""
+    owner = getattr(called, "__self__", called)
+    if isinstance(owner, types.ModuleType):  # of a compiled function
+        owner = called
+    module = getattr(owner if isinstance(owner, type) else called, "__module__", None)
+    chapter = module.split(".")[1:2] if isinstance(module, str) else []
+    if not chapter:
+        return "", None
+    names = vars(sys.modules.get(f"scipy.{chapter[0]}") or types)
+    if _public(names, owner) is None and not isinstance(owner, type) and owner is not called:
+        owner = type(owner)  # a solver, an interpolant
+    name = _public(names, owner)
+    if name is None:
+        name, inner = getattr(called, "__name__", None), getattr(owner, "__module__", None)
+        public = owner is called and isinstance(inner, str) and "._" not in inner
+        public = public and getattr(sys.modules.get(inner), str(name), None) is owner
+        return (f"{inner.partition('.')[2]}.{name}" if public else ""), None
+    full = f"{chapter[0]}.{name}" if owner is called else f"{chapter[0]}.{name}.{called.__name__}"
+    room = importlib.import_module(_SCIPY)
+    if chapter[0] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
+        return full, None
+    ours = importlib.import_module(f"{_SCIPY}.{chapter[0]}")
+    rules = importlib.import_module(f"{_SCIPY}._declare").REGISTRY
+    whole = rules.get(f"{chapter[0]}.{name}")
+    if whole is not None and whole.reason:
+        return whole.name, whole
+    return full, rules.get(full) or (getattr(ours, "OBJECTS", {}).get(name) if owner is called else None)
+
+
+def _public(names, owner):
+    """The name that an object has among these names of a module; None: it has none."""
+    for name in (getattr(owner, "name", None), getattr(owner, "__name__", None)):
+        if isinstance(name, str) and names.get(name) is owner:
+            return name
+    return next((name for name, value in list(names.items()) if value is owner), None)

@@ -1,0 +1,106 @@
+"""A gradient that is refused because a comparison keeps the real thing: the error names the comparison and a way out.
+
+Imports the public names of arraygrad. Each way out is taken: with it the call is recorded.
+"""
+
+import importlib
+import sys
+
+import pytest
+
+import arraygrad as ag
+
+S = 0.6173
+HELPERS = """
+import math
+import numpy
+import numpy as np
+
+def asks(x):
+    return {}
+"""
+PROGRAM = """
+import math
+import numpy as np
+import kept_helpers
+{}
+def f(x):
+    kept_helpers.asks(np.ones(2))
+    {}
+"""
+OUT = "out = np.zeros(2); out[0] = x; return out.sum()"
+# What the helper compares, what the program computes, what to write in the helper, and its text in the error.
+CASES = [
+    ("np is numpy", OUT, "np.__name__ == 'numpy'", "Write xp.__name__ == 'numpy' there"),
+    ("np is numpy", "return np.array([x, 0.0]).sum()", "np.__name__ == 'numpy'", "Write xp.__name__ == 'numpy' there"),
+    ("np is numpy", "out = np.zeros(2); out += x; return out.sum() / 2", "np.__name__ == 'numpy'",
+     "Write xp.__name__ == 'numpy' there"),
+    ("type(x) is float", "return float(x)", "isinstance(x, float)", "Write isinstance(x, float) there"),
+    ("type(x) is float", "return sum(map(float, [x]))", "isinstance(x, float)", "Write isinstance(x, float) there"),
+    ("x.dtype.type is np.float64", "return np.float64(x)", "x.dtype == np.float64",
+     "Write x.dtype == numpy.float64 there"),
+    ("x.dtype.type is x.dtype", "return np.float64(x)", "x.dtype.type == x.dtype",
+     "== between types in the place of `is`"),
+    ("x is math.exp", "return math.log(math.exp(x))", "getattr(x, '__name__', '') == 'exp'",
+     "Write f.__name__ == 'exp' there"),
+    ("{math.exp: 1}.get(x) if x is math.exp else 0", "return math.sin(x) / math.cos(S0)", "0", "math is the real one"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Writes the two modules and imports them anew."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def write(compares, computes, globals=f"S0 = {S}"):
+        for name, text in (
+            ("kept_helpers", HELPERS.format(compares)),
+            ("kept_program", PROGRAM.format(globals, computes)),
+        ):
+            (tmp_path / f"{name}.py").write_text(text)
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+        try:
+            importlib.import_module("kept_helpers")
+            return importlib.import_module("kept_program").f
+        finally:
+            sys.dont_write_bytecode = before
+
+    yield write
+    ag.adopt.clear()
+
+
+@pytest.mark.parametrize(("compares", "computes", "instead", "way"), CASES)
+def test_refusal_names_the_comparison_and_ways_that_work(program, compares, computes, instead, way):
+    f = program(compares, computes)
+    with pytest.raises(TypeError) as error:
+        ag.grad(f, adopt=True)(S)
+    text = str(error.value)
+    assert "kept_helpers.py:7, in asks: " in text
+    assert "is the real one" in text
+    assert way in text
+    assert "leave the module kept_helpers out, by naming what is to be reached, adopt=('kept_program',)" in text
+    assert ag.grad(f, adopt=("kept_program",))(S) == pytest.approx(1.0)
+    assert ag.grad(program(instead, computes), adopt=True)(S) == pytest.approx(1.0)
+
+
+def test_comparison_in_the_module_itself_has_no_other_packages_to_name(program):
+    f = program("0", "return float(x)", "def g(x): return type(x) is float")
+    with pytest.raises(TypeError, match=r"kept_program\.py:5, in g: type\(x\) is float\)\. Write isinstance") as error:
+        ag.grad(f, adopt=True)(S)
+    assert "adopt=(" not in str(error.value)
+
+
+def test_key_of_a_dict_is_named_by_its_module(program):
+    f = program("0", OUT, "KEYS = {np: 1}")
+    with pytest.raises(TypeError, match=r"\(kept_program: a dict or set among its globals has it as a key\)\. Let the"):
+        ag.grad(f, adopt=True)(S)
+
+
+def test_refusals_without_a_comparison_name_none(program):
+    f = program("0", "out = A; out[0] = x; return out.sum()", "A = np.zeros(2)")
+    with pytest.raises(TypeError, match="the array was made where adoption does not reach") as error:
+        ag.grad(f, adopt=True)(S)
+    assert "compares" not in str(error.value)
