@@ -145,6 +145,7 @@ _TENSOR = {
     "gt": "use t > other",
     "ge": "use t >= other",
     "allclose": "use numpy.allclose(t.numpy(), other)",
+    "hex": "text holds no gradient: use arraygrad.stop_gradient(t).item().hex()",
     "to_numpy": "use t.numpy()",
     "to_list": "use t.tolist()",
 }

@@ -214,6 +214,44 @@ MISTAKES = [
     ("series * t, its line", lambda: of_pandas(lambda series, x: series * x), TypeError, "<lambda>: series * x"),
     ("scipy.stats.t.logpdf(x, 3, t)", lambda: ag.grad(density)(0.5), TypeError, "arraygrad.scipy.stats.t.logpdf"),
     ("SciPy's solver as an argument", lambda: by_scipy(solved), TypeError, "Take arraygrad.scipy.integrate.solve_ivp"),
+    # NumPy's arrays that hold no numbers, attributes that are assigned, memory that is read anew
+    ("a structured array", lambda: ag.tensor(np.zeros(2, [("a", float)])), TypeError, "one field of it, raw['a']"),
+    ("an array of objects", lambda: ag.asarray(np.array([1.0, None])), TypeError, "each element is one number"),
+    ("dates", lambda: ag.asarray(np.array(["2020-01-01"], "M8[D]")), TypeError, "numpy.timedelta64(1, 's')"),
+    ("durations", lambda: ag.asarray(np.array([1], "m8[D]")), TypeError, "raw / numpy.timedelta64(1, 's')"),
+    ("t.shape = ...", lambda: setattr(leaf(), "shape", (3, 1)), AttributeError, "t = t.reshape(shape)"),
+    ("t.grad = array", lambda: setattr(leaf(), "grad", np.ones(3)), TypeError, "arraygrad.asarray(value)"),
+    (
+        "as_strided(t)",
+        lambda: np.lib.stride_tricks.as_strided(leaf(), (2, 2), (8, 8)),
+        TypeError,
+        "sliding_window_view",
+    ),
+    (
+        "np.add(out=array)",
+        lambda: np.add(leaf(), 1.0, out=np.zeros(3)),
+        TypeError,
+        "leave out= out and take",
+    ),
+    # methods of Python's floats
+    ("x.hex()", lambda: ag.grad(lambda x: x.hex())(0.5), AttributeError, "arraygrad.stop_gradient(t).item().hex()"),
+    (
+        "x.as_integer_ratio()",
+        lambda: ag.grad(lambda x: x.as_integer_ratio()[0])(0.5),
+        TypeError,
+        "compute with the Tensor itself",
+    ),
+    # what goes into backward, and what comes out of functions
+    ("backward([1, 1])", lambda: (leaf() * 2).backward([1.0, 1.0, 1.0]), TypeError, "arraygrad.asarray([...])"),
+    ("jacobian of None", lambda: ag.jacobian(returns_nothing)(np.ones(3)), TypeError, "lack a return statement"),
+    ("vjp of None", lambda: ag.vjp(returns_nothing, np.ones(3)), TypeError, "lack a return statement"),
+    (
+        "jvp of None",
+        lambda: ag.jvp(returns_nothing, (np.ones(3),), (np.ones(3),)),
+        TypeError,
+        "lack a return statement",
+    ),
+    ("has_aux of three", lambda: ag.grad(lambda x: (x, 1, 2), has_aux=True)(1.0), TypeError, "got a tuple of 3"),
 ]
 
 

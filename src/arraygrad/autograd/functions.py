@@ -423,7 +423,10 @@ def _default_gradient(meta):
 
 def _check_gradient(i, meta, gradient, batched):
     if not _is_array(gradient):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}: give an array for each "
+            "output, arraygrad.asarray([...]) of a list of numbers"
+        )
     if meta is None:
         return
     own = metadata_of(gradient) if isinstance(gradient, Tensor) else backend_of(gradient).meta(gradient)

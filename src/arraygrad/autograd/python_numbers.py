@@ -357,6 +357,11 @@ def conversion_refused(t, how):
         text += "Polynomials are recorded in arraygrad.grad(f, adopt=True). "
     elif called in ("matrix", "asmatrix", "bmat"):
         text += "A matrix of NumPy's holds no gradient: use arrays, numpy.array([...]), and `@` for their products. "
+    elif called == "as_strided":
+        text += (
+            "It reads memory without regard to shape, so it has no derivative: use "
+            "numpy.lib.stride_tricks.sliding_window_view(t, shape), a slice, or t[indices], which are recorded. "
+        )
     elif ".uniform(" in at.expression:
         text += "What a generator draws is a constant: a + (b - a) * rng.uniform(size=...) is recorded. "
     elif module == "numpy" and isinstance(at.called, type):
@@ -715,6 +720,8 @@ def _told(place, how, followed):
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
     elif adopting() and _formats(sys._getframe(2)):
         text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
+    elif place.expression.endswith(".as_integer_ratio()"):
+        text += "Two ints hold no gradient: compute with the Tensor itself, whose value their quotient is. "
     elif place.through == "scipy":
         text += way_out_of_scipy(place.called, adopting())
     elif adopting():

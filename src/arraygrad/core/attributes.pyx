@@ -35,6 +35,19 @@ _MEANT_OTHERWISE = {
     "_post_accumulate_grad_hooks": "call t.register_post_accumulate_grad_hook(hook)",
 }
 
+# Properties without a setter, and what to write in the place of `t.name = value`.
+_NOT_SET = {
+    "shape": "write t = t.reshape(shape), which is recorded",
+    "dtype": "write t = t.astype(dtype), which is recorded",
+    "strides": "they follow from the array: use t.reshape(shape), t.T or an index",
+    "device": "write t = t.to_device(device)",
+    "T": "write into the view, t.T[...] = values",
+    "mT": "write into the view, t.mT[...] = values",
+    "grad_fn": "write t = t.detach() for a Tensor outside of the graph",
+    "is_leaf": "write t = t.detach() for a leaf with the same values",
+}
+
+
 # The class that `allow_attributes` was called for, and whether its attributes are looked for in Tensors already.
 cdef PyTypeObject* _cls = NULL
 cdef bint _looking = False
@@ -63,6 +76,10 @@ cdef int set_attribute(object t, object name, PyObject* value) except -1:
         return PyObject_GenericSetAttr(t, name, value)      # a property, or nothing that could be set
     except AttributeError:
         if is_property(type(t), name):
+            if value != NULL and (name == "real" or name == "imag"):
+                return write_part(<TensorBase>t, name, <object>value)
+            if name in _NOT_SET:
+                raise AttributeError(f"Tensor.{name} can't be set: {_NOT_SET[name]}") from None
             raise
     if value == NULL:
         own = own_attributes(<TensorBase>t)
@@ -73,6 +90,24 @@ cdef int set_attribute(object t, object name, PyObject* value) except -1:
     if name in _MEANT_OTHERWISE:
         raise AttributeError(f"Tensor.{name} can't be set: {_MEANT_OTHERWISE[name]}")
     attributes_of(<TensorBase>t)[name] = <object>value
+    return 0
+
+
+cdef int write_part(TensorBase t, str name, object value) except -1:
+    """`t.real = value`, `t.imag = value`: a write into the view, recorded."""
+    if not t.value.meta.is_complex and name == "imag":
+        raise TypeError(f"Tensor.imag can't be set: a Tensor of dtype {t.value.meta.dtype} has no imaginary part; "
+                        "convert it first, t = t.astype(complex)")
+    if type(value) is complex:
+        raise TypeError(f"Tensor.{name} = {value}: expected real numbers, got a complex one: take its real or imag")
+    part = getattr(t, name)                 # a real Tensor is its own real part
+    if part is not t and base_of(part) is None:
+        other = "t.real + 1j * values" if name == "imag" else "values + 1j * t.imag"
+        what = f"arrays of {type(t.value.raw).__module__.partition('.')[0]} can't be written through a view"
+        if (<Backend>t.value.meta.ops).mutable:
+            what = "a result without axes can't be written, as NumPy's scalars can't"
+        raise AttributeError(f"Tensor.{name} can't be set: {what}. Make a new Tensor, t = {other}")
+    part[...] = value
     return 0
 
 

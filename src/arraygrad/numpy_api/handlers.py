@@ -390,7 +390,7 @@ def _outs(name, out):
         if target is not None and not isinstance(target, Tensor):
             from arraygrad.numpy_api.functions import not_written
 
-            raise not_written(name, target, "write x = x + t instead of x += t, or ")
+            raise not_written(name, target, "leave out= out and take the result, x = x + t instead of x += t, or ")
     return outs
 
 

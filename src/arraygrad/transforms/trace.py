@@ -146,10 +146,12 @@ class Trace(Traced):
 
     def split(self, result):
         """The two parts of what a function with auxiliary data returned."""
-        if not isinstance(result, tuple) or len(result) != 2:
+        known = isinstance(result, tuple)
+        if not known or len(result) != 2:
+            found = f"a tuple of {len(result)}" if known else type(result).__name__
             raise TypeError(
                 f"{self.name}: with has_aux=True '{function_name(self.function)}' must return a pair "
-                f"(result, auxiliary data), got {type(result).__name__}"
+                f"(result, auxiliary data), got {found}"
             )
         return result
 
@@ -171,6 +173,11 @@ class Trace(Traced):
             raise TypeError(
                 f"{self.name}: '{name}' returned no Tensor, and its gradient would be zero, because a value left the "
                 f"graph: {self.left}. Compute the result from the Tensor, or leave that argument out of argnums"
+            )
+        if len(self.outputs) == 1 and self.outputs[0] is None and self.any_value() is None:
+            raise TypeError(
+                f"{self.name}: '{name}' returned NoneType, but {self.name} needs an array, or a container of arrays; "
+                "does it lack a return statement?"
             )
         numbers = [leaf for leaf in self.outputs if not isinstance(leaf, (bool, numpy.bool_))]
         if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in numbers):

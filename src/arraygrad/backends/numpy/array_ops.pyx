@@ -398,8 +398,17 @@ cdef class NumpyOps(Backend):
             For object, string, date and structured dtypes.
         """
         if raw.dtype.kind not in "biufc":
-            raise TypeError(f"a Tensor needs an array of numbers or booleans, but got dtype {raw.dtype}; "
-                            f"convert it, e.g. with raw.astype(float)")
+            if raw.dtype.names:
+                way = f"take one field of it, raw[{raw.dtype.names[0]!r}], as fields have no common dtype"
+            elif raw.dtype.kind in "mM":
+                way = "convert it, raw" if raw.dtype.kind == "m" else "convert differences, (raw - raw.flat[0])"
+                way += " / numpy.timedelta64(1, 's')"
+            elif raw.dtype.kind == "O":
+                way = ("convert it, raw.astype(float), where each element is one number. (NumPy makes such an array of "
+                       "None, text and objects among the numbers too)")
+            else:
+                way = "convert it, e.g. with raw.astype(float)"
+            raise TypeError(f"a Tensor needs an array of numbers or booleans, but got dtype {raw.dtype}; {way}")
         return 0
 
     cdef uint64_t fingerprint(self, object raw, bint full) except? 0:
