@@ -86,6 +86,19 @@ class Rule:
     signature: object = None
     whole: object = None
     known: frozenset | None = None
+    binder: object = None
+
+    def bind(self, args, kwargs):
+        """The arguments that a call gives, by the names of their parameters; those of **kwargs stand among them.
+
+        Raises
+        ------
+        TypeError
+            If they do not fit the signature.
+        """
+        if self.binder is None:
+            self.binder = _binder(self.signature)
+        return self.binder(args, kwargs)
 
     @property
     def constant(self):
@@ -356,10 +369,9 @@ def _call(rule, args, kwargs):
     if not any(isinstance(leaf, Tensor) for leaf in leaves):
         return rule.values(*args, **kwargs)
     try:
-        bound = dict(rule.signature.bind(*args, **kwargs).arguments)
+        bound = rule.bind(args, kwargs)
     except TypeError as error:
         raise TypeError(f"arraygrad.scipy.{rule.name}: {error}") from None
-    _flatten_variadic(rule.signature, bound)
     recast = {key: _as_array(value) for key, value in bound.items() if isinstance(value, list)}
     if any(value is not bound[key] for key, value in recast.items()):
         bound.update(recast)
@@ -374,6 +386,8 @@ def _call(rule, args, kwargs):
     at, tensors = [], []
     foreign = False
     for key, value in bound.items():
+        if value is None or type(value) in _NO_CONTAINERS:
+            continue
         parts = flatten(value)[0]
         for place, leaf in enumerate(parts):
             if not isinstance(leaf, Tensor):
@@ -413,6 +427,10 @@ def _call(rule, args, kwargs):
     if not several:
         return found[0]
     return _rebuilt(result, found)
+
+
+# Arguments of which nothing needs to be looked through for Tensors.
+_NO_CONTAINERS = frozenset((bool, int, float, complex, str, numpy.ndarray))
 
 
 @functools.cache
@@ -604,11 +622,44 @@ def _signature(values, formula):
     return inspect.signature(formula) if hidden and formula is not None else found
 
 
-def _flatten_variadic(signature, bound):
+def _binder(signature):
+    """What `Rule.bind` does for a signature: where it has no * parameter, by Python's own call, which costs a tenth."""
+    parameters = signature.parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return functools.partial(_bound, signature)
+    space = {"_absent": object()}
+    plain = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else _ABSENT) for p in parameters]
+    lines = [f"def bind{signature.replace(parameters=plain, return_annotation=signature.empty)}:", "    _given = {}"]
+    for p in plain:
+        given = "" if p.default is p.empty else f"if {p.name} is not _absent: "
+        lines.append(f"    {given}_given[{p.name!r}] = {p.name}")
+    exec("\n".join([*lines, "    return _given"]), space)  # names of parameters, which are identifiers
+    quick = space["bind"]
+
+    def bind(args, kwargs):
+        try:
+            return quick(*args, **kwargs)
+        except TypeError:
+            return _bound(signature, args, kwargs)  # its error says more
+
+    return bind
+
+
+class _Absent:
+    def __repr__(self):
+        return "_absent"
+
+
+_ABSENT = _Absent()
+
+
+def _bound(signature, args, kwargs):
     """Arguments of **kwargs stand among the named ones; those of *args are one tuple under its name."""
+    bound = dict(signature.bind(*args, **kwargs).arguments)
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD and parameter.name in bound:
             bound.update(bound.pop(parameter.name))
+    return bound
 
 
 # -- what has no rule -------------------------------------------------------------------------------------------------
