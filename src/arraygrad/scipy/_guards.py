@@ -1,14 +1,17 @@
 """What keeps a gradient from being lost: SciPy's functions without a rule refuse Tensors that require grad.
 
-May import: core.containers, core.tensor, engine. Functions among the arguments are looked at too: SciPy calls them on
-raw arrays, and takes a Tensor's value without its gradient.
+May import: core.containers, core.tensor, engine, numpy. Functions among the arguments are looked at too: SciPy calls
+them on raw arrays, and takes a Tensor's value without its gradient.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import math
 import types
+
+import numpy
 
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
@@ -19,6 +22,8 @@ __all__ = [
     "NotDifferentiable",
     "depends",
     "guarded",
+    "handed_out",
+    "holds_numbers",
     "holds_tensor",
     "kind_of",
     "mirror",
@@ -71,6 +76,51 @@ def guarded(name, function, reason):
         return function(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True)))
 
     return call
+
+
+def holds_numbers(value):
+    """Whether a value holds finite floating-point numbers, or is an object of SciPy's, which may hold some.
+
+    Integers, text, truth values and infinities do not change with what they were computed from.
+    """
+    for leaf in flatten(value)[0]:
+        if isinstance(leaf, (float, complex)):
+            if math.isfinite(abs(leaf)):
+                return True
+        elif isinstance(leaf, numpy.ndarray):
+            if leaf.dtype.kind == "O":
+                if any(holds_numbers(one) for one in leaf.ravel().tolist() if one is not leaf):
+                    return True
+            elif leaf.dtype.kind in "fc" and numpy.any(numpy.isfinite(leaf)):
+                return True
+        elif isinstance(leaf, numpy.generic):
+            if leaf.dtype.kind in "fc" and numpy.isfinite(leaf):
+                return True
+        elif type(leaf).__module__.partition(".")[0] == "scipy":
+            return True
+    return False
+
+
+def handed_out(name, value, held, instead=""):
+    """An attribute of SciPy's object that was made of the raw values of `held`.
+
+    Parameters
+    ----------
+    name : str
+        Of the attribute, below arraygrad.scipy.
+    held : tree
+        What the object was made of. Where a Tensor in it requires grad, numbers are refused: they depend on it, and
+        would be constants unseen.
+    instead : str
+        What has a rule.
+    """
+    if is_grad_enabled() and holds_tensor(held, grad=True) and holds_numbers(value):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.{name}: it depends on what the object was made of, which requires grad, but the "
+            f"attribute has no rule here{': ' if instead else ''}{instead}. Make the object of detach() if no gradient "
+            "is wanted"
+        )
+    return value
 
 
 # -- functions among the arguments ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from scipy import spatial as _spatial
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, mirror, raw
-from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._guards import NotDifferentiable, handed_out, holds_tensor
 from arraygrad.scipy.spatial import distance, transform
 
 __all__ = ["ConvexHull", "KDTree", "cKDTree", "distance", "transform"]
@@ -22,17 +22,39 @@ _CHAPTER = Chapter("spatial", _spatial)
 class KDTree:
     """scipy.spatial.KDTree of points that gradients reach: distances of a query are differentiable by selection.
 
-    Other methods are SciPy's own tree's, whose results are counts and indices.
+    So are `data`, `mins` and `maxes`. Other methods are SciPy's own tree's: counts and indices, which jump. What would
+    be numbers that depend on the points is refused.
     """
 
     def __init__(self, data, *args, **kwargs):
+        if holds_tensor((args, kwargs), grad=True):
+            raise NotDifferentiable("arraygrad.scipy.spatial.KDTree: data has a derivative, the other arguments none")
         self._points = data if isinstance(data, Tensor) else np.asarray(data)
-        self._tree = _spatial.KDTree(raw(data), *args, **kwargs)
+        self._tree = _spatial.KDTree(raw(data), *[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
+
+    @property
+    def scipy_object(self):
+        """SciPy's own tree, of raw points."""
+        return handed_out("spatial.KDTree", self._tree, self._points, "query, data, mins and maxes have one")
 
     @property
     def data(self):
         """The points."""
         return self._points
+
+    @property
+    def mins(self):
+        """The least of each coordinate."""
+        return self._ends("mins", ag.min)
+
+    @property
+    def maxes(self):
+        """The largest of each coordinate."""
+        return self._ends("maxes", ag.max)
+
+    def _ends(self, name, function):
+        points = self._points
+        return function(points, axis=0) if isinstance(points, Tensor) and points.shape[0] else getattr(self._tree, name)
 
     def query(self, x, k=1, eps=0.0, p=2.0, distance_upper_bound=np.inf, workers=1):
         """Distances to the k nearest points, and their indices."""
@@ -44,7 +66,7 @@ class KDTree:
         taken = ag.take(points, np.where(near, places, 0).ravel(), axis=0)
         taken = ag.reshape(taken, (*np.shape(places), points.shape[-1]))
         beside = x if np.ndim(places) == x.ndim - 1 else ag.expand_dims(x, axis=-2)
-        away = ag.abs(beside - taken)
+        away = ag.abs(self._nearest_image(beside - taken))
         if np.isinf(p):
             size = ag.max(away, axis=-1)
         elif p == 1:
@@ -55,18 +77,39 @@ class KDTree:
             size = ag.where(zero, 0.0, ag.where(zero, 1.0, total) ** (1.0 / p))
         return ag.where(near, size, np.inf), places
 
+    def _nearest_image(self, away):
+        """Differences less the whole boxes in them, where coordinates repeat every boxsize (0: they do not)."""
+        boxsize = getattr(self._tree, "boxsize", None)
+        if boxsize is None:
+            return away
+        length = np.asarray(boxsize, dtype=float)
+        boxes = np.rint(np.asarray(raw(away)) / np.where(length > 0, length, np.inf))
+        return away - boxes * length
+
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
         value = getattr(self._tree, name)
         if not callable(value):
-            return value
-        return lambda *args, **kwargs: value(*[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
+            if name == "boxsize":  # was given, as a constant
+                return value
+            return handed_out(f"spatial.KDTree.{name}", value, self._points, "query, data, mins and maxes have one")
+
+        def call(*args, **kwargs):
+            given = [*args, *kwargs.values()]
+            points = [a._points for a in given if isinstance(a, KDTree)]
+            plain = [a._tree if isinstance(a, KDTree) else raw(a) for a in given]
+            found = value(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True)))
+            # Distances, and sums of weights; counts and indices are integers.
+            held = [self._points, points, given]
+            return handed_out(f"spatial.KDTree.{name}", found, held, "query and distance_matrix have one")
+
+        return call
 
 
 cKDTree = KDTree
 for _name in ("KDTree", "cKDTree"):
-    _CHAPTER.object(_name, "data x (distances of a query)", "definition; by selection")(KDTree)
+    _CHAPTER.object(_name, "data x (distances of a query; mins, maxes)", "definition; by selection")(KDTree)
 
 
 @_CHAPTER.by_composition("distance_matrix", "x y", "definition")

@@ -1,4 +1,4 @@
-"""Kernel density estimates, differentiable in the points, the data, the weights and a numeric bandwidth.
+"""Kernel density estimates, differentiable in the points, the data, the weights and the bandwidth.
 
 May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, numpy, SciPy.
 """
@@ -11,28 +11,111 @@ from scipy import stats
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Rule, guarded, raw
-from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+from arraygrad.scipy._guards import holds_tensor
 from arraygrad.scipy.stats._functions import NAMES
 
 __all__ = []
 
 
+def _attribute(name, formula):
+    """An attribute that SciPy keeps as numbers, recorded by `formula(self)` where the estimate was made of Tensors."""
+    theirs = getattr(stats.gaussian_kde, name, None)
+
+    def get(self):
+        if vars(self).get("_plainly", True) or not holds_tensor(self._held):
+            return theirs.fget(self) if isinstance(theirs, property) else vars(self)[name]
+        return formula(self)
+
+    def put(self, value):
+        if isinstance(theirs, property):
+            raise AttributeError(f"gaussian_kde: {name} can't be set")
+        vars(self)[name] = value
+
+    return property(get, put, doc=getattr(theirs, "__doc__", None))
+
+
 class gaussian_kde(stats.gaussian_kde):
-    """scipy.stats.gaussian_kde; densities are recorded where Tensors are among its data or points."""
+    """scipy.stats.gaussian_kde; densities are recorded where Tensors are among its data or points.
+
+    So are the attributes and the factors that it hands out. SciPy's own code, which runs while `_plainly` is true,
+    finds numbers in them.
+    """
 
     def __init__(self, dataset, bw_method=None, weights=None):
-        self._given = (dataset, bw_method, weights)
-        super().__init__(raw(dataset), raw(bw_method), raw(weights))
+        self._plainly = True
+        self._given = (dataset, weights)
+        self._factor = None
+        super().__init__(raw(dataset), None, raw(weights))
+        if bw_method is not None:
+            self.set_bandwidth(bw_method)
+        self._plainly = False
+
+    @property
+    def _held(self):
+        return self._given, self._factor
 
     def set_bandwidth(self, bw_method=None):
-        dataset, earlier, weights = self._given
-        if bw_method is not None:
-            self._given = (dataset, bw_method, weights)
-        super().set_bandwidth(raw(bw_method if bw_method is not None else earlier))
+        if not isinstance(bw_method, Tensor):
+            return super().set_bandwidth(bw_method)
+        if bw_method.ndim:
+            raise ValueError(f"gaussian_kde: expected bw_method as a number, got a Tensor of shape {bw_method.shape}")
+        self._bw_method = "use constant"
+        self.covariance_factor = lambda: bw_method
+        return self._compute_covariance()
+
+    def _compute_covariance(self):
+        # SciPy calls it, and so do programs that have set covariance_factor to a function of their own.
+        made, earlier = self.covariance_factor, vars(self).get("covariance_factor")
+        self._plainly = False
+        try:
+            self._factor = made()
+            plain = raw(self._factor)
+            self._plainly, self.covariance_factor = True, lambda: plain[()] if isinstance(plain, np.ndarray) else plain
+            super()._compute_covariance()
+        finally:
+            self._plainly = False
+            del self.covariance_factor
+            if earlier is not None:
+                self.covariance_factor = earlier
+
+    dataset = _attribute("dataset", lambda self: self._data())
+    weights = _attribute("weights", lambda self: self._shares())
+    neff = _attribute("neff", lambda self: 1.0 / ag.sum(self.weights * self.weights))
+    factor = _attribute("factor", lambda self: self._factor)
+    covariance = _attribute("covariance", lambda self: self._spread() * self.factor**2)
+    cho_cov = _attribute("cho_cov", lambda self: ag.linalg.cholesky(self._spread()) * self.factor)
+    inv_cov = _attribute("inv_cov", lambda self: ag.linalg.inv(self._spread()) / self.factor**2)
+    log_det = _attribute(
+        "log_det",
+        lambda self: 2.0 * ag.sum(ag.log(ag.linalg.diagonal(self.cho_cov))) + self.d * math.log(2.0 * math.pi),
+    )
+
+    def scotts_factor(self):
+        return self.neff ** (-1.0 / (self.d + 4.0))
+
+    def silverman_factor(self):
+        return (self.neff * (self.d + 2.0) / 4.0) ** (-1.0 / (self.d + 4.0))
+
+    covariance_factor = scotts_factor
+
+    def _data(self):
+        data = ag.asarray(self._given[0])
+        return data[None, :] if data.ndim == 1 else data
+
+    def _shares(self):
+        weights = self._given[1]
+        weights = ag.ones(self.n) if weights is None else ag.reshape(ag.asarray(weights), (-1,))
+        return weights / ag.sum(weights)
+
+    def _spread(self):
+        """The covariance of the data."""
+        data, weights = self._data(), self._shares()
+        away = data - ag.sum(data * weights, axis=-1, keepdims=True)
+        return ag.matmul(away * weights, ag.matrix_transpose(away)) / (1.0 - 1.0 / self.neff)
 
     def evaluate(self, points):
-        if not holds_tensor((self._given, points)):
-            return super().evaluate(points)
+        if not holds_tensor((self._held, points)):
+            return self._theirs("evaluate", points)
         return ag.exp(self._log_density(points))
 
     __call__ = evaluate
@@ -41,43 +124,36 @@ class gaussian_kde(stats.gaussian_kde):
         return self.evaluate(x)
 
     def logpdf(self, x):
-        if not holds_tensor((self._given, x)):
-            return super().logpdf(x)
+        if not holds_tensor((self._held, x)):
+            return self._theirs("logpdf", x)
         return self._log_density(x)
 
+    def _theirs(self, method, *args, **kwargs):
+        """SciPy's own method, which finds numbers in the attributes, also in those of another estimate."""
+        estimates = _estimates(self, args, kwargs)
+        try:
+            for one in estimates:
+                one._plainly = True
+            return getattr(stats.gaussian_kde, method)(self, *args, **kwargs)
+        finally:
+            for one in estimates:
+                one._plainly = False
+
     def _log_density(self, points):
-        dataset, bandwidth, weights = self._given
-        data = ag.asarray(dataset)
-        data = data[None, :] if data.ndim == 1 else data
         points = ag.asarray(points)
         if points.ndim < 2:
             # A number, several points of one dimension, or one point of several.
             points = ag.reshape(points, (1, -1) if self.d == 1 else (-1, 1))
-        weights = ag.ones(self.n) if weights is None else ag.asarray(weights)
-        weights = weights / ag.sum(weights)
-        effective = 1.0 / ag.sum(weights * weights)
-        factor = self._factor(bandwidth, effective)
-        away = data - ag.sum(data * weights, axis=-1, keepdims=True)
-        covariance = ag.matmul(away * weights, ag.matrix_transpose(away)) / (1.0 - 1.0 / effective)
-        lower = ag.linalg.cholesky(covariance) * factor
-        apart = ag.reshape(points[:, :, None] - data[:, None, :], (self.d, -1))
+        lower = ag.linalg.cholesky(self._spread()) * self.factor
+        apart = ag.reshape(points[:, :, None] - self._data()[:, None, :], (self.d, -1))
         square = ag.sum(ag.linalg.solve(lower, apart) ** 2, axis=0)
-        logs = ag.log(weights) - 0.5 * ag.reshape(square, (points.shape[1], self.n))
+        logs = ag.log(self._shares()) - 0.5 * ag.reshape(square, (points.shape[1], self.n))
         norm = 0.5 * self.d * math.log(2.0 * math.pi) + ag.sum(ag.log(ag.linalg.diagonal(lower)))
         return ag.special.logsumexp(logs, axis=1) - norm
 
-    def _factor(self, bandwidth, effective):
-        if bandwidth is None or (isinstance(bandwidth, str) and bandwidth == "scott"):
-            return effective ** (-1.0 / (self.d + 4.0))
-        if isinstance(bandwidth, str):
-            return (effective * (self.d + 2.0) / 4.0) ** (-1.0 / (self.d + 4.0))
-        if isinstance(bandwidth, Tensor) or np.isscalar(bandwidth) or isinstance(bandwidth, np.ndarray):
-            return bandwidth
-        if holds_tensor(self._given, grad=True):
-            raise NotDifferentiable(
-                "arraygrad.scipy.stats.gaussian_kde: what bw_method depends on is not known; pass a number"
-            )
-        return self.factor
+
+def _estimates(self, args, kwargs):
+    return [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, gaussian_kde))]
 
 
 def _guard(method):
@@ -86,9 +162,9 @@ def _guard(method):
     def call(self, *args, **kwargs):
         return guarded(
             f"stats.gaussian_kde.{method}",
-            lambda _held, *a, **k: original(self, *a, **k),
+            lambda _held, *a, **k: self._theirs(method, *a, **k),
             "the method has no rule here",
-        )(self._given, *args, **kwargs)
+        )([one._held for one in _estimates(self, args, kwargs)], *args, **kwargs)
 
     call.__doc__ = original.__doc__
     return call

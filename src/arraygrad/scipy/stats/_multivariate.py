@@ -37,6 +37,11 @@ def _squeezed(a):
     return found
 
 
+def _given(cov):
+    """The matrix of an object that SciPy's covariances are given as."""
+    return cov.covariance if isinstance(cov, stats.Covariance) else cov
+
+
 def _covariance(cov, d):
     cov = ag.asarray(cov)
     if cov.ndim == 0:
@@ -83,13 +88,31 @@ def _normal(x, mean, cov):
     return _squeezed(-0.5 * (d * LOG_2PI + log_det + square))
 
 
+def _dimension(loc, spread):
+    return np.shape(raw(spread))[-1] if np.ndim(raw(spread)) else 1 if loc is None else np.size(raw(loc))
+
+
+def _located(loc, spread):
+    """The mean as an object of SciPy's holds it: a vector."""
+    d = _dimension(loc, spread)
+    return ag.zeros(d) if loc is None else ag.reshape(ag.asarray(loc), (-1,))
+
+
+def _spread(loc, spread):
+    """The covariance as an object of SciPy's holds it: a matrix."""
+    return _covariance(ag.asarray(1.0 if spread is None else spread), _dimension(loc, spread))
+
+
 def _normal_entropy(mean, cov):
     d = np.shape(raw(cov))[-1] if np.ndim(raw(cov)) else 1 if mean is None else np.size(raw(mean))
     return 0.5 * (d * (LOG_2PI + 1.0) + _log_det("multivariate_normal", _covariance(cov, d)))
 
 
-def _declare(name, formulas, signature, of, source, refuse=None, without=()):
-    """A distribution of which `formulas` gives methods by name; "pdf" follows from "logpdf", "pmf" from "logpmf"."""
+def _declare(name, formulas, signature, of, source, refuse=None, without=(), attributes=None):
+    """A distribution of which `formulas` gives methods by name; "pdf" follows from "logpdf", "pmf" from "logpmf".
+
+    `attributes`: those of the frozen distribution by name, each a formula in its parameters.
+    """
     dist = getattr(stats, name, None)
     if dist is None:
         return
@@ -110,7 +133,7 @@ def _declare(name, formulas, signature, of, source, refuse=None, without=()):
     for method, reason in without:
         if hasattr(dist, method):
             methods[method] = refused(f"stats.{name}.{method}", getattr(dist, method), reason)
-    OBJECTS[name] = Distribution(name, methods, "multivariate")
+    OBJECTS[name] = Distribution(name, methods, "multivariate", attributes)
 
 
 def _both(kind, formula):
@@ -123,11 +146,15 @@ def _both(kind, formula):
 _declare(
     "multivariate_normal",
     {
-        **_both("pdf", lambda x, mean=None, cov=1, **_: _normal(x, mean, cov)),
-        "entropy": (lambda mean=None, cov=1: _normal_entropy(mean, cov), "mean=None, cov=1"),
+        **_both("pdf", lambda x, mean=None, cov=1, **_: _normal(x, mean, _given(cov))),
+        "entropy": (lambda mean=None, cov=1: _normal_entropy(mean, _given(cov)), "mean=None, cov=1"),
     },
     "x, mean=None, cov=1, allow_singular=False", "x mean cov", "BDA",
     without=[("cdf", "its derivative has no rule"), ("logcdf", "its derivative has no rule")],
+    attributes={
+        "mean": lambda mean=None, cov=1, *_, **__: _located(mean, _given(cov)),
+        "cov": lambda mean=None, cov=1, *_, **__: _spread(mean, _given(cov)),
+    },
 )  # fmt: skip
 
 
@@ -141,7 +168,12 @@ def _student(x, loc=None, shape=1, df=1, **_):
 
 
 _declare("multivariate_t", _both("pdf", _student), "x, loc=None, shape=1, df=1, allow_singular=False",
-         "x loc shape df", "BDA", without=[("cdf", "its derivative has no rule")])  # fmt: skip
+         "x loc shape df", "BDA", without=[("cdf", "its derivative has no rule")],
+         attributes={
+             "loc": lambda loc=None, shape=1, *_, **__: _located(loc, shape),
+             "shape": lambda loc=None, shape=1, *_, **__: _spread(loc, shape),
+             "df": lambda loc=None, shape=1, df=1, *_, **__: df,
+         })  # fmt: skip
 
 # -- simplex and counts -----------------------------------------------------------------------------------------------
 
@@ -160,7 +192,7 @@ _declare("dirichlet", {
     "mean": (lambda alpha: ag.asarray(alpha) / ag.sum(ag.asarray(alpha)), "alpha"),
     "var": (lambda alpha: _dirichlet_var(ag.asarray(alpha)), "alpha"),
     "entropy": (lambda alpha: _dirichlet_entropy(ag.asarray(alpha)), "alpha"),
-}, "x, alpha", "x alpha", "BDA")  # fmt: skip
+}, "x, alpha", "x alpha", "BDA", attributes={"alpha": lambda alpha, *_, **__: ag.asarray(alpha)})  # fmt: skip
 
 
 def _dirichlet_var(alpha):
@@ -175,11 +207,14 @@ def _dirichlet_entropy(alpha):
     return beta + (total - alpha.shape[0]) * digamma(total) - ag.sum((alpha - 1.0) * digamma(alpha))
 
 
+def _probabilities(p):
+    """SciPy replaces the last probability by what is left of one."""
+    p = ag.asarray(p)
+    return ag.concat([p[..., :-1], 1.0 - ag.sum(p[..., :-1], axis=-1, keepdims=True)], axis=-1)
+
+
 def _multinomial(x, n, p):
-    x, p = ag.asarray(x), ag.asarray(p)
-    # SciPy replaces the last probability by what is left of one.
-    p = ag.concat([p[..., :-1], 1.0 - ag.sum(p[..., :-1], axis=-1, keepdims=True)], axis=-1)
-    n = ag.asarray(n)
+    x, p, n = ag.asarray(x), _probabilities(p), ag.asarray(n)
     count = ag.astype(x, ag.float64)
     return ag.gammaln(ag.astype(n, ag.float64) + 1.0) + ag.sum(
         ag.special.xlogy(count, p) - ag.gammaln(count + 1.0), axis=-1
@@ -187,7 +222,8 @@ def _multinomial(x, n, p):
 
 
 _declare("multinomial", _both("pmf", _multinomial), "x, n, p", "p", "BDA",
-         refuse={"x": "counts are integers", "n": "an integer"})  # fmt: skip
+         refuse={"x": "counts are integers", "n": "an integer"},
+         attributes={"p": lambda n, p, *_, **__: _probabilities(p)})  # fmt: skip
 
 
 def _dirichlet_multinomial(x, alpha, n):
@@ -199,7 +235,8 @@ def _dirichlet_multinomial(x, alpha, n):
 
 
 _declare("dirichlet_multinomial", _both("pmf", _dirichlet_multinomial), "x, alpha, n", "alpha", "BDA",
-         refuse={"x": "counts are integers", "n": "an integer"})  # fmt: skip
+         refuse={"x": "counts are integers", "n": "an integer"},
+         attributes={"alpha": lambda alpha, n, *_, **__: ag.asarray(alpha)})  # fmt: skip
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
 
@@ -227,14 +264,15 @@ def _wishart(x, df, scale):
     x = _matrices(x)
     p = max(x.shape[-1], np.shape(raw(scale))[0] if np.ndim(raw(scale)) else 1)
     scale = _read(_matrix(scale, p))
-    log_x, log_scale = ag.linalg.slogdet(x)[1], ag.linalg.slogdet(scale)[1]
+    # The determinant of x is read from one triangle, by Cholesky; the trace from all of x.
+    log_x, log_scale = ag.linalg.slogdet(_read(x))[1], ag.linalg.slogdet(scale)[1]
     trace = ag.linalg.trace(ag.linalg.solve(scale, x))
     norm = 0.5 * df * (p * math.log(2.0) + log_scale) + _log_multigamma(0.5 * df, p)
     return _squeezed(0.5 * (df - p - 1.0) * log_x - 0.5 * trace - norm)
 
 
 def _invwishart(x, df, scale):
-    x = _matrices(x)
+    x = _read(_matrices(x))  # by Cholesky throughout
     p = max(x.shape[-1], np.shape(raw(scale))[0] if np.ndim(raw(scale)) else 1)
     scale = _read(_matrix(scale, p))
     log_x, log_scale = ag.linalg.slogdet(x)[1], ag.linalg.slogdet(scale)[1]
@@ -243,8 +281,33 @@ def _invwishart(x, df, scale):
     return _squeezed(0.5 * df * log_scale - 0.5 * (df + p + 1.0) * log_x - 0.5 * trace - norm)
 
 
-_declare("wishart", _both("pdf", _wishart), "x, df, scale", "x df scale", "Muirhead (1982), 3.2")
-_declare("invwishart", _both("pdf", _invwishart), "x, df, scale", "x df scale", "BDA")
+def _scale(df, scale=None, *_, **__):
+    scale = ag.asarray(1.0 if scale is None else scale)
+    return _matrix(scale, 1)
+
+
+_OF_SCALE = {
+    "df": lambda df, scale=None, *_, **__: df,
+    "scale": _scale,
+    "C": lambda *given, **named: ag.linalg.cholesky(_scale(*given, **named)),
+    "log_det_scale": lambda *given, **named: _log_det("wishart", _scale(*given, **named)),
+}
+
+_declare("wishart", _both("pdf", _wishart), "x, df, scale", "x df scale", "Muirhead (1982), 3.2", attributes=_OF_SCALE)
+_declare("invwishart", _both("pdf", _invwishart), "x, df, scale", "x df scale", "BDA", attributes=_OF_SCALE)
+
+
+def _sides(mean, row, col):
+    """The two covariances as an object of SciPy's holds them: matrices."""
+    shape = (None, None) if mean is None else np.shape(raw(mean))
+    return [
+        _matrix(a, n if n is not None else np.shape(raw(a))[-1] if np.ndim(raw(a)) else 1)
+        for a, n in zip((row, col), shape, strict=True)
+    ]
+
+
+def _middle(mean, row, col):
+    return ag.zeros([m.shape[-1] for m in _sides(mean, row, col)]) if mean is None else ag.asarray(mean)
 
 
 def _matrix_normal(X, mean=None, rowcov=1, colcov=1):
@@ -259,7 +322,11 @@ def _matrix_normal(X, mean=None, rowcov=1, colcov=1):
 
 
 _declare("matrix_normal", _both("pdf", _matrix_normal), "X, mean=None, rowcov=1, colcov=1", "X mean rowcov colcov",
-         "Dawid (1981)")  # fmt: skip
+         "Dawid (1981)", attributes={
+             "rowcov": lambda mean=None, rowcov=1, colcov=1, *_, **__: _sides(mean, rowcov, colcov)[0],
+             "colcov": lambda mean=None, rowcov=1, colcov=1, *_, **__: _sides(mean, rowcov, colcov)[1],
+             "mean": lambda mean=None, rowcov=1, colcov=1, *_, **__: _middle(mean, rowcov, colcov),
+         })  # fmt: skip
 
 
 def _vonmises_fisher(x, mu, kappa):
@@ -269,7 +336,21 @@ def _vonmises_fisher(x, mu, kappa):
     return norm + kappa * ag.vecdot(ag.asarray(x), mu)
 
 
-_declare("vonmises_fisher", _both("pdf", _vonmises_fisher), "x, mu, kappa", "x mu kappa", "Mardia and Jupp (2000), 9.3")
+def _vonmises_fisher_entropy(mu, kappa):
+    # -E log f = -norm - kappa E(x . mu), and that mean is the ratio of two Bessel functions.
+    mu = ag.asarray(mu)
+    order = 0.5 * mu.shape[0]
+    mean = ag.special.ive(order, kappa) / ag.special.ive(order - 1.0, kappa)
+    return -_vonmises_fisher(ag.zeros(mu.shape[0]), mu, kappa) - kappa * mean
+
+
+_declare("vonmises_fisher", {
+    **_both("pdf", _vonmises_fisher),
+    "entropy": (lambda mu, kappa: _vonmises_fisher_entropy(mu, kappa), "mu, kappa"),
+}, "x, mu, kappa", "x mu kappa", "Mardia and Jupp (2000), 9.3", attributes={
+    "mu": lambda mu=None, kappa=1, *_, **__: ag.asarray(mu),
+    "kappa": lambda mu=None, kappa=1, *_, **__: kappa,
+})  # fmt: skip
 
 
 def _matrix_t(X, mean=None, row_spread=1, col_spread=1, df=1):

@@ -13,6 +13,7 @@ Outside of the support the density is constant, and gradients are zero; where Sc
 
 import numpy as np
 from scipy import stats
+from scipy.stats import rv_continuous, rv_discrete
 
 import arraygrad as ag
 from arraygrad.scipy._declare import (
@@ -27,7 +28,7 @@ from arraygrad.scipy._declare import (
     refused,
     register,
 )
-from arraygrad.scipy._guards import holds_tensor
+from arraygrad.scipy._guards import handed_out, holds_tensor
 from arraygrad.scipy._incomplete import log_other, signed
 from arraygrad.scipy._quadrature import tail_of_density
 
@@ -43,10 +44,11 @@ class Distribution:
     Methods without a rule (`rvs`, `fit`, ...) are SciPy's, and refuse a Tensor that requires grad.
     """
 
-    def __init__(self, name, methods, kind):
+    def __init__(self, name, methods, kind, attributes=None):
         self._name = name
         self.kind = kind
         self._methods = methods
+        self._attributes = attributes or {}  # of the frozen distribution: name -> formula(*parameters)
         self.__doc__ = self.scipy_object.__doc__
 
     @property
@@ -55,7 +57,7 @@ class Distribution:
         return getattr(stats, self._name)
 
     def __getattr__(self, name):
-        if name.startswith("__") or name in ("_methods", "_name"):
+        if name.startswith("__") or name in ("_methods", "_name", "_attributes"):
             raise AttributeError(name)
         if name in self._methods:
             return self._methods[name]
@@ -132,16 +134,35 @@ class Frozen:
             return lambda: method(*self.args, **self.kwds)
         if name == "interval" and "ppf" in self.dist._methods:
             return lambda confidence: self.dist._interval(confidence, *self.args, **self.kwds)
-        frozen = self.dist.scipy_object(*[raw(a) for a in self.args], **{k: raw(v) for k, v in self.kwds.items()})
+        held = (self.args, self.kwds)
+        if name in self.dist._attributes and holds_tensor(held):
+            return self.dist._attributes[name](*self.args, **self.kwds)
+        frozen = self.dist.scipy_object(
+            *[_number(a) for a in self.args], **{k: _number(v) for k, v in self.kwds.items()}
+        )
         value = getattr(frozen, name)
         if not callable(value):
-            return value
+            if name in ("a", "b") and self._support_is_fixed():
+                return value
+            shown = ", ".join([*self.dist._attributes, *self.dist._methods])
+            return handed_out(f"stats.{self.dist._name}(...).{name}", value, held, f"{shown} have one")
         # The parameters are looked at too: SciPy's frozen object would hold them as constants.
         called = guarded(f"stats.{self.dist._name}.{name}", lambda _held, *a, **k: value(*a, **k), _reason(name))
         return lambda *a, **k: called((self.args, self.kwds), *a, **k)
 
+    def _support_is_fixed(self):
+        """Whether the ends of the support are those of the class, whatever the shape parameters."""
+        kind = type(self.dist.scipy_object)
+        return getattr(kind, "_get_support", None) in (rv_continuous._get_support, rv_discrete._get_support)
+
     def __repr__(self):
         return f"<frozen {self.dist!r}>"
+
+
+def _number(value):
+    """A raw parameter; a number where it is an array without axes, which some of SciPy's distributions refuse."""
+    value = raw(value)
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 # -- continuous ------------------------------------------------------------------------------------------------------
