@@ -36,20 +36,21 @@ def _whole(ab, lower):
     return ag.where(inside, taken, 0.0)
 
 
-def _band(a, count, lower):
-    """The diagonals of a triangle as rows, zero where a row has no element."""
+def _band(a, count, lower, beyond):
+    """The diagonals of a triangle as rows, and `beyond` where a row has no element."""
     n = shape_of(a)[-1]
     row, j = np.arange(count)[:, None], np.arange(n)[None, :]
     i = j + row if lower else j + row - count + 1
     inside = (i >= 0) & (i < n)
-    return ag.where(inside, a[..., np.clip(i, 0, n - 1), np.broadcast_to(j, i.shape)], 0.0)
+    return ag.where(inside, a[..., np.clip(i, 0, n - 1), np.broadcast_to(j, i.shape)], beyond)
 
 
 @by_composition("cholesky_banded", "ab", "Murray (2016)")
 def _cholesky_banded(ab, lower=False):
     triangle = _whole(ab, lower)
     factor = ag.linalg.cholesky(_hermitian(triangle, lower), upper=not lower)
-    return _band(factor, shape_of(ag.asarray(ab))[-2], lower)
+    # Where a row has no element of the matrix SciPy leaves what was given.
+    return _band(factor, shape_of(ag.asarray(ab))[-2], lower, beyond=ag.asarray(ab))
 
 
 def _hermitian(triangle, lower):

@@ -1,8 +1,9 @@
 """How a function of scipy.linalg is declared, and what its rules share.
 
-May import: arraygrad, scipy._declare, SciPy.
+May import: arraygrad, scipy._declare, numpy, SciPy.
 """
 
+import numpy as np
 from scipy import linalg
 
 import arraygrad as ag
@@ -26,10 +27,12 @@ def is_complex(a):
 
 
 def reading(a, lower):
-    """The Hermitian matrix that is read from one triangle."""
-    if lower:
-        return ag.tril(a) + adjoint(ag.tril(a, k=-1))
-    return ag.triu(a) + adjoint(ag.triu(a, k=1))
+    """The Hermitian matrix that is read from one triangle; of the diagonal the real part is read."""
+    found = ag.tril(a) + adjoint(ag.tril(a, k=-1)) if lower else ag.triu(a) + adjoint(ag.triu(a, k=1))
+    if not is_complex(a):
+        return found
+    own = np.eye(shape_of(a)[-1], dtype=bool)
+    return ag.where(own, ag.astype(ag.real(a), raw(a).dtype), found)
 
 
 def shape_of(a):

@@ -1,6 +1,6 @@
 """Factorisations: the rules of the table, at the signs and orders that SciPy's LAPACK chose.
 
-May import: arraygrad, ops._factorizations, scipy._declare, scipy.linalg._chapter, numpy, SciPy.
+May import: arraygrad, engine, ops._factorizations, scipy._declare, scipy._guards, scipy.linalg._chapter, numpy, SciPy.
 """
 
 import functools
@@ -9,9 +9,10 @@ import numpy as np
 import scipy.linalg
 
 import arraygrad as ag
+from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import _factorizations as table
-from arraygrad.scipy._declare import raw
-from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._declare import REGISTRY, raw
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.linalg._chapter import (
     NAMES,
     adjoint,
@@ -137,6 +138,7 @@ def _qr(g, ans, a, mode="full", pivoting=False):
         g_q, g_r = g[0], g[1]
     else:
         raise NotDifferentiable(f"arraygrad.scipy.linalg.qr: the derivative is not known for mode={mode!r}")
+    _full_rank(raw(r), k)
     rule = "complete" if mode == "full" else "reduced"
     found = table.qr(namespace_of(q), (g_q, g_r), (q, r), (m, n), rule)
     if not pivoting:
@@ -145,6 +147,36 @@ def _qr(g, ans, a, mode="full", pivoting=False):
     if order.ndim > 1:
         raise NotDifferentiable("arraygrad.scipy.linalg.qr: with pivoting derivatives are for one matrix")
     return ag.take(found, np.argsort(order), axis=-1)
+
+
+def _full_rank(r, k):
+    """Refuse a matrix whose first k columns are dependent: R has a zero there but for rounding errors."""
+    size = np.abs(np.diagonal(r[..., :k, :k], axis1=-2, axis2=-1))
+    least = max(r.shape[-2:]) * np.finfo(size.dtype).eps * np.max(size, axis=-1, initial=0.0)
+    if np.any(np.min(size, axis=-1, initial=np.inf) <= least):
+        raise np.linalg.LinAlgError(
+            "arraygrad.scipy.linalg.qr: expected a matrix of full rank, but R has a zero on its diagonal (to rounding "
+            f"errors: {np.min(size):.1e} beside {np.max(size):.1e}), where the decomposition has no derivative. "
+            "svdvals has one there"
+        )
+
+
+def _whole_factors(decompose):
+    """`qr` that refuses mode='raw' of what requires grad: Householder's vectors would be constants unseen."""
+
+    @functools.wraps(decompose)
+    def qr(a, overwrite_a=False, lwork=None, mode="full", *args, **kwargs):
+        if mode == "raw" and is_grad_enabled() and holds_tensor(a, grad=True):
+            raise NotDifferentiable(
+                "arraygrad.scipy.linalg.qr: expected mode as 'full', 'economic' or 'r' for a matrix that requires "
+                "grad, got 'raw', whose vectors and tau have no rule. Pass its detach() if no gradient is wanted"
+            )
+        return decompose(a, overwrite_a, lwork, mode, *args, **kwargs)
+
+    return qr
+
+
+NAMES["qr"] = REGISTRY["linalg.qr"].function = _whole_factors(NAMES["qr"])
 
 
 # -- singular values --------------------------------------------------------------------------------------------------

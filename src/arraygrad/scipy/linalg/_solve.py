@@ -1,13 +1,16 @@
 """Linear systems, inverses, determinants, least squares.
 
-May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy. Source: Giles (2008), "Collected matrix derivative
-results for forward and reverse mode": with A x = b, A^H w = g gives the gradient w of b and -w x^H of A.
+May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy, SciPy. Source: Giles (2008), "Collected matrix
+derivative results for forward and reverse mode": with A x = b, A^H w = g gives the gradient w of b and -w x^H of A.
 """
 
+import functools
+
 import numpy as np
+import scipy.linalg
 
 import arraygrad as ag
-from arraygrad.scipy._declare import raw
+from arraygrad.scipy._declare import gradients_of_composition, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.linalg._chapter import (
     NAMES,
@@ -68,10 +71,25 @@ def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     return ag.linalg.solve(turned(triangle(ag.asarray(a), lower, unit_diagonal), trans), ag.asarray(b))
 
 
-@by_rule("inv", "a", GILES, inert="assume_a lower")
-def _inv(g, ans, a):
+@by_rule("inv", "a", GILES)
+def _inv(g, ans, a, assume_a=None, lower=False):
     turned = adjoint(ans)
-    return -ag.matmul(ag.matmul(turned, g), turned)
+    found = -ag.matmul(ag.matmul(turned, g), turned)
+    structure = _STRUCTURE.get(assume_a)
+    if structure is None:
+        return found
+    if assume_a == "diagonal":
+        own, a = np.eye(shape_of(a)[-1], dtype=bool), ag.asarray(a)
+        kept = g if _inv_keeps_what_is_not_read() else 0.0
+        return ag.where(own, -g / adjoint(ag.where(own, a, 1.0)) ** 2, kept)
+    # Of the elements that are read alone.
+    return gradients_of_composition(lambda given: structure(given[0], lower), found, [ag.asarray(a)])[0]
+
+
+@functools.cache
+def _inv_keeps_what_is_not_read():
+    """Whether inv(assume_a="diagonal") has the other elements of the matrix in its result, as in SciPy 1.17."""
+    return bool(scipy.linalg.inv(np.array([[1.0, 1.0], [0.0, 1.0]]), assume_a="diagonal")[0, 1] == 1.0)
 
 
 @by_composition("det", "a", "Jacobi's formula, by cofactors")
