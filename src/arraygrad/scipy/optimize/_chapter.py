@@ -1,17 +1,20 @@
 """The chapter that functions of scipy.optimize are declared in, and the node of a solution.
 
-May import: implicit, scipy._declare, scipy._callbacks, numpy, SciPy.
+May import: autograd, core.tensor, implicit, scipy._declare, scipy._callbacks, scipy._guards, numpy, SciPy.
 """
 
 import numpy as np
 from scipy import optimize
 
-from arraygrad.implicit.common import Arguments, array_function, raw_function
+from arraygrad.autograd import Function
+from arraygrad.core.tensor import asarray
+from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
-from arraygrad.scipy._callbacks import lifted
+from arraygrad.scipy._callbacks import lifted, tracked
 from arraygrad.scipy._declare import Chapter, raw
+from arraygrad.scipy._guards import holds_numbers, holds_tensor
 
-__all__ = ["CHAPTER", "IMPLICIT", "NAMES", "Problem"]
+__all__ = ["CHAPTER", "IMPLICIT", "NAMES", "Problem", "Unconverged", "recorded_result"]
 
 CHAPTER = Chapter("optimize", optimize)
 NAMES = CHAPTER.names
@@ -35,9 +38,12 @@ class Problem:
         What the solution, but not the function, depends on: stands before everything else in `parameters`.
     lists : bool
         The function computes an array, which it may return as a list. (A minimiser's may return value and gradient.)
+    start : array or Tensor, optional
+        Where the search begins. An isolated solution does not depend on it, and its gradient is zero; that it is
+        isolated is looked at in backward. It stands last in `parameters` where it requires grad.
     """
 
-    def __init__(self, name, f, args=(), bounds=(), lists=False):
+    def __init__(self, name, f, args=(), bounds=(), lists=False, start=None):
         self.name = f"scipy.optimize.{name}"
         args = args if isinstance(args, tuple) else (args,)
         self.f, parameters = lifted(f, args)
@@ -47,6 +53,9 @@ class Problem:
         if bounds:
             inner, parameters = self.f, (*bounds, *parameters)
             self.f = lambda x, *given: inner(x, *given[len(bounds) :])
+        if tracked((start,)):
+            whole, parameters = self.f, (*parameters, start)
+            self.f = lambda x, *given: whole(x, *given[:-1])
         self.arguments = Arguments(parameters)
         self.parameters = parameters
         self.plain = self.arguments.raw()
@@ -64,3 +73,68 @@ class Problem:
             return f
         args = [raw(a) for a in self.plain[self.first : self.first + self.n]]
         return lambda *given: raw(f(*given, *args))
+
+
+class Unconverged(Function):
+    """What a solver returned that is no solution: its value, which refuses to be differentiated."""
+
+    @staticmethod
+    def forward(ctx, name, x, moved, *tensors):
+        ctx.text = (
+            f"scipy.optimize.{name}: the solver's result is no solution: the solution is {moved:.3g} away from it"
+        )
+        return asarray(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        raise ConvergenceError(f"{ctx.text}. Solve to a smaller tolerance, with more iterations")
+
+
+class _Recorded(optimize.OptimizeResult):
+    """A result with recorded fields. What it leaves out says so, and why."""
+
+    _left_out = ()
+
+    def _text(self, key):
+        return (
+            f"{key}: arraygrad leaves it out of a result that requires grad, as it depends on the arguments and has no "
+            f"rule: it would be a constant unseen. {', '.join(self._recorded)} are recorded; compute it of these, or "
+            "solve detached arguments"
+        )
+
+    def __missing__(self, key):
+        raise KeyError(self._text(key) if key in self._left_out else key)
+
+    def __getattr__(self, key):
+        if key in self:
+            return self[key]
+        raise AttributeError(self._text(key) if key in vars(self).get("_left_out", ()) else key)
+
+    def __reduce__(self):
+        return _remade, (dict(self), dict(vars(self)))
+
+
+def _remade(fields, about):
+    result = _Recorded(fields)
+    vars(result).update(about)
+    return result
+
+
+def recorded_result(result, *, kept=(), **fields):
+    """SciPy's result with recorded fields, without numbers that depend on the arguments and are constants.
+
+    Parameters
+    ----------
+    kept : tuple of str
+        Floating-point fields that are counts or signs.
+    """
+    result = _remade(dict(result), {"_recorded": tuple(fields)})
+    result.update(fields)
+    if holds_tensor(fields, grad=True):
+        left = [
+            key for key, value in result.items() if key not in fields and key not in kept and holds_numbers(value)
+        ]  # fmt: skip
+        for key in left:
+            del result[key]
+        vars(result)["_left_out"] = tuple(left)
+    return result

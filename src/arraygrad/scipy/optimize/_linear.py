@@ -12,7 +12,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.optimize._chapter import CHAPTER
+from arraygrad.scipy.optimize._chapter import CHAPTER, TOLERANCE, Unconverged, recorded_result
 
 __all__ = []
 
@@ -59,11 +59,42 @@ def _lsq_linear(A, b, bounds=(-np.inf, np.inf), **options):
     spread = np.zeros((x.size, free.size))
     spread[free, np.arange(free.size)] = 1.0
     right = b - ag.matmul(A, fixed)
-    found = _pseudo_solved(ag.take(A, free, axis=1), right)
-    result.x = ag.matmul(ag.asarray(spread), found) + fixed
-    result.fun = ag.matmul(A, result.x) - b
-    result.cost = 0.5 * ag.sum(result.fun * result.fun)
-    return result
+    found = ag.matmul(ag.asarray(spread), _pseudo_solved(ag.take(A, free, axis=1), right)) + fixed
+    # SciPy's value, with the gradient of the solution where it is one.
+    moved = _away(x, raw(found), [raw(A), raw(b), raw(low), raw(high)], result.active_mask)
+    if moved:
+        found = Unconverged.apply("lsq_linear", x, moved, *[t for t in (A, b, low, high) if isinstance(t, Tensor)])
+    else:
+        found = found + (x - raw(found))
+    fun = ag.matmul(A, found) - b
+    further = {}
+    if options.get("lsq_solver") in (None, "exact"):
+        further["unbounded_sol"] = _unbounded(A, b, result.unbounded_sol)
+    return recorded_result(
+        result, kept=("active_mask",), x=found, fun=fun, cost=0.5 * ag.sum(fun * fun), **further
+    )  # fmt: skip
+
+
+def _away(x, exact, given, active):
+    """How far the result x is from the solution; 0 where it is one, as `minimize` looks at it. All raw.
+
+    A solution lies within the bounds, and at an active one the residual falls towards that bound.
+    """
+    A, b, low, high = (np.asarray(v) for v in given)
+    size = 1.0 + np.max(np.abs(x), initial=0.0)
+    moved = np.max(np.abs(x - exact), initial=0.0)
+    beyond = np.max(np.maximum(np.maximum(low - exact, exact - high), 0.0), initial=0.0)
+    slope = A.T @ (A @ exact - b)
+    steep = np.max(active * slope, initial=0.0) / (1.0 + np.max(np.abs(slope), initial=0.0))
+    return max(moved, beyond, steep) if moved > TOLERANCE * size or beyond > ACTIVE * size or steep > TOLERANCE else 0.0
+
+
+def _unbounded(A, b, plain):
+    """What np.linalg.lstsq returns: solution, residue, rank and singular values."""
+    x = _pseudo_solved(A, b)
+    left = ag.matmul(A, x) - b
+    residue = plain[1] if not np.size(plain[1]) else ag.reshape(ag.sum(left * left), (1,))
+    return x, residue, plain[2], ag.linalg.svdvals(A)
 
 
 @CHAPTER.composition("linprog", "c A_ub b_ub A_eq b_eq", VERTEX)
@@ -104,11 +135,12 @@ def _linprog(c, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=(0, None), me
             f"arraygrad.scipy.optimize.linprog: {count} constraints are active at the solution of {x.size} elements: "
             "it is no simple vertex, and not differentiable"
         )
-    result.x = ag.linalg.solve(whole, ag.concat([ag.astype(r, ag.float64) for r in right]))
-    result.fun = ag.sum(ag.asarray(c) * result.x)
-    for name in ("slack", "con", "ineqlin", "eqlin", "lower", "upper"):
-        result.pop(name, None)
-    return result
+    x = ag.linalg.solve(whole, ag.concat([ag.astype(r, ag.float64) for r in right]))
+    fields = {"x": x, "fun": ag.sum(ag.asarray(c) * x)}
+    for name, matrix, side in (("slack", A_ub, b_ub), ("con", A_eq, b_eq)):
+        if matrix is not None:
+            fields[name] = ag.asarray(side) - ag.matmul(ag.asarray(matrix), x)
+    return recorded_result(result, **fields)
 
 
 @CHAPTER.by_composition("rosen", "x", "definition")

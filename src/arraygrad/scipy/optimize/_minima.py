@@ -13,11 +13,13 @@ import arraygrad as ag
 from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, TOLERANCE, Problem
-from arraygrad.scipy.optimize._roots import _without
+from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, TOLERANCE, Problem, recorded_result
 from arraygrad.transforms import grad, jacobian, vjp
 
 __all__ = []
+
+# Fields that say how the search went.
+TIMES = ("execution_time",)
 
 # Of a bound, relative: what counts as being at it.
 AT_BOUND = 1e-9
@@ -96,7 +98,7 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
         )
     limits = _limits(bounds, np.shape(np.atleast_1d(raw(x0))))
     f = (lambda *given: fun(*given)[0]) if jac is True else fun
-    problem = Problem("minimize", f, args, _recorded(limits))
+    problem = Problem("minimize", f, args, _recorded(limits), start=x0)
     if jac is True:
         both = Problem("minimize", fun, args)
         function = lambda x: tuple(raw(part) for part in both.f(x, *both.plain))
@@ -108,9 +110,8 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
         None if limits is None else optimize.Bounds(*raw(limits)), (), tol, callback, options,
     )  # fmt: skip
     scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
-    result.x = problem.solution(result.x, _stationary(scalar, _Active(result.x, limits)))
-    result.fun = scalar(result.x, *problem.parameters)
-    return _without(result, "jac", "hess", "hess_inv", "grad", "final_simplex", "v", "lagrangian_grad")
+    x = problem.solution(result.x, _stationary(scalar, _Active(result.x, limits)))
+    return recorded_result(result, kept=TIMES, x=x, fun=scalar(x, *problem.parameters))
 
 
 @CHAPTER.composition("minimize_scalar", "args bounds", IMPLICIT)
@@ -120,9 +121,8 @@ def _minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=N
     result = optimize.minimize_scalar(problem.raw, raw(bracket), raw(bounds), (), method, tol, options)
     x = np.asarray(result.x, dtype=float)
     side = None if limits is None else _side(problem, x, raw(limits))
-    result.x = problem.solution(x, _stationary(problem.f, _Active(x, limits, side)))
-    result.fun = problem.f(result.x, *problem.parameters)
-    return result
+    x = problem.solution(x, _stationary(problem.f, _Active(x, limits, side)))
+    return recorded_result(result, x=x, fun=problem.f(x, *problem.parameters))
 
 
 def _side(problem, x, limits):
@@ -160,7 +160,7 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
         raise NotDifferentiable(f"arraygrad.scipy.optimize.least_squares: loss={loss!r} has no rule")
     f = fun if not kwargs else (lambda x, *args: fun(x, *args, **kwargs))
     limits = _spread((bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds, np.shape(np.atleast_1d(raw(x0))))
-    problem = Problem("least_squares", f, args, _recorded(limits), lists=True)
+    problem = Problem("least_squares", f, args, _recorded(limits), lists=True, start=x0)
     bounds = tuple(raw(limits))
     options = {} if x_scale is None else {"x_scale": x_scale}
     result = optimize.least_squares(
@@ -168,17 +168,17 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
         diff_step=diff_step, tr_solver=tr_solver, tr_options=tr_options or {}, jac_sparsity=jac_sparsity,
         max_nfev=max_nfev, verbose=verbose, **options, **further,
     )  # fmt: skip
-    result.x = problem.solution(result.x, _normal_equations(problem.f, _Active(result.x, limits, result.active_mask)))
-    result.fun = problem.f(result.x, *problem.parameters)
-    result.cost = 0.5 * ag.sum(ag.asarray(result.fun) ** 2)
-    return _without(result, "jac", "grad")
+    x = problem.solution(result.x, _normal_equations(problem.f, _Active(result.x, limits, result.active_mask)))
+    value = problem.f(x, *problem.parameters)
+    cost = 0.5 * ag.sum(ag.asarray(value) ** 2)
+    return recorded_result(result, kept=("active_mask",), x=x, fun=value, cost=cost)
 
 
 @CHAPTER.composition("leastsq", "args", IMPLICIT)
 def _leastsq(func, x0, args=(), Dfun=None, full_output=False, **options):
     if full_output:
         raise NotDifferentiable("arraygrad.scipy.optimize.leastsq: full_output has no rule; use least_squares")
-    problem = Problem("leastsq", func, args, lists=True)
+    problem = Problem("leastsq", func, args, lists=True, start=x0)
     x, flag = optimize.leastsq(problem.raw, raw(x0), (), problem.helper(Dfun), False, **options)
     return problem.solution(x, _normal_equations(problem.f)), flag
 
@@ -251,7 +251,7 @@ def _minimiser(name):
             )
         both = name in _WITH_GRADIENT and options.get("fprime") is None and not options.get("approx_grad")
         f = (lambda *given: function(*given)[0]) if both else function
-        problem = Problem(name, f, options.pop("args", ()))
+        problem = Problem(name, f, options.pop("args", ()), start=options.get("x0"))
         bounds = options.get("bounds") if "bounds" in parameters else options.get("ranges")
         if tracked((bounds, options.get("x1"), options.get("x2"))):
             raise NotDifferentiable(
@@ -279,10 +279,7 @@ def _minimiser(name):
                     *result[2:])  # fmt: skip
         if not hasattr(result, "x"):
             return x
-        result.x = x
-        result.fun = scalar(x, *problem.parameters)
-        return _without(result, "jac", "hess", "hess_inv", "lowest_optimization_result", "xl", "funl", "population",
-                        "population_energies")  # fmt: skip
+        return recorded_result(result, kept=TIMES, x=x, fun=scalar(x, *problem.parameters))
 
 
 _WITH_GRADIENT = ("fmin_l_bfgs_b", "fmin_tnc")

@@ -8,7 +8,7 @@ from scipy import optimize
 
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, Problem
+from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, Problem, recorded_result
 
 __all__ = []
 
@@ -32,7 +32,7 @@ for _name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
 @CHAPTER.composition("newton", "args", IMPLICIT)
 def _newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None, x1=None, rtol=0.0,
             full_output=False, disp=True):  # fmt: skip
-    problem = Problem("newton", func, args)
+    problem = Problem("newton", func, args, start=x0)
     x0 = np.asarray(raw(x0), dtype=float)[()]
     found = optimize.newton(problem.raw, x0, problem.helper(fprime), (), tol, maxiter, problem.helper(fprime2), raw(x1),
                             rtol, full_output, disp)  # fmt: skip
@@ -46,7 +46,7 @@ def _root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=Non
                  rtol=None, maxiter=None, options=None):  # fmt: skip
     if fprime is True:
         raise NotDifferentiable("arraygrad.scipy.optimize.root_scalar: pass fprime as a function")
-    problem = Problem("root_scalar", f, args)
+    problem = Problem("root_scalar", f, args, start=x0)
     result = optimize.root_scalar(
         problem.raw, (), method, raw(bracket), problem.helper(fprime), problem.helper(fprime2), raw(x0), raw(x1), xtol,
         rtol, maxiter, options,
@@ -58,22 +58,15 @@ def _root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=Non
 @CHAPTER.composition("root", "args", IMPLICIT)
 def _root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, options=None):
     f = (lambda *given: fun(*given)[0]) if jac is True else fun
-    problem = Problem("root", f, args, lists=True)
+    problem = Problem("root", f, args, lists=True, start=x0)
     jac = None if jac is True else problem.helper(jac)
     result = optimize.root(problem.raw, raw(x0), (), method, jac, tol, callback, options)
     shape = np.shape(result.x)
     if np.shape(problem.raw(result.x)) != shape:
-        result.x = problem.solution(result.x, lambda x, *args: problem.f(x, *args).reshape(shape))
+        x = problem.solution(result.x, lambda x, *args: problem.f(x, *args).reshape(shape))
     else:
-        result.x = problem.solution(result.x)
-    return _without(result, "fjac", "r", "qtf", "jac")
-
-
-def _without(result, *names):
-    """A result without arrays that depend on the parameters and carry no gradient."""
-    for name in names:
-        result.pop(name, None)
-    return result
+        x = problem.solution(result.x)
+    return recorded_result(result, x=x, fun=problem.f(x, *problem.parameters).reshape(np.shape(result.fun)))
 
 
 @CHAPTER.composition("fsolve", "args", IMPLICIT)
@@ -81,7 +74,7 @@ def _fsolve(func, x0, args=(), fprime=None, full_output=0, col_deriv=0, xtol=1.4
             epsfcn=None, factor=100, diag=None):  # fmt: skip
     if full_output:
         raise NotDifferentiable("arraygrad.scipy.optimize.fsolve: full_output has no rule; use root")
-    problem = Problem("fsolve", func, args, lists=True)
+    problem = Problem("fsolve", func, args, lists=True, start=x0)
     x = optimize.fsolve(problem.raw, raw(x0), (), problem.helper(fprime), 0, col_deriv, xtol, maxfev, band, epsfcn,
                         factor, diag)  # fmt: skip
     if np.shape(problem.raw(x)) != np.shape(x):
@@ -91,7 +84,7 @@ def _fsolve(func, x0, args=(), fprime=None, full_output=0, col_deriv=0, xtol=1.4
 
 @CHAPTER.composition("fixed_point", "args", IMPLICIT)
 def _fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2"):
-    problem = Problem("fixed_point", func, args, lists=True)
+    problem = Problem("fixed_point", func, args, lists=True, start=x0)
     x = optimize.fixed_point(problem.raw, np.asarray(raw(x0), dtype=float), (), xtol, maxiter, method)
     return problem.solution(x, lambda x, *args: problem.f(x, *args) - x)
 
