@@ -6,7 +6,17 @@ May import: scipy._declare and this folder, SciPy. Begin with `_univariate.py`, 
 from scipy import stats as _stats
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.stats import _continuous, _discrete, _further, _hypotheses, _kde, _laws, _multivariate, _summaries
+from arraygrad.scipy.stats import (
+    _continuous,
+    _discrete,
+    _further,
+    _hypotheses,
+    _kde,
+    _laws,
+    _multivariate,
+    _results,
+    _summaries,
+)
 from arraygrad.scipy.stats._functions import NAMES
 from arraygrad.scipy.stats._univariate import OBJECTS
 
