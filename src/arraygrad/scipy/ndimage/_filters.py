@@ -14,6 +14,7 @@ from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.ndimage._chapter import CHAPTER, axes_of, each, extended, shape_of
 from arraygrad.scipy.signal import _convolutions  # noqa: F401 (declares what is used here)
 from arraygrad.scipy.signal._chapter import NAMES as SIGNAL
+from arraygrad.scipy.signal._chapter import conj
 
 __all__ = ["windows_of"]
 
@@ -48,7 +49,12 @@ def _turned_origin(size, origin):
 
 @CHAPTER.by_composition("correlate", "input weights", DEFINITION, refuse={"cval": "it has no rule"})
 def _correlate(input, weights, mode="reflect", cval=0.0, origin=0, axes=None):
-    a, weights = ag.asarray(input), ag.asarray(weights)
+    return _correlated_along(input, conj(ag.asarray(weights)), mode, cval, origin, axes)
+
+
+def _correlated_along(input, weights, mode, cval, origin, axes):
+    """The correlation along some axes, with the weights as they are: SciPy's has their conjugates."""
+    a = ag.asarray(input)
     axes = axes_of(axes, a.ndim)
     shape, origins, modes = [1] * a.ndim, [0] * a.ndim, [None] * a.ndim
     for i, axis in enumerate(axes):
@@ -61,12 +67,12 @@ def _correlate(input, weights, mode="reflect", cval=0.0, origin=0, axes=None):
 def _convolve(input, weights, mode="reflect", cval=0.0, origin=0, axes=None):
     weights = ag.asarray(weights)
     origins = [_turned_origin(n, o) for n, o in zip(shape_of(weights), each(origin, weights.ndim), strict=True)]
-    return _correlate(input, ag.flip(weights), mode, cval, origins, axes)
+    return _correlated_along(input, ag.flip(weights), mode, cval, origins, axes)
 
 
 @CHAPTER.by_composition("correlate1d", "input weights", DEFINITION)
 def _correlate1d(input, weights, axis=-1, mode="reflect", cval=0.0, origin=0):
-    return _correlated1d(ag.asarray(input), ag.asarray(weights), axis, mode, cval, origin)
+    return _correlated1d(ag.asarray(input), conj(ag.asarray(weights)), axis, mode, cval, origin)
 
 
 @CHAPTER.by_composition("convolve1d", "input weights", DEFINITION)

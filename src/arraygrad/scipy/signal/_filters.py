@@ -16,7 +16,7 @@ from scipy import signal
 import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, conj, shape_of
+from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, conj, is_complex, shape_of
 
 __all__ = []
 
@@ -225,12 +225,16 @@ _EDGES = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "c
 
 @CHAPTER.by_composition("savgol_filter", "x", "Savitzky and Golay (1964)")
 def _savgol(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0):
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
+    x = ag.asarray(x)
+    if is_complex(x):
+        x = ag.real(x)  # SciPy filters the real part alone, with a warning
+    x = ag.moveaxis(x, axis, -1)
     half = window_length // 2
+    before = (window_length - 1) // 2  # of an even window one element less lies before the place than after it
     weights = signal.savgol_coeffs(window_length, polyorder, deriv=deriv, delta=delta)
     if mode != "interp":
         further = {"constant_values": cval} if mode == "constant" else {}
-        width = [(0, 0)] * (x.ndim - 1) + [(half, window_length - 1 - half)]
+        width = [(0, 0)] * (x.ndim - 1) + [(before, half)]
         x = np.pad(x, width, mode=_EDGES[mode], **further)
     shape = (1,) * (x.ndim - 1) + (-1,)
     inner = NAMES["fftconvolve"](x, weights.reshape(shape), mode="valid", axes=-1)
@@ -239,7 +243,7 @@ def _savgol(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="inte
         unit = signal.savgol_filter(np.eye(window_length), window_length, polyorder, deriv, delta, axis=0)
         left = ag.matmul(x[..., None, :window_length], unit[:half].T)[..., 0, :]
         right = ag.matmul(x[..., None, -window_length:], unit[window_length - half :].T)[..., 0, :]
-        inner = ag.concat([left, inner, right], axis=-1)
+        inner = ag.concat([left, inner[..., half - before :], right], axis=-1)
     return ag.moveaxis(inner, -1, axis)
 
 
