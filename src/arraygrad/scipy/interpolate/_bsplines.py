@@ -15,6 +15,7 @@ from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._chapter import (
     CHAPTER,
     Interpolant,
+    at_value,
     constant_only,
     floating,
     has_tensor,
@@ -76,7 +77,9 @@ class BSpline(Interpolant):
 
     t = property(lambda self: self._t)
     k = property(lambda self: self._k)
-    c = property(lambda self: ag.moveaxis(self._c, 0, self._axis))
+    c = property(lambda self: self._plain.c if self._is_plain() else self._c)  # along the first axis, as SciPy's
+    axis = property(lambda self: self._axis)
+    extrapolate = property(lambda self: self._extrapolate)
 
     def __call__(self, x, nu=0, extrapolate=None):
         if self._is_plain(x):
@@ -107,31 +110,52 @@ class BSpline(Interpolant):
 
     def derivative(self, nu=1):
         """The derivative as a B-spline."""
-        if self._is_plain():
-            return self._plain.derivative(nu)
+        if nu < 0:
+            return self.antiderivative(-nu)
+        plain = self._plain.derivative(nu)  # SciPy's own checks too
         t, c, k = self._t, self._c, self._k
         for _ in range(nu):
             t, c, k = _lowered(t, c, k)
-        return BSpline(t, ag.moveaxis(c, 0, self._axis), k, self._extrapolate, self._axis)
+        return self._derived(plain, t, c, k, self._extrapolate)
+
+    def _derived(self, plain, t, c, k, extrapolate):
+        """A B-spline made of this one; SciPy's own, `plain`, answers where no Tensor was given."""
+        found = object.__new__(BSpline)
+        found._args, found._kwargs, found._plain = () if self._is_plain() else (c,), {}, plain
+        found._t, found._c, found._k, found._extrapolate, found._axis = t, c, k, extrapolate, self._axis
+        return found
 
     def antiderivative(self, nu=1):
         """The antiderivative as a B-spline."""
-        if self._is_plain():
-            return self._plain.antiderivative(nu)
+        if nu < 0:
+            return self.derivative(-nu)
         t, c, k = self._t, self._c, self._k
         for _ in range(nu):
             n = shape_of(c)[0]
             width = ((t[k + 1 : n + k + 1] - t[:n]) / (k + 1)).reshape((-1, *[1] * (c.ndim - 1)))
             c = ag.concat([ag.zeros_like(c[:1]), ag.cumulative_sum(c * width, axis=0)], axis=0)
             t, k = np.concatenate([t[:1], t, t[-1:]]), k + 1
-        return BSpline(t, ag.moveaxis(c, 0, self._axis), k, self._extrapolate, self._axis)
+        # Beyond one period an antiderivative goes on, which SciPy's does not.
+        extrapolate = False if isinstance(self._extrapolate, str) else self._extrapolate
+        return self._derived(self._plain.antiderivative(nu), t, c, k, extrapolate)
 
     def integrate(self, a, b, extrapolate=None):
         """The integral from a to b."""
         if self._is_plain(a, b):
             return self._plain.integrate(a, b, extrapolate)
-        whole = self.antiderivative()
-        return whole(b) - whole(a)
+        extrapolate = self._extrapolate if extrapolate is None else extrapolate
+        value = self._plain.integrate(raw(a), raw(b), extrapolate)
+        whole, t = self.antiderivative(), self._t
+        low, high = t[self._k], t[t.size - self._k - 1]
+        ends = []
+        for end in (floating(a), floating(b)):
+            place = np.asarray(raw(end))
+            turns = np.floor((place - low) / (high - low)) if isinstance(extrapolate, str) else 0.0
+            if not extrapolate:  # nothing beyond the base interval
+                end = ag.where((place < low) | (place > high), np.clip(place, low, high), end)
+            total = whole(end - turns * (high - low), extrapolate=True)
+            ends.append(total + turns * whole(ag.asarray(high), extrapolate=True) if np.any(turns) else total)
+        return at_value(ends[1] - ends[0], value)
 
 
 def spline_zeros(places, t, c, k):
@@ -154,14 +178,21 @@ def _make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tr
     t = constant_only("make_interp_spline", "t", t)
     y = ag.moveaxis(floating(y), axis, 0)
     plain = interpolate.make_interp_spline(x, raw(y), k, t, bc_type)
-    if bc_type is None or isinstance(bc_type, str):
-        c = _linear_map(lambda v: interpolate.make_interp_spline(x, v, k, plain.t, bc_type).c, y)
+    periodic = isinstance(bc_type, str) and bc_type == "periodic"
+    # The knots depend on x alone.
+    if k == 0:
+        c = y
+    elif periodic:  # the last value is the first
+        c = _linear_map(
+            lambda v: interpolate.make_interp_spline(x, np.concatenate([v, v[:1]]), k, t, bc_type).c, y[:-1]
+        )
+    elif bc_type is None or isinstance(bc_type, str):
+        c = _linear_map(lambda v: interpolate.make_interp_spline(x, v, k, t, bc_type).c, y)
     elif y.ndim == 1:
-        c = _linear_map(lambda v: interpolate.make_interp_spline(x, v, k, plain.t, raw(bc_type)).c, y)
+        c = _linear_map(lambda v: interpolate.make_interp_spline(x, v, k, t, raw(bc_type)).c, y)
     else:
         raise NotDifferentiable("arraygrad.scipy.interpolate.make_interp_spline: bc_type by name has derivatives")
-    extrapolate = "periodic" if isinstance(bc_type, str) and bc_type == "periodic" else True
-    return BSpline(plain.t, ag.moveaxis(c, 0, axis), k, extrapolate, axis)
+    return BSpline(plain.t, ag.moveaxis(c, 0, axis), k, "periodic" if periodic else True, axis)
 
 
 @CHAPTER.composition("make_lsq_spline", "y", DE_BOOR)
@@ -227,24 +258,31 @@ class _Fitted(Interpolant):
         self._k, self._ext = k, ext
         self._t = self._plain._eval_args[0]
         n = self._t.size - k - 1
-        self._c = _linear_map(lambda v: make(v)._eval_args[1][:n], floating(y)) if has_tensor(y) else ag.asarray(
-            self._plain._eval_args[1][:n])  # fmt: skip
+        if has_tensor(y) and ag.asarray(y).requires_grad:
+            self._c = _linear_map(lambda v: make(v)._eval_args[1][:n], floating(y))
+        else:
+            self._c = ag.asarray(self._plain._eval_args[1][:n])
 
     def derivative(self, n=1):
-        """The derivative as a B-spline."""
-        return self._plain.derivative(n) if self._is_plain() else BSpline(self._t, self._c, self._k).derivative(n)
+        """The derivative, a spline of FITPACK too."""
+        plain = self._plain.derivative(n)  # SciPy's own checks too
+        return self._derived(plain, BSpline(self._t, self._c, self._k).derivative(n))
 
     def antiderivative(self, n=1):
-        """The antiderivative as a B-spline."""
-        return (
-            self._plain.antiderivative(n) if self._is_plain() else BSpline(self._t, self._c, self._k).antiderivative(n)
-        )
+        """The antiderivative, a spline of FITPACK too."""
+        return self._derived(self._plain.antiderivative(n), BSpline(self._t, self._c, self._k).antiderivative(n))
+
+    def _derived(self, plain, spline):
+        found = object.__new__(UnivariateSpline)
+        found._args, found._kwargs, found._plain = () if self._is_plain() else (spline._c,), {}, plain
+        found._t, found._c, found._k, found._ext = spline._t, spline._c, spline._k, plain.ext
+        return found
 
     def integral(self, a, b):
-        """The integral from a to b."""
+        """The integral from a to b; the spline is zero outside of its interval."""
         if self._is_plain(a, b):
             return self._plain.integral(a, b)
-        return BSpline(self._t, self._c, self._k).integrate(a, b)
+        return BSpline(self._t, self._c, self._k).integrate(a, b, extrapolate=False)
 
     def roots(self):
         """Where the spline is zero."""
@@ -254,6 +292,7 @@ class _Fitted(Interpolant):
         """The derivatives of all orders at x."""
         if self._is_plain(x):
             return self._plain.derivatives(x)
+        self._plain.derivatives(raw(x))  # SciPy's own checks
         return ag.stack([_splev(x, (self._t, self._c, self._k), nu) for nu in range(self._k + 1)])
 
 

@@ -13,12 +13,21 @@ from scipy import interpolate
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, kept, shape_of
+from arraygrad.scipy.interpolate._chapter import (
+    CHAPTER,
+    NAMES,
+    Interpolant,
+    at_value,
+    floating,
+    kept,
+    shape_of,
+    undefined_where,
+)
 from arraygrad.scipy.interpolate._zeros import zeros_of
 from arraygrad.scipy.linalg import _solve as _declared  # noqa: F401 (declares solve_banded)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 
-__all__ = ["Polynomials"]
+__all__ = ["Polynomials", "derived"]
 
 
 class Polynomials:
@@ -27,6 +36,12 @@ class Polynomials:
     def __init__(self, c, x, extrapolate=True, axis=0):
         self._c, self._x, self._extrapolate, self._axis = c, x, extrapolate, axis
 
+    @property
+    def _poly(self):
+        """SciPy's own polynomials of the plain coefficients."""
+        parts = (np.asarray(raw(self._c)), np.asarray(raw(self._x), dtype=float))
+        return interpolate.PPoly.construct_fast(*parts, self._extrapolate, self._axis)
+
     def __call__(self, points, nu=0, extrapolate=None):
         extrapolate = self._extrapolate if extrapolate is None else extrapolate
         points = floating(points)
@@ -34,13 +49,14 @@ class Polynomials:
         flat = ag.reshape(points, (-1,))
         x = np.asarray(raw(self._x))
         values = np.asarray(raw(flat))
-        inside = (values >= x[0]) & (values <= x[-1])
+        up = 1.0 if x[-1] >= x[0] else -1.0  # breakpoints may decrease
+        inside = (up * values >= up * x[0]) & (up * values <= up * x[-1])
         if isinstance(extrapolate, str):  # periodic
             period = self._x[-1] - self._x[0]
             turns = np.floor((values - x[0]) / (x[-1] - x[0]))
             flat = flat - turns * period
             values = np.asarray(raw(flat))
-        places = np.clip(np.searchsorted(x, values, side="right") - 1, 0, x.size - 2)
+        places = np.clip(np.searchsorted(up * x, up * values, side="right") - 1, 0, x.size - 2)
         t = flat - ag.take(floating(self._x), places)
         degree = shape_of(self._c)[0] - 1
         trailing = len(shape_of(self._c)) - 2
@@ -70,10 +86,12 @@ class Polynomials:
                 break
             factors = np.arange(degree, 0, -1.0).reshape((-1, *[1] * (c.ndim - 1)))
             c = c[:-1] * factors
-        return Polynomials(c, self._x, self._extrapolate, self._axis)
+        return derived(self, c, self._extrapolate)
 
     def antiderivative(self, nu=1):
         """The antiderivative, zero at the first breakpoint, as such polynomials."""
+        if nu < 0:
+            return self.derivative(-nu)
         found = self
         for _ in range(nu):
             found = found._integrated()
@@ -89,37 +107,20 @@ class Polynomials:
         for k in range(degree + 1):
             over = (over + raised[k]) * gaps
         start = ag.concat([ag.zeros_like(over[:1]), ag.cumulative_sum(over, axis=0)[:-1]], axis=0)
-        return Polynomials(ag.concat([raised, start[None, ...]], axis=0), self._x, self._extrapolate, self._axis)
+        # Beyond one period an antiderivative goes on, which SciPy's does not.
+        extrapolate = False if isinstance(self._extrapolate, str) else self._extrapolate
+        return derived(self, ag.concat([raised, start[None, ...]], axis=0), extrapolate)
 
     def integrate(self, a, b, extrapolate=None):
         """The integral from a to b."""
-        whole = self.antiderivative()
-        if isinstance(self._extrapolate if extrapolate is None else extrapolate, str):
-            raise NotDifferentiable("arraygrad.scipy.interpolate: integrals of periodic extensions have no rule")
-        return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
-
-
-class _Declared(Polynomials, Interpolant):
-    """An interpolant of SciPy's name; SciPy's own object answers where no Tensor takes part."""
-
-    def __call__(self, x, nu=0, extrapolate=None):
-        if self._is_plain(x):
-            return self._plain(x, nu, extrapolate)
-        return super().__call__(x, nu, extrapolate)
-
-    def derivative(self, nu=1):
-        """The derivative; SciPy's object where no Tensor takes part."""
-        return self._plain.derivative(nu) if self._is_plain() else super().derivative(nu)
-
-    def antiderivative(self, nu=1):
-        """The antiderivative; SciPy's object where no Tensor takes part."""
-        return self._plain.antiderivative(nu) if self._is_plain() else super().antiderivative(nu)
-
-    def integrate(self, a, b, extrapolate=None):
-        """The integral from a to b."""
-        if self._is_plain(a, b):
-            return self._plain.integrate(a, b, extrapolate)
-        return super().integrate(a, b, extrapolate)
+        extrapolate = self._extrapolate if extrapolate is None else extrapolate
+        value = self._poly.integrate(raw(a), raw(b), extrapolate)  # SciPy's own checks too
+        whole = Polynomials.antiderivative(self)
+        if isinstance(extrapolate, str):
+            found = _periodic_sum(whole, b, self._x) - _periodic_sum(whole, a, self._x)
+        else:
+            found = whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
+        return at_value(found, value)
 
     def roots(self, discontinuity=True, extrapolate=None):
         """Where the polynomials are zero."""
@@ -127,11 +128,15 @@ class _Declared(Polynomials, Interpolant):
 
     def solve(self, y=0.0, discontinuity=True, extrapolate=None):
         """Where the polynomials have the value y."""
-        if self._is_plain(y):
-            return self._plain.solve(y, discontinuity, extrapolate)
-        places = self._plain.solve(float(raw(y)), discontinuity, extrapolate)
+        plain = self._poly
+        places = plain.solve(float(raw(y)), discontinuity, extrapolate)
         if places.dtype == object or self._c.ndim > 2 or not np.all(np.isfinite(places)):
             raise NotDifferentiable("arraygrad.scipy.interpolate: separate zeros of one function have derivatives")
+        if discontinuity and np.size(plain.solve(float(raw(y)), False, extrapolate)) != np.size(places):
+            raise NotDifferentiable(
+                "arraygrad.scipy.interpolate: one of the zeros is a jump over the value at a breakpoint, which has no "
+                "derivative here: pass discontinuity=False for the others"
+            )
 
         def value(x, c, breaks, y):
             return Polynomials(c, breaks)(x) - y
@@ -140,6 +145,50 @@ class _Declared(Polynomials, Interpolant):
             return Polynomials(c, breaks)(x, nu=1)
 
         return zeros_of(places, value, slope, self._c, floating(self._x), floating(y))
+
+
+def _periodic_sum(whole, end, x):
+    """The integral of a periodic extension from the first breakpoint to `end`: whole turns, and what is left."""
+    end, first = floating(end), np.asarray(raw(x))
+    turns = np.floor((np.asarray(raw(end)) - first[0]) / (first[-1] - first[0]))
+    left = end - turns * (x[-1] - x[0])
+    return whole(left, extrapolate=True) + turns * whole(x[-1], extrapolate=True)
+
+
+def derived(polynomials, c, extrapolate):
+    """The polynomials with other coefficients, as a PPoly; SciPy's own answers where no Tensor was given."""
+    found = object.__new__(PPoly)
+    constant = isinstance(polynomials, Interpolant) and polynomials._is_plain()
+    found._args, found._kwargs = () if constant else (c, polynomials._x), {}
+    found._c, found._x, found._axis, found._extrapolate = c, polynomials._x, polynomials._axis, extrapolate
+    found._plain = found._poly
+    return found
+
+
+class _Declared(Polynomials, Interpolant):
+    """An interpolant of SciPy's name; SciPy's own object answers where no Tensor takes part."""
+
+    c = property(lambda self: self._plain.c if self._is_plain() else self._c)
+    x = property(lambda self: self._plain.x if self._is_plain() else self._x)
+    axis = property(lambda self: self._plain.axis)
+    extrapolate = property(lambda self: self._plain.extrapolate)
+
+    def __call__(self, x, nu=0, extrapolate=None):
+        if self._is_plain(x):
+            return self._plain(x, nu, extrapolate)
+        return super().__call__(x, nu, extrapolate)
+
+    def integrate(self, a, b, extrapolate=None):
+        """The integral from a to b."""
+        if self._is_plain(a, b):
+            return self._plain.integrate(a, b, extrapolate)
+        return super().integrate(a, b, extrapolate)
+
+    def solve(self, y=0.0, discontinuity=True, extrapolate=None):
+        """Where the polynomials have the value y."""
+        if self._is_plain(y):
+            return self._plain.solve(y, discontinuity, extrapolate)
+        return super().solve(y, discontinuity, extrapolate)
 
     def _set(self, x, y, axis, slopes, extrapolate):
         self._x, self._axis = x, axis % y.ndim
@@ -323,9 +372,11 @@ def _akima_slopes(y, rise, method):
     after = 2.0 * rise[-1:] - rise[-2:-1]
     last = 2.0 * after - rise[-1:]
     m = ag.concat([first, second, rise, after, last], axis=0)
-    dm = ag.abs(ag.diff(m, axis=0))
+    differences = ag.diff(m, axis=0)
+    dm = ag.abs(differences)
     if method == "makima":
-        mean = ag.abs(m[1:] + m[:-1])
+        sums = m[1:] + m[:-1]
+        mean = ag.abs(sums)
         f1, f2 = dm[2:] + 0.5 * mean[2:], dm[:-2] + 0.5 * mean[:-2]
     else:
         f1, f2 = dm[2:], dm[:-2]
@@ -333,8 +384,15 @@ def _akima_slopes(y, rise, method):
     values = np.asarray(raw(total))
     flat = values <= 1e-9 * np.max(values, initial=-np.inf)
     weighted = m[1:-2] + f2 / ag.where(flat, 1.0, total) * (m[2:-1] - m[1:-2])
-    plain = 0.5 * (m[3:] + m[:-3]) if method != "makima" else 0.0 * weighted
-    return ag.where(flat, plain, weighted)
+    found = ag.where(flat, 0.5 * (m[3:] + m[:-3]), weighted)
+    # Where a weight is zero and its factor is not, the partial derivatives from both sides differ.
+    noise = 1e-12 * np.max(np.abs(np.asarray(raw(m))), initial=0.0)
+    zero = lambda part: np.abs(np.asarray(raw(part))) <= noise
+    tied = zero(differences[2:]) | zero(differences[:-2])
+    if method == "makima":
+        tied |= zero(sums[2:]) | zero(sums[:-2])
+    tied &= ~zero(differences[1:-1]) | flat | zero(total)
+    return undefined_where(tied, found, "Akima1DInterpolator", "equal slopes of neighbouring intervals")
 
 
 @CHAPTER.object("interp1d", "x y points", "definition; de Boor, IX, for splines")
@@ -373,9 +431,12 @@ class interp1d(Interpolant):
         if self._outside_refused and np.any(below | above):
             self._plain(raw(points))  # SciPy's own error
         found = self._inside(ag.reshape(points, (-1,)), values, x)
+        trailing = [1] * (self._y.ndim - 1)
+        if self._extended and self._kind in ("previous", "next"):
+            beyond = below if self._kind == "previous" else above  # there is no value before, or after
+            found = ag.where(beyond.reshape(-1, *trailing), np.nan, found)
         if not self._extended:
             low, high = self._fill if isinstance(self._fill, tuple) else (self._fill, self._fill)
-            trailing = [1] * (self._y.ndim - 1)
             found = ag.where(below.reshape(-1, *trailing), low, found)
             found = ag.where(above.reshape(-1, *trailing), high, found)
         shape = shape_of(points)
@@ -389,10 +450,15 @@ class interp1d(Interpolant):
         if self._spline is not None:
             return self._spline(points)
         if self._kind == "linear":
-            places = np.clip(np.searchsorted(x, values), 1, x.size - 1)
+            # SciPy calls numpy.interp for what it can: of equal abscissas that takes the last.
+            plain = self._y.ndim == 1 and not self._extended and x.dtype.kind + str(x.dtype.itemsize) == "f8" and (
+                np.asarray(raw(self._y)).dtype == np.float64)  # fmt: skip
+            places = np.clip(np.searchsorted(x, values, side="right" if plain else "left"), 1, x.size - 1)
             x0, x1 = ag.take(self._x, places - 1), ag.take(self._x, places)
             y0, y1 = ag.take(self._y, places - 1, axis=0), ag.take(self._y, places, axis=0)
-            share = ag.reshape((points - x0) / (x1 - x0), (-1, *[1] * (self._y.ndim - 1)))
+            width, end = x1 - x0, plain & np.asarray(raw(x1) == raw(x0))
+            share = ag.where(end, 1.0, (points - x0) / ag.where(end, 1.0, width))
+            share = ag.reshape(share, (-1, *[1] * (self._y.ndim - 1)))
             return y0 + share * (y1 - y0)
         middles = 0.5 * (x[1:] + x[:-1])
         if self._kind in ("nearest", "nearest-up"):

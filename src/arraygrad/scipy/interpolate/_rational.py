@@ -9,7 +9,15 @@ from scipy import interpolate, spatial
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.interpolate._chapter import CHAPTER, Interpolant, constant_only, floating, shape_of
+from arraygrad.scipy.interpolate._chapter import (
+    CHAPTER,
+    Interpolant,
+    at_value,
+    constant_only,
+    floating,
+    has_tensor,
+    shape_of,
+)
 from arraygrad.scipy.interpolate._scattered import _log_of, _sqrt
 
 __all__ = ["Poly1d"]
@@ -171,6 +179,12 @@ class CloughTocher2DInterpolator(Interpolant):
 
     def __init__(self, points, values, fill_value=np.nan, tol=1e-6, maxiter=400, rescale=False):
         points = constant_only("CloughTocher2DInterpolator", "points", points)
+        if has_tensor(values) and ag.asarray(values).requires_grad and (tol > 1e-6 or maxiter < 400):
+            raise NotDifferentiable(
+                "arraygrad.scipy.interpolate.CloughTocher2DInterpolator: values requires grad, but the derivative of "
+                f"slopes that are not solved for is not known: tol={tol!r} and maxiter={maxiter!r} were found; pass "
+                "tol=1e-06 or less and maxiter=400 or more"
+            )
         self._remember(points, values, fill_value, tol, maxiter, rescale)
         self._values, self._fill = floating(values), fill_value
 
@@ -191,9 +205,9 @@ class CloughTocher2DInterpolator(Interpolant):
         weights = unit(*args)
         found = ag.tensordot(ag.asarray(weights), self._values, axes=1)
         outside = np.all(weights == 0.0, axis=-1)
-        if not np.any(outside):
-            return found
-        return ag.where(outside.reshape((*outside.shape, *[1] * (self._values.ndim - 1))), self._fill, found)
+        if np.any(outside):
+            found = ag.where(outside.reshape((*outside.shape, *[1] * (self._values.ndim - 1))), self._fill, found)
+        return at_value(found, self._plain(*args))  # SciPy's slopes have its tolerance
 
 
 # -- polynomials ------------------------------------------------------------------------------------------------------

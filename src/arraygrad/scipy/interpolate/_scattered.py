@@ -11,7 +11,7 @@ from scipy import interpolate, spatial
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, floating, kept, shape_of
+from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, at_value, floating, kept, shape_of
 
 __all__ = []
 
@@ -83,7 +83,11 @@ class RegularGridInterpolator(Interpolant):
         trailing = shape_of(self._values)[d:]
         if self._fill is not None:
             found = ag.where(outside.reshape((-1, *[1] * len(trailing))), self._fill, found)
-        return ag.reshape(found, (*shape, *trailing))
+        found = ag.reshape(found, (*shape, *trailing))
+        if splines and not method.startswith("pchip"):  # SciPy's coefficients have the tolerance of its solver
+            plain = raw(xi) if isinstance(xi, tuple) else np.asarray(raw(xi))
+            return at_value(found, self._plain(plain, method))
+        return found
 
     def _blended(self, places, shares):
         total, trailing = 0.0, [1] * (self._values.ndim - len(places))
