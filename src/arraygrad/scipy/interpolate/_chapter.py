@@ -1,18 +1,16 @@
 """The chapter that functions and classes of scipy.interpolate are declared in, and what they share.
 
-May import: arraygrad, autograd, core, scipy._declare, numpy, SciPy.
+May import: arraygrad, core, scipy._declare, numpy, SciPy.
 """
-
-import warnings
 
 import numpy as np
 from scipy import interpolate
 
 import arraygrad as ag
-from arraygrad.autograd import Function
 from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, guarded, raw
+from arraygrad.scipy._values import at_value, undefined_where
 
 __all__ = [
     "CHAPTER",
@@ -60,36 +58,6 @@ def constant_only(name, parameter, value):
             "has no rule). Pass its detach() if no gradient is wanted"
         )
     return raw(value)
-
-
-def at_value(found, value):
-    """A Tensor with the gradient of `found` and SciPy's value, which differs by rounding or by its tolerance."""
-    value = np.asarray(value)
-    return found + (value.reshape(shape_of(found)) - np.asarray(raw(found)))
-
-
-class _Undefined(Function):
-    """Values whose gradient is nan at some places, with a warning that says so when it is asked for."""
-
-    @staticmethod
-    def forward(ctx, a, mask, name, what):
-        ctx.state = (mask, name, what)
-        return ag.asarray(raw(a).copy())
-
-    @staticmethod
-    def backward(ctx, g):
-        mask, name, what = ctx.state
-        asked = mask & (np.asarray(raw(g)) != 0)
-        if not np.any(asked):
-            return g, None, None, None
-        text = f"arraygrad.scipy.interpolate.{name}: no derivative at {what}: the gradient is nan there"
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
-        return ag.where(asked, np.nan, g), None, None, None
-
-
-def undefined_where(mask, a, name, what):
-    """`a` with a gradient of nan, and a warning, where the mask is true and the gradient is asked for."""
-    return _Undefined.apply(a, mask, name, what) if np.any(mask) else a
 
 
 class Interpolant:

@@ -392,7 +392,7 @@ def _akima_slopes(y, rise, method):
     if method == "makima":
         tied |= zero(sums[2:]) | zero(sums[:-2])
     tied &= ~zero(differences[1:-1]) | flat | zero(total)
-    return undefined_where(tied, found, "Akima1DInterpolator", "equal slopes of neighbouring intervals")
+    return undefined_where(tied, found, "interpolate.Akima1DInterpolator", "equal slopes of neighbouring intervals")
 
 
 @CHAPTER.object("interp1d", "x y points", "definition; de Boor, IX, for splines")

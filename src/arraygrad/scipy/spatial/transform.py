@@ -1,11 +1,12 @@
 """scipy.spatial.transform: rotations whose quaternions are Tensors.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy._values, numpy, SciPy.
 
 A rotation of plain arrays is SciPy's own object. One of Tensors is a `Recorded`: a unit quaternion (x, y, z, w) and
 recorded operations. Sources: Shuster (1993), A survey of attitude representations; Shoemake (1985) for Slerp.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -15,6 +16,7 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, mirror, raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+from arraygrad.scipy._values import at_value, undefined_where
 
 __all__ = ["Recorded", "Rotation", "Slerp"]
 
@@ -58,6 +60,11 @@ class Recorded:
 
     single = property(lambda self: self._q.ndim == 1)
     scipy_object = property(lambda self: _transform.Rotation.from_quat(np.asarray(raw(self._detached()))))
+
+    @property
+    def _value(self):
+        """SciPy's rotation of the plain quaternions, for what is constant."""
+        return _transform.Rotation.from_quat(np.asarray(raw(self._q)))
 
     def _detached(self):
         if self._q.requires_grad:
@@ -131,8 +138,9 @@ class Recorded:
         q = self._q * np.where(np.asarray(raw(self._q))[..., 3:] < 0, -1.0, 1.0)
         return q[..., :3] / (1.0 + q[..., 3:])
 
-    def as_euler(self, seq, degrees=False, **_):
-        """Angles about three axes; at a gimbal lock they have no derivative."""
+    def as_euler(self, seq, degrees=False, **further):
+        """Angles about three axes; at a gimbal lock they have no derivative: nan, with the warning of SciPy."""
+        value = self._value.as_euler(seq, degrees=degrees, **further)  # SciPy's own checks too
         inner = seq.isupper()
         axes = ["xyz".index(letter) for letter in seq.lower()]
         i, j, k = axes if inner else axes[::-1]
@@ -149,7 +157,46 @@ class Recorded:
             b = ag.atan2(ag.sqrt(m(i, j) ** 2 + m(i, third) ** 2), m(i, i))
             c = ag.atan2(m(i, j), e * m(i, third))
         found = ag.stack([a, b, c] if inner else [c, b, a], axis=-1)
-        return found * (180.0 / math.pi if degrees else 1.0)
+        found = at_value(found * (180.0 / math.pi if degrees else 1.0), value)
+        second = value[..., 1:2] * (math.pi / 180.0 if degrees else 1.0) + (0.0 if i == k else 0.5 * math.pi)
+        locked = np.abs(np.sin(second)) <= 1.1e-7  # SciPy's bound of the angle is 1e-7
+        what = "a gimbal lock, where SciPy sets the third angle to zero"
+        return undefined_where(np.broadcast_to(locked, value.shape), found, "spatial.transform.Rotation.as_euler", what)
+
+    def as_davenport(self, *_, **__):
+        """Davenport angles: they have no rule here."""
+        self._without("as_davenport", "as_euler")
+
+    def approx_equal(self, other, atol=None, degrees=False):
+        """Whether the rotation is another one, which is constant."""
+        return self._value.approx_equal(_valued(other), atol, degrees)
+
+    def reduce(self, left=None, right=None, return_indices=False):
+        """The rotation times those of two groups that make its angle smallest; which they are is constant."""
+        left, right = (None if one is None else _valued(one) for one in (left, right))
+        if left is None and right is None:
+            chosen, found = (None, None), self
+        else:
+            _, *chosen = self._value.reduce(left, right, return_indices=True)
+            found = self if left is None else _at(left, chosen[0], self.single) * self
+            found = found if right is None else found * _at(right, chosen[1], self.single)
+        return (found, *chosen) if return_indices else found
+
+    def __iter__(self):
+        return iter([self[i] for i in range(len(self))])
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        getattr(self._value, name)  # SciPy's own error of a name that it lacks
+        self._without(name, "as_matrix")
+
+    def _without(self, name, instead):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.spatial.transform.Rotation.{name}: the rotation holds a Tensor, and this has no rule "
+            f"here: compose it of {instead}, or take the rotation of the Tensor's detach().numpy() if no gradient is "
+            "wanted"
+        )
 
     def magnitude(self):
         """Angles of rotation."""
@@ -167,6 +214,18 @@ class Recorded:
         return f"Rotation.from_quat({self._q!r})"
 
 
+def _valued(rotation):
+    """SciPy's rotation of the values of one of ours."""
+    return rotation._value if isinstance(rotation, Recorded) else rotation
+
+
+def _at(group, index, single):
+    """Members of a group of rotations, all constant."""
+    group = group if group.as_quat().ndim > 1 else _transform.Rotation.from_quat(group.as_quat()[None, :])
+    index = np.ravel(index)
+    return Recorded(ag.asarray(group.as_quat()[index[0] if single else index]))
+
+
 def _quaternions(rotation):
     """The quaternions of a rotation of ours or of SciPy's."""
     return rotation._q if isinstance(rotation, Recorded) else ag.asarray(rotation.as_quat())
@@ -179,6 +238,8 @@ class Rotation:
     def _made(name, args, kwargs, make):
         if not holds_tensor((args, kwargs)):
             return getattr(_transform.Rotation, name)(*args, **kwargs)
+        # SciPy's own checks come first.
+        getattr(_transform.Rotation, name)(*[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
         return Recorded(make(*args, **kwargs))
 
     @classmethod
@@ -194,8 +255,13 @@ class Rotation:
 
     @classmethod
     def from_matrix(cls, *args, **kwargs):
-        """Of rotation matrices."""
-        return cls._made("from_matrix", args, kwargs, lambda matrix, **_: _of_matrix(_floating(matrix)))
+        """Of rotation matrices; of one that is not orthogonal the nearest, as SciPy has it."""
+
+        def make(matrix, *, assume_valid=False):
+            m = _floating(matrix)
+            return _of_matrix(m if assume_valid or not _takes_the_nearest() else _nearest(m))
+
+        return cls._made("from_matrix", args, kwargs, make)
 
     @classmethod
     def from_rotvec(cls, *args, **kwargs):
@@ -252,6 +318,27 @@ class Rotation:
     random = staticmethod(_transform.Rotation.random)
     create_group = staticmethod(_transform.Rotation.create_group)
     align_vectors = staticmethod(_transform.Rotation.align_vectors)
+
+
+@functools.cache
+def _takes_the_nearest():
+    """Whether this SciPy takes the nearest rotation of a matrix; older ones take the quaternion of its elements."""
+    probe = np.eye(3) + 0.1 * np.arange(9.0).reshape(3, 3) ** 0.5
+    u, _, v = np.linalg.svd(probe)
+    return bool(np.allclose(_transform.Rotation.from_matrix(probe).as_matrix(), u @ v, atol=1e-9))
+
+
+def _nearest(m):
+    """The orthogonal factor of the polar decomposition, by Newton's iteration (Higham 1986).
+
+    The iteration is recorded, as the singular vectors of an orthogonal matrix have no derivative, but this factor has.
+    """
+    for _ in range(100):
+        before = np.asarray(raw(m))
+        m = 0.5 * (m + ag.matrix_transpose(ag.linalg.inv(m)))
+        if np.max(np.abs(np.asarray(raw(m)) - before), initial=0.0) < 1e-9:  # the next error is its square
+            break
+    return m
 
 
 def _of_matrix(m):
