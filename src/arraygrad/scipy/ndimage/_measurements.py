@@ -106,7 +106,13 @@ def _chosen(a, labels, index, choose):
     found = []
     for number in range(count):
         own = places[numbers == number]
+        if not own.size:  # SciPy's value of a region without elements, which is none of them
+            found.append(None)
+            continue
         found.append(ag.mean(ag.take(flat, own[choose(values[own])])))
+    if any(one is None for one in found):
+        empty = 0.0 * ag.sum(flat[:1]) if values.size else ag.asarray(0.0)
+        found = [empty if one is None else one for one in found]
     return _shaped(ag.stack(found), scalar, index)
 
 

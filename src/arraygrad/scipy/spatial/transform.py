@@ -144,7 +144,10 @@ class Recorded:
         inner = seq.isupper()
         axes = ["xyz".index(letter) for letter in seq.lower()]
         i, j, k = axes if inner else axes[::-1]
-        matrix = self.as_matrix()
+        second = value[..., 1:2] * (math.pi / 180.0 if degrees else 1.0) + (0.0 if i == k else 0.5 * math.pi)
+        locked = np.abs(np.sin(second)) <= 1.1e-7  # SciPy's bound of the angle is 1e-7
+        generic = np.array([0.1, 0.2, 0.3, 0.86**0.5])
+        matrix = (Recorded(ag.where(locked, generic, self._q)) if np.any(locked) else self).as_matrix()
         m = lambda a, b: matrix[..., a, b]
         third = 3 - i - j
         e = 1.0 if (j - i) % 3 == 1 else -1.0
@@ -157,11 +160,13 @@ class Recorded:
             b = ag.atan2(ag.sqrt(m(i, j) ** 2 + m(i, third) ** 2), m(i, i))
             c = ag.atan2(m(i, j), e * m(i, third))
         found = ag.stack([a, b, c] if inner else [c, b, a], axis=-1)
-        found = at_value(found * (180.0 / math.pi if degrees else 1.0), value)
-        second = value[..., 1:2] * (math.pi / 180.0 if degrees else 1.0) + (0.0 if i == k else 0.5 * math.pi)
-        locked = np.abs(np.sin(second)) <= 1.1e-7  # SciPy's bound of the angle is 1e-7
-        what = "a gimbal lock, where SciPy sets the third angle to zero"
-        return undefined_where(np.broadcast_to(locked, value.shape), found, "spatial.transform.Rotation.as_euler", what)
+        found = found * (180.0 / math.pi if degrees else 1.0)
+        if np.any(locked):
+            what = "a gimbal lock, where SciPy sets the third angle to zero"
+            every = np.broadcast_to(locked, value.shape)
+            none = ag.broadcast_to(ag.sum(self._q, axis=-1, keepdims=True), value.shape)
+            found = ag.where(every, undefined_where(every, none, "spatial.transform.Rotation.as_euler", what), found)
+        return at_value(found, value)
 
     def as_davenport(self, *_, **__):
         """Davenport angles: they have no rule here."""
