@@ -14,7 +14,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arguments, raw_backend_in
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
-from arraygrad.core.number_ops cimport number_operation
+from arraygrad.core.number_ops cimport as_float, number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
     check_operand, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
@@ -190,7 +190,11 @@ cdef object binary_of_any(Op op, object a, object b):
                 b = backend.promoted(b, ma)
             rb = b
         else:
-            rb = other_operand(op, b, backend)
+            rb = as_float(op, b, ma, True)
+            if rb is not None:
+                b = rb
+            else:
+                rb = other_operand(op, b, backend)
             if rb is NotImplemented:
                 return strange(op, a, b, ta, False)
     elif is_tensor(b):
@@ -205,7 +209,11 @@ cdef object binary_of_any(Op op, object a, object b):
                 a = backend.promoted(a, mb)
             ra = a
         else:
-            ra = other_operand(op, a, backend)
+            ra = as_float(op, a, mb, False)
+            if ra is not None:
+                a = ra
+            else:
+                ra = other_operand(op, a, backend)
             if ra is NotImplemented:
                 return strange(op, a, b, tb, True)
     else:

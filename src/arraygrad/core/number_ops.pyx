@@ -11,10 +11,12 @@
 # Declined, before anything is done, is whatever the general way looks at beside that: hooks around operations and for
 # saved values, inference mode, set_saved_mutation("error"), zero_annihilates, views, memory that the program holds too,
 # an error of floating point. Free-threaded builds take the general way.
+# A scalar of double precision of NumPy's counts as the plain number that it is (Note [Scalars as numbers]).
 # set_fast_paths(False) turns it off. Guarded by tests/ops/test_kept_results.py and tests/ops/test_number_gradients.py.
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint32_t
 
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport has_bit, set_bit
 from arraygrad.engine.node cimport (
     Node, NodeParts, ThreadState, inference_used, new_node_of, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER,
@@ -23,7 +25,11 @@ from arraygrad.engine.node cimport (
 from arraygrad.core.nodes cimport accumulator_of, bare_kind, op_kind
 from arraygrad.core.op cimport Op, SAVE_ANS
 from arraygrad.core.saving cimport hooks_for_saved
-from arraygrad.core.value cimport TensorBase, Value, has_extra, number_tensor, refuses_overwriting, tensor_type, watch
+from arraygrad.core.value cimport (
+    Backend, TensorBase, Value, has_extra, number_tensor, refuses_overwriting, tensor_type, watch,
+)
+
+from arraygrad.engine.node import keep_for_ever
 
 cdef extern from "Python.h":
     PyTypeObject* type_of "Py_TYPE"(PyObject* o) noexcept
@@ -36,6 +42,47 @@ cdef extern from "Python.h":
     void Py_XDECREF(PyObject* o) noexcept
 
 cdef long long MOST_EXACT = 1LL << 53   # up to here integers are exact in double precision
+cdef PyTypeObject* scalar_type = NULL   # the class of scalars that are plain numbers
+cdef Backend _backend = None            # beside whose arrays they are
+cdef int _real, _complex                # of these dtypes
+
+
+def serve_scalars(type cls, GradMeta real, GradMeta double_complex):
+    """Take scalars of a class, which is derived from float, for plain numbers: Note [Scalars as numbers].
+
+    `real` and `double_complex` are the metadata of arrays beside which they are.
+    """
+    global scalar_type, _backend, _real, _complex
+    _real, _complex = real.typenum, double_complex.typenum
+    _backend = <Backend>real.ops
+    scalar_type = <PyTypeObject*>cls
+    keep_for_ever(cls)
+
+
+# Note [Scalars as numbers]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~
+# An element of a data array, a[i], is a numpy.float64: loops over data compute with those, beside Tensors, at each
+# step. As an array without axes it would go the long way.
+# (1) Beside arrays of double precision, real or complex, it gives what a Python float of its value gives, bit by bit.
+#     A narrower array becomes a wider one beside it, and not beside a float: there it stays what it is.
+# (2) For Python's power an exponent that NumPy treats in a way of its own is a float or an array without axes, and the
+#     ways differ (Note [Powers]). Such scalars stay what they are.
+# (3) What a node keeps is the float.
+# Guarded by tests/ops/test_scalars_beside_tensors.py.
+cdef object as_float(Op op, object x, GradMeta meta, bint on_right):
+    """A scalar beside an array as the number that it is, None where it is none."""
+    cdef double value
+    if type_of(<PyObject*>x) != scalar_type or meta.ops is not _backend:
+        return None
+    if meta.typenum != _real and meta.typenum != _complex:                              # (1)
+        return None
+    value = float_value(<PyObject*>x)
+    return None if on_right and op.name == "pow" and is_special(value) else value
+
+
+cdef inline bint is_special(double exponent) noexcept:
+    """(2)"""
+    return exponent == 2.0 or exponent == 1.0 or exponent == 0.5 or exponent == 0.0 or exponent == -1.0
 
 
 cdef inline bint read(PyObject* operand, PyObject** tensor, double* x) except -1:
@@ -55,7 +102,7 @@ cdef inline bint read(PyObject* operand, PyObject** tensor, double* x) except -1
         x[0] = place[0]
         tensor[0] = operand
         return True
-    if is_float(operand):
+    if is_float(operand) or type_of(operand) == scalar_type:
         x[0] = float_value(operand)
         return True
     if not is_int(operand):
@@ -88,7 +135,7 @@ cdef inline Node edge(PyObject* tensor, int* nr, NodeParts* parts):
 cdef inline PyObject* kept(PyObject* operand, PyObject* tensor, double x, NodeParts* parts) noexcept:
     """What a node keeps of an operand; NULL: no memory."""
     if tensor == NULL:
-        return counted(operand)
+        return counted(operand) if type_of(operand) != scalar_type else new_float(x)
     parts.flags |= NODE_SAVES
     if (<TensorBase>tensor).grad_fn_ is not None:
         return new_float(x)
@@ -110,8 +157,8 @@ cdef TensorBase number_operation(Op op, PyObject* a, PyObject* b):
     cdef PyObject* slot
     if not read(a, &ta, &x) or b != NULL and not read(b, &tb, &y) or ta == NULL and tb == NULL:
         return None
-    if op.n_saves > 2 and tb != NULL:   # a number to the power of a Tensor: its node may keep three values
-        return None
+    if op.n_saves > 2 and (tb != NULL or b != NULL and type_of(b) == scalar_type and is_special(y)):
+        return None                     # a number to the power of a Tensor: its node may keep three values; (2)
     if inference_used or hooks_for_saved() or refuses_overwriting():
         return None
     ts = thread_state()

@@ -1,6 +1,6 @@
 """Backend of numpy.ndarray: the raw namespace, and the compiled loops that serve it.
 
-May import: backends.numpy.array_ops, backends.numpy.direct, backends.numpy.ranks, backends.numpy.table, ops, the
+May import: core.number_ops, backends.numpy.array_ops, backends.numpy.direct, backends.numpy.ranks, backends.numpy.table, ops, the
 package's own registry,
 numpy; array-api-compat for what NumPy lacks. Begin with `elementwise.pyx` (Note [Compiled rules]) and `kernels.py`.
 """
@@ -18,6 +18,7 @@ from arraygrad.backends.numpy.gaps import repeated
 from arraygrad.backends.numpy.reductions import reversed_recurrence
 from arraygrad.backends.numpy.sorting import distinct_gradient
 from arraygrad.backends.numpy.table import install
+from arraygrad.core.number_ops import serve_scalars
 from arraygrad.ops import OPS
 
 __all__ = ["BACKEND", "raw_namespace", "register"]
@@ -86,6 +87,7 @@ def raw_namespace():
 
 BACKEND = NumpyOps("numpy", _raw, numpy.ndarray, True)
 install(OPS, BACKEND)
+serve_scalars(numpy.float64, BACKEND.meta(numpy.zeros(())), BACKEND.meta(numpy.zeros((), complex)))
 for _extension in ("linalg", "fft"):
     getattr(_raw, _extension).__dict__.update(raw_functions(OPS, _extension))
 # What rules may ask for: the gradient of one plain matrix, or None.
