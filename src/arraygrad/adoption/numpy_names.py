@@ -1,7 +1,7 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-May import: adoption.answers, adoption.scalar_names, adoption.table, core.inplace, core.tensor, numpy_api.arrays,
-numpy_api.rearranging, numpy.
+May import: adoption.answers, adoption.scalar_names, adoption.table, core.inplace, core.number_lists, core.tensor,
+numpy_api.arrays, numpy_api.rearranging, numpy.
 """
 
 import collections
@@ -25,12 +25,14 @@ from arraygrad.adoption.answers import (
 from arraygrad.adoption.scalar_names import leave_out
 from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_IN_MODULES, stand_in, stand_in_for, stand_ins_of
 from arraygrad.core.inplace import as_scalar, is_scalar
+from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
 from arraygrad.numpy_api.rearranging import Vectorize
 
 __all__ = ["CREATION", "install", "module_of"]
 
+_AS_FLOAT = {"dtype": float}
 # Make an array of numbers and shapes alone.
 _FRESH = (
     "bartlett", "blackman", "empty", "eye", "fromfunction", "geomspace", "hamming", "hanning", "identity",
@@ -117,6 +119,10 @@ def _from_data(function):
             return function(*args, **kwargs)
         data = args[0] if args else kwargs.get("object", kwargs.get("a"))
         kind = type(data)
+        if (kind is list or kind is tuple) and len(args) == 1 and (not kwargs or kwargs == _AS_FLOAT):
+            joined = joined_numbers(data)
+            if joined is not None:
+                return joined
         if kind is Tensor:
             if not copies and len(args) == 1 and not kwargs and (data.ndim or not is_scalar(data)):
                 return data

@@ -6,3 +6,4 @@ from arraygrad.core.value cimport TensorBase
 
 cdef TensorBase number_operation(Op op, PyObject* a, PyObject* b)
 cdef object as_float(Op op, object x, GradMeta meta, bint on_right)
+cdef bint read_operand(PyObject* operand, PyObject** tensor, double* x) except -1

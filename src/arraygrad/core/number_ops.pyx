@@ -112,6 +112,11 @@ cdef inline bint read(PyObject* operand, PyObject** tensor, double* x) except -1
     return not overflow and -MOST_EXACT <= integer <= MOST_EXACT
 
 
+cdef bint read_operand(PyObject* operand, PyObject** tensor, double* x) except -1:
+    """`read`, for other modules."""
+    return read(operand, tensor, x)
+
+
 cdef inline Node edge(PyObject* tensor, int* nr, NodeParts* parts):
     """The node that the Tensor's gradient goes to, at input `nr`; None: it has none.
 

@@ -5,5 +5,6 @@
 ctypedef object (*shape_ptr)(tuple args)
 
 cdef shape_ptr shape_function(object name) except? NULL
+cdef bint takes_lists(shape_ptr function) noexcept
 cdef object dot(tuple args)
 cdef object einsum(tuple args, object kwargs)

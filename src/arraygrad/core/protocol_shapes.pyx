@@ -1,6 +1,6 @@
 # NumPy's functions of shape on Tensors, reductions, and products and norms of arrays alone: their arguments bound in C
 # to one operation of the table, or to the few that the function is.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.views.
+# May import: engine.*, core.op, core.value, core.nodes, core.apply, core.number_lists, core.views.
 #
 # Served are positional arguments of the commonest kinds: ints, tuples and lists of ints. Everything else is declined
 # and takes the general path, errors among it. What an operation records, and that its result is a view, is the
@@ -10,6 +10,7 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.core.apply cimport apply_op, binary, reversed_axes
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.core.number_lists cimport joined_numbers
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor, raw_now
 from arraygrad.core.views cimport shape_op
@@ -46,6 +47,10 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return reshape
     if name == "ravel":
         return ravel
+    if name == "stack":
+        return stack
+    if name == "hstack":
+        return hstack
     if name == "transpose":
         return transpose
     if name == "swapaxes":
@@ -119,6 +124,27 @@ cdef shape_ptr shape_function(object name) except? NULL:
     if name == "std":
         return std
     raise ValueError(f"shape_function: no function {name!r}")
+
+
+cdef bint takes_lists(shape_ptr function) noexcept:
+    """Whether a function of shape is asked where its first argument is no Tensor."""
+    return function is dot or function is stack or function is hstack
+
+
+cdef object stack(tuple args):
+    """numpy.stack of single numbers."""
+    cdef object found = None
+    if len(args) == 1 or len(args) == 2 and PyLong_CheckExact(args[1]) and args[1] == 0:
+        found = joined_numbers(args[0])
+    return NotImplemented if found is None else found
+
+
+cdef object hstack(tuple args):
+    """numpy.hstack of single numbers."""
+    cdef object found = None
+    if len(args) == 1 and (type(args[0]) is list or type(args[0]) is tuple) and args[0] and is_tensor(args[0][0]):
+        found = joined_numbers(args[0])
+    return NotImplemented if found is None else found
 
 
 cdef inline GradMeta meta_of(tuple args):

@@ -32,7 +32,7 @@ from arraygrad.engine.node cimport ThreadState, thread_state
 from arraygrad.core.apply cimport binary, refresh, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport array_of_list
-from arraygrad.core.protocol_shapes cimport dot, einsum, shape_function, shape_ptr
+from arraygrad.core.protocol_shapes cimport einsum, shape_function, shape_ptr, takes_lists
 from arraygrad.core.recorded cimport Recorded, recorded_call, refused
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor, new_tensor, registered
 
@@ -388,7 +388,7 @@ cdef object array_function(object func, object types, object args, object kwargs
         return _function_handler(func, types, args, kwargs)                 # (4)
     s = <Served>found
     first = (<tuple>args)[0]
-    if s.shape is not NULL and not kwargs and (is_tensor(first) or s.shape is dot):
+    if s.shape is not NULL and not kwargs and (is_tensor(first) or takes_lists(s.shape)):
         result = s.shape(<tuple>args)                                       # (3)
         if result is not NotImplemented:
             return result

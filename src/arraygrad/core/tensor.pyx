@@ -20,6 +20,7 @@ from arraygrad.core.elements cimport put_element, use_operations
 from arraygrad.core.given cimport enter, give
 from arraygrad.core.inplace cimport array_written, inplace, setitem
 from arraygrad.core.nodes cimport leaf_hooks
+from arraygrad.core.number_lists cimport joined_numbers
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport has_tensor, is_like_scalar, is_numpy_scalar, spread
 from arraygrad.core.protocols cimport array_function, array_ufunc
@@ -713,14 +714,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
             raise ValueError("asarray: a list becomes an array by a copy, but copy=False was asked for")
         return stacked(obj, dtype, device, requires_grad)
     backend = registered(type(obj))
-    if backend is not None:
-        pass
-    elif obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number)):
-        backend = host_backend()
-    elif is_numpy_scalar(obj):
-        backend = host_backend()
-    else:
-        backend = find_backend(obj)
+    if backend is None:
+        numeric = obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number))
+        backend = host_backend() if numeric or is_numpy_scalar(obj) else find_backend(obj)
     return from_raw(backend, obj, dtype, device, copy, requires_grad)
 
 
@@ -768,8 +764,12 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
 cdef object stacked(object items, object dtype, object device, bint requires_grad):
     """Nested lists that hold Tensors, as one Tensor: stacked at once where they are regular, else level by level."""
     cdef Op op = named_op("stack")
-    cdef Backend backend = backend_in(items, op)
+    cdef Backend backend
     cdef list parts = [], lengths = []
+    joined = joined_numbers(items)
+    if joined is not None:
+        return asarray(joined, dtype=dtype, device=device, requires_grad=requires_grad)
+    backend = backend_in(items, op)
     if spread(items, 0, lengths, parts) and len(lengths) > 1:
         t = stacked(parts, None, None, False)
         return asarray(t.reshape((*lengths, *t.shape[1:])), dtype=dtype, device=device, requires_grad=requires_grad)

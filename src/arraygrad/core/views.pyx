@@ -12,7 +12,7 @@
 # So do operations of one array that has a derivative beside plain ones that have none: special functions of an order,
 # rows at places (`beside`).
 # Gathers, t[rows, columns] and t[mask], take the same way: what they give is a copy, and the node keeps copies of the
-# arrays of indices.
+# arrays of indices. Lists of ints or bools become such arrays first.
 # Served are arrays of NumPy's with axes, while no hook looks on and inference mode is off. Anything else is declined:
 # nothing was done then.
 # set_fast_paths(False) turns it off. Guarded by tests/core/test_views_in_one_step.py.
@@ -34,6 +34,7 @@ from arraygrad.core.value cimport (
 
 cdef extern from "Python.h":
     bint PySlice_Check(object x)
+    long long PyLong_AsLongLongAndOverflow(object number, int* overflow) noexcept
 
 cdef Backend _backend = None            # whose arrays are served
 cdef bint (*_enabled)() noexcept
@@ -67,13 +68,51 @@ cdef object indexed(TensorBase t, object key):
     """t[key]."""
     cdef TensorBase out = None
     cdef tuple args
-    cdef bint region = is_region(key, t.value.meta.ndim)
+    cdef bint region
+    if (type(key) is list or type(key) is tuple) and t.value.meta.ops is _backend:
+        key = with_arrays(key)
+    region = is_region(key, t.value.meta.ndim)
     if region or is_gather(key):
         args = (t, key)
         out = view(GETITEM, args, t, region)
         return apply_op(GETITEM, args) if out is None else out
     out = element(t, key)
     return apply_op(GETITEM, (t, key)) if out is None else out
+
+
+cdef object with_arrays(object key):
+    """A key with arrays in the place of lists of ints, or of bools, as NumPy makes them; others as they are."""
+    cdef list parts = None
+    cdef Py_ssize_t i
+    if type(key) is list:
+        return _backend.asarray(key, None, None) if is_of_one_kind(<list>key) else key
+    for i in range(len(<tuple>key)):
+        part = (<tuple>key)[i]
+        if type(part) is list and is_of_one_kind(<list>part):
+            if parts is None:
+                parts = list(<tuple>key)
+            parts[i] = _backend.asarray(part, None, None)
+    return key if parts is None else tuple(parts)
+
+
+cdef bint is_of_one_kind(list items) noexcept:
+    """Whether a list holds ints that fit an index, and nothing else, or bools alone."""
+    cdef Py_ssize_t i, n = len(items)
+    cdef int overflow = 0
+    if n == 0:
+        return False
+    if type(items[0]) is bool:
+        for i in range(1, n):
+            if type(items[i]) is not bool:
+                return False
+        return True
+    for i in range(n):
+        if not PyLong_CheckExact(items[i]):
+            return False
+        PyLong_AsLongLongAndOverflow(items[i], &overflow)
+        if overflow:
+            return False
+    return True
 
 
 cdef bint is_gather(object key) noexcept:

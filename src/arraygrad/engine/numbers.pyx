@@ -18,6 +18,8 @@
 #     (number_boxes.hpp).
 # (5) Nodes come in the order of the queue. A few that are ready wait beside it, because passing through it costs more
 #     than their rules.
+# (6) Where a list of numbers was joined, the mark is NODE_ELEMENT with EVERY in the place of a place: each edge gets its
+#     element of the gradient.
 # Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_number_gradients.py.
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_FromDouble
@@ -48,6 +50,8 @@ cdef enum:
     MARKS = NODE_FAST | NODE_NUMBER | NODE_ELEMENT | NODE_CONSTANT | NODE_PACKED | NODE_ZERO_ABSORBS
     SIGNAL_INTERVAL = 64                # nodes after which Ctrl-C is looked for, a power of two
     MOST_READY = 12                     # nodes that wait beside the queue
+
+cdef uint64_t EVERY = <uint64_t>-1      # `print` of a node whose edges are the elements in order (6)
 
 
 cdef bint serves(GraphTask task, Node node) noexcept:
@@ -118,6 +122,8 @@ cdef bint step(GraphTask task, Node node, Ready* ready) except -1:
     cdef double g
     cdef double out[2]
     if not node.flags & NODE_NUMBER:
+        if node.print == EVERY:
+            return scatter_step(task, node, node.g0, ready)
         return write_step(task, node, node.g0, ready)
     if node.rflags & RUN_NUMBER:
         g = float_value(<PyObject*>node.g0)
@@ -188,6 +194,31 @@ cdef bint write_step(GraphTask task, Node node, object held, Ready* ready) excep
             deliver(task, child, node.n0, held, True, ops)
     if node.e1 is not None:
         hand_on(task, node.e1, node.n1, g, ready)
+    return True
+
+
+cdef bint scatter_step(GraphTask task, Node node, object held, Ready* ready) except -1:
+    """Numbers joined to an array: each edge gets its element of the gradient (6)."""
+    cdef ArrayOps ops
+    cdef Node child
+    cdef double x, last
+    cdef int i, n = node.n_edges
+    if held is None or node.rflags & RUN_PARTIAL or type(node.meta) is not GradMeta:
+        return False
+    ops = (<GradMeta>node.meta).ops
+    if not node.rflags & RUN_OWNED:
+        held = ops.clone(held, held)
+    if not ops.take_element(held, n - 1, &last):
+        return False
+    taken(task, node, ready)
+    for i in range(n):
+        if i == n - 1:
+            x = last
+        elif not ops.take_element(held, i, &x):
+            raise RuntimeError(f"{node.name()}: its gradient has fewer elements than the list had numbers")
+        child = node.edge_node(i)
+        if child is not None:
+            hand_on(task, child, node.edge_nr(i), x, ready)
     return True
 
 

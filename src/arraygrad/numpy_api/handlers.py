@@ -250,7 +250,7 @@ _SLOWER = {"prod": "prod", "any": "any", "all": "all", "argmax": "argmax", "argm
 _SHAPES = """
     reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip flipud fliplr diagonal atleast_1d
     atleast_2d atleast_3d copy shape ndim size real imag real_if_close dot vdot inner trace linalg.norm linalg.trace
-    linalg.vector_norm linalg.matrix_norm sum mean max min amax amin var std convolve correlate meshgrid
+    linalg.vector_norm linalg.matrix_norm sum mean max min amax amin var std convolve correlate meshgrid stack hstack
 """
 
 # Functions of shape that are a method of Tensor with the same parameters in the same order.

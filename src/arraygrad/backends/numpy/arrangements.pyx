@@ -509,11 +509,11 @@ cdef int rule_stack(Node node, Frame f) except -1:
     cdef Py_ssize_t k
     cdef tuple before
     cdef list pieces = []
-    if view_of(f.grad, &g) < 0 or g.ndim < 2 or not axis_of(given(node, 1), g.ndim, &axis):
+    if view_of(f.grad, &g) < 0 or g.ndim < 1 or not axis_of(given(node, 1), g.ndim, &axis):
         return 0
     before = (slice(None),) * axis
     for k in range(g.dims[axis]):
-        pieces.append(f.grad[k] if axis == 0 else f.grad[(*before, k)])
+        pieces.append(f.grad[k, ...] if g.ndim == 1 else f.grad[k] if axis == 0 else f.grad[(*before, k)])
     f.set_outs(pieces)
     return 1
 

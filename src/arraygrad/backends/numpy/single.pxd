@@ -19,6 +19,7 @@ cdef bint is_single(object x) noexcept
 cdef object single_loop(const LoopSet* loops, object a, object b, object out)
 cdef object single_element(object array, object key, uint64_t* place)
 cdef bint single_number_at(object array, object key, uint64_t* place, double* x) noexcept
+cdef object array_of_numbers(int ndim, const Py_ssize_t* dims, const double* numbers)
 cdef bint put_single(object array, object key, object value, uint64_t* place) except -1
 cdef bint read_number_array(object grad, double* x) noexcept
 cdef object with_element(object held, GradMeta meta, uint64_t place, double x)

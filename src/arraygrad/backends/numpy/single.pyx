@@ -2,7 +2,7 @@
 # Note [Single numbers] in single.hpp, and Note [Numbers] in engine/numbers.pyx.
 # May import: engine.arrayops, engine.node, core.op, core.value, backends.numpy.loops.
 from arraygrad.backends.numpy.loops cimport (
-    KIND_UNARY, SLOT_F64, ArrayView, LoopSet, empty_c, fast_enabled, has_axes, item_size, new_number, read_number,
+    KIND_UNARY, SLOT_F64, ArrayView, LoopSet, empty_c, empty_of, fast_enabled, has_axes, item_size, new_number, read_number,
     share_unary, view_of, zeros_for,
 )
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
@@ -83,6 +83,18 @@ cdef bint single_number_at(object array, object key, uint64_t* number, double* x
         return False
     x[0] = (<double*>place)[0]
     return True
+
+
+cdef object array_of_numbers(int ndim, const Py_ssize_t* dims, const double* numbers):
+    """A new array with these numbers in row-major order; None: fast paths are off."""
+    cdef ArrayView v
+    cdef object out
+    if not fast_enabled():
+        return None
+    out = empty_of(SLOT_F64, ndim, dims, False)
+    view_of(out, &v)
+    memcpy(v.data, numbers, v.size * sizeof(double))
+    return out
 
 
 cdef bint put_single(object array, object key, object value, uint64_t* where) except -1:

@@ -61,13 +61,16 @@ from arraygrad.backends.numpy.shapes cimport (
     rule_getitem, rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
-from arraygrad.backends.numpy.single cimport attach_numbers, put_single, single_element, single_number_at
+from arraygrad.backends.numpy.single cimport (
+    array_of_numbers, attach_numbers, put_single, single_element, single_number_at,
+)
 from arraygrad.backends.numpy.sorting cimport forward_argsort, forward_sort, rule_sort, rule_unique_values
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
 from arraygrad.core.kept_numbers cimport spell_out
+from arraygrad.core.number_lists cimport serve_lists
 from arraygrad.core.op cimport Op, rule_ptr
 from arraygrad.core.recorded cimport Recorded
 from arraygrad.core.value cimport Backend
@@ -372,6 +375,7 @@ def install(dict ops, backend=None):
         attach(ops, name, rule_norm, ("x", "ans"), done)
     if backend is not None:
         serve_views(<Backend?>backend, fast_enabled)
+        serve_lists(<Backend?>backend, array_of_numbers)
         serve(<Backend?>backend, single_element, single_number_at, put_single,
               backend.meta(np.zeros((), np.float32)), backend.meta(np.zeros(())))
     return loops, done
