@@ -18,7 +18,7 @@ from libcpp.vector cimport vector
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, set_bit
 from arraygrad.engine.node cimport (
-    ThreadState, inference_used, thread_state, NODE_ELEMENT, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
+    ThreadState, thread_state, NODE_ELEMENT, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
 )
 from arraygrad.core.apply cimport connect
 from arraygrad.core.nodes cimport OpNode, new_op_node
@@ -116,7 +116,7 @@ cpdef object joined_numbers(object items):
     cdef GradMeta meta
     cdef list held
     cdef object raw
-    if FREE_THREADED or _backend is None or inference_used or ts.op_hooks != NULL or ts.zero_annihilates:
+    if FREE_THREADED or _backend is None or ts.inference or ts.op_hooks != NULL or ts.zero_annihilates:
         return None
     if type(items) is not list and type(items) is not tuple or not ready():
         return None

@@ -2,4 +2,5 @@
 import builtins
 from typing import Any
 
+def serve_scalars(cls: Any, real: Any, double_complex: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

@@ -47,6 +47,8 @@ cdef shape_ptr shape_function(object name) except? NULL:
         return reshape
     if name == "ravel":
         return ravel
+    if name == "full_like":
+        return full_like
     if name == "stack":
         return stack
     if name == "hstack":
@@ -137,6 +139,15 @@ cdef object stack(tuple args):
     if len(args) == 1 or len(args) == 2 and PyLong_CheckExact(args[1]) and args[1] == 0:
         found = joined_numbers(args[0])
     return NotImplemented if found is None else found
+
+
+cdef object full_like(tuple args):
+    """numpy.full_like of a plain number: of the Tensor its shape and dtype alone are asked."""
+    cdef object value
+    if len(args) != 2 or not isinstance(args[1], float) and type(args[1]) is not int:
+        return NotImplemented
+    value = float(args[1]) if isinstance(args[1], float) else args[1]      # NumPy's scalars among them
+    return apply_op(named_op("full_like"), (args[0].detach(), value, None, None))
 
 
 cdef object hstack(tuple args):

@@ -1,11 +1,13 @@
 # NumPy's protocols on Tensors, compiled: what a plain call needs no Python frame for.
-# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.protocol_shapes, core.recorded.
+# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.protocol_shapes, core.recorded,
+# core.ufunc_methods.
 # (Handlers of everything else register themselves.)
 #
 # Note [NumPy calls on Tensors]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # (1) A ufunc that is one operation of the table, called with one or two operands and nothing else, takes the operators'
-#     path: `np.add(a, t)` costs what `a + t` does.
+#     path: `np.add(a, t)` costs what `a + t` does. Methods of such ufuncs that are one operation too are bound in C
+#     (ufunc_methods.pyx).
 # (2) Where nothing is recorded (no Tensor among the arguments requires grad, or grad mode is off), or the result has no
 #     derivative anyway, and the arrays are NumPy's own, NumPy's function runs on the raw arrays and its results are
 #     wrapped. Only functions whose results never share memory with their arguments are served so (`free`, `constant`):
@@ -34,6 +36,7 @@ from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport array_of_list
 from arraygrad.core.protocol_shapes cimport einsum, shape_function, shape_ptr, takes_lists
 from arraygrad.core.recorded cimport Recorded, recorded_call, refused
+from arraygrad.core.ufunc_methods cimport ufunc_method
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor, new_tensor, registered
 
 from arraygrad.engine.node import keep_for_ever
@@ -284,6 +287,12 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
             result = recorded(args[0], (<object>args[2],) if n == 3 else (<object>args[2], <object>args[3]) if n == 4
                               else tuple([<object>args[i] for i in range(2, n)]), None)
             if result is not refused:
+                return result
+    elif _compiled and type(<object>args[1]) is str and thread_state().grad_mode:
+        found = PyDict_GetItemWithError(_ufunc_ops, <object>args[0])
+        if found is not NULL:                                               # (1)
+            result = ufunc_method(<object>args[0], <object>args[1], <Op>found, args, n, names)
+            if result is not NotImplemented:
                 return result
     kwargs = {}
     if names != NULL:

@@ -18,8 +18,8 @@
 #     (number_boxes.hpp).
 # (5) Nodes come in the order of the queue. A few that are ready wait beside it, because passing through it costs more
 #     than their rules.
-# (6) Where a list of numbers was joined, the mark is NODE_ELEMENT with EVERY in the place of a place: each edge gets its
-#     element of the gradient.
+# (6) Where a list of numbers was joined, the mark is NODE_ELEMENT with EVERY in the place of a place: each edge gets
+#     its element of the gradient.
 # Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_number_gradients.py.
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_FromDouble

@@ -251,10 +251,11 @@ _SHAPES = """
     reshape ravel transpose swapaxes moveaxis squeeze expand_dims broadcast_to flip flipud fliplr diagonal atleast_1d
     atleast_2d atleast_3d copy shape ndim size real imag real_if_close dot vdot inner trace linalg.norm linalg.trace
     linalg.vector_norm linalg.matrix_norm sum mean max min amax amin var std convolve correlate meshgrid stack hstack
+    full_like
 """
 
 # Functions of shape that are a method of Tensor with the same parameters in the same order.
-_DIRECT = ("reshape", "ravel", "transpose", "squeeze", "swapaxes", "diagonal")
+_DIRECT = ("reshape", "ravel", "transpose", "squeeze", "swapaxes", "diagonal", "take")
 
 # For functions that are a method of the array they are given first, with the same parameters in the same
 # order: that saves NumPy's own Python wrappers. Keywords other than axis, keepdims and ddof go to the function.

@@ -71,18 +71,32 @@ def _piecewise(x, condlist, funclist, *args, **kw):
         conditions.append(~numpy.any(conditions, axis=0))
     elif n != len(funclist):
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    result = F["zeros_like"](x.detach())
+    pieces = []
     for condition, function in zip(conditions, funclist, strict=True):
         shape = numpy.empty(x.shape, dtype=bool)[condition].shape  # or NumPy's error: it is a mask of the first axes
         if 0 in shape:
             continue
         if callable(function):
             function = function(x[beside(condition, x)], *args, **kw)
+        pieces.append((condition, shape, function))
+    result = F["zeros_like"](x.detach())
+    if x.ndim and type(raw_array(x)) is numpy.ndarray and all(_fits(x, shape, value) for _, shape, value in pieces):
+        for condition, _, value in pieces:
+            result[condition] = value
+        return result
+    for condition, shape, value in pieces:
         mask = condition.reshape(condition.shape + (1,) * (x.ndim - condition.ndim))
         mask = beside(numpy.broadcast_to(mask, x.shape), x)
-        result = F["where"](mask, _spread(function, shape, mask, x), result)
+        result = F["where"](mask, _spread(value, shape, mask, x), result)
     result = result if result.dtype == x.dtype else result.astype(x.dtype)
     return in_layout(result, raw_array(x))
+
+
+def _fits(x, shape, value):
+    """Whether a value can be written where elements of x stand: a real number, or a Tensor of that dtype and shape."""
+    if isinstance(value, Tensor):
+        return value.dtype == x.dtype and value.shape in ((), shape)
+    return type(value) in (int, float) and x.dtype.kind == "f"
 
 
 def _spread(values, shape, mask, x):

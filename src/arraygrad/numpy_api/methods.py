@@ -14,7 +14,7 @@ import numpy
 from arraygrad._hints import HINTED, Hint, unexpected
 from arraygrad.core.attributes import allow_attributes, document, install_hints
 from arraygrad.core.given import raw_array
-from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods
+from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods, metadata_of
 from arraygrad.core.value import is_inference as _is_inference
 from arraygrad.core.views import shape_op
 from arraygrad.engine.node import MADE_BY
@@ -49,10 +49,6 @@ _SUM = OPS["sum"]
 _TAKE = OPS["take"]
 _TRACE = OPS["trace"]
 _VAR = OPS["var"]
-
-
-def _is_complex(t):
-    return bool(_xp(t).isdtype(t.dtype, "complex floating"))
 
 
 def _xp(t):
@@ -277,7 +273,7 @@ def round(self, decimals=0, out=None):
 
 def conj(self):
     """Complex conjugate; a real tensor as it is."""
-    return apply_op(_CONJ, (self,)) if _is_complex(self) else self
+    return apply_op(_CONJ, (self,)) if metadata_of(self).is_complex else self
 
 
 # -- shape -------------------------------------------------------------------------------------------------------------
@@ -329,6 +325,8 @@ def transpose(self, *axes):
 
 def swapaxes(self, axis1, axis2):
     """Axes `axis1` and `axis2` exchanged."""
+    if self.ndim == 2 and type(axis1) is int and type(axis2) is int and -2 <= axis1 < 2 and -2 <= axis2 < 2:
+        return self.T if (axis1 + axis2) % 2 else shape_op(_PERMUTE_DIMS, (self, (0, 1)))
     axes = list(range(self.ndim))
     a, b = _axis("swapaxes", self, axis1), _axis("swapaxes", self, axis2)
     axes[a], axes[b] = axes[b], axes[a]
@@ -342,7 +340,8 @@ def repeat(self, repeats, axis=None):
 
 def diagonal(self, offset=0, axis1=0, axis2=1):
     """The diagonal of the matrices that axes `axis1` and `axis2` span, as the last axis."""
-    return shape_op(_DIAGONAL, (_matrices("diagonal", self, axis1, axis2), offset))
+    matrices = self if axis1 == 0 and axis2 == 1 and self.ndim == 2 else _matrices("diagonal", self, axis1, axis2)
+    return shape_op(_DIAGONAL, (matrices, offset))
 
 
 def trace(self, offset=0, axis1=0, axis2=1, dtype=None, out=None):
@@ -364,9 +363,11 @@ def take(self, indices, axis=None, out=None, mode="raise"):
         return numpy.take(self, indices, axis, out=out, mode=mode)
     if axis in (0, -1) and self.ndim == 0:  # as NumPy, which takes it for one element
         axis = None
-    source = ravel(self) if axis is None else self
+    source = self if axis is not None or self.ndim == 1 else ravel(self)
     axis = 0 if axis is None else _axis("take", self, _place(axis))
     kind = type(indices)
+    if kind is numpy.ndarray and indices.ndim == 1 and indices.dtype.char in "lq":
+        return apply_op(_TAKE, (source, indices, axis))
     if kind is list or kind is tuple:
         indices = _whole(indices)
     else:
@@ -436,7 +437,7 @@ def _correction(name, ddof, correction):
 
 def _cumulative(op, t, axis, dtype):
     if axis is None:
-        t, axis = ravel(t), 0
+        t, axis = t if t.ndim == 1 else ravel(t), 0
     axis = _place(axis)
     return apply_op(op, (_cast_first(t, dtype), axis, dtype, False))
 

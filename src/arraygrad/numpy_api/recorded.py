@@ -64,6 +64,7 @@ ALIASES = {
     "trace": ("a, /", "trace", (0, (0,), (None,)), {"dtypes": _ALL, "ndims": (2,)}),
     "outer": ("a, b, /", "outer", (0, 1), {"dtypes": _ALL, "ndims": (1, 1)}),
     "vdot": ("a, b, /", "vecdot", (0, 1, (-1,)), {"ndims": (1, 1)}),
+    "vecdot": ("x1, x2, /", "vecdot", (0, 1, (-1,)), {"ndims": (1, 1)}),
     "inner": ("a, b, /", "_inner", (0, 1), {"dtypes": _ALL, "ndims": (2, 2)}),
     "linalg.inv": ("a, /", "inv", (0,), {"dtypes": _ALL}),
     "linalg.det": ("a, /", "det", (0,), {"dtypes": _ALL}),

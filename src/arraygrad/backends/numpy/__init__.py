@@ -1,8 +1,8 @@
 """Backend of numpy.ndarray: the raw namespace, and the compiled loops that serve it.
 
-May import: core.number_ops, backends.numpy.array_ops, backends.numpy.direct, backends.numpy.ranks, backends.numpy.table, ops, the
-package's own registry,
-numpy; array-api-compat for what NumPy lacks. Begin with `elementwise.pyx` (Note [Compiled rules]) and `kernels.py`.
+May import: core.number_ops, backends.numpy.array_ops, backends.numpy.direct, backends.numpy.ranks,
+backends.numpy.table, ops, the package's own registry, numpy; array-api-compat for what NumPy lacks. Begin with
+`elementwise.pyx` (Note [Compiled rules]) and `kernels.py`.
 """
 
 import importlib

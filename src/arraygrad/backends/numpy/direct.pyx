@@ -92,6 +92,7 @@ CALLS = {
     "prod": (product, ("axis", None, "keepdims"), 0),
     "cumulative_sum": (np.ndarray.cumsum, ("axis", None, None), 0),
     "cumulative_prod": (np.ndarray.cumprod, ("axis", None, None), 0),
+    **{name: (getattr(np.ndarray, name), ("axis", "keepdims"), 0) for name in ("any", "all", "argmax", "argmin")},
     "repeat": (np.ndarray.repeat, ("repeats", "axis"), 1),
     "cholesky": ("linalg.cholesky", (None,), 0),
     "svd": ("linalg.svd", ("full_matrices",), 0),

@@ -32,6 +32,7 @@ from arraygrad.backends.numpy.contents cimport owns
 from arraygrad.backends.numpy.loops cimport (
     KIND_NONE, KIND_TABLE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, broadcast_mask, empty_c, empty_dense,
     loop_set, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of, wrapped,
+    zeros_for,
 )
 from arraygrad.backends.numpy.row_copies cimport (
     Repeats, is_mixed, is_repeats, made_row_major, spread, without_gaps, written_out,
@@ -477,6 +478,18 @@ cdef int rule_negative(Node node, Frame f) except -1:
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
+cdef int rule_zeros(Node node, Frame f) except -1:
+    """Zeros for each operand, as zero_rule of the table has it."""
+    cdef ArrayView g
+    cdef int i
+    if real_view(f.grad, &g) < 0 or type(node.meta) is not GradMeta or (<GradMeta>node.meta).ndim > 8:
+        return 0
+    for i in range(2):
+        if wants_gradient(node, f, i):
+            set_out(f, i, zeros_for(<GradMeta>node.meta), True)
+    return 1
+
+
 cdef int rule_subtract(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef GradMeta meta
@@ -738,6 +751,11 @@ cdef int attach_kernels(dict ops, list forwards, list done) except -1:
 
 cdef int attach_elementwise(dict ops, list done) except -1:
     """Attach the rules of this file."""
+    cdef Op op
+    for name in list(ops):
+        op = ops[name]
+        if op.zero and op.fast_rule == NULL and 1 <= len(op.inputs) <= 2 and op.sequence < 0 and not op.multi:
+            attach(ops, name, rule_zeros, (), done)
     attach(ops, "add", rule_pass, (), done)
     attach(ops, "astype", rule_pass, (), done)
     attach(ops, "broadcast_to", rule_pass, (), done)

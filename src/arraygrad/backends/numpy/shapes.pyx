@@ -52,8 +52,10 @@ cdef object forward_reshape(object args):
     cdef Py_ssize_t dims[8]
     cdef object shape = args[1]
     cdef int i
-    if args[2] is not None or view_of(args[0], &v) < 0:
+    if view_of(args[0], &v) < 0:
         return None
+    if args[2] is not None:
+        return flattened(args[0], &v) if args[2] is True and shape == _FLAT else None
     if PyLong_CheckExact(shape):
         dims[0] = PyLong_AsSsize_t(shape)
         return reshaped(args[0], 1, dims)
@@ -65,6 +67,21 @@ cdef object forward_reshape(object args):
             return None
         dims[i] = PyLong_AsSsize_t(item)
     return reshaped(args[0], <int>len(<tuple>shape), dims)
+
+
+cdef tuple _FLAT = (-1,)
+
+
+cdef object flattened(object x, const ArrayView* v):
+    """A copy in one dimension of an array that lies row by row, None: declined."""
+    cdef ArrayView o
+    cdef object out
+    if not v.c_order:
+        return None
+    out = empty_c(x, 1, &v.size)
+    view_of(out, &o)
+    memcpy(o.data, v.data, v.size * item_size(v.slot))
+    return out
 
 
 cdef object forward_permute_dims(object args):

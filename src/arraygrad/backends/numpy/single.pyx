@@ -2,8 +2,8 @@
 # Note [Single numbers] in single.hpp, and Note [Numbers] in engine/numbers.pyx.
 # May import: engine.arrayops, engine.node, core.op, core.value, backends.numpy.loops.
 from arraygrad.backends.numpy.loops cimport (
-    KIND_UNARY, SLOT_F64, ArrayView, LoopSet, empty_c, empty_of, fast_enabled, has_axes, item_size, new_number, read_number,
-    share_unary, view_of, zeros_for,
+    KIND_UNARY, SLOT_F64, ArrayView, LoopSet, empty_c, empty_of, fast_enabled, has_axes, item_size, new_number,
+    read_number, share_unary, view_of, zeros_for,
 )
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.stdint cimport uint64_t

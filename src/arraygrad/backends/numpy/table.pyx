@@ -49,6 +49,7 @@ from arraygrad.backends.numpy.powers cimport attach_powers, forward_float_power
 from arraygrad.backends.numpy.ranks cimport (
     forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values,
 )
+from arraygrad.backends.numpy.quotients cimport forward_floor_divide
 from arraygrad.backends.numpy.reductions cimport (
     forward_cumulative_prod, forward_cumulative_sum, forward_mean, forward_std, forward_var, rule_cumulative_prod,
     rule_cumulative_sum, rule_divide, rule_log_softmax, rule_mean, rule_softmax, rule_std, rule_sum, rule_var,
@@ -229,6 +230,7 @@ def install(dict ops, backend=None):
             loops.append(name)
     prepare(ops)
     offer(ops, "_float_power", forward_float_power, ("x1", "x2"), loops)
+    offer(ops, "floor_divide", forward_floor_divide, ("x1", "x2"), loops)
     offer(ops, "sum", sum_of_any, ("x", "axis", "dtype", "keepdims"), loops)
     offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), loops)
     offer(ops, "var", forward_var, ("x", "axis", "correction", "keepdims"), loops)

@@ -1,0 +1,2 @@
+# May cimport nothing.
+cdef object forward_floor_divide(object args)
