@@ -11,7 +11,7 @@ import types
 import numpy
 
 from arraygrad.backends import attach
-from arraygrad.backends.numpy import factorizations
+from arraygrad.backends.numpy import factorizations, stacks
 from arraygrad.backends.numpy.array_ops import NumpyOps
 from arraygrad.backends.numpy.direct import holds_nowhere, is_moderate, raw_functions
 from arraygrad.backends.numpy.gaps import repeated
@@ -93,6 +93,7 @@ for _extension in ("linalg", "fft"):
 # What rules may ask for: the gradient of one plain matrix, or None.
 for _name in ("qr", "svd", "eigh", "triangle", "slogdet"):
     _raw.__dict__[f"_{_name}_gradient"] = getattr(factorizations, f"{_name}_gradient")
+_raw.__dict__["_pinv_gradient"] = stacks.pinv_gradient
 _raw.__dict__["_solve_triangular"] = None  # NumPy has none
 attach(BACKEND, "numpy", numpy.ndarray)
 

@@ -1,5 +1,6 @@
 # Factorizations, inverses and determinants of plain matrices and of stacks of them, by NumPy's own loops.
-# May import: engine.node, core.op, backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops.
+# May import: engine.node, core.op, backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops,
+# backends.numpy.stacks.
 #
 # Note [Loops of generalized ufuncs] in gufuncs.pyx says when they are used. What numpy.linalg raises an error for (a
 # singular matrix, no convergence) its loops report as an invalid operation: these forwards decline, and NumPy raises.
@@ -12,6 +13,7 @@ from arraygrad.backends.numpy.loops cimport (
     FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, copy_into, dot, empty_of, fast_enabled,
     fp_begin, fp_end, item_size, report, transposed, view_of,
 )
+from arraygrad.backends.numpy.stacks cimport determinants_of_stack, qr_of_stack
 from arraygrad.core.op cimport SAVE_INPUT
 from arraygrad.engine.node cimport Frame, Node
 
@@ -497,7 +499,7 @@ def least_squares(a, b, rcond):
     return solution, residuals, rank, singular
 
 
-# Gradients of one real matrix
+# Gradients of one real matrix (of stacks: stacks.pyx)
 #
 # What the table's rules compute in ten to twenty calls of NumPy. Floating-point errors (equal values, infinities) are
 # left to those rules, so that what is reported and what comes out is theirs.
@@ -537,6 +539,8 @@ def qr_gradient(g_q, g_r, q, r):
     cdef ArrayView v, w, o, t
     cdef object lower = None, other, total, factor
     cdef bint done
+    if r.ndim > 2:
+        return qr_of_stack(g_q, g_r, q, r)
     cdef int slot = plain_slot((g_q, g_r, q, r)) if fast_enabled() else -1
     if slot < 0 or g_q is None and g_r is None or r.ndim != 2:
         return None
@@ -684,6 +688,8 @@ def slogdet_gradient(g, x):
     """The gradient of a real matrix for that of its determinant's logarithm. None: declined, singular ones as well."""
     cdef ArrayView v, o, w
     cdef object inverse, out
+    if x.ndim > 2:
+        return None if g is None else determinants_of_stack(x, g, True)
     cdef int slot = plain_slot((g, x)) if fast_enabled() and g is not None else -1
     if slot < 0 or x.ndim != 2 or g.ndim != 0:
         return None
@@ -704,6 +710,9 @@ cdef int rule_det(Node node, Frame f) except -1:
     cdef ArrayView v, o, w, d
     cdef object x = saved_for(node, SAVE_INPUT, 0), inverse, det
     cdef int slot = real_view(x, &v)
+    if slot >= 0 and v.ndim > 2:
+        inverse = determinants_of_stack(x, f.grad, False)
+        return 0 if inverse is None else 1 + set_out(f, 0, inverse, True)
     if slot < 0 or v.ndim != 2 or v.size == 0 or real_view(f.grad, &w) != slot or w.ndim != 0:
         return 0
     det = forward_det((x,))

@@ -1,6 +1,7 @@
 # Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op,
-# backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops, backends.numpy.triangular.
+# backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops, backends.numpy.stacks,
+# backends.numpy.triangular.
 #
 # Note [Factors that are kept]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -27,6 +28,7 @@ from arraygrad.backends.numpy.loops cimport (
     N_SLOTS, SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, has_products, item_size,
     loop_set, product_of, report, reshaped, transposed, unary_loop, view_of, wrapped,
 )
+from arraygrad.backends.numpy.stacks cimport cholesky_of_stack, solutions_of_stack
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
 from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT, SAVE_META
@@ -733,10 +735,13 @@ cdef int rule_cholesky(Node node, Frame f) except -1:
     cdef int slot
     factor = saved_for(node, SAVE_ANS, -1)
     slot = real_view(factor, &l)
-    if slot < 0 or l.ndim != 2 or l.size == 0 or real_view(f.grad, &g) != slot or g.ndim != 2:
+    if slot < 0 or l.ndim < 2 or l.size == 0 or real_view(f.grad, &g) != slot or g.ndim != l.ndim:
         return 0
     if upper is not True and upper is not False:
         return 0
+    if l.ndim > 2:
+        out = cholesky_of_stack(factor, f.grad, upper)
+        return 0 if out is None else 1 + set_out(f, 0, out, True)
     out = gradient_by_lapack(factor, f.grad, upper)
     if out is None:
         out = triangular.cholesky_gradient(factor, f.grad, upper)
@@ -750,6 +755,10 @@ cdef int rule_solve(Node node, Frame f) except -1:
     cdef object matrix = saved_for(node, SAVE_INPUT, 0), ans = saved_for(node, SAVE_ANS, -1) if first else None
     cdef object out0 = None, out1
     cdef int slot = real_view(matrix, &a)
+    cdef tuple both
+    if slot >= 0 and a.ndim > 2:
+        both = solutions_of_stack(matrix, f.grad, ans, first, second)
+        return 0 if both is None else set_outs(f, both[0], both[1])
     if slot < 0 or a.ndim != 2 or a.size == 0 or real_view(f.grad, &g) != slot or not 1 <= g.ndim <= 2:
         return 0
     if first and (real_view(ans, &x) != slot or x.ndim != g.ndim):
