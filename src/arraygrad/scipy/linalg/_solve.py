@@ -1,7 +1,8 @@
 """Linear systems, inverses, determinants, least squares.
 
-May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy, SciPy. Source: Giles (2008), "Collected matrix
-derivative results for forward and reverse mode": with A x = b, A^H w = g gives the gradient w of b and -w x^H of A.
+May import: arraygrad, scipy._declare, scipy._plainly, scipy.linalg._chapter, numpy, SciPy. Source: Giles (2008),
+"Collected matrix derivative results for forward and reverse mode": with A x = b, A^H w = g gives the gradient w of b
+and -w x^H of A.
 """
 
 import functools
@@ -12,6 +13,7 @@ import scipy.linalg
 import arraygrad as ag
 from arraygrad.scipy._declare import gradients_of_composition, raw
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._plainly import is_real, plainly
 from arraygrad.scipy.linalg._chapter import (
     NAMES,
     adjoint,
@@ -57,6 +59,14 @@ def _solve(a, b, lower=False, assume_a=None, transposed=False):
     return ag.linalg.solve(turned(ag.asarray(a), 1 if transposed else 0), ag.asarray(b))
 
 
+@plainly("linalg.solve", "b")
+def _solve_adjoint(g, a, assume_a=None, transposed=False):
+    if np.ndim(a) != 2 or not g.size or assume_a not in (None, "gen", "general") or (transposed and not is_real(a)):
+        return None
+    factors = scipy.linalg.lu_factor(a, check_finite=False)
+    return scipy.linalg.lu_solve(factors, g, 0 if transposed else 2, check_finite=False)
+
+
 def triangle(a, lower, unit_diagonal=False):
     """The triangle that is read."""
     a = ag.tril(a) if lower else ag.triu(a)
@@ -69,6 +79,14 @@ def triangle(a, lower, unit_diagonal=False):
 @by_composition("solve_triangular", "a b", GILES)
 def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     return ag.linalg.solve(turned(triangle(ag.asarray(a), lower, unit_diagonal), trans), ag.asarray(b))
+
+
+@plainly("linalg.solve_triangular", "b")
+def _solve_other_triangle(g, a, trans=0, lower=False, unit_diagonal=False):
+    if np.ndim(a) != 2 or not 1 <= g.ndim <= 2 or not (is_real(a) or trans in (0, 2, "N", "C")):
+        return None
+    other = "N" if trans not in (0, "N") else "C"
+    return scipy.linalg.solve_triangular(a, g, other, lower, unit_diagonal, check_finite=False)
 
 
 @by_rule("inv", "a", GILES)
@@ -150,6 +168,15 @@ def _cho_solve(c_and_lower, b):
     return ag.linalg.solve(second, ag.linalg.solve(first, b))
 
 
+@plainly("linalg.cho_solve", "b")
+def _cho_solve_again(g, c_and_lower):
+    """The matrix is its own adjoint."""
+    c, lower = c_and_lower
+    if np.ndim(c) != 2 or not 1 <= g.ndim <= 2:
+        return None
+    return scipy.linalg.cho_solve((c, bool(lower)), g, check_finite=False)
+
+
 def rows_of(piv, m):
     """The permutation of rows that LAPACK's exchanges `piv` make."""
     order = np.arange(m)
@@ -170,6 +197,14 @@ def _lu_solve(lu_and_piv, b, trans=0):
         return ag.linalg.solve(upper, ag.linalg.solve(lower, ag.take(b, order, axis=0)))
     found = ag.linalg.solve(turned(lower, trans), ag.linalg.solve(turned(upper, trans), b))
     return ag.take(found, np.argsort(order), axis=0)
+
+
+@plainly("linalg.lu_solve", "b")
+def _lu_solve_turned(g, lu_and_piv, trans=0):
+    lu, piv = lu_and_piv
+    if np.ndim(lu) != 2 or not 1 <= g.ndim <= 2 or not (is_real(lu) or trans in (0, 2)):
+        return None
+    return scipy.linalg.lu_solve((lu, piv), g, 2 if trans == 0 else 0, check_finite=False)
 
 
 # -- banded matrices --------------------------------------------------------------------------------------------------

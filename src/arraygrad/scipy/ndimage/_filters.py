@@ -16,7 +16,7 @@ from arraygrad.scipy.signal import _convolutions  # noqa: F401 (declares what is
 from arraygrad.scipy.signal._chapter import NAMES as SIGNAL
 from arraygrad.scipy.signal._chapter import conj
 
-__all__ = ["windows_of"]
+__all__ = ["gaussian_weights", "turned_origin", "windows_of"]
 
 DEFINITION = "definition (bilinear)"
 
@@ -42,7 +42,7 @@ def _correlated1d(a, weights, axis, mode, cval, origin):
     return _correlated(a, _along(weights, axis, a.ndim), [mode] * a.ndim, cval, origins)
 
 
-def _turned_origin(size, origin):
+def turned_origin(size, origin):
     """The origin of a convolution as that of the correlation with the weights turned round."""
     return -origin - (1 if size % 2 == 0 else 0)
 
@@ -66,7 +66,7 @@ def _correlated_along(input, weights, mode, cval, origin, axes):
 @CHAPTER.by_composition("convolve", "input weights", DEFINITION)
 def _convolve(input, weights, mode="reflect", cval=0.0, origin=0, axes=None):
     weights = ag.asarray(weights)
-    origins = [_turned_origin(n, o) for n, o in zip(shape_of(weights), each(origin, weights.ndim), strict=True)]
+    origins = [turned_origin(n, o) for n, o in zip(shape_of(weights), each(origin, weights.ndim), strict=True)]
     return _correlated_along(input, ag.flip(weights), mode, cval, origins, axes)
 
 
@@ -78,14 +78,14 @@ def _correlate1d(input, weights, axis=-1, mode="reflect", cval=0.0, origin=0):
 @CHAPTER.by_composition("convolve1d", "input weights", DEFINITION)
 def _convolve1d(input, weights, axis=-1, mode="reflect", cval=0.0, origin=0):
     weights = ag.asarray(weights)
-    origin = _turned_origin(shape_of(weights)[0], origin)
+    origin = turned_origin(shape_of(weights)[0], origin)
     return _correlated1d(ag.asarray(input), ag.flip(weights), axis, mode, cval, origin)
 
 
 # -- Gaussian filters -------------------------------------------------------------------------------------------------
 
 
-def _gaussian_weights(sigma, order, radius):
+def gaussian_weights(sigma, order, radius):
     """Weights of the derivative of that order: a polynomial times the sampled Gaussian, whose sum is one."""
     x = np.arange(-radius, radius + 1.0)
     sigma = ag.asarray(sigma)
@@ -109,7 +109,7 @@ def _gaussian_weights(sigma, order, radius):
 def _gaussian_filter1d(input, sigma, axis=-1, order=0, mode="reflect", cval=0.0, truncate=4.0, radius=None):
     deviation = float(raw(sigma))
     radius = int(truncate * deviation + 0.5) if radius is None else radius
-    weights = _gaussian_weights(sigma, order, radius)
+    weights = gaussian_weights(sigma, order, radius)
     return _correlated1d(ag.asarray(input), ag.flip(weights), axis, mode, cval, 0)
 
 
@@ -212,7 +212,7 @@ def windows_of(a, size, footprint, mode, cval, origin, axes, turned=False):
     footprint = np.asarray(footprint, dtype=bool)
     origins = each(origin, len(axes))
     if turned:
-        footprint, origins = np.flip(footprint), [_turned_origin(n, o) for n, o in
+        footprint, origins = np.flip(footprint), [turned_origin(n, o) for n, o in
                                                   zip(footprint.shape, origins, strict=True)]  # fmt: skip
     shape = [1] * a.ndim
     for i, (axis, extension) in enumerate(zip(axes, each(mode, len(axes)), strict=True)):

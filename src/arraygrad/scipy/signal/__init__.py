@@ -16,6 +16,7 @@ from arraygrad.scipy.signal import (
     _splines,
     _systems,
     _transforms,
+    _transposed,
     _waveforms,
     windows,
 )

@@ -12,12 +12,12 @@ import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, conj, shape_of
 
-__all__ = []
+__all__ = ["PADDING", "starts"]
 
 DEFINITION = "definition (bilinear)"
 
 
-def _starts(mode, n, m):
+def starts(mode, n, m):
     """Where the result of a mode begins within the whole convolution."""
     if mode == "full":
         return 0
@@ -29,7 +29,7 @@ def _whole(g, mode, shape1, shape2, axes):
     width = [(0, 0)] * g.ndim
     for axis in axes:
         n, m = shape1[axis], shape2[axis]
-        start = _starts(mode, n, m)
+        start = starts(mode, n, m)
         width[axis] = (start, n + m - 1 - start - shape_of(g)[axis])
     return g if all(w == (0, 0) for w in width) else ag.pad(g, tuple(width))
 
@@ -77,18 +77,18 @@ def _correlate(in1, in2, mode="full"):
     return NAMES["convolve"](ag.asarray(in1), _turned(in2), mode=mode)
 
 
-_PADDING = {"fill": "constant", "wrap": "wrap", "symm": "symmetric", 0: "constant", 1: "symmetric", 2: "wrap"}
+PADDING = {"fill": "constant", "wrap": "wrap", "symm": "symmetric", 0: "constant", 1: "symmetric", 2: "wrap"}
 
 
 @CHAPTER.by_composition("convolve2d", "in1 in2", DEFINITION)
 def _convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     in1, in2 = ag.asarray(in1), ag.asarray(in2)
     shape1, shape2 = shape_of(in1), shape_of(in2)
-    if mode == "valid" or (_PADDING[boundary] == "constant" and fillvalue == 0):
+    if mode == "valid" or (PADDING[boundary] == "constant" and fillvalue == 0):
         return NAMES["convolve"](in1, in2, mode=mode)
     width = [(m - 1, m - 1) for m in shape2]
-    further = {"constant_values": fillvalue} if _PADDING[boundary] == "constant" else {}
-    whole = NAMES["convolve"](np.pad(in1, width, mode=_PADDING[boundary], **further), in2, mode="valid")
+    further = {"constant_values": fillvalue} if PADDING[boundary] == "constant" else {}
+    whole = NAMES["convolve"](np.pad(in1, width, mode=PADDING[boundary], **further), in2, mode="valid")
     if mode == "full":
         return whole
     (top, left), (rows, columns) = ((m - 1) // 2 for m in shape2), shape1

@@ -1,6 +1,7 @@
 """Sparse matrices: a pattern of SciPy's, and values that are a Tensor.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy._plainly, scipy.sparse, numpy,
+SciPy.
 
 `Matrix` is the one representation, of all formats. What moves elements (slices, transposes, conversions, stacks) goes
 through `moved`: SciPy's own function runs on the values, and once more on their numbers in place of them; where a
@@ -18,6 +19,7 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy.sparse._grids import Grid, dense_of, like_matrix
 from arraygrad.scipy.sparse._places import (
     conj,
@@ -392,13 +394,20 @@ def _share(made, source, plain, given):
 
 def _product(values, x, pattern, seen):
     """`seen`: how many of the values SciPy's own pattern has; the others are zeros."""
-    values = np.array(values)
+    values = np.asarray(values)
     if seen is not None:
         rows, columns, positions = coordinates(pattern)
         kept = positions < seen
         shown = (values[positions[kept]], (rows[kept], columns[kept]))
         return sparse.csr_array(shown, shape=pattern.shape) @ x
-    return with_values(pattern, values) @ x
+    return _beside_values(pattern, values) @ x
+
+
+def _beside_values(pattern, values):
+    """SciPy's matrix with other values in the order of its own, for a product alone: nothing is copied."""
+    matrix = type(pattern)(pattern)
+    matrix.data = values.reshape(pattern.data.shape)
+    return matrix
 
 
 @ruled("sparse._product", _product, "values x", BILINEAR, inert="seen")
@@ -426,6 +435,16 @@ def _recorded_product(g, ans, values, x, pattern):
         return ag.reshape(_recorded_product(conj(taken), g_, turned, None), x_shape)
 
     return {"values": by_values, "x": by_x}
+
+
+@plainly("sparse._product", "x")
+def _turned_product(g, values, x, pattern, seen=None):
+    """The gradient of x by SciPy's own product, with the values where the pattern has them."""
+    if pattern.data.size != np.size(values):
+        return None
+    values = np.asarray(values)
+    turned = _beside_values(pattern, np.conj(values) if values.dtype.kind == "c" else values)
+    return (turned.T @ g.reshape(-1, *x.shape[1:])).reshape(x.shape)
 
 
 REGISTRY.pop("sparse._product")

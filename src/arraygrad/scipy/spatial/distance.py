@@ -1,7 +1,7 @@
 """scipy.spatial.distance: distances between vectors, each by its definition.
 
-May import: arraygrad, scipy._declare, numpy, SciPy. A distance of equal vectors has the gradient zero where it has a
-kink (euclidean, minkowski, cityblock).
+May import: arraygrad, scipy._declare, scipy._plainly, numpy, SciPy. A distance of equal vectors has the gradient
+zero where it has a kink (euclidean, minkowski, cityblock).
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.spatial import distance as _distance
 import arraygrad as ag
 from arraygrad.scipy._declare import Chapter, mirror, raw
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._plainly import plainly
 
 __all__ = []
 
@@ -138,6 +139,56 @@ def _pdist(X, metric="euclidean", p=None, w=None, V=None, VI=None):
     first, second = np.triu_indices(X.shape[0], 1)
     x, y = ag.take(X, first, axis=0), ag.take(X, second, axis=0)
     return between(x, y, metric, p=p, w=w, V=V, VI=VI)
+
+
+def _slopes(g, ans, metric):
+    """(g times the factor of a metric, the function of a difference that it multiplies), None where it declines."""
+    if not isinstance(metric, str) or not np.all(np.isfinite(ans)):
+        return None
+    name = _ALIASES.get(metric.lower(), metric.lower())
+    if name == "euclidean":
+        return np.divide(g, ans, out=np.zeros_like(ans), where=ans != 0), np.asarray
+    if name == "sqeuclidean":
+        return 2.0 * g, np.asarray
+    return (g, np.sign) if name == "cityblock" else None
+
+
+@plainly("spatial.distance.cdist", "XA XB")
+def _cdist_by_columns(g, ans, needs, XA, XB, metric="euclidean", p=None, w=None, V=None, VI=None):
+    """One column of the points after the other: no array with an axis of points, of points and of columns."""
+    slopes = _slopes(g, ans, metric)
+    if slopes is None or not all(given is None for given in (p, w, V, VI)):
+        return None
+    factor, of = slopes
+    x, y = np.asarray(XA, dtype=float), np.asarray(XB, dtype=float)
+    found = {"XA": np.empty_like(x), "XB": np.empty_like(y)}
+    terms = np.empty((x.shape[0], y.shape[0]))
+    for k in range(x.shape[1]):
+        np.subtract(x[:, k, None], y[None, :, k], out=terms)
+        np.multiply(factor, of(terms), out=terms)
+        if "XA" in needs:
+            np.sum(terms, axis=1, out=found["XA"][:, k])
+        if "XB" in needs:
+            np.negative(np.sum(terms, axis=0), out=found["XB"][:, k])
+    return found
+
+
+@plainly("spatial.distance.pdist", "X")
+def _pdist_by_columns(g, ans, X, metric="euclidean", p=None, w=None, V=None, VI=None):
+    slopes = _slopes(g, ans, metric)
+    if slopes is None or not all(given is None for given in (p, w, V, VI)):
+        return None
+    factor, of = slopes
+    x = np.asarray(X, dtype=float)
+    # Both triangles: a row has all that moves with its point.
+    n = x.shape[0]
+    whole = _distance.squareform(factor, checks=False) if n > 1 else np.zeros((n, n))
+    found, terms = np.empty_like(x), np.empty((n, n))
+    for k in range(x.shape[1]):
+        np.subtract(x[:, k, None], x[None, :, k], out=terms)
+        np.multiply(whole, of(terms), out=terms)
+        np.sum(terms, axis=1, out=found[:, k])
+    return found
 
 
 @_CHAPTER.by_composition("squareform", "X", "definition (linear)")

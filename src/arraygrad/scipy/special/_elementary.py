@@ -1,7 +1,7 @@
 """Elementary functions, elliptic integrals, hypergeometric functions and their kin: one formula per argument.
 
-May import: arraygrad, scipy._declare, scipy._zeta, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
-Library of Mathematical Functions, by equation.
+May import: arraygrad, scipy._declare, scipy._plainly, scipy._zeta, scipy.special._chapter, numpy, SciPy. "DLMF" is
+the NIST Digital Library of Mathematical Functions, by equation.
 """
 
 import functools
@@ -12,6 +12,7 @@ from scipy import special
 
 import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, formulas, raw
+from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy._zeta import hurwitz, zeta_slope
 from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 
@@ -187,6 +188,17 @@ def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     shape = np.shape(np.sum(np.broadcast_to(raw(a), raw(terms).shape), axis=axis, keepdims=keepdims))
     found = ag.reshape(found, shape)
     return (found, ag.reshape(sign, shape)) if return_sign else found
+
+
+@plainly("special.logsumexp", "a")
+def _logsumexp_shares(g, a, ans, axis=None, b=None, keepdims=False, return_sign=False):
+    if b is not None or return_sign or a.dtype.kind != "f" or not a.ndim or not np.all(np.isfinite(ans)):
+        return None
+    axes = tuple(range(a.ndim)) if axis is None else axis
+    g = np.asarray(g)
+    found = np.array(raw(ag.special.softmax(ag.asarray(a), axis=axes)))
+    found *= g if keepdims else np.expand_dims(g, axes)
+    return found
 
 
 def _of_some(name):

@@ -312,6 +312,15 @@ def _log_tail(tail, y, shapes, wanted):
     return ag.where(direct, log, log_other(ag.where(direct, -1.0, log)))
 
 
+def _everywhere(inside, found):
+    """Whether all points are inside of the support, and what was computed of them has the shape and precision of all.
+
+    A choice between them and other values changes nothing then.
+    """
+    array = raw(found)
+    return array.shape == inside.shape and array.dtype == np.float64 and bool(np.all(inside))
+
+
 class _Family:
     def __init__(self, dist, keys, logpdf, tails):
         self.dist, self.keys, self.logpdf, self.tails = dist, keys, logpdf, tails
@@ -337,15 +346,20 @@ class _Family:
             # Parameters that SciPy refuses: a factor nan makes their gradients nan, as the value is.
             refused = np.where(good, 1.0, np.nan)
             scale, shapes = scale * refused, [s * refused for s in shapes]
-        y = ag.where(inside, (x - loc) / scale, middle)
+        y = ag.asarray((x - loc) / scale)
+        if not _everywhere(inside, y):
+            y = ag.where(inside, y, middle)
         mark = np.where(good | np.isnan(ry), 1.0, np.nan)
-        return y, shapes, ag.asarray(scale), inside, mark, end, ag.where(end, middle, y)
+        return y, shapes, ag.asarray(scale), inside, mark, end, ag.where(end, middle, y) if np.any(end) else y
 
     def _log(self, bound, zero, lost):
         """The log-density; `zero` moves points from the ends, `lost` are places without a derivative."""
         y, shapes, scale, inside, mark, end, inner = self._standard(bound)
-        mark = mark * np.where(lost & end, np.nan, 1.0)
-        return ag.where(inside, self.logpdf(ag.where(zero & end, inner, y), *shapes) - ag.log(scale), 0.0) * mark
+        moved = zero & end
+        found = self.logpdf(ag.where(moved, inner, y) if np.any(moved) else y, *shapes) - ag.log(scale)
+        if _everywhere(inside, found) and not np.any(end):
+            return found
+        return ag.where(inside, found, 0.0) * (mark * np.where(lost & end, np.nan, 1.0))
 
     def of_logpdf(self, g, ans, tensors, at, bound):
         lost = np.asarray(np.isneginf(np.asarray(raw(ans)))) & (not self.fixed)
