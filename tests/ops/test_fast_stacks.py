@@ -32,6 +32,9 @@ FUNCTIONS = {
     "pinv": ag.linalg.pinv,
     "pinv rtol": lambda x: ag.linalg.pinv(x, rtol=1e-9),
     "inv": ag.linalg.inv,
+    "svdvals": ag.linalg.svdvals,
+    "eigvalsh": ag.linalg.eigvalsh,
+    "eigvalsh upper": lambda x: np.linalg.eigvalsh(x, UPLO="U"),
 }
 
 
@@ -61,7 +64,7 @@ def test_the_gradient_is_that_of_the_tables_rule(name, n, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(3, 5, 2), (2, 2, 7, 4), (4, 3, 1), (3, 2, 5)])
-@pytest.mark.parametrize("name", ["qr q", "qr r", "pinv", "pinv rtol"])
+@pytest.mark.parametrize("name", ["qr q", "qr r", "pinv", "pinv rtol", "svdvals"])
 def test_matrices_that_are_not_square(name, shape, dtype):
     x, f = numbers(shape, dtype), FUNCTIONS[name]
     weights = numbers(f(ag.asarray(x)).shape, dtype, 2)
@@ -99,6 +102,8 @@ def test_stacks_of_small_matrices_are_served():
     p = np.linalg.pinv(x)
     assert stacks.pinv_gradient(np.ones_like(p), p, x) is not None
     assert stacks.pinv_gradient(np.ones_like(p[0]), p[0], x[0]) is None
+    assert stacks.svdvals_gradient(np.ones((5, 3)), x) is not None
+    assert stacks.eigvalsh_gradient(np.ones((5, 3)), x, False) is not None
 
 
 @pytest.mark.parametrize("name", ["det", "slogdet", "qr r", "pinv"])
@@ -151,3 +156,19 @@ def test_pinv_refuses_what_rtol_leaves_out():
     found = ag.linalg.pinv(t, rtol=1e-2)
     with pytest.raises(RuntimeError, match="leaves out singular values"):
         found.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["svdvals", "eigvalsh"])
+@pytest.mark.parametrize("values", [(1.0, 1.0, 1.0), (2.0, 1.0, 1.0), (2.0, 1.0, 0.0), (1.0, 1e-9, 1e-3), (0.0,) * 3])
+def test_equal_and_small_values(name, values):
+    turn = np.linalg.qr(numbers((2, 3, 3), "float64"))[0]
+    x, f = turn * np.array(values) @ turn.swapaxes(-1, -2), FUNCTIONS[name]
+    weights = np.broadcast_to([1.0, 0.5, 0.5] if name == "svdvals" else [0.5, 0.5, 1.0], (2, 3))
+    if values[0] == values[1] and values[0]:
+        weights = np.ones((2, 3))  # equal values share one gradient
+    if name == "svdvals" and values[2] == 0.0:
+        weights = weights * [1.0, 1.0, 0.0]  # a zero has a kink
+    ours, theirs = gradient(f, x, weights), plain(gradient, f, x, weights)
+    if any(values):
+        np.testing.assert_allclose(ours, theirs, atol=1e-10)
+    assert np.isfinite(ours).all()

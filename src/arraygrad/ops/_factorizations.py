@@ -103,6 +103,9 @@ def _qr_tall(xp, g_q, g_r, q, r):
 
 def svdvals(xp, g, x):
     """U diag(g) V^H."""
+    found = compiled(xp, "_svdvals_gradient", g, x)
+    if found is not None:
+        return found
     u, _, vh = xp.linalg.svd(x, full_matrices=False)
     return xp.matmul(u * g[..., None, :], vh)
 
@@ -162,6 +165,9 @@ def _skew(xp, a, own):
 
 def eigvalsh(xp, g, x, upper=False):
     """V diag(g) V^H in the triangle that was read."""
+    found = compiled(xp, "_eigvalsh_gradient", g, x, upper)
+    if found is not None:
+        return found
     _, v = xp._eigh_upper(x) if upper else xp.linalg.eigh(x)
     return of_triangle(xp, xp.matmul(v * g[..., None, :], adjoint(xp, v)), upper)
 

@@ -93,7 +93,8 @@ for _extension in ("linalg", "fft"):
 # What rules may ask for: the gradient of one plain matrix, or None.
 for _name in ("qr", "svd", "eigh", "triangle", "slogdet"):
     _raw.__dict__[f"_{_name}_gradient"] = getattr(factorizations, f"{_name}_gradient")
-_raw.__dict__["_pinv_gradient"] = stacks.pinv_gradient
+for _name in ("pinv", "svdvals", "eigvalsh"):
+    _raw.__dict__[f"_{_name}_gradient"] = getattr(stacks, f"{_name}_gradient")
 _raw.__dict__["_solve_triangular"] = None  # NumPy has none
 attach(BACKEND, "numpy", numpy.ndarray)
 

@@ -287,6 +287,127 @@ static bool pinv_rule(const T* p, const T* x, const T* g, T* out, isize count, i
     return true;
 }
 
+// Turns rows i and j of a matrix with so many columns.
+static inline void turn_rows(double* a, isize i, isize j, isize columns, double c, double s) {
+    for (isize k = 0; k < columns; k++) {
+        const double first = a[i * columns + k], second = a[j * columns + k];
+        a[i * columns + k] = c * first - s * second;
+        a[j * columns + k] = s * first + c * second;
+    }
+}
+
+// The turn of Jacobi's methods, of tan(2 angle) = 1 / zeta.
+static inline void small_turn(double zeta, double* c, double* s) {
+    const double t = (zeta < 0 ? -1.0 : 1.0) / (std::fabs(zeta) + std::sqrt(1.0 + zeta * zeta));
+    *c = 1.0 / std::sqrt(1.0 + t * t);
+    *s = *c * t;
+}
+
+enum { MOST_SWEEPS = 30 };      // of Jacobi's methods; six are usual
+static const double TURNED = 4e-16;
+
+// U diag(g) V^T of x = U S V^T, by Jacobi's method on one side: rows of w, the columns of x, become orthogonal. Declines
+// where values differ by four digits or more, which costs vectors as many. Scratch: m n + n^2 + n, for n <= m.
+template <typename T>
+static bool svdvals_rule(const T* x, const T* g, T* out, isize count, isize m, isize n, double* scratch, int* order) {
+    const bool wide = m < n;
+    const isize size = m * n, k = wide ? m : n, length = wide ? n : m;
+    double *w = scratch, *v = w + size, *values = v + k * k;
+    for (isize at = 0; at < count; at++, x += size, out += size, g += k) {
+        if (wide) load(x, w, size);
+        else load_turned(x, w, m, n);
+        for (isize i = 0; i < k * k; i++) v[i] = i % (k + 1) ? 0.0 : 1.0;
+        bool turned = true;
+        for (int sweep = 0; turned; sweep++) {
+            if (sweep == MOST_SWEEPS) return false;
+            turned = false;
+            for (isize i = 0; i < k; i++)
+                for (isize j = i + 1; j < k; j++) {
+                    double first = 0, second = 0, both = 0, c, s;
+                    for (isize p = 0; p < length; p++) {
+                        const double a = w[i * length + p], b = w[j * length + p];
+                        first += a * a;
+                        second += b * b;
+                        both += a * b;
+                    }
+                    if (!(std::fabs(both) > TURNED * std::sqrt(first * second))) continue;
+                    turned = true;
+                    small_turn((second - first) / (2.0 * both), &c, &s);
+                    turn_rows(w, i, j, length, c, s);
+                    turn_rows(v, i, j, k, c, s);
+                }
+        }
+        for (isize i = 0; i < k; i++) {
+            double sum = 0;
+            for (isize p = 0; p < length; p++) sum += w[i * length + p] * w[i * length + p];
+            values[i] = std::sqrt(sum);
+            order[i] = (int)i;
+        }
+        std::sort(order, order + k, [=](int a, int b) { return values[a] > values[b]; });
+        if (!(values[order[k - 1]] > 1e-4 * values[order[0]])) return false;
+        for (isize p = 0; p < m; p++)
+            for (isize q = 0; q < n; q++) {
+                double sum = 0;
+                for (isize i = 0; i < k; i++) {
+                    const isize o = order[i];
+                    sum += (double)g[i] / values[o] *
+                           (wide ? v[o * k + p] * w[o * length + q] : w[o * length + p] * v[o * k + q]);
+                }
+                out[p * n + q] = (T)sum;
+            }
+    }
+    return true;
+}
+
+// V diag(g) V^T of a symmetric x, of which a triangle is read, as the gradient of that triangle's elements; by Jacobi's
+// method. Scratch: 2 n^2.
+template <typename T>
+static bool eigvalsh_rule(const T* x, const T* g, T* out, isize count, isize n, bool upper, double* scratch, int* order) {
+    const isize size = n * n;
+    double *a = scratch, *v = a + size;
+    for (isize at = 0; at < count; at++, x += size, out += size, g += n) {
+        double norm = 0;
+        for (isize i = 0; i < n; i++)
+            for (isize j = 0; j <= i; j++) {
+                a[i * n + j] = a[j * n + i] = (double)x[upper ? j * n + i : i * n + j];
+                norm += a[i * n + j] * a[i * n + j];
+            }
+        norm = TURNED / 4 * std::sqrt(norm);
+        for (isize i = 0; i < size; i++) v[i] = i % (n + 1) ? 0.0 : 1.0;
+        bool turned = true;
+        for (int sweep = 0; turned; sweep++) {
+            if (sweep == MOST_SWEEPS) return false;
+            turned = false;
+            for (isize i = 0; i < n; i++)
+                for (isize j = i + 1; j < n; j++) {
+                    if (!(std::fabs(a[i * n + j]) > norm)) continue;
+                    double c, s;
+                    turned = true;
+                    small_turn((a[j * n + j] - a[i * n + i]) / (2.0 * a[i * n + j]), &c, &s);
+                    turn_rows(a, i, j, n, c, s);
+                    for (isize p = 0; p < n; p++) {
+                        const double first = a[p * n + i], second = a[p * n + j];
+                        a[p * n + i] = c * first - s * second;
+                        a[p * n + j] = s * first + c * second;
+                    }
+                    a[i * n + j] = a[j * n + i] = 0.0;
+                    turn_rows(v, i, j, n, c, s);
+                }
+        }
+        for (isize i = 0; i < n; i++) order[i] = (int)i;
+        std::sort(order, order + n, [=](int b, int c) { return a[b * n + b] < a[c * n + c]; });
+        for (isize i = 0; i < n; i++)
+            for (isize j = 0; j <= i; j++) {
+                double sum = 0;
+                for (isize k = 0; k < n; k++) sum += (double)g[k] * v[order[k] * n + i] * v[order[k] * n + j];
+                const isize lower = i * n + j, mirrored = j * n + i;
+                out[upper ? lower : mirrored] = T(0);
+                out[upper ? mirrored : lower] = (T)(i == j ? sum : 2.0 * sum);
+            }
+    }
+    return true;
+}
+
 // -- the same for arrays of a slot ---------------------------------------------------------------------------------------
 
 template <typename T> static bool finite_numbers(const T* x, isize n) {
@@ -357,6 +478,23 @@ static inline bool stack_pinv(int slot, const char* p, const char* x, const char
         typedef decltype(zero) T;
         return pinv_rule((const T*)p, (const T*)x, (const T*)g, (T*)out, count, m, size, scratch, places) &&
                finite_numbers((const T*)out, count * m * n);
+    });
+}
+
+static inline bool stack_svdvals(int slot, const char* x, const char* g, char* out, isize count, isize m, isize n) {
+    const isize k = std::min(m, n);
+    return with_size(slot, k, m * n + k * k + k, [=](auto zero, auto, double* scratch, int* places) {
+        typedef decltype(zero) T;
+        return svdvals_rule((const T*)x, (const T*)g, (T*)out, count, m, n, scratch, places) &&
+               finite_numbers((const T*)out, count * m * n);
+    });
+}
+
+static inline bool stack_eigvalsh(int slot, const char* x, const char* g, char* out, isize count, isize n, bool upper) {
+    return with_size(slot, n, 2 * n * n, [=](auto zero, auto, double* scratch, int* places) {
+        typedef decltype(zero) T;
+        return eigvalsh_rule((const T*)x, (const T*)g, (T*)out, count, n, upper, scratch, places) &&
+               finite_numbers((const T*)out, count * n * n);
     });
 }
 

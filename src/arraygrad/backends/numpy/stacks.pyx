@@ -21,10 +21,15 @@ cdef extern from "stacks.hpp" namespace "arraygrad" nogil:
                   Py_ssize_t count, Py_ssize_t m, Py_ssize_t n) noexcept
     bint stack_pinv(int slot, const char* p, const char* x, const char* g, char* out, Py_ssize_t count, Py_ssize_t m,
                     Py_ssize_t n) noexcept
+    bint stack_svdvals(int slot, const char* x, const char* g, char* out, Py_ssize_t count, Py_ssize_t m,
+                       Py_ssize_t n) noexcept
+    bint stack_eigvalsh(int slot, const char* x, const char* g, char* out, Py_ssize_t count, Py_ssize_t n,
+                        bint upper) noexcept
 
 cdef enum:
     SERIOUS = FPE_DIVIDE | FPE_INVALID | FPE_OVER
     MOST_ROWS = 32      # of a matrix; for larger ones LAPACK and BLAS, which work in blocks, gain on a plain loop
+    MOST_TURNED = 4     # rows of what Jacobi's methods decompose; of 16 rows LAPACK's take half their time
 
 
 cdef object dense(object x, int slot, ArrayView* v):
@@ -188,5 +193,47 @@ def pinv_gradient(g, p, x):
     with nogil:
         fp_begin()
         good = stack_pinv(slot, w.data, v.data, a.data, o.data, v.size // (m * n), m, n)
+        good = not fp_end() & SERIOUS and good
+    return out if good else None
+
+
+def svdvals_gradient(g, x):
+    """The gradient of x for that of its singular values, where x is a stack of tiny matrices. None: declined."""
+    cdef ArrayView v, w, o
+    cdef int slot = real_stack(x, &v)
+    cdef bint good
+    cdef Py_ssize_t m, n
+    if slot < 0 or min(v.dims[v.ndim - 1], v.dims[v.ndim - 2]) > MOST_TURNED:
+        return None
+    m, n = v.dims[v.ndim - 2], v.dims[v.ndim - 1]
+    x, g = dense(x, slot, &v), dense(g, slot, &w)
+    if g is None or w.ndim != v.ndim - 1 or not same(&v, &w, w.ndim - 1):
+        return None
+    out = empty_of(slot, v.ndim, v.dims, False)
+    view_of(out, &o)
+    with nogil:
+        fp_begin()
+        good = stack_svdvals(slot, v.data, w.data, o.data, v.size // (m * n), m, n)
+        good = not fp_end() & SERIOUS and good
+    return out if good else None
+
+
+def eigvalsh_gradient(g, x, bint upper):
+    """The gradient of the triangle that was read for that of a symmetric stack's eigenvalues. None: declined."""
+    cdef ArrayView v, w, o
+    cdef int slot = real_stack(x, &v)
+    cdef bint good
+    cdef Py_ssize_t n
+    if slot < 0 or v.dims[v.ndim - 1] > MOST_TURNED:
+        return None
+    n = v.dims[v.ndim - 1]
+    x, g = dense(x, slot, &v), dense(g, slot, &w)
+    if g is None or w.ndim != v.ndim - 1 or not same(&v, &w, w.ndim):
+        return None
+    out = empty_of(slot, v.ndim, v.dims, False)
+    view_of(out, &o)
+    with nogil:
+        fp_begin()
+        good = stack_eigvalsh(slot, v.data, w.data, o.data, v.size // (n * n), n, upper)
         good = not fp_end() & SERIOUS and good
     return out if good else None
