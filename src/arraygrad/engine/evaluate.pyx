@@ -262,7 +262,8 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         st.g0 = None
     if rflags & (RUN_PARTIAL | RUN_NUMBER):
         if rflags & RUN_PARTIAL:
-            buf = (<PartialGradient>buf).finish(<PartialGradient>buf)
+            if (<PartialGradient>buf).low >= 0 or node.hooks is not None or rflags & RUN_CAPTURE:
+                buf = (<PartialGradient>buf).finish(<PartialGradient>buf)
         else:
             buf = (<GradMeta>node.meta).ops.number(<double>buf)
             rflags |= RUN_OWNED

@@ -6,7 +6,9 @@ cdef object accumulate(ArrayOps ops, object held, bint held_owned, object grad, 
 
 cdef class PartialGradient:
     cdef object array
-    cdef Py_ssize_t low, high       # what was written, in bytes from the start of its memory
+    # What was written, in bytes from the start of its memory. low == -1: nothing, and the node's rule may be given this
+    # object as it is, where nobody else looks (Note [Regions of windows] in backends/numpy/windows.pyx).
+    cdef Py_ssize_t low, high
     cdef object (*finish)(PartialGradient)      # writes zeros elsewhere and returns the array
 
 

@@ -4,6 +4,7 @@
 // What only moves elements knows their size; what computes is for float and double. Sizes and places were checked.
 #pragma once
 #include <cstdlib>
+#include <limits>
 
 #include "shared_loops.hpp"
 
@@ -124,14 +125,41 @@ static inline void add_at_places(int slot, const char* g, const std::int64_t* at
     unlocked(a.outer * (a.n + m) * a.inner, [=] {
         std::memset(out, 0, (std::size_t)(a.outer * a.n * a.inner * item_size(slot)));
         ARRAYGRAD_REAL(slot,
-            for (std::ptrdiff_t o = 0; o < a.outer; o++)
-                for (std::ptrdiff_t k = 0; k < m; k++) {
-                    const T* from = (const T*)g + (o * m + k) * a.inner;
-                    T* to = (T*)out + (o * a.n + (at[k] < 0 ? at[k] + a.n : at[k])) * a.inner;
-                    for (std::ptrdiff_t i = 0; i < a.inner; i++) to[i] += from[i];
-                })
+            const T* from = (const T*)g; T* start = (T*)out;
+            for (std::ptrdiff_t o = 0; o < a.outer; o++, start += a.n * a.inner) {
+                if (a.inner == 1) {
+                    for (std::ptrdiff_t k = 0; k < m; k++) start[at[k] < 0 ? at[k] + a.n : at[k]] += from[k];
+                    from += m;
+                    continue;
+                }
+                for (std::ptrdiff_t k = 0; k < m; k++, from += a.inner) {
+                    T* to = start + (at[k] < 0 ? at[k] + a.n : at[k]) * a.inner;
+                    ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < a.inner; i++) to[i] += from[i];
+                }
+            })
         return 0;
     });
+}
+
+// The axis over which to loop innermost: the last, or a longer one where that is short and no two places coincide, so
+// that the order of additions is free.
+static inline int inner_axis(const std::ptrdiff_t* dims, const std::ptrdiff_t* steps, int nd) {
+    enum { SHORT = 8 };
+    int order[16], n = 0, longest = nd - 1;
+    if (dims[nd - 1] > SHORT) return nd - 1;
+    for (int d = 0; d < nd; d++) {
+        if (dims[d] == 1) continue;
+        int k = n++;
+        for (; k > 0 && steps[order[k - 1]] > steps[d]; k--) order[k] = order[k - 1];
+        order[k] = d;
+        if (dims[d] >= dims[longest]) longest = d;
+    }
+    std::ptrdiff_t span = 0;
+    for (int k = 0; k < n; k++) {
+        if (steps[order[k]] <= span) return nd - 1;
+        span += steps[order[k]] * (dims[order[k]] - 1);
+    }
+    return longest;
 }
 
 // Row-major g added to what stands at `steps` (in elements) of out, where places may coincide, in the order of g.
@@ -141,17 +169,28 @@ static inline void add_strided_of(const T* g, T* out, const std::ptrdiff_t* dims
         *out += *g;
         return;
     }
-    std::ptrdiff_t at[16] = {};
-    const std::ptrdiff_t n = dims[nd - 1], step = steps[nd - 1];
+    const int inner = inner_axis(dims, steps, nd);
+    const std::ptrdiff_t n = dims[inner], step = steps[inner];
+    std::ptrdiff_t at[16] = {}, from[16];
+    from[nd - 1] = 1;
+    for (int d = nd - 2; d >= 0; d--) from[d] = from[d + 1] * dims[d + 1];
+    const std::ptrdiff_t apart = from[inner];
     while (true) {
-        if (step == 1) for (std::ptrdiff_t i = 0; i < n; i++) out[i] += g[i];
-        else for (std::ptrdiff_t i = 0; i < n; i++) out[i * step] += g[i];
-        g += n;
-        int d = nd - 2;
+        if (step == 1 && apart == 1) {
+            ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < n; i++) out[i] += g[i];
+        } else if (apart == 1) {
+            for (std::ptrdiff_t i = 0; i < n; i++) out[i * step] += g[i];
+        } else {
+            for (std::ptrdiff_t i = 0; i < n; i++) out[i * step] += g[i * apart];
+        }
+        int d = nd - 1;
         for (; d >= 0; d--) {
+            if (d == inner) continue;
             out += steps[d];
+            g += from[d];
             if (++at[d] < dims[d]) break;
             out -= steps[d] * dims[d];
+            g -= from[d] * dims[d];
             at[d] = 0;
         }
         if (d < 0) return;
@@ -295,10 +334,97 @@ static inline int add_strided(int slot, const char* g, char* out, const std::ptr
     });
 }
 
+// Padding that repeats elements, as numpy.pad's modes of these names.
+
+enum { PAD_EDGE, PAD_REFLECT, PAD_SYMMETRIC, PAD_WRAP };
+
+// Where the k-th element of an axis that was padded comes from; k counts from the first element of the axis of length n.
+static inline std::ptrdiff_t padded_from(std::ptrdiff_t k, std::ptrdiff_t n, int mode) {
+    if (mode == PAD_EDGE) return k < 0 ? 0 : k < n ? k : n - 1;
+    const std::ptrdiff_t period = mode == PAD_WRAP ? n : mode == PAD_SYMMETRIC ? 2 * n : n > 1 ? 2 * n - 2 : 1;
+    const std::ptrdiff_t at = (k % period + period) % period;
+    return at < n ? at : mode == PAD_SYMMETRIC ? period - 1 - at : period - at;
+}
+
+// out = x with `before` and `after` elements more along the axis.
+static inline void pad_along(std::ptrdiff_t item, const char* x, char* out, Around a, std::ptrdiff_t before,
+                             std::ptrdiff_t after, int mode) {
+    unlocked(a.outer * (before + a.n + after) * a.inner, [=] {
+        const std::ptrdiff_t row = a.inner * item, last = a.n + after;
+        const char* from = x;
+        char* to = out;
+        for (std::ptrdiff_t o = 0; o < a.outer; o++, from += a.n * row) {
+            for (std::ptrdiff_t k = -before; k < 0; k++, to += row)
+                std::memcpy(to, from + padded_from(k, a.n, mode) * row, (std::size_t)row);
+            std::memcpy(to, from, (std::size_t)(a.n * row));
+            to += a.n * row;
+            for (std::ptrdiff_t k = a.n; k < last; k++, to += row)
+                std::memcpy(to, from + padded_from(k, a.n, mode) * row, (std::size_t)row);
+        }
+        return 0;
+    });
+}
+
+// The adjoint: what was repeated is added to its element, in the order of g: what stands before the axis, the element
+// itself, what stands behind. No element is repeated twice before the axis, unless it is the edge.
+template <typename T>
+static inline void pad_gradient_of(const T* g, T* out, Around a, std::ptrdiff_t before, std::ptrdiff_t after, int mode) {
+    const std::ptrdiff_t inner = a.inner, last = a.n + after;
+    for (std::ptrdiff_t o = 0; o < a.outer; o++, out += a.n * inner) {
+        const T* low = g;
+        g += before * inner;
+        std::memcpy(out, g, (std::size_t)(a.n * inner) * sizeof(T));
+        if (mode == PAD_EDGE && before > 0) {
+            for (std::ptrdiff_t i = 0; i < inner; i++) {
+                T sum = low[i];
+                for (std::ptrdiff_t k = 1; k < before; k++) sum += low[k * inner + i];
+                out[i] = sum + out[i];
+            }
+        } else {
+            for (std::ptrdiff_t k = -before; k < 0; k++, low += inner) {
+                T* to = out + padded_from(k, a.n, mode) * inner;
+                for (std::ptrdiff_t i = 0; i < inner; i++) to[i] = low[i] + to[i];
+            }
+        }
+        g += a.n * inner;
+        for (std::ptrdiff_t k = a.n; k < last; k++, g += inner) {
+            T* to = out + padded_from(k, a.n, mode) * inner;
+            for (std::ptrdiff_t i = 0; i < inner; i++) to[i] += g[i];
+        }
+    }
+}
+
+static inline int pad_gradient(int slot, const char* g, char* out, Around a, std::ptrdiff_t before,
+                               std::ptrdiff_t after, int mode) {
+    return unlocked(a.outer * (before + a.n + after) * a.inner, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot, pad_gradient_of<T>((const T*)g, (T*)out, a, before, after, mode))
+        return fp_end();
+    });
+}
+
 struct Bounds {
     double low, high;
     bool has_low, has_high;
 };
+
+// The gradient of numpy.clip for such bounds: g, every `step`-th element of it, where x is not beyond them.
+static inline void clip_gradient(int slot, const char* x, const char* g, std::ptrdiff_t step, char* out,
+                                 std::ptrdiff_t n, Bounds b) {
+    unlocked(n, [=] {
+        ARRAYGRAD_REAL(slot,
+            const T* from = (const T*)x; const T* grad = (const T*)g; T* to = (T*)out;
+            const T low = b.has_low ? (T)b.low : -std::numeric_limits<T>::infinity();
+            const T high = b.has_high ? (T)b.high : std::numeric_limits<T>::infinity();
+            const T one = *grad;
+            if (step == 0) {
+                for (std::ptrdiff_t i = 0; i < n; i++) to[i] = (from[i] < low) | (from[i] > high) ? T(0) : one;
+            } else {
+                for (std::ptrdiff_t i = 0; i < n; i++) to[i] = (from[i] < low) | (from[i] > high) ? T(0) : grad[i];
+            })
+        return 0;
+    });
+}
 
 // numpy.clip for two bounds: a nan stays, and so does what equals a bound.
 

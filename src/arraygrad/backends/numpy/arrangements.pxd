@@ -21,9 +21,11 @@ cdef object forward_trace(object args)
 cdef object forward_tril(object args)
 cdef object forward_triu(object args)
 cdef object rolled(object x, object shift, object axis, bint back)
+cdef int rule_clip(Node node, Frame f) except -1
 cdef int rule_cross(Node node, Frame f) except -1
 cdef int rule_diagonal(Node node, Frame f) except -1
 cdef int rule_diff(Node node, Frame f) except -1
+cdef int rule_getitem_along_any(Node node, Frame f) except -1
 cdef int rule_moveaxis(Node node, Frame f) except -1
 cdef int rule_outer(Node node, Frame f) except -1
 cdef int rule_pad(Node node, Frame f) except -1
@@ -35,6 +37,4 @@ cdef int rule_trace(Node node, Frame f) except -1
 cdef int rule_tril(Node node, Frame f) except -1
 cdef int rule_triu(Node node, Frame f) except -1
 cdef int rule_vecdot(Node node, Frame f) except -1
-cdef object forward_windows(object args)
 cdef int rule_where(Node node, Frame f) except -1
-cdef int rule_windows(Node node, Frame f) except -1

@@ -1,4 +1,4 @@
-# Where elements go and come from, of plain arrays: triangles, diagonals, shifts, differences, windows, choices; and the
+# Where elements go and come from, of plain arrays: triangles, diagonals, shifts, differences, choices; and the
 # products and norms whose rules are such arrangements around one loop. Forwards and rules.
 # May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise, backends.numpy.lanes,
 # backends.numpy.linalg, backends.numpy.loops, backends.numpy.reductions, backends.numpy.shapes.
@@ -17,7 +17,7 @@ from arraygrad.backends.numpy.loops cimport (
     wrapped, zeros_c, SLOT_F64,
 )
 from arraygrad.backends.numpy.reductions cimport summed
-from arraygrad.backends.numpy.shapes cimport raw_of, rule_take
+from arraygrad.backends.numpy.shapes cimport raw_of, rule_getitem, rule_take
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
@@ -38,8 +38,13 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
     void take_along(Py_ssize_t item, const char* x, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     void add_at_places(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     void add_along(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
-    int add_strided(int slot, const char* g, char* out, const Py_ssize_t* dims, const Py_ssize_t* steps, int nd,
-                    Py_ssize_t size, int along) noexcept
+    int PAD_EDGE, PAD_REFLECT, PAD_SYMMETRIC, PAD_WRAP
+    void pad_along(Py_ssize_t item, const char* x, char* out, Around a, Py_ssize_t before, Py_ssize_t after,
+                   int mode) noexcept
+    int pad_gradient(int slot, const char* g, char* out, Around a, Py_ssize_t before, Py_ssize_t after,
+                     int mode) noexcept
+    void clip_gradient(int slot, const char* x, const char* g, Py_ssize_t step, char* out, Py_ssize_t n,
+                       Bounds b) noexcept
     void clipped(int slot, const char* x, char* out, Py_ssize_t n, Bounds b) noexcept
     void crossed(int slot, const char* a, const char* b, char* out, Py_ssize_t n) noexcept
 
@@ -56,6 +61,7 @@ cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef object _float32 = np.float32
 cdef object _float64 = np.float64
 cdef object _dtype = np.dtype
+cdef object _all = slice(None)
 
 
 # What an operation was asked for
@@ -137,6 +143,32 @@ cdef object forward_clip(object args):
     view_of(out, &o)
     clipped(slot, x.data, o.data, x.size, b)
     return out
+
+
+cdef int rule_clip(Node node, Frame f) except -1:
+    """The gradient where a plain dense array is not beyond bounds that are numbers.
+
+    The slots are read as they are: an array that was overwritten since is no missing bound.
+    """
+    cdef ArrayView x, g, o
+    cdef Bounds b
+    cdef int d, slot
+    cdef Py_ssize_t step = 0
+    cdef object saved = saved_for(node, SAVE_INPUT, 0), out
+    slot = real_view(saved, &x)
+    if slot < 0 or not (x.c_order or x.f_order) or real_view(f.grad, &g) != slot or not same_shape(&x, &g) \
+            or node.e1 is not None or node.edge_node(2) is not None or g.size == 0 \
+            or not read_bounds(node.s1, node.s2, slot, &b):
+        return 0
+    for d in range(g.ndim):
+        if g.strides[d] != 0 and g.dims[d] != 1:
+            step = 1                        # no single number
+    if step and not (x.c_order and g.c_order or x.f_order and g.f_order):
+        return 0
+    out = f.grad if step and f.owned and g.writeable else empty_dense(saved)
+    view_of(out, &o)
+    clip_gradient(slot, x.data, g.data, step, o.data, x.size, b)
+    return 1 + set_out(f, 0, out, True)
 
 
 cdef int rule_where(Node node, Frame f) except -1:
@@ -256,64 +288,143 @@ cdef int rule_trace(Node node, Frame f) except -1:
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
-# Padding with zeros
+# Padding
 
-cdef tuple middle_of(object width, const Py_ssize_t* dims, int ndim, Py_ssize_t* padded):
-    """The key of an array within what it is padded to, of the shape `padded`, or None: no such widths."""
-    cdef Py_ssize_t before, after
-    cdef list key = []
+cdef bint widths_of(object width, int ndim, Py_ssize_t* before, Py_ssize_t* after) except -1:
+    """Read pad_width: an int, a pair, or a pair for each axis. False: another form, which the table's own way reads."""
     cdef object pair
     cdef int d
-    cdef bint each = type(width) is tuple and len(<tuple>width) == ndim and type((<tuple>width)[0]) is tuple
+    cdef bint each = type(width) in (tuple, list) and len(width) == ndim and type(width[0]) in (tuple, list)
     for d in range(ndim):
-        pair = (<tuple>width)[d] if each else width
+        pair = width[d] if each else width
         if PyLong_CheckExact(pair):
-            before = after = PyLong_AsSsize_t(pair)
-        elif type(pair) is not tuple or len(<tuple>pair) != 2 or not whole_number((<tuple>pair)[0], &before) \
-                or not whole_number((<tuple>pair)[1], &after):
-            return None
-        if before < 0 or after < 0:
-            return None
-        padded[d] = before + dims[d] + after
-        key.append(slice(before, before + dims[d]))
-    return tuple(key)
+            before[d] = after[d] = PyLong_AsSsize_t(pair)
+        elif type(pair) not in (tuple, list) or len(pair) != 2 or not whole_number(pair[0], &before[d]) \
+                or not whole_number(pair[1], &after[d]):
+            return False
+        if before[d] < 0 or after[d] < 0:
+            return False
+    return True
+
+
+cdef int mode_of(object mode) noexcept:
+    """The mode of padding by repeated elements; -1: another."""
+    if type(mode) is not str:
+        return -1
+    return PAD_EDGE if mode == "edge" else PAD_REFLECT if mode == "reflect" \
+        else PAD_SYMMETRIC if mode == "symmetric" else PAD_WRAP if mode == "wrap" else -1
+
+
+cdef tuple middle_of(int ndim, const Py_ssize_t* dims, const Py_ssize_t* before):
+    """The key of an array within what it is padded to."""
+    return tuple([slice(before[d], before[d] + dims[d]) for d in range(ndim)])
 
 
 cdef object forward_pad(object args):
     cdef ArrayView v
+    cdef Py_ssize_t before[8]
+    cdef Py_ssize_t after[8]
     cdef Py_ssize_t padded[8]
     cdef object out
-    cdef tuple key
+    cdef int d, mode
     if view_of(args[0], &v) < 0 or not v.c_order or not 1 <= v.ndim <= 8 or args[3] is not None:
         return None
-    if type(args[2]) is not str or args[2] != "constant":
+    if type(args[2]) is not str or not widths_of(args[1], v.ndim, before, after):
         return None
-    key = middle_of(args[1], v.dims, v.ndim, padded)
-    if key is None:
-        return None
-    out = zeros_c(args[0], v.ndim, padded)
-    copy_into(out[key], args[0])
-    return out
+    if args[2] == "constant":
+        for d in range(v.ndim):
+            padded[d] = before[d] + v.dims[d] + after[d]
+        out = zeros_c(args[0], v.ndim, padded)
+        copy_into(out[middle_of(v.ndim, v.dims, before)], args[0])
+        return out
+    mode = mode_of(args[2])
+    return None if mode < 0 or v.size == 0 else repeated(args[0], before, after, mode)
+
+
+cdef object repeated(object x, const Py_ssize_t* before, const Py_ssize_t* after, int mode):
+    """A row-major array padded by its own elements, axis by axis."""
+    cdef ArrayView v, o
+    cdef Py_ssize_t dims[8]
+    cdef object out, made = None
+    cdef int d, e
+    view_of(x, &v)
+    for d in range(v.ndim):
+        if not (before[d] or after[d]):
+            continue
+        view_of(x, &v)
+        for e in range(v.ndim):
+            dims[e] = v.dims[e]
+        dims[d] += before[d] + after[d]
+        made = empty_c(x, v.ndim, dims)
+        view_of(made, &o)
+        pad_along(item_size(v.slot), v.data, o.data, around(v.dims, v.ndim, d), before[d], after[d], mode)
+        x = made
+    if made is None:
+        made = empty_c(x, v.ndim, v.dims)
+        copy_into(made, x)
+    return made
 
 
 cdef int rule_pad(Node node, Frame f) except -1:
-    """The middle of the gradient, as a view."""
+    """The middle of the gradient, as a view where zeros were added, else with what the borders repeat of it."""
     cdef ArrayView g
-    cdef Py_ssize_t padded[8]
+    cdef Py_ssize_t before[8]
+    cdef Py_ssize_t after[8]
     cdef GradMeta meta = meta_saved(node, 0)
-    cdef object mode = given(node, 2)
-    cdef tuple key
-    cdef int d
-    if meta is None or meta.ndim == 0 or node.e1 is not None or type(mode) is not str or mode != "constant" \
-            or view_of(f.grad, &g) < 0 or g.ndim != meta.ndim:
-        return 0
-    key = middle_of(given(node, 1), meta.dims, meta.ndim, padded)
-    if key is None:
+    cdef object out
+    cdef int d, mode
+    if meta is None or meta.ndim == 0 or node.e1 is not None or type(given(node, 2)) is not str \
+            or view_of(f.grad, &g) < 0 or g.ndim != meta.ndim or not widths_of(given(node, 1), g.ndim, before, after):
         return 0
     for d in range(g.ndim):
-        if g.dims[d] != padded[d]:
+        if g.dims[d] != before[d] + meta.dims[d] + after[d]:
             return 0
-    return 1 + set_out(f, 0, f.grad[key], False)
+    if given(node, 2) == "constant":
+        return 1 + set_out(f, 0, f.grad[middle_of(g.ndim, meta.dims, before)], False)
+    mode = mode_of(given(node, 2))
+    if mode < 0 or g.slot > SLOT_F64 or g.size == 0:
+        return 0
+    for d in range(g.ndim):                 # no element is to be repeated twice before the axis
+        if mode != PAD_EDGE and before[d] > meta.dims[d] - (mode == PAD_REFLECT):
+            return 0
+    out = border_sums(f.grad, meta, before, after, mode)
+    return 1 + set_out(f, 0, out, out is not f.grad or f.owned)
+
+
+cdef object border_sums(object g, GradMeta meta, const Py_ssize_t* before, const Py_ssize_t* after, int mode):
+    """The adjoint of `repeated`: from the last axis to the first."""
+    cdef ArrayView v, o
+    cdef Py_ssize_t dims[8]
+    cdef Around a
+    cdef object out
+    cdef int d, e, errors = 0
+    for d in range(meta.ndim - 1, -1, -1):
+        if not (before[d] or after[d]):
+            continue
+        g = row_major_of(g)
+        view_of(g, &v)
+        for e in range(v.ndim):
+            dims[e] = v.dims[e]
+        dims[d] = meta.dims[d]
+        out = empty_c(g, v.ndim, dims)
+        view_of(out, &o)
+        a = around(dims, v.ndim, d)
+        errors |= pad_gradient(v.slot, v.data, o.data, a, before[d], after[d], mode)
+        g = out
+    report("add", errors)
+    return g
+
+
+cdef object row_major_of(object x):
+    """A plain array, copied if it is not row-major."""
+    cdef ArrayView v
+    cdef object out
+    view_of(x, &v)
+    if v.c_order:
+        return x
+    out = empty_c(x, v.ndim, v.dims)
+    copy_into(out, x)
+    return out
 
 
 # Along one axis
@@ -449,22 +560,17 @@ cdef int rule_take_along_axis(Node node, Frame f) except -1:
     return 1 + set_out(f, 0, out, True)
 
 
-cdef int rule_take_along_any(Node node, Frame f) except -1:
-    """`take` along the first axis is that of rows (shapes.pyx); here along the others."""
+cdef int added_along(Frame f, GradMeta meta, object indices, int axis) except -1:
+    """out0 = zeros with g added at the integers along an axis; 0: declined."""
     cdef ArrayView g, o
-    cdef GradMeta meta = meta_saved(node, 0)
     cdef Py_ssize_t m = 0
     cdef const int64_t* at
     cdef Around a
-    cdef int axis, slot
+    cdef int slot = real_view(f.grad, &g)
     cdef object out
-    if rule_take(node, f):
-        return 1
-    slot = real_view(f.grad, &g)
-    if slot < 0 or meta is None or not g.c_order or not 0 < meta.ndim <= 8 \
-            or not axis_of(given(node, 2), meta.ndim, &axis):
+    if slot < 0 or not g.c_order:
         return 0
-    at = positions_of(raw_of(given(node, 1)), &m)
+    at = positions_of(raw_of(indices), &m)
     a = around(meta.dims, meta.ndim, axis)
     if at == NULL or not all_within(at, m, a.n) or g.size != a.outer * m * a.inner:
         return 0
@@ -474,6 +580,43 @@ cdef int rule_take_along_any(Node node, Frame f) except -1:
     add_at_places(slot, g.data, at, o.data, a, m)
     report("add", fp_end())
     return 1 + set_out(f, 0, out, True)
+
+
+cdef int rule_take_along_any(Node node, Frame f) except -1:
+    """`take` along the first axis is that of rows (shapes.pyx); here along the others."""
+    cdef GradMeta meta = meta_saved(node, 0)
+    cdef int axis
+    if rule_take(node, f):
+        return 1
+    if meta is None or not 0 < meta.ndim <= 8 or not axis_of(given(node, 2), meta.ndim, &axis):
+        return 0
+    return added_along(f, meta, given(node, 1), axis)
+
+
+cdef int rule_getitem_along_any(Node node, Frame f) except -1:
+    """Slices and rows are in shapes.pyx; here x[:, i], x[..., i] and x[:, i, :], where i is an array of integers."""
+    cdef GradMeta meta
+    cdef object key, part, indices = None
+    cdef int axis = 0, d = 0
+    if rule_getitem(node, f):
+        return 1
+    meta = meta_saved(node, 0)
+    key = given(node, 1)
+    if type(key) is not tuple or meta is None or len(<tuple>key) > meta.ndim + 1:
+        return 0
+    for part in <tuple>key:
+        if part is Ellipsis:
+            d += meta.ndim - <int>len(<tuple>key) + 1
+            continue
+        if type(part) is slice:
+            if part != _all:
+                return 0
+        elif indices is not None or type(part) is int:
+            return 0
+        else:
+            indices, axis = part, d
+        d += 1
+    return 0 if indices is None or axis >= meta.ndim else added_along(f, meta, indices, axis)
 
 
 cdef object axis_moved(object x, object source, object destination):
@@ -516,60 +659,6 @@ cdef int rule_stack(Node node, Frame f) except -1:
         pieces.append(f.grad[k, ...] if g.ndim == 1 else f.grad[k] if axis == 0 else f.grad[(*before, k)])
     f.set_outs(pieces)
     return 1
-
-
-cdef object forward_windows(object args):
-    """A read-only view, of each window's first element on; what NumPy would refuse is declined."""
-    cdef ArrayView v
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t strides[8]
-    cdef Py_ssize_t length
-    cdef object lengths = args[1], axes = args[2]
-    cdef int axis, d, nd
-    if view_of(args[0], &v) < 0 or type(lengths) is not tuple or type(axes) is not tuple \
-            or len(<tuple>lengths) != len(<tuple>axes) or v.ndim + len(<tuple>axes) > 8:
-        return None
-    nd = v.ndim
-    for d in range(v.ndim):
-        dims[d] = v.dims[d]
-        strides[d] = v.strides[d]
-    for d in range(<int>len(<tuple>axes)):
-        if not axis_of((<tuple>axes)[d], v.ndim, &axis) or not whole_number((<tuple>lengths)[d], &length):
-            return None
-        dims[axis] -= length - 1
-        if length < 1 or dims[axis] < 1:
-            return None
-        dims[nd] = length
-        strides[nd] = v.strides[axis]
-        nd += 1
-    return strided(args[0], nd, dims, strides)
-
-
-cdef int rule_windows(Node node, Frame f) except -1:
-    """Gradients of windows added to the elements that they show, in the order of the windows."""
-    cdef ArrayView g, o
-    cdef GradMeta meta = meta_saved(node, 0)
-    cdef Py_ssize_t steps[16]
-    cdef Py_ssize_t step = 1
-    cdef int axis = 0, along = -1, d, slot = real_view(f.grad, &g)
-    cdef object axes = given(node, 2), out
-    if slot < 0 or meta is None or not g.c_order or type(axes) is not tuple or g.ndim != meta.ndim + len(<tuple>axes) \
-            or g.ndim > 16:
-        return 0
-    for d in range(meta.ndim - 1, -1, -1):
-        steps[d] = step
-        step *= meta.dims[d]
-    for d in range(len(<tuple>axes)):
-        if not axis_of((<tuple>axes)[d], meta.ndim, &axis):
-            return 0
-        along = axis
-        steps[meta.ndim + d] = steps[axis]
-    if steps[axis] != 1 or (<tuple>axes).count(axis) + (<tuple>axes).count(axis - meta.ndim) != 1:
-        along = -1
-    out = zeros_c(f.grad, meta.ndim, meta.dims)
-    view_of(out, &o)
-    report("add", add_strided(slot, g.data, o.data, g.dims, steps, g.ndim, g.size, along))
-    return 1 + set_out(f, 0, out, True)
 
 
 # Products and norms

@@ -6,7 +6,9 @@
 from arraygrad.backends.numpy.contents cimport turned_over
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for
 from arraygrad.backends.numpy.lanes cimport axis_from_behind, small_row_major
-from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, forward_ptr, transposed, view_of
+from arraygrad.backends.numpy.loops cimport (
+    ArrayView, bools_of, copy_into, empty_c, forward_ptr, transposed, view_of,
+)
 from arraygrad.backends.numpy.reductions cimport (
     forward_log_softmax, forward_logsumexp, forward_max, forward_min, forward_softmax, forward_sum, rule_extremum,
     rule_logsumexp, rule_prod,
@@ -103,8 +105,12 @@ cdef int rule_along(axis_rule rule, Node node, Frame f) except -1:
     """The rule of a reduction along one axis, or all, of what the node saved; of a column-major matrix by way of the
     transpose."""
     cdef ArrayView v
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), axis = (<list>node.args)[1]
+    cdef object saved = saved_for(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], dense
     cdef Py_ssize_t opposite = 0
+    if real_view(f.grad, &v) >= 0 and not v.c_order and not v.f_order:      # one number for all, where a sum follows
+        dense = empty_c(f.grad, v.ndim, v.dims)
+        copy_into(dense, f.grad)
+        f.grad, f.owned = dense, True
     if real_view(saved, &v) < 0 or v.c_order or not v.f_order or v.ndim != 2 \
             or axis is not None and not axis_from_behind(axis, 2, &opposite):
         return rule(node, f, saved, axis, False)

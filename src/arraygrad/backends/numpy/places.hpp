@@ -20,6 +20,10 @@ namespace arraygrad {
 // Add n rows of `inner` elements at `places` of an array of `count` rows. Places were checked.
 ARRAYGRAD_PLACES(add_rows_of, (T* __restrict out, const std::int64_t* __restrict places, const T* __restrict g,
                                std::ptrdiff_t n, std::ptrdiff_t inner, std::ptrdiff_t count),
+    if (inner == 1) {
+        for (std::ptrdiff_t k = 0; k < n; k++) out[places[k] < 0 ? places[k] + count : places[k]] += g[k];
+        return;
+    }
     for (std::ptrdiff_t k = 0; k < n; k++) {
         const std::int64_t at = places[k] < 0 ? places[k] + count : places[k];
         T* row = out + at * inner;
@@ -49,11 +53,16 @@ ARRAYGRAD_PLACES(place_rows_of, (T* __restrict out, const std::int64_t* __restri
         std::memset((void*)(out + from * inner), 0, (size_t)((k - from) * inner) * sizeof(T));
     })
 
+// Elements of a row up to which zeros that are added to cost less than asking of each row whether it was written, which
+// no processor foresees where places are random: 200,000 rows of one number take 0.7 ms for 2.6 ms.
+enum { SHORT_ROW = 4 };
+
 // Rows of g at `places`, added to what is in `out` or (`fresh`) to zeros. False: no memory, nothing done.
 template <typename T>
 static inline bool put_rows_of(T* out, const std::int64_t* places, const T* g, std::ptrdiff_t n, std::ptrdiff_t inner,
                                std::ptrdiff_t count, bool fresh) {
-    if (!fresh) {
+    if (fresh && inner <= SHORT_ROW) std::memset((void*)out, 0, (size_t)(count * inner) * sizeof(T));
+    if (!fresh || inner <= SHORT_ROW) {
         add_rows_of(out, places, g, n, inner, count);
         return true;
     }

@@ -1,6 +1,6 @@
 # Shapes, slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices, backends.numpy.elementwise,
-# backends.numpy.lanes, backends.numpy.loops, backends.numpy.single.
+# backends.numpy.lanes, backends.numpy.loops, backends.numpy.single, backends.numpy.windows.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
@@ -20,6 +20,7 @@ from arraygrad.backends.numpy.loops cimport (
     unary_loop, view_of, wrapped, zeros_c,
 )
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
+from arraygrad.backends.numpy.windows cimport leave_region
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport leave_partial, partial_gradient, waiting_gradient
 from arraygrad.engine.input_buffer cimport PartialGradient
@@ -451,11 +452,11 @@ cdef int rule_getitem(Node node, Frame f) except -1:
         out = spread_by_mask(f.grad, raw_of(key), meta)
         return rows_added(node, f, meta, key, 1) if out is None else 1 + set_out(f, 0, out, True)
     partial = partial_gradient(node)
-    if partial is not None and write_region(partial, key, f.grad):
+    if partial is not None and partial.low >= 0 and write_region(partial, key, f.grad):
         return 1
     out = buffer_for(node, meta, f.grad)
     if out is None:
-        if begin_partial(node, meta, key, f.grad):
+        if leave_region(node, meta, key, f.grad) or begin_partial(node, meta, key, f.grad):
             return 1
         out = zeros_c(f.grad, meta.ndim, meta.dims)
         out[key] = f.grad

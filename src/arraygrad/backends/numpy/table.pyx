@@ -3,9 +3,9 @@
 # only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
-    forward_roll, forward_take_along_axis, forward_trace, forward_tril, forward_triu, forward_windows, rule_cross,
-    rule_diagonal, rule_diff, rule_moveaxis, rule_outer, rule_pad, rule_roll, rule_stack, rule_take_along_any,
-    rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where, rule_windows,
+    forward_roll, forward_take_along_axis, forward_trace, forward_tril, forward_triu, rule_clip, rule_cross,
+    rule_diagonal, rule_diff, rule_getitem_along_any, rule_moveaxis, rule_outer, rule_pad, rule_roll, rule_stack,
+    rule_take_along_any, rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where,
 )
 from arraygrad.backends.numpy.columns cimport (
     log_softmax_of_any, logsumexp_of_any, max_of_any, min_of_any, rule_extremum_of_any, rule_logsumexp_of_any,
@@ -59,7 +59,7 @@ from arraygrad.backends.numpy.shapes cimport (
     forward_add_at, forward_broadcast_to, forward_conj, forward_diagonal, forward_expand_dims, forward_flip,
     forward_getitem, forward_getitem_adjoint, forward_imag, forward_imag_of_real, forward_matrix_transpose,
     forward_permute_dims, forward_real, forward_reshape, forward_squeeze, forward_take, rule_add_at,
-    rule_getitem, rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
+    rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport (
@@ -67,6 +67,7 @@ from arraygrad.backends.numpy.single cimport (
 )
 from arraygrad.backends.numpy.sorting cimport forward_argsort, forward_sort, rule_sort, rule_unique_values
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of
+from arraygrad.backends.numpy.windows cimport forward_windows, rule_windows
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
@@ -343,11 +344,12 @@ def install(dict ops, backend=None):
     attach(ops, "squeeze", rule_reshape, ("x_meta",), done)
     attach(ops, "permute_dims", rule_permute_dims, (), done)
     attach(ops, "matrix_transpose", rule_matrix_transpose, (), done)
-    attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
+    attach(ops, "_getitem", rule_getitem_along_any, ("x_meta",), done)
     attach(ops, "_getitem_adjoint", rule_getitem_adjoint, (), done)
     attach(ops, "_add_at", rule_add_at, (), done)
     attach(ops, "_setitem", rule_setitem, (), done)
     attach(ops, "take", rule_take_along_any, ("x_meta",), done)
+    attach(ops, "clip", rule_clip, ("x", "min", "max"), done)
     attach(ops, "cross", rule_cross, ("x2", "x1"), done)
     attach(ops, "diagonal", rule_diagonal, ("x_meta",), done)
     attach(ops, "diff", rule_diff, ("x_meta", "prepend", "prepend_meta", "append_meta"), done)
