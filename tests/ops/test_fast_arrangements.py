@@ -33,6 +33,12 @@ CASES = {
     "moveaxis, to the front": ("moveaxis", [(2, 3, 4)], lambda x: (x, 2, 0)),
     "outer": ("outer", [(4,), (3,)], lambda x, y: (x, y)),
     "pad": ("pad", [(3, 4)], lambda x: (x, 2)),
+    "pad by the edge": ("pad", [(3, 4)], lambda x: (x, ((0, 3), (5, 1)), "edge")),
+    "pad by reflection": ("pad", [(5, 4, 3)], lambda x: (x, (2, 1), "reflect")),
+    "pad by reflection, one element": ("pad", [(1, 4)], lambda x: (x, ((0, 2), (2, 2)), "reflect")),
+    "pad symmetrically": ("pad", [(3, 4)], lambda x: (x, 3, "symmetric")),
+    "pad around": ("pad", [(3, 4)], lambda x: (x, ((3, 9), (0, 0)), "wrap")),
+    "pad by nothing": ("pad", [(3, 4)], lambda x: (x, 0, "edge")),
     "pad by pairs": ("pad", [(3, 4)], lambda x: (x, ((0, 1), (2, 0)))),
     "roll": ("roll", [(3, 4)], lambda x: (x, 5)),
     "roll along an axis": ("roll", [(3, 4, 2)], lambda x: (x, -1, 1)),
@@ -72,7 +78,7 @@ RULES_ONLY = {
     "matrix norm": ("matrix_norm", [(3, 4)], lambda x: (x,)),
     "vector norm": ("vector_norm", [(3, 4)], lambda x: (x, None, True)),
 }
-NO_RULE = ("astype", "clip")  # astype hands the gradient on, and clip's is the table's
+NO_RULE = ("astype",)  # the gradient is handed on
 DTYPES = ("float32", "float64")
 PRODUCTS = ("outer", "tensordot", "norm", "_convolve", "_correlate")  # BLAS rounds as it is called
 
@@ -254,3 +260,93 @@ def test_second_derivatives_are_those_of_the_plain_path():
         return h.numpy()
 
     np.testing.assert_allclose(second(), plain(second), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+def test_padding_by_repeated_elements_is_numpys_and_its_gradient_the_plain_one(mode, dtype):
+    generator = np.random.default_rng(0)
+    for shape, width in (((40,), 3), ((30, 20), 2), ((5, 6, 7), ((1, 2), (0, 0), (3, 0))), ((4,), 9), ((6, 5), (2, 1)),
+                         ((3, 4), [(1, 1), (0, 3)]), ((1,), 1), ((8, 0), ((2, 2), (0, 0)))):  # fmt: skip
+        x = generator.normal(size=shape).astype(dtype)
+        if x.size > 3:
+            x.flat[:3] = np.nan, np.inf, -0.0
+        expected = np.pad(x, width, mode=mode)
+        same(an.pad(ag.asarray(x), width, mode=mode).numpy(), expected)
+        weights = generator.normal(size=expected.shape).astype(dtype)
+        for g in (weights, np.asfortranarray(weights)):
+
+            def gradient(x=x, width=width, g=g):
+                t = ag.asarray(x, requires_grad=True)
+                an.pad(t, width, mode=mode).backward(ag.asarray(g))
+                return t.grad.numpy()
+
+            same(np.ascontiguousarray(gradient()), np.ascontiguousarray(plain(gradient)))
+
+
+def test_an_overflow_of_borders_that_are_added_is_reported():
+    t = ag.asarray(np.zeros(4), requires_grad=True)
+    y = an.pad(t, 1, mode="edge")
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in add"):
+        y.backward(np.full(6, 1e308))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gradient_of_clip_is_the_plain_one_for_any_bounds_and_layout(dtype):
+    line = np.random.default_rng(0).normal(size=600).astype(dtype)
+    line[:8] = np.nan, np.inf, -np.inf, 1.0, -1.0, 0.0, -0.0, 2.0
+    for x in (line, line.reshape(30, 20), line.reshape(30, 20).T, line[::2], line[:0]):
+        for bounds in ((-1, 1), (None, 1.0), (0, None), (1, -1), (np.float64(-1), 2), (-np.inf, np.inf), (0.1, 0.1)):
+            for weight in (None, np.random.default_rng(1).normal(size=x.shape).astype(dtype)):
+
+                def gradient(x=x, bounds=bounds, weight=weight):
+                    t = ag.asarray(x, requires_grad=True)
+                    y = an.clip(t, *bounds)
+                    with quiet():
+                        (y.sum() if weight is None else (y * weight).sum()).backward()
+                    return t.grad.numpy()
+
+                same(np.ascontiguousarray(gradient()), np.ascontiguousarray(plain(gradient)))
+
+
+def test_a_bound_of_clip_that_was_overwritten_still_counts():
+    def gradient():
+        t, low = ag.asarray(np.linspace(-1, 1, 9), requires_grad=True), ag.asarray(np.zeros(9))
+        y = an.clip(t * 1, low, 0.5)
+        low += 5.0
+        y.sum().backward()
+        return t.grad.numpy()
+
+    same(gradient(), plain(gradient))
+    same(gradient(), np.array([0.0, 0, 0, 0, 1, 1, 1, 0, 0]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gathers_behind_slices_are_the_plain_ones_bit_by_bit(dtype):
+    x = np.random.default_rng(0).normal(size=(40, 5, 6)).astype(dtype)
+    five, six = np.array([3, -1, 0, 3, 4, -5, 2, 3]), np.array([[5, 0], [-1, -6], [2, 2]])
+    keys = [np.s_[:, five], np.s_[..., six], np.s_[:, :, six], np.s_[:, five, :], np.s_[:, five, ...], np.s_[::2, five]]
+    keys += [np.s_[..., five, :], np.s_[:, None, five], np.s_[:, five, 0], np.s_[:, five, five]]
+    for key in keys:
+
+        def gradient(key=key):
+            t = ag.asarray(x, requires_grad=True)
+            (t[key] ** 2).sum().backward()
+            return t.grad.numpy()
+
+        same(gradient(), plain(gradient))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_reductions_take_one_gradient_for_all_rows(dtype):
+    x = np.random.default_rng(0).normal(size=(4000, 3)).astype(dtype)
+    x[0], x[1, 0] = 0.0, 0.0
+    for name in ("prod", "max", "min"):
+        for array in (x, x.T, np.asfortranarray(x)):
+
+            def gradient(array=array, name=name):
+                t = ag.asarray(array, requires_grad=True)
+                getattr(an, name)(t, axis=1 if array.shape[1] == 3 else 0).sum().backward()
+                return t.grad.numpy()
+
+            same(gradient(), plain(gradient))

@@ -130,3 +130,125 @@ def test_first_and_second_derivatives_are_those_of_differences():
 
     assert gradcheck(f, given)
     assert gradgradcheck(f, given)
+
+
+def small_windows(x):
+    return windows_of(x, 16)
+
+
+def image_windows(x):
+    return windows_of(x, (2, 3))
+
+
+KEYS = {
+    "every window of a hop": np.s_[::16],
+    "overlapping ones": np.s_[3:-5:4],
+    "one after the other": np.s_[5:900],
+    "backwards": np.s_[::-3],
+    "backwards within the windows": np.s_[::4, ::-2],
+    "a column": np.s_[:, 3],
+    "one window": np.s_[7],
+    "a new axis": np.s_[::8, None, 2:9],
+    "none": np.s_[5:5],
+    "an ellipsis": np.s_[..., ::5],
+}
+IMAGE_KEYS = {
+    "pooled": np.s_[::2, ::3],
+    "overlapping": np.s_[::2, 1:],
+    "backwards": np.s_[::-1, ::-3, :, ::-1],
+    "one row": np.s_[4],
+    "a corner": np.s_[:, :, 0, 0],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("make", "shape", "key"),
+    [(small_windows, (1500,), key) for key in KEYS.values()]
+    + [(image_windows, (40, 50), key) for key in IMAGE_KEYS.values()],
+    ids=[*KEYS, *(f"images, {name}" for name in IMAGE_KEYS)],
+)
+def test_the_gradient_of_a_slice_of_windows_is_the_plain_one_bit_by_bit(make, shape, key, dtype):
+    x = values(shape, dtype)
+    chosen = make(x)[key]
+    g = values(chosen.shape, dtype, 1)
+    if g.size:
+        g.flat[0], g.flat[-1] = np.inf, -0.0
+
+    def gradient():
+        t = ag.asarray(x, requires_grad=True)
+        with quiet():
+            make(t)[key].backward(g)
+        return t.grad.numpy()
+
+    same(gradient(), plain(gradient))
+    g = np.swapaxes(values(chosen.shape[::-1], dtype, 1).T, 0, 0)
+    same(gradient(), plain(gradient))
+
+
+def test_whoever_looks_at_the_gradient_of_all_windows_finds_it_whole():
+    x = values(1500, "float64")
+    g = values(windows_of(x, 16)[::4].shape, "float64", 1)
+    whole = np.zeros(windows_of(x, 16).shape)
+    whole[::4] = g
+    seen = []
+
+    def gradients(look):
+        t = ag.asarray(x, requires_grad=True)
+        w = windows_of(t, 16)
+        look(w)
+        y = w[::4]
+        return t, w, y
+
+    t, w, y = gradients(lambda w: w.retain_grad())
+    y.backward(g)
+    same(w.grad.numpy(), whole)
+    expected = t.grad.numpy()
+    t, w, y = gradients(lambda w: w.register_hook(lambda grad: seen.append(grad.numpy().copy())))
+    y.backward(g)
+    same(seen[0], whole)
+    same(t.grad.numpy(), expected)
+    t, w, y = gradients(lambda w: None)
+    found = ag.autograd.grad(y, [w, t], ag.asarray(g))
+    same(found[0].numpy(), whole)
+    same(found[1].numpy(), expected)
+
+
+def test_several_slices_of_the_same_windows_are_added():
+    x = values(1500, "float64")
+
+    def gradient():
+        t = ag.asarray(x, requires_grad=True)
+        w = windows_of(t, 16)
+        (w[::4].sum() * 2 + (w[1::7] * w[2::7]).sum() + w[3].sum() + w[:, 0] @ w[:, 5]).backward()
+        return t.grad.numpy()
+
+    same(gradient(), plain(gradient))
+
+
+def test_slices_of_complex_windows_and_of_windows_of_windows():
+    def gradient():
+        t = ag.asarray(x, requires_grad=True)
+        (np.abs(windows_of(t, 16)[::8]) ** 2).sum().backward()
+        return t.grad.numpy()
+
+    x = values(1500, "float64") + 1j * values(1500, "float64", 1)
+    np.testing.assert_allclose(gradient(), plain(gradient))
+
+    def twice():
+        t = ag.asarray(x, requires_grad=True)
+        (windows_of(windows_of(t, 8)[::2], 4, axis=0)[::3] ** 2).sum().backward()
+        return t.grad.numpy()
+
+    x = values(1500, "float64")
+    np.testing.assert_allclose(twice(), plain(twice))
+
+
+def test_derivatives_of_slices_of_windows_are_those_of_differences():
+    t = ag.asarray(values(200, "float64"), requires_grad=True)
+
+    def f(x):
+        return (windows_of(x, 20)[::9, ::-2] ** 3).sum()
+
+    assert gradcheck(f, (t,))
+    assert gradgradcheck(f, (t,))

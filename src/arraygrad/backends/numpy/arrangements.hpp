@@ -420,7 +420,10 @@ static inline void clip_gradient(int slot, const char* x, const char* g, std::pt
             if (step == 0) {
                 for (std::ptrdiff_t i = 0; i < n; i++) to[i] = (from[i] < low) | (from[i] > high) ? T(0) : one;
             } else {
-                for (std::ptrdiff_t i = 0; i < n; i++) to[i] = (from[i] < low) | (from[i] > high) ? T(0) : grad[i];
+                ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < n; i++) {
+                    const T v = grad[i];        // read in any case, so that no branch is to be foreseen
+                    to[i] = (from[i] < low) | (from[i] > high) ? T(0) : v;
+                }
             })
         return 0;
     });

@@ -13,7 +13,7 @@ from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, small_row_major
 from arraygrad.backends.numpy.linalg cimport outer
 from arraygrad.backends.numpy.loops cimport (
     ArrayView, LoopSet, binary_loop, bools_of, copy_into, dot, empty_c, empty_dense, fp_begin, fp_end, item_size,
-    loop_set, positions_of, read_number, report, reshaped, same_shape, strided, transposed, view_of,
+    loop_set, positions_of, read_number, report, reshaped, same_shape, transposed, view_of,
     wrapped, zeros_c, SLOT_F64,
 )
 from arraygrad.backends.numpy.reductions cimport summed
@@ -345,7 +345,7 @@ cdef object repeated(object x, const Py_ssize_t* before, const Py_ssize_t* after
     """A row-major array padded by its own elements, axis by axis."""
     cdef ArrayView v, o
     cdef Py_ssize_t dims[8]
-    cdef object out, made = None
+    cdef object made = None
     cdef int d, e
     view_of(x, &v)
     for d in range(v.ndim):
@@ -567,14 +567,16 @@ cdef int added_along(Frame f, GradMeta meta, object indices, int axis) except -1
     cdef const int64_t* at
     cdef Around a
     cdef int slot = real_view(f.grad, &g)
-    cdef object out
-    if slot < 0 or not g.c_order:
+    cdef object grad, out
+    if slot < 0:
         return 0
     at = positions_of(raw_of(indices), &m)
     a = around(meta.dims, meta.ndim, axis)
     if at == NULL or not all_within(at, m, a.n) or g.size != a.outer * m * a.inner:
         return 0
-    out = empty_c(f.grad, meta.ndim, meta.dims)
+    grad = row_major_of(f.grad)             # NumPy lays out x[:, i] with the places first
+    view_of(grad, &g)
+    out = empty_c(grad, meta.ndim, meta.dims)
     view_of(out, &o)
     fp_begin()
     add_at_places(slot, g.data, at, o.data, a, m)

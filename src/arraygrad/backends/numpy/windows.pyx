@@ -5,11 +5,11 @@
 # Note [Regions of windows]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
 # Windows are a view that may be a hundred times as large as the array, of which programs use a slice: every 16th
-# window, those of one channel. The gradient of all windows, zeros but for that slice, would cost what the view is large.
-# So where a slice's rule finds that its gradient leads to the node of windows, it leaves there the slice's gradient and
+# window, those of one channel. The gradient of all windows, zeros but for that slice, costs what the view is large. So
+# where a slice's rule finds that its gradient leads to the node of windows, it leaves there the slice's gradient and
 # its key (a PartialGradient whose `low` is -1), and the rule of windows adds only that to the elements that it shows.
 # Sums are those of the plain way, in the order of the windows: a slice with a negative step is turned first, and zeros
-# that are not added change no bit. Whoever else looks at the gradient of the windows (a hook, a request for it, a second
+# that are not added change no bit. Whoever else looks at the gradient of the windows (a hook, a request for it, another
 # slice) has it made whole, in `spread_region`.
 # Guarded by tests/ops/test_fast_windows.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
@@ -89,7 +89,7 @@ cdef int line_axis(tuple axes, const Py_ssize_t* dims, const Py_ssize_t* steps, 
 
 cdef object summed_windows(Node node, object grad, object key):
     """The gradient of the array from that of its windows, or of a slice of them (`key` not None). None: declined."""
-    cdef ArrayView g, o, r
+    cdef ArrayView g, r
     cdef Py_ssize_t dims[8]
     cdef Py_ssize_t strides[8]
     cdef Py_ssize_t base[8]
@@ -171,7 +171,9 @@ cdef bint leave_region(Node node, GradMeta meta, object key, object grad) except
     cdef int d
     if child is None or type(child.op) is not Op or (<Op>child.op).fast_rule != rule_windows:
         return False
-    if not child.flags & NODE_FAST or child.hooks is not None or real_view(grad, &g) < 0 or g.size == 0 or meta.ndim > 8:
+    if not child.flags & NODE_FAST or child.hooks is not None or meta.ndim > 8:
+        return False
+    if real_view(grad, &g) < 0 or g.size == 0:
         return False
     size = item_size(g.slot)
     for d in range(meta.ndim):
