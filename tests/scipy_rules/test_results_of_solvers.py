@@ -35,6 +35,22 @@ FIELDS = {
 }
 
 
+def shifted(x, a):
+    return x**3 + x - a
+
+
+REPORTS = {
+    "brentq": lambda b: optimize.brentq(shifted, 0.0, 3.0, args=(b[0],), full_output=True, xtol=1e-14)[1].root,
+    "newton": lambda b: optimize.newton(shifted, 1.0, args=(b[0],), full_output=True, tol=1e-14)[1].root,
+    "newton of several": lambda b: np.sum(optimize.newton(shifted, np.ones(3), args=(b,), full_output=True).root),
+}
+
+
+@pytest.mark.parametrize("f", REPORTS.values(), ids=REPORTS)
+def test_the_root_in_a_report_has_its_gradient(f):
+    holds(lambda b: f(b) + np.sum(b), B, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.parametrize("f", FIELDS.values(), ids=FIELDS)
 def test_a_field_of_a_result_has_its_gradient(f):
     x = D if "SQUARE" in f.__code__.co_names else B

@@ -21,6 +21,9 @@ ATTRIBUTES = {
     "pearsonr correlation": lambda a: stats.pearsonr(a, X).correlation,
     "linregress, in y": lambda a: stats.linregress(X, a).intercept_stderr,
     "linregress, in x": lambda a: stats.linregress(a, X).intercept_stderr,
+    "ks_1samp, place": lambda a: stats.ks_1samp(a, stats.norm.cdf).statistic_location,
+    "ks_2samp, place": lambda a: stats.ks_2samp(a, X + 0.1).statistic_location,
+    "kstest of two, place": lambda a: stats.kstest(X + 0.1, a).statistic_location,
     "along an axis": lambda a: np.sum(stats.ttest_1samp(np.reshape(a, (3, 2)), 0.3).df),
 }
 

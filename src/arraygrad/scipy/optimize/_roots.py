@@ -21,7 +21,7 @@ def _bracketing(name):
             options.pop("k", None)
         found = getattr(optimize, name)(problem.raw, raw(a), raw(b), (), **options)
         if options.get("full_output"):
-            return problem.solution(found[0]), found[1]
+            return _with_report(problem.solution(found[0]), found[1])
         return problem.solution(found)
 
 
@@ -38,7 +38,16 @@ def _newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=Non
                             rtol, full_output, disp)  # fmt: skip
     if not full_output:
         return problem.solution(found)
-    return (problem.solution(found[0]), *found[1:])
+    root = problem.solution(found[0])
+    if hasattr(found, "_fields"):  # of several equations: root, converged, zero_der
+        return type(found)(root, *found[1:])
+    return _with_report(root, found[1])
+
+
+def _with_report(root, report):
+    """(root, SciPy's report of it), in which the root stands again."""
+    report.root = root
+    return root, report
 
 
 @CHAPTER.composition("root_scalar", "args", IMPLICIT)

@@ -1,16 +1,18 @@
 """Tests of hypotheses whose statistics are smooth functions of the samples; maxima of likelihoods; what is refused.
 
-May import: arraygrad, scipy._declare, scipy._guards, scipy.stats._functions and _univariate, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions and _univariate, numpy, SciPy.
 Each composition is the statistic's definition; "SciPy" as a source is the formula in the function's documentation.
 """
 
+import functools
 import math
 
 import numpy as np
 from scipy import stats
 
 import arraygrad as ag
-from arraygrad.scipy._declare import composition, once, raw, refused, ruled
+from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._declare import REGISTRY, composition, once, raw, refused, ruled
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.stats._functions import NAMES, declare_statistic, flat_along, p_of_t
 from arraygrad.scipy.stats._univariate import OBJECTS
@@ -290,10 +292,29 @@ NAMES["ks_1samp"] = composition("stats.ks_1samp", stats.ks_1samp, "x args", "Kol
                                 order="first")(_ks_1samp)  # fmt: skip
 
 
+_ks_2samp_of_ranks = NAMES["ks_2samp"]
+
+
+@functools.wraps(stats.ks_2samp)
+def _ks_2samp(data1, data2, *args, **kwargs):
+    """Statistic and p-value are of ranks, and constant; where the samples differ most is one of their elements."""
+    result = _ks_2samp_of_ranks(data1, data2, *args, **kwargs)
+    if not any(isinstance(data, Tensor) for data in (data1, data2)) or np.ndim(result.statistic):
+        return result
+    both = ag.concat([ag.reshape(ag.asarray(data), (-1,)) for data in (data1, data2)])
+    place = int(np.argmax(np.asarray(raw(both)) == result.statistic_location))
+    return type(result)(
+        *result, statistic_location=both[place], statistic_sign=result.statistic_sign
+    )  # fmt: skip
+
+
+NAMES["ks_2samp"] = REGISTRY["stats.ks_2samp"].function = _ks_2samp
+
+
 def _kstest(rvs, cdf, args=(), N=20, alternative="two-sided", method="auto"):
     if isinstance(cdf, str) or callable(cdf):
         return NAMES["ks_1samp"](rvs, _cdf_of("kstest", cdf), args, alternative, method)
-    return stats.kstest(raw(rvs), raw(cdf), args, N, alternative, method)  # two samples: of ranks
+    return NAMES["ks_2samp"](rvs, cdf, alternative, method)
 
 
 NAMES["kstest"] = composition("stats.kstest", stats.kstest, "rvs args", "Kolmogorov (1933); by selection",
