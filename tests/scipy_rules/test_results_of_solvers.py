@@ -142,6 +142,7 @@ ISOLATED = {
     "fsolve": lambda a: optimize.fsolve(lambda x: x**3 - 1.0, a),
     "newton": lambda a: optimize.newton(lambda x: x**3 - 1.0, a),
     "least_squares": lambda a: optimize.least_squares(lambda x: x**3 - 1.0, a).x,
+    "least_squares, x_scale": lambda a: optimize.least_squares(lambda x: x**3 - 1.0, [2.0, 3.0], x_scale=a).x,
     "fixed_point": lambda a: optimize.fixed_point(np.cos, a),
 }
 

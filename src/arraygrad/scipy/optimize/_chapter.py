@@ -38,9 +38,9 @@ class Problem:
         What the solution, but not the function, depends on: stands before everything else in `parameters`.
     lists : bool
         The function computes an array, which it may return as a list. (A minimiser's may return value and gradient.)
-    start : array or Tensor, optional
-        Where the search begins. An isolated solution does not depend on it, and its gradient is zero; that it is
-        isolated is looked at in backward. It stands last in `parameters` where it requires grad.
+    start : array, Tensor or tuple, optional
+        Where the search begins, and what else steers it. An isolated solution does not depend on it, and its gradient
+        is zero; that it is isolated is looked at in backward. It stands last in `parameters` where it requires grad.
     """
 
     def __init__(self, name, f, args=(), bounds=(), lists=False, start=None):

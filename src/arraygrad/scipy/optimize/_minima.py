@@ -160,9 +160,9 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
         raise NotDifferentiable(f"arraygrad.scipy.optimize.least_squares: loss={loss!r} has no rule")
     f = fun if not kwargs else (lambda x, *args: fun(x, *args, **kwargs))
     limits = _spread((bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds, np.shape(np.atleast_1d(raw(x0))))
-    problem = Problem("least_squares", f, args, _recorded(limits), lists=True, start=x0)
+    problem = Problem("least_squares", f, args, _recorded(limits), lists=True, start=(x0, x_scale))
     bounds = tuple(raw(limits))
-    options = {} if x_scale is None else {"x_scale": x_scale}
+    options = {} if x_scale is None else {"x_scale": raw(x_scale)}
     result = optimize.least_squares(
         problem.raw, raw(x0), jac if isinstance(jac, str) else problem.helper(jac), bounds, method, ftol, xtol, gtol,
         diff_step=diff_step, tr_solver=tr_solver, tr_options=tr_options or {}, jac_sparsity=jac_sparsity,
