@@ -6,14 +6,17 @@ For given knots the coefficients of an interpolating or least-squares spline are
 own, applied once to the unit vectors. Knots and the places of data are constants here. Source: de Boor (2001), IX, X.
 """
 
+import functools
+
 import numpy as np
 from scipy import interpolate
 
 import arraygrad as ag
-from arraygrad.scipy._declare import raw
+from arraygrad.scipy._declare import REGISTRY, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._chapter import (
     CHAPTER,
+    NAMES,
     Interpolant,
     at_value,
     constant_only,
@@ -23,7 +26,7 @@ from arraygrad.scipy.interpolate._chapter import (
 )
 from arraygrad.scipy.interpolate._zeros import zeros_of
 
-__all__ = ["spline_zeros"]
+__all__ = ["ours_of_constants", "spline_zeros"]
 
 DE_BOOR = "de Boor (2001), IX, X"
 
@@ -80,6 +83,49 @@ class BSpline(Interpolant):
     c = property(lambda self: self._plain.c if self._is_plain() else self._c)  # along the first axis, as SciPy's
     axis = property(lambda self: self._axis)
     extrapolate = property(lambda self: self._extrapolate)
+
+    @classmethod
+    def construct_fast(cls, t, c, k, extrapolate=True, axis=0):
+        """Without checks in SciPy: the same as the constructor, of coefficients along the first axis."""
+        return cls(t, ag.moveaxis(c, 0, axis) if axis else c, k, extrapolate, axis)
+
+    @classmethod
+    def basis_element(cls, t, extrapolate=True):
+        """The B-spline of knots, which are constants here."""
+        return cls._of_plain(interpolate.BSpline.basis_element(constant_only("BSpline", "t", t), extrapolate))
+
+    @classmethod
+    def design_matrix(cls, x, t, k, extrapolate=False):
+        """The values of all B-splines at places: a sparse matrix of constants."""
+        x, t = constant_only("BSpline.design_matrix", "x", x), constant_only("BSpline.design_matrix", "t", t)
+        return interpolate.BSpline.design_matrix(x, t, k, extrapolate)
+
+    @classmethod
+    def from_power_basis(cls, pp, bc_type="not-a-knot"):
+        """The B-spline of a cubic spline: linear in its coefficients for given breakpoints."""
+        if not isinstance(pp, NAMES["CubicSpline"]):
+            return cls._of_plain(interpolate.BSpline.from_power_basis(raw(pp), bc_type))
+        plain = interpolate.BSpline.from_power_basis(pp._plain, bc_type)
+        if pp._is_plain():
+            return cls._of_plain(plain)
+        x = np.asarray(constant_only("BSpline.from_power_basis", "x", pp._x), dtype=float)
+
+        def coefficients(v):
+            made = interpolate.CubicSpline.construct_fast(v.reshape(4, -1), x, True)
+            return interpolate.BSpline.from_power_basis(made, bc_type).c
+
+        c = _linear_map(coefficients, ag.reshape(pp._c, (-1, *shape_of(pp._c)[2:])))
+        return cls.construct_fast(plain.t, c, 3, plain.extrapolate, plain.axis)
+
+    @classmethod
+    def _of_plain(cls, plain):
+        """The spline of one of SciPy's."""
+        found = object.__new__(cls)
+        found._args, found._kwargs, found._plain = (), {}, plain
+        found._t, found._k = np.asarray(plain.t, dtype=float), plain.k
+        found._c = floating(plain.c)[: found._t.size - plain.k - 1]
+        found._extrapolate, found._axis = plain.extrapolate, plain.axis
+        return found
 
     def __call__(self, x, nu=0, extrapolate=None):
         if self._is_plain(x):
@@ -202,6 +248,24 @@ def _make_lsq_spline(x, y, t, k=3, w=None, axis=0, check_finite=True, *, method=
     y = ag.moveaxis(floating(y), axis, 0)
     c = _linear_map(lambda v: interpolate.make_lsq_spline(x, v, t, k, w).c, y)
     return BSpline(t, ag.moveaxis(c, 0, axis), k, True, axis)
+
+
+def ours_of_constants(name):
+    """The function `name` makes B-splines of ours of constants too, so that they can be called with a Tensor."""
+    inner = NAMES.get(name)
+    if inner is None:
+        return
+
+    @functools.wraps(inner)
+    def call(*args, **kwargs):
+        found = inner(*args, **kwargs)
+        return BSpline._of_plain(found) if isinstance(found, interpolate.BSpline) else found
+
+    NAMES[name] = REGISTRY[f"interpolate.{name}"].function = call
+
+
+for _name in ("make_interp_spline", "make_lsq_spline"):
+    ours_of_constants(_name)
 
 
 @CHAPTER.composition("splrep", "y", DE_BOOR)

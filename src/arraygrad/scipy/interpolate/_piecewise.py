@@ -7,17 +7,21 @@ differentiable in the breakpoints, the data and the points. Sources: de Boor (20
 Boor"); Fritsch and Butland (1984); Akima (1970).
 """
 
+import functools
+import math
+
 import numpy as np
 from scipy import interpolate
 
 import arraygrad as ag
-from arraygrad.scipy._declare import raw
+from arraygrad.scipy._declare import REGISTRY, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._chapter import (
     CHAPTER,
     NAMES,
     Interpolant,
     at_value,
+    constant_only,
     floating,
     kept,
     shape_of,
@@ -214,6 +218,36 @@ class PPoly(_Declared):
         self._extrapolate = True if extrapolate is None else extrapolate
         if axis:
             raise NotDifferentiable("arraygrad.scipy.interpolate.PPoly: axis=0 has derivatives")
+
+    @classmethod
+    def construct_fast(cls, c, x, extrapolate=None, axis=0):
+        """Without checks in SciPy: the same as the constructor here."""
+        return cls(c, x, extrapolate, axis)
+
+    @classmethod
+    def from_spline(cls, tck, extrapolate=None):
+        """The polynomials of a B-spline."""
+        if isinstance(tck, NAMES["BSpline"]) or hasattr(tck, "tck"):
+            t, c, k = tck.t, tck.c, tck.k
+            extrapolate = tck.extrapolate if extrapolate is None else extrapolate
+        else:
+            t, c, k = tck
+        if np.ndim(raw(c)) > 1:
+            raise NotDifferentiable("arraygrad.scipy.interpolate.PPoly.from_spline: one spline at a time is taken")
+        t = np.asarray(constant_only("PPoly.from_spline", "tck", t), dtype=float)
+        parts = [NAMES["splev"](t[:-1], (t, floating(c), k), m) / float(math.factorial(m)) for m in range(k, -1, -1)]
+        c = ag.stack(parts)
+        return cls(c if c.requires_grad else raw(c), t, extrapolate)
+
+    @classmethod
+    def from_bernstein_basis(cls, bp, extrapolate=None):
+        """The polynomials of a BPoly, by powers."""
+        if not isinstance(bp, NAMES["BPoly"]):
+            if not isinstance(bp, interpolate.BPoly):
+                raise TypeError(f".from_bernstein_basis only accepts BPoly instances. Got {type(bp)} instead.")
+            bp = NAMES["BPoly"](bp.c, bp.x, bp.extrapolate)
+        c, x = (raw(a) if bp._is_plain() else a for a in (bp._c, bp._x))
+        return cls(c, x, bp._extrapolate if extrapolate is None else extrapolate)
 
 
 @CHAPTER.object("CubicHermiteSpline", "x y dydx points", "de Boor, IV")
@@ -473,7 +507,16 @@ class interp1d(Interpolant):
 def _function(name, kind):
     @CHAPTER.by_composition(name, "xi yi x", "as the class")
     def formula(xi, yi, x, der=0, axis=0):
-        return NAMES[kind](xi, yi, axis=axis)(x, nu=der)
+        found = NAMES[kind](xi, yi, axis=axis)
+        return [found(x, nu=one) for one in der] if np.ndim(der) else found(x, nu=der)
+
+    inner = NAMES[name]
+
+    @functools.wraps(inner)
+    def call(xi, yi, x, der=0, axis=0):
+        return inner(xi, yi, x, tuple(der) if isinstance(der, list) else der, axis)  # SciPy takes no array of orders
+
+    NAMES[name] = REGISTRY[f"interpolate.{name}"].function = call
 
 
 _function("pchip_interpolate", "PchipInterpolator")

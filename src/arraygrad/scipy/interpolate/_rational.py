@@ -20,12 +20,12 @@ from arraygrad.scipy.interpolate._chapter import (
 )
 from arraygrad.scipy.interpolate._scattered import _log_of, _sqrt
 
-__all__ = ["Poly1d"]
+__all__ = ["Poly1d", "barycentric"]
 
 BERRUT = "Berrut and Trefethen (2004)"
 
 
-def _barycentric(x, nodes, weights, values):
+def barycentric(x, nodes, weights, values):
     """sum_j w_j f_j / (x - x_j) over sum_j w_j / (x - x_j): both times the distance from the nearest node."""
     flat = ag.reshape(x, (-1,))
     plain = np.asarray(raw(flat))[:, None] - np.asarray(raw(nodes))
@@ -68,7 +68,7 @@ class FloaterHormannInterpolator(Interpolant):
     def __call__(self, x):
         if self._is_plain(x):
             return self._plain(x)
-        return _barycentric(floating(x), self._nodes, self._weights, self._values)
+        return barycentric(floating(x), self._nodes, self._weights, self._values)
 
 
 @CHAPTER.object("AAA", "points", "Nakatsukasa et al. (2018)")
@@ -87,7 +87,7 @@ class AAA(Interpolant):
             return self._plain(z)
         plain = self._plain
         parts = [ag.asarray(np.asarray(a)) for a in (plain.support_points, plain.weights, plain.support_values)]
-        return _barycentric(ag.asarray(z), *parts)
+        return barycentric(ag.asarray(z), *parts)
 
 
 # -- radial functions -------------------------------------------------------------------------------------------------

@@ -11,7 +11,16 @@ from scipy import interpolate, spatial
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, at_value, floating, kept, shape_of
+from arraygrad.scipy.interpolate._chapter import (
+    CHAPTER,
+    NAMES,
+    Interpolant,
+    at_value,
+    floating,
+    has_tensor,
+    kept,
+    shape_of,
+)
 
 __all__ = []
 
@@ -271,9 +280,11 @@ def _polynomial(name):
     class Polynomial(Interpolant):
         _scipy_class = getattr(interpolate, name)
 
-        def __init__(self, xi, yi, axis=0):
-            self._remember(xi, yi, axis)
-            self._xi, self._axis = floating(xi), axis
+        def __init__(self, xi, yi=None, axis=0, **further):
+            self._remember(xi, yi, axis, **further)
+            self._xi, self._axis, self._wi = floating(xi), axis, further.get("wi")
+            if yi is None:
+                return
             self._yi = ag.moveaxis(floating(yi), axis, 0)
             if np.unique(np.asarray(raw(self._xi))).size < shape_of(self._xi)[0]:
                 raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: nodes once each have derivatives")
@@ -282,11 +293,34 @@ def _polynomial(name):
             if self._is_plain(x):
                 return self._plain(x)
             x = floating(x)
-            found = _lagrange(self._xi, self._yi, x)
+            if self._wi is None:
+                found = _lagrange(self._xi, self._yi, x)
+            else:
+                from arraygrad.scipy.interpolate._rational import barycentric
+
+                found = barycentric(x, self._xi, floating(self._wi), self._yi)
             axis = self._axis % self._yi.ndim
             if not axis:
                 return found
             return ag.moveaxis(found, list(range(x.ndim)), list(range(axis, axis + x.ndim)))
+
+    if name == "BarycentricInterpolator":
+
+        def set_yi(self, yi, axis=None):
+            """Take other values."""
+            self.__init__(self._args[0], yi, self._axis if axis is None else axis, **self._kwargs)
+
+        def add_xi(self, xi, yi=None):
+            """Take further nodes and their values."""
+            if self._wi is not None or yi is None:
+                raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}.add_xi: pass yi, and no wi before")
+            yi = ag.moveaxis(floating(yi), self._axis, 0)
+            both = ag.moveaxis(ag.concat([self._yi, yi], axis=0), 0, self._axis)
+            nodes = ag.concat([self._xi, floating(xi)])
+            plain = not has_tensor(self._args, xi, yi) or not (both.requires_grad or nodes.requires_grad)
+            self.__init__(raw(nodes) if plain else nodes, raw(both) if plain else both, self._axis, **self._kwargs)
+
+        Polynomial.set_yi, Polynomial.add_xi = set_yi, add_xi
 
     Polynomial.__name__ = Polynomial.__qualname__ = name
     Polynomial.__doc__ = f"scipy.interpolate.{name}, differentiable in xi, yi and the points."

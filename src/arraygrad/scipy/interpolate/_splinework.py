@@ -5,6 +5,8 @@ May import: arraygrad, scipy._declare, scipy.interpolate, numpy, SciPy.
 All but zeros (`_zeros`) are linear in the coefficients.
 """
 
+import math
+
 import numpy as np
 from scipy import interpolate
 
@@ -16,9 +18,17 @@ from arraygrad.scipy.interpolate._bsplines import (
     BSpline,
     _linear_map,
     _splev,
+    ours_of_constants,
     spline_zeros,
 )
-from arraygrad.scipy.interpolate._chapter import CHAPTER, constant_only, floating, has_tensor, shape_of
+from arraygrad.scipy.interpolate._chapter import (
+    CHAPTER,
+    Interpolant,
+    constant_only,
+    floating,
+    has_tensor,
+    shape_of,
+)
 from arraygrad.scipy.interpolate._piecewise import _Declared
 from arraygrad.scipy.interpolate._zeros import IMPLICIT
 
@@ -123,6 +133,8 @@ def _make_smoothing_spline(x, y, w=None, lam=None, *, axis=0):
     return BSpline(t, ag.moveaxis(c, 0, axis), 3, True, axis)
 
 
+ours_of_constants("make_smoothing_spline")
+
 FIXED = "a smoothing spline's knots depend on the data; the derivative is known for s=0"
 
 
@@ -135,6 +147,9 @@ def _make_splrep(x, y, *, w=None, xb=None, xe=None, k=3, s=0, t=None, nest=None,
     further.update({} if bc_type is None else {"bc_type": bc_type})
     plain = interpolate.make_splrep(x, raw(y), **further)
     return BSpline(plain.t, _linear_map(lambda v: interpolate.make_splrep(x, v, **further).c, floating(y)), k)
+
+
+ours_of_constants("make_splrep")
 
 
 def _curve(name, x, u, s):
@@ -207,6 +222,25 @@ class BPoly(_Declared):
         inner = ag.tensordot(ag.asarray(powers), c, axes=1)
         gaps = ag.reshape(ag.diff(self._x), (-1, *[1] * (c.ndim - 2)))
         self._c = ag.stack([inner[i] / gaps ** (degree - i) for i in range(degree + 1)])
+        self._given = c
+
+    c = property(lambda self: self._plain.c if self._is_plain() else self._given)
+
+    @classmethod
+    def construct_fast(cls, c, x, extrapolate=None, axis=0):
+        """Without checks in SciPy: the same as the constructor here."""
+        return cls(c, x, extrapolate, axis)
+
+    @classmethod
+    def from_power_basis(cls, pp, extrapolate=None):
+        """The same polynomials by Bernstein's."""
+        if not isinstance(pp, _Declared) or pp._is_plain():
+            found = interpolate.BPoly.from_power_basis(raw(pp), extrapolate)
+            return cls(found.c, found.x, found.extrapolate)
+        degree, gaps = shape_of(pp._c)[0] - 1, ag.reshape(ag.diff(floating(pp._x)), (-1, *[1] * (pp._c.ndim - 2)))
+        powers = [pp._c[degree - j] * gaps**j / math.comb(degree, j) for j in range(degree + 1)]
+        c = [sum(math.comb(i, j) * powers[j] for j in range(i + 1)) for i in range(degree + 1)]
+        return cls(ag.stack(c), pp._x, pp._extrapolate if extrapolate is None else extrapolate)
 
 
 def _made_by(name, of):
@@ -214,12 +248,13 @@ def _made_by(name, of):
     theirs = getattr(of._scipy_class, name)
 
     def make(cls, *args, **kwargs):
-        if has_tensor(args, kwargs):
+        held = [a._args if isinstance(a, Interpolant) else a for a in args]
+        if has_tensor(held, kwargs):
             raise NotDifferentiable(f"arraygrad.scipy.interpolate.{cls.__name__}.{name}: it is for constants here")
-        return theirs(*[getattr(a, "scipy_object", a) for a in args], **kwargs)
+        found = theirs(*[getattr(a, "scipy_object", a) for a in args], **kwargs)
+        return found if found.axis else cls(found.c, found.x, found.extrapolate)
 
     return classmethod(make)
 
 
-for _name in ("from_derivatives", "from_power_basis"):
-    setattr(BPoly, _name, _made_by(_name, BPoly))
+BPoly.from_derivatives = _made_by("from_derivatives", BPoly)

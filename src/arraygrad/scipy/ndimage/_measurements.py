@@ -99,20 +99,21 @@ def _center_of_mass(input, labels=None, index=None):
     return each[0] if scalar else each
 
 
-def _chosen(a, labels, index, choose):
-    """By selection: `choose(values)` gives the places, within a region, whose mean is the result."""
+def _chosen(a, labels, index, name):
+    """By selection: a choice gives the places, within a region, whose mean is the result."""
     places, numbers, count, scalar = _regions(a, labels, index)
     values, flat = np.asarray(raw(a)).ravel(), ag.reshape(a, (-1,))
     found = []
     for number in range(count):
         own = places[numbers == number]
-        if not own.size:  # SciPy's value of a region without elements, which is none of them
-            found.append(None)
-            continue
-        found.append(ag.mean(ag.take(flat, own[choose(values[own])])))
-    if any(one is None for one in found):
-        empty = 0.0 * ag.sum(flat[:1]) if values.size else ag.asarray(0.0)
-        found = [empty if one is None else one for one in found]
+        if own.size:
+            found.append(ag.mean(ag.take(flat, own[_CHOICES[name](values[own])])))
+        elif name == "median" and not scalar:
+            # SciPy takes the least element of the least label for the median of a region without elements.
+            every = np.broadcast_to(np.asarray(raw(labels)), shape_of(a)).ravel()
+            found.append(flat[int(np.lexsort((values, every))[0])])
+        else:
+            found.append(ag.zeros_like(flat[0]))  # constant: 0, or nan for one number
     return _shaped(ag.stack(found), scalar, index)
 
 
@@ -132,7 +133,7 @@ _CHOICES = {
 def _selecting(name):
     @CHAPTER.by_composition(name, "input", "by selection")
     def formula(input, labels=None, index=None):
-        return _chosen(ag.asarray(input), labels, index, _CHOICES[name])
+        return _chosen(ag.asarray(input), labels, index, name)
 
 
 for _name in _CHOICES:

@@ -101,6 +101,11 @@ def _as(found, like):
     return ag.real(found) if is_complex(found) and np.asarray(like).dtype.kind != "c" else found
 
 
+def _of_dtype(found, like):
+    """Our results in the dtypes of SciPy's."""
+    return tuple(ag.astype(_as(one, its), np.asarray(its).dtype) for one, its in zip(found, like, strict=True))
+
+
 def _normalized(b, a, count=None):
     """Coefficients divided by a's first; `count` are those of b that SciPy keeps, counted from the last."""
     b = b if count is None else b[..., shape_of(b)[-1] - count :]
@@ -382,7 +387,7 @@ def _residues(name, b, a):
 def _residue(b, a):
     b, a, p, slope, plain = _residues("residue", b, a)
     k = divided(b, a)[0][: plain[2].size] if plain[2].size else ag.asarray(plain[2])
-    return poly_value(b, p) / slope, p, k
+    return _of_dtype((poly_value(b, p) / slope, p, k), plain)
 
 
 @CHAPTER.by_composition("residuez", "b a", ROOTS, inert="tol rtype")
@@ -392,7 +397,7 @@ def _residuez(b, a):
     n, m = shape_of(b)[0], shape_of(a)[0]
     at = poly_value(b, p) * p ** (m - n)
     k = ag.flip(divided(ag.flip(b), ag.flip(a))[0]) if plain[2].size else ag.asarray(plain[2])
-    return at / (slope * p), p, k
+    return _of_dtype((at / (slope * p), p, k), plain)
 
 
 def _inverse(name, r, p, k, forwards):

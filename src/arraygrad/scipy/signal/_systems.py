@@ -356,7 +356,102 @@ class System:
         fields = _FIELDS[len(self.__dict__["parts"])] if "parts" in self.__dict__ else ()
         if name in fields:
             return self.parts[fields.index(name)]
+        if name in ("zeros", "poles") and fields:
+            return getattr(self.to_zpk(), name)
         raise AttributeError(f"a system of {', '.join(fields)} has no attribute {name!r}")
+
+    # Two state spaces are connected in a row by *, and side by side by +; a number or a matrix scales, or is added.
+
+    def _other(self, other):
+        """The matrices of another state space, None of a number or a matrix; NotImplemented of anything else."""
+        if isinstance(other, (System, signal.lti, signal.dlti)):
+            parts = _parts(other)
+            if len(parts) != 4 or len(self.parts) != 4:
+                return NotImplemented
+            if other.dt != self.dt:
+                raise TypeError(
+                    f"arraygrad.scipy.signal: systems of the time steps {self.dt} and {other.dt} cannot be combined"
+                )
+            return tuple(ag.asarray(m) for m in parts)
+        number = isinstance(other, (Tensor, np.ndarray, int, float, complex, np.generic))
+        return None if number and len(self.parts) == 4 else NotImplemented
+
+    def _combined(self, *parts):
+        return System(*parts, dt=self.dt)
+
+    def _in_a_row(self, first, second):
+        """The output of the second is the input of the first."""
+        (a, b, c, d), (e, f, g, h) = first, second
+        none = np.zeros((shape_of(e)[0], shape_of(a)[0]))
+        rows = [ag.concat([a, mm(b, g)], axis=1), ag.concat([ag.asarray(none), e], axis=1)]
+        return self._combined(ag.concat(rows), ag.concat([mm(b, h), f]), ag.concat([c, mm(d, g)], axis=1), mm(d, h))
+
+    def __mul__(self, other):
+        found = self._other(other)
+        if found is NotImplemented:
+            return found
+        if found is not None:
+            return self._in_a_row(self.parts, found)
+        a, b, c, d = self.parts
+        scaled = mm if np.ndim(raw(other)) else ag.multiply
+        other = ag.asarray(other)
+        return self._combined(a, scaled(b, other), c, scaled(d, other))
+
+    def __rmul__(self, other):
+        found = self._other(other)
+        if found is NotImplemented:
+            return found
+        if found is not None:
+            return self._in_a_row(found, self.parts)
+        a, b, c, d = self.parts
+        scaled = mm if np.ndim(raw(other)) else ag.multiply
+        other = ag.asarray(other)
+        return self._combined(a, b, scaled(other, c), scaled(other, d))
+
+    def _beside(self, first, second):
+        (a, b, c, d), (e, f, g, h) = first, second
+        n, m = shape_of(a)[0], shape_of(e)[0]
+        whole = ag.concat([ag.pad(a, ((0, 0), (0, m))), ag.pad(e, ((0, 0), (n, 0)))])
+        return self._combined(whole, ag.concat([b, f]), ag.concat([c, g], axis=1), d + h)
+
+    def __add__(self, other):
+        found = self._other(other)
+        if found is NotImplemented:
+            return found
+        if found is not None:
+            return self._beside(self.parts, found)
+        a, b, c, d = self.parts
+        if np.ndim(raw(other)) and np.atleast_2d(raw(other)).shape != shape_of(d):
+            raise ValueError(
+                f"arraygrad.scipy.signal: a matrix of shape {shape_of(d)} can be added, found {np.shape(raw(other))}"
+            )
+        return self._combined(a, b, c, d + other)
+
+    def __radd__(self, other):
+        found = self._other(other)
+        if found is NotImplemented:
+            return found
+        return self + other if found is None else self._beside(found, self.parts)
+
+    def __neg__(self):
+        if len(self.parts) != 4:
+            return NotImplemented
+        a, b, c, d = self.parts
+        return self._combined(a, b, -c, -d)
+
+    def __sub__(self, other):
+        return NotImplemented if self._other(other) is NotImplemented else self + -other
+
+    def __rsub__(self, other):
+        return NotImplemented if self._other(other) is NotImplemented else -self + other
+
+    def __truediv__(self, other):
+        if self._other(other) is not None or np.ndim(raw(other)):
+            return NotImplemented
+        return self * (1.0 / other)
+
+    __array_priority__ = 100.0  # NumPy's operators leave it to these, and so do ours
+    __array_ufunc__ = None
 
     def to_ss(self):
         """The system as a state space."""
@@ -410,9 +505,17 @@ def _class(name, discrete=False):
             if not holds_tensor((system, kwargs)):
                 return theirs(*system, **kwargs)
             if len(system) == 1 and isinstance(system[0], System):
-                return system[0]
+                convert = {"TransferFunction": "to_tf", "ZerosPolesGain": "to_zpk", "StateSpace": "to_ss"}.get(name)
+                return getattr(system[0], convert)() if convert else system[0]
             if holds_tensor(kwargs, grad=True):
                 raise NotDifferentiable(f"arraygrad.scipy.signal.{name}: dt requires grad, but has no rule here")
+            theirs(*[raw(part) for part in system], **{key: raw(value) for key, value in kwargs.items()})  # its checks
+            if len(system) == 2:
+                system = NAMES["normalize"](*system)
+            elif len(system) == 3:
+                system = (*[ag.reshape(ag.asarray(part), (-1,)) for part in system[:2]], system[2])
+            elif len(system) == 4:
+                system = [ag.asarray(part) for part in NAMES["abcd_normalize"](*system)]
             dt = kwargs.get("dt", True if discrete else None)
             return System(*system, dt=raw(dt) if dt is not True else 1.0)
 

@@ -219,6 +219,38 @@ class Recorded:
         return f"Rotation.from_quat({self._q!r})"
 
 
+class _Fixed(_transform.Rotation):
+    """SciPy's rotation of constants, which a Tensor may meet: vectors, exponents and rotations that hold one."""
+
+    def apply(self, vectors, inverse=False):
+        """The rotated vectors."""
+        if holds_tensor(vectors):
+            return Recorded(_quaternions(self)).apply(vectors, inverse)
+        return super().apply(vectors, inverse)
+
+    def inv(self):
+        """The inverse."""
+        return _fixed(super().inv())
+
+    def __mul__(self, other):
+        return NotImplemented if isinstance(other, Recorded) else _fixed(super().__mul__(other))
+
+    def __pow__(self, n, modulus=None):
+        if holds_tensor(n):
+            return Recorded(_quaternions(self)) ** n
+        return _fixed(super().__pow__(n, modulus))
+
+    def __getitem__(self, index):
+        return _fixed(super().__getitem__(index))
+
+
+def _fixed(rotation):
+    """SciPy's rotation as one that a Tensor may meet."""
+    if type(rotation) is not _transform.Rotation:
+        return rotation
+    return _Fixed(rotation.as_quat(), normalize=False)
+
+
 def _valued(rotation):
     """SciPy's rotation of the values of one of ours."""
     return rotation._value if isinstance(rotation, Recorded) else rotation
@@ -242,7 +274,7 @@ class Rotation:
     @staticmethod
     def _made(name, args, kwargs, make):
         if not holds_tensor((args, kwargs)):
-            return getattr(_transform.Rotation, name)(*args, **kwargs)
+            return _fixed(getattr(_transform.Rotation, name)(*args, **kwargs))
         # SciPy's own checks come first.
         getattr(_transform.Rotation, name)(*[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
         return Recorded(make(*args, **kwargs))
@@ -367,12 +399,25 @@ def _of_matrix(m):
     return q / _norm(q)
 
 
+class _FixedSlerp(_transform.Slerp):
+    """SciPy's interpolation of constant rotations, which may be asked for at times that are Tensors."""
+
+    def __init__(self, times, rotations):
+        super().__init__(times, rotations)
+        self._given = (times, rotations)
+
+    def __call__(self, times):
+        if holds_tensor(times):
+            return Slerp(self._given[0], Recorded(_quaternions(self._given[1])))(times)
+        return _fixed(super().__call__(times))
+
+
 class Slerp:
     """scipy.spatial.transform.Slerp, differentiable in the rotations and in the times of evaluation."""
 
     def __new__(cls, times, rotations):
         if not isinstance(rotations, Recorded):
-            return _transform.Slerp(times, rotations)
+            return _FixedSlerp(times, rotations)
         return super().__new__(cls)
 
     def __init__(self, times, rotations):
