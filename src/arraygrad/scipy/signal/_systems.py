@@ -443,7 +443,7 @@ class System:
         return NotImplemented if self._other(other) is NotImplemented else self + -other
 
     def __rsub__(self, other):
-        return NotImplemented if self._other(other) is NotImplemented else -self + other
+        return NotImplemented if self._other(other) is NotImplemented else (-self).__radd__(other)
 
     def __truediv__(self, other):
         if self._other(other) is not None or np.ndim(raw(other)):
@@ -502,9 +502,10 @@ def _class(name, discrete=False):
 
     class Made(System):
         def __new__(cls, *system, **kwargs):
-            if not holds_tensor((system, kwargs)):
+            ours = len(system) == 1 and isinstance(system[0], System)
+            if not ours and not holds_tensor((system, kwargs)):
                 return theirs(*system, **kwargs)
-            if len(system) == 1 and isinstance(system[0], System):
+            if ours:
                 convert = {"TransferFunction": "to_tf", "ZerosPolesGain": "to_zpk", "StateSpace": "to_ss"}.get(name)
                 return getattr(system[0], convert)() if convert else system[0]
             if holds_tensor(kwargs, grad=True):
