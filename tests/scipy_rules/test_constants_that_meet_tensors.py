@@ -1,16 +1,19 @@
 """Rotations of constants, systems and their algebra, residues and regions without elements."""
 
+import re
+
 import numpy as np
 import pytest
 from differences import agree
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
-from scipy import ndimage, signal
+from scipy import interpolate, ndimage, signal
 from scipy.spatial.transform import Rotation, Slerp
 
 import arraygrad as ag
 
 VECTOR = np.array([0.1, 0.2, 0.3])
+TIMES = np.arange(5.0)
 
 
 def test_rotations_of_constants_meet_tensors():
@@ -93,3 +96,17 @@ def test_regions_without_elements(name, index):
     agree(lambda x: getattr(ndimage, name)(x, labels, index) @ np.arange(1.0, len(index) + 1.0),
           np.array([0.3, 0.2, 0.5, 0.4]))  # fmt: skip
     agree(lambda x: ndimage.extrema(x, labels, index)[0].sum(), np.array([0.3, 0.2, 0.5, 0.4]))
+
+
+def test_an_object_made_outside_says_to_make_it_inside():
+    spline, turn = interpolate.CubicSpline(TIMES, TIMES**2), Rotation.from_rotvec(VECTOR)
+    for f, x, what in (
+        (lambda t: spline(t), 0.3, "scipy.interpolate.CubicSpline is SciPy's own"),
+        (lambda t: spline(t), 0.3, "make it inside of the function, CubicSpline(...)(...)"),
+        (lambda t: spline.integrate(0, t), 0.3, "make it inside of the function, CubicSpline(...).integrate(...)"),
+        (lambda v: turn.apply(v).sum(), VECTOR, "make it inside of the function, Rotation(...).apply(...)"),
+    ):
+        with pytest.raises(TypeError, match=re.escape(what)):
+            ag.grad(f, adopt=True)(x)
+    with pytest.raises(TypeError, match=re.escape("make it by arraygrad.scipy.interpolate.CubicSpline, or inside of")):
+        spline(ag.tensor(0.3, requires_grad=True))

@@ -15,6 +15,15 @@ _SCIPY = "arraygrad.scipy"
 
 def way_out_of_scipy(called, adopting):
     """The text for SciPy's function, class or method `called` (None: not known), in or outside of adoption."""
+    made = _made_outside(called)
+    if made:
+        name, call = made
+        short = name.rpartition(".")[2]
+        if adopting:
+            where = f"make it inside of the function, {short}(...){call}, which is recorded"
+            return f"This scipy.{name} is SciPy's own, made outside of the adopted function or by SciPy: {where}. "
+        where = f"make it by arraygrad.scipy.{name}, or inside of the function of arraygrad.grad(f, adopt=True)"
+        return f"This is an object of scipy.{name}, which takes no Tensor: {where}. "
     name, rule = _rule_of(called)
     text = "SciPy's own functions take no Tensor. "
     if rule is not None and getattr(rule, "reason", ""):
@@ -38,6 +47,25 @@ def way_out_of_scipy(called, adopting):
     else:
         text += "Where arraygrad.scipy has a namesake, take that one; otherwise "
     return f"{text}compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
+
+
+def _made_outside(called):
+    """(name below scipy, what is called of it) where an object is called whose class has rules; None elsewhere."""
+    owner = getattr(called, "__self__", called)
+    if isinstance(owner, (type, types.ModuleType)) or not type(owner).__module__.startswith("scipy."):
+        return None
+    parts = [part for part in type(owner).__module__.split(".") if not part.startswith("_")]
+    module = sys.modules.get(".".join(parts))
+    name = module is not None and _public(vars(module), type(owner))
+    room = importlib.import_module(_SCIPY)
+    if not name or parts[1] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
+        return None
+    full = ".".join([*parts[1:], name])
+    importlib.import_module(f"{_SCIPY}.{parts[1]}")
+    rule = importlib.import_module(f"{_SCIPY}._declare").REGISTRY.get(full)
+    if rule is None or rule.reason or not isinstance(rule.function, type):
+        return None
+    return full, "(...)" if owner is called else f".{called.__name__}(...)"
 
 
 def _with_rules(rule):
