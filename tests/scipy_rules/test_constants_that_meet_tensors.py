@@ -29,6 +29,16 @@ def test_rotations_of_constants_meet_tensors():
     agree(lambda v: (Slerp([0.0, 1.0], Rotation.from_rotvec(ends))(0.3).apply(v) * VECTOR).sum(), VECTOR)
 
 
+def test_other_ways_to_constant_rotations():
+    agree(lambda v: (Rotation([0, 0, 0.6, 0.8]).apply(v) ** 3).sum(), VECTOR)
+    agree(lambda q: (Rotation(q).as_matrix() ** 3).sum(), np.array([0.1, 0.2, 0.3, 0.9]))
+    agree(lambda v: (Rotation.identity().apply(v) ** 2).sum(), VECTOR)
+    agree(lambda v: sum((one.apply(v) ** 3).sum() for one in Rotation.create_group("C3")), VECTOR)
+    agree(lambda v: (Rotation.align_vectors(np.eye(3), np.eye(3)[[1, 2, 0]])[0].apply(v) ** 3).sum(), VECTOR)
+    with pytest.raises(TypeError, match="align_vectors: an argument requires grad, but it has no rule here"):
+        ag.grad(lambda v: Rotation.align_vectors(v[None, :], [[1.0, 0, 0]])[1], adopt=True)(VECTOR)
+
+
 def test_a_rotation_of_constants_is_scipys():
     from arraygrad.scipy.spatial import transform as ours
 

@@ -108,6 +108,24 @@ def test_splines_of_constants_are_called_with_a_tensor(at):
     agree(lambda t: t * interpolate.CubicSpline(X, Y).derivative().roots().sum(), at)
 
 
+@pytest.mark.parametrize("made", [lambda y: interpolate.make_interp_spline(X, y), lambda y: interpolate.splrep(X, y)])
+def test_functions_of_fitpack_take_splines_that_hold_tensors(made):
+    def number(spline, at):
+        return spline(at) if callable(spline) else interpolate.splev(at, spline)
+
+    for f in (
+        lambda y: interpolate.splev(1.3, made(y)),
+        lambda y: number(interpolate.splder(made(y)), 1.3),
+        lambda y: number(interpolate.splantider(made(y)), 1.3),
+        lambda y: interpolate.splint(0.2, 1.3, made(y)),
+        lambda y: number(interpolate.insert(1.3, made(y)), 1.1),
+        lambda y: interpolate.sproot(made(y)).sum(),
+    ):
+        agree(f, Y)
+        agree(lambda s, f=f: s * f(Y), 0.3)
+    agree(lambda t: interpolate.splev(t, made(Y)), 1.3)
+
+
 def test_a_spline_of_constants_answers_plain_places_as_scipys():
     from arraygrad.scipy import interpolate as ours
 

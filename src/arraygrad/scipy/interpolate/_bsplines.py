@@ -286,7 +286,7 @@ def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_ou
 
 @CHAPTER.composition("splev", "x tck", DE_BOOR)
 def _splev(x, tck, der=0, ext=0):
-    if hasattr(tck, "tck") or isinstance(tck, BSpline):
+    if isinstance(tck, BSpline) or hasattr(tck, "tck"):
         tck = (tck.t, tck.c, tck.k)
     t, c, k = tck
     t = np.asarray(constant_only("splev", "t", t), dtype=float)

@@ -5,13 +5,14 @@ May import: arraygrad, scipy._declare, scipy.interpolate, numpy, SciPy.
 All but zeros (`_zeros`) are linear in the coefficients.
 """
 
+import functools
 import math
 
 import numpy as np
 from scipy import interpolate
 
 import arraygrad as ag
-from arraygrad.scipy._declare import raw
+from arraygrad.scipy._declare import REGISTRY, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._bsplines import (
     DE_BOOR,
@@ -23,6 +24,7 @@ from arraygrad.scipy.interpolate._bsplines import (
 )
 from arraygrad.scipy.interpolate._chapter import (
     CHAPTER,
+    NAMES,
     Interpolant,
     constant_only,
     floating,
@@ -115,6 +117,27 @@ def _sproot(tck, mest=10):
     places = interpolate.sproot((t, np.concatenate([np.asarray(raw(c)), np.zeros(k + 1)]), k), mest)
     return spline_zeros(places, t, ag.asarray(c), k)
 
+
+def _takes_splines(name, formula):
+    """The function `name` takes B-splines of ours, which hold their Tensors unseen."""
+    inner = NAMES[name]
+
+    @functools.wraps(inner)
+    def call(*args, **kwargs):
+        given = [a for a in (*args, *kwargs.values()) if isinstance(a, BSpline)]
+        if not given:
+            return inner(*args, **kwargs)
+        if not has_tensor(args, kwargs) and all(a._is_plain() for a in given):
+            found = CHAPTER.values(name)(*[raw(a) for a in args], **{key: raw(a) for key, a in kwargs.items()})
+            return BSpline._of_plain(found) if isinstance(found, interpolate.BSpline) else found
+        return formula(*args, **kwargs)
+
+    NAMES[name] = REGISTRY[f"interpolate.{name}"].function = call
+
+
+for _name, _formula in (("splev", _splev), ("splder", _splder), ("splantider", _splantider), ("splint", _splint),
+                        ("insert", _insert), ("sproot", _sproot), ("spalde", _spalde)):  # fmt: skip
+    _takes_splines(_name, _formula)
 
 # -- smoothing --------------------------------------------------------------------------------------------------------
 

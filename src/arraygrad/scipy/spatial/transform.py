@@ -243,6 +243,9 @@ class _Fixed(_transform.Rotation):
     def __getitem__(self, index):
         return _fixed(super().__getitem__(index))
 
+    def __iter__(self):
+        return iter([self[i] for i in range(len(self))])
+
 
 def _fixed(rotation):
     """SciPy's rotation as one that a Tensor may meet."""
@@ -270,6 +273,12 @@ def _quaternions(rotation):
 
 class Rotation:
     """scipy.spatial.transform.Rotation: SciPy's own of plain arrays, a `Recorded` of Tensors."""
+
+    def __new__(cls, quat, normalize=True, copy=True, scalar_first=False):
+        if not normalize and holds_tensor(quat):
+            q = _floating(quat)
+            return Recorded(ag.roll(q, -1, axis=-1) if scalar_first else q)
+        return cls.from_quat(quat, **({"scalar_first": True} if scalar_first else {}))
 
     @staticmethod
     def _made(name, args, kwargs, make):
@@ -351,10 +360,31 @@ class Rotation:
         parts = [_quaternions(one) for one in rotations]
         return Recorded(ag.concat([q if q.ndim > 1 else q[None, :] for q in parts], axis=0))
 
-    identity = staticmethod(_transform.Rotation.identity)
-    random = staticmethod(_transform.Rotation.random)
-    create_group = staticmethod(_transform.Rotation.create_group)
-    align_vectors = staticmethod(_transform.Rotation.align_vectors)
+    @staticmethod
+    def identity(*args, **kwargs):
+        """The rotation by nothing."""
+        return _fixed(_transform.Rotation.identity(*args, **kwargs))
+
+    @staticmethod
+    def random(*args, **kwargs):
+        """Rotations drawn at random, which are constants."""
+        return _fixed(_transform.Rotation.random(*args, **kwargs))
+
+    @staticmethod
+    def create_group(*args, **kwargs):
+        """The rotations of a group."""
+        return _fixed(_transform.Rotation.create_group(*args, **kwargs))
+
+    @staticmethod
+    def align_vectors(a, b, *args, **kwargs):
+        """The rotation that turns one set of vectors best to another; it has no rule."""
+        if holds_tensor((a, b, args, kwargs), grad=True):
+            raise NotDifferentiable(
+                "arraygrad.scipy.spatial.transform.Rotation.align_vectors: an argument requires grad, but it has no "
+                "rule here: compose the rotation of arraygrad.linalg.svd of a.T @ b (Kabsch 1976), or pass detach()"
+            )
+        found = _transform.Rotation.align_vectors(raw(a), raw(b), *raw(args), **raw(kwargs))
+        return (_fixed(found[0]), *found[1:])
 
 
 @functools.cache
