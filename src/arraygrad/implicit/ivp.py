@@ -77,16 +77,19 @@ def solve_ivp(f, t_span, y0, args=(), *, t_eval=None, method="DOP853", rtol=1e-9
     refused = {"events", "dense_output", "vectorized"}.intersection(options)
     if refused:
         raise TypeError(f"{_NAME}: {', '.join(sorted(refused))} is not taken")
+    return _solve(f, t_span, _initial(y0), args, t_eval, {"method": method, "rtol": rtol, "atol": atol}, options)
+
+
+def _solve(f, t_span, y0, args, t_eval, settings, options):
+    """The same for initial values that may be complex, as those of an adjoint problem."""
     f = array_function(f)
     times = _times(t_span, t_eval)
     if not isinstance(args, (tuple, list)):
         raise TypeError(
             f"{_NAME}: args must be a tuple of the arguments after y, as in (k,), got {type(args).__name__}"
         )
-    y0 = _initial(y0)
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
-    settings = {"method": method, "rtol": rtol, "atol": atol}
     result = _integrate(f, times, t_eval is not None, y0_raw, rest, {**settings, **options})
     problem = _Problem(called_later(f), times, result, arguments, settings)
     result.y = arguments.attach(problem)
@@ -126,11 +129,13 @@ class _Problem:
             if sizes:
                 parts.append(xp.zeros(sum(sizes), dtype=y.dtype))
             state = xp.concat(parts)
-            end = solve_ivp(adjoint, (stops[k], lower), state, tuple(parameters), **self.settings).y[:, -1]
+            end = _solve(adjoint, (stops[k], lower), state, tuple(parameters), None, self.settings, {}).y[:, -1]
             p = end[n : 2 * n]
             offset = 2 * n
             for i, (parameter, size) in enumerate(zip(parameters, sizes, strict=True)):
                 piece = xp.reshape(end[offset : offset + size], tuple(parameter.shape))
+                if meta_of(piece).is_complex and not meta_of(parameter).is_complex:
+                    piece = xp.real(piece)
                 grown[i] = piece if grown[i] is None else grown[i] + piece
                 offset += size
         found = iter(grown)

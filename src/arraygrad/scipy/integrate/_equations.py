@@ -1,32 +1,37 @@
 """Initial value problems: SciPy's own solution, differentiated by the continuous adjoint of `arraygrad.implicit`.
 
-May import: arraygrad, implicit, scipy._declare, scipy._callbacks, scipy.integrate._chapter, numpy, SciPy. Source: Chen
+May import: arraygrad, core.tensor, implicit, transforms, scipy._declare, scipy._callbacks, scipy.integrate._chapter,
+scipy.integrate._jumps, numpy, SciPy. Source: Chen
 et al. (2018), "Neural ordinary differential equations"; Pontryagin et al. (1962).
 """
 
+import inspect
 import types
 
 import numpy as np
 from scipy import integrate
 
 import arraygrad as ag
-from arraygrad.implicit.common import Arguments, array_function, raw_function
-from arraygrad.implicit.ivp import _Problem
+from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import lifted, plain, tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy.integrate._chapter import CHAPTER
+from arraygrad.scipy.integrate._jumps import Checked, Jumps, Steps, noted
+from arraygrad.transforms import vjp
 
 __all__ = []
 
 ADJOINT = "continuous adjoint (Pontryagin et al. 1962)"
+NAME = "scipy.integrate.solve_ivp (an event)"
 EVENT = 1e-3  # how far a step of Newton's method may move the time that SciPy found
 
 
 def _initial(y0):
     y0 = ag.asarray(y0)
-    return y0 if raw(y0).dtype.kind == "f" else ag.astype(y0, ag.float64)
+    return y0 if raw(y0).dtype.kind in "fc" else ag.astype(y0, ag.float64)
 
 
 @CHAPTER.composition("solve_ivp", "y0 args", ADJOINT + "; events' times by the implicit function theorem")
@@ -45,21 +50,42 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
     given = len(() if args is None else args)
     jac = {"jac": plain(options.pop("jac"), rest[:given])} if "jac" in options else {}  # what was lifted is fun's alone
     watched = [] if events is None else [_Event(e, args) for e in (events if _several(events) else (events,))]
-    result = integrate.solve_ivp(
-        lambda t, y: raw_function("scipy.integrate.solve_ivp", lambda y: f(t, y, *rest), ())(y), (start_time, end_time),
-        start, method, raw(t_eval), dense_output, [event.plain for event in watched] or None, vectorized, **options,
-        **jac,
-    )  # fmt: skip
+
+    def slope(t, y):
+        return raw_function("scipy.integrate.solve_ivp", lambda y: f(t, y, *rest), ())(y)
+
+    def solve(method, t_eval, dense_output=False, events=None):
+        return integrate.solve_ivp(slope, (start_time, end_time), start, method, t_eval, dense_output, events,
+                                   vectorized, **options, **jac)  # fmt: skip
+
+    noting, steps = noted(method, start.size, start_time, start) if arguments.tensors else (method, None)
+    result = solve(noting, raw(t_eval), dense_output, [event.plain for event in watched] or None)
+    if dense_output and noting is not method:
+        result.sol = _sided(result.sol, method)
     settings = {"method": method, "rtol": options.get("rtol", 1e-3) / 10.0, "atol": np.min(
         np.asarray(options.get("atol", 1e-6))) / 10.0}  # fmt: skip
-    problem = _Problem(f, (start_time, end_time, result.t), result, arguments, settings)
-    result.y = arguments.attach(problem)
-    flow = _Flow(f, start_time, y0, parameters, settings)
+    jumps = None if steps is None else Jumps(
+        "scipy.integrate.solve_ivp", f, arguments, steps, lambda t: solve(method, t).y, result.nfev)  # fmt: skip
+    largest = {key: options[key] for key in ("max_step",) if key in options}
+    problem = Checked(f, (start_time, end_time, result.t), result, arguments, settings, jumps, **largest)
+    if np.size(result.t):
+        result.y = arguments.attach(problem)
+    flow = _Flow(f, start_time, y0, parameters, settings, jumps, largest)
     if dense_output:
         result.sol = _Dense(result.sol, problem, flow)
     if watched:
-        found = [event.recorded(times, flow) for event, times in zip(watched, result.t_events, strict=True)]
+        found = [
+            event.recorded(np.asarray(times), np.asarray(states), flow)
+            for event, times, states in zip(watched, result.t_events, result.y_events, strict=True)
+        ]
+        last = result.t[-1] if result.status == 1 and t_eval is None else None
+        ended = [i for i, times in enumerate(result.t_events) if last is not None and len(times) and times[-1] == last]
         result.t_events, result.y_events = ([one[i] for one in found] for i in (0, 1))
+        if ended and arguments.any_tensor:
+            # The last of the times is where the event stopped the solver: it moves with what the event depends on.
+            times, states = (ag.asarray(one) for one in found[ended[0]])
+            result.t = ag.concat([ag.asarray(result.t[:-1]), times[-1:]])
+            result.y = ag.concat([result.y[:, :-1], ag.matrix_transpose(states[-1:, :])], axis=1)
     return result
 
 
@@ -67,14 +93,24 @@ def _several(events):
     return isinstance(events, (list, tuple))
 
 
-class _Flow:
-    """The solution at a time that is itself differentiated: a problem over the unit interval with scaled slopes."""
+def _sided(solution, method):
+    """SciPy's interpolant as its own solver has it: at an end of a step, that of the step before or after."""
+    other = method in ("BDF", "LSODA", integrate.BDF, integrate.LSODA)
+    if other and "alt_segment" in inspect.signature(integrate.OdeSolution).parameters:
+        return integrate.OdeSolution(solution.ts, solution.interpolants, alt_segment=True)
+    return solution
 
-    def __init__(self, f, start, y0, parameters, settings):
+
+class _Flow:
+    """The solution at a time that is itself differentiated."""
+
+    def __init__(self, f, start, y0, parameters, settings, jumps, options):
         self.f, self.start, self.y0, self.parameters, self.settings = f, start, y0, tuple(parameters), settings
+        self.jumps, self.options = jumps, options
+        self.arguments = Arguments((y0, *parameters))
 
     def at(self, t, y0=None, parameters=None):
-        """y(t)."""
+        """y(t), recorded to any order: a problem over the unit interval with scaled slopes."""
         f, start = self.f, self.start
         y0 = self.y0 if y0 is None else y0
         parameters = self.parameters if parameters is None else parameters
@@ -85,9 +121,51 @@ class _Flow:
 
         return implicit_ivp(slope, (0.0, 1.0), y0, (t, *parameters), **self.settings).y[:, -1]
 
+    def along(self, t, states):
+        """y(t) (n, m) for times (m,), whose values are known."""
+        arguments = Arguments((t, self.y0, *self.parameters))
+        return arguments.attach(_Along(self, arguments, states))
+
+    def problem(self, times, states):
+        """The problem whose solution is known at constant times, in their order."""
+        solution = types.SimpleNamespace(t=times, y=states)
+        end = max(times, key=lambda t: abs(t - self.start))
+        return Checked(self.f, (self.start, end, times), solution, self.arguments, self.settings, self.jumps,
+                       **self.options)  # fmt: skip
+
+
+class _Along:
+    """The solution at differentiated times, as the node of its Tensor sees it."""
+
+    def __init__(self, flow, arguments, states):
+        self.flow, self.arguments, self.solution = flow, arguments, states
+
+    def pull(self, g, y, arrays):
+        """Gradients of (times, y0, *parameters): the slope there, and the adjoint problem of constant times."""
+        flow, arguments = self.flow, self.arguments
+        if isinstance(y, Tensor):  # to be differentiated again
+
+            def whole(*tensors):
+                t, y0, *parameters = arguments.rebuilt(tensors)
+                return ag.stack([flow.at(t[i], y0, parameters) for i in range(t.shape[0])], axis=1)
+
+            return list(vjp(whole, *arrays)[1](g))
+        t, _, *parameters = arguments.rebuilt(arrays)
+        t, found = np.asarray(t), []
+        if 0 in arguments.positions():
+            slopes = [np.asarray(raw(flow.f(float(t[j]), y[:, j], *parameters))) for j in range(t.size)]
+            found.append(np.array([
+                np.real(np.vdot(slope, g[:, j])) for j, slope in enumerate(slopes)], dtype=t.dtype))  # fmt: skip
+        rest = arrays[len(found) :]
+        if rest:
+            order = np.argsort(np.abs(t - flow.start), kind="stable")
+            problem = flow.problem(t[order], np.ascontiguousarray(y[:, order]))
+            found.extend(problem.pull(np.ascontiguousarray(g[:, order]), problem.solution, rest))
+        return found
+
 
 class _Dense:
-    """The solution at any time: SciPy's interpolant for constant times, with gradients of what it depends on."""
+    """The solution at any time: SciPy's interpolant, with gradients of what it depends on."""
 
     def __init__(self, interpolant, problem, flow):
         self.interpolant, self._problem, self._flow = interpolant, problem, flow
@@ -98,9 +176,9 @@ class _Dense:
     def __call__(self, t):
         if tracked(t):
             t = ag.asarray(t)
-            if t.ndim == 0:
-                return self._flow.at(t)
-            return ag.stack([self._flow.at(t[i]) for i in range(t.shape[0])], axis=1)
+            flat = ag.reshape(t, (-1,))
+            found = self._flow.along(flat, np.asarray(self.interpolant(raw(flat))))
+            return found if t.ndim else found[:, 0]
         times = np.asarray(raw(t), dtype=float)
         flat = np.atleast_1d(times)
         order = np.argsort(flat, kind="stable")
@@ -108,7 +186,8 @@ class _Dense:
             order = order[::-1]
         solution = types.SimpleNamespace(t=flat[order], y=np.asarray(self.interpolant(flat[order])))
         whole = self._problem
-        problem = _Problem(whole.f, (*whole.times[:2], solution.t), solution, whole.arguments, whole.settings)
+        problem = Checked(whole.f, (*whole.times[:2], solution.t), solution, whole.arguments, whole.settings,
+                          whole.jumps, **whole.options)  # fmt: skip
         found = ag.take(ag.asarray(whole.arguments.attach(problem)), np.argsort(order), axis=1)
         return found if times.ndim else found[:, 0]
 
@@ -124,23 +203,72 @@ class _Event:
             if hasattr(event, name):
                 setattr(self.plain, name, getattr(event, name))
 
-    def recorded(self, times, flow):
+    def recorded(self, times, states, flow):
         """(times, solutions at them)."""
         if not len(times):
             return times, np.zeros((0, 0))
-        count = len(flow.parameters)
-        given = (flow.y0, *flow.parameters, *self.parameters)
+        arguments = Arguments((flow.y0, *flow.parameters, *self.parameters))
+        t = arguments.attach(_Times(self, flow, arguments, times, states))
+        return t, ag.matrix_transpose(ag.asarray(flow.along(t, np.ascontiguousarray(states.T))))
+
+
+class _Times:
+    """The times of an event, as the node of their Tensor sees them: where event(t, y(t)) is zero."""
+
+    def __init__(self, event, flow, arguments, times, states):
+        self.event, self.flow, self.arguments, self.solution, self.states = event, flow, arguments, times, states
+        self.own = Arguments(event.parameters)
+
+    def pull(self, g, t, arrays):
+        """Gradients of (y0, *parameters, *parameters of the event)."""
+        if isinstance(t, Tensor):  # to be differentiated again
+            parts = [self._root(float(raw(t[j]))).pull(g[j], t[j], arrays) for j in range(t.shape[0])]
+            return [sum(terms[1:], terms[0]) for terms in zip(*parts, strict=True)]
+        flow, known = self.flow, self.own
+        count = len(arrays) - len(known.tensors)
+        _, *values = self.arguments.rebuilt(arrays)
+        values = values[: len(flow.parameters)]
+        of_states, of_event = np.zeros_like(self.states.T), [np.zeros_like(a) for a in arrays[count:]]
+
+        def at(t, y, *own):
+            return ag.reshape(ag.asarray(self.event.f(t, y, *known.rebuilt(own))), ())
+
+        for j, time in enumerate(t):
+            y = self.states[j]
+            value, back = vjp(at, np.asarray(time), y, *arrays[count:])
+            by_t, by_y, *by_event = (np.asarray(raw(part)) for part in back(np.ones(())))
+            slope = np.asarray(raw(flow.f(float(time), y, *values)))
+            rate = float(by_t) + float(np.real(np.sum(np.conj(by_y) * slope)))
+            self._check(float(raw(value)), rate, float(time))
+            weight = -g[j] / rate
+            of_states[:, j] = weight * by_y
+            of_event = [known + weight * part for known, part in zip(of_event, by_event, strict=True)]
+        found = []
+        if count:
+            problem = flow.problem(np.asarray(t, dtype=float), np.ascontiguousarray(self.states.T))
+            found = list(problem.pull(of_states, problem.solution, arrays[:count]))
+        return [*found, *of_event]
+
+    def _check(self, value, rate, time):
+        if rate == 0.0:
+            raise np.linalg.LinAlgError(
+                f"{NAME}: it touches zero at t = {time:g} without crossing it, so its time is no function with a "
+                "derivative of the arguments there"
+            )
+        if not abs(value / rate) <= EVENT * (1.0 + abs(time)):
+            raise ConvergenceError(
+                f"{NAME}: the solver's result is no solution: Newton's method would move t = {time:g} by "
+                f"{abs(value / rate):.3g}, which is more than {EVENT:g} allows. Solve to a smaller tolerance"
+            )
+
+    def _root(self, time):
+        flow, event, count = self.flow, self.event, len(self.flow.parameters)
 
         def residual(t, y0, *values):
             y = flow.at(t, y0, values[:count])
-            return ag.reshape(ag.asarray(self.f(t, y, *values[count:])), ())
+            return ag.reshape(ag.asarray(event.f(t, y, *values[count:])), ())
 
-        found = []
-        for t in times:
-            arguments = Arguments(given)
-            root = _Root("scipy.integrate.solve_ivp (an event)", residual, np.asarray(t), arguments, None, EVENT)
-            found.append(arguments.attach(root))
-        return ag.stack([ag.asarray(t) for t in found]), ag.stack([flow.at(t) for t in found])
+        return _Root(NAME, residual, np.asarray(time), self.arguments, None, EVENT)
 
 
 @CHAPTER.composition("odeint", "y0 t args", ADJOINT)
@@ -157,18 +285,39 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     arguments = Arguments((y0, *parameters))
     start, *rest = arguments.raw()
     times = np.asarray(raw(t), dtype=float)
-    found = integrate.odeint(
-        lambda t, y: raw_function("scipy.integrate.odeint", lambda y: f(t, y, *rest), ())(y), start, times, (), Dfun,
-        col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr, mxstep, mxhnil, mxordn, mxords,
-        printmessg, True,
-    )  # fmt: skip
+    steps = Steps(start.size, times[0], start, times[-1] - times[0]) if arguments.tensors and times.size > 1 else None
+
+    def slope_at(t, y):
+        found = raw_function("scipy.integrate.odeint", lambda y: f(t, y, *rest), ())(y)
+        if steps is not None and np.ndim(found) == 1:
+            steps.add_slope(t, y, found)
+        return found
+
+    def solve(slope, times, full_output):
+        return integrate.odeint(
+            slope, start, times, (), Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr,
+            mxstep, mxhnil, mxordn, mxords, printmessg, True,
+        )  # fmt: skip
+
+    found = solve(slope_at, times, full_output)
     values = found[0] if full_output else found
     result = types.SimpleNamespace(t=times, y=np.ascontiguousarray(values.T))
     settings = {"method": "LSODA", "rtol": 1e-8 if rtol is None else float(np.min(rtol)),
                 "atol": 1e-8 if atol is None else float(np.min(atol))}  # fmt: skip
-    problem = _Problem(f, (times[0], times[-1], times), result, arguments, settings)
+    jumps = None
+    if steps is not None:
+        plain_slope = lambda t, y: np.asarray(raw(f(t, y, *rest)))
+        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, lambda at: _at(solve, plain_slope, times, at),
+                      len(steps.times))  # fmt: skip
+    problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps)
     y = ag.matrix_transpose(arguments.attach(problem))
     return (y, found[1]) if full_output else y
+
+
+def _at(solve, slope, times, at):
+    """odeint's solution (n, m) at other times, in their order: the first is that of the initial values."""
+    whole = np.concatenate([times[:1], at])
+    return np.asarray(solve(slope, whole, 0)).T[:, 1:]
 
 
 def _timed(func, times):
