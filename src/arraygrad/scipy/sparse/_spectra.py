@@ -193,9 +193,8 @@ def declare(chapter, least_squares, wanted):
             raise NotDifferentiable("arraygrad.scipy.sparse.linalg.lsmr: damp, x0 and operators have no rule")
         values, pattern = _parts(A)
         b = dense_of(b)
-        settings = {"atol": atol, "btol": btol, "conlim": conlim, "iter_lim": maxiter}
         plain = _linalg.lsmr(with_values(pattern, raw(values)), raw(b), damp, atol, btol, conlim, maxiter, show)
-        x = least_squares(values, b, pattern, settings)
+        x = least_squares(values, b, pattern, {"name": "lsmr", "found": plain[0]})
         left = ag.asarray(b) - Matrix(pattern, values) @ x
         return x, plain[1], plain[2], ag.sqrt(ag.sum(left * left)), *[None] * 4
 

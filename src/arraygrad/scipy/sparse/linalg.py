@@ -1,6 +1,6 @@
 """scipy.sparse.linalg: solutions of sparse systems, direct and iterative, in the values and the right side.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy.sparse._matrices, numpy, SciPy.
+May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy.sparse._matrices, numpy, SciPy.
 
 With A x = b and a gradient g, A^H w = g is solved the same way: b gets w, the value at (i, j) gets -w_i conj(x_j).
 """
@@ -11,6 +11,7 @@ from scipy.sparse import linalg as _linalg
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.common import ConvergenceError
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.sparse import _functions_of_matrices
@@ -25,16 +26,41 @@ __all__ = ["Operator"]
 
 _CHAPTER = Chapter("sparse.linalg", _linalg)
 GILES = "Giles (2008), on the pattern"
+# How far an iterative solution may be from the exact one, relative, that the gradient is of; tolerance of the latter.
+_NEAR, _EXACT = 1e-3, 1e-13
 
 
 class _System:
     """A pattern and how systems with it are solved: `solve(matrix, b)` on SciPy's own objects.
 
-    `pruned`: zeros of the pattern are left out for it.
+    `pruned`: zeros of the pattern are left out for it. `name`: of an iterative solver, whose result is looked at.
     """
 
-    def __init__(self, pattern, solve, pruned=False):
-        self.pattern, self.solve, self.pruned = pattern, solve, pruned
+    def __init__(self, pattern, solve, pruned=False, name=""):
+        self.pattern, self.solve, self.pruned, self.name = pattern, solve, pruned, name
+
+    def check(self, values, b, x):
+        """Refuse the gradient of what is no solution. All raw."""
+        matrix = self.pattern if values is None else with_values(self.pattern, values)
+        left, given = (float(np.linalg.norm(v)) for v in (matrix @ x - b, b))
+        if not left <= _NEAR * given:
+            raise ConvergenceError(
+                f"scipy.sparse.linalg.{self.name}: the result is no solution: |A x - b| is {left:.3g} for |b| "
+                f"{given:.3g}, but the gradient is that of the solution: pass a smaller rtol, or allow more iterations"
+            )
+
+    def adjoint(self):
+        """The system of an operator's conjugate transpose."""
+        if self.name in ("cg", "minres"):  # they take A to be its own
+            return _System(self.pattern, self.solve)
+        try:
+            self.pattern.H @ np.zeros(self.pattern.shape[0])
+        except (TypeError, NotImplementedError):
+            raise NotDifferentiable(
+                f"arraygrad.scipy.sparse.linalg.{self.name}: the gradient takes products with the operator's conjugate "
+                "transpose: pass rmatvec to LinearOperator"
+            ) from None
+        return _System(self.pattern.H, self.solve)
 
     def turned(self, places_of):
         """The system of the conjugate transpose, with values in the order of the coordinates."""
@@ -58,9 +84,11 @@ def _pruned(matrix, wanted):
 
 @ruled("sparse.linalg._solution", _solution, "values b", GILES)
 def _recorded_solution(g, ans, values, b, system):
+    if system.name:
+        known = None if values is None else np.asarray(raw(values))
+        system.check(known, np.asarray(raw(b)), np.asarray(raw(ans)))
     if isinstance(system.pattern, _linalg.LinearOperator):
-        other = _System(system.pattern.H, system.solve)
-        return {"b": _recorded_solution(None, g, other)}
+        return {"b": _recorded_solution(None, g, system.adjoint())}
     places_of = coordinates(system.pattern)
     rows, columns, places = places_of
     taken = conj(ag.take(ag.reshape(ag.asarray(values), (-1,)), places))
@@ -84,12 +112,12 @@ def _parts(A):
     return (None, A, False) if isinstance(A, _linalg.LinearOperator) else parts(A)
 
 
-def _solved(A, b, solve):
+def _solved(A, b, solve, name=""):
     values, pattern, pruned = _parts(A)
     b = dense_of(b)
     if np.ndim(raw(b)) == 2 and raw(b).shape[1] == 1:  # SciPy's solvers make a vector of a single column
         b = ag.reshape(ag.asarray(b), (-1,))
-    return _recorded_solution(values, b, _System(pattern, solve, pruned))
+    return _recorded_solution(values, b, _System(pattern, solve, pruned, name))
 
 
 def _wanted(A, b):
@@ -141,7 +169,7 @@ def _iterative(name):
 
         if "M" in options and options["M"] is not None:
             options["M"] = plain_of(options["M"])  # a preconditioner, which the solution does not depend on
-        x = _solved(A, b, solve)
+        x = _solved(A, b, solve, name)
         return x, flags[0]
 
     function.__name__ = name
@@ -218,15 +246,27 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
         raise NotDifferentiable("arraygrad.scipy.sparse.linalg.lsqr: damp, x0 and operators have no rule")
     values, pattern, _ = _parts(A)
     b = dense_of(b)
-    settings = {"atol": atol, "btol": btol, "conlim": conlim, "iter_lim": iter_lim}
-    plain = _linalg.lsqr(with_values(pattern, raw(values)), raw(b), **settings)
-    x = _recorded_least_squares(values, b, pattern, settings)
+    plain = _linalg.lsqr(with_values(pattern, raw(values)), raw(b), damp, atol, btol, conlim, iter_lim, show)
+    x = _recorded_least_squares(values, b, pattern, {"name": "lsqr", "found": plain[0]})
     left = ag.asarray(b) - Matrix(pattern, values) @ x
     return (x, plain[1], plain[2], ag.sqrt(ag.sum(left * left)), *[None] * 6)
 
 
 def _least_squares(values, b, pattern, settings):
-    return _linalg.lsqr(with_values(pattern, values), b, **settings)[0]
+    """What was found, or the solution to the last digits, which the gradient is of."""
+    if "found" in settings:
+        return np.array(settings["found"])
+    return _linalg.lsqr(with_values(pattern, values), b, atol=_EXACT, btol=_EXACT, conlim=0.0)[0]
+
+
+def _refuse_unless_near(name, found, exact):
+    """A gradient is that of the exact solution: refuse it for a result that is another."""
+    apart, size = (float(np.max(np.abs(v), initial=0.0)) for v in (found - exact, exact))
+    if not apart <= _NEAR * (1.0 + size):
+        raise ConvergenceError(
+            f"scipy.sparse.linalg.{name}: the result differs from the solution by {apart:.3g}, but the gradient is "
+            "that of the solution: pass smaller tolerances, or allow more iterations"
+        )
 
 
 @ruled("sparse.linalg._least_squares", _least_squares, "values b", "Golub and Pereyra (1973)")
@@ -238,6 +278,10 @@ def _recorded_least_squares(g, ans, values, b, pattern, settings):
     rows, columns, places = coordinates(pattern)
     m, n = pattern.shape
     taken = ag.take(ag.reshape(ag.asarray(values), (-1,)), places)
+    if "found" in settings:
+        exact = _least_squares(np.asarray(raw(values)), np.asarray(raw(b)), pattern, {})
+        _refuse_unless_near(settings["name"], np.asarray(raw(ans)), exact)
+        settings = {}
     upright = sparse.coo_array((np.ones(rows.size), (rows, columns)), shape=(m, n))
     turned = sparse.coo_array((np.ones(rows.size), (columns, rows)), shape=(n, m))
     w = _recorded_least_squares(taken, g, turned, settings)
