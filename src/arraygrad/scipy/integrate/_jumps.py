@@ -196,8 +196,7 @@ class Checked(_Problem):
             pairs = zip(gradients, moves, strict=True)
             return sum(float(np.sum(np.real(np.conj(raw(part)) * move))) for part, move in pairs)
 
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"):
             try:
                 here = change(0.0)
                 sides = [(step, change(step), change(-step)) for step in _STEPS]
