@@ -18,29 +18,11 @@ from arraygrad.scipy.interpolate._chapter import (
     has_tensor,
     shape_of,
 )
-from arraygrad.scipy.interpolate._scattered import _log_of, _sqrt
+from arraygrad.scipy.interpolate._scattered import _log_of, _sqrt, barycentric
 
-__all__ = ["Poly1d", "barycentric"]
+__all__ = ["Poly1d"]
 
 BERRUT = "Berrut and Trefethen (2004)"
-
-
-def barycentric(x, nodes, weights, values):
-    """sum_j w_j f_j / (x - x_j) over sum_j w_j / (x - x_j): both times the distance from the nearest node."""
-    flat = ag.reshape(x, (-1,))
-    plain = np.asarray(raw(flat))[:, None] - np.asarray(raw(nodes))
-    near = np.argmin(np.abs(plain), axis=1)
-    rows = np.arange(near.size)
-    others = np.ones(plain.shape, dtype=bool)
-    others[rows, near] = False
-    away = flat[:, None] - nodes
-    least = away[rows, near]
-    shares = ag.where(others, weights / ag.where(others, away, 1.0), 0.0) * least[:, None]
-    first = ag.take(weights, near)
-    trailing = [1] * (values.ndim - 1)
-    above = ag.tensordot(shares, values, axes=1) + ag.reshape(first, (-1, *trailing)) * ag.take(values, near, axis=0)
-    below = ag.reshape(ag.sum(shares, axis=1) + first, (-1, *trailing))
-    return ag.reshape(above / below, (*shape_of(x), *shape_of(values)[1:]))
 
 
 @CHAPTER.object("FloaterHormannInterpolator", "points values x", "Floater and Hormann (2007)")

@@ -22,7 +22,7 @@ from arraygrad.scipy.interpolate._chapter import (
     shape_of,
 )
 
-__all__ = []
+__all__ = ["barycentric"]
 
 
 def _points(xi, ndim):
@@ -276,6 +276,24 @@ def _lagrange(xi, yi, x):
     return ag.reshape(found, (*shape_of(x), *shape_of(yi)[1:]))
 
 
+def barycentric(x, nodes, weights, values):
+    """sum_j w_j f_j / (x - x_j) over sum_j w_j / (x - x_j): both times the distance from the nearest node."""
+    flat = ag.reshape(x, (-1,))
+    plain = np.asarray(raw(flat))[:, None] - np.asarray(raw(nodes))
+    near = np.argmin(np.abs(plain), axis=1)
+    rows = np.arange(near.size)
+    others = np.ones(plain.shape, dtype=bool)
+    others[rows, near] = False
+    away = flat[:, None] - nodes
+    least = away[rows, near]
+    shares = ag.where(others, weights / ag.where(others, away, 1.0), 0.0) * least[:, None]
+    first = ag.take(weights, near)
+    trailing = [1] * (values.ndim - 1)
+    above = ag.tensordot(shares, values, axes=1) + ag.reshape(first, (-1, *trailing)) * ag.take(values, near, axis=0)
+    below = ag.reshape(ag.sum(shares, axis=1) + first, (-1, *trailing))
+    return ag.reshape(above / below, (*shape_of(x), *shape_of(values)[1:]))
+
+
 def _polynomial(name):
     class Polynomial(Interpolant):
         _scipy_class = getattr(interpolate, name)
@@ -296,8 +314,6 @@ def _polynomial(name):
             if self._wi is None:
                 found = _lagrange(self._xi, self._yi, x)
             else:
-                from arraygrad.scipy.interpolate._rational import barycentric
-
                 found = barycentric(x, self._xi, floating(self._wi), self._yi)
             axis = self._axis % self._yi.ndim
             if not axis:
