@@ -1,6 +1,6 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
-# of names. May import: autograd.python_numbers, engine.node, core.apply, core.convert, core.op, core.value,
-# core.operands, core.tensor, numpy, the standard library.
+# of names. May import: adoption.bindings, autograd.python_numbers, engine.node, core.apply, core.convert, core.op,
+# core.value, core.operands, core.tensor, numpy, the standard library.
 import dis
 import functools
 import sys
@@ -11,6 +11,8 @@ import numpy
 
 from cpython.object cimport PyObject
 
+from arraygrad.adoption.bindings cimport Place as Held
+from arraygrad.adoption.bindings cimport Watch, plain_to
 from arraygrad.core.adopted cimport count_adopted
 from arraygrad.core.apply cimport unary
 from arraygrad.core.op cimport Op
@@ -41,7 +43,10 @@ cdef frozenset own_types = frozenset(Tensor.__mro__)
 
 _lock = threading.RLock()                       # guards the `users` of Names and Places, and what stands below
 cdef Py_ssize_t _searches_from = 0              # what was found before forget() was called so often is found anew
+cdef Py_ssize_t _entries = 0                    # how many calls were entered
+cdef bint _rebound = False                      # a name was found to be bound to something else
 cdef object _renewed = None                     # reach.renewed, which does that for what was kept
+cdef object _forget = None                      # reach.forget
 
 
 cdef PyObject* set_adopting(PyObject* found) noexcept:
@@ -59,28 +64,41 @@ cdef class Namespace:
     cdef public Py_ssize_t users            # running calls that have the stand-ins in place
     cdef public list siblings               # of Namespace: that run over this namespace; None: there is no other
     cdef public Namespace home              # the one that `state` asks; None: itself
-    cdef public dict watched                # name of a global that holds an object -> the type that it had last
-    cdef public dict bound                  # of __main__: name of a global -> the function or class that it was last
-    cdef Py_ssize_t version                 # how often one of the two changed
+    cdef public set named                   # names that code looks up here
+    cdef public Watch watch                 # what is bound here; None: not looked yet
+    cdef public bint stale                  # found before what was forgotten, and was running then
+    cdef Py_ssize_t version                 # how often that changed in what matters
+    cdef Py_ssize_t asked                   # the entry of a call at which it was compared last
 
     cpdef Py_ssize_t state(self) except -1:
-        """A number that changes when the number of names does, or one of the globals that are looked after."""
-        cdef bint changed = False
-        cdef object kind, found
+        """A number that changes when the number of names does, or what one of them is bound to."""
+        global _rebound
+        cdef bint same
         if self.home is not None:
             return self.home.state()
-        for name, kind in self.watched.items():
-            found = self.namespace.get(name)
-            if type(found) is not kind:
-                self.watched[name] = type(found)
-                changed = True
-        for name, kind in self.bound.items():
-            found = self.namespace.get(name)
-            if found is not kind:
-                self.bound[name] = found
-                changed = True
-        self.version += changed
+        if self.asked != _entries:
+            self.asked = _entries
+            if self.stale and not self.runs():
+                self.stale = False
+                self.version += 1
+                _rebound = True
+            elif self.watch is not None and not self.watch.same(self.namespace):
+                self.watch, same = self.watch.renewed(self.namespace, self.named)
+                if not same:
+                    self.version += 1
+                    _rebound = True
         return (self.version << 32) + len(self.namespace)
+
+    cpdef bint runs(self) except -1:
+        """Whether a running call has stand-ins in place here."""
+        cdef Namespace other
+        if self.users:
+            return True
+        if self.siblings is not None:
+            for other in self.siblings:
+                if other.users:
+                    return True
+        return False
 
 
 cdef class Route:
@@ -89,36 +107,8 @@ cdef class Route:
     cdef public list own                    # of Place
     cdef public list sizes                  # the state of each namespace when it was searched
     cdef public Py_ssize_t stamp            # forgotten() when it was searched
-
-
-cdef enum:
-    MANY = 256
-
-cdef set plain_types = {numpy.ndarray, float, int, complex, str, bytes, bool, type(None), numpy.float64, Tensor}
-
-
-def is_plain(argument):
-    """Whether an argument is, or a list, tuple or dict holds, numbers and arrays alone: no code of the program."""
-    return plain_to(argument, 4)
-
-
-cdef bint plain_to(object argument, int depth) except -1:
-    """is_plain, for containers that are no deeper than that: one may hold itself."""
-    cdef object kind = type(argument)
-    if kind in plain_types:
-        return True
-    if kind is dict:
-        argument = list((<dict>argument).values())
-    elif kind is not list and kind is not tuple:
-        return False
-    if not depth:
-        return False
-    if len(argument) > MANY:                    # data: not searched
-        return True
-    for item in argument:
-        if type(item) not in plain_types and not plain_to(item, depth - 1):
-            return False
-    return True
+    cdef public object root                 # what `watch` watches
+    cdef public Watch watch                 # what the function itself holds: cells, attributes; None: nothing
 
 
 cdef int exchange(list places, bint back) except -1:
@@ -152,26 +142,48 @@ cdef tuple enter(Route reach, tuple args, dict kwargs):
     cdef Py_ssize_t i
     cdef tuple found = None
     cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
-    cdef bint changed
+    cdef int times = 0
     with _lock:
-        changed = reach.found is None or reach.stamp != _searches_from
-        if not changed:
-            for i in range(len(reach.found)):
-                if (<Namespace>reach.found[i]).state() != reach.sizes[i]:
-                    changed = True
-                    break
-        if changed:
-            reach.stamp = _searches_from
-            reach.search()
-        for argument in args if not kwargs else (*args, *kwargs.values()):
-            if not is_plain(argument):
-                found = reach.with_arguments((*args, *kwargs.values()))
-                found = (found[0], found[1], around)
+        while True:
+            found = find(reach, args, kwargs)
+            times += 1
+            if not _rebound or times == 3:      # another thread may bind names all the time
                 break
-        if found is None:
-            found = (reach.found, reach.own, around)
+            forget_rebound()
+        found = (found[0], found[1], around)
         put(found)
     return found
+
+
+cdef tuple find(Route reach, tuple args, dict kwargs):
+    """(Names, Places) of a call, searched anew if anything has changed."""
+    global _entries
+    cdef Py_ssize_t i
+    cdef bint changed
+    _entries += 1
+    changed = reach.found is None or reach.stamp != _searches_from
+    if not changed:
+        for i in range(len(reach.found)):
+            if (<Namespace>reach.found[i]).state() != reach.sizes[i]:
+                changed = True
+        if reach.watch is not None and not reach.watch.same(reach.root):
+            changed = True
+    if _rebound:
+        return None
+    if changed:
+        reach.stamp = _searches_from
+        reach.search()
+    for argument in args if not kwargs else (*args, *kwargs.values()):
+        if not plain_to(argument, 4):
+            return reach.with_arguments((*args, *kwargs.values()))
+    return reach.found, reach.own
+
+
+cdef int forget_rebound() except -1:
+    global _rebound
+    _forget()
+    _rebound = False
+    return 0
 
 
 cdef int put(tuple found) except -1:
@@ -183,10 +195,10 @@ cdef int put(tuple found) except -1:
                 names.siblings.append(names)
             exchange(names.places, False)
             for place in names.shared:
-                place.put()
+                (<Held>place).put()
         names.users += 1
     for place in <list>found[1]:
-        place.put()
+        (<Held>place).put()
     return 0
 
 
@@ -199,9 +211,9 @@ cdef int leave(tuple found) except -1:
             if names.users == 0:
                 exchange(names.places if names.siblings is None else unshared(names), True)
                 for place in names.shared:
-                    place.take_back()
+                    (<Held>place).take_back()
         for place in <list>found[1]:
-            place.take_back()
+            (<Held>place).take_back()
     return 0
 
 
@@ -259,14 +271,14 @@ cdef class Adopted(Called):
 #     of this call, and of those around it, into place again. So the function finds what it found, or would have found,
 #     when it was kept. Outside of adopted calls it is the function itself.
 # (2) The calls count as others do (Note [Stand-ins], 3), so threads may run them at the same time.
-# (3) What was found may be old: the modules have got more names, or were forgotten (`adopt.clear()`). Then it is looked
+# (3) What was found may be old: the modules have got more names, or others, or were forgotten (`adopt.clear()`). Then it is looked
 #     at again, so that there is never a second count of the calls over one namespace.
 # Guarded by tests/adoption/test_called_later.py.
 
 cdef class Kept(Called):
     """A function that is called later as in the adopted call that runs now (1)."""
     cdef tuple found
-    cdef list sizes                         # of (namespace, number of names in it)
+    cdef list sizes                         # of (Namespace, its state)
     cdef Py_ssize_t stamp
 
     @property
@@ -286,8 +298,12 @@ cdef class Kept(Called):
 
     cdef tuple again(self):
         cdef tuple found, level
+        global _entries
         with _lock:
-            if self.stamp != _searches_from or self.grown():
+            _entries += 1
+            if self.stamp != _searches_from or self.changed():
+                if _rebound:
+                    forget_rebound()
                 self.look(_renewed(self.found))
             found = level = self.found
             while level is not None:
@@ -295,9 +311,9 @@ cdef class Kept(Called):
                 level = level[2]
         return found
 
-    cdef bint grown(self) except -1:
-        for namespace, size in self.sizes:
-            if len(<dict>namespace) != size:
+    cdef bint changed(self) except -1:
+        for names, state in self.sizes:
+            if (<Namespace>names).state() != state:
                 return True
         return False
 
@@ -307,7 +323,7 @@ cdef class Kept(Called):
         self.sizes = []
         while found is not None:
             for names in <list>found[0]:
-                self.sizes.append(((<Namespace>names).namespace, len((<Namespace>names).namespace)))
+                self.sizes.append((names, (<Namespace>names).state()))
             found = found[2]
         return 0
 
@@ -324,10 +340,11 @@ def later(function):
     return kept
 
 
-def set_renewal(renewed):
-    """Have `renewed(found)` look again at what a call has put into place: reach.py."""
-    global _renewed
+def set_renewal(renewed, forget):
+    """Have `renewed(found)` look again at what a call has put into place, and `forget()` what was found: reach.py."""
+    global _renewed, _forget
     _renewed = renewed
+    _forget = forget
 
 
 def forgotten():

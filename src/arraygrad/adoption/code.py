@@ -112,7 +112,10 @@ _LOADS = ("LOAD_", "BUILD_")
 _EQUAL = bytes((dis.opmap["COMPARE_OP"], dis.opmap["CONTAINS_OP"]))
 _BARE = bytes(dis.opmap[name] for name in ("CACHE", "NOP", "PRECALL") if name in dis.opmap)
 _NAMES = b"[" + b"".join(re.escape(bytes((dis.opmap[n],))) for n in ("LOAD_GLOBAL", "LOAD_NAME")) + b"]"
-_READ = b"".join(re.escape(bytes((c,))) for n, c in dis.opmap.items() if n.startswith(_LOADS) and c < 256)
+_SUBSCRIPTS = frozenset((dis.opmap.get("BINARY_SUBSCR", dis.opmap["BINARY_OP"]),))  # since 3.14 an operator
+_READ = b"".join(
+    re.escape(bytes((c,))) for n, c in dis.opmap.items() if c < 256 and (n.startswith(_LOADS) or c in _SUBSCRIPTS)
+)
 # The opcodes of a global that is compared by `==`, `in` or `is`; what `dis` says of each takes much longer.
 _MAY_COMPARE = re.compile(
     _NAMES + b"(?:[" + _READ + b"]*[" + re.escape(_EQUAL) + b"]|.{0,3}" + re.escape(bytes((IS_OP,))) + b")", re.DOTALL
@@ -130,7 +133,7 @@ def compared_globals(code):
         for j in range(i - 1, max(-1, i - (5 if step.opcode == IS_OP else _ITEMS)), -1):
             if steps[j].opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 yield step, steps, j
-            elif step.opcode != IS_OP and not steps[j].opname.startswith(_LOADS):
+            elif step.opcode != IS_OP and not (steps[j].opname.startswith(_LOADS) or steps[j].opcode in _SUBSCRIPTS):
                 break
 
 

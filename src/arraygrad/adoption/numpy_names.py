@@ -23,7 +23,15 @@ from arraygrad.adoption.answers import (
     plain_type,
 )
 from arraygrad.adoption.scalar_names import leave_out
-from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_IN_MODULES, stand_in, stand_in_for, stand_ins_of
+from arraygrad.adoption.table import (
+    CALLED,
+    SCALAR_TYPES,
+    STAND_IN_MODULES,
+    stand_in,
+    stand_in_for,
+    stand_ins_of,
+    stands_for,
+)  # fmt: skip
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
@@ -321,6 +329,8 @@ def install():
         stand_in(module, module_of(module))
     CALLED[id(numpy)] = module_of(numpy)
     CALLED[id(numpy)].ndarray = CALLED[id(numpy.ndarray)] = _ndarray
+    stands_for(CALLED[id(numpy)], numpy)
+    stands_for(_ndarray, numpy.ndarray)
     leave_out(CALLED[id(numpy)])
     # What functions import in their bodies: Note [Types of scalars that stay], 3.
     sys.modules[STAND_IN_MODULES["numpy"]] = leave_out(stand_in_for(numpy))

@@ -30,35 +30,24 @@ Note [What adoption reaches]
 Guarded by tests/adoption/test_reach.py.
 """
 
-import builtins
 import functools
 import os
 import sys
+import threading
 import types
 import weakref
 
 import numpy
 
-from arraygrad.adoption.answers import Namespace, Route, forgotten, is_plain, set_renewal
-from arraygrad.adoption.code import (
-    IS_OP,
-    compared_globals,
-    imported,
-    importing_stand_ins,
-    names_in,
-    unknown_comparison,
-    uses_array_type,
-)
+from arraygrad.adoption.answers import Route, set_renewal
+from arraygrad.adoption.bindings import Place, attributes_of, is_plain, watch
+from arraygrad.adoption.code import imported, importing_stand_ins, names_in
+from arraygrad.adoption.compared import ITEMS, attribute, held
+from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wanted
+from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
-from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_INS, WITHOUT_SCALAR_TYPES
-from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = [
-    "BUILTINS", "Names", "Reach", "adoptable", "codes_of", "compared_at", "forget", "keys_in", "pair_of", "reach_of",
-]  # fmt: skip
-
-# The builtins that have stand-ins, by name: a module finds them when its own globals lack the name.
-BUILTINS = ("complex", "float", "getattr", "hasattr", "isinstance", "type")
+__all__ = ["Reach", "adoptable", "reach_of"]
 
 # Top-level packages that are not reached (4): array libraries, what compiles Python code, and what draws or tests.
 _LIBRARIES = frozenset(
@@ -72,259 +61,15 @@ _LIBRARIES = frozenset(
 )
 # What of them is plain code over NumPy's functions, and is reached as a program's is.
 _PLAIN_PART = "numpy.polynomial"
-_BUILTIN_NAMES = frozenset(BUILTINS)
-_NOTHING = compile("", "", "exec")
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<")
 _DEPTH = 4  # how deep objects in objects are followed
-_ITEMS = 256  # how many items of a container are looked at
 _OBJECTS = 20_000  # how many objects one search looks at
 
-# What globals of these types lead to is taken to last; a global of another type is watched (6).
-_LASTING = frozenset((types.FunctionType, types.BuiltinFunctionType, types.ModuleType, numpy.ufunc))
-
-_namespaces: dict = {}  # id of a dict -> its Names, which keeps it alive
 _leads: dict = {}  # id of a code object or class -> (it, the namespace it is looked from, what it leads to, sizes)
 _MANY = 4096  # so many of these are kept
 
 
-class Names(Namespace):
-    """A namespace, the globals of some module, and the places that stand-ins are put into.
-
-    Attributes
-    ----------
-    namespace : dict
-    places : list of (dict, key, real thing, stand-in)
-        In the namespace itself, and in dicts that are its globals.
-    shared : list of Place
-        Cells, defaults and code of functions that are globals.
-    compared : frozenset of int
-        Ids of the real things that code here compares (5).
-    users : int
-        How many running adopted calls have the stand-ins in place. Guarded by the lock of `calls.py`.
-    """
-
-    __slots__ = ("_base", "_codes", "_looked", "_others", "_shared", "_used", "_whole", "added", "compared")
-
-    def __init__(self, namespace):
-        self.namespace = namespace
-        self._base = self  # of one that is `without` some: the whole
-        self.users = 0
-        self.places = []
-        self.shared = []
-        self.added = []
-        self._shared = {}
-        self._codes = {}  # id -> code object that was seen
-        self._used = set()  # names of builtins in them
-        self._looked = None
-        self._others = {}
-        self.watched = {}
-        self.bound = {}
-        self._whole = {}  # id of the code of a function that is defined here, reached or not -> (it, what it compares)
-        self.compared = frozenset()
-
-    @classmethod
-    def of(cls, namespace):
-        """The Names of a namespace."""
-        found = _namespaces.get(id(namespace))
-        if found is None:
-            if len(_namespaces) > _MANY:
-                forget()
-            found = _namespaces[id(namespace)] = cls(namespace)
-        return found
-
-    def saw(self, code, places):
-        """Note a code object that looks names up here, and places that belong to its function."""
-        if id(code) not in self._codes:
-            self._codes[id(code)] = code
-            self._looked = None
-            self._used.update(names_in(code) & _BUILTIN_NAMES)
-            self.compared |= _compared(self.namespace, code)
-        for place in places:
-            self._shared[id(place)] = place
-            self._looked = None
-
-    def look(self):
-        """Find the places, unless nothing has changed or they are in use."""
-        if self.users or self._looked == len(self.namespace) or any(names.users for names in self.siblings or ()):
-            return
-        places = []
-        kept = self._left_alone()
-        called = self._calls_array_type()
-        for name, value in list(self.namespace.items()):
-            pair = pair_of(value)
-            if called and (value is numpy or value is numpy.ndarray):
-                pair = (value, CALLED[id(value)])
-            if pair is not None:
-                if name not in _BUILTIN_NAMES or name in self._used:
-                    places.append((self.namespace, name, *pair))
-            elif type(value) is dict and len(value) <= _ITEMS and "__name__" not in value and not name.startswith("__"):
-                # no namespace: those of NumPy and the standard library stay as they are
-                places += [(value, key, *pair_of(item)) for key, item in value.items() if pair_of(item) is not None]
-        for name in self._used - self.namespace.keys():
-            # The name stays there from now on, with the real thing: names that come and go cost lookups everywhere.
-            self.namespace[name] = getattr(builtins, name)
-            self.added.append(name)
-            places.append((self.namespace, name, *STAND_INS[id(self.namespace[name])]))
-        self.places = _but_for(places, kept)
-        self.shared = [place for place in self._shared.values() if place.real not in kept]
-        self._looked = len(self.namespace)
-        self._others.clear()
-        if self.siblings is not None:
-            self.siblings.clear()  # none of them runs
-
-    def _calls_array_type(self):
-        """Whether code here calls numpy.ndarray, and does nothing else with it: only then it has a stand-in (7)."""
-        uses = [uses_array_type(code) for code in (*self._codes.values(), *codes_of(self.namespace))]
-        return any(calls for calls, _ in uses) and not any(more for _, more in uses)
-
-    def _left_alone(self):
-        """Ids of the real things that any code here compares: they have no stand-in here (5)."""
-        found = keys_in(self.namespace)
-        self._whole, before = {}, self._whole
-        for code in codes_of(self.namespace):
-            compared = before.get(id(code)) or (code, _compared(self.namespace, code))
-            self._whole[id(code)] = compared
-            found |= compared[1]
-        return found
-
-    def comparing(self):
-        """The code that was seen here, whose comparisons hold in every module of a call."""
-        return list(self._base._codes.values())
-
-    def now(self):
-        """The Names of the namespace, after `forget()` too: with all that was seen here."""
-        base, now = self._base, Names.of(self.namespace)
-        if now is not base:
-            for code in base._codes.values():
-                now.saw(code, ())
-            now.saw(_NOTHING, base._shared.values())
-        now.look()
-        return now
-
-    def without(self, real):
-        """As this, but for places of the real things with these ids."""
-        if not real:
-            return self
-        other = self._others.get(real)
-        if other is None:
-            other = self._others[real] = Names(self.namespace)
-            other._base = self
-            other.home = self
-            if self.siblings is None:
-                self.siblings = [self]
-            other.siblings = self.siblings
-            other.places = _but_for(self.places, real)
-            other.shared = [place for place in self.shared if place.real not in real]
-        return other
-
-
-def _but_for(places, real):
-    """The places but for those of the real things with these ids."""
-    found = [place for place in places if id(place[2]) not in real]
-    if SCALAR_TYPES.isdisjoint(real):
-        return found
-    return [(holder, key, what, WITHOUT_SCALAR_TYPES.get(id(other), other)) for holder, key, what, other in found
-            if id(what) not in SCALAR_TYPES]  # fmt: skip
-
-
-class Place:
-    """A cell or a default argument of a function, which several searches may find.
-
-    `users` says how many Names have the stand-in there; guarded by the lock of `calls.py`.
-    """
-
-    __slots__ = ("__weakref__", "_holder", "_key", "_other", "_real", "real", "users")
-
-    _known: weakref.WeakValueDictionary = (
-        weakref.WeakValueDictionary()
-    )  # (id of the holder, key, id of the real thing) -> Place
-
-    def __init__(self, holder, key, real, other):
-        self._holder = _weak(holder)
-        self._key = key
-        self._real = real
-        self._other = other
-        self.real = id(real)
-        self.users = 0
-
-    @classmethod
-    def of(cls, holder, key, real, other):
-        """The Place there, one for all. It is kept, whatever code compares: numpy is shown without scalars' types."""
-        other = WITHOUT_SCALAR_TYPES.get(id(other), other)
-        name = (id(holder), key, id(real))
-        place = cls._known.get(name)
-        if place is None:
-            place = cls._known[name] = cls(holder, key, real, other)
-        return place
-
-    def put(self):
-        """Put the stand-in there, unless it is there."""
-        if not self.users:
-            self._swap(self._real, self._other)
-        self.users += 1
-
-    def take_back(self):
-        """Put the real thing back when nobody needs the stand-in any more."""
-        self.users -= 1
-        if not self.users:
-            self._swap(self._other, self._real)
-
-    def _swap(self, old, new):
-        holder = self._holder()
-        if type(holder) is dict:
-            if holder.get(self._key) is old:
-                holder[self._key] = new
-        elif type(holder) is types.CellType:
-            try:
-                found = holder.cell_contents
-            except ValueError:  # the program has deleted it
-                return
-            if found is old:
-                holder.cell_contents = new
-        elif self._key == "__code__":
-            if holder is not None and holder.__code__ is old:
-                holder.__code__ = new
-        elif holder is not None:
-            defaults = holder.__defaults__
-            if defaults is not None and any(item is old for item in defaults):
-                holder.__defaults__ = tuple([new if item is old else item for item in defaults])
-
-
-def forget():
-    """Take out of all namespaces what was added to them, and look at them afresh when they are reached again."""
-    forgotten()
-    _leads.clear()
-    _reaches.clear()
-    for names in list(_namespaces.values()):
-        if names.users or any(other.users for other in names.siblings or ()):
-            continue
-        for name in names.added:
-            if names.namespace.get(name) is getattr(builtins, name):
-                del names.namespace[name]
-        del _namespaces[id(names.namespace)]
-
-
-def renewed(found):
-    """What a call has put into place, and the calls around it, looked at again: (Names, Places, the same or None)."""
-    names, places, around = found
-    names = _wanted([one.now() for one in names])[0]
-    return names, places, None if around is None else renewed(around)
-
-
-set_renewal(renewed)
-
-
-def _wanted(found, places=()):
-    """Names and Places but for what code that was found compares (5)."""
-    compared = frozenset().union(*[names.compared for names in found])
-    if not compared:
-        return found, places
-    return [names.without(compared) for names in found], [place for place in places if place.real not in compared]
-
-
-def _weak(obj):
-    """A function that gives the object; one of a function of Python does not keep it alive."""
-    return weakref.ref(obj) if type(obj) is types.FunctionType else lambda: obj
+set_renewal(renewed, forget)
 
 
 def _objects(items, depth, found):
@@ -341,18 +86,19 @@ def _objects(items, depth, found):
 
 
 _reaches: dict = {}  # id of a code object -> (it, globals, its Reach), for functions that are no more than that
+CACHES += [_leads, _reaches]
+
+
+def _is_bare(function):
+    """Whether a function holds nothing but its code."""
+    return type(function) is types.FunctionType and not (
+        function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__
+    )
 
 
 def reach_of(function, packages):
     """The Reach of a function."""
-    if (
-        packages is not None
-        or type(function) is not types.FunctionType
-        or function.__closure__
-        or function.__defaults__
-        or function.__kwdefaults__
-        or function.__dict__
-    ):
+    if packages is not None or not _is_bare(function):
         return Reach(function, packages)
     code = function.__code__
     known = _reaches.get(id(code))
@@ -388,27 +134,32 @@ class Reach(Route):
         search.visit(self._function, 0)
         self.found, self.own = self._wanted(search)
         self.sizes = [names.state() for names in self.found]
+        self.root = (self._function,)
+        self.watch = None if _is_bare(self._function) else watch(self.root)
 
     def with_arguments(self, arguments):
         """(Names, Places) for a call with these arguments."""
         objects = _objects(arguments, 0, [])
         if self._given is not None:
-            known, sizes, stamp, found = self._given
+            known, sizes, stamp, watches, found = self._given
             if (
                 stamp == self.stamp
                 and len(known) == len(objects)
                 and all(ref() is one for ref, one in zip(known, objects, strict=True))
                 and all(names.state() == n for names, n in sizes)
+                and all(one is None or one.holds(ref()) for ref, one in zip(known, watches, strict=True))
             ):
                 return found
         search = _Search()
         search.visit(self._function, 0)
         for one in objects:
+            search.keep(one)
             search.visit(one, 0)
         found = self._wanted(search)
         try:
             sizes = [(n, n.state()) for n in found[0]]
-            self._given = [weakref.ref(one) for one in objects], sizes, self.stamp, found
+            watches = [None if isinstance(one, type | types.ModuleType) else watch(one) for one in objects]
+            self._given = [weakref.ref(one) for one in objects], sizes, self.stamp, watches, found
         except TypeError:  # what has no room for a weak reference may be another object next time
             self._given = None
         return found
@@ -418,7 +169,7 @@ class Reach(Route):
         if self._packages is not None:
             self._check_packages(found)
             found = [names for names in found if self._matches(names.namespace.get("__name__") or "")]
-        return _wanted(found, search.places)
+        return wanted(found, search.places, frozenset(search.held))
 
     def _check_packages(self, found):
         known = {names.namespace.get("__name__") for names in found} | sys.modules.keys()
@@ -440,16 +191,24 @@ class _Search:
     ----------
     found : dict of int to Names
     places : list of Place
-        Of functions that are no globals.
+        Of functions that are no globals, and of what holds stand-ins but is no namespace.
+    held : set of int
+        Ids of the real things that are held where no stand-in is put (8).
     """
 
-    __slots__ = ("_led", "_seen", "found", "places")
+    __slots__ = ("_led", "_seen", "found", "held", "places")
 
     def __init__(self):
         self._seen = {}
         self._led = {}
         self.found = {}
         self.places = []
+        self.held = set()
+
+    def keep(self, value):
+        """Note what is held where no stand-in is put (8)."""
+        if pair_of(value) is not None:
+            self.held.add(id(value))
 
     def finish(self):
         """The Names that were found, ready to be used."""
@@ -474,15 +233,15 @@ class _Search:
         elif isinstance(obj, type):
             self._class(obj)
         elif isinstance(obj, list | tuple | set | frozenset | dict):
-            if len(obj) <= _ITEMS and depth < _DEPTH:
-                for item in list(obj.values() if isinstance(obj, dict) else obj):
-                    self.visit(item, depth + 1)
+            if len(obj) <= ITEMS and depth < _DEPTH:
+                self._items(obj, kind, depth)
             if kind not in (list, tuple, set, frozenset, dict):
                 self._object(obj, depth)
         elif kind is types.MethodType:
             self.visit(obj.__func__, depth)
             self.visit(obj.__self__, depth)
         elif isinstance(obj, functools.partial):
+            self._put(obj, "func", obj.func, kind is functools.partial)
             for item in (obj.func, obj.args, obj.keywords):
                 self.visit(item, depth)
         elif kind in (classmethod, staticmethod):
@@ -492,6 +251,29 @@ class _Search:
                 self.visit(item, depth)
         else:
             self._object(obj, depth)
+
+    def _put(self, holder, key, value, may=True):
+        """Note a place that holds `value`, if that has a stand-in; `may`: whether the stand-in can be put there."""
+        pair = pair_of(value)
+        if pair is None:
+            return
+        if may:
+            self.places.append(Place.of(holder, key, *pair, True, True))
+        else:
+            self.held.add(id(value))
+
+    def _items(self, obj, kind, depth):
+        """Look at the items of a container."""
+        if isinstance(obj, dict):
+            for key in list(obj):
+                self.keep(key)
+            items = list(obj.items())
+        else:
+            items = [(None, item) for item in list(obj)]
+        may = kind is list or (kind is dict and "__name__" not in obj)
+        for key, item in items:
+            self._put(obj, key, item, may)
+            self.visit(item, depth + 1)
 
     def _module(self, module, depth, named):
         """What the code that names a module names in it; all of one that is handed over."""
@@ -506,7 +288,12 @@ class _Search:
         if key in self._seen:
             return
         self._seen[key] = module, named
-        for name in list(namespace) if named is None else named & namespace.keys():
+        names = list(namespace) if named is None else named & namespace.keys()
+        shown = {name for name in names if _may_lead(namespace[name])}
+        if named is not None and shown:
+            found = self.found[id(namespace)] = Names.of(namespace)
+            found.attributes_are(shown)
+        for name in names:
             value = namespace[name]
             if named is not None or type(value) is not types.ModuleType:
                 self.visit(value, depth, named)
@@ -519,12 +306,12 @@ class _Search:
             if depth < _DEPTH and hasattr(function, "__wrapped__"):
                 self.visit(function.__wrapped__, depth + 1)
             elif depth < _DEPTH and _top(namespace.get("__name__")) == "arraygrad":
-                for _, value in _held(function):
+                for _, value in held(function):
                     self.visit(value, depth + 1)
             return
         self._lead(code, namespace)
         if function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__:
-            for holder, value in _held(function):
+            for holder, value in held(function):
                 pair = pair_of(value)
                 if pair is not None:
                     self.places.append(Place.of(*holder, *pair))
@@ -541,21 +328,26 @@ class _Search:
                 self._lead(base, vars(module))
 
     def _object(self, obj, depth):
-        wrapped = getattr(type(obj), "__wrapped__", None) is None and _attribute(obj, "__wrapped__")
+        wrapped = getattr(type(obj), "__wrapped__", None) is None and attribute(obj, "__wrapped__")
         if wrapped:
             self.visit(wrapped, depth + 1)
         cls = type(obj)
         if cls is numpy.vectorize:
+            self._put(obj, "pyfunc", obj.pyfunc)
             self.visit(obj.pyfunc, depth)
             return
         if cls is not types.SimpleNamespace:
             if _is_library(cls.__module__) or _top(cls.__module__) in sys.stdlib_module_names:
                 return
             self.visit(cls, depth)
-        held = _attribute(obj, "__dict__")
-        if type(held) is dict and depth < _DEPTH:
-            for value in list(held.values())[:_ITEMS]:
+        attributes = attributes_of(obj)
+        if attributes is not None and depth < _DEPTH:
+            may = _takes_stand_ins(cls)
+            for name, value in list(attributes.items())[:ITEMS]:
+                self._put(obj, name, value, may)
                 self.visit(value, depth + 1)
+        for value in _slots(obj):
+            self.keep(value)
 
     def _lead(self, item, namespace):
         """Find what code, or the methods of a class, lead to by the globals of their module."""
@@ -580,10 +372,11 @@ class _Search:
 class _Spread(_Search):
     """The walk from one code object or class over globals, with all that they lead to in turn."""
 
-    __slots__ = ("_waiting",)
+    __slots__ = ("_start", "_waiting")
 
     def __init__(self, item, namespace):
         super().__init__()
+        self._start = namespace
         self._waiting = []
         self._lead(item, namespace)
         while self._waiting:
@@ -597,6 +390,7 @@ class _Spread(_Search):
     def _follow(self, item, namespace):
         if isinstance(item, type):
             for value in list(vars(item).values()):
+                self.keep(value.__func__ if isinstance(value, staticmethod) else value)
                 if isinstance(value, types.FunctionType | property | classmethod | staticmethod | functools.partial):
                     self.visit(value, 1)
                 else:
@@ -608,11 +402,6 @@ class _Spread(_Search):
         named = names_in(item)
         for name in named & namespace.keys():
             value = namespace[name]
-            if value is None or (type(value) not in _LASTING and not isinstance(value, type) and not is_plain(value)):
-                names.watched.setdefault(name, type(value))
-            elif isinstance(value, types.FunctionType | type) and namespace.get("__name__") == "__main__":
-                if pair_of(value) is None:
-                    names.bound.setdefault(name, value)
             self.visit(value, 1, named)
         for name in imported(item, namespace.get("__package__")):
             module = sys.modules.get(name)
@@ -624,57 +413,35 @@ class _Spread(_Search):
 
     def finish(self):
         """As before; the places of functions that are globals go with some namespace."""
+        if not self.found and (self.places or self.held):
+            self.found[id(self._start)] = Names.of(self._start)
         for names in self.found.values():
-            names.saw(_NOTHING, self.places)
+            names.saw(NOTHING, self.places, self.held)
             break
         return super().finish()
 
 
-def _attribute(obj, name):
-    """An attribute that an object stores itself; None where there is none, or where asking runs the program's code."""
-    try:
-        return object.__getattribute__(obj, name)
-    except (AttributeError, TypeError, ValueError):
-        return None
+def _may_lead(value):
+    """Whether what a module holds may be, or become, something with a stand-in."""
+    return value is None or not (type(value) is types.ModuleType or is_plain(value))
 
 
-def _held(function):
-    """((holder, key), value) of what a function closes over and of its default arguments."""
-    for cell in function.__closure__ or ():
-        try:
-            yield (cell, None), cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    for value in function.__defaults__ or ():
-        yield (function, None), value
-    for name, value in (function.__kwdefaults__ or {}).items():
-        yield (function.__kwdefaults__, name), value
-    if "__wrapped__" in vars(function):
-        yield (vars(function), "__wrapped__"), vars(function)["__wrapped__"]
+def _takes_stand_ins(cls):
+    """Whether attributes of the objects of a class may hold stand-ins: not where they make up its hash."""
+    return cls.__hash__ in (None, object.__hash__) and not issubclass(cls, threading.local)
 
 
-def pair_of(value):
-    """(the real thing, its stand-in) for a value that has one, else None."""
-    pair = STAND_INS.get(id(value))
-    if pair is not None and pair[0] is value:
-        return pair
-    if type(value) is numpy.vectorize:
-        return (value, Vectorize.of(value))
-    if type(value) is types.MethodType:
-        pair = STAND_INS.get(id(value.__self__))
-        if pair is not None and pair[0] is value.__self__:
-            return (value, _method_of(value, pair[1]))
-    return None
-
-
-def _method_of(method, other):
-    """The method of what stands in for the object that a method is bound to: `logpdf = scipy.stats.norm.logpdf`."""
-
-    @functools.wraps(method)
-    def call(*args, **kwargs):
-        return getattr(other, method.__name__)(*args, **kwargs)
-
-    return call
+def _slots(obj):
+    """The values of an object's slots."""
+    found = []
+    for cls in type(obj).__mro__:
+        for member in vars(cls).values():
+            if type(member) is types.MemberDescriptorType:
+                try:
+                    found.append(member.__get__(obj))
+                except AttributeError:  # not assigned
+                    continue
+    return found
 
 
 def _top(module):
@@ -696,98 +463,3 @@ def adoptable(namespace):
         return True
     file = namespace.get("__file__")  # a program may call a file as the standard library does: test.py, signal.py
     return isinstance(file, str) and not file.startswith(_STANDARD_LIBRARY)
-
-
-# -- what code compares ------------------------------------------------------------------------------------------------
-
-
-def codes_of(namespace):
-    """The code of all functions that a namespace holds and that look names up there, methods of its classes too."""
-    found = []
-    seen = set()
-    waiting = list(namespace.values())
-    while waiting:
-        value = waiting.pop()
-        kind = type(value)
-        if kind in _DATA or id(value) in seen:
-            continue
-        seen.add(id(value))
-        if kind is types.FunctionType:
-            if value.__globals__ is namespace:
-                found.append(value.__code__)
-            waiting += [held for _, held in _held(value)]
-        elif isinstance(value, type):
-            if value.__module__ == namespace.get("__name__"):
-                waiting += vars(value).values()
-        elif kind is property:
-            waiting += [value.fget, value.fset, value.fdel]
-        elif kind is functools.partial:
-            waiting.append(value.func)
-        elif kind in (dict, list, tuple) and len(value) <= _ITEMS:
-            waiting += value.values() if kind is dict and "__name__" not in value else value
-        elif kind in (classmethod, staticmethod, functools.cached_property) or _attribute(value, "__wrapped__"):
-            waiting.append(value.func if kind is functools.cached_property else value.__wrapped__)
-    return found
-
-
-_DATA = frozenset((types.NoneType, bool, int, float, complex, str, bytes, types.ModuleType, numpy.ndarray))
-
-
-def keys_in(namespace):
-    """Ids of the real things that are keys of dicts, or items of sets, that a namespace holds."""
-    found = frozenset()
-    for name, value in namespace.items():
-        if type(value) in (dict, set, frozenset) and len(value) <= _ITEMS and not name.startswith("__"):
-            for key in value:
-                found |= _identities(key, False)
-    return found
-
-
-def _identities(value, by_is):
-    """Ids of what must have no stand-in where code compares a value: it, and the modules that show it."""
-    pair = pair_of(value)
-    if pair is None or (isinstance(value, type) and not by_is):  # its stand-in is equal to it
-        return frozenset()
-    if id(value) in SCALAR_TYPES:  # numpy itself has another stand-in then: Note [Types of scalars that stay], 3
-        return frozenset(SCALAR_TYPES)
-    found = {id(value)}
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        name = getattr(value, "__name__", None)
-        if not isinstance(name, str):
-            continue
-        for module, _ in STAND_INS.values():
-            if type(module) is types.ModuleType and id(module) not in found:
-                if vars(module).get(name.rpartition(".")[2]) is value:
-                    found.add(id(module))
-                    waiting.append(module)
-    return frozenset(found)
-
-
-def _compared(namespace, code):
-    """Ids of the real things with stand-ins that code compares (5)."""
-    found = frozenset().union(*[_compared(namespace, c) for c in code.co_consts if isinstance(c, types.CodeType)])
-    if unknown_comparison(code, namespace):  # what is a type in the plain call may be its stand-in
-        found |= SCALAR_TYPES
-    return found.union(*[ids for _, ids in compared_at(namespace, code)])
-
-
-def compared_at(namespace, code):
-    """(a comparison, ids of the real things with stand-ins that it compares) of code; functions in it are left out."""
-    for step, steps, at in compared_globals(code):
-        yield step, _identities(_loaded(namespace, steps, at), step.opcode == IS_OP)
-
-
-def _loaded(namespace, steps, at):
-    """What a global that is loaded there is, or the attribute of a module that is taken of it; None if it is called."""
-    value = namespace.get(steps[at].argval, vars(builtins).get(steps[at].argval))
-    if steps[at].opname == "LOAD_GLOBAL" and steps[at].arg & 1:
-        return None
-    for step in steps[at + 1 :]:
-        if step.opname != "LOAD_ATTR":
-            return None if step.opname == "LOAD_METHOD" else value
-        if type(value) is not types.ModuleType or (sys.version_info >= (3, 12) and step.arg & 1):
-            return None
-        value = vars(value).get(step.argval)
-    return value

@@ -20,7 +20,7 @@ import numpy
 
 from arraygrad.adoption.answers import is_floating, makes_tensors, raw_of
 from arraygrad.adoption.number_names import Number, derived
-from arraygrad.adoption.table import SCALAR_TYPES, WITHOUT_SCALAR_TYPES, stand_in
+from arraygrad.adoption.table import SCALAR_TYPES, WITHOUT_SCALAR_TYPES, stand_in, stands_for
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor
 
@@ -68,4 +68,5 @@ def leave_out(module):
         if id(value) in SCALAR_TYPES:
             setattr(other, name, value)
     WITHOUT_SCALAR_TYPES[id(module)] = other
+    stands_for(other, numpy)
     return other

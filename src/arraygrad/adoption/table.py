@@ -7,13 +7,15 @@ import sys
 import types
 
 __all__ = [
-    "CALLED", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES", "WITHOUT_SCALAR_TYPES", "stand_in", "stand_in_for",
-    "stand_ins_of",
+    "CALLED", "REALS", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES", "WITHOUT_SCALAR_TYPES", "stand_in",
+    "stand_in_for", "stand_ins_of", "stands_for",
 ]  # fmt: skip
 
 
 # id of a module, function or type -> (it, what stands in for it); written while the room is imported, and by `stand_in`
 STAND_INS: dict = {}
+# id of what stands in for something -> (it, the real thing)
+REALS: dict = {}
 # id of numpy and of numpy.ndarray -> what stands in for it where code does nothing with numpy.ndarray but call it
 CALLED: dict = {}
 # ids of NumPy's types of scalars that have stand-ins
@@ -30,10 +32,16 @@ def stand_in(real, other):
     `other` must do what `real` does wherever `answers.is_on()` is False: other threads may find it meanwhile.
     """
     STAND_INS[id(real)] = (real, other)
+    stands_for(other, real)
     if isinstance(real, types.ModuleType):
         name = f"arraygrad {real.__name__}"  # no program can write that
         sys.modules[name] = other
         STAND_IN_MODULES[real.__name__] = name
+
+
+def stands_for(other, real):
+    """Note what something stands in for, which a module may hold while a call runs."""
+    REALS[id(other)] = (other, real)
 
 
 def stand_in_for(value):

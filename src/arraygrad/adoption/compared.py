@@ -1,0 +1,146 @@
+"""What code compares, so that it has no stand-in: Note [What adoption reaches], 5.
+
+May import: adoption.code, adoption.pairs, adoption.table, the standard library, numpy.
+"""
+
+import builtins
+import functools
+import sys
+import types
+
+import numpy
+
+from arraygrad.adoption.code import IS_OP, compared_globals, unknown_comparison
+from arraygrad.adoption.pairs import pair_of
+from arraygrad.adoption.table import SCALAR_TYPES, STAND_INS
+
+__all__ = ["ITEMS", "attribute", "codes_of", "compared_at", "compared_in", "held", "keys_in"]
+
+ITEMS = 256  # how many items of a container are looked at
+
+
+def codes_of(namespace):
+    """The code of all functions that a namespace holds and that look names up there, methods of its classes too."""
+    found = []
+    seen = set()
+    waiting = list(namespace.values())
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind in _DATA or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if kind is types.FunctionType:
+            if value.__globals__ is namespace:
+                found.append(value.__code__)
+            waiting += [item for _, item in held(value)]
+        elif isinstance(value, type):
+            if value.__module__ == namespace.get("__name__"):
+                waiting += vars(value).values()
+        elif kind is property:
+            waiting += [value.fget, value.fset, value.fdel]
+        elif kind is functools.partial:
+            waiting.append(value.func)
+        elif kind in (dict, list, tuple) and len(value) <= ITEMS:
+            waiting += value.values() if kind is dict and "__name__" not in value else value
+        elif kind in (classmethod, staticmethod, functools.cached_property) or attribute(value, "__wrapped__"):
+            waiting.append(value.func if kind is functools.cached_property else value.__wrapped__)
+    return found
+
+
+_DATA = frozenset((types.NoneType, bool, int, float, complex, str, bytes, types.ModuleType, numpy.ndarray))
+
+
+def keys_in(namespace, named=None):
+    """Ids of the real things that are keys of dicts, or items of sets, that a namespace holds under these names."""
+    found = frozenset()
+    for name, value in namespace.items():
+        if named is not None and name not in named:
+            continue
+        if type(value) in (dict, set, frozenset) and len(value) <= ITEMS and not name.startswith("__"):
+            for key in value:
+                found |= _identities(key, False)
+    return found
+
+
+def _identities(value, by_is):
+    """Ids of what must have no stand-in where code compares a value: it, and the modules that show it."""
+    pair = pair_of(value)
+    if pair is None or (isinstance(value, type) and not by_is):  # its stand-in is equal to it
+        return frozenset()
+    if id(value) in SCALAR_TYPES:  # numpy itself has another stand-in then: Note [Types of scalars that stay], 3
+        return frozenset(SCALAR_TYPES)
+    found = {id(value)}
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        name = getattr(value, "__name__", None)
+        if not isinstance(name, str):
+            continue
+        for module, _ in STAND_INS.values():
+            if type(module) is types.ModuleType and id(module) not in found:
+                if vars(module).get(name.rpartition(".")[2]) is value:
+                    found.add(id(module))
+                    waiting.append(module)
+    return frozenset(found)
+
+
+def compared_in(namespace, code):
+    """Ids of the real things with stand-ins that code compares (5)."""
+    found = frozenset().union(*[compared_in(namespace, c) for c in code.co_consts if isinstance(c, types.CodeType)])
+    if unknown_comparison(code, namespace):  # what is a type in the plain call may be its stand-in
+        found |= SCALAR_TYPES
+    return found.union(*[ids for _, ids in compared_at(namespace, code)])
+
+
+def compared_at(namespace, code):
+    """(a comparison, ids of the real things with stand-ins that it compares) of code; functions in it are left out."""
+    for step, steps, at in compared_globals(code):
+        value = _loaded(namespace, steps, at)
+        ids = _identities(value, step.opcode == IS_OP)
+        yield step, ids.union(*[_identities(one, step.opcode == IS_OP) for one in _items(value, step is steps[at + 1])])
+
+
+def _items(value, bare):
+    """What code compares that compares items of a global, or asks whether something is in it (`bare`)."""
+    kind = type(value)
+    if kind not in (list, tuple, set, frozenset, dict) or len(value) > ITEMS:
+        return ()
+    return (() if bare else list(value.values())) if kind is dict else list(value)
+
+
+def _loaded(namespace, steps, at):
+    """What a global that is loaded there is, or the attribute of a module that is taken of it; None if it is called."""
+    value = namespace.get(steps[at].argval, vars(builtins).get(steps[at].argval))
+    if steps[at].opname == "LOAD_GLOBAL" and steps[at].arg & 1:
+        return None
+    for step in steps[at + 1 :]:
+        if step.opname != "LOAD_ATTR":
+            return None if step.opname == "LOAD_METHOD" else value
+        if type(value) is not types.ModuleType or (sys.version_info >= (3, 12) and step.arg & 1):
+            return None
+        value = vars(value).get(step.argval)
+    return value
+
+
+def attribute(obj, name):
+    """An attribute that an object stores itself; None where there is none, or where asking runs the program's code."""
+    try:
+        return object.__getattribute__(obj, name)
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def held(function):
+    """((holder, key), value) of what a function closes over and of its default arguments."""
+    for cell in function.__closure__ or ():
+        try:
+            yield (cell, None), cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    for value in function.__defaults__ or ():
+        yield (function, None), value
+    for name, value in (function.__kwdefaults__ or {}).items():
+        yield (function.__kwdefaults__, name), value
+    if "__wrapped__" in vars(function):
+        yield (vars(function), "__wrapped__"), vars(function)["__wrapped__"]
