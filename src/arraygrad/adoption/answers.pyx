@@ -139,17 +139,13 @@ cdef list unshared(Namespace names):
 
 cdef tuple enter(Route reach, tuple args, dict kwargs):
     """Put the stand-ins of a call into place: (Names, Places, the same of the call around it or None)."""
-    cdef Py_ssize_t i
     cdef tuple found = None
     cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
-    cdef int times = 0
     with _lock:
-        while True:
+        for _ in range(3):                      # another thread may bind names all the time
             found = find(reach, args, kwargs)
-            times += 1
-            if not _rebound or times == 3:      # another thread may bind names all the time
+            if not _rebound:
                 break
-            forget_rebound()
         found = (found[0], found[1], around)
         put(found)
     return found
@@ -169,7 +165,8 @@ cdef tuple find(Route reach, tuple args, dict kwargs):
         if reach.watch is not None and not reach.watch.same(reach.root):
             changed = True
     if _rebound:
-        return None
+        forget_rebound()
+        changed = True
     if changed:
         reach.stamp = _searches_from
         reach.search()
@@ -271,8 +268,9 @@ cdef class Adopted(Called):
 #     of this call, and of those around it, into place again. So the function finds what it found, or would have found,
 #     when it was kept. Outside of adopted calls it is the function itself.
 # (2) The calls count as others do (Note [Stand-ins], 3), so threads may run them at the same time.
-# (3) What was found may be old: the modules have got more names, or others, or were forgotten (`adopt.clear()`). Then it is looked
-#     at again, so that there is never a second count of the calls over one namespace.
+# (3) What was found may be old: the modules have got more names, or bound some anew, or were forgotten
+#     (`adopt.clear()`). Then it is looked at again, so that there is never a second count of the calls over one
+#     namespace.
 # Guarded by tests/adoption/test_called_later.py.
 
 cdef class Kept(Called):

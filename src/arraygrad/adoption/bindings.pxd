@@ -1,3 +1,4 @@
+# Watches over what names are bound to, and places of stand-ins: fields and signatures.
 from cpython.object cimport PyObject, PyTypeObject
 
 

@@ -121,7 +121,7 @@ cdef class Watch:
         if type(items) is dict:
             if len(<dict>items) != self.size and not self.namespace:
                 return False
-            for i in range(self.size):
+            for _ in range(self.size):
                 at = entry.at
                 if not PyDict_Next(<dict>items, &at, &key, &value) or key != entry.key:
                     return False                # moved, or deleted
@@ -389,7 +389,7 @@ cdef class Place:
 
     @staticmethod
     def of(holder, key, real, other, loose=False, whole=False):
-        """The Place there, one for all. If not `whole`, numpy is shown without scalars' types, whatever code compares."""
+        """The Place there, one for all. Unless `whole`, numpy is shown without types of scalars."""
         if not whole:
             other = WITHOUT_SCALAR_TYPES.get(id(other), other)
         name = (id(holder), key, id(real), id(other))

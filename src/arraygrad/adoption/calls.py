@@ -66,8 +66,8 @@ def _adopt(function, packages=None):
     callable
         Called as `function`. While it runs, floating-point and complex arrays that NumPy's creation functions make are
         Tensors, functions of math and cmath, `float` and `complex` of recorded Tensors stay recorded, and `isinstance`
-        and `type` answer as for the plain value. `adopt.clear()` undoes what is left in modules: nothing but the names
-        of builtins.
+        and `type` answer as for the plain value. `adopt.clear()` undoes what is left in modules, nothing but the names
+        of builtins, and forgets what was searched.
 
     Raises
     ------

@@ -12,7 +12,8 @@ import types
 from arraygrad.adoption.table import STAND_IN_MODULES
 
 __all__ = [
-    "IS_OP", "compared_globals", "imported", "importing_stand_ins", "names_in", "unknown_comparison", "uses_array_type",
+    "IS_OP", "SEARCHES", "beside_comparisons", "compared_globals", "imported", "importing_stand_ins", "names_in",
+    "unknown_comparison", "uses_array_type",
 ]  # fmt: skip
 
 _IMPORT = dis.opmap["IMPORT_NAME"]
@@ -122,12 +123,21 @@ _MAY_COMPARE = re.compile(
 )
 
 
+SEARCHES = frozenset(("count", "index", "remove"))  # methods of lists and tuples that compare
+
+
 def compared_globals(code):
-    """(instruction, all instructions, index of the one that loads a global) for each global that one compares."""
-    if not _MAY_COMPARE.search(code.co_code[::2].translate(None, _BARE)):
+    """(instruction, all instructions, index of the one that loads a global) for each global that one compares.
+
+    Also where a method of SEARCHES is taken of it.
+    """
+    searches = not SEARCHES.isdisjoint(code.co_names)
+    if not searches and not _MAY_COMPARE.search(code.co_code[::2].translate(None, _BARE)):
         return
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
     for i, step in enumerate(steps):
+        if searches and _names(step, SEARCHES) and steps[i - 1].opcode in _NAMING:
+            yield step, steps, i - 1
         if step.opcode != IS_OP and step.opcode not in _EQUAL:
             continue
         for j in range(i - 1, max(-1, i - (5 if step.opcode == IS_OP else _ITEMS)), -1):
@@ -135,6 +145,33 @@ def compared_globals(code):
                 yield step, steps, j
             elif step.opcode != IS_OP and not (steps[j].opname.startswith(_LOADS) or steps[j].opcode in _SUBSCRIPTS):
                 break
+
+
+_NAMING = frozenset(dis.hasname)
+_ENDS = ("STORE_", "POP_", "RETURN_", "FOR_ITER")  # instructions that end an expression
+
+
+def _names(step, names):
+    return step.opcode in _NAMING and step.argval in names
+
+
+def beside_comparisons(code, names):
+    """Which of the names code loads in an expression that compares something by `is`, `in`, `==` or `!=`."""
+    found = set()
+    ops = code.co_code[::2]
+    if not names or not any(op in ops for op in (IS_OP, *_EQUAL)):
+        return found
+    loaded = []
+    before = None
+    for step in dis.get_instructions(code):
+        if _names(step, names) and (before is None or before.argval != "len"):
+            loaded.append(step.argval)
+        elif step.opcode == IS_OP or (step.opcode in _EQUAL and step.argval not in ("<", "<=", ">", ">=")):
+            found.update(loaded)
+        elif step.opname.startswith(_ENDS):
+            loaded.clear()
+        before = step
+    return found
 
 
 _uses: dict = {}  # id of a code object -> (it, how it uses numpy.ndarray)

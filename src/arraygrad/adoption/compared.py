@@ -1,6 +1,6 @@
 """What code compares, so that it has no stand-in: Note [What adoption reaches], 5.
 
-May import: adoption.code, adoption.pairs, adoption.table, the standard library, numpy.
+May import: adoption.bindings, adoption.code, adoption.pairs, adoption.table, the standard library, numpy.
 """
 
 import builtins
@@ -10,11 +10,14 @@ import types
 
 import numpy
 
-from arraygrad.adoption.code import IS_OP, compared_globals, unknown_comparison
+from arraygrad.adoption.bindings import attributes_of, is_plain
+from arraygrad.adoption.code import IS_OP, SEARCHES, beside_comparisons, compared_globals, unknown_comparison
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.table import SCALAR_TYPES, STAND_INS
 
-__all__ = ["ITEMS", "attribute", "codes_of", "compared_at", "compared_in", "held", "keys_in"]
+__all__ = [
+    "ITEMS", "attribute", "codes_of", "compared_at", "compared_in", "held", "items_compared_in", "keys_in", "parts",
+]  # fmt: skip
 
 ITEMS = 256  # how many items of a container are looked at
 
@@ -58,9 +61,17 @@ def keys_in(namespace, named=None):
         if named is not None and name not in named:
             continue
         if type(value) in (dict, set, frozenset) and len(value) <= ITEMS and not name.startswith("__"):
-            for key in value:
-                found |= _identities(key, False)
+            for key in list(value):
+                for part in parts(key):
+                    found |= _identities(part, False)
     return found
+
+
+def parts(key):
+    """What the hash of a key may depend on: itself, its items and attributes."""
+    if type(key) is tuple:
+        return (key, *key)
+    return (key,) if is_plain(key) or isinstance(key, type) else (key, *(attributes_of(key) or {}).values())
 
 
 def _identities(value, by_is):
@@ -96,17 +107,37 @@ def compared_in(namespace, code):
 def compared_at(namespace, code):
     """(a comparison, ids of the real things with stand-ins that it compares) of code; functions in it are left out."""
     for step, steps, at in compared_globals(code):
-        value = _loaded(namespace, steps, at)
-        ids = _identities(value, step.opcode == IS_OP)
-        yield step, ids.union(*[_identities(one, step.opcode == IS_OP) for one in _items(value, step is steps[at + 1])])
+        if step.argval in SEARCHES:
+            value, others, by_is = namespace.get(steps[at].argval), (), True
+        else:
+            value, by_is = _loaded(namespace, steps, at), step.opcode == IS_OP
+            others = (value,)
+        things = functions_in(value) if type(value) in _HOLDERS else others
+        yield step, frozenset().union(*[_identities(one, by_is) for one in things])
 
 
-def _items(value, bare):
-    """What code compares that compares items of a global, or asks whether something is in it (`bare`)."""
-    kind = type(value)
-    if kind not in (list, tuple, set, frozenset, dict) or len(value) > ITEMS:
-        return ()
-    return (() if bare else list(value.values())) if kind is dict else list(value)
+def items_compared_in(namespace, code):
+    """Ids of the real things in lists that code loads in an expression which compares something: FS[0] == found()."""
+    found = set()
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= items_compared_in(namespace, constant)
+    holders = {name: functions_in(namespace[name]) for name in code.co_names if type(namespace.get(name)) in _HOLDERS}
+    for name in beside_comparisons(code, [name for name, things in holders.items() if things]):
+        found.update([id(one) for one in holders[name]])
+    return found
+
+
+def functions_in(container):
+    """The functions with stand-ins in a list: no types and modules, which code compares in more ways."""
+    return [
+        one
+        for one in list(container)[:ITEMS]
+        if pair_of(one) is not None and not isinstance(one, type | types.ModuleType)
+    ]
+
+
+_HOLDERS = frozenset((list, tuple, set, frozenset))
 
 
 def _loaded(namespace, steps, at):

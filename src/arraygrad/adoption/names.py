@@ -11,7 +11,7 @@ import numpy
 from arraygrad.adoption.answers import Namespace, forgotten
 from arraygrad.adoption.bindings import Place, watch
 from arraygrad.adoption.code import names_in, uses_array_type
-from arraygrad.adoption.compared import ITEMS, codes_of, compared_in, keys_in
+from arraygrad.adoption.compared import ITEMS, codes_of, compared_in, items_compared_in, keys_in
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_INS, WITHOUT_SCALAR_TYPES
 
@@ -21,6 +21,9 @@ __all__ = ["BUILTINS", "CACHES", "NOTHING", "Names", "forget", "renewed", "wante
 BUILTINS = ("complex", "float", "getattr", "hasattr", "isinstance", "type")
 
 _BUILTIN_NAMES = frozenset(BUILTINS)
+# Names of code that gets real modules where their names hold stand-ins (8).
+_ASKING = frozenset(("__import__", "import_module"))
+_SYS_MODULES = frozenset(("sys", "modules"))
 NOTHING = compile("", "", "exec")
 
 _namespaces: dict = {}  # id of a dict -> its Names, which keeps it alive
@@ -41,7 +44,7 @@ class Names(Namespace):
     compared : frozenset of int
         Ids of the real things that code here compares, and that are keys here (5).
     held : frozenset of int
-        Ids of the real things that tuples and other places without stand-ins hold (8).
+        Ids of the real things that tuples and other places without stand-ins hold, or lists that are compared (8).
     users : int
         How many running adopted calls have the stand-ins in place. Guarded by the lock of `calls.py`.
     """
@@ -88,6 +91,9 @@ class Names(Namespace):
             self._used.update(names & _BUILTIN_NAMES)
             self.named.update(names)
             self.compared |= compared_in(self.namespace, code)
+            self.held |= items_compared_in(self.namespace, code)
+            if names & _ASKING or names >= _SYS_MODULES:
+                self.held |= STAND_INS.keys()
         for place in places:
             self._shared[id(place)] = place
             self._looked = None
@@ -105,7 +111,10 @@ class Names(Namespace):
         """Find the places, unless nothing has changed or they are in use."""
         if self.watch is not None:
             self.state()  # what was bound anew since then is noticed before it is taken for known
-        if self._looked == len(self.namespace) or self.runs():
+        if self._looked == len(self.namespace):
+            return
+        if self.runs():
+            self.stale = True  # what this search has found is put into place when no call runs here
             return
         places = []
         inside = []
@@ -141,6 +150,13 @@ class Names(Namespace):
         self._others.clear()
         if self.siblings is not None:
             self.siblings.clear()  # none of them runs
+
+    def late(self):
+        """Places that were found while calls ran here, so that they are not in `shared` yet."""
+        if not self.stale:
+            return []
+        known = {id(place) for place in self.shared}
+        return [place for key, place in self._shared.items() if key not in known and place.real not in self._kept]
 
     def _calls_array_type(self):
         """Whether code here calls numpy.ndarray, and does nothing else with it: only then it has a stand-in (7)."""
@@ -192,6 +208,7 @@ class Names(Namespace):
 
 def wanted(found, places=(), held=frozenset()):
     """Names and Places but for what code that was found compares (5), and the loose ones of what is held (8)."""
+    places = [*places, *[place for names in found for place in names.late()]]
     compared = frozenset().union(*[names.compared for names in found])
     apart = compared.union(held, *[names.held | names._kept for names in found])
     if all(len(_tight(some, apart)) == len(some) for some in (places, *[names.shared for names in found])):

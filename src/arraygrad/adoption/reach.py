@@ -1,7 +1,7 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
-May import: adoption.answers, adoption.code, adoption.polynomial_names, adoption.table, numpy_api.rearranging, the
-standard library, numpy.
+May import: adoption.answers, adoption.bindings, adoption.code, adoption.compared, adoption.names, adoption.pairs,
+adoption.polynomial_names, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -12,8 +12,10 @@ Note [What adoption reaches]
     attributes of objects, of the items of dicts and lists, and of the arguments of the call. A class is reached with
     all its methods, a module by the attributes that the code names.
 (3) Besides globals, these hold stand-ins: cells of closures, default arguments, dicts that are globals
-    (`OPS = {"exp": math.exp}`), and what functions import in their bodies: `import numpy` is an instruction that names
-    a module, so the function runs code that names the stand-in's.
+    (`OPS = {"exp": math.exp}`), what a partial calls, and lists, dicts and attributes of objects wherever the search
+    finds them: each is a Place, which counts its calls itself, as several modules may share it. An attribute is set in
+    the object's own dict, so that no code of the program runs. And what functions import in their bodies:
+    `import numpy` is an instruction that names a module, so the function runs code that names the stand-in's.
 (4) Not reached: the standard library and the array libraries of `_LIBRARIES`, whose code stays as it is; compiled code;
     a module that only a text names (`getattr(module, text)`, `importlib`). But numpy.polynomial is, where the code
     names it: it is plain code over NumPy's functions.
@@ -23,11 +25,15 @@ Note [What adoption reaches]
     other threads or found by a text: what any function there compares has no stand-in there.
     What loses a gradient by it is refused, as everywhere.
 (6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes,
-    or the type of an object among the globals that the code names (`model = Other()`). Of `__main__`, where a notebook
-    defines functions again, also when a global becomes another function or class.
+    or what a name, item or attribute is bound to: Note [What is bound anew].
 (7) numpy.ndarray is a type that programs compare, derive from and hand over, and it has no stand-in where they do. In
     a module whose functions do nothing but call it (`out = np.ndarray((3, 3))`) it has one, in the stand-in for numpy.
-Guarded by tests/adoption/test_reach.py.
+(8) Lists and attributes go from hand to hand, and are compared where no instruction names what they hold:
+    `TUPLE[0] in FUNCTIONS`. So they hold the real thing, if that is also held where no stand-in is put: in a tuple or
+    set, a slot, a class attribute, a key, an argument of the call, an object whose hash is its own, or where a global
+    list is compared; also where code asks `importlib` or `sys.modules` for modules. Such a Place is `loose`. Types and
+    modules in lists and attributes stay. Without a stand-in the call is refused, as everywhere.
+Guarded by tests/adoption/test_reach.py and test_places.py.
 """
 
 import functools
@@ -42,7 +48,7 @@ import numpy
 from arraygrad.adoption.answers import Route, set_renewal
 from arraygrad.adoption.bindings import Place, attributes_of, is_plain, watch
 from arraygrad.adoption.code import imported, importing_stand_ins, names_in
-from arraygrad.adoption.compared import ITEMS, attribute, held
+from arraygrad.adoption.compared import ITEMS, attribute, held, parts
 from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wanted
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
@@ -233,7 +239,7 @@ class _Search:
         elif isinstance(obj, type):
             self._class(obj)
         elif isinstance(obj, list | tuple | set | frozenset | dict):
-            if len(obj) <= ITEMS and depth < _DEPTH:
+            if depth < _DEPTH and kind_of(obj).__len__(obj) <= ITEMS:
                 self._items(obj, kind, depth)
             if kind not in (list, tuple, set, frozenset, dict):
                 self._object(obj, depth)
@@ -255,7 +261,7 @@ class _Search:
     def _put(self, holder, key, value, may=True):
         """Note a place that holds `value`, if that has a stand-in; `may`: whether the stand-in can be put there."""
         pair = pair_of(value)
-        if pair is None:
+        if pair is None or isinstance(value, type | types.ModuleType):  # these are compared in more ways: (8)
             return
         if may:
             self.places.append(Place.of(holder, key, *pair, True, True))
@@ -265,11 +271,16 @@ class _Search:
     def _items(self, obj, kind, depth):
         """Look at the items of a container."""
         if isinstance(obj, dict):
-            for key in list(obj):
-                self.keep(key)
-            items = list(obj.items())
+            items = list(dict.items(obj))
+            for key, _ in items:
+                for part in parts(key):
+                    self.keep(part)
         else:
-            items = [(None, item) for item in list(obj)]
+            items = [(None, item) for item in kind_of(obj).__iter__(obj)]
+            if kind in (set, frozenset):
+                for _, item in items:
+                    for part in parts(item):
+                        self.keep(part)
         may = kind is list or (kind is dict and "__name__" not in obj)
         for key, item in items:
             self._put(obj, key, item, may)
@@ -419,6 +430,11 @@ class _Spread(_Search):
             names.saw(NOTHING, self.places, self.held)
             break
         return super().finish()
+
+
+def kind_of(container):
+    """The builtin class of a container, whose methods do not run code of the program."""
+    return next(kind for kind in (list, tuple, set, frozenset, dict) if isinstance(container, kind))
 
 
 def _may_lead(value):

@@ -219,6 +219,12 @@ class Vectorize:
     def __getattr__(self, name):
         return getattr(self._plain, name)
 
+    def __setattr__(self, name, value):
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:  # what stands in for a program's object is not there to keep it
+            setattr(self._plain, name, value)
+
     def __call__(self, *args, **kwargs):
         plain = self._plain
         if plain.signature is not None or plain.excluded or kwargs or not args:
