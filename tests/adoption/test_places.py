@@ -482,7 +482,7 @@ def test_names_of_libraries_stay_real(main):
 
     def f(x):
         seen.extend(held.names[name] is value for name, value in real.items())
-        return held.module.exp(x)
+        return math.exp(x)
 
     assert ag.grad(f, adopt=True)(0.5) == pytest.approx(E5)
     assert all(seen)

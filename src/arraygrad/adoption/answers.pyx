@@ -70,12 +70,15 @@ cdef class Namespace:
     cdef Py_ssize_t version                 # how often that changed in what matters
     cdef Py_ssize_t asked                   # the entry of a call at which it was compared last
 
-    cpdef Py_ssize_t state(self) except -1:
+    def state(self):
         """A number that changes when the number of names does, or what one of them is bound to."""
+        return self.current()
+
+    cdef Py_ssize_t current(self) except -1:
         global _rebound
         cdef bint same
         if self.home is not None:
-            return self.home.state()
+            return self.home.current()
         if self.asked != _entries:
             self.asked = _entries
             if self.stale and not self.runs():
@@ -89,7 +92,7 @@ cdef class Namespace:
                     _rebound = True
         return (self.version << 32) + len(self.namespace)
 
-    cpdef bint runs(self) except -1:
+    def runs(self):
         """Whether a running call has stand-ins in place here."""
         cdef Namespace other
         if self.users:
@@ -143,16 +146,15 @@ cdef tuple enter(Route reach, tuple args, dict kwargs):
     cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
     with _lock:
         for _ in range(3):                      # another thread may bind names all the time
-            found = find(reach, args, kwargs)
+            found = find(reach, args, kwargs, around)
             if not _rebound:
                 break
-        found = (found[0], found[1], around)
         put(found)
     return found
 
 
-cdef tuple find(Route reach, tuple args, dict kwargs):
-    """(Names, Places) of a call, searched anew if anything has changed."""
+cdef tuple find(Route reach, tuple args, dict kwargs, object around):
+    """(Names, Places, `around`) of a call, searched anew if anything has changed."""
     global _entries
     cdef Py_ssize_t i
     cdef bint changed
@@ -160,7 +162,7 @@ cdef tuple find(Route reach, tuple args, dict kwargs):
     changed = reach.found is None or reach.stamp != _searches_from
     if not changed:
         for i in range(len(reach.found)):
-            if (<Namespace>reach.found[i]).state() != reach.sizes[i]:
+            if (<Namespace>reach.found[i]).current() != <Py_ssize_t>reach.sizes[i]:
                 changed = True
         if reach.watch is not None and not reach.watch.same(reach.root):
             changed = True
@@ -172,8 +174,8 @@ cdef tuple find(Route reach, tuple args, dict kwargs):
         reach.search()
     for argument in args if not kwargs else (*args, *kwargs.values()):
         if not plain_to(argument, 4):
-            return reach.with_arguments((*args, *kwargs.values()))
-    return reach.found, reach.own
+            return (*reach.with_arguments((*args, *kwargs.values())), around)
+    return (reach.found, reach.own, around)
 
 
 cdef int forget_rebound() except -1:
@@ -311,7 +313,7 @@ cdef class Kept(Called):
 
     cdef bint changed(self) except -1:
         for names, state in self.sizes:
-            if (<Namespace>names).state() != state:
+            if (<Namespace>names).current() != state:
                 return True
         return False
 
@@ -321,7 +323,7 @@ cdef class Kept(Called):
         self.sizes = []
         while found is not None:
             for names in <list>found[0]:
-                self.sizes.append((names, (<Namespace>names).state()))
+                self.sizes.append((names, (<Namespace>names).current()))
             found = found[2]
         return 0
 

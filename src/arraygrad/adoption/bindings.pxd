@@ -1,4 +1,4 @@
-# Watches over what names are bound to, and places of stand-ins: fields and signatures.
+# What names are bound to, and places of stand-ins. May cimport: nothing of arraygrad.
 from cpython.object cimport PyObject, PyTypeObject
 
 
