@@ -99,6 +99,13 @@ def test_key_of_a_dict_is_named_by_its_module(program):
         ag.grad(f, adopt=True)(S)
 
 
+def test_key_in_another_module_is_named_by_that_module(program):
+    f = program("KEYS.get(x)\n\nKEYS = {math.exp: 1}", "import math as m; return math.exp(x)")
+    with pytest.raises(TypeError, match=r"\(kept_helpers: a dict or set among its globals has it as a key\)\. Let the"):
+        ag.grad(f, adopt=True)(S)
+    assert ag.grad(f, adopt=("kept_program",))(S) == pytest.approx(1.8539, abs=1e-3)
+
+
 def test_refusals_without_a_comparison_name_none(program):
     f = program("0", "out = A; out[0] = x; return out.sum()", "A = np.zeros(2)")
     with pytest.raises(TypeError, match="the array was made where adoption does not reach") as error:

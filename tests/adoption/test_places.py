@@ -460,6 +460,59 @@ def test_copies_made_in_the_call_behave_as_the_real_things_afterwards(program):
     assert same(copy.copy(main.MODEL).f, math.exp)
 
 
+def test_pickle_in_the_call_names_the_real_functions(program):
+    main = program(
+        main=PLACES
+        + """
+    import io, pickle
+    import pickle as other
+    from pickle import dumps
+    W = functools.partial(np.sum, axis=0)
+    kept = []
+    def f(x):
+        held = [MODEL, FS, DEEP, p, SPACE, V, W, DATA.f]
+        file = io.BytesIO()
+        pickle.dump(held, file, 5)
+        kept.extend([pickle.dumps(held), other.dumps(held, protocol=0), dumps(held, 4), file.getvalue()])
+        copied = pickle.loads(kept[0])[0]
+        return MODEL(x) + float(copied(0.5)) * 0.0
+    def inside(x):
+        from pickle import dumps as d
+        kept.append(d([MODEL, FS, DEEP, p, SPACE, V, W, DATA.f]))
+        return MODEL(x)
+    """
+    )
+    assert ag.grad(main.f, adopt=True)(0.5) == pytest.approx(OF_MODEL)
+    assert ag.grad(main.inside, adopt=True)(0.5) == pytest.approx(OF_MODEL)
+    assert len(main.kept) == 5
+    for written in main.kept:
+        assert b"arraygrad" not in written
+        model, functions, deep, partial, space, vectorized, summed, function = pickle.loads(written)
+        for found in (model.f, model.fs[1], model.table["f"], functions[0], deep["a"][0], space.f, function):
+            assert same(found, math.exp)
+        assert same(partial.func, math.pow)
+        assert same(summed.func, np.sum)
+        assert type(vectorized) is np.vectorize
+        assert same(vectorized.pyfunc, math.exp)
+
+
+@pytest.mark.parametrize("make", ["copy.copy", "copy.deepcopy"])
+def test_copies_made_in_the_call_are_recorded_there(program, make):
+    pytest.importorskip("scipy.stats")
+    main = program(
+        main=PLACES
+        + f"""
+    import copy
+    import scipy.stats
+    MODELS = [Data(math.exp), Data(np.vectorize(math.exp)), Data(scipy.stats.norm), Data(scipy.stats.norm.logpdf)]
+    def f(x):
+        exp, vectorized, norm, logpdf = [{make}(m).f for m in MODELS]
+        return exp(x) + vectorized(np.array([1.0, 2.0]) * x).sum() + norm.logpdf(x) + logpdf(x)
+    """
+    )
+    assert ag.grad(main.f, adopt=True)(0.5) == pytest.approx(E5 + E5 + 2.0 * math.e - 1.0)
+
+
 def test_objects_of_arguments_are_not_kept_alive(main):
     import gc
     import weakref

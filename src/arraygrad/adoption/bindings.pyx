@@ -255,7 +255,7 @@ cdef bint alike_inner(Entry* new, Entry* old) except -1:
     return (<Watch>new.inner).alike(<Watch>old.inner)
 
 
-cdef object real_of(object value):
+cpdef object real_of(object value):
     """The real thing where a value is a stand-in (4); the value itself where it is none."""
     cdef object kind = type(value)
     if kind in plain_types:
@@ -263,8 +263,8 @@ cdef object real_of(object value):
     known = REALS.get(id(value))
     if known is not None and known[0] is value:
         return known[1]
-    if kind is Vectorize:
-        return value._plain
+    if kind is Vectorize:                       # a program's own holds what it wraps
+        return value if "__wrapped__" in value.__dict__ else value._plain
     if kind is function_type and value.__code__ is METHOD_CODE:
         return value.__wrapped__
     return value

@@ -1,8 +1,8 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.cupy_names, adoption.kept, adoption.names, adoption.pairs, adoption.reach,
-adoption.numpy_names, adoption.number_names, adoption.scipy_names, autograd.python_numbers, core.adopted,
-adoption.asked, engine.later.
+May import: adoption.answers, adoption.cupy_names, adoption.kept, adoption.names, adoption.pairs, adoption.pickled,
+adoption.reach, adoption.numpy_names, adoption.number_names, adoption.scipy_names, autograd.python_numbers,
+core.adopted, adoption.asked, engine.later.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -28,7 +28,7 @@ Note [Stand-ins]
 Guarded by tests/adoption.
 """
 
-from arraygrad.adoption import asked, cupy_names, number_names, numpy_names, scalar_names, scipy_names
+from arraygrad.adoption import asked, cupy_names, number_names, numpy_names, pickled, scalar_names, scipy_names
 from arraygrad.adoption.answers import Adopted, forgetting, given_as_float, is_on, later, without
 from arraygrad.adoption.kept import why_numpy_is_kept, why_real
 from arraygrad.adoption.names import forget
@@ -46,6 +46,7 @@ set_answers(asked)
 scalar_names.install()
 numpy_names.install()
 number_names.install()
+pickled.install()
 
 
 def _adopt(function, packages=None):

@@ -72,6 +72,8 @@ def _comparisons(real, frame, reached):
         for one in names:
             for code in one.comparing():
                 found += _of_code(real, one.namespace, code)
+            if real in one.keys():
+                found.append((one.namespace, "", "a dict or set among its globals has it as a key", _KEYS))
         for code in codes_of(namespace) if here else ():
             found += _of_code(real, namespace, code)
         if here and real in keys_in(namespace):

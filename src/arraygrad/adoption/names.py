@@ -177,6 +177,10 @@ class Names(Namespace):
         """The code that was seen here, whose comparisons hold in every module of a call."""
         return list(self._base._codes.values())
 
+    def keys(self):
+        """Ids of the real things that are keys in what the code that was seen here names."""
+        return keys_in(self.namespace, self._base.named)
+
     def now(self):
         """The Names of the namespace, after `forget()` too: with all that was seen here."""
         base, now = self._base, Names.of(self.namespace)

@@ -87,6 +87,12 @@ class _Either:
     def __call__(self, *args, **kwargs):
         return (self._ours if is_on() else self._real)(*args, **kwargs)
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
 
 class _EitherClass(_Either):
     """A class of SciPy's, such as an interpolant: in adopted calls it makes objects of ours.

@@ -217,6 +217,8 @@ class Vectorize:
         return found
 
     def __getattr__(self, name):
+        if name == "_plain":  # of an object that copy or pickle has begun to make
+            raise AttributeError(name)
         return getattr(self._plain, name)
 
     def __setattr__(self, name, value):
