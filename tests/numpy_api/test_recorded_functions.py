@@ -92,6 +92,7 @@ CASES = {
     ],
     "trace": [(lambda f, x: f(x), [real(3, 4)])],
     "vdot": [(lambda f, x, y: f(x, y), [real(4), real(4)])],
+    "vecdot": [(lambda f, x, y: f(x, y), [real(4), real(4)]), (lambda f, x, y: f(x, y), [real(2, 4), real(4)])],
     "linalg.inv": [(lambda f, x: f(x), [square(3)])],
     "linalg.det": [(lambda f, x: f(x), [square(3)]), (lambda f, x: f(x), [real(2, 2, 2)])],
     "linalg.slogdet": [(lambda f, x: f(x)[1], [square(3)])],

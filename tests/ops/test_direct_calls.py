@@ -40,6 +40,7 @@ CASES = {
     ],
     "cumulative_prod": [{"axis": 0}, {"axis": -1}, {"axis": 1, "include_initial": True}],
     "svd": [{}, {"full_matrices": False}],
+    **{key: [{}, {"axis": 0}, {"axis": -1, "keepdims": True}] for key in ("any", "all", "argmax", "argmin")},
 }
 MATRICES = {name: [{}] for name in ("cholesky", "eigh", "eigvalsh", "slogdet", "inv", "det")}
 ORDERS = {"expn": 2, "kn": 1, "yn": 1}

@@ -93,6 +93,7 @@ MAY_IMPORT = {
     | {f"core.{name}" for name in ("op", "value", "saved", "operands", "arguments", "nodes", "saving", "number_ops")},
     "core.inplace": ENGINE
     | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "arguments", "nodes", "saving", "apply")},
+    "core.number_lists": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "number_ops", "apply")},
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
     "core.views": ENGINE
     | {f"core.{name}" for name in ("op", "value", "arguments", "kept_args", "nodes", "saving", "apply", "elements")},
@@ -106,11 +107,16 @@ MAY_IMPORT = {
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "nodes", "function")},
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
-    "core.protocol_shapes": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "views")},
+    "core.protocol_shapes": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "number_lists", "views")},
+    "core.ufunc_methods": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "views")},
     "core.recorded": ENGINE
     | {f"core.{name}" for name in ("op", "operands", "value", "arguments", "nodes", "apply", "saving", "views")},
     "core.protocols": ENGINE
-    | {f"core.{name}" for name in ("op", "operands", "value", "nodes", "apply", "protocol_shapes", "recorded")},
+    | {
+        f"core.{name}"
+        for name in ("op", "operands", "value", "nodes", "apply", "protocol_shapes", "recorded", "ufunc_methods")
+    },
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
     "core.calls": {"core.op", "core.value", "core.apply", "core.views", "engine.node"},
     "core.graph_ops": ENGINE
