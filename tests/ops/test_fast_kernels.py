@@ -35,6 +35,7 @@ BY_HAND = {
     "pow": "leaves out the power that is x itself, and what a number as exponent decides at once, complex squares",
     "abs": "complex sizes in one pass; the table's kernel for real ones",
     "square": "complex squares in one pass; the table's kernel for real ones",
+    "clip": "bounds that are numbers, in one pass",
     "real": "the part of a complex gradient, in what waits of the whole",
     "imag": "the part of a complex gradient, in what waits of the whole",
 }

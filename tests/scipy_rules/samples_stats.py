@@ -65,6 +65,7 @@ sample("stats.matrix_normal.logpdf stats.matrix_normal.pdf", spread(3, 2), sprea
        positive_definite(2, 5))  # fmt: skip
 sample("stats.vonmises_fisher.logpdf stats.vonmises_fisher.pdf", 2.2,
        call=lambda f, kappa: f(np.array([0.6, 0.8, 0.0]), np.array([0.0, 0.6, 0.8]), kappa))  # fmt: skip
+sample("stats.vonmises_fisher.entropy", 2.2, call=lambda f, kappa: f(np.array([0.0, 0.6, 0.8]), kappa))
 sample("stats.matrix_t.logpdf stats.matrix_t.pdf", spread(3, 2), spread(3, 2, seed=2), COV, positive_definite(2, 5),
        4.3)  # fmt: skip
 sample("stats.normal_inverse_gamma.logpdf stats.normal_inverse_gamma.pdf", X, A, 0.4, 1.3, 2.2, B)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from differences import agree
+from plain_slopes import agree
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 from scipy import interpolate, ndimage, signal

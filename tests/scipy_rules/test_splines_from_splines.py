@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from differences import agree
+from plain_slopes import agree
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 from scipy import interpolate

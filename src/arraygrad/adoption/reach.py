@@ -33,7 +33,7 @@ Note [What adoption reaches]
     set, a slot, a class attribute, a key, an argument of the call, an object whose hash is its own, or where a global
     list is compared; also where code asks `importlib` or `sys.modules` for modules. Such a Place is `loose`. Types and
     modules in lists and attributes stay. Without a stand-in the call is refused, as everywhere.
-Guarded by tests/adoption/test_reach.py and test_places.py.
+Guarded by tests/adoption/test_reach.py and test_places_of_functions.py.
 """
 
 import functools
