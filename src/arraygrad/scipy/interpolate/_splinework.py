@@ -280,4 +280,4 @@ def _made_by(name, of):
     return classmethod(make)
 
 
-BPoly.from_derivatives = _made_by("from_derivatives", BPoly)
+setattr(BPoly, "from_derivatives", _made_by("from_derivatives", BPoly))  # noqa: B010 (checkers know no such attribute)
