@@ -1,7 +1,7 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.of_scipy, core.inplace,
-core.tensor, the standard library. `arraygrad` exports the names.
+May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.of_scipy,
+core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -18,6 +18,8 @@ it computes is zero, or that of a part of it.
 (5) A function may catch the TypeError, or let values out on purpose (`t.numpy()`). The trace notes both. If its result
     then depends on no argument, the transform raises instead of returning zeros (`Trace.check_result`); if it does, the
     transform warns of a TypeError that was caught, as a part of the gradient may be lost.
+(6) What a solver tells its callback refuses its gradient anyway. Its numbers and arrays may leave, with a warning
+    where policy (1) does not turn that off: `autograd.let_go`.
 `set_number_policy` and `number_policy` change (1). Guarded by tests/transforms/test_numbers.py and by the table of
 docs/reliability.md, tests/reliability/test_idioms.py.
 """
@@ -37,6 +39,7 @@ import warnings
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
+from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.of_scipy import way_out_of_scipy
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
@@ -160,6 +163,9 @@ def becomes_number(t, how):
     """
     if adopting() and _logs(sys._getframe(1)):
         return
+    if is_let_go(t):
+        _warn_of_let_go(t, how, sys._getframe(1))
+        return
     traces = followed_by(t)
     policy = _here.get() or _policy
     if policy == "default":
@@ -178,6 +184,26 @@ def becomes_number(t, how):
     error = TypeError(text)
     error.names = at.tensors()  # for `transforms.caught`
     raise _known(traces, error)
+
+
+def number_warnings_are_off():
+    """Whether the policy here says nothing of numbers that leave."""
+    return (_here.get() or _policy) == "off"
+
+
+def _warn_of_let_go(t, how, frame):
+    """Values leave that refuse their gradient (6): the traces note it, and a warning says so where it is no text."""
+    at = Place(frame)
+    for trace in followed_by(t):
+        _note_left(trace, f"{how}() of a Tensor, at {at}")
+    if number_warnings_are_off() or _formats(frame):
+        return
+    warn_at(
+        at,
+        f"{at}: what a solver tells its callback becomes a plain number or array, a constant of the gradient. Compute "
+        "what a loss depends on from the solver's result; arraygrad.stop_gradient(t) where the bare value is meant, "
+        "without this warning.",
+    )
 
 
 def leaves(t, how):
@@ -280,7 +306,9 @@ def becomes_bytes(t, how):
     TypeError
     """
     traces = followed_by(t)
-    if traces:
+    if traces and is_let_go(t):
+        _warn_of_let_go(t, how.removesuffix("()"), sys._getframe(1))
+    elif traces:
         text = (
             f"{place()}: {how} of a Tensor that is being differentiated would lose its gradient, as what is made of "
             "bytes is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where only the values "
@@ -295,7 +323,9 @@ def place():
 
 
 def store_refused(t):
-    """The error for a value of `t` that is to be written into a plain array."""
+    """The error for a value of `t` that is to be written into a plain array; None where the conversion says it."""
+    if is_let_go(t):
+        return None
     at = Place(sys._getframe(1))
     text = f"{at}: a Tensor that requires grad can't be written into a plain array, whose memory holds no gradient: "
     dtype = getattr(at.target, "dtype", None)
@@ -335,7 +365,10 @@ _CAST = ("float32", "float64", "complex64", "complex128")  # adoption.scalar_nam
 
 
 def conversion_refused(t, how):
-    """The error for a Tensor that is to become a plain array by `how`."""
+    """The error for a Tensor that is to become a plain array by `how`; None where it may."""
+    if is_let_go(t):
+        _warn_of_let_go(t, how.rpartition(".")[2], sys._getframe(1))
+        return None
     at = Place(sys._getframe(1))
     module = getattr(at.called, "__module__", None) or ""
     library = module.partition(".")[0]

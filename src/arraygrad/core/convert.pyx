@@ -190,7 +190,9 @@ cdef int refuse_store(TensorBase t) except -1:
     if frame is None or not 0 <= frame.f_lasti < len(_code_of(frame.f_code)):
         return 0
     if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
-        raise _guard.store_refused(t)
+        error = _guard.store_refused(t)
+        if error is not None:
+            raise error
     return 0
 
 
@@ -199,7 +201,9 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
         refresh(t)
     if t.tracked:
         refuse_store(t)
-        raise _guard.conversion_refused(t, how)
+        error = _guard.conversion_refused(t, how)
+        if error is not None:
+            raise error
     return 0
 
 

@@ -18,6 +18,7 @@ import numpy
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.later import called_later
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, raw_function
+from arraygrad.implicit.stores import watching
 from arraygrad.transforms.gradients import vjp
 from arraygrad.transforms.trace import function_name, meta_of
 
@@ -90,7 +91,8 @@ def _solve(f, t_span, y0, args, t_eval, settings, options):
         )
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
-    result = _integrate(f, times, t_eval is not None, y0_raw, rest, {**settings, **options})
+    with watching(_NAME, (f,), arguments.tensors):
+        result = _integrate(f, times, t_eval is not None, y0_raw, rest, {**settings, **options})
     problem = _Problem(called_later(f), times, result, arguments, settings)
     result.y = arguments.attach(problem)
     return result

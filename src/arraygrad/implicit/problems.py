@@ -28,6 +28,7 @@ from arraygrad.implicit.common import (
 from arraygrad.implicit.ivp import solve_ivp
 from arraygrad.implicit.linear import linear_solve
 from arraygrad.implicit.solvers import iterate, minimize_scipy, root_scipy
+from arraygrad.implicit.stores import watching
 from arraygrad.implicit.watching import Watched
 from arraygrad.transforms.gradients import grad, jacobian, vjp
 from arraygrad.transforms.trace import function_name, meta_of
@@ -238,7 +239,9 @@ def _solve(name, residual, f, solver, x0, args, linear_solver, tol, watch):
     x0 = starting_point(name, x0)
     fun = raw_function(name, f, arguments.raw())
     watched = fun if watch is None else Watched(name, fun, *watch)
-    x = solution_of(name, solver(watched, x0), x0)
+    with watching(name, (f,), arguments.tensors, tensors=True):
+        outcome = solver(watched, x0)
+    x = solution_of(name, outcome, x0)
     if watch is not None:
         watched.finish()
     fun(x)  # a solver that never called it would hide that it depends on other Tensors

@@ -1,6 +1,6 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.tensor, engine, scipy, scipy._guards, numpy, SciPy.
+May import: autograd, core.containers, core.tensor, engine, implicit.stores, scipy, scipy._guards, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -28,6 +28,7 @@ from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.implicit.stores import watching
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._guards import NotDifferentiable, depends, guarded, kind_of, mirror, raw, watched
 
@@ -237,7 +238,10 @@ def composition(name, original, of, source, *, order="any"):
         def call(*args, **kwargs):
             leaves = flatten((args, kwargs))[0]  # functions in a list, such as events, too
             if any(isinstance(leaf, Tensor) or (callable(leaf) and depends(leaf)) for leaf in leaves):
-                return function(*args, **kwargs)
+                lost = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
+                called = [leaf for leaf in leaves if callable(leaf) and not isinstance(leaf, (Tensor, type))]
+                with watching(f"scipy.{name}", called, lost or any(map(depends, called))):
+                    return function(*args, **kwargs)
             return original(*watched(name, args), **dict(zip(kwargs, watched(name, kwargs.values()), strict=True)))
 
         rule.function = call

@@ -116,11 +116,17 @@ def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, **unknown):
 class _Evaluation(Transformed, Evaluated):
     def __init__(self, transform, original, function, which, **options):
         super().__init__(transform, original, function, which, **options)
-        positions = None if isinstance(which, Names) else which
-        self.prepare(transform.__name__, function, positions, bool(options["has_aux"]), transform is value_and_grad)
+        self.named(transform.__name__)
+
+    def named(self, name):
+        """Have errors speak of `name`, the transform that the user called."""
+        self._called = name
+        positions = None if isinstance(self._which, Names) else self._which
+        self.prepare(name, self._f, positions, bool(self._options["has_aux"]), self._transform is value_and_grad)
+        return self
 
     def traced(self, args, kwargs):
-        return traced(self._transform.__name__, self._f, args, kwargs, self._which, self._options["has_aux"])
+        return traced(self._called, self._f, args, kwargs, self._which, self._options["has_aux"])
 
     def pulled(self, trace):
         _scalar(trace)
@@ -480,7 +486,7 @@ class _Hessian(Transformed):
     def __init__(self, transform, original, function, which, **options):
         super().__init__(transform, original, function, which, **options)
         which = {"argnums": options["argnums"], "argnames": options["argnames"]}
-        self._rows = jacobian(grad(function, **which), **which)
+        self._rows = jacobian(grad(function, **which).named("hessian"), **which)
 
     def __call__(self, /, *args, **kwargs):
         return self._rows(*args, **kwargs)

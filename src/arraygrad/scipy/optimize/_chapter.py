@@ -1,6 +1,6 @@
 """The chapter that functions of scipy.optimize are declared in, and the node of a solution.
 
-May import: autograd, core.tensor, implicit, scipy._declare, scipy._callbacks, scipy._guards, numpy, SciPy.
+May import: autograd, core.tensor, implicit, scipy._declare, scipy._callbacks, scipy._guards, scipy._told, numpy, SciPy.
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # p
 from arraygrad.scipy._callbacks import lifted, tracked
 from arraygrad.scipy._declare import Chapter, raw
 from arraygrad.scipy._guards import holds_numbers, holds_tensor
+from arraygrad.scipy._told import telling
 
 __all__ = ["CHAPTER", "IMPLICIT", "NAMES", "Problem", "Unconverged", "recorded_result"]
 
@@ -73,6 +74,10 @@ class Problem:
             return f
         args = [raw(a) for a in self.plain[self.first : self.first + self.n]]
         return lambda *given: raw(f(*given, *args))
+
+    def telling(self, callback):
+        """The solver's callback, told of the search in Tensors that refuse a gradient."""
+        return telling(self.name.removeprefix("scipy."), callback, self.arguments.tensors)
 
 
 class Unconverged(Function):

@@ -107,7 +107,8 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
     result = optimize.minimize(
         function, raw(x0), (), method, jac if jac is True or isinstance(jac, str) else problem.helper(jac),
         hess if isinstance(hess, str) else problem.helper(hess), problem.helper(hessp),
-        None if limits is None else optimize.Bounds(*raw(limits)), (), tol, callback, options,
+        None if limits is None else optimize.Bounds(*raw(limits)), (), tol, problem.telling(callback),
+        options,
     )  # fmt: skip
     scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
     x = problem.solution(result.x, _stationary(scalar, _Active(result.x, limits)))
@@ -163,6 +164,8 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
     problem = Problem("least_squares", f, args, _recorded(limits), lists=True, start=(x0, x_scale))
     bounds = tuple(raw(limits))
     options = {} if x_scale is None else {"x_scale": raw(x_scale)}
+    if "callback" in further:
+        further["callback"] = problem.telling(further["callback"])
     result = optimize.least_squares(
         problem.raw, raw(x0), jac if isinstance(jac, str) else problem.helper(jac), bounds, method, ftol, xtol, gtol,
         diff_step=diff_step, tr_solver=tr_solver, tr_options=tr_options or {}, jac_sparsity=jac_sparsity,
@@ -260,13 +263,18 @@ def _minimiser(name):
         for key in _HELPERS:
             if callable(options.get(key)):
                 options[key] = problem.helper(options[key])
+        if "callback" in options:
+            options["callback"] = problem.telling(options["callback"])
         if both:
             pair = Problem(name, function, problem.parameters[: problem.n])
             target = lambda x: tuple(raw(part) for part in pair.f(x, *pair.plain))
         else:
             target = lambda x: float(np.asarray(problem.raw(x)).reshape(()))
         result = theirs(target, **{key: raw(value) for key, value in options.items()})
-        scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
+        shape = (-1,) if name == "brute" else None  # of one variable it returns a number, but calls with a vector
+        scalar = lambda x, *args: ag.reshape(
+            ag.asarray(problem.f(x if shape is None else ag.reshape(x, shape), *args)), ()
+        )
         found = result[0] if isinstance(result, tuple) else getattr(result, "x", result)
         limits = _limits(bounds, np.shape(found)) if "bounds" in parameters and bounds is not None else None
         if name == "fminbound":

@@ -19,7 +19,7 @@ def _bracketing(name):
         problem = Problem(name, f, args)
         if name == "toms748":
             options.pop("k", None)
-        found = getattr(optimize, name)(problem.raw, raw(a), raw(b), (), **options)
+        found = getattr(optimize, name)(problem.raw, raw(a), raw(b), (), **raw(options))
         if options.get("full_output"):
             return _with_report(problem.solution(found[0]), found[1])
         return problem.solution(found)
@@ -34,8 +34,8 @@ def _newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=Non
             full_output=False, disp=True):  # fmt: skip
     problem = Problem("newton", func, args, start=x0)
     x0 = np.asarray(raw(x0), dtype=float)[()]
-    found = optimize.newton(problem.raw, x0, problem.helper(fprime), (), tol, maxiter, problem.helper(fprime2), raw(x1),
-                            rtol, full_output, disp)  # fmt: skip
+    found = optimize.newton(problem.raw, x0, problem.helper(fprime), (), raw(tol), maxiter, problem.helper(fprime2),
+                            raw(x1), raw(rtol), full_output, disp)  # fmt: skip
     if not full_output:
         return problem.solution(found)
     root = problem.solution(found[0])
@@ -57,8 +57,8 @@ def _root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=Non
         raise NotDifferentiable("arraygrad.scipy.optimize.root_scalar: pass fprime as a function")
     problem = Problem("root_scalar", f, args, start=x0)
     result = optimize.root_scalar(
-        problem.raw, (), method, raw(bracket), problem.helper(fprime), problem.helper(fprime2), raw(x0), raw(x1), xtol,
-        rtol, maxiter, options,
+        problem.raw, (), method, raw(bracket), problem.helper(fprime), problem.helper(fprime2), raw(x0), raw(x1),
+        raw(xtol), raw(rtol), maxiter, raw(options),
     )  # fmt: skip
     result.root = problem.solution(result.root)
     return result
@@ -69,7 +69,7 @@ def _root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, op
     f = (lambda *given: fun(*given)[0]) if jac is True else fun
     problem = Problem("root", f, args, lists=True, start=x0)
     jac = None if jac is True else problem.helper(jac)
-    result = optimize.root(problem.raw, raw(x0), (), method, jac, tol, callback, options)
+    result = optimize.root(problem.raw, raw(x0), (), method, jac, tol, problem.telling(callback), options)
     shape = np.shape(result.x)
     if np.shape(problem.raw(result.x)) != shape:
         x = problem.solution(result.x, lambda x, *args: problem.f(x, *args).reshape(shape))
@@ -102,6 +102,8 @@ def _nonlinear(name):
     @CHAPTER.composition(name, "closure", IMPLICIT)
     def solver(F, xin, *args, **options):
         problem = Problem(name, F, lists=True)
+        if "callback" in options:
+            options["callback"] = problem.telling(options["callback"])
         x = getattr(optimize, name)(problem.raw, raw(xin), *args, **options)
         return problem.solution(x)
 

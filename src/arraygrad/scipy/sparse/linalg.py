@@ -1,6 +1,6 @@
 """scipy.sparse.linalg: solutions of sparse systems, direct and iterative, in the values and the right side.
 
-May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy.sparse._matrices, numpy, SciPy.
+May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy._told, scipy.sparse._matrices, numpy, SciPy.
 
 With A x = b and a gradient g, A^H w = g is solved the same way: b gets w, the value at (i, j) gets -w_i conj(x_j).
 """
@@ -14,6 +14,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import ConvergenceError
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._told import telling
 from arraygrad.scipy.sparse import _functions_of_matrices
 from arraygrad.scipy.sparse._constants import CLASSES
 from arraygrad.scipy.sparse._grids import Grid, dense_of
@@ -153,10 +154,14 @@ def _iterative(name):
             return theirs(A, b, *args, **options)
         flags = []
         x0 = options.pop("x0", args[0] if args else None)
+        told = options.pop("callback", None)
+        tensors = [t for t in (_parts(A)[0], dense_of(b)) if isinstance(t, Tensor) and t.requires_grad]
 
         def solve(A, b):
             # The starting point is that of the solution, not of the gradient's system.
             start = {"x0": raw(x0)} if x0 is not None and not flags else {}
+            if told is not None and not flags:  # nor is the callback
+                start["callback"] = telling(f"sparse.linalg.{name}", told, tensors)
             if isinstance(A, (_linalg.LinearOperator, sparse.sparray, sparse.spmatrix)) and b.ndim == 2:
                 raise NotDifferentiable(f"arraygrad.scipy.sparse.linalg.{name}: one right side has a derivative")
             x, info = theirs(A if isinstance(A, _linalg.LinearOperator) else A.tocsr(), b, **start, **options)

@@ -1,0 +1,170 @@
+"""Whether a function that a solver calls stores numbers: they are constants of the gradient, and a warning says so.
+
+May import: core.containers, core.tensor, engine, autograd.python_numbers, numpy.
+
+A solver calls its function on plain numbers, and the gradient comes from the solved equation. What the function stores
+on the way (`log.append(y[0])`, `state["p"] = k * y`, `self.last = y`, `hist[i] = y`) has no history, and a loss that is
+computed of it lacks that part of the gradient. So the lists, dicts, arrays, attributes and variables that the function
+leads to are noted before the solver runs, and compared afterwards. Guarded by tests/implicit/test_stored_numbers.py.
+"""
+
+import functools
+import math
+import sys
+import types
+import zlib
+
+import numpy
+
+from arraygrad.autograd.python_numbers import Place, number_warnings_are_off, warn_at
+from arraygrad.core.containers import flatten
+from arraygrad.core.tensor import Tensor
+from arraygrad.engine.node import is_grad_enabled
+
+__all__ = ["watching"]
+
+# What is looked into: functions in functions, containers in containers; objects in all; elements; bytes of an array.
+_DEPTH, _MOST, _ELEMENTS, _BYTES = 6, 200, 10_000, 1 << 20
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+
+
+class watching:
+    """Context in which a solver runs: at its end it warns of numbers that `functions` stored.
+
+    Parameters
+    ----------
+    name : str
+        Of the solver.
+    functions : iterable
+    depends_on : list of Tensor, or bool
+        Nothing is looked at where it is empty.
+    tensors : bool
+        Tensors that were stored are constants, too: the solver differentiates the function itself.
+    """
+
+    def __init__(self, name, functions, depends_on, tensors=False):
+        self._name, self._tensors = name, tensors
+        self._before = _Stores(functions) if depends_on and is_grad_enabled() else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if error is not None or self._before is None:
+            return
+        found = self._before.found(self._tensors)
+        if not found or number_warnings_are_off():
+            return
+        place = Place(sys._getframe(1))
+        what = " and ".join(repr(one) for one in found[:3])
+        warn_at(
+            place,
+            f"{place}: a function that {self._name} called has stored numbers in {what}. The solver calls it on plain "
+            "numbers, so they are constants of the gradient. Compute what a loss depends on from the solver's result; "
+            "arraygrad.number_policy('off') turns this warning off where they are only shown",
+        )
+
+
+class _Stores:
+    """The containers that functions lead to, with what they held."""
+
+    def __init__(self, functions):
+        self._held = {}
+        for f in functions:
+            self._function(f, _DEPTH)
+
+    def found(self, tensors):
+        """Names of those that hold numbers now that they did not hold before."""
+        return [name for name, now, before in self._held.values() if _stored(now(), before, tensors)]
+
+    def _note(self, name, thing, now):
+        """Keep what `now()` gives; False where it is known, or too much."""
+        if id(thing) in self._held or len(self._held) >= _MOST:
+            return False
+        value = now()
+        if isinstance(value, numpy.ndarray):
+            self._held[id(thing)] = (name, now, _fingerprint(value))
+        elif len(value) <= _ELEMENTS:
+            self._held[id(thing)] = (name, now, value)
+        else:
+            return False
+        return True
+
+    def _function(self, f, depth):
+        if not depth:
+            return
+        if isinstance(f, functools.partial):
+            self._function(f.func, depth - 1)
+            for one in (*f.args, *f.keywords.values()):
+                self._value(getattr(f.func, "__name__", "partial"), one, depth - 1)
+        elif isinstance(f, types.MethodType):
+            self._object("self", f.__self__, depth - 1)
+            self._function(f.__func__, depth - 1)
+        elif isinstance(f, types.FunctionType):
+            code = f.__code__
+            for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+                now = functools.partial(_contents, cell)
+                if self._note(name, cell, now):
+                    for one in now():
+                        self._value(name, one, depth)
+            for one in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
+                self._value(code.co_name, one, depth)
+            space = f.__globals__
+            for name in code.co_names:
+                if name in space and isinstance(space[name], (list, dict, numpy.ndarray, types.FunctionType)):
+                    self._value(name, space[name], depth)
+        else:
+            self._value(type(f).__name__, f, depth)
+
+    def _object(self, name, thing, depth):
+        kept = getattr(thing, "__dict__", None)
+        if type(kept) is dict and not isinstance(thing, (type, types.ModuleType, Tensor)) and depth > 0:
+            self._value(name, kept, depth)
+
+    def _value(self, name, value, depth):
+        if isinstance(value, _FUNCTIONS):
+            self._function(value, depth - 1)
+        elif isinstance(value, numpy.ndarray):
+            if value.dtype.kind in "fc" and value.flags.writeable and value.nbytes <= _BYTES:
+                self._note(name, value, lambda: value)
+        elif isinstance(value, Tensor):
+            return
+        elif isinstance(value, (list, dict, set)):
+            parts = (lambda: list(value.values())) if isinstance(value, dict) else (lambda: list(value))
+            if depth > 0 and self._note(name, value, parts):
+                keys = list(value) if isinstance(value, dict) else ()
+                for i, one in enumerate(parts()):
+                    if not isinstance(one, (float, int, str)):
+                        self._value(f"{name}[{keys[i]!r}]" if keys else name, one, depth - 1)
+        elif hasattr(value, "__dict__"):
+            module = type(value).__module__.partition(".")[0]
+            if module not in ("numpy", "scipy", "arraygrad", "builtins", "functools"):
+                self._object(name, value, depth - 1)
+
+
+def _contents(cell):
+    try:
+        return [cell.cell_contents]
+    except ValueError:  # not yet filled
+        return []
+
+
+def _fingerprint(array):
+    return zlib.crc32(numpy.ascontiguousarray(array).data.cast("B")) if array.size else 0
+
+
+def _stored(now, before, tensors):
+    if isinstance(now, numpy.ndarray):
+        return _fingerprint(now) != before
+    known = {id(one) for one in before}  # alive: `before` holds them
+    return any(_is_number(leaf, tensors) for one in now if id(one) not in known for leaf in flatten(one)[0])
+
+
+def _is_number(leaf, tensors):
+    """Whether a leaf holds finite floating-point numbers, as integers, texts and truth values do not depend on any."""
+    if isinstance(leaf, Tensor):
+        return tensors
+    if isinstance(leaf, (float, complex)):
+        return math.isfinite(abs(leaf))
+    dtype = getattr(leaf, "dtype", None)
+    return getattr(dtype, "kind", "") in tuple("fc") and bool(numpy.any(numpy.isfinite(leaf)))

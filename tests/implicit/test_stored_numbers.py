@@ -1,0 +1,170 @@
+"""A function that stores numbers while a solver calls it is warned of, and the gradient stays that of the result."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+from scipy import integrate as plain_integrate
+
+import arraygrad as ag
+from arraygrad.scipy import integrate, optimize
+
+LOG = []
+
+
+class Store:
+    def __init__(self):
+        self.last = 0.0
+        self.state = {"log": []}
+
+    def keeps_attribute(self, t, y, k):
+        self.last = y[0] * 1.0
+        return -k * y
+
+    def keeps_in_a_dict(self, t, y, k):
+        self.state["log"].append(y * 1.0)
+        return -k * y
+
+    def __call__(self, t, y, k):
+        self.last = float(y[0]) if isinstance(y, np.ndarray) else 0.0
+        return -k * y
+
+
+def stored(where):
+    """A right side that stores its values in `where`, of the closure."""
+
+    def rhs(t, y, k):
+        where.append(y[0])
+        return -k * y
+
+    return rhs
+
+
+def rebinding():
+    largest = 0.0
+
+    def rhs(t, y, k):
+        nonlocal largest
+        largest = y[0] * 2.0
+        return -k * y
+
+    return rhs
+
+
+def filling(array):
+    def rhs(t, y, k):
+        if isinstance(y, np.ndarray):
+            array[0] = y[0]
+        return -k * y
+
+    return rhs
+
+
+def in_a_global(t, y, k):
+    LOG.append(y[0])
+    return -k * y
+
+
+def in_an_argument(log, t, y, k):
+    log.append((t, y[0]))
+    return -k * y
+
+
+def behind_a_helper(log):
+    def note(y):
+        log.append([y[0]])
+
+    def rhs(t, y, k):
+        note(y)
+        return -k * y
+
+    return rhs
+
+
+STORING = [
+    (stored([]), "where"),
+    (rebinding(), "largest"),
+    (filling(np.zeros(3)), "array"),
+    (in_a_global, "LOG"),
+    (functools.partial(in_an_argument, []), "in_an_argument"),
+    (behind_a_helper([]), "log"),
+    (Store().keeps_attribute, "self"),
+    (Store().keeps_in_a_dict, "self"),
+    (Store(), "Store"),
+]
+
+
+def decay(rhs, solve):
+    return lambda k: solve(rhs, (0.0, 1.0), np.ones(1), args=(k,), rtol=1e-8, atol=1e-8).y[0, -1]
+
+
+@pytest.mark.parametrize("solve", [integrate.solve_ivp, ag.implicit.solve_ivp])
+@pytest.mark.parametrize(("rhs", "name"), STORING, ids=[name for _, name in STORING])
+def test_what_a_right_side_stores_is_named(rhs, name, solve):
+    with pytest.warns(UserWarning, match="a function that .* has stored numbers in ") as record:
+        found = ag.grad(decay(rhs, solve))(2.0)
+    assert found == pytest.approx(-np.exp(-2.0), rel=1e-5)
+    said = str(record[0].message).partition("has stored numbers in ")[2]
+    assert name in said or (solve is ag.implicit.solve_ivp and said.startswith("'f'"))
+    assert all(one.filename == __file__ for one in record)
+
+
+def counting():
+    calls, flags, seen = [0], {}, set()
+    parameters = {"k": [1.0, 2.0]}
+    table = np.linspace(0.0, 1.0, 5)
+
+    def rhs(t, y, k):
+        calls[0] += 1
+        flags["called"] = True
+        flags["name"] = "rhs"
+        seen.add(np.isnan(y[0]) if isinstance(y, np.ndarray) else False)
+        return -k * y * parameters["k"][0] + 0.0 * table[0]
+
+    return rhs
+
+
+def test_counts_and_flags_are_no_numbers_of_the_solution():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ag.grad(decay(counting(), integrate.solve_ivp))(2.0)
+
+
+def test_policy_off_and_constants_say_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with ag.number_policy("off"):
+            ag.grad(decay(stored([]), integrate.solve_ivp))(2.0)
+        decay(stored([]), integrate.solve_ivp)(2.0)
+        decay(stored([]), plain_integrate.solve_ivp)(2.0)
+        with ag.no_grad():
+            decay(stored([]), integrate.solve_ivp)(ag.tensor(2.0, requires_grad=True))
+
+
+def noting(log, f):
+    def function(*args):
+        log.append(args[0])
+        return f(*args)
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda log, a: optimize.least_squares(noting(log, lambda x, a: x**3 - a), [1.0], args=(a,)).x[0],
+        lambda log, a: optimize.root(noting(log, lambda x, a: x**3 - a), [1.0], args=(a,)).x[0],
+        lambda log, a: optimize.brentq(noting(log, lambda x, a: x**3 - a), 0.0, 3.0, args=(a,)),
+        lambda log, a: optimize.minimize(noting(log, lambda x, a: (x[0] - a) ** 2), [1.0], args=(a,)).x[0],
+        lambda log, a: integrate.quad(noting(log, lambda x, a: np.exp(-a * x)), 0.0, 1.0, args=(a,))[0],
+        lambda log, a: ag.implicit.root(noting(log, lambda x, a: x**3 - a))(1.0, a),
+        lambda log, a: ag.implicit.fixed_point(noting(log, lambda x, a: np.cos(x) * a))(0.5, a),
+        lambda log, a: ag.implicit.minimize(noting(log, lambda x, a: (x - a) ** 2))(0.5, a),
+    ],
+)
+def test_every_solver_looks(solve):
+    with pytest.warns(UserWarning, match="has stored numbers in 'log'"):
+        ag.grad(lambda a: solve([], a))(1.1)
+    with pytest.warns(UserWarning, match="has stored numbers in 'log'"):
+        solve([], ag.tensor(1.1, requires_grad=True))
