@@ -36,7 +36,7 @@ from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
-from arraygrad.numpy_api.rearranging import Vectorize
+from arraygrad.numpy_api.rearranging import Vectorize, asarray_chkfinite, require
 
 __all__ = ["CREATION", "install", "module_of"]
 
@@ -217,6 +217,19 @@ def _isscalar(element):
     return numpy.isscalar(element)
 
 
+def _checked(function, ours):
+    """numpy.require and its like, which make an array of what they are given where it is none."""
+
+    @functools.wraps(function)
+    def create(a, *args, **kwargs):
+        if not makes_tensors():
+            return function(a, *args, **kwargs)
+        a = gathered(a)
+        return ours(a, *args, **kwargs) if type(a) is Tensor else _recordable(function(a, *args, **kwargs), (a,))
+
+    return create
+
+
 def _array_of(function):
     """A function of NumPy whose result is an array also where it has no axes."""
 
@@ -306,6 +319,8 @@ def _creation():
     found[numpy.full_like] = _full_like
     found[numpy.fromiter] = _fromiter
     found[numpy.vectorize] = Vectorize
+    found[numpy.require] = _checked(numpy.require, require)
+    found[numpy.asarray_chkfinite] = _checked(numpy.asarray_chkfinite, asarray_chkfinite)
     return found
 
 

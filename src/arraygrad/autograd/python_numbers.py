@@ -415,6 +415,8 @@ def conversion_refused(t, how):
     elif library and library not in ("builtins", "__main__"):
         text += f"{library}'s functions take no Tensor where they convert what they are given: "
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
+    elif ".dot(" in at.expression and not called:
+        text += "An array's method dot takes no Tensor: a @ b and numpy.dot(a, b) are recorded. "
     elif adopting():
         text += (
             "Adoption does not reach the code that asks for the array (compiled code, an array library): compose the "

@@ -1,22 +1,24 @@
 """NumPy's functions that rearrange elements on Tensors: insert, delete, resize, block, apply_along_axis and others.
 
-May import: ops, core.given, core.tensor, numpy_api.functions, numpy. Where the result holds elements of the argument
-and nothing else, NumPy's function is run on the elements' positions, on the host, and what it says is taken out of the
-Tensor: NumPy's own semantics, and a gather is recorded.
+May import: ops, core.given, core.tensor, numpy_api.arrays, numpy_api.functions, numpy. Where the result holds elements
+of the argument and nothing else, NumPy's function is run on the elements' positions, on the host, and what it says is
+taken out of the Tensor: NumPy's own semantics, and a gather is recorded.
 """
 
 import functools
 import operator
+import re
 
 import numpy
 
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, apply_op
+from arraygrad.numpy_api.arrays import ARRAYS
 from arraygrad.numpy_api.functions import F, axes_of, backend_among, host, implements, pick, tensor_of, tensors
 from arraygrad.numpy_api.shapes import _diag
 from arraygrad.ops import OPS
 
-__all__ = ["Vectorize"]
+__all__ = ["Vectorize", "asarray_chkfinite", "require"]
 
 
 def _rearranged(function, t, *args, **kwargs):
@@ -183,18 +185,35 @@ def _vander(x, N=None, increasing=False):
     return F["stack"](columns if increasing else columns[::-1], axis=1)
 
 
+_REQUIREMENTS = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F", "A": "A",
+    "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
+}  # fmt: skip
+
+
 @implements("require")
-def _require(a, dtype=None, requirements=None):
-    a = tensor_of(a)
-    return a if dtype is None else a.astype(dtype)
+def require(a, dtype=None, requirements=None, *, like=None):
+    """numpy.require of a Tensor, or of nested lists that hold Tensors: the Tensor itself where it meets them."""
+    wanted = {_REQUIREMENTS[one.upper()] for one in requirements or ()}
+    if {"C", "F"} <= wanted:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "C" if "C" in wanted else "F" if "F" in wanted else "K"
+    made = ARRAYS[numpy.asanyarray](a, dtype, order)
+    flags = getattr(raw_array(made), "flags", None)
+    if ("W" in wanted and not getattr(flags, "writeable", True)) or (
+        "O" in wanted and not getattr(flags, "owndata", True)
+    ):
+        return made.copy(order)
+    return made
 
 
 @implements("asarray_chkfinite")
-def _asarray_chkfinite(a, dtype=None, order=None):
-    a = tensor_of(a)
+def asarray_chkfinite(a, dtype=None, order=None):
+    """numpy.asarray_chkfinite of a Tensor, or of nested lists that hold Tensors."""
+    a = ARRAYS[numpy.asarray](a, dtype, order)
     if not numpy.isfinite(host(a)).all():
         raise ValueError("array must not contain infs or NaNs")
-    return a if dtype is None else a.astype(dtype)
+    return a
 
 
 # For `arraygrad.numpy` and code that is given that namespace: NumPy offers no protocol for these two.
@@ -229,15 +248,20 @@ class Vectorize:
 
     def __call__(self, *args, **kwargs):
         plain = self._plain
-        if plain.signature is not None or plain.excluded or kwargs or not args:
-            if backend_among((*args, *kwargs.values())) is None:
+        function = plain.pyfunc
+        if backend_among((*args, *kwargs.values())) is None:
+            if plain.signature is not None or plain.excluded or kwargs or not args:
                 return plain(*args, **kwargs)
-            raise TypeError("vectorize: signature=, excluded= and arguments by name are not supported for Tensors")
-        if backend_among(args) is None:
             return self._of_arrays(args)
+        if kwargs or plain.excluded:
+            function, args = self._of_positions(args, kwargs)
+        if plain.signature is not None:
+            return self._by_signature(function, args)
+        if not args:
+            return function()
         arrays = F["broadcast_arrays"](*tensors(*args))
         rows = zip(*[F["unstack"](a.ravel()) for a in arrays], strict=True)
-        results = [plain.pyfunc(*row) for row in rows]
+        results = [function(*row) for row in rows]
         if not results:
             return arrays[0].copy()
         if isinstance(results[0], tuple):
@@ -262,11 +286,77 @@ class Vectorize:
         except _ClosesOverTensors:
             return self(*[tensors(numpy.asarray(a, dtype=float))[0] for a in args])
 
+    def _of_positions(self, args, kwargs):
+        """(function, arguments): that of the arguments that are not excluded, by position, and these."""
+        excluded = self._plain.excluded
+        names = [name for name in kwargs if name not in excluded]
+        positions = [i for i in range(len(args)) if i not in excluded]
+
+        def function(*given):
+            all_args = list(args)
+            for i, value in zip(positions, given, strict=False):
+                all_args[i] = value
+            named = zip(names, given[len(positions) :], strict=True)
+            return self._plain.pyfunc(*all_args, **{**kwargs, **dict(named)})
+
+        return function, [*[args[i] for i in positions], *[kwargs[name] for name in names]]
+
+    def _by_signature(self, function, args):
+        """The function of stacks of arrays, "(m,n),(n)->(m)": called for each, its results stacked."""
+        taken, given = (
+            [tuple(re.findall(r"\w+", one)) for one in re.findall(r"\([^)]*\)", side)]
+            for side in self._plain.signature.split("->")
+        )
+        if len(args) != len(taken):
+            raise TypeError(f"wrong number of positional arguments: expected {len(taken)}, got {len(args)}")
+        arrays, sizes = tensors(*args), {}
+        for a, names in zip(arrays, taken, strict=True):
+            _note_sizes(sizes, a.shape, names)
+        loop = numpy.broadcast_shapes(*[a.shape[: a.ndim - len(names)] for a, names in zip(arrays, taken, strict=True)])
+        if 0 in loop:
+            found = self._plain_of(arrays)
+            return tuple(tensors(*found)) if isinstance(found, tuple) else tensors(found)[0]
+        stacks = [
+            F["broadcast_to"](a, (*loop, *[sizes[name] for name in names]))
+            for a, names in zip(arrays, taken, strict=True)
+        ]
+        rows = []
+        for index in numpy.ndindex(*loop):
+            found = function(*[a[index] for a in stacks])
+            row = found if isinstance(found, tuple) else (found,)
+            if len(row) != len(given):
+                raise ValueError(f"wrong number of outputs from pyfunc: expected {len(given)}, got {len(row)}")
+            rows.append(tensors(*row, arrays[0])[:-1])
+        joined = []
+        for i, (parts, names) in enumerate(zip(zip(*rows, strict=True), given, strict=True)):
+            for part in parts:
+                _note_sizes(sizes, part.shape, names)
+            whole = F["stack"](list(parts)).reshape((*loop, *parts[0].shape))
+            otypes = self._plain.otypes
+            joined.append(whole if otypes is None else whole.astype(numpy.dtype(otypes[i])))
+        return joined[0] if len(given) == 1 else tuple(joined)
+
+    def _plain_of(self, arrays):
+        """NumPy's result, of arguments without elements: it does not call the function."""
+        plain = self._plain
+        return numpy.vectorize(plain.pyfunc, plain.otypes, signature=plain.signature)(*[host(a) for a in arrays])
+
     def _joined(self, results, like, i):
         results = [r.reshape(()) if isinstance(r, Tensor) else r for r in results]
         joined = F["stack"](tensors(*results, like)[:-1]).reshape(like.shape)
         otypes = self._plain.otypes
         return joined if otypes is None else joined.astype(numpy.dtype(otypes[i]))
+
+
+def _note_sizes(sizes, shape, names):
+    """Note the sizes of an array's last axes by their names in a signature."""
+    if len(shape) < len(names):
+        raise ValueError(
+            f"{len(shape)}-dimensional argument does not have enough dimensions for all core dimensions {names!r}"
+        )
+    for name, size in zip(names, shape[len(shape) - len(names) :], strict=True):
+        if sizes.setdefault(name, size) != size:
+            raise ValueError(f"inconsistent size for core dimension {name!r}: {size} vs {sizes[name]}")
 
 
 class _ClosesOverTensors(Exception):

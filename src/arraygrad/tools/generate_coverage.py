@@ -81,7 +81,6 @@ _REFUSED = {
     "nested_iters": "iterates over bare memory: iterate over the Tensor",
     "savez": _FILES, "savez_compressed": _FILES, "save": _FILES, "savetxt": _FILES, "fromfile": _FILES,
     "fromregex": _FILES, "fromstring": _FILES, "genfromtxt": _FILES,
-    "require": "converts what it is given: use arraygrad.asarray", "asarray_chkfinite": "converts what it is given",
 }  # fmt: skip
 
 # Public names that are about NumPy itself.
@@ -117,7 +116,7 @@ def _rows(module, prefix):
 def _status(value, name):
     plain = name.rpartition(".")[2]
     served = ufuncs().get(value) if isinstance(value, numpy.ufunc) else FUNCTIONS.get(value)
-    if value in CREATION and (value not in FUNCTIONS or value is numpy.vectorize):
+    if value in CREATION and (value not in FUNCTIONS or plain in ("vectorize", "require", "asarray_chkfinite")):
         return "adopted", ""
     if plain in _REFUSED and name not in _WRITES:
         return ("refused", _REFUSED[plain]) if _REFUSED[plain] else ("no array", "")
