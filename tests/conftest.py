@@ -8,6 +8,7 @@ import gc
 import signal
 import time
 import warnings
+import zlib
 
 import pytest
 
@@ -15,6 +16,35 @@ from arraygrad.engine.node import is_debug_build, live_counts
 
 # A worker thread drops its last reference a moment after the caller has its result. Only a leaking test waits so long.
 LEAK_GRACE_SECONDS = 2.0
+
+# A test of fewer cases than this is run in all of them by `--thin`.
+FEW_CASES = 12
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--thin N`: of tests of many cases only each Nth is run, for a build whose results another run has compared."""
+    parser.addoption("--thin", type=int, default=1, metavar="N", help="of tests of many cases, run one case in N")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what `--thin` says. Which cases stay goes by their names: no combination of parameters is favoured."""
+    thin = config.getoption("thin")
+    if thin <= 1:
+        return
+    cases: dict[str, int] = {}
+    for item in items:
+        cases[case_family(item)] = cases.get(case_family(item), 0) + 1
+    stay, left = [], []
+    for item in items:
+        few = cases[case_family(item)] < FEW_CASES
+        (stay if few or zlib.crc32(item.nodeid.encode()) % thin == 0 else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = stay
+
+
+def case_family(item: pytest.Item) -> str:
+    """The name of the test that the item is a case of."""
+    return item.nodeid.partition("[")[0]
 
 
 def pytest_configure() -> None:

@@ -45,6 +45,7 @@ FILES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", [*FILES, *ORDERED])
 def test_they_pass_on_the_stand_in(file):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}

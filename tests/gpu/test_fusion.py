@@ -14,7 +14,7 @@ from arraygrad.core.tensor import backend_of
 from arraygrad.ops import OPS
 from arraygrad.ops.expression import Expression, ExpressionNamespace, Symbol, Untraceable
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
 XP = backend_of(ag.asarray(np.ones(1))).rule_xp
 DTYPES = ("float32", "float64", "complex64", "complex128")

@@ -28,6 +28,8 @@ CASES = {
     "ss": (lambda a: a[:3, :4, :5].transpose(0, 1, 2)[::-1, :, ::-1], lambda a: np.broadcast_to(a[:3, :1, :1], SHAPE)),
     "os": (lambda a: a[1:4, 2:6, 3:8],),
 }
+pytestmark = pytest.mark.slow
+
 DTYPES = ("float32", "complex128")
 NUMBERED = [(kinds, dtype, wide) for kinds in CASES for dtype in DTYPES for wide in (False, True)]
 

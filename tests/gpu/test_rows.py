@@ -15,7 +15,7 @@ from arraygrad.backends.cuda.rows import KERNELS, LONG, layout, reduced_shape
 from arraygrad.core.tensor import backend_of
 from arraygrad.ops import OPS
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
 XP = backend_of(ag.asarray(np.ones(1))).rule_xp
 INF = math.inf

@@ -460,6 +460,7 @@ def test_import_of_the_submodules():
 # -- what is generated -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_generated_stubs_and_pages_are_up_to_date(capsys):
     if not generate.DOCS.is_dir():
         pytest.skip("arraygrad is imported from an installed wheel, which has no docs")

@@ -116,6 +116,7 @@ def test_demo_passes_its_own_checks(finished):
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 def test_demo_reaches_its_accuracy_and_prints_what_it_measured(finished):
     lines = [line.split() for line in finished[0].stdout.splitlines()]
     held_out = [float(line[-1]) for line in lines if line[:1] == ["accuracy"]]

@@ -32,6 +32,9 @@ _SMALLEST = 2.0**-30
 # Intervals of one integral, and how large its error may be where rounding keeps it above the tolerance
 # (of the integral of the absolute value).
 _LIMIT, ROUNDED = 1000, 1e-7
+# Intervals after which one looks for the first time: halving towards a singularity takes 30 of them to get to
+# _SMALLEST, and quad_vec would go on there until _LIMIT.
+_FIRST_LIMIT = 64
 ROUNDING = 2  # quad_vec's status: rounding errors keep the tolerance from being reached
 
 
@@ -71,19 +74,24 @@ def integral_of_a_gradient(name, f, a, b, tolerances, points=None):
     if a == b:
         return np.zeros_like(np.asarray(f(a)))
     with np.errstate(all="ignore"):
-        try:
-            found, error, info = integrate.quad_vec(
-                f, a, b, points=inside, limit=_LIMIT, full_output=True, **tolerances
-            )
-        except MATH_ERRORS as error:
-            if not no_value(error):
-                raise
-        else:
+        for limit in (_FIRST_LIMIT, _LIMIT):
+            try:
+                found, error, info = integrate.quad_vec(
+                    f, a, b, points=inside, limit=limit, full_output=True, **tolerances
+                )
+            except MATH_ERRORS as error:
+                if not no_value(error):
+                    raise
+                break
             ends = np.asarray(info.intervals)
             width = np.abs(ends[:, 1] - ends[:, 0]).min(initial=np.inf)
+            if width <= _SMALLEST * (ends.max() - ends.min()):
+                break
             settled = info.success or (info.status == ROUNDING and error <= ROUNDED * np.nansum(np.abs(info.integrals)))
-            if settled and width > _SMALLEST * (ends.max() - ends.min()) and np.all(np.isfinite(found)):
-                return np.asarray(found)
+            if settled:
+                if np.all(np.isfinite(found)):
+                    return np.asarray(found)
+                break
         return _by_component(name, f, a, b, tolerances, inside)
 
 
