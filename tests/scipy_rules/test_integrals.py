@@ -118,7 +118,9 @@ MOVING = {
     "an array": lambda a: quad_vec(lambda x: np.where(x < a, 1.0, 2.0) * np.array([1.0, 2.0]), 0, 1)[0].sum(),
     "halfway": lambda a: quad(lambda x: np.where(x < a, 1.0, 0.0), 0, 2 * R)[0],
     "coarse": lambda a: quad(lambda x: np.where(x < a, 1.0, 0.0), 0, 1, epsabs=1e-3, epsrel=1e-3)[0],
-    "an inner integral": lambda a: dblquad(lambda y, x: np.where(x * y < a, 1.0, 0.0), 0, 1, 0, 1, epsabs=1e-2, epsrel=1e-2)[0],
+    "an inner integral": lambda a: dblquad(
+        lambda y, x: np.where(x * y < a, 1.0, 0.0), 0, 1, 0, 1, epsabs=1e-2, epsrel=1e-2
+    )[0],
     "the derivative": lambda a: ag.grad(lambda a: quad(lambda x: np.abs(x - a), 0, 1)[0])(a),
 }
 

@@ -1,20 +1,20 @@
 """Memory for time: `checkpoint(f)` keeps the arguments of `f` instead of what its operations save.
 
-May import: _hints, core.constants, core.containers, engine, core.tensor, core.saved, core.apply, autograd.saved_hooks.
+May import: _hints, core.constants, core.containers, engine, core.tensor, core.saved, core.apply,
+autograd.kept_functions, autograd.saved_hooks.
 """
 
 from __future__ import annotations
 
 import copy
-import dis
 import functools
 import inspect
-import types
 import weakref
 
 import numpy
 
 from arraygrad._hints import unexpected
+from arraygrad.autograd.kept_functions import closed, held
 from arraygrad.autograd.saved_hooks import saved_tensors_hooks
 from arraygrad.core.constants import Contents, constants_are_compared
 from arraygrad.core.containers import flatten, unflatten
@@ -45,6 +45,8 @@ __all__ = ["checkpoint"]
 # (5) Arrays that f finds elsewhere than in Tensors among its arguments must contain the same when it is called again:
 #     raw arguments, and what its closure, its defaults and the globals that it names hold. They are told by their
 #     content, as constants are (Note [Constants that change]). What f itself writes (running means, buffers) is not.
+# (6) Variables of f's closure that were bound anew since have their old values in the second call (Note [Kept
+#     functions]).
 # Guarded by tests/autograd/test_checkpoint.py.
 
 
@@ -92,7 +94,7 @@ class _Checkpoint:
 
     def __init__(self, function, args, kwargs, early_stop):
         self.function = function
-        self.again = called_later(function)
+        self.again = called_later(closed(function))
         self.early_stop = early_stop
         self.finished = False  # whether the first call has returned, so that `places` is complete
         self.places = []  # weak references to the place holders, in order
@@ -102,7 +104,7 @@ class _Checkpoint:
         leaves, self.structure = flatten((args, kwargs))
         self.inputs = [_input(leaf) for leaf in leaves]
         arrays = {f"argument leaf {i}": leaf for i, leaf in enumerate(leaves) if not isinstance(leaf, Tensor)}
-        self.contents = Contents(arrays | _held(function), tensors=True)  # (5)
+        self.contents = Contents(arrays | held(function), tensors=True)  # (5)
         self.random_state = numpy.random.get_state()
 
     def pack(self, t):
@@ -181,57 +183,6 @@ def _same(t):
 
 def _name(function):
     return getattr(function, "__name__", None) or type(function).__name__
-
-
-def _held(function, found=None, seen=None):
-    """{name: object} of what a function finds in its closure, its defaults and the globals and attributes it names."""
-    found = {} if found is None else found
-    seen = set() if seen is None else seen
-    if id(function) in seen or len(seen) > 100:
-        return found
-    seen.add(id(function))
-    if isinstance(function, functools.partial):
-        found |= {f"partial argument {i}": a for i, a in enumerate(function.args)}
-        found |= {f"partial argument {name!r}": a for name, a in function.keywords.items()}
-        return _held(function.func, found, seen)
-    owner = getattr(function, "__self__", None)
-    function = getattr(function, "__func__", function)
-    if not isinstance(function, types.FunctionType):
-        owner, function = function, vars(type(function)).get("__call__")
-        if not isinstance(function, types.FunctionType):
-            return found
-    loaded, attributes = _names(function.__code__)
-    held = {name: function.__globals__[name] for name in loaded if name in function.__globals__}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            held[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    held |= {f"default {i}": value for i, value in enumerate(function.__defaults__ or ())}
-    held |= {f"default {name!r}": value for name, value in (function.__kwdefaults__ or {}).items()}
-    held |= {f"self.{name}": value for name, value in getattr(owner, "__dict__", {}).items() if name in attributes}
-    for name, value in held.items():
-        if isinstance(value, types.FunctionType | types.MethodType | functools.partial):
-            _held(value, found, seen)
-        else:
-            found[f"{function.__name__}: {name}"] = value
-    return found
-
-
-@functools.lru_cache(maxsize=512)
-def _names(code):
-    """Names of the globals, and of the attributes, that code and the functions defined in it load."""
-    loaded, attributes = set(), set()
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            loaded.add(instruction.argval)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes.add(instruction.argval)
-        elif isinstance(instruction.argval, types.CodeType):
-            inner = _names(instruction.argval)
-            loaded |= inner[0]
-            attributes |= inner[1]
-    return frozenset(loaded), frozenset(attributes)
 
 
 def _input(leaf):

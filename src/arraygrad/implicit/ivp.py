@@ -1,6 +1,7 @@
 """Initial value problems of ordinary differential equations, differentiated by the continuous adjoint.
 
-May import: implicit.common, transforms.trace, core.containers, transforms, numpy; scipy inside functions.
+May import: autograd.kept_functions, implicit.common, transforms.trace, core.containers, transforms, numpy; scipy
+inside functions.
 
 Along the solution of y' = f(t, y, a) the gradient of a result by y(t), called p, satisfies p' = -(df/dy)^T p, and the
 gradient by a grows by p^T df/da. Both are integrated backwards from one requested time to the one before, starting from
@@ -15,8 +16,8 @@ import math
 
 import numpy
 
+from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.tensor import Tensor, asarray
-from arraygrad.engine.later import called_later
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, raw_function
 from arraygrad.implicit.stores import watching
 from arraygrad.transforms.gradients import vjp
@@ -91,9 +92,10 @@ def _solve(f, t_span, y0, args, t_eval, settings, options):
         )
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
-    with watching(_NAME, (f,), arguments.tensors):
+    given, f = f, kept(f, _NAME)
+    with watching(_NAME, (given,), arguments.tensors):
         result = _integrate(f, times, t_eval is not None, y0_raw, rest, {**settings, **options})
-    problem = _Problem(called_later(f), times, result, arguments, settings)
+    problem = _Problem(f, times, result, arguments, settings)
     result.y = arguments.attach(problem)
     return result
 

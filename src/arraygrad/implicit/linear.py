@@ -1,6 +1,7 @@
 """Linear systems solved by any solver: dense matrices, scipy.sparse ones, and functions that multiply.
 
-May import: implicit.common, transforms.trace, core.containers, core.tensor, transforms, numpy; scipy inside functions.
+May import: autograd.kept_functions, implicit.common, transforms.trace, core.containers, core.tensor,
+transforms, numpy; scipy inside functions.
 
 With A x = b and a gradient g of x: A^H w = g is solved by the same solver, b gets w, and A gets -w x^H. Both are
 recorded operations, so gradients of gradients are solutions of the same kind.
@@ -10,8 +11,8 @@ from __future__ import annotations
 
 import numpy
 
+from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.tensor import Tensor
-from arraygrad.engine.later import called_later
 from arraygrad.implicit.common import (
     Arguments,
     ConvergenceError,
@@ -174,7 +175,7 @@ def _sparse(A, data, b, solver, tol):
 
 
 def _matrix_free(A, b, solver, args, tol):
-    A = called_later(A)
+    A = kept(A, _NAME)
     arguments = Arguments((b, *args))
     b_raw, *rest = arguments.raw()
     matvec = raw_function(_NAME, A, rest)

@@ -1,8 +1,8 @@
 """Gradients through solved problems, without a look at how they were solved: roots, minima, fixed points, linear
 systems and initial value problems.
 
-May import: transforms, implicit.common, implicit.linear, implicit.ivp, implicit.solvers, implicit.watching, and what
-these may.
+May import: transforms, autograd.kept_functions, implicit.common, implicit.linear, implicit.ivp, implicit.solvers,
+implicit.watching, and what these may.
 
 A solver is any function; nothing of it is recorded. The gradient comes from the equation that the solution satisfies
 (implicit function theorem): if F(x, a) = 0 then dx/da = -(dF/dx)^-1 dF/da, so a gradient g of x costs one solution of
@@ -11,8 +11,8 @@ A solver is any function; nothing of it is recorded. The gradient comes from the
 
 from __future__ import annotations
 
+from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.tensor import Tensor
-from arraygrad.engine.later import called_later
 from arraygrad.implicit.common import (
     Arguments,
     ConvergenceError,
@@ -238,6 +238,7 @@ def _solve(name, residual, f, solver, x0, args, linear_solver, tol, watch):
     number = type(x0) is float and not arguments.any_tensor
     x0 = starting_point(name, x0)
     fun = raw_function(name, f, arguments.raw())
+    residual = kept(residual, name)
     watched = fun if watch is None else Watched(name, fun, *watch)
     with watching(name, (f,), arguments.tensors, tensors=True):
         outcome = solver(watched, x0)
@@ -250,7 +251,7 @@ def _solve(name, residual, f, solver, x0, args, linear_solver, tol, watch):
         raise ValueError(
             f"{name}: '{function_name(f)}' must have as many values as x, of shape {tuple(x.shape)}, got shape {shape}"
         )
-    found = arguments.attach(_Root(name, called_later(residual), x, arguments, linear_solver, tol))
+    found = arguments.attach(_Root(name, residual, x, arguments, linear_solver, tol))
     return float(found) if number else found
 
 

@@ -1,6 +1,6 @@
 """Functions that are given to SciPy's solvers: what they depend on besides their arguments becomes arguments.
 
-May import: core.containers, core.tensor, engine, scipy._guards.
+May import: autograd.kept_functions, core.containers, core.tensor, engine, scipy._guards.
 
 A solver calls a function many times on raw arrays, and the gradient comes from the solved equation. A Tensor in the
 function's closure or among its defaults is found and handed over as one more argument; one that is found nowhere (in an
@@ -8,11 +8,12 @@ attribute, a global) is refused by `raw_function`, as its gradient would be lost
 """
 
 import functools
+import operator
 import types
 
+from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
-from arraygrad.engine.later import called_later
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import parts_of, raw
 
@@ -26,24 +27,27 @@ def tracked(tree):
     return is_grad_enabled() and any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in flatten(tree)[0])
 
 
-def lifted(f, args=()):
+def lifted(name, f, args=()):
     """(function(variables, *all), all): `f` as a function of its arguments and of the Tensors in its closure.
 
-    The function may be kept for backward: it is called as `called_later` says.
+    The function may be kept for backward, which calls it as `kept` says; `name`, of the solver, is for its errors.
     """
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     held = []
     _collect(f, held, _DEPTH)
     if not held:
-        return called_later(f), args
-    n = len(held)
+        return kept(f, name), args
+    n, ids = len(held), [id(t) for t in held]
 
-    def function(*given):  # the variables first, what was in the closure last
-        values = dict(zip([id(t) for t in held], given[-n:], strict=True))
-        return _rebuilt(f, values, _DEPTH)(*given[:-n])
+    def bind(f):
+        make = _maker(f, frozenset(ids), _DEPTH)
 
-    function.__name__ = getattr(f, "__name__", type(f).__name__)
-    return called_later(function), (*args, *held)
+        def function(*given):  # the variables first, what was in the closure last
+            return make(dict(zip(ids, given[-n:], strict=True)))(*given[:-n])
+
+        return function
+
+    return kept(f, name, bind), (*args, *held)
 
 
 def _collect(f, held, depth):
@@ -58,32 +62,65 @@ def _collect(f, held, depth):
                 _collect(leaf, held, depth - 1)
 
 
-def _rebuilt(f, values, depth):
-    """`f` with other values in the places of the Tensors it holds."""
+def _maker(f, ids, depth):
+    """(values) -> `f` with `values[id]` in the places of the Tensors with these ids; None where it holds none of them.
+
+    Other cells of closures stay as they are: what the function stores in them (`nonlocal n`) is seen by the program.
+    """
     if not depth:
-        return f
-
-    def other(part):
-        leaves, structure = flatten(part)
-        return unflatten(structure, [
-            values.get(id(leaf), leaf) if isinstance(leaf, Tensor) else
-            _rebuilt(leaf, values, depth - 1) if isinstance(leaf, (types.FunctionType, functools.partial)) else leaf
-            for leaf in leaves
-        ])  # fmt: skip
-
+        return None
     if isinstance(f, functools.partial):
-        return functools.partial(_rebuilt(f.func, values, depth), *other(f.args), **other(f.keywords))
+        parts = [_maker(f.func, ids, depth), _part_maker(f.args, ids, depth), _part_maker(f.keywords, ids, depth)]
+        if parts == [None] * 3:
+            return None
+        old = (f.func, f.args, f.keywords)
+
+        def make(values):
+            func, args, keywords = (o if m is None else m(values) for o, m in zip(old, parts, strict=True))
+            return functools.partial(func, *args, **keywords)
+
+        return make
     if not isinstance(f, types.FunctionType):
-        return f
-    cells = []
-    for cell in f.__closure__ or ():
-        try:
-            cells.append(types.CellType(other(cell.cell_contents)))
-        except ValueError:
-            cells.append(cell)
-    made = types.FunctionType(f.__code__, f.__globals__, f.__name__, other(f.__defaults__), tuple(cells) or None)
-    made.__kwdefaults__ = other(f.__kwdefaults__)
-    return made
+        return None
+    cells = list(f.__closure__ or ())
+    contents = parts_of(f)  # of the cells, then the defaults
+    makers = [(i, m) for i, m in enumerate(_part_maker(part, ids, depth) for part in contents) if m is not None]
+    if not makers:
+        return None
+    code, space, name, n = f.__code__, f.__globals__, f.__name__, len(cells)
+
+    def make(values):
+        others, defaults, keywords = cells[:], f.__defaults__, f.__kwdefaults__
+        for i, maker in makers:
+            other = maker(values)
+            if i < n:
+                others[i] = types.CellType(other)
+            elif i == n:
+                defaults = other
+            else:
+                keywords = other
+        made = types.FunctionType(code, space, name, defaults, tuple(others) or None)
+        made.__kwdefaults__ = keywords
+        return made
+
+    return make
+
+
+def _part_maker(part, ids, depth):
+    """The same for what a function holds: a leaf, or a container of leaves."""
+    leaves, structure = flatten(part)
+    makers = [
+        operator.itemgetter(id(leaf)) if isinstance(leaf, Tensor) and id(leaf) in ids else
+        _maker(leaf, ids, depth - 1) if isinstance(leaf, (types.FunctionType, functools.partial)) else None
+        for leaf in leaves
+    ]  # fmt: skip
+    if not any(makers):
+        return None
+    if len(leaves) == 1 and leaves[0] is part:
+        return makers[0]
+    return lambda values: unflatten(
+        structure, [leaf if m is None else m(values) for leaf, m in zip(leaves, makers, strict=True)]
+    )
 
 
 def plain(f, args=()):

@@ -42,7 +42,7 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
             "arraygrad.scipy.integrate.solve_ivp: times require grad, but have no derivative here: solve over a scaled "
             "time, with the length of the interval among args"
         )
-    f, parameters = lifted(fun, () if args is None else args)
+    f, parameters = lifted("scipy.integrate.solve_ivp", fun, () if args is None else args)
     f, y0 = array_function(f), _initial(y0)
     arguments = Arguments((y0, *parameters))
     start, *rest = arguments.raw()
@@ -196,7 +196,7 @@ class _Event:
     """An event of solve_ivp, and its times by the implicit function theorem."""
 
     def __init__(self, event, args):
-        self.f, self.parameters = lifted(event, () if args is None else args)
+        self.f, self.parameters = lifted("scipy.integrate.solve_ivp", event, () if args is None else args)
         values = [raw(p) for p in self.parameters]
         self.plain = lambda t, y, *_: float(np.asarray(raw(self.f(t, y, *values))).reshape(()))
         for name in ("terminal", "direction"):
@@ -280,7 +280,7 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     slope = func if tfirst else _swapped(func)
     if tracked(t):
         slope, args, Dfun = _timed(slope, np.asarray(raw(t), dtype=float)), (*args, t), None
-    given, parameters = lifted(slope, args)
+    given, parameters = lifted("scipy.integrate.odeint", slope, args)
     f, y0 = array_function(given), _initial(y0)
     arguments = Arguments((y0, *parameters))
     start, *rest = arguments.raw()

@@ -118,7 +118,7 @@ def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, li
           wvar=None, wopts=None, maxp1=50, limlst=50, complex_func=False):  # fmt: skip
     if weight is not None or complex_func:
         raise NotDifferentiable("arraygrad.scipy.integrate.quad: integrals with a weight have no rule")
-    f, parameters = lifted(func, args)
+    f, parameters = lifted("scipy.integrate.quad", func, args)
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()
     function, count = raw_function("scipy.integrate.quad", f, rest), itertools.count()
@@ -138,7 +138,7 @@ def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, li
 @CHAPTER.composition("quad_vec", "a b args", LEIBNIZ)
 def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, limit=10000, workers=1, points=None,
               quadrature=None, full_output=False, *, args=()):  # fmt: skip
-    function, parameters = lifted(f, args)
+    function, parameters = lifted("scipy.integrate.quad_vec", f, args)
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()
     found = integrate.quad_vec(raw_function("scipy.integrate.quad_vec", function, rest), lower, upper, epsabs, epsrel,
@@ -150,7 +150,7 @@ def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, l
 
 @CHAPTER.composition("dblquad", "a b args", LEIBNIZ)
 def _dblquad(func, a, b, gfun, hfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
-    f, parameters = lifted(func, args)
+    f, parameters = lifted("scipy.integrate.dblquad", func, args)
 
     def limit(bound, x):
         return bound(x) if callable(bound) else bound

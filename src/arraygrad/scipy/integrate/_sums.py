@@ -1,6 +1,7 @@
 """Integrals and sums whose gradient is one of the same kind, term by term, and integrals over boxes.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate, transforms, numpy, SciPy.
+May import: arraygrad, autograd.kept_functions, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate,
+transforms, numpy, SciPy.
 """
 
 import functools
@@ -9,6 +10,7 @@ import numpy as np
 from scipy import integrate, special
 
 import arraygrad as ag
+from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._callbacks import lifted, tracked
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
@@ -136,7 +138,7 @@ def _nested(name, f, a, b, bounds, parameters, tolerances, known):
 
 @CHAPTER.composition("tplquad", "a b args", LEIBNIZ)
 def _tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
-    f, parameters = lifted(func, args)
+    f, parameters = lifted("scipy.integrate.tplquad", func, args)
     values = [raw(p) for p in parameters]
     bounds = [(gfun, hfun), (qfun, rfun)]
     plain = [raw(bound) for pair in bounds for bound in pair]
@@ -151,7 +153,7 @@ def _nquad(func, ranges, args=None, opts=None, full_output=False):
         raise NotDifferentiable(
             "arraygrad.scipy.integrate.nquad: opts, full_output and ranges that are functions have no rule; nest quad"
         )
-    f, parameters = lifted(func, () if args is None else args)
+    f, parameters = lifted("scipy.integrate.nquad", func, () if args is None else args)
     values = [raw(p) for p in parameters]
     found = integrate.nquad(lambda *at: raw(f(*at, *values)), [raw(one) for one in ranges])
     *inner, (a, b) = [tuple(one) for one in ranges]
@@ -222,6 +224,7 @@ def _termwise(name, ends):
         if not ends and (holds_tensor((a, b, options.get("step")), grad=True)):
             raise NotDifferentiable(f"arraygrad.scipy.integrate.{name}: which terms there are has no derivative")
         args = args if isinstance(args, tuple) else (args,)
+        f = kept(f, f"scipy.integrate.{name}")
         result = theirs(
             lambda x, *given: raw(f(x, *given)), raw(a), raw(b), args=tuple(raw(v) for v in args), **options
         )

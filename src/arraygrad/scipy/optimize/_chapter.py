@@ -47,7 +47,7 @@ class Problem:
     def __init__(self, name, f, args=(), bounds=(), lists=False, start=None):
         self.name = f"scipy.optimize.{name}"
         args = args if isinstance(args, tuple) else (args,)
-        self.f, parameters = lifted(f, args)
+        self.f, parameters = lifted(self.name, f, args)
         if lists:
             self.f = array_function(self.f)
         self.first = len(bounds)

@@ -1,0 +1,207 @@
+"""Functions that backward calls again: as they were when a solver called them, or an error names what has changed.
+
+Imports arraygrad, arraygrad.scipy, autograd.kept_functions.
+"""
+
+import functools
+import types
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+from arraygrad.autograd.kept_functions import closed
+
+pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
+from scipy.sparse.linalg import LinearOperator
+
+from arraygrad.scipy import integrate, optimize
+from arraygrad.scipy.sparse import linalg as sparse
+
+A, KS, STEP = 0.7, (1.0, 2.0, 3.0), 1e-5
+ONE = np.array([1.0])
+
+# (a, k) -> a number, by a function that reads `a` and k in its closure.
+SOLVERS = {
+    "quad": lambda a, k: integrate.quad(lambda x: np.exp(a * x * k()), 0, 1)[0],
+    "quad, args": lambda a, k: integrate.quad(lambda x, a: np.exp(a * x * k()), 0, 1, args=(a,))[0],
+    "quad_vec": lambda a, k: integrate.quad_vec(lambda x: np.exp(a * x * k()) * np.arange(1.0, 3.0), 0, 1)[0].sum(),
+    "dblquad": lambda a, k: integrate.dblquad(lambda y, x: np.exp(a * x * y * k()), 0, 1, 0, 1)[0],
+    "dblquad, its limit": lambda a, k: integrate.dblquad(lambda y, x: np.exp(a * x), 0, 1, 0, lambda x: k() + x)[0],
+    "tplquad": lambda a, k: integrate.tplquad(lambda z, y, x: a * k() * x * y + z, 0, 1, 0, 1, 0, 1)[0],
+    "nquad": lambda a, k: integrate.nquad(lambda x, y: a * k() * x + y, [(0, 1), (0, 1)])[0],
+    "tanhsinh": lambda a, k: integrate.tanhsinh(lambda x, a: np.exp(a * x * k()), 0, 1, args=(a,)).integral,
+    "nsum": lambda a, k: integrate.nsum(lambda x, a: a**2 * k() / x**3, 1, 50, args=(a,)).sum,
+    "solve_ivp": lambda a, k: integrate.solve_ivp(
+        lambda t, y: -a * k() * y, (0, 1), ONE, rtol=1e-9, atol=1e-9).y[0, -1],
+    "solve_ivp, an event": lambda a, k: integrate.solve_ivp(
+        lambda t, y: -a * y, (0, 9), ONE, rtol=1e-10, atol=1e-10, events=lambda t, y: y[0] - 0.2 * k()).t_events[0][0],
+    "odeint": lambda a, k: integrate.odeint(
+        lambda y, t: -a * k() * y, ONE, np.array([0.0, 1.0]), rtol=1e-10, atol=1e-10)[-1, 0],
+    "brentq": lambda a, k: optimize.brentq(lambda x: x**3 * k() - a, 0, 5, xtol=1e-13),
+    "newton": lambda a, k: optimize.newton(lambda x: x**3 * k() - a, 1.0, tol=1e-13),
+    "root_scalar": lambda a, k: optimize.root_scalar(lambda x: x**3 * k() - a, bracket=(0, 5), xtol=1e-13).root,
+    "root": lambda a, k: optimize.root(lambda x: x**3 * k() - a, ONE, tol=1e-13).x[0],
+    "fsolve": lambda a, k: optimize.fsolve(lambda x: x**3 * k() - a, ONE, xtol=1e-13)[0],
+    "fixed_point": lambda a, k: optimize.fixed_point(lambda x: np.cos(a * x) / k(), 0.5, xtol=1e-13),
+    "minimize": lambda a, k: optimize.minimize(lambda x: ((x * k() - a) ** 2).sum(), ONE, tol=1e-10).x[0],
+    "minimize_scalar": lambda a, k: optimize.minimize_scalar(lambda x: (x * k() - a) ** 2, tol=1e-10).x,
+    "least_squares": lambda a, k: optimize.least_squares(lambda x: x * k() - a, ONE, xtol=1e-14, gtol=1e-14).x[0],
+    "curve_fit": lambda a, k: optimize.curve_fit(
+        lambda t, p: p * t * k(), np.arange(1.0, 4.0), a * np.arange(1.0, 4.0), ONE)[0][0],
+    "implicit.root": lambda a, k: ag.implicit.root(lambda x, a: x**3 * k() - a)(ONE, a)[0],
+    "implicit.minimize": lambda a, k: ag.implicit.minimize(lambda x, a: ((x * k() - a) ** 2).sum())(ONE, a)[0],
+    "implicit.fixed_point": lambda a, k: ag.implicit.fixed_point(lambda x, a: np.cos(a * x) / k())(ONE * 0.5, a)[0],
+    "implicit.solve_ivp": lambda a, k: ag.implicit.solve_ivp(
+        lambda t, y, a: -a * k() * y, (0.0, 1.0), ONE, (a,), rtol=1e-9, atol=1e-9).y[0, -1],
+    "implicit.linear_solve": lambda a, k: ag.implicit.linear_solve(lambda x, a: x * k() + a * x, ONE, args=(a,))[0],
+    "checkpoint": lambda a, k: ag.checkpoint(lambda a: np.sin(a * k()))(a),
+}  # fmt: skip
+
+
+def summed(solver, a):
+    """Over a loop, whose variable the functions read: in backward it has its last value."""
+    total = 0.0
+    for k in KS:
+
+        def read():
+            return k  # noqa: B023 (what is tested)
+
+        total = total + SOLVERS[solver](a, read)
+    return total
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_variables_of_a_loop_have_the_values_of_the_call(solver):
+    found = float(ag.grad(functools.partial(summed, solver))(A))
+    difference = (float(summed(solver, A + STEP)) - float(summed(solver, A - STEP))) / (2 * STEP)
+    np.testing.assert_allclose(found, difference, rtol=2e-4)
+
+
+def test_a_linear_operator_reads_the_values_of_the_call():
+    def f(b):
+        total = 0.0
+        for k in KS:
+            operator = LinearOperator((2, 2), matvec=lambda x, k=k: k * x, dtype=float)
+            total = total + sparse.cg(operator, b, rtol=1e-12)[0].sum()
+        return total
+
+    np.testing.assert_allclose(ag.grad(f)(np.array([1.0, 2.0])), sum(1 / k for k in KS))
+
+
+def test_second_derivatives_have_the_values_of_the_call():
+    found = ag.grad(ag.grad(functools.partial(summed, "quad")))(A)
+    step = 1e-3
+    at = [float(summed("quad", A + d)) for d in (-step, 0.0, step)]
+    np.testing.assert_allclose(found, (at[0] - 2 * at[1] + at[2]) / step**2, rtol=1e-4)
+
+
+def backward_after(change, integrand):
+    """The gradient of an integral after `change()` has run."""
+    a = ag.tensor(A, requires_grad=True)
+    value = integrate.quad(lambda x: integrand(a, x), 0, 1)[0]
+    change()
+    (gradient,) = ag.autograd.grad(value, [a])
+    return float(gradient)
+
+
+SCALE = 2.0
+
+
+def set_scale(value):
+    global SCALE
+    SCALE = value
+
+
+def test_a_global_that_has_changed_is_an_error_that_names_it():
+    set_scale(2.0)
+    assert backward_after(lambda: set_scale(2.0), lambda a, x: a * SCALE * x) == pytest.approx(1.0)
+    with pytest.raises(RuntimeError, match=r"scipy\.integrate\.quad: .*SCALE has another value now"):
+        backward_after(lambda: set_scale(3.0), lambda a, x: a * SCALE * x)
+
+
+class Model:
+    def __init__(self):
+        self.rate, self.calls, self.log, self.buffer = 2.0, 0, [], np.zeros(1)
+
+    def of(self, a, x):
+        self.calls += 1
+        self.log.append(x)
+        np.multiply(self.rate, x, out=self.buffer)
+        return a * float(self.buffer[0])
+
+
+def test_attributes_are_compared_but_not_those_that_the_function_writes():
+    model = Model()
+    with pytest.warns(UserWarning, match="has stored numbers"):
+        assert backward_after(lambda: None, model.of) == pytest.approx(1.0)
+    assert model.calls > 21
+    with pytest.warns(UserWarning, match="has stored numbers"), pytest.raises(RuntimeError, match=r"self\.rate has"):
+        backward_after(lambda: setattr(model, "rate", 5.0), model.of)
+
+
+@pytest.mark.parametrize("holder", [{"rate": 2.0}, types.SimpleNamespace(rate=2.0), [2.0], np.array([2.0])])
+def test_what_containers_hold_is_compared(holder):
+    def rate():
+        return holder.rate if hasattr(holder, "rate") else holder["rate"] if isinstance(holder, dict) else holder[0]
+
+    def change():
+        if hasattr(holder, "rate"):
+            holder.rate = 5.0
+        else:
+            holder["rate" if isinstance(holder, dict) else 0] = 5.0
+
+    assert backward_after(lambda: None, lambda a, x: a * rate() * x) == pytest.approx(1.0)
+    with pytest.raises(RuntimeError, match=r"another value now|was written"):
+        backward_after(change, lambda a, x: a * rate() * x)
+
+
+def test_a_counter_by_nonlocal_counts_forward_and_is_not_compared():
+    n = 0
+    a = ag.tensor(A, requires_grad=True)
+
+    def integrand(x):
+        nonlocal n
+        n += 1
+        return a * x
+
+    value = integrate.quad(integrand, 0, 1)[0]
+    assert n == 21
+    assert float(ag.autograd.grad(value, [a])[0]) == pytest.approx(0.5)
+
+
+def test_a_copy_keeps_recursion_defaults_names_and_empty_cells():
+    k = 3
+
+    def power(x, n=2, *, scale=1.0):
+        """Doc."""
+        return scale if n == 0 else k * x * power(x, n - 1, scale=scale)
+
+    copy = closed(power)
+    k = 100
+    assert copy(2.0) == 36.0
+    assert copy(2.0, 1, scale=2.0) == 12.0
+    assert (copy.__name__, copy.__doc__, copy.__qualname__) == (power.__name__, power.__doc__, power.__qualname__)
+    assert power(1.0, 1) == 100.0
+
+    later = closed(lambda: unassigned)
+    unassigned = 4
+    assert later() == 4
+    assert closed(np.sin) is np.sin
+    assert closed(functools.partial(power, n=1))(1.0) == 100.0
+
+
+def test_a_cell_that_functions_write_stays_one_cell():
+    n = 0
+
+    def count():
+        nonlocal n
+        n += 1
+
+    def f():
+        count()
+        return n
+
+    copy = closed(f)
+    assert [copy(), f(), copy()] == [1, 2, 3]
