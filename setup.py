@@ -192,7 +192,18 @@ def write_names(names: list[str]) -> Path:
         same = [other for other in names if other.rpartition(".")[2] == name.rpartition(".")[2]]
         if same != [name]:
             raise SystemExit(f"the last parts of compiled modules' names must differ: rename one of {', '.join(same)}")
-    return write("modules.hpp", f'// Written by setup.py.\n#define ARRAYGRAD_MODULES "{" ".join(names)}"\n')
+    functions = {name: f"PyInit_{name.rpartition('.')[2]}" for name in names}
+    lines = [
+        "// Written by setup.py: the compiled modules of the library, and what makes each.",
+        '#include "Python.h"',
+        *[f"PyMODINIT_FUNC {function}(void);" for function in functions.values()],
+        "struct CompiledModule { const char* name; PyObject* (*init)(void); };",
+        "static const CompiledModule ARRAYGRAD_MODULES[] = {",
+        *[f'    {{"{name}", {function}}},' for name, function in functions.items()],
+        "};",
+        f"static const int ARRAYGRAD_MODULE_COUNT = {len(names)};",
+    ]
+    return write("modules.hpp", "\n".join(lines) + "\n")
 
 
 def extensions() -> list[Extension]:
@@ -209,6 +220,7 @@ def extensions() -> list[Extension]:
         if name == LIBRARY:
             include.append(str(written.parent))
             depends.append(str(written))
+            extra.append(("CYTHON_EXTERN_C", 'extern "C"'))  # its public function's linkage: module_import.hpp
         if name.startswith(NUMPY_MODULES):
             import numpy
 
@@ -306,22 +318,22 @@ APPEND = re.compile(
 )
 
 PYTHON = '#include "Python.h"'
-# Cython imports each module that it cimports from by a call that asks for the package as well.
-IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.)')
+# How Cython imports each module that it cimports from.
+IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.|__Pyx_BUILTIN_MODULE_NAME\))')
 
 
 def mended(modules):
     """The modules, with the C++ that Cython wrote mended.
 
-    It is made safe where there is no memory for a list, and it imports modules of the package by
-    src/arraygrad/engine/module_import.hpp, which says why.
+    It is made safe where there is no memory for a list, and it imports modules of the package by a function of the
+    library's: Note [Loading] in src/arraygrad/_compiled.pyx.
     """
     for module in modules:
         for path in map(Path, module.sources):
             if path.suffix in (".c", ".cpp"):
                 text = path.read_text(encoding="utf-8")
                 good = APPEND.sub(r"\1 { \2 = 0; \3 }", text)
-                good, count = IMPORT.subn("arraygrad_import_module(", good)
+                good, count = IMPORT.subn("arraygrad_import_module(", good) if module.name != LIBRARY else (good, 0)
                 if count:
                     good = good.replace(PYTHON, f'{PYTHON}\n#include "module_import.hpp"', 1)
                 if good != text:

@@ -16,7 +16,6 @@ import numpy as _numpy
 
 from arraygrad import autograd
 from arraygrad._first_use import first_use as _first_use
-from arraygrad.autograd import python_numbers as _python_numbers
 from arraygrad.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -26,7 +25,6 @@ from arraygrad.autograd.grad_mode import (
     set_grad_enabled,
     zero_annihilates,
 )
-from arraygrad.autograd.python_numbers import number_policy, set_number_policy, stop_gradient
 from arraygrad.backends import numpy as _numpy_backend  # registers itself
 from arraygrad.core import saved_handles as _saved_handles
 from arraygrad.core.constants import set_constant_check
@@ -47,12 +45,12 @@ _namespace.install()
 _methods.install()
 _set_protocol_handlers(Tensor, _handlers.handlers, _numpy.ndarray, _numpy.generic)
 _set_autograd(autograd)
-_set_number_guard(_python_numbers)
+_set_number_guard("arraygrad.autograd.python_numbers")
 _set_handles(_saved_handles)
-globals().update(_dispatch.top_level())  # the standard's functions, constants and dtypes
 _keep_for_ever(__name__)
 
-# Imported on first use: submodules, and names out of others.
+# Imported on first use: submodules, and names out of others. The standard's functions, constants and dtypes are made
+# then.
 _SUBMODULES = (
     "array_api_strict", "cupy", "dask", "fft", "implicit", "interop", "jax", "linalg", "memory", "numpy", "scipy",
     "special", "torch", "typing",
@@ -62,6 +60,7 @@ _ELSEWHERE = {
     "adoption": ("adopt",),
     "autograd.checkpointing": ("checkpoint",),
     "autograd.primitive": ("defvjp", "primitive"),
+    "autograd.python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),
     "autograd.threads": ("get_num_threads", "set_num_threads"),
     "interop.transfer": ("to_backend",),
     "testing": ("gradcheck", "gradgradcheck"),
@@ -86,11 +85,10 @@ _LAZY = {name: f"arraygrad.{module}" for module, names in _ELSEWHERE.items() for
 
 __all__ = [
     "Tensor", "asarray", "autograd", "enable_grad", "fft", "implicit", "inference_mode", "is_grad_enabled",
-    "is_inference_mode_enabled", "linalg", "namespace", "no_grad", "number_policy", "set_constant_check",
-    "set_grad_enabled", "set_number_policy", "set_saved_mutation", "special", "stop_gradient", "tensor",
-    "zero_annihilates",
+    "is_inference_mode_enabled", "linalg", "namespace", "no_grad", "set_constant_check",
+    "set_grad_enabled", "set_saved_mutation", "special", "tensor", "zero_annihilates",
 ]  # fmt: skip
 __all__.extend(_LAZY)
 __all__.extend(sorted(_NAMES))
 
-__getattr__, __dir__ = _first_use(globals(), _LAZY, _SUBMODULES)
+__getattr__, __dir__ = _first_use(globals(), _LAZY, _SUBMODULES, _NAMES, _dispatch.top_level)

@@ -1,4 +1,4 @@
-"""Names that a module imports when they are first used (PEP 562): what few programs need costs no import time.
+"""Names that a module imports or makes when they are first used (PEP 562): an import costs no time for the others.
 
 May import: _hints.
 """
@@ -8,7 +8,7 @@ import importlib
 from arraygrad import _hints
 
 
-def first_use(namespace, names, submodules=()):
+def first_use(namespace, names, submodules=(), made=(), make=None):
     """`__getattr__` and `__dir__` for a module.
 
     Parameters
@@ -20,6 +20,8 @@ def first_use(namespace, names, submodules=()):
     submodules : iterable of str
         Submodules that are attributes too. One that cannot be imported is a missing attribute: `hasattr`, `help` and
         `inspect` take no other error for an answer.
+    made, make : collection of str, function
+        `make(name)` makes the value of one of these names. Threads that ask for it at once get one value.
 
     Returns
     -------
@@ -31,6 +33,8 @@ def first_use(namespace, names, submodules=()):
         if name in names:
             value = namespace[name] = getattr(importlib.import_module(names[name]), name)
             return value
+        if name in made:
+            return namespace.setdefault(name, make(name))
         if name in submodules:
             try:
                 return importlib.import_module(f"{module}.{name}")
@@ -39,7 +43,7 @@ def first_use(namespace, names, submodules=()):
         raise _missing(module, name)
 
     def __dir__():
-        return sorted({*namespace.get("__all__", namespace), *names, *submodules})
+        return sorted({*namespace.get("__all__", namespace), *names, *submodules, *made})
 
     return __getattr__, __dir__
 

@@ -2,6 +2,7 @@
 # May import: engine.*, core.op, core.value, core.nodes, core.apply.
 import dis
 import functools
+import importlib
 import sys
 import warnings
 
@@ -23,24 +24,34 @@ def running_here():
     return thread_state().transforms
 
 
-cdef object _guard = None               # see set_number_guard
+cdef str _guard_name = None             # see set_number_guard
+cdef object _guard = None
 
 
-def set_number_guard(module):
-    """Have `module` decide what is done when values of recorded Tensors leave (arraygrad.autograd.python_numbers)."""
+def set_number_guard(str name):
+    """Have the module of that name decide what is done when values of recorded Tensors leave, or where numpy itself is
+    kept. It is imported by the first that does.
+    """
+    global _guard_name
+    _guard_name = name
+
+
+cdef object guard():
     global _guard
-    _guard = module
-    keep_for_ever(module)
+    if _guard is None:
+        _guard = importlib.import_module(_guard_name)
+        keep_for_ever(_guard)
+    return _guard
 
 
 def place():
     """Where the running program is, as text."""
-    return "" if _guard is None else _guard.place()
+    return guard().place()
 
 
 def numpy_is_kept():
     """In an adopted call where numpy itself makes plain arrays: why, as a sentence. "" elsewhere."""
-    return "" if _guard is None else _guard.numpy_is_kept()
+    return guard().numpy_is_kept()
 
 
 cdef object _notice = None              # see set_conversion_notice; written by one thread, for a check
@@ -70,7 +81,7 @@ cdef object left(TensorBase t, str how):
     """The values of a tensor as a numpy.ndarray, noticed as leaving it."""
     leaving(t, how)
     if _running and recorded(t):
-        _guard.leaves(t, how)
+        guard().leaves(t, how)
     return to_numpy(t.value.raw)
 
 
@@ -92,8 +103,8 @@ cdef object taken(TensorBase t, tuple index):
     """`t.item(*index)`: a Python scalar, or in a transform that follows `t` a 0-d Tensor."""
     if index:
         return item_at(t, index)
-    if _running and recorded(t) and _guard.stays(t):
-        return _guard.element(t)
+    if _running and recorded(t) and guard().stays(t):
+        return guard().element(t)
     return item_of(t)
 
 
@@ -113,8 +124,8 @@ cdef object item_at(object t, tuple index):
 
 cdef object listed(TensorBase t):
     """`t.tolist()`: nested lists of Python scalars, or in a transform that follows `t` of 0-d Tensors."""
-    if _running and recorded(t) and _guard.stays(t):
-        return _guard.elements(t)
+    if _running and recorded(t) and guard().stays(t):
+        return guard().elements(t)
     return left(t, "tolist").tolist()
 
 
@@ -125,19 +136,19 @@ cdef object number(TensorBase t, str how):
     cdef object value = one_element(t, how)
     value = float(value) if how == "float" else complex(value)
     if t.tracked and thread_state().grad_mode:
-        _guard.becomes_number(t, how)
+        guard().becomes_number(t, how)
     return value
 
 
 cdef object recorded_copy(TensorBase t):
     """For the copy module: a recorded copy in a transform that follows `t`, otherwise None."""
-    return _guard.copied(t) if _running and recorded(t) else None
+    return guard().copied(t) if _running and recorded(t) else None
 
 
 cpdef int before_bytes(TensorBase t, str how) except -1:
     """Refuse bytes of what a transform follows, by `how`: "pickling", "tobytes()"."""
     if _running and recorded(t):
-        _guard.becomes_bytes(t, how)
+        guard().becomes_bytes(t, how)
     return 0
 
 
@@ -190,7 +201,7 @@ cdef int refuse_store(TensorBase t) except -1:
     if frame is None or not 0 <= frame.f_lasti < len(_code_of(frame.f_code)):
         return 0
     if _code_of(frame.f_code)[frame.f_lasti] in _STORES:
-        error = _guard.store_refused(t)
+        error = guard().store_refused(t)
         if error is not None:
             raise error
     return 0
@@ -201,7 +212,7 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
         refresh(t)
     if t.tracked:
         refuse_store(t)
-        error = _guard.conversion_refused(t, how)
+        error = guard().conversion_refused(t, how)
         if error is not None:
             raise error
     return 0

@@ -2,7 +2,7 @@
 # May import: engine.free_threading, core.value.
 import os
 import weakref
-from threading import RLock
+from _thread import RLock         # threading would be imported for it alone
 
 cimport cython
 from cpython.object cimport PyObject

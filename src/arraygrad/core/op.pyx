@@ -212,97 +212,122 @@ cdef tuple bind_plain(Op op, tuple args, dict kwargs):
     return result
 
 
-cdef dict _positions = {}               # text of a signature -> (params, defaults, positions): they are never changed
+# What follows from a signature, and from what the rules ask for: many operations share both. Nothing here is changed.
+cdef dict _positions = {}               # text of a signature -> (parameters, params, defaults, positions)
+cdef dict _layouts = {}                 # (text of a signature, what each rule asks for) -> _Layout
+
+
+cdef class _Layout:
+    """What a node keeps for the rules of an operation, and what each of them gets."""
+    cdef tuple inputs, others, plans, saves, static_positions
+    cdef list kept                      # (name, kind, position, mask) of each value that is saved
 
 
 cdef int read_signature(Op op) except -1:
-    """The parameters of an operation, and which of them have a rule."""
-    cdef list parameters = parameters_of(op.entry.signature)
-    cdef dict rules = op.entry.rules
+    """The parameters of an operation."""
+    cdef str text = op.entry.signature
     cdef int i, kind
-    found = _positions.get(op.entry.signature)
+    found = _positions.get(text)
     if found is None:
+        parameters = parameters_of(text)
         params = tuple([param for param, _, _ in parameters])
-        found = _positions[op.entry.signature] = (
-            params, tuple([default for _, _, default in parameters]), {param: i for i, param in enumerate(params)})
-    op.params, op.defaults, op.positions = found
+        if len(params) > MAX_PARAMS:
+            raise TypeError(f"{op.name}: expected at most {MAX_PARAMS} parameters, but got {len(params)}")
+        found = _positions[text] = (tuple([kind for _, kind, _ in parameters]), params,
+                                    tuple([default for _, _, default in parameters]),
+                                    {param: i for i, param in enumerate(params)})
+    kinds, op.params, op.defaults, op.positions = found
     op.var_positional = -1
-    for i, (_, kind, _) in enumerate(parameters):
+    i = 0
+    for kind in kinds:
         op.n_posonly += kind == 0
         op.n_positional += kind <= 1
         if kind == 2:
             op.var_positional = i
-    for name in rules:
-        if name not in op.positions:
-            raise TypeError(f"{op.name}: a rule for {name!r}, which is no parameter of ({op.entry.signature})")
-    op.inputs = tuple([i for i, param in enumerate(op.params) if param in rules])
-    op.others = tuple([i for i, param in enumerate(op.params) if param not in rules])
-    op.rules = tuple([rules[op.params[i]] for i in op.inputs])
-    if len(op.params) > MAX_PARAMS:
-        raise TypeError(f"{op.name}: expected at most {MAX_PARAMS} parameters, but got {len(op.params)}")
-    op.n_inputs = <int>len(op.inputs)
-    op.n_others = <int>len(op.others)
-    for i in range(op.n_inputs):
-        op.input_at[i] = op.inputs[i]
-    for i in range(op.n_others):
-        op.other_at[i] = op.others[i]
+        i += 1
     return 0
 
 
 cdef int read_rules(Op op) except -1:
-    """What the rules of an operation ask for, and what has to be saved for that."""
-    cdef list saves = [], plans = []
-    cdef int k, kind, i
-    for k, rule in enumerate(op.rules):
-        code = rule.__code__
-        plans.append(tuple([plan_of(op, asked, k, saves) for asked in code.co_varnames[:code.co_argcount]]))
-    if len(saves) > MAX_SAVES:
-        raise TypeError(f"{op.name}: rules ask to keep {len(saves)} values, at most {MAX_SAVES} can be kept")
-    op.plans = tuple(plans)
-    op.saves = tuple([kept[0] for kept in saves])
-    op.n_saves = len(saves)
+    """Which parameters have a rule, what the rules ask for, and what has to be saved for that."""
+    cdef dict rules = op.entry.rules
+    cdef list found = [], asked = []
+    cdef _Layout layout
+    cdef int k
+    for name in op.params:
+        rule = rules.get(name)
+        if rule is None:
+            asked.append(None)
+        else:
+            code = rule.__code__
+            asked.append(code.co_varnames[:code.co_argcount])
+            found.append(rule)
+    if len(found) < len(rules):
+        name = [name for name in rules if name not in op.positions][0]
+        raise TypeError(f"{op.name}: a rule for {name!r}, which is no parameter of ({op.entry.signature})")
+    op.rules = tuple(found)
+    key = (op.entry.signature, *asked)
+    layout = _layouts.get(key)
+    if layout is None:
+        layout = _layouts[key] = layout_of(op, asked)
+    op.inputs = layout.inputs
+    op.others = layout.others
+    op.plans = layout.plans
+    op.saves = layout.saves
+    op.static_positions = layout.static_positions
+    op.n_inputs = <int>len(op.inputs)
+    op.n_others = <int>len(op.others)
+    for k in range(op.n_inputs):
+        op.input_at[k] = op.inputs[k]
+    for k in range(op.n_others):
+        op.other_at[k] = op.others[k]
+    op.n_saves = <int>len(layout.kept)
     op.saves_in_list = op.n_saves > 3
-    for k, (_, kind, i, mask) in enumerate(saves):
-        op.save_kind[k] = kind
-        op.save_pos[k] = i
-        op.save_for[k] = mask
-    op.static_positions = tuple(sorted({index for plan in plans for what, index in plan if what == PLAN_STATIC}))
+    for k in range(op.n_saves):
+        _, op.save_kind[k], op.save_pos[k], op.save_for[k] = layout.kept[k]
     op.keeps_args = len(op.static_positions) > 0
     return 0
+
+
+cdef _Layout layout_of(Op op, list asked):
+    """The layout of an operation whose rules ask for that: per parameter the names, None where it has no rule."""
+    cdef _Layout layout = _Layout()
+    cdef list saves = [], plans = []
+    op.inputs = tuple([i for i in range(len(asked)) if asked[i] is not None])
+    for k, i in enumerate(op.inputs):
+        plans.append(tuple([plan_of(op, name, k, saves) for name in asked[i]]))
+    if len(saves) > MAX_SAVES:
+        raise TypeError(f"{op.name}: rules ask to keep {len(saves)} values, at most {MAX_SAVES} can be kept")
+    layout.inputs = op.inputs
+    layout.others = tuple([i for i in range(len(asked)) if asked[i] is None])
+    layout.plans = tuple(plans)
+    layout.kept = saves
+    layout.saves = tuple([kept[0] for kept in saves])
+    layout.static_positions = tuple(sorted({index for plan in plans for what, index in plan if what == PLAN_STATIC}))
+    return layout
 
 
 cdef tuple plan_of(Op op, str asked, int k, list saves):
     """(what, index) for one parameter of the rule of inputs[k]; notes in `saves` what has to be kept for it."""
     if asked == "g":
-        return plan(PLAN_G, 0)
+        return (PLAN_G, 0)
     if asked == "xp":
-        return plan(PLAN_XP, 0)
+        return (PLAN_XP, 0)
     if asked == "ans":
-        return plan(PLAN_SAVED, keep("ans", SAVE_ANS, -1, k, saves))
+        return (PLAN_SAVED, keep("ans", SAVE_ANS, -1, k, saves))
     if asked in op.positions:
         position = op.positions[asked]
         if position in op.inputs:
-            return plan(PLAN_SAVED, keep(asked, SAVE_INPUT, position, k, saves))
-        return plan(PLAN_STATIC, position)
+            return (PLAN_SAVED, keep(asked, SAVE_INPUT, position, k, saves))
+        return (PLAN_STATIC, position)
     stem, _, what = asked.rpartition("_")
     if what in _METADATA and stem in op.positions:
-        return plan(_METADATA[what], keep(stem + "_meta", SAVE_META, op.positions[stem], k, saves))
+        return (_METADATA[what], keep(stem + "_meta", SAVE_META, op.positions[stem], k, saves))
     if what in _METADATA and stem == "ans":
-        return plan(_METADATA[what], keep("ans_meta", SAVE_META, -1, k, saves))
+        return (_METADATA[what], keep("ans_meta", SAVE_META, -1, k, saves))
     allowed = ["g", "xp", "ans", "ans_shape", *op.params, *[p + "_shape" for p in op.params]]
     raise TypeError(f"{op.name}: a rule's parameter {asked!r} is none of {', '.join(allowed)} "
                     f"(_dtype and _device as _shape)")
-
-
-cdef list _plans = [{} for _ in range(PLAN_STATIC + 1)]     # what -> index -> (what, index): plans share them
-
-
-cdef tuple plan(int what, int index):
-    """(what, index)."""
-    cdef dict known = _plans[what]
-    if index not in known:
-        known[index] = (what, index)
-    return known[index]
 
 
 cdef int keep(str name, int kind, int position, int k, list saves) except -1:

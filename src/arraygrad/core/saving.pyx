@@ -1,7 +1,5 @@
 # What a node keeps of an operation: the saved values of its rules, and the static arguments.
 # May import: engine.*, core.op, core.value, core.saved, core.constants, core.arguments, core.kept_args, core.nodes.
-from copy import copy
-
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
@@ -190,7 +188,9 @@ cdef object frozen(object arg):
     if backend is not None and backend.scalars:         # NumPy's: not every library's copy is one of its own
         return backend.clone(arg, arg)
     if hasattr(type(arg), "__array_namespace__") or hasattr(type(arg), "__array_interface__"):
-        return copy(arg)
+        import copy
+
+        return copy.copy(arg)
     return arg
 
 

@@ -27,7 +27,6 @@ from arraygrad.engine.sharing cimport team
 from arraygrad.engine.streams cimport crossing, enter_caller, join_caller, keep, leave_caller, let_go, stream_of, survey
 
 import arraygrad.engine.graph_task as _graph_task
-from arraygrad.engine import pool
 from arraygrad.engine.lifecycle import devices, devices_lock, on_fork, thread_name
 from arraygrad.engine.graph_task import (  # no-cython-lint: this module is where Python code finds them
     ReadyQueue, current_graph_task, current_graph_task_id, current_node, queue_callback,  # no-cython-lint
@@ -476,6 +475,8 @@ cdef object _execute(ThreadState* ts, GraphTask task, Node root, int nr, object 
             if ts.depth == 1:
                 ts.stack_base = <const void*>&min_topo
             try:
+                if ts.depth == 2:
+                    lent()              # where the stack has room for an import
                 if ts.depth > 1 and _stack_is_deep(ts):
                     _drive_elsewhere(task)
                 elif not _drain(task.queue.get(), task, f):
@@ -618,12 +619,23 @@ cdef class Driver:
             ts[0] = before
 
 
+cdef object _pool = None                # engine.pool: nested runs and workers import it, and `threading` with it
+
+
+cdef object lent():
+    global _pool
+    if _pool is None:
+        import arraygrad.engine.pool as found
+        _pool = found
+    return _pool
+
+
 cdef int _drive_elsewhere(GraphTask task) except -1:
     """Let a thread of the pool drive the run while this one sleeps."""
     job = None
     try:
-        job = pool.Job(_driver(task, True))
-        pool.NESTED.submit(job)
+        job = lent().Job(_driver(task, True))
+        lent().NESTED.submit(job)
     except BaseException as error:
         fail(task, error)
         if job is None or job.cancel():         # no thread has it, and none will: its tasks leave the queue here
@@ -651,14 +663,14 @@ def _engage(GraphTask task):
     """One more worker for a run that has several large nodes ready. Not to get one costs time only."""
     task.workers -= 1
     try:
-        pool.WORKERS.submit(pool.Job(_driver(task, False)))
+        lent().WORKERS.submit(lent().Job(_driver(task, False)))
     except RuntimeError:
         task.workers = 0
 
 
 def helper_threads():
     """Threads lent to nested runs and to shared host work at the moment: a list of threading.Thread."""
-    return pool.NESTED.threads() + pool.WORKERS.threads()
+    return lent().NESTED.threads() + lent().WORKERS.threads()
 
 
 # Device threads

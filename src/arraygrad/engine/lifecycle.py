@@ -3,9 +3,9 @@
 May import: nothing of arraygrad. The engine keeps its table of device threads here; each has `stop()` and `thread`.
 """
 
+import _thread  # threading would be imported for a lock alone
 import atexit
 import os
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ devices: dict[Any, Any] = {}  # device key -> DeviceThread; changed under device
 on_fork: list[
     Callable[[], list[Any]]
 ] = []  # called in a forked child, after the table was emptied; what they return is never destroyed
-_lock = threading.Lock()
+_lock = _thread.allocate_lock()
 _left_behind: list[Any] = []  # what a fork made unusable but must not be destroyed
 
 
@@ -59,7 +59,7 @@ def _after_fork_in_child():
     destroying a condition variable that has waiters blocks.
     """
     global _lock
-    _lock = threading.Lock()
+    _lock = _thread.allocate_lock()
     _left_behind.append(dict(devices))
     devices.clear()
     _left_behind.extend(renew() for renew in on_fork)

@@ -1,6 +1,6 @@
 # Devices and streams of one run: which there are, who waits for whom, what must stay alive until a stream has passed.
-# May import: engine.arrayops, engine.free_threading, engine.node, engine.input_buffer, engine.graph_task, threading.
-from threading import get_ident
+# May import: engine.arrayops, engine.free_threading, engine.node, engine.input_buffer, engine.graph_task.
+from _thread import get_ident     # threading would be imported for it alone
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t

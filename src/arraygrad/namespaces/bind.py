@@ -41,7 +41,7 @@ __all__ = [
 
 install_operators(OPS)
 for _function in (asarray, tensor, set_saved_mutation):
-    _function.__doc__ = documented(_function.__name__, (_function.__doc__ or "").rstrip())
+    _function.__doc__ = documented(_function.__name__, (_function.__doc__ or "").rstrip(), "numpy_api")
 
 # What every namespace has besides functions.
 CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}

@@ -1,13 +1,14 @@
 """The standard's functions at top level: the backend comes from their arguments, NumPy where there are none.
 
-May import: _first_use, backends, core.tensor, namespaces.bind, namespaces.creation, namespaces.info.
+May import: _first_use, backends, core.tensor, namespaces.bind; namespaces.creation and namespaces.info on first use.
 """
+
+import functools
 
 from arraygrad import backends
 from arraygrad._first_use import hints_of
 from arraygrad.backends.numpy import BACKEND
 from arraygrad.core.tensor import Tensor, backend_of
-from arraygrad.namespaces import creation, info
 from arraygrad.namespaces.bind import CONSTANTS, DTYPES, function_for, make_functions
 from arraygrad.ops import OPS
 
@@ -39,19 +40,35 @@ def _choose(*args):
     return BACKEND.xp
 
 
-def top_level():
-    """dict name -> value of every one of `_bind.NAMES`."""
-    contents = make_functions("", "arraygrad", _numpy)
-    contents.update(info.make_info(BACKEND.xp, "arraygrad", _choose))
-    contents.update(creation.make_creation(BACKEND.xp, "arraygrad", _numpy))
-    contents.update(CONSTANTS)
-    contents.update({name: getattr(BACKEND.xp, name) for name in DTYPES})
-    del contents["asarray"]
-    return contents
+def top_level(name):
+    """The value of one of `bind.NAMES`, made anew: the package keeps it when it is first asked for."""
+    if name in CONSTANTS:
+        return CONSTANTS[name]
+    if name in DTYPES:
+        return getattr(BACKEND.xp, name)
+    op = OPS[name]
+    chapter = "data_type" if name == "broadcast_shapes" else op.entry.chapter
+    return _written(chapter).get(name) or function_for(op, "arraygrad", _numpy)
+
+
+@functools.cache
+def _written(chapter):
+    """dict name -> function, of those of a chapter that are written out, not made of their entries."""
+    if chapter == "creation":
+        from arraygrad.namespaces import creation
+
+        return creation.make_creation(BACKEND.xp, "arraygrad", _numpy)
+    if chapter == "data_type":
+        from arraygrad.namespaces import info
+
+        return info.make_info(BACKEND.xp, "arraygrad", _choose)
+    return {}
 
 
 def fill(module_globals, extension):
     """Fill the module `arraygrad.linalg`, `arraygrad.fft` or `arraygrad.special`."""
+    from arraygrad.namespaces import creation
+
     name = module_globals["__name__"]
     contents = make_functions(extension, name, _numpy)
     for shared in _SHARED.get(extension, ()):

@@ -1,34 +1,36 @@
-"""What the docstrings of public functions and of Tensor's members say beyond their first paragraph: docstrings.txt.
+"""What the docstrings of public functions and of Tensor's members say beyond their first paragraph.
 
-Imports nothing of arraygrad. `arraygrad.tools.generate` writes the text out of the table: results, gradients, and
-examples that were run. It is data: nothing in it is executed.
+Imports nothing of arraygrad. `arraygrad.tools.generate` writes the texts out of the table: results, gradients, and
+examples that were run. They are data: nothing in them is executed. Those of functions, namespaces/docstrings.txt, are
+read when the first function is made; those of Tensor and of what makes one, numpy_api/docstrings.txt, at import.
 """
 
+import functools
 import inspect
 import os.path
 import sys
 
 __all__ = ["documented"]
 
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
-def _read():
+
+@functools.cache
+def _read(room):
     if sys.flags.optimize >= 2:  # python -OO leaves docstrings out
         return {}
     try:
         # pathlib would take 3 ms of the import.
-        with open(os.path.join(os.path.dirname(__file__), "docstrings.txt"), encoding="utf-8") as file:
+        with open(os.path.join(_PACKAGE, room, "docstrings.txt"), encoding="utf-8") as file:
             text = file.read()
     except OSError:  # a copy without its data: the first paragraph is there all the same
         return {}
     return dict([part.split("\n", 1) for part in text[3:].split("\n== ")]) if text else {}
 
 
-_MORE = _read()
-
-
-def documented(name, first):
-    """The docstring: its first paragraph, then what stands in the file under `name`."""
-    more = _MORE.get(name)
+def documented(name, first, room="namespaces"):
+    """The docstring: its first paragraph, then what stands under `name` in the file of a folder of the package."""
+    more = _read(room).get(name)
     if not more:
         return first
     if "\n" in first:

@@ -77,6 +77,8 @@ _RARE = {
     "out": None, "subok": True, "where": True,
 }  # fmt: skip
 
+_EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
 
 def _with(*names):
     """Decorate a method that takes these keywords as `**rare`: its signature names them.
@@ -85,13 +87,15 @@ def _with(*names):
     """
 
     def decorate(method):
-        signature = inspect.signature(method)
-        kinds = [p.kind for p in signature.parameters.values()]
-        placed = names.index("where") + 1 if inspect.Parameter.VAR_POSITIONAL in kinds else 0
-        kept = [p for p in signature.parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
-        found = [kept[-1].kind] * placed + [inspect.Parameter.KEYWORD_ONLY] * (len(names) - placed)
-        rare = [inspect.Parameter(name, kind, default=_RARE[name]) for name, kind in zip(names, found, strict=True)]
-        method.__signature__ = signature.replace(parameters=kept + rare)
+        code, defaults = method.__code__, method.__defaults__
+        own = code.co_varnames[: code.co_argcount]  # *rest and **rare come after
+        own = dict(zip(own, (inspect.Parameter.empty,) * (len(own) - len(defaults)) + defaults, strict=True))
+        placed = names.index("where") + 1 if code.co_flags & inspect.CO_VARARGS else 0
+        kinds = [_EITHER] * (len(own) + placed) + [inspect.Parameter.KEYWORD_ONLY] * (len(names) - placed)
+        own.update({name: _RARE[name] for name in names})
+        method.__signature__ = inspect.Signature(
+            [inspect.Parameter(name, kind, default=own[name]) for name, kind in zip(own, kinds, strict=True)]
+        )
         method._placed = names[:placed]
         return method
 
@@ -569,5 +573,5 @@ def install():
     MADE_BY[Tensor] = "use arraygrad.tensor(data), or arraygrad.asarray(array) without a copy"
     public = {name: member for name, member in vars(Tensor).items() if not name.startswith("_")}
     for member, name in {member: name for name, member in public.items()}.items():  # conj has two names
-        document(member, documented(f"Tensor.{name}", member.__doc__))
+        document(member, documented(f"Tensor.{name}", member.__doc__, "numpy_api"))
     allow_attributes(Tensor)

@@ -1,14 +1,17 @@
 """Beyond the standard: functions that users of NumPy expect next to it, each computed without overflow.
 
-May import: ops.kinds, ops._einsum, ops._helpers, ops._norms, ops._padding. Rules and forward functions use
-only the standard; einsum uses the library's own where there is one.
+May import: ops.kinds, ops._helpers, ops._norms; ops._einsum and ops._padding on first use. Rules and forward functions
+use only the standard; einsum uses the library's own where there is one.
 """
 
 import math
 
-from arraygrad.ops import _einsum, _norms, _padding
+from arraygrad.ops import _norms
 from arraygrad.ops._helpers import expand_reduced, keepdims_shape, normalize_axes
-from arraygrad.ops.kinds import general, linear, reduction, unary
+from arraygrad.ops.kinds import general, linear, module_on_use, reduction, unary
+
+_einsum = module_on_use("arraygrad.ops._einsum")
+_padding = module_on_use("arraygrad.ops._padding")
 
 
 def _finite_max(xp, x, axis):
@@ -134,8 +137,8 @@ _EINSUM = (
 general(
     "einsum",
     "subscripts, /, *operands, optimize=True",
-    forward=_einsum.forward,
-    operands=_einsum.rule,
+    forward=lambda xp, subscripts, operands, optimize: _einsum.forward(xp, subscripts, operands, optimize),
+    operands=lambda xp, g, subscripts, operands, optimize: _einsum.rule(xp, g, subscripts, operands, optimize),
     sequence="operands",
     may_view=True,  # of a transpose or a diagonal of one operand: see note_views
     numpy=("einsum",),
@@ -144,8 +147,8 @@ general(
 general(
     "_einsum",
     "subscripts, /, *operands, optimize=True",
-    forward=_einsum.forward,
-    operands=_einsum.rule,
+    forward=lambda xp, subscripts, operands, optimize: _einsum.forward(xp, subscripts, operands, optimize),
+    operands=lambda xp, g, subscripts, operands, optimize: _einsum.rule(xp, g, subscripts, operands, optimize),
     sequence="operands",
     node="Einsum",
     doc="`einsum`, for rules: some libraries' own function of that name has other parameters.",
@@ -213,9 +216,9 @@ general(
 general(
     "pad",
     "x, /, pad_width, mode='constant', *, constant_values=None",
-    forward=_padding.forward,
-    x=_padding.gradient_of_x,
-    constant_values=_padding.gradient_of_values,
+    forward=lambda xp, *args: _padding.forward(xp, *args),
+    x=lambda xp, g, x_shape, pad_width, mode: _padding.gradient_of_x(xp, g, x_shape, pad_width, mode),
+    constant_values=lambda xp, g, x_shape, pad_width: _padding.gradient_of_values(xp, g, x_shape, pad_width),
     makes_arrays=True,
     numpy=("pad",),
     doc="x with elements added at the ends of its axes, as numpy.pad: `pad_width` is an int, (before, after), a list "

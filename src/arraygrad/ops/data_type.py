@@ -1,10 +1,11 @@
 """Data type functions.
 
-May import: ops.kinds, ops._dtypes. Rules use only the standard.
+May import: ops.kinds; ops._dtypes on first use. Rules use only the standard.
 """
 
-from arraygrad.ops import _dtypes
-from arraygrad.ops.kinds import linear, nondifferentiable
+from arraygrad.ops.kinds import linear, module_on_use, nondifferentiable
+
+_dtypes = module_on_use("arraygrad.ops._dtypes")
 
 # What the kinds of NumPy's dtypes say of those that hold no numbers: objects, text, bytes, times.
 _NO_NUMBERS = frozenset("OSUmM")
@@ -52,14 +53,14 @@ nondifferentiable(
 nondifferentiable(
     "finfo",
     "type, /",
-    forward=_dtypes.finfo,
+    forward=lambda xp, type: _dtypes.finfo(xp, type),
     doc="Limits of a floating-point dtype (or an array's), as Python floats: bits, eps, max, min, smallest_normal, "
     "dtype.",
 )
 nondifferentiable(
     "iinfo",
     "type, /",
-    forward=_dtypes.iinfo,
+    forward=lambda xp, type: _dtypes.iinfo(xp, type),
     doc="Limits of an integer dtype (or an array's), as Python ints: bits, max, min, dtype.",
 )
 nondifferentiable(

@@ -1,17 +1,20 @@
 """Internal operations: the array object's own (indexing, assignment, device moves) and adjoints that rules need.
 
-May import: ops.elementwise, ops.kinds, ops._scatter, ops._cofactor, ops._convolution, ops._factorizations, ops._folds,
-ops._helpers, ops._products, ops._windows; ops._transfer on first use. Their names begin with "_"; rules call them as
-`xp._name(...)`.
+May import: ops.elementwise, ops.kinds, ops._scatter, ops._factorizations, ops._helpers, ops._products, ops._windows;
+ops._cofactor, ops._convolution, ops._folds and ops._transfer on first use. Their names begin with "_"; rules call them
+as `xp._name(...)`.
 """
 
 import math
 
-from arraygrad.ops import _cofactor, _convolution, _factorizations, _folds, _products, _scatter, _windows
+from arraygrad.ops import _factorizations, _products, _scatter, _windows
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.elementwise import LN2, logaddexp_share, pow_x1, pow_x2
 from arraygrad.ops.kinds import bilinear, binary, general, linear, module_on_use, unary, zero
 
+_cofactor = module_on_use("arraygrad.ops._cofactor")
+_convolution = module_on_use("arraygrad.ops._convolution")
+_folds = module_on_use("arraygrad.ops._folds")
 _transfer = module_on_use("arraygrad.ops._transfer")
 
 
@@ -85,16 +88,16 @@ linear(
 linear(
     "_segment_sums",
     "x, ufunc, starts, axis, /",
-    forward=_folds.segments,
-    x=_folds.linear_segments_rule,
+    forward=lambda xp, x, ufunc, starts, axis: _folds.segments(xp, x, ufunc, starts, axis),
+    x=lambda xp, g, x_shape, ufunc, starts, axis: _folds.linear_segments_rule(xp, g, x_shape, ufunc, starts, axis),
     doc="Sums (`ufunc` 'add') of the segments that begin at `starts` along `axis`, or of each the first element less "
     "the others ('subtract').",
 )
 general(
     "_segment_folds",
     "x, ufunc, starts, axis, /",
-    forward=_folds.real_segments,
-    x=_folds.segments_rule,
+    forward=lambda xp, x, ufunc, starts, axis: _folds.real_segments(xp, x, ufunc, starts, axis),
+    x=lambda xp, g, x, ans, ufunc, starts, axis: _folds.segments_rule(xp, g, x, ans, ufunc, starts, axis),
     holomorphic=False,
     doc="As `_segment_sums` by 'maximum' or 'minimum', where ties share the gradient evenly, 'logaddexp' (of finite "
     "numbers), or 'multiply' (of numbers that divide their product).",
@@ -103,14 +106,14 @@ linear(
     "_running_differences",
     "x, axis, /",
     forward=lambda xp, x, axis: _folds.running(xp, x, "subtract", axis),
-    x=_folds.running_differences_rule,
+    x=lambda xp, g, axis: _folds.running_differences_rule(xp, g, axis),
     doc="The first element along `axis` less all others up to each.",
 )
 general(
     "_running_folds",
     "x, ufunc, axis, /",
-    forward=_folds.running,
-    x=_folds.running_rule,
+    forward=lambda xp, x, ufunc, axis: _folds.running(xp, x, ufunc, axis),
+    x=lambda xp, g, x, ans, ufunc, axis: _folds.running_rule(xp, g, x, ans, ufunc, axis),
     holomorphic=False,
     doc="The largest ('maximum') or smallest ('minimum') of all elements up to each along `axis`, or their "
     "'logaddexp'. An element that ties with what came before it shares the gradient with that evenly.",
@@ -171,8 +174,8 @@ linear(
 general(
     "_cofactor",
     "x, /",
-    forward=_cofactor.cofactor,
-    x=_cofactor.cofactor_rule,
+    forward=lambda xp, x: _cofactor.cofactor(xp, x),
+    x=lambda xp, g, x: _cofactor.cofactor_rule(xp, g, x),
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
 )
 general(
@@ -215,7 +218,7 @@ zero(
 bilinear(
     "_convolve",
     "x1, x2, /",
-    forward=_convolution.convolve,
+    forward=lambda xp, x1, x2: _convolution.convolve(xp, x1, x2),
     x1=lambda xp, g, x2: xp._correlate(g, x2),
     x2=lambda xp, g, x1: xp._correlate(g, x1),
     doc="The full convolution of two vectors of one floating-point dtype, n + m - 1 elements.",
@@ -223,7 +226,7 @@ bilinear(
 bilinear(
     "_correlate",
     "x1, x2, /",
-    forward=_convolution.correlate,
+    forward=lambda xp, x1, x2: _convolution.correlate(xp, x1, x2),
     x1=lambda xp, g, x2: xp._convolve(g, x2),
     x2=lambda xp, g, x1: xp._correlate(x1, g),
     doc="The correlation of a vector and a shorter one of its floating-point dtype where both overlap in full, without "

@@ -186,9 +186,8 @@ def _define(name: str, signature: str, kind: str, rules: dict[str, Callable], op
     sequence = options.get("sequence")
     if sequence is not None and sequence not in params:
         raise ValueError(f"operation {name!r}: sequence={sequence!r} is no parameter, expected one of {params}")
-    unknown = options.keys() - _OPTIONS
-    if unknown:
-        raise TypeError(f"operation {name!r}: unknown options {', '.join(sorted(unknown))}")
+    if not _OPTIONS.issuperset(options):
+        raise TypeError(f"operation {name!r}: unknown options {', '.join(sorted(options.keys() - _OPTIONS))}")
     entry = TABLE[name] = Entry(name, signature, kind, rules, chapter=_calling_chapter(), **options)
     return entry
 
@@ -211,7 +210,7 @@ def _check_rule(name: str, params: tuple[str, ...], known: frozenset[str], param
 
 def _calling_chapter() -> str:
     """The chapter file from which a helper of this module was called."""
-    frame, own = sys._getframe(1), globals()
-    while frame.f_back is not None and frame.f_globals is own:
+    frame, own = sys._getframe(3), globals()  # _define stands between, and the helper that called it
+    while frame.f_globals is own:
         frame = frame.f_back
     return frame.f_globals["__name__"].rpartition(".")[2]

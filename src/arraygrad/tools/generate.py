@@ -62,8 +62,9 @@ on Tensors by the entry.
 def generated():
     """dict path -> text of every generated file."""
     files = {PACKAGE / path: text for path, text in generate_stubs.stubs().items()}
-    more = PACKAGE / "namespaces" / "docstrings.txt"
-    files[more] = generate_docstrings.docstrings(more.read_text() if more.exists() else "")
+    for room, docstrings in generate_docstrings.ROOMS.items():
+        more = PACKAGE / room / "docstrings.txt"
+        files[more] = docstrings(more.read_text() if more.exists() else "")
     files[DOCS / "operations.md"] = operations_page()
     page = DOCS / "numpy-coverage.md"
     files[page] = generate_coverage.coverage_page(page.read_text() if page.exists() else "")

@@ -1,10 +1,10 @@
-"""Writes what the docstrings of public functions say beyond the table's one sentence: namespaces/docstrings.txt.
+"""Writes what the docstrings of public functions and of Tensor say beyond their first paragraph: docstrings.txt.
 
 May import: arraygrad's public names, ops, tools.docstring_examples, tools.tensor_members, tools.generate_derivatives.
 `tools.generate` calls it.
 
-The file is text: `== NAME`, then what follows the entry's own sentence. Derivatives are the rules' own source text, and
-examples are run here, so both are what the table does. `namespaces.docstrings` reads the file at import.
+The files are text: `== NAME`, then what follows the entry's own sentence. Derivatives are the rules' own source text,
+and examples are run here, so both are what the table does. `namespaces.docstrings` reads the files.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from arraygrad.tools.docstring_examples import ARRAYS, CALLS, SHAPES
 from arraygrad.tools.generate_derivatives import formulas
 from arraygrad.tools.tensor_members import FUNCTIONS, MEMBERS, START
 
-__all__ = ["docstrings"]
+__all__ = ["ROOMS"]
 
 # Functions that have a docstring of their own, not the table's.
 BY_HAND = {"asarray"}
@@ -39,9 +39,22 @@ def docstrings(old):
         for op in OPS.values()
         if not op.name.startswith("_") and op.name not in BY_HAND
     ]
-    parts += [f"== {name}\n{member(*said)}" for name, said in FUNCTIONS.items()]
+    return "\n".join(parts)
+
+
+def of_tensors(old):
+    """The text of numpy_api/docstrings.txt, likewise."""
+    try:
+        import scipy  # noqa: F401
+    except ImportError:
+        return old
+    parts = [f"== {name}\n{member(*said)}" for name, said in FUNCTIONS.items()]
     parts += [f"== Tensor.{name}\n{member(*said)}" for name, said in MEMBERS.items()]
     return "\n".join(parts)
+
+
+# Folder of the package -> what writes its text out of the old one.
+ROOMS = {"namespaces": docstrings, "numpy_api": of_tensors}
 
 
 def key_of(op):

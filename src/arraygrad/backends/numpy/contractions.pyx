@@ -25,7 +25,7 @@ from arraygrad.core.op cimport SAVE_INPUT, SAVE_META
 
 import numpy as np
 
-from arraygrad.ops import _einsum
+from arraygrad.ops.kinds import module_on_use
 
 cdef enum:
     MOST_AXES = 8
@@ -33,6 +33,7 @@ cdef enum:
     MOST_PLANS = 16         # kept for one text of subscripts,
     MOST_TEXTS = 512        # and so many texts
 
+cdef object _einsum = module_on_use("arraygrad.ops._einsum")
 cdef object _one_pass = getattr(np._core.multiarray, "c_einsum", None)      # None: left to numpy.einsum
 cdef object _broadcast_to = np.broadcast_to, _copyto = np.copyto, _matmul = np.matmul
 cdef object _zeros = np.zeros
