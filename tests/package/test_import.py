@@ -32,6 +32,32 @@ def test_import_leaves_to_its_first_use(name):
         assert run(f"import sys, numpy; print({name!r} in sys.modules)") == ["True"]  # NumPy's doing
 
 
+# The modules of Python that an import takes. Each costs some 300 000 instructions before it does anything: add one only
+# if operators, everyday functions of NumPy and gradients need it (docs/performance.md, Import).
+TAKEN = """
+    autograd autograd.functions autograd.grad_mode autograd.graph backends backends.numpy backends.numpy.triangular core
+    engine engine.later engine.lifecycle engine.modes namespaces namespaces.bind namespaces.dispatch
+    namespaces.docstrings namespaces.namespace numpy_api numpy_api.cupy numpy_api.handlers numpy_api.methods
+    numpy_api.more_methods ops ops._creation ops._diagonals ops._elementwise ops._factorizations ops._helpers ops._norms
+    ops._products ops._scans ops._scatter ops._solvers ops._windows ops.beyond ops.creation ops.data_type
+    ops.elementwise ops.fft ops.indexing ops.internal ops.kinds ops.linalg ops.linear_algebra ops.manipulation
+    ops.searching ops.set ops.sorting ops.special ops.statistical ops.utility _first_use _hints _interpreter
+"""
+
+
+def test_import_takes_no_other_modules_of_the_package():
+    found = run(
+        """
+        import sys
+        import arraygrad
+        from arraygrad._compiled import NAMES
+        print(*[name for name in sys.modules if name.startswith("arraygrad.") and name not in NAMES])
+        """
+    )
+    taken = {f"arraygrad.{name}" for name in TAKEN.split()} | {"arraygrad._compiled"}
+    assert (sorted(set(found) - taken), sorted(taken - set(found))) == ([], [])
+
+
 def test_what_is_left_to_its_first_use_is_there():
     code = """
         import arraygrad as ag, numpy as np
