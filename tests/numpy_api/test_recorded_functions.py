@@ -69,6 +69,13 @@ CASES = {
     ],
     "angle": [(lambda f, x: f(x), [real(5)]), (lambda f, x: f((1.0 + 2.0j) * x + 3.0j), [real(3, 4)])],
     "outer": [(lambda f, x, y: f(x, y), [real(3), real(4)])],
+    "kron": [
+        (lambda f, x, y: f(x, y), [real(2, 3), real(4, 2)]),
+        (lambda f, x, y: f(x, y), [real(0, 3), real(4, 2)]),
+        (lambda f, x: f(x.T, (1.0 + 2.0j) * x + 3.0j), [real(2, 3)]),
+        (lambda f, x: f((1.0 - 2.0j) * x.T, (1.0 + 2.0j) * x + 3.0j), [real(2, 3)]),
+        (lambda f, x: f(np.ones((2, 2)), x), [real(2, 3)]),
+    ],
     "concatenate": [
         (lambda f, x, y: f((x, y)), [real(2, 3), real(1, 3)]),
         (lambda f, x: f([x, np.ones((2, 2)), x], axis=1), [real(2, 3)]),

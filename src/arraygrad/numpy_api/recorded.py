@@ -291,6 +291,11 @@ OWN = {
         {"ndims": (1,), "any_result": True, "function": polynomials.roots_of_full_degree},
     ),
     # linear algebra
+    "kron": (
+        "a, b",
+        {"a": rules.kron_a, "b": rules.kron_b},
+        {"ndims": (2, 2), "dtypes": _ALL, "function": rules.kron},
+    ),
     "linalg.lstsq": (
         "a, b, rcond=None",
         {"a": rules.lstsq_a, "b": rules.lstsq_b},

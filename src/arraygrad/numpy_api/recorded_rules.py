@@ -467,6 +467,31 @@ def polyval_x(xp, g, p, x):
 # -- linear algebra ----------------------------------------------------------------------------------------------------
 
 
+def kron(a, b):
+    """numpy.kron of matrices: all products, block by block."""
+    (n, m), (k, r) = a.shape, b.shape
+    return (a[:, None, :, None] * b[None, :, None, :]).reshape(n * k, m * r)
+
+
+def _blocks(xp, g, a_shape, b_shape):
+    """The gradients of all products: a row for each element of a, a column for each of b."""
+    (n, m), (k, r) = a_shape, b_shape
+    return xp.reshape(xp.permute_dims(xp.reshape(g, (n, k, m, r)), (0, 2, 1, 3)), (n * m, k * r))
+
+
+def _conjugate_row(xp, x):
+    x = xp.reshape(x, (-1,))
+    return xp.conj(x) if is_complex(xp, x.dtype) else x
+
+
+def kron_a(xp, g, a_shape, b):
+    return xp.reshape(xp.matmul(_blocks(xp, g, a_shape, b.shape), _conjugate_row(xp, b)), a_shape)
+
+
+def kron_b(xp, g, a, b_shape):
+    return xp.reshape(xp.matmul(_conjugate_row(xp, a), _blocks(xp, g, a.shape, b_shape)), b_shape)
+
+
 _lstsq = getattr(numpy.linalg.lstsq, "_implementation", numpy.linalg.lstsq)
 _cond = getattr(numpy.linalg.cond, "_implementation", numpy.linalg.cond)
 _tensorsolve = getattr(numpy.linalg.tensorsolve, "_implementation", numpy.linalg.tensorsolve)

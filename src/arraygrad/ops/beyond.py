@@ -187,7 +187,8 @@ def _norm(xp, x, ord, axis, keepdims):
     kind, axes, ord = _norm_kind(x.ndim, axis, ord)
     if kind == "vector":
         return xp.linalg.vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)
-    result = xp.linalg.matrix_norm(xp.moveaxis(x, axes, (-2, -1)), ord=ord)
+    moved = x if axes == (x.ndim - 2, x.ndim - 1) else xp.moveaxis(x, axes, (-2, -1))
+    result = xp.linalg.matrix_norm(moved, ord=ord)
     return xp.reshape(result, keepdims_shape(x.shape, axes)) if keepdims else result
 
 
@@ -198,6 +199,8 @@ def _norm_rule(xp, g, x, ans, ord, axis, keepdims):
     if keepdims:
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
         g, ans = xp.reshape(g, shape), xp.reshape(ans, shape)
+    if axes == (x.ndim - 2, x.ndim - 1):
+        return _norms.matrix_norm(xp, g, x, ans, False, ord)
     moved = _norms.matrix_norm(xp, g, xp.moveaxis(x, axes, (-2, -1)), ans, False, ord)
     return xp.moveaxis(moved, (-2, -1), axes)
 
