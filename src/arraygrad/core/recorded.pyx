@@ -135,6 +135,12 @@ cdef object recorded_call(Recorded r, tuple args, object kwargs):
     return result
 
 
+def call_recorded(Recorded r not None, tuple args not None, dict kwargs not None):
+    """What `recorded_call` gives; None where the call is not served."""
+    cdef object result = recorded_call(r, args, kwargs)
+    return None if result is refused else result
+
+
 cdef tuple unlisted(Recorded r, tuple args):
     """The positional arguments with lists of plain numbers that stand for arrays as arrays, as NumPy makes them."""
     cdef Py_ssize_t i

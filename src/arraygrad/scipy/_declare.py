@@ -49,6 +49,9 @@ INERT = frozenset(
     "lapack_driver driver workers plan".split()
 )
 
+# Whether everyday calls are recorded as one node (_everyday.set_everyday_calls).
+everyday_calls = True
+
 # Dotted name below scipy -> Rule, in the order of declaration: what the generated page lists.
 REGISTRY: dict = {}
 
@@ -88,6 +91,8 @@ class Rule:
     whole: object = None
     known: frozenset | None = None
     binder: object = None
+    plain: object = None  # plain(g, ans, needs, bound) on raw arrays: a dict of gradients, or None (_plainly)
+    quick: object = None  # quick(args, kwargs) of everyday calls: the result, recorded, or None (_everyday)
 
     def bind(self, args, kwargs):
         """The arguments that a call gives, by the names of their parameters; those of **kwargs stand among them.
@@ -348,6 +353,10 @@ def register(rule):
 
     @functools.wraps(rule.values)
     def call(*args, **kwargs):
+        if everyday_calls and rule.quick is not None:
+            found = rule.quick(args, kwargs)
+            if found is not None:
+                return found
         return _call(rule, args, kwargs)
 
     rule.function = call

@@ -7,6 +7,7 @@ only its data is differentiated, and the gradient itself is not, SciPy's compile
 calls. Guarded by tests/scipy_rules/test_plain_gradients.py, which compares the two.
 """
 
+import functools
 import inspect
 
 import numpy as np
@@ -35,19 +36,25 @@ def plainly(name, of):
         names = [n for n in inspect.signature(formula).parameters if n not in ("g", "ans", "needs")]
         special = [n for n in ("ans", "needs") if n in inspect.signature(formula).parameters]
 
+        def plain(g, ans, needs, bound):
+            if not needs.issubset(parameters):
+                return None
+            further = {"ans": ans, "needs": needs}
+            named = {key: value for key, value in bound.items() if key in names}
+            found = formula(g, **{key: further[key] for key in special}, **named)
+            return {parameters[0]: found} if found is not None and not isinstance(found, dict) else found
+
         def pull(g, ans, tensors, at, bound):
-            if is_grad_enabled() or isinstance(g, list) or any(p is not None or k not in parameters for k, p in at):
+            if is_grad_enabled() or isinstance(g, list) or any(place is not None for _, place in at):
                 return recorded(g, ans, tensors, at, bound)
-            named = {key: raw(value) for key, value in bound.items() if key in names}
-            named.update({key: raw(t) for (key, _), t in zip(at, tensors, strict=True) if key in names})
-            further = {"ans": raw(ans), "needs": {key for key, _ in at}}
-            found = formula(raw(g), **{key: further[key] for key in special}, **named)
+            named = {key: raw(value) for key, value in bound.items()}
+            named.update({key: raw(t) for (key, _), t in zip(at, tensors, strict=True)})
+            found = plain(raw(g), raw(ans), {key for key, _ in at}, named)
             if found is None:
                 return recorded(g, ans, tensors, at, bound)
-            found = found if isinstance(found, dict) else {parameters[0]: found}
             return [_as_gradient(found[key], raw(t)) for (key, _), t in zip(at, tensors, strict=True)]
 
-        rule.gradients = pull
+        rule.gradients, rule.plain = pull, plain
         return formula
 
     return declare
@@ -63,6 +70,13 @@ def is_real(*arrays):
     return all(np.asarray(a).dtype.kind in "biuf" for a in arrays)
 
 
+@functools.lru_cache(maxsize=64)
+def _beyond(before, n, after, mode):
+    """(place in the extension, place where it came from) of all elements beyond the edges."""
+    places = np.pad(np.arange(n), (before, after), mode=mode).tolist()
+    return [(i, places[i]) for i in (*range(before), *range(before + n, before + n + after))]
+
+
 def folded(whole, axis, before, n, mode):
     """The transpose of an extension to `before` elements more in front, and as many behind as there are.
 
@@ -73,7 +87,6 @@ def folded(whole, axis, before, n, mode):
     found = whole[before : before + n]
     if mode != "constant" and before + after and n:
         found = found.copy()
-        places = np.pad(np.arange(n), (before, after), mode=mode)
-        for i in (*range(before), *range(before + n, before + n + after)):
-            found[places[i]] += whole[i]
+        for i, place in _beyond(before, n, after, mode):
+            found[place] += whole[i]
     return np.moveaxis(found, 0, axis)

@@ -1,6 +1,6 @@
 """scipy.fft: Fourier transforms by the table's entries, cosine and sine transforms by their transposes.
 
-May import: arraygrad, scipy._declare, numpy, SciPy.
+May import: arraygrad, ops, scipy._declare, scipy._everyday, numpy, SciPy.
 
 The matrices of type II and III are each other's transposes but for a factor 2 at one element, I and IV are their own
 (with the same at the ends, for I); "ortho" makes them orthogonal (Martucci 1994).
@@ -10,7 +10,9 @@ import numpy as np
 from scipy import fft as _fft
 
 import arraygrad as ag
+from arraygrad.ops import OPS
 from arraygrad.scipy._declare import Chapter, mirror, raw
+from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 
 __all__ = ["backend"]
@@ -71,6 +73,35 @@ def _shift(name):
 _shift("fftshift")
 _shift("ifftshift")
 
+# Everyday calls take the table's own rules, whose parameters are these but for norm=None.
+
+_EVERY = {"dtypes": "fdFD", "any_result": True}
+_ONE, _MANY = "x, n=None, axis=-1, norm='backward'", "x, s=None, axes=None, norm='backward'"
+
+
+def _table_rule(name, params):
+    """The rule of the table's transform, where SciPy's parameters are those of the table's."""
+    rule = OPS[name].entry.rules["x"]
+    asked = rule.__code__.co_varnames[: rule.__code__.co_argcount]
+
+    def of_one(xp, g, x_shape, n, axis, norm):
+        given = {"xp": xp, "g": g, "x_shape": x_shape, "n": n, "axis": axis, "norm": norm or "backward"}
+        return rule(*[given[key] for key in asked])
+
+    def of_several(xp, g, x_shape, s, axes, norm):
+        s = None if s is None else tuple(int(n) for n in np.atleast_1d(s))
+        axes = None if axes is None else tuple(int(a) for a in np.atleast_1d(axes))
+        given = {"xp": xp, "g": g, "x_shape": x_shape, "s": s, "axes": axes, "norm": norm or "backward"}
+        return rule(*[given[key] for key in asked])
+
+    return of_one if params == _ONE else of_several
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    everyday(f"fft.{_name}", _ONE, rules={"x": _table_rule(_name, _ONE)}, like=_name, **_EVERY)
+for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
+    everyday(f"fft.{_name}", _MANY, rules={"x": _table_rule(_name, _MANY)}, like=_name, **_EVERY)
+
 # -- cosine and sine transforms ---------------------------------------------------------------------------------------
 
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
@@ -116,7 +147,8 @@ def _sized(x, n, axis):
     before = (slice(None),) * (axis % x.ndim)
     if n < have:
         return x[(*before, slice(0, n))]
-    return ag.pad(x, tuple((0, n - have) if i == axis % x.ndim else (0, 0) for i in range(x.ndim)))
+    pad = ag.pad if isinstance(x, ag.Tensor) else np.pad
+    return pad(x, tuple((0, n - have) if i == axis % x.ndim else (0, 0) for i in range(x.ndim)))
 
 
 def _declare(name, inverse):
@@ -129,6 +161,16 @@ def _declare(name, inverse):
     def formula(x, type=2, n=None, axis=-1, norm=None, orthogonalize=None):
         x = _sized(_floating(x), n, axis)
         return _NAMES[name](x, _INVERSE[type], axis=axis, norm=_SWAPPED[norm], orthogonalize=orthogonalize)
+
+    def back(g, x_shape, type, axis, norm, orthogonalize):
+        return _sized(_transposed(name, g, type, axis, norm, orthogonalize), x_shape[axis], axis)
+
+    def back_of_inverse(g, x_shape, type, axis, norm, orthogonalize):
+        return back(g, x_shape, _INVERSE[type], axis, _SWAPPED[norm], orthogonalize)
+
+    signature = "x, type=2, n=None, axis=-1, norm=None, *, orthogonalize=None"
+    everyday(f"fft.{name}", signature, rules={"x": back}, dtypes="fdFD")
+    everyday(f"fft.{inverse}", signature, rules={"x": back_of_inverse}, dtypes="fdFD")
 
     def over_axes(function):
         def formula(x, type=2, s=None, axes=None, norm=None, orthogonalize=None):

@@ -433,6 +433,28 @@ def attach_recorded(str name, Recorded r):
     return False
 
 
+def attach_alike(Recorded r, Op op):
+    """Give a recorded function the compiled rule of an operation with the same parameters, of which it keeps the same.
+
+    The names of the arrays may differ. Returns whether it has one.
+    """
+    cdef Py_ssize_t i
+    cdef dict renamed = dict(zip(r.op.params, op.params))
+    cdef list saves = []
+    if len(r.op.params) != len(op.params) or r.op.inputs != op.inputs:
+        return False
+    for i in range(len(op.params)):
+        if i not in op.inputs and r.op.params[i] != op.params[i]:
+            return False
+    for name in r.op.saves:
+        stem = name[:-5] if name.endswith("_meta") else name
+        saves.append(renamed.get(stem, stem) + name[len(stem):])
+    if tuple(saves) == op.saves:
+        r.op.fast_rule = op.fast_rule
+        r.op.complex_rule = op.complex_rule
+    return r.op.fast_rule != NULL
+
+
 # For tests
 
 def try_rule(Node node, grad, *, bint owned=False, wanted=(True, True)):

@@ -1,6 +1,7 @@
 """Integrals of samples: linear in the values, rational in the places.
 
-May import: arraygrad, scipy._declare, scipy.integrate._chapter, numpy.
+May import: arraygrad, numpy_api.recorded_rules, scipy._declare, scipy._everyday, scipy._plainly,
+scipy.integrate._chapter, numpy.
 """
 
 import math
@@ -8,8 +9,11 @@ import math
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.numpy_api import recorded_rules as rules
 from arraygrad.scipy._declare import raw
+from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy.integrate._chapter import CHAPTER
 
 __all__ = []
@@ -66,6 +70,36 @@ def _simpson(y, x=None, *, dx=1.0, axis=-1):
         total = total + (b * b + 3.0 * a * b) / (6.0 * a) * y[..., -2]
         total = total - b**3 / (6.0 * a * (a + b)) * y[..., -3]
     return total
+
+
+@plainly("integrate.simpson", "y")
+def _simpson_weights(g, y, x=None, dx=1.0, axis=-1):
+    """g times the weights of the values, of equal or given places along one axis."""
+    shape = np.shape(y)
+    n = shape[axis]
+    if n < 3 or (x is not None and np.ndim(x) != 1) or np.ndim(dx):
+        return None
+    gaps = np.full(n - 1, float(dx)) if x is None else np.diff(np.asarray(x, dtype=float))
+    weights = np.zeros(n)
+    count = n if n % 2 else n - 1
+    h0, h1 = gaps[0 : count - 1 : 2], gaps[1:count:2]
+    h0, h1 = h0[: (count - 1) // 2], h1[: (count - 1) // 2]
+    whole = h0 + h1
+    weights[0 : count - 2 : 2] = whole / 6.0 * (2.0 - h1 / h0)
+    weights[1 : count - 1 : 2] = whole / 6.0 * (whole * whole / (h0 * h1))
+    weights[2:count:2] += whole / 6.0 * (2.0 - h0 / h1)
+    if n % 2 == 0:
+        a, b = gaps[-2], gaps[-1]
+        weights[-1] += (2.0 * b * b + 3.0 * a * b) / (6.0 * (a + b))
+        weights[-2] += (b * b + 3.0 * a * b) / (6.0 * a)
+        weights[-3] -= b**3 / (6.0 * a * (a + b))
+    return np.expand_dims(g, axis) * weights.reshape([-1 if i == axis % len(shape) else 1 for i in range(len(shape))])
+
+
+everyday("integrate.simpson", "y, *, dx=1.0, axis=-1", "y", numbers=(1, 2))
+everyday("integrate.simpson", "y, x, *, dx=1.0, axis=-1", "y x", ndims=(-1, 1), numbers=(2, 3))
+everyday("integrate.trapezoid", "y, *, dx=1.0, axis=-1", rules={"y": rules.trapezoid}, numbers=(1, 2))
+everyday("integrate.trapezoid", "y, x", rules={"y": rules.trapezoid_at_y, "x": rules.trapezoid_at_x}, ndims=(1, 1))
 
 
 def _subintegrals(y, gaps):

@@ -7,7 +7,7 @@ May import: scipy._declare and this folder, SciPy. Rules of factorisations are t
 from scipy import linalg as _linalg
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.linalg import _banded, _equations, _factors, _forms, _functions, _solve
+from arraygrad.scipy.linalg import _banded, _equations, _everyday, _factors, _forms, _functions, _solve
 from arraygrad.scipy.linalg._chapter import NAMES
 
 globals().update(NAMES)

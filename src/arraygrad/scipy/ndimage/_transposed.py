@@ -1,11 +1,15 @@
 """Gradients of filters' images in plain backwards: correlations with the weights turned round, borders folded back.
 
-May import: scipy._plainly, scipy._guards, scipy.ndimage._chapter, scipy.ndimage._filters, numpy, SciPy.
+May import: scipy._everyday, scipy._plainly, scipy._guards, scipy.ndimage._chapter, scipy.ndimage._filters, numpy,
+SciPy.
 """
+
+import functools
 
 import numpy as np
 from scipy import ndimage
 
+from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import raw
 from arraygrad.scipy._plainly import folded, is_real, plainly
 from arraygrad.scipy.ndimage._chapter import PADDING, axes_of, each
@@ -82,13 +86,21 @@ def _convolve1d(g, weights, axis=-1, mode="reflect", origin=0):
 # -- of one axis after the other --------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=64)
+def _gaussian_weights(deviation, order, radius):
+    """Those of numbers, which one filter asks for along each axis and in each step of a program."""
+    weights = np.asarray(raw(gaussian_weights(deviation, order, radius)))
+    weights.flags.writeable = False
+    return weights
+
+
 @plainly("ndimage.gaussian_filter1d", "input")
 def _gaussian1d(g, sigma, axis=-1, order=0, mode="reflect", truncate=4.0, radius=None):
     if not _served(g, sigma):
         return None
     deviation = float(sigma)
     radius = int(truncate * deviation + 0.5) if radius is None else radius
-    weights = np.asarray(raw(gaussian_weights(deviation, order, radius)))
+    weights = _gaussian_weights(deviation, int(order), int(radius))
     return _turned_back1d(g, weights[::-1], axis, mode, 0)
 
 
@@ -159,3 +171,23 @@ def _laplace(g, mode="reflect", axes=None):
     parts = [_turned_back1d(g, weights, axis, extension, 0)
              for axis, extension in zip(axes, each(mode, len(axes)), strict=True)]  # fmt: skip
     return sum(parts[1:], parts[0])
+
+
+# Calls that are recorded as one node: of filters whose gradient is computed here.
+
+_EXTENDED = "*, mode='reflect', cval=0.0"
+for _name, _of, _parameters in (
+    ("correlate", "input weights", f"input, weights, {_EXTENDED}, origin=0"),
+    ("convolve", "input weights", f"input, weights, {_EXTENDED}, origin=0"),
+    ("correlate1d", "input weights", f"input, weights, axis=-1, {_EXTENDED}, origin=0"),
+    ("convolve1d", "input weights", f"input, weights, axis=-1, {_EXTENDED}, origin=0"),
+    ("gaussian_filter1d", "input", f"input, sigma, axis=-1, order=0, {_EXTENDED}, truncate=4.0, radius=None"),
+    ("gaussian_filter", "input", f"input, sigma, order=0, {_EXTENDED}, truncate=4.0, radius=None"),
+    ("gaussian_laplace", "input", f"input, sigma, {_EXTENDED}"),
+    ("uniform_filter1d", "input", f"input, size, axis=-1, {_EXTENDED}, origin=0"),
+    ("uniform_filter", "input", f"input, size=3, {_EXTENDED}, origin=0"),
+    ("sobel", "input", f"input, axis=-1, {_EXTENDED}"),
+    ("prewitt", "input", f"input, axis=-1, {_EXTENDED}"),
+    ("laplace", "input", f"input, {_EXTENDED}"),
+):
+    everyday(f"ndimage.{_name}", _parameters, _of)

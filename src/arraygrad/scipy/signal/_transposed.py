@@ -1,21 +1,36 @@
 """Gradients of signals in plain backwards: the filter run backwards, or the turned correlation.
 
-May import: scipy._plainly, scipy.signal._convolutions, scipy.signal._filters, numpy, SciPy.
+May import: scipy._everyday, scipy._plainly, scipy.signal._convolutions, scipy.signal._filters, numpy, SciPy.
 """
 
 import numpy as np
 from scipy import ndimage, signal
 
+from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._plainly import folded, is_real, plainly
 from arraygrad.scipy.signal._convolutions import PADDING, starts
 
 __all__ = []
 
 
-@plainly("signal.lfilter", "x")
-def _lfilter(g, b, a, axis=-1):
-    b, a = np.atleast_1d(b), np.atleast_1d(a)
-    return np.flip(signal.lfilter(np.conj(b), np.conj(a), np.flip(g, axis), axis), axis) if g.size else None
+@plainly("signal.lfilter", "b a x")
+def _lfilter(g, ans, needs, b, a, x, axis=-1):
+    b, a, x = np.atleast_1d(b), np.atleast_1d(a), np.asarray(x)
+    found = {}
+    if not g.size or ("x" not in needs and g.ndim != 1):
+        return None
+    if "x" in needs:
+        found["x"] = np.flip(signal.lfilter(np.conj(b), np.conj(a), np.flip(g, axis), axis), axis)
+    if needs != {"x"}:
+        if g.ndim != 1 or b.ndim != 1 or a.ndim != 1 or not is_real(b, a, x, g):
+            return None
+        # The equations a * y = b * x as they are: what a[0] is divides nothing here.
+        w = signal.lfilter([1.0], a, g[::-1])[::-1]
+        for key, sign, signals, taps in (("b", 1.0, x, b.size), ("a", -1.0, ans, a.size)):
+            if key in needs:
+                lags = [np.dot(w[k:], signals[: g.size - k]) if k < g.size else 0.0 for k in range(taps)]
+                found[key] = sign * np.array(lags)
+    return found
 
 
 @plainly("signal.sosfilt", "x")
@@ -23,9 +38,87 @@ def _sosfilt(g, sos, axis=-1):
     return np.flip(signal.sosfilt(np.conj(sos), np.flip(g, axis), axis), axis) if g.size else None
 
 
-@plainly("signal.convolve2d", "in1")
-def _convolve2d(g, in1, in2, mode="full", boundary="fill"):
-    return _turned_back(g, in1.shape, np.asarray(in2), mode, boundary, [(m - 1) // 2 for m in np.shape(in2)])
+_MOST_PRODUCTS = 1 << 20  # of a sum of products that is faster than a transform
+
+
+def _correlated(g, other, mode, n):
+    """The gradient of the argument of n elements of a convolution of vectors, `other` being its other argument."""
+    m = other.shape[0]
+    if mode not in ("full", "same", "valid") or not g.size or (n * m > _MOST_PRODUCTS and min(n, m) > 64):
+        return None
+    start, size = starts(mode, n, m), n + m - 1
+    if size != g.size:
+        whole = np.zeros(size, dtype=g.dtype)
+        whole[start : start + g.size] = g
+        g = whole
+    return np.correlate(g, other, "valid")
+
+
+def _of_vectors(g, needs, in1, in2, mode="full"):
+    in1, in2 = np.asarray(in1), np.asarray(in2)
+    if g.ndim != 1 or not is_real(in1, in2, g):
+        return None
+    n, m = in1.shape[0], in2.shape[0]
+    if mode == "same" and needs != {"in1"}:  # it begins where the first argument says
+        whole = np.zeros(n + m - 1, dtype=g.dtype)
+        start = starts(mode, n, m)
+        whole[start : start + g.size] = g
+        g, mode = whole, "full"
+    found = {}
+    for key, other, size in (("in1", in2, n), ("in2", in1, m)):
+        if key in needs:
+            found[key] = _correlated(g, other, mode, size)
+            if found[key] is None:
+                return None
+    return found
+
+
+plainly("signal.convolve", "in1 in2")(_of_vectors)
+plainly("signal.fftconvolve", "in1 in2")(_of_vectors)
+
+_MOST_DIRECT = 30_000  # products of a correlation that one call of SciPy's direct loop is fastest for
+_MOST_TAPS = 400  # of a filter whose gradient is one sum of products for each
+
+
+@plainly("signal.convolve2d", "in1 in2")
+def _convolve2d(g, needs, in1, in2, mode="full", boundary="fill", fillvalue=0):
+    in1, in2 = np.asarray(in1), np.asarray(in2)
+    zeros = mode == "valid" or (PADDING[boundary] == "constant" and fillvalue == 0)
+    larger = all(n >= m for n, m in zip(in1.shape, in2.shape, strict=True))
+    found = {}
+    if zeros and larger and g.size and in2.size and is_real(g, in1, in2):
+        whole = _among_zeros(g, in1.shape, in2.shape) if mode == "same" else g
+        if "in1" in needs and g.size * in2.size <= _MOST_DIRECT:
+            found["in1"] = signal.correlate2d(whole, in2, "full" if mode == "valid" else "valid")
+        if "in2" in needs and in2.size <= _MOST_TAPS:
+            found["in2"] = _slid(in1, g)[::-1, ::-1] if mode == "valid" else _slid(whole, in1)
+    if "in1" in needs and "in1" not in found:
+        found["in1"] = _turned_back(g, in1.shape, in2, mode, boundary, [(m - 1) // 2 for m in in2.shape])
+    return found if all(found.get(key) is not None for key in needs) else None
+
+
+def _among_zeros(g, shape, size):
+    """The gradient of the whole convolution, of which "same" keeps the middle."""
+    whole = np.zeros([n + m - 1 for n, m in zip(shape, size, strict=True)], dtype=g.dtype)
+    start = [(m - 1) // 2 for m in size]
+    whole[tuple(slice(s, s + k) for s, k in zip(start, g.shape, strict=True))] = g
+    return whole
+
+
+def _slid(image, part):
+    """The sums of products of `part` with all pieces of the image of its shape."""
+    rows, columns = (n - k + 1 for n, k in zip(image.shape, part.shape, strict=True))
+    if rows * columns * part.size <= _MOST_DIRECT:
+        return signal.correlate2d(image, part, "valid")
+    found = np.empty((rows, columns), dtype=np.result_type(image, part))
+    part = part.ravel()
+    height = part.size // (image.shape[1] - columns + 1)
+    for j in range(columns):
+        # Rows of one strip follow each other in memory.
+        strip = np.ascontiguousarray(image[:, j : j + part.size // height])
+        for i in range(rows):
+            found[i, j] = np.dot(strip[i : i + height].ravel(), part)
+    return found
 
 
 @plainly("signal.correlate2d", "in1")
@@ -51,3 +144,13 @@ def _turned_back(g, shape, weights, mode, boundary, same):
         part = found[(slice(None),) * axis + (slice(0, n + 2 * e),)]
         found = folded(part, axis, e, n, extension)
     return found
+
+
+# Calls that are recorded as one node.
+
+everyday("signal.lfilter", "b, a, x, axis=-1", "b a x")
+everyday("signal.sosfilt", "sos, x, axis=-1", "sos x", ndims=(2, -1))
+everyday("signal.convolve", "in1, in2, mode='full', method='auto'", "in1 in2", ndims=(1, 1))
+everyday("signal.fftconvolve", "in1, in2, mode='full'", "in1 in2", ndims=(1, 1))
+everyday("signal.convolve2d", "in1, in2, mode='full', boundary='fill', fillvalue=0", "in1 in2", ndims=(2, 2))
+everyday("signal.correlate2d", "in1, in2, mode='full', boundary='fill', fillvalue=0", "in1 in2", ndims=(2, 2))

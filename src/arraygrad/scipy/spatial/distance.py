@@ -1,7 +1,7 @@
 """scipy.spatial.distance: distances between vectors, each by its definition.
 
-May import: arraygrad, scipy._declare, scipy._plainly, numpy, SciPy. A distance of equal vectors has the gradient
-zero where it has a kink (euclidean, minkowski, cityblock).
+May import: arraygrad, scipy._declare, scipy._everyday, scipy._plainly, numpy, SciPy. A distance of equal
+vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock).
 """
 
 import numpy as np
@@ -9,6 +9,7 @@ from scipy.spatial import distance as _distance
 
 import arraygrad as ag
 from arraygrad.scipy._declare import Chapter, mirror, raw
+from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy._plainly import plainly
 
@@ -189,6 +190,10 @@ def _pdist_by_columns(g, ans, X, metric="euclidean", p=None, w=None, V=None, VI=
         np.multiply(whole, of(terms), out=terms)
         np.sum(terms, axis=1, out=found[:, k])
     return found
+
+
+everyday("spatial.distance.cdist", "XA, XB, metric='euclidean'", "XA XB", ndims=(2, 2), dtypes="d")
+everyday("spatial.distance.pdist", "X, metric='euclidean'", "X", ndims=(2,), dtypes="d")
 
 
 @_CHAPTER.by_composition("squareform", "X", "definition (linear)")

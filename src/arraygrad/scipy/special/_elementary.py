@@ -1,7 +1,7 @@
 """Elementary functions, elliptic integrals, hypergeometric functions and their kin: one formula per argument.
 
-May import: arraygrad, scipy._declare, scipy._plainly, scipy._zeta, scipy.special._chapter, numpy, SciPy. "DLMF" is
-the NIST Digital Library of Mathematical Functions, by equation.
+May import: arraygrad, ops, scipy._declare, scipy._everyday, scipy._plainly, scipy._zeta, scipy.special._chapter, numpy,
+SciPy. "DLMF" is the NIST Digital Library of Mathematical Functions, by equation.
 """
 
 import functools
@@ -11,7 +11,9 @@ import numpy as np
 from scipy import special
 
 import arraygrad as ag
+from arraygrad.ops import OPS
 from arraygrad.scipy._declare import REGISTRY, formulas, raw
+from arraygrad.scipy._everyday import Agreeing, everyday
 from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy._zeta import hurwitz, zeta_slope
 from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
@@ -199,6 +201,35 @@ def _logsumexp_shares(g, a, ans, axis=None, b=None, keepdims=False, return_sign=
     found = np.array(raw(ag.special.softmax(ag.asarray(a), axis=axes)))
     found *= g if keepdims else np.expand_dims(g, axes)
     return found
+
+
+def _logsumexp_rule(xp, g, a, ans, axis, keepdims):
+    return OPS["logsumexp"].entry.rules["x"](xp, g, a, ans, axis, keepdims)
+
+
+def _logsumexp_of_finite(a, axis=None, *, keepdims=False):
+    """SciPy's steps for one row-major array of finite largest elements, which they take apart; None for others."""
+    if type(a) is not np.ndarray or not a.flags.c_contiguous or not a.size or not a.ndim or type(axis) is bool:
+        return None
+    if axis is None:
+        axis = tuple(range(a.ndim))
+    elif type(axis) is not int or not -a.ndim <= axis < a.ndim:
+        return None
+    top = a.max(axis=axis, keepdims=True)
+    if not np.isfinite(top).all():
+        return None
+    most = a == top
+    others = a.copy()
+    others[most] = -np.inf
+    count = most.sum(axis=axis, keepdims=True, dtype=a.dtype)
+    np.subtract(others, top, out=others)
+    total = np.exp(others, out=others).sum(axis=axis, keepdims=True)
+    found = np.log1p(total / count) + np.log(count) + top
+    return found if keepdims else found.squeeze(axis=axis)[()]
+
+
+everyday("special.logsumexp", "a, axis=None, *, keepdims=False", rules={"a": _logsumexp_rule}, like="logsumexp",
+         values=Agreeing(special.logsumexp, _logsumexp_of_finite))  # fmt: skip
 
 
 def _of_some(name):

@@ -9,6 +9,7 @@ from arraygrad.scipy._declare import mirror as _mirror
 from arraygrad.scipy.stats import (
     _continuous,
     _discrete,
+    _everyday,
     _further,
     _hypotheses,
     _kde,

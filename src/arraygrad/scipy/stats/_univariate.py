@@ -11,6 +11,8 @@ Everything else follows: with y = (x - loc) / scale and the density f of the sta
 Outside of the support the density is constant, and gradients are zero; where SciPy says nan they are nan.
 """
 
+from collections import namedtuple
+
 import numpy as np
 from scipy import stats
 from scipy.stats import rv_continuous, rv_discrete
@@ -32,10 +34,15 @@ from arraygrad.scipy._guards import handed_out, holds_tensor
 from arraygrad.scipy._incomplete import log_other, signed
 from arraygrad.scipy._quadrature import tail_of_density
 
-__all__ = ["OBJECTS", "Distribution", "Frozen", "continuous", "discrete", "measured"]
+__all__ = ["FAMILIES", "MASSES", "OBJECTS", "Distribution", "Frozen", "continuous", "discrete", "measured"]
 
 # Name in scipy.stats -> Distribution, or our other objects with methods.
 OBJECTS: dict = {}
+# Name of a continuous distribution -> what its methods are made of.
+FAMILIES: dict = {}
+# Name of a discrete distribution -> (SciPy's, names of the shapes, logpmf(k, *shapes)).
+Masses = namedtuple("Masses", "dist keys logpmf")
+MASSES: dict = {}
 
 
 class Distribution:
@@ -223,7 +230,7 @@ def continuous(
         add("isf", f"q, {location}", family.of_inverse(-1.0))
         methods["median"] = _median(methods["ppf"], name, dist, source)
     _moments(methods, name, dist, keys, mean, var, entropy, source)
-    OBJECTS[name] = Distribution(name, methods, "continuous")
+    OBJECTS[name], FAMILIES[name] = Distribution(name, methods, "continuous"), family
 
 
 def measured(name, shapes, source):
@@ -553,4 +560,4 @@ def discrete(name, shapes, logpmf, *, source, tail=None, fixed=(), mean=None, va
                 f"stats.{name}.{method}", getattr(dist, method), of, source, same=False, refuse=why
             )(function)
             REGISTRY[f"stats.{name}.{method}"].signature = parsed(signature)
-    OBJECTS[name] = Distribution(name, methods, "discrete")
+    OBJECTS[name], MASSES[name] = Distribution(name, methods, "discrete"), Masses(dist, keys, logpmf)
