@@ -69,6 +69,16 @@ CASES = {
     ],
     "angle": [(lambda f, x: f(x), [real(5)]), (lambda f, x: f((1.0 + 2.0j) * x + 3.0j), [real(3, 4)])],
     "outer": [(lambda f, x, y: f(x, y), [real(3), real(4)])],
+    "linalg.norm": [
+        (lambda f, x: f(x, 1), [real(3, 4)]),
+        (lambda f, x: f(x.T, ord=np.inf), [real(3, 4)]),
+        (lambda f, x: f(x, -1), [real(3, 4)]),
+        (lambda f, x: f(x, -np.inf), [real(4, 3)]),
+        (lambda f, x: f(constant(np.ones((3, 4)), x) + 0.0 * x, 1), [real(3, 4)]),
+        (lambda f, x: f(x, 2), [real(3, 4)]),
+        (lambda f, x: f(x, -2.0), [real(4, 3)]),
+        (lambda f, x: f(x, "nuc"), [real(3, 4)]),
+    ],
     "kron": [
         (lambda f, x, y: f(x, y), [real(2, 3), real(4, 2)]),
         (lambda f, x, y: f(x, y), [real(0, 3), real(4, 2)]),

@@ -307,6 +307,7 @@ OWN = {
         {"a": rules.tensorsolve_a, "b": rules.tensorsolve_b},
         {"function": rules.tensorsolve},
     ),
+    "linalg.norm": ("x, ord", {"x": rules.norm_rule}, {"ndims": (2,), "function": rules.norm}),
     "linalg.cond": ("x, p=None", {"x": rules.cond_rule}, {"function": rules.cond}),
 }
 

@@ -154,6 +154,9 @@ def _slopes(g, ans, metric):
     return (g, np.sign) if name == "cityblock" else None
 
 
+_FEW = 4096  # differences of all pairs that are made at once
+
+
 @plainly("spatial.distance.cdist", "XA XB")
 def _cdist_by_columns(g, ans, needs, XA, XB, metric="euclidean", p=None, w=None, V=None, VI=None):
     """One column of the points after the other: no array with an axis of points, of points and of columns."""
@@ -162,6 +165,9 @@ def _cdist_by_columns(g, ans, needs, XA, XB, metric="euclidean", p=None, w=None,
         return None
     factor, of = slopes
     x, y = np.asarray(XA, dtype=float), np.asarray(XB, dtype=float)
+    if x.shape[0] * y.size <= _FEW:
+        terms = factor[:, :, None] * of(x[:, None] - y)
+        return {"XA": terms.sum(axis=1) if "XA" in needs else None, "XB": -terms.sum(axis=0) if "XB" in needs else None}
     found = {"XA": np.empty_like(x), "XB": np.empty_like(y)}
     terms = np.empty((x.shape[0], y.shape[0]))
     for k in range(x.shape[1]):

@@ -137,7 +137,8 @@ def _density_rule(name, method, key, family):
         g = g * ans if method == "pdf" else g
         if key in shapes:
             return slope(g, y, shapes, key)
-        y = np.broadcast_to(y, g.shape)  # a gradient for each result, also of one point with several shapes
+        if y.shape != g.shape:
+            y = np.broadcast_to(y, g.shape)  # a gradient for each result, also of one point with several shapes
         found = slope(g, y, shapes, "x")
         if found is None:
             return None
