@@ -186,6 +186,80 @@ def test_the_gradient_of_a_slice_of_windows_is_the_plain_one_bit_by_bit(make, sh
     same(gradient(), plain(gradient))
 
 
+def line_windows(t):
+    return windows_of(t, 8)
+
+
+def wide_image_windows(t):
+    return windows_of(t, (3, 5))
+
+
+RNG = np.random.default_rng(3)
+AT, ACROSS = RNG.integers(-70, 70, 50), RNG.integers(0, 60, 50)
+PLACES = {
+    "places": (line_windows, (3000,), AT),
+    "places in two axes": (line_windows, (3000,), AT.reshape(5, 10)),
+    "one of them alone": (line_windows, (3000,), AT[:1]),
+    "one named again and again": (line_windows, (3000,), np.full(20, 7)),
+    "a list": (line_windows, (3000,), [3, -2, 3]),
+    "rows of images": (wide_image_windows, (80, 90), AT),
+    "pixels of images": (wide_image_windows, (80, 90), (AT, ACROSS)),
+    "pixels of a row": (wide_image_windows, (80, 90), (4, ACROSS)),
+    "elements of windows": (wide_image_windows, (80, 90), (AT, ACROSS, ACROSS % 3, 2)),
+    "a mask": (line_windows, (3000,), np.arange(2993) % 100 < 3),
+    "of another order": (lambda t: wide_image_windows(t.T), (90, 80), (AT, ACROSS)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", PLACES)
+def test_the_gradient_of_windows_at_places_is_the_plain_one(name, dtype):
+    make, shape, key = PLACES[name]
+    x = values(shape, dtype)
+    g = values(make(x)[key].shape, dtype, 1)
+
+    def gradients():
+        found = []
+        for weights in (g, np.asfortranarray(g), np.broadcast_to(np.asarray(0.5, dtype), g.shape)):
+            t = ag.asarray(x, requires_grad=True)
+            make(t)[key].backward(weights)
+            found.append(t.grad.numpy())
+        return found
+
+    for got, expected in zip(gradients(), plain(gradients), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 if dtype == "float32" else 1e-13)
+
+
+def test_several_gathers_of_windows_and_others_of_their_gradients():
+    x = values(3000, "float64")
+
+    def gradients():
+        t = ag.asarray(x, requires_grad=True)
+        w = line_windows(t)
+        (np.sum(w[AT] ** 2) + np.sum(w[AT[:9]] ** 3) + np.sum(w[::16] ** 2) + np.sum(w) + np.sum(t * t)).backward()
+        seen = []
+        u = ag.asarray(x, requires_grad=True)
+        w = line_windows(u)
+        w.register_hook(lambda g: seen.append(g.numpy().copy()))
+        np.sum(w[AT] ** 2).backward()
+        return [t.grad.numpy(), u.grad.numpy(), *seen]
+
+    for got, expected in zip(gradients(), plain(gradients), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_an_overflow_of_windows_at_places_is_reported():
+    t = ag.asarray(np.zeros(3000), requires_grad=True)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        line_windows(t)[np.array([5, 6])].backward(np.full((2, 8), 1.7e308))
+
+
+def test_places_that_are_not_there_are_numpys_error():
+    t = ag.asarray(np.zeros(3000), requires_grad=True)
+    with pytest.raises(IndexError):
+        line_windows(t)[np.array([2993])]
+
+
 def test_whoever_looks_at_the_gradient_of_all_windows_finds_it_whole():
     x = values(1500, "float64")
     g = values(windows_of(x, 16)[::4].shape, "float64", 1)

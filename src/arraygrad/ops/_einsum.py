@@ -64,6 +64,20 @@ def contraction(subscripts, shapes):
     return text, None, _steps(text, shapes) if len(shapes) > 2 else None
 
 
+def small_plan(subscripts, shapes):
+    """The `_matmul_plan` of two operands that become many small matrices, sums of which or not; None: they don't."""
+    inputs, output = _read(subscripts, tuple([len(shape) for shape in shapes]))
+    (a, b), sizes = inputs, _sizes(inputs, shapes)
+    count, rows, columns, summed = [
+        math.prod([n for label, n in sizes.items() if (label in a, label in b, label in output) == where])
+        for where in ((True, True, True), (True, False, True), (False, True, True), (True, True, False))
+    ]
+    few = 8 if summed > 1 else 64  # beyond, BLAS and NumPy's own loops are as fast
+    if count < 16 or summed > 8 or rows > few or columns > few:
+        return None
+    return _matmul_plan(a, b, output, *shapes, outer=True)
+
+
 def _steps(text, shapes):
     """Products of pairs in the order that numpy.einsum_path finds for `optimize=True`."""
     import numpy
@@ -100,10 +114,11 @@ def gradient_way(subscripts, shapes, k):
 
 
 @functools.lru_cache(maxsize=1024)
-def _matmul_plan(a_labels, b_labels, output, a_shape, b_shape):
+def _matmul_plan(a_labels, b_labels, output, a_shape, b_shape, outer=False):
     """How two operands become a product of stacks of matrices; None: they don't, or an axis of length 1 broadcasts.
 
-    Raises ValueError for axes that do not fit.
+    With `outer` so do operands of which nothing is summed: products of one column and one row. Raises ValueError for
+    axes that do not fit.
     """
     _sizes([a_labels, b_labels], [a_shape, b_shape])
     sizes = dict(zip((*a_labels, *b_labels), (*a_shape, *b_shape), strict=True))
@@ -115,7 +130,7 @@ def _matmul_plan(a_labels, b_labels, output, a_shape, b_shape):
     contracted = [x for x in shared if x not in output]
     rows = [x for x in a_labels if x not in shared]
     columns = [x for x in b_labels if x not in shared]
-    if not contracted or not set(output) >= {*rows, *columns}:
+    if not (contracted or outer) or not set(output) >= {*rows, *columns}:
         return None
     batch = [x for x in output if x in shared]
 

@@ -429,11 +429,29 @@ cdef object copied(object raw):
     return find_backend(raw).clone(raw, raw)
 
 
+cdef enum:
+    LOOKED_AT = 1 << 14     # elements of a large gradient of which NumPy's `any`, which looks at all it gets, is asked
+
+
 cpdef bint may_be_zero(object gradient) except -1:
-    """Whether a gradient is zero everywhere. A look at one number: most are told from zero by it."""
+    """Whether a gradient is zero everywhere. A look at one number: most are told from zero by it.
+
+    Others, such as those of extrema and gathers, have zeros in front, and soon something else.
+    """
+    cdef Py_ssize_t i
     if gradient is None:
         return True
-    return type(gradient) is _ndarray and (not gradient.size or gradient.item(0) == 0) and not gradient.any()
+    if type(gradient) is not _ndarray:
+        return False
+    if gradient.size and gradient.item(0) != 0:
+        return False
+    if gradient.size > LOOKED_AT and gradient.flags.c_contiguous:
+        gradient = gradient.reshape(-1)
+        for i in range(0, gradient.size, LOOKED_AT):
+            if gradient[i:i + LOOKED_AT].any():
+                return False
+        return True
+    return not gradient.any()
 
 
 cpdef object give_back(int kind, object gradient, GradMeta meta):

@@ -334,6 +334,34 @@ static inline int add_strided(int slot, const char* g, char* out, const std::ptr
     });
 }
 
+// Blocks of g, over the axes from `lead` on, each added where its place says, which counts over the axes before: `dims`
+// and `steps` (in elements) are those of all axes. Places were checked; negative ones count from the end.
+static inline int add_strided_at(int slot, const char* g, char* out, const std::int64_t* places, std::ptrdiff_t n,
+                                 const std::ptrdiff_t* dims, const std::ptrdiff_t* steps, int lead, int nd) {
+    std::ptrdiff_t inner = 1, count = 1;
+    for (int d = 0; d < lead; d++) count *= dims[d];
+    for (int d = lead; d < nd; d++) inner *= dims[d];
+    return unlocked(n * inner, [=] {
+        fp_begin();
+        ARRAYGRAD_REAL(slot,
+            const T* from = (const T*)g;
+            for (std::ptrdiff_t k = 0; k < n; k++, from += inner) {
+                std::ptrdiff_t place = places[k] < 0 ? places[k] + count : places[k];
+                T* to = (T*)out;
+                for (int d = lead - 1; d > 0; d--) {
+                    to += place % dims[d] * steps[d];
+                    place /= dims[d];
+                }
+                to += place * steps[0];
+                if (nd - lead == 1 && steps[lead] == 1)
+                    for (std::ptrdiff_t i = 0; i < inner; i++) to[i] += from[i];
+                else
+                    add_strided_of<T>(from, to, dims + lead, steps + lead, nd - lead);
+            })
+        return fp_end();
+    });
+}
+
 // Padding that repeats elements, as numpy.pad's modes of these names.
 
 enum { PAD_EDGE, PAD_REFLECT, PAD_SYMMETRIC, PAD_WRAP };

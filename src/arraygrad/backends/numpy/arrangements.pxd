@@ -9,7 +9,6 @@ cdef bint whole_number(object value, Py_ssize_t* number) except -1
 cdef bint axis_of(object value, int ndim, int* axis) except -1
 cdef Around around(const Py_ssize_t* dims, int ndim, int axis) noexcept
 cdef object forward_astype(object args)
-cdef object forward_clip(object args)
 cdef object forward_cross(object args)
 cdef object forward_diff(object args)
 cdef object forward_moveaxis(object args)
@@ -21,7 +20,6 @@ cdef object forward_trace(object args)
 cdef object forward_tril(object args)
 cdef object forward_triu(object args)
 cdef object rolled(object x, object shift, object axis, bint back)
-cdef int rule_clip(Node node, Frame f) except -1
 cdef int rule_cross(Node node, Frame f) except -1
 cdef int rule_diagonal(Node node, Frame f) except -1
 cdef int rule_diff(Node node, Frame f) except -1

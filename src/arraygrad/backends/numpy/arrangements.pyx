@@ -13,7 +13,7 @@ from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, small_row_major
 from arraygrad.backends.numpy.linalg cimport outer
 from arraygrad.backends.numpy.loops cimport (
     ArrayView, LoopSet, binary_loop, bools_of, copy_into, dot, empty_c, empty_dense, fp_begin, fp_end, item_size,
-    loop_set, positions_of, read_number, report, reshaped, same_shape, transposed, view_of,
+    loop_set, positions_of, report, reshaped, same_shape, transposed, view_of,
     wrapped, zeros_c, SLOT_F64,
 )
 from arraygrad.backends.numpy.reductions cimport summed
@@ -26,9 +26,6 @@ from arraygrad.core.op cimport SAVE_INPUT
 import numpy as np
 
 cdef extern from "arrangements.hpp" namespace "arraygrad":
-    struct Bounds:
-        double low, high
-        bint has_low, has_high
     void triangle(Py_ssize_t item, const char* x, char* out, Py_ssize_t outer, Py_ssize_t rows, Py_ssize_t columns,
                   Py_ssize_t k, bint lower) noexcept
     void put_steps(Py_ssize_t item, const char* x, Py_ssize_t step, char* out, Py_ssize_t to_step,
@@ -43,9 +40,6 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
                    int mode) noexcept
     int pad_gradient(int slot, const char* g, char* out, Around a, Py_ssize_t before, Py_ssize_t after,
                      int mode) noexcept
-    void clip_gradient(int slot, const char* x, const char* g, Py_ssize_t step, char* out, Py_ssize_t n,
-                       Bounds b) noexcept
-    void clipped(int slot, const char* x, char* out, Py_ssize_t n, Bounds b) noexcept
     void crossed(int slot, const char* a, const char* b, char* out, Py_ssize_t n) noexcept
 
 cdef extern from "places.hpp" namespace "arraygrad":
@@ -54,8 +48,6 @@ cdef extern from "places.hpp" namespace "arraygrad":
                       Py_ssize_t sy, char* out, Py_ssize_t n) noexcept
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
-cdef LoopSet* MAXIMUM = loop_set("maximum")
-cdef LoopSet* MINIMUM = loop_set("minimum")
 cdef LoopSet* DIVIDE = loop_set("divide")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef object _float32 = np.float32
@@ -105,7 +97,7 @@ cdef object given(Node node, int k):
     return (<list>node.args)[k]
 
 
-# Casts and bounds
+# Casts and choices
 
 cdef object forward_astype(object args):
     cdef ArrayView v
@@ -115,60 +107,6 @@ cdef object forward_astype(object args):
     if to is not _float32 and to is not _float64 and not (isinstance(to, _dtype) and to.char in "fd" and to.isnative):
         return None
     return args[0].astype(to)
-
-
-cdef bint read_bounds(object low, object high, int slot, Bounds* b) except -1:
-    """Bounds that are Python numbers or None; False: they are not, or do not fit."""
-    cdef double number
-    b.has_low = low is not None
-    b.has_high = high is not None
-    b.low = b.high = 0.0
-    if b.has_low and not (read_number(low, slot, <char*>&number) and read_number(low, SLOT_F64, <char*>&b.low)):
-        return False
-    return not b.has_high or (read_number(high, slot, <char*>&number) and
-                              read_number(high, SLOT_F64, <char*>&b.high))
-
-
-cdef object forward_clip(object args):
-    cdef ArrayView x, o
-    cdef Bounds b
-    cdef object out
-    cdef int slot = real_view(args[0], &x)
-    if slot < 0 or not (x.c_order or x.f_order) or not read_bounds(args[1], args[2], slot, &b):
-        return None
-    if not b.has_low or not b.has_high:     # one bound: NumPy calls these
-        return binary_loop(MAXIMUM, args[0], args[1], None) if b.has_low else \
-            binary_loop(MINIMUM, args[0], args[2], None) if b.has_high else None
-    out = empty_dense(args[0])
-    view_of(out, &o)
-    clipped(slot, x.data, o.data, x.size, b)
-    return out
-
-
-cdef int rule_clip(Node node, Frame f) except -1:
-    """The gradient where a plain dense array is not beyond bounds that are numbers.
-
-    The slots are read as they are: an array that was overwritten since is no missing bound.
-    """
-    cdef ArrayView x, g, o
-    cdef Bounds b
-    cdef int d, slot
-    cdef Py_ssize_t step = 0
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), out
-    slot = real_view(saved, &x)
-    if slot < 0 or not (x.c_order or x.f_order) or real_view(f.grad, &g) != slot or not same_shape(&x, &g) \
-            or node.e1 is not None or node.edge_node(2) is not None or g.size == 0 \
-            or not read_bounds(node.s1, node.s2, slot, &b):
-        return 0
-    for d in range(g.ndim):
-        if g.strides[d] != 0 and g.dims[d] != 1:
-            step = 1                        # no single number
-    if step and not (x.c_order and g.c_order or x.f_order and g.f_order):
-        return 0
-    out = f.grad if step and f.owned and g.writeable else empty_dense(saved)
-    view_of(out, &o)
-    clip_gradient(slot, x.data, g.data, step, o.data, x.size, b)
-    return 1 + set_out(f, 0, out, True)
 
 
 cdef int rule_where(Node node, Frame f) except -1:

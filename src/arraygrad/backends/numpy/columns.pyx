@@ -1,17 +1,18 @@
 # Operations on column-major arrays: those on their transposes, which are row-major, along the opposite axes. NumPy's
 # results lie as the operands do, so the result is turned over again.
-# May import: engine.node, core.op, backends.numpy.contents, backends.numpy.elementwise, backends.numpy.lanes,
-# backends.numpy.loops, backends.numpy.reductions, backends.numpy.row_copies, backends.numpy.shapes.
+# May import: engine.node, core.op, backends.numpy.contents, backends.numpy.elementwise, backends.numpy.extrema,
+# backends.numpy.lanes, backends.numpy.loops, backends.numpy.reductions, backends.numpy.row_copies,
+# backends.numpy.shapes.
 # Guarded by tests/ops/test_fast_columns.py.
 from arraygrad.backends.numpy.contents cimport turned_over
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for
+from arraygrad.backends.numpy.extrema cimport forward_max, forward_min, rule_extremum
 from arraygrad.backends.numpy.lanes cimport axis_from_behind, small_row_major
 from arraygrad.backends.numpy.loops cimport (
     ArrayView, bools_of, copy_into, empty_c, forward_ptr, transposed, view_of,
 )
 from arraygrad.backends.numpy.reductions cimport (
-    forward_log_softmax, forward_logsumexp, forward_max, forward_min, forward_softmax, forward_sum, rule_extremum,
-    rule_logsumexp, rule_prod,
+    forward_log_softmax, forward_logsumexp, forward_softmax, forward_sum, rule_logsumexp, rule_prod,
 )
 from arraygrad.backends.numpy.row_copies cimport SMALL
 from arraygrad.backends.numpy.shapes cimport forward_where

@@ -59,6 +59,65 @@ static bool size_gradient_of(const T* x, const T* g, std::ptrdiff_t step, T* out
     return plain;
 }
 
+enum { SIZES_AT_ONCE = 256 };
+
+// The same for as many numbers at once, none of which is near the ends of the range. False: one is, nothing counts.
+// `step`: 0 or 1.
+#define ARRAYGRAD_SIZES(T, LEAST, MOST)                                                                         \
+    ARRAYGRAD_CLONES static bool moderate_sizes(const T* x, const T* g, std::ptrdiff_t step, T* out, std::ptrdiff_t n) { \
+        double re[SIZES_AT_ONCE], im[SIZES_AT_ONCE];                                                            \
+        T by[SIZES_AT_ONCE], size[SIZES_AT_ONCE];                                                               \
+        std::ptrdiff_t beyond = 0;                                                                              \
+        for (std::ptrdiff_t i = 0; i < n; i++) {                                                                \
+            re[i] = x[2 * i];                                                                                   \
+            im[i] = x[2 * i + 1];                                                                               \
+        }                                                                                                       \
+        if (step) for (std::ptrdiff_t i = 0; i < n; i++) by[i] = g[i];                                          \
+        else for (std::ptrdiff_t i = 0; i < n; i++) by[i] = *g;                                                 \
+        for (std::ptrdiff_t i = 0; i < n; i++) {                                                                \
+            const double square = re[i] * re[i] + im[i] * im[i];                                                \
+            beyond += !(square >= LEAST) | !(square <= MOST);                                                   \
+            size[i] = (T)std::sqrt(square);                                                                     \
+        }                                                                                                       \
+        if (beyond) return false;                                                                               \
+        for (std::ptrdiff_t i = 0; i < n; i++) {                                                                \
+            out[2 * i] = (T)re[i] / size[i] * by[i];                                                            \
+            out[2 * i + 1] = (T)im[i] / size[i] * by[i];                                                        \
+        }                                                                                                       \
+        return true;                                                                                            \
+    }
+ARRAYGRAD_SIZES(double, 1e-290, 1e290)
+ARRAYGRAD_SIZES(float, 1e-74, 1e76)
+#undef ARRAYGRAD_SIZES
+
+template <typename T>
+static bool size_gradients_of(const T* x, const T* g, std::ptrdiff_t step, T* out, std::ptrdiff_t n) {
+    for (std::ptrdiff_t i = 0; i < n; i += SIZES_AT_ONCE) {
+        const std::ptrdiff_t m = n - i < SIZES_AT_ONCE ? n - i : (std::ptrdiff_t)SIZES_AT_ONCE;
+        if (!moderate_sizes(x + 2 * i, g + i * step, step, out + 2 * i, m)
+            && !size_gradient_of(x + 2 * i, g + i * step, step, out + 2 * i, m))
+            return false;
+    }
+    return true;
+}
+
+// The gradient of an array from that of its real (`at` 0) or imaginary (1) parts: zeros beside them, or added.
+template <typename T> static void put_parts_of(const T* g, std::ptrdiff_t step, T* out, std::ptrdiff_t n, int at, bool add) {
+    if (add) {
+        for (std::ptrdiff_t i = 0; i < n; i++) out[2 * i + at] += g[i * step];
+    } else if (at) {
+        for (std::ptrdiff_t i = 0; i < n; i++) {
+            out[2 * i] = T(0);
+            out[2 * i + 1] = g[i * step];
+        }
+    } else {
+        for (std::ptrdiff_t i = 0; i < n; i++) {
+            out[2 * i] = g[i * step];
+            out[2 * i + 1] = T(0);
+        }
+    }
+}
+
 // to_x = g / conj(y), to_y = -to_x * conj(ans). `to_y`: may be null; to_x is room then and is always written.
 template <typename T>
 static void quotient_gradients_of(const T* g, std::ptrdiff_t step, const T* y, const T* ans, T* to_x, T* to_y,
@@ -117,8 +176,8 @@ typedef int (*gradient_fn)(bool single, const char* x, const char* g, std::ptrdi
 static inline int size_gradient(bool single, const char* x, const char* g, std::ptrdiff_t step, char* out,
                                 std::ptrdiff_t n) {
     fp_begin();
-    const bool plain = single ? size_gradient_of((const float*)x, (const float*)g, step, (float*)out, n)
-                              : size_gradient_of((const double*)x, (const double*)g, step, (double*)out, n);
+    const bool plain = single ? size_gradients_of((const float*)x, (const float*)g, step, (float*)out, n)
+                              : size_gradients_of((const double*)x, (const double*)g, step, (double*)out, n);
     const int errors = fp_end();
     return plain ? errors : -1;
 }
@@ -133,6 +192,11 @@ static inline int real_quotient_gradients(bool single, const char* g, std::ptrdi
                                           std::ptrdiff_t n) {
     ARRAYGRAD_PARTS(real_quotient_gradients_of((const T*)g, step, (const T*)y, step_y, (const T*)ans, (T*)to_x,
                                                (T*)to_y, n));
+}
+
+static inline int put_parts(bool single, const char* g, std::ptrdiff_t step, char* out, std::ptrdiff_t n, int at,
+                            bool add) {
+    ARRAYGRAD_PARTS(put_parts_of((const T*)g, step, (T*)out, n, at, add));
 }
 
 static inline int square_gradient(bool single, const char* x, const char* g, std::ptrdiff_t step, char* out,

@@ -31,6 +31,7 @@ cdef extern from "complex_rules.hpp" namespace "arraygrad" nogil:
                            char* to_y, Py_ssize_t n) noexcept
     int real_quotient_gradients(bint single, const char* g, Py_ssize_t step, const char* y, Py_ssize_t step_y,
                                 const char* ans, char* to_x, char* to_y, Py_ssize_t n) noexcept
+    int put_parts(bint single, const char* g, Py_ssize_t step, char* out, Py_ssize_t n, int at, bint add) noexcept
     int square_gradient(bint single, const char* x, const char* g, Py_ssize_t step, char* out, Py_ssize_t n) noexcept
 
 cdef LoopSet* ADD = loop_set("add")
@@ -77,7 +78,7 @@ cdef int rule_part(Node node, Frame f, bint imaginary) except -1:
     cdef ArrayView g, w
     cdef GradMeta meta
     cdef object whole, region
-    cdef int slot = view_of(f.grad, &g), d
+    cdef int slot = view_of(f.grad, &g), d, step
     if slot < 0 or slot > SLOT_F64 or g.ndim > 8 or node.e0 is None:
         return 0
     meta = node.e0.meta_at(node.n0)
@@ -88,11 +89,20 @@ cdef int rule_part(Node node, Frame f, bint imaginary) except -1:
             return 0
     whole = waiting_gradient(node)
     if whole is not None and view_of(whole, &w) == slot + SLOT_C64 and w.writeable and same_shape(&w, &g):
+        step = common_step(&g, &w) if is_dense(&w) else -1
+        if step >= 0:
+            report("add", put_parts(slot != SLOT_F64, g.data, step, w.data, g.size, imaginary, True))
+            return 1
         region = whole.imag if imaginary else whole.real
         if binary_loop(ADD, region, f.grad, region) is None:
             _add(region, f.grad, region)
         return 1
-    whole = empty_of(slot + SLOT_C64, g.ndim, g.dims, False)
+    whole = empty_of(slot + SLOT_C64, g.ndim, g.dims, g.f_order and not g.c_order)
+    view_of(whole, &w)
+    step = common_step(&g, &w)
+    if step >= 0:
+        put_parts(slot != SLOT_F64, g.data, step, w.data, g.size, imaginary, False)
+        return 1 + set_out(f, 0, whole, True)
     whole.fill(0)
     region = whole.imag if imaginary else whole.real
     copy_into(region, f.grad)

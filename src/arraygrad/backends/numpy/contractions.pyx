@@ -1,6 +1,7 @@
 # Sums of products over any axes of plain arrays, as products of matrices: tensordot and einsum, forward and backward.
 # May import: engine.arrayops, engine.free_threading, engine.node, core.op, ops, backends.numpy.arrangements,
-# backends.numpy.elementwise, backends.numpy.linalg, backends.numpy.loops, backends.numpy.shapes.
+# backends.numpy.elementwise, backends.numpy.linalg, backends.numpy.loops, backends.numpy.shapes,
+# backends.numpy.small_products.
 #
 # tensordot: each array becomes a matrix of its kept and its summed axes, as numpy.tensordot has it, whose values these
 # are bit by bit. Guarded by tests/ops/test_fast_arrangements.py.
@@ -18,6 +19,7 @@ from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_va
 from arraygrad.backends.numpy.linalg cimport forward_matmul
 from arraygrad.backends.numpy.loops cimport ArrayView, product_of, reshaped, transposed, wrapped
 from arraygrad.backends.numpy.shapes cimport raw_of
+from arraygrad.backends.numpy.small_products cimport small_product
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
@@ -228,6 +230,8 @@ cdef class EinsumPlan:
     cdef object text                    # explicit subscripts, as NumPy's compiled function takes them
     cdef bint by_matmul                 # two operands are one product of stacks of matrices, `value`
     cdef Product value
+    cdef bint by_small                  # of a gradient: two operands are the product of many small matrices, `small`
+    cdef Product small
     cdef list steps                     # of more: (places of the operands that are taken out, their subscripts)
     # How gradients are computed, found by the first backward: two products, or what `gradient_way` gives for each.
     cdef bint has_gradients
@@ -273,11 +277,21 @@ cdef object turned(object x, const Turn* turn):
 
 
 cdef object product(const Product* p, object a, object b):
-    cdef object out
     a, b = turned(a, &p.first), turned(b, &p.second)
-    out = forward_matmul((a, b))
+    cdef object out = forward_matmul((a, b))
+    return laid_out(p, _matmul(a, b) if out is None else out)
+
+
+cdef object gradient_product(const Product* p, object a, object b):
+    """The same where NumPy's bits are not asked for."""
+    a, b = turned(a, &p.first), turned(b, &p.second)
+    cdef object out = small_product(a, b)
     if out is None:
-        out = _matmul(a, b)
+        out = forward_matmul((a, b))
+    return laid_out(p, _matmul(a, b) if out is None else out)
+
+
+cdef object laid_out(const Product* p, object out):
     if p.result.n_dims >= 0:
         out = reshaped(out, p.result.n_dims, p.result.dims)
     return out if p.result.n_axes < 0 else transposed(out, p.result.axes)
@@ -325,6 +339,8 @@ cdef EinsumPlan plan_for(str subscripts, tuple operands, const ArrayView* views)
             plan.dims[i][d] = views[i].dims[d]
     plan.text, way, plan.steps = _einsum.contraction(subscripts, tuple([x.shape for x in operands]))
     plan.by_matmul = read_product(way, &plan.value)
+    plan.by_small = n == 2 and read_product(_einsum.small_plan(subscripts, tuple([x.shape for x in operands])),
+                                            &plan.small)
     if FREE_THREADED:       # where another thread may read what one fills
         find_gradients(plan, subscripts, operands)
     if len(_plans) >= MOST_TEXTS:
@@ -343,13 +359,15 @@ cdef object forward_einsum(object args):
     return contracted(<str>args[0], tuple(args[1]), args[2] is True)
 
 
-cdef object contracted(str subscripts, tuple operands, bint in_order):
+cdef object contracted(str subscripts, tuple operands, bint in_order, bint gradient=False):
     """einsum of real arrays, in the best order of products or in one pass. None: declined."""
     cdef ArrayView views[MOST_OPERANDS]
     cdef EinsumPlan plan
     if views_of(operands, views) < 0:
         return None
     plan = plan_for(subscripts, operands, views)
+    if gradient and plan.by_small:
+        return gradient_product(&plan.small, operands[0], operands[1])
     if in_order and plan.by_matmul:
         return product(&plan.value, operands[0], operands[1])
     if in_order and plan.steps is not None:
@@ -401,7 +419,7 @@ cdef object gradient_by(tuple way, object g, tuple others, object shape):
     """The gradient of one operand: einsum of the result's with the others, spread where the operand alone had a label,
     and laid on its diagonals. None: declined."""
     cdef object text = way[0], spread = way[1], sizes = way[2], diagonal = way[3], out, view
-    out = contracted(<str>text, (g,) + others, True)
+    out = contracted(<str>text, (g,) + others, True, True)
     if out is None:
         return None
     out = wrapped(out)
@@ -436,7 +454,8 @@ cdef int rule_einsum(Node node, Frame f) except -1:
             continue
         if plan.as_products:
             out = operands[1 - k]
-            out = product(&plan.gradient[k], f.grad, out) if plan.leads[k] else product(&plan.gradient[k], out, f.grad)
+            out = gradient_product(&plan.gradient[k], f.grad, out) if plan.leads[k] else \
+                gradient_product(&plan.gradient[k], out, f.grad)
         else:
             out = gradient_by(<tuple>plan.ways[k], f.grad, operands[:k] + operands[k + 1:], operands[k].shape)
             if out is None:

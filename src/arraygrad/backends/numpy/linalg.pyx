@@ -1,7 +1,7 @@
 # Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op,
-# backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops, backends.numpy.stacks,
-# backends.numpy.triangular.
+# backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops, backends.numpy.small_products,
+# backends.numpy.stacks, backends.numpy.triangular.
 #
 # Note [Factors that are kept]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -28,6 +28,7 @@ from arraygrad.backends.numpy.loops cimport (
     N_SLOTS, SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, has_products, item_size,
     loop_set, product_of, report, reshaped, transposed, unary_loop, view_of, wrapped,
 )
+from arraygrad.backends.numpy.small_products cimport small_product
 from arraygrad.backends.numpy.stacks cimport cholesky_of_stack, solutions_of_stack
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
@@ -326,7 +327,9 @@ cdef object pairs(object x, object y, int slot):
     dims[w.ndim - 1] = 1
     dims[w.ndim] = w.dims[w.ndim - 1]
     right = reshaped(y, w.ndim + 1, dims)
-    out = binary_loop(MULTIPLY, left, right, None)
+    out = small_product(left, right)
+    if out is None:
+        out = binary_loop(MULTIPLY, left, right, None)
     return (<object>MULTIPLY.ufunc)(left, right) if out is None else out
 
 
@@ -497,11 +500,17 @@ cdef int stacks_rule(Frame f, object x1, object x2) except -1:
     if x2 is not None:
         if view_of(x2, &v) != g.slot or v.ndim != g.ndim or not same_leading(&v, &g) or v.size == 0:
             return 0
-        out0 = dot(f.grad, turned(x2, v.ndim))
+        x2 = turned(x2, v.ndim)
+        out0 = small_product(f.grad, x2)
+        if out0 is None:
+            out0 = dot(f.grad, x2)
     if x1 is not None:
         if view_of(x1, &v) != g.slot or v.ndim != g.ndim or not same_leading(&v, &g) or v.size == 0:
             return 0
-        out1 = dot(turned(x1, v.ndim), f.grad)
+        x1 = turned(x1, v.ndim)
+        out1 = small_product(x1, f.grad)
+        if out1 is None:
+            out1 = dot(x1, f.grad)
     return set_outs(f, out0, out1)
 
 

@@ -117,6 +117,35 @@ static inline void copy_past_caches(char* out, const char* x, std::size_t bytes)
     std::memcpy(out, x, bytes);
 }
 
+// Rows of a region of an array, of `count` rows of `columns` elements, and zeros between them, to what was not written
+// before: in pieces that stay in the first cache. `row`, `step`: bytes from one row, one element to the next; `from_row`,
+// `from_step`: those of g. The last row's end is the end of what is written.
+template <typename T>
+static inline void put_gapped_of(char* out, const char* g, std::ptrdiff_t count, std::ptrdiff_t columns, std::ptrdiff_t row,
+                                 std::ptrdiff_t step, std::ptrdiff_t from_row, std::ptrdiff_t from_step) {
+    const std::ptrdiff_t most = row < (1 << 13) ? (1 << 13) / row : 1;
+    const std::ptrdiff_t end = (count - 1) * row + (columns - 1) * step + (std::ptrdiff_t)sizeof(T);
+    for (std::ptrdiff_t i = 0; i < count; i += most) {
+        const std::ptrdiff_t stop = count - i < most ? count : i + most;
+        std::memset(out + i * row, 0, (std::size_t)((stop == count ? end : stop * row) - i * row));
+        for (std::ptrdiff_t k = 0; k < columns; k++) {
+            const char* from = g + i * from_row + k * from_step;
+            char* to = out + i * row + k * step;
+            for (std::ptrdiff_t j = i; j < stop; j++, from += from_row, to += row) *(T*)to = *(const T*)from;
+        }
+    }
+}
+
+static inline void put_gapped(std::ptrdiff_t item, char* out, const char* g, std::ptrdiff_t count, std::ptrdiff_t columns,
+                              std::ptrdiff_t row, std::ptrdiff_t step, std::ptrdiff_t from_row,
+                              std::ptrdiff_t from_step) {
+    unlocked(count * columns, [=] {
+        if (item == 8) put_gapped_of<double>(out, g, count, columns, row, step, from_row, from_step);
+        else put_gapped_of<float>(out, g, count, columns, row, step, from_row, from_step);
+        return 0;
+    });
+}
+
 static inline bool all_within(const std::int64_t* places, std::ptrdiff_t n, std::ptrdiff_t count) {
     bool good = true;
     for (std::ptrdiff_t k = 0; k < n; k++) good &= places[k] >= -count && places[k] < count;

@@ -10,15 +10,12 @@ cdef object forward_sum(object args)
 cdef object forward_mean(object args)
 cdef object forward_var(object args)
 cdef object forward_std(object args)
-cdef object forward_max(object args)
-cdef object forward_min(object args)
 cdef object forward_softmax(object args)
 cdef object forward_log_softmax(object args)
 cdef int rule_sum(Node node, Frame f) except -1
 cdef int rule_mean(Node node, Frame f) except -1
 cdef int rule_var(Node node, Frame f) except -1
 cdef int rule_std(Node node, Frame f) except -1
-cdef int rule_extremum(Node node, Frame f, object saved, object axis, bint turned) except -1
 cdef int rule_softmax(Node node, Frame f) except -1
 cdef int rule_log_softmax(Node node, Frame f) except -1
 cdef object forward_logsumexp(object args)

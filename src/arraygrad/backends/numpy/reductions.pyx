@@ -1,4 +1,4 @@
-# Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances, extrema and softmax;
+# Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances and softmax;
 # scans; and division, whose gradient is a sum where the divisor was broadcast.
 # May import: numpy (Python only), engine.*, core.op, backends.numpy.elementwise, backends.numpy.lanes,
 # backends.numpy.loops, backends.numpy.row_copies, backends.numpy.shapes.
@@ -10,7 +10,6 @@
 # test_fast_softmax.py.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
-from libc.string cimport memcpy
 
 import numpy as np
 
@@ -21,14 +20,14 @@ from arraygrad.backends.numpy.elementwise cimport (
 from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
     FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
-    empty_dense, fast_enabled, fp_begin, fp_end, item_size, loop_fn, loop_set, reduce_by, reduced_dims, report,
+    empty_dense, fast_enabled, loop_set, reduce_by, reduced_dims, report,
     reshaped, same_shape, split_axes, strided, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.row_copies cimport write_repeats
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.evaluate cimport sole_reader, waiting_gradient
+from arraygrad.engine.evaluate cimport sole_reader
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT
@@ -41,7 +40,7 @@ cdef extern from "rows.hpp" namespace "arraygrad":
         double start
     ctypedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* given, char* const* out,
                                const Rows* rows) noexcept
-    row_kernel sum_squares, deviations, quotients, extremum, added_extremum
+    row_kernel sum_squares, deviations, quotients
     row_kernel softmax, log_softmax, softmax_gradient, log_softmax_gradient, logsumexp, logsumexp_gradient
     row_kernel cumulative_sum, cumulative_prod, cumulative_sum_gradient, cumulative_prod_gradient, prod_gradient
     row_kernel backward_recurrence "arraygrad::reversed_recurrence"
@@ -61,20 +60,14 @@ LOOPS.add = ADD
 LOOPS.start = SUM_START
 _add = np.add
 _add_reduce = np.add.reduce
-_maximum_reduce = np.maximum.reduce
-_minimum_reduce = np.minimum.reduce
 # at_first_use
 cdef LoopSet* SQRT = NULL
 cdef LoopSet* SQUARE = NULL
-cdef LoopSet* MAXIMUM = NULL
-cdef LoopSet* MINIMUM = NULL
 cdef int _whole = -1        # whether NumPy adds more than a buffer in one go; -1: not known yet
 cdef int _products = -1     # whether numpy.square gives the bits of x * x; -1: not known yet
 if FREE_THREADED:
     at_first_use(&SQRT, "sqrt")
     at_first_use(&SQUARE, "square")
-    at_first_use(&MAXIMUM, "maximum")
-    at_first_use(&MINIMUM, "minimum")
     squares_are_products()
     added_whole(BUFFER + 1)
     has_softmax(SLOT_F64)
@@ -404,92 +397,6 @@ cdef int rule_sum(Node node, Frame f) except -1:
 
 cdef int rule_mean(Node node, Frame f) except -1:
     return reduced_by(node, f, True)
-
-
-# Extrema
-
-cdef object extremum_by(LoopSet** where, str name, object reduce, object args):
-    cdef ArrayView v
-    cdef object out
-    if view_of(args[0], &v) < 0:
-        return None
-    out = extremes(at_first_use(where, name), args[0], &v, args[1], args[2])
-    return wrapped(reduce(args[0], args[1], None, None, args[2])) if out is None else out
-
-
-cdef object extremes(LoopSet* loops, object x, const ArrayView* v, object axis, object keepdims):
-    """maximum.reduce or minimum.reduce of a small row-major array by the ufunc's own loop, called as they call it: on
-    rows, each after the others, or within each. None: declined, or with an error that they report."""
-    cdef ArrayView o
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t steps[3]
-    cdef char* data[3]
-    cdef unsigned long long mask = 0
-    cdef Rows r
-    cdef Py_ssize_t item = item_size(v.slot), i, n
-    cdef loop_fn loop = loops.fn[v.slot]
-    cdef object out
-    if v.slot > SLOT_F64 or not 0 < v.size <= BUFFER or not v.c_order or not 0 < v.ndim <= 8 or loop == NULL \
-            or keepdims is not True and keepdims is not False or not axis_mask(axis, v.ndim, &mask) \
-            or not split_axes(x, mask, &r):
-        return None
-    out = empty_c(x, reduced_dims(v.ndim, v.dims, mask, keepdims, dims), dims)
-    view_of(out, &o)
-    fp_begin()
-    if r.leading:
-        memcpy(o.data, v.data, r.inner * item)
-        data[0] = data[2] = o.data
-        steps[0] = steps[1] = steps[2] = item
-        for i in range(1, r.outer):
-            data[1] = v.data + i * r.inner * item
-            loop(data, &r.inner, steps, loops.data[v.slot])
-    else:
-        steps[0] = steps[2] = 0
-        steps[1] = item
-        n = r.inner - 1
-        for i in range(r.outer):
-            data[0] = data[2] = o.data + i * item
-            data[1] = v.data + i * r.inner * item
-            memcpy(data[0], data[1], item)
-            data[1] += item
-            if n:
-                loop(data, &n, steps, loops.data[v.slot])
-    return out if fp_end() == 0 else None
-
-
-cdef object forward_max(object args):
-    return extremum_by(&MAXIMUM, "maximum", _maximum_reduce, args)
-
-
-cdef object forward_min(object args):
-    return extremum_by(&MINIMUM, "minimum", _minimum_reduce, args)
-
-
-cdef object buffer_like(Node node, object x, object g):
-    """The gradient that waits at edge 0, if it is a row-major array of the shape and dtype of x, else None."""
-    cdef ArrayView v, w
-    cdef object out = waiting_gradient(node)
-    if out is None or view_of(out, &w) < 0 or view_of(x, &v) != w.slot or not w.c_order or not w.writeable:
-        return None
-    return out if same_shape(&v, &w) and v.size > FILL_SIZE else None
-
-
-cdef int rule_extremum(Node node, Frame f, object saved, object axis, bint turned) except -1:
-    """max and min of `saved` along `axis`. `turned`: it is the transpose of what the node saved."""
-    cdef ArrayView g, x, a
-    cdef Call c
-    cdef object ans = saved_for(node, SAVE_ANS, -1), out, waiting
-    if real_view(saved, &x) >= 0 and not x.c_order and not x.f_order and x.ndim <= 8:
-        out = empty_c(saved, x.ndim, x.dims)
-        copy_into(out, saved)
-        saved = out
-    if not begin(&c, saved, axis, &x) or not x.c_order or not give(&c, f.grad, &g) or not g.c_order \
-            or not give(&c, saved, &x) or not give(&c, ans, &a):
-        return 0
-    waiting = None if turned else buffer_like(node, saved, f.grad)
-    out = empty_dense(saved) if waiting is None else waiting
-    report("divide", run(&c, extremum if waiting is None else added_extremum, out, empty_dense(ans)))
-    return 1 if waiting is not None else 1 + set_out(f, 0, out, True)
 
 
 # softmax, log_softmax and logsumexp

@@ -11,6 +11,10 @@ cdef extern from "shared_rules.hpp" namespace "arraygrad":
     void unlocked_repeats(int slot, const char* g, const Repeats& r, char* out, Py_ssize_t n) noexcept
 
 
+cdef enum:
+    SHORT = 16              # elements of a row up to which NumPy's way of copying it costs more than it does
+
+
 cdef bint row_major_with_gaps(const ArrayView* x) noexcept:
     """Whether strides only fall, as in the columns of a row-major matrix: NumPy's result is row-major then."""
     cdef int d
@@ -27,8 +31,7 @@ cdef object without_gaps(object array, ArrayView* x):
         return array
     if not row_major_with_gaps(x):
         return None
-    copy = empty_c(array, x.ndim, x.dims)
-    copy_into(copy, array)
+    copy = in_rows(array, x)
     view_of(copy, x)
     return copy
 
@@ -37,7 +40,7 @@ cdef object in_rows(object x, const ArrayView* v):
     """A row-major copy of an array of numbers or booleans, `v` being its view."""
     cdef ArrayView o
     cdef object out = empty_c(x, v.ndim, v.dims)
-    if 1 <= v.ndim <= 2 and v.size <= SMALL:
+    if 1 <= v.ndim <= 2 and (v.size <= SMALL or v.dims[v.ndim - 1] <= SHORT):
         view_of(out, &o)
         gather(v, item_size(v.slot) if v.slot >= 0 else 1, o.data)
     else:

@@ -1,6 +1,6 @@
 # Shapes, slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices, backends.numpy.elementwise,
-# backends.numpy.lanes, backends.numpy.loops, backends.numpy.single, backends.numpy.windows.
+# backends.numpy.lanes, backends.numpy.loops, backends.numpy.regions, backends.numpy.single, backends.numpy.windows.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
@@ -15,14 +15,15 @@ from arraygrad.backends.numpy.choices cimport at_mask, spread_by_mask
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, copy_into, empty_c, empty_of, is_scalar,
+    SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, empty_c, empty_of, is_scalar,
     item_size, loop_set, mirrored, positions_of, read_number, report, reshaped, same_shape, strided, transposed,
     unary_loop, view_of, wrapped, zeros_c,
 )
+from arraygrad.backends.numpy.regions cimport begin_partial, write_region
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
-from arraygrad.backends.numpy.windows cimport leave_region
+from arraygrad.backends.numpy.windows cimport leads_to_windows, leave_region
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.evaluate cimport leave_partial, partial_gradient, waiting_gradient
+from arraygrad.engine.evaluate cimport partial_gradient, waiting_gradient
 from arraygrad.engine.input_buffer cimport PartialGradient
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
@@ -35,7 +36,6 @@ cdef extern from "places.hpp" namespace "arraygrad":
                  Py_ssize_t count, bint fresh) noexcept
     void take_rows(const char* x, const int64_t* places, char* out, Py_ssize_t n, Py_ssize_t bytes,
                    Py_ssize_t count) noexcept
-    void copy_past_caches(char* out, const char* x, size_t bytes) noexcept
     bint all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) noexcept
     void share_choose(Team* team, Py_ssize_t item, const char* mask, const char* x, Py_ssize_t sx, const char* y,
                       Py_ssize_t sy, char* out, Py_ssize_t n) noexcept
@@ -344,94 +344,6 @@ cdef object buffer_for(Node node, GradMeta meta, object grad):
     return waiting
 
 
-cdef enum:
-    # Bytes from which on a gradient is not filled with zeros before its first region is written: the object that tells
-    # what was written costs as much as filling about that many.
-    PARTIAL_SIZE = 1 << 14
-    # ... and from which on it will have left the caches before it is read: twice what cores have for themselves.
-    STREAMED_SIZE = 1 << 22
-
-
-cdef object finish(PartialGradient p):
-    cdef ArrayView v
-    cdef Py_ssize_t size
-    view_of(p.array, &v)
-    size = v.size * item_size(v.slot)
-    memset(v.data, 0, p.low)
-    memset(v.data + p.high, 0, size - p.high)
-    p.low, p.high = 0, size
-    return p.array
-
-
-cdef int put(const ArrayView* whole, object region, const ArrayView* r, object grad, const ArrayView* g) except -1:
-    if g.c_order and whole.size * item_size(r.slot) >= STREAMED_SIZE:
-        copy_past_caches(r.data, g.data, r.size * item_size(r.slot))
-    elif g.c_order:
-        memcpy(r.data, g.data, r.size * item_size(r.slot))
-    else:
-        copy_into(region, grad)
-    return 0
-
-
-cdef bint write_region(PartialGradient p, object key, object grad) except -1:
-    """Add `grad` to a region of a gradient that is written in part. False: declined."""
-    cdef ArrayView g, r, whole
-    cdef Py_ssize_t low = 0, high, step
-    cdef object region
-    cdef int d
-    region = p.array[key]
-    view_of(p.array, &whole)
-    if view_of(region, &r) < 0 or view_of(grad, &g) != r.slot or not same_shape(&r, &g):
-        return False
-    if r.size == 0:
-        return True
-    low = r.data - whole.data
-    high = low + item_size(r.slot)
-    for d in range(r.ndim):
-        step = r.strides[d] * (r.dims[d] - 1)
-        if step < 0:
-            low += step
-        else:
-            high += step
-    if p.low == p.high:                     # nothing is written yet
-        p.low = p.high = low
-    if r.c_order and low >= p.high:
-        memset(whole.data + p.high, 0, low - p.high)
-        put(&whole, region, &r, grad, &g)
-        p.high = high
-        return True
-    if r.c_order and high <= p.low:
-        put(&whole, region, &r, grad, &g)
-        memset(whole.data + high, 0, p.low - high)
-        p.low = low
-        return True
-    if low < p.low:
-        memset(whole.data + low, 0, p.low - low)
-        p.low = low
-    if high > p.high:
-        memset(whole.data + p.high, 0, high - p.high)
-        p.high = high
-    if binary_loop(ADD, region, grad, region) is None:
-        _add(region, grad, region)
-    return True
-
-
-cdef bint begin_partial(Node node, GradMeta meta, object key, object grad) except -1:
-    """Begin the gradient of a large array with its first region. False: it can't be written in part."""
-    cdef PartialGradient p
-    cdef ArrayView g
-    cdef Py_ssize_t size = item_size(view_of(grad, &g))
-    cdef int d
-    for d in range(meta.ndim):
-        size *= meta.dims[d]
-    if size < PARTIAL_SIZE:
-        return False
-    p = PartialGradient.__new__(PartialGradient)
-    p.array = empty_c(grad, meta.ndim, meta.dims)
-    p.finish = finish
-    return write_region(p, key, grad) and leave_partial(node, p)
-
-
 cdef int rule_getitem(Node node, Frame f) except -1:
     cdef ArrayView g, r
     cdef object slot, out, region, key = (<list>node.args)[1]
@@ -639,6 +551,8 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places, int lead) 
     rows_of(meta.dims, meta.ndim, lead, &count, &inner)
     if g.size != n * inner or not all_within(at, n, count):
         return 0
+    if leads_to_windows(node) and leave_region(node, meta, [places, lead], f.grad):
+        return 1
     out = buffer_for(node, meta, f.grad) if all_different(at, n) else None
     waiting = out is not None
     if waiting:

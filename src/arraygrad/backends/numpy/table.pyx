@@ -2,8 +2,8 @@
 # May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, core.views, numpy (Python
 # only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
-    forward_astype, forward_clip, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
-    forward_roll, forward_take_along_axis, forward_trace, forward_tril, forward_triu, rule_clip, rule_cross,
+    forward_astype, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
+    forward_roll, forward_take_along_axis, forward_trace, forward_tril, forward_triu, rule_cross,
     rule_diagonal, rule_diff, rule_getitem_along_any, rule_moveaxis, rule_outer, rule_pad, rule_roll, rule_stack,
     rule_take_along_any, rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where,
 )
@@ -11,6 +11,7 @@ from arraygrad.backends.numpy.columns cimport (
     log_softmax_of_any, logsumexp_of_any, max_of_any, min_of_any, rule_extremum_of_any, rule_logsumexp_of_any,
     rule_prod_of_any, softmax_of_any, sum_of_any, where_of_any,
 )
+from arraygrad.backends.numpy.clipping cimport forward_clip, rule_clip
 from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
 from arraygrad.backends.numpy.complex_rules cimport attach_complex
 from arraygrad.backends.numpy.contractions cimport (
@@ -18,6 +19,7 @@ from arraygrad.backends.numpy.contractions cimport (
 )
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels, rule_pass
 from arraygrad.backends.numpy.direct cimport offer_direct
+from arraygrad.backends.numpy.extrema cimport forward_running, rule_running
 from arraygrad.backends.numpy.factorizations cimport (
     forward_cholesky, forward_det, forward_eig, forward_eigh, forward_eigh_upper, forward_eigvals, forward_eigvalsh,
     forward_eigvalsh_upper, forward_inv, forward_pinv, forward_qr, forward_slogdet, forward_solve_by_loop, forward_svd,
@@ -238,6 +240,7 @@ def install(dict ops, backend=None):
     offer(ops, "std", forward_std, ("x", "axis", "correction", "keepdims"), loops)
     offer(ops, "max", max_of_any, ("x", "axis", "keepdims"), loops)
     offer(ops, "min", min_of_any, ("x", "axis", "keepdims"), loops)
+    offer(ops, "_running_folds", forward_running, ("x", "ufunc", "axis"), loops)
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
     offer(ops, "vecdot", forward_vecdot, ("x1", "x2", "axis"), loops)
     offer(ops, "_inner", forward_inner, ("x1", "x2"), loops)
@@ -331,6 +334,7 @@ def install(dict ops, backend=None):
     attach(ops, "mean", rule_mean, ("x_meta",), done)
     attach(ops, "max", rule_extremum_of_any, ("x", "ans"), done)
     attach(ops, "min", rule_extremum_of_any, ("x", "ans"), done)
+    attach(ops, "_running_folds", rule_running, ("x", "ans"), done)
     attach(ops, "var", rule_var, ("x",), done)
     attach(ops, "std", rule_std, ("x", "ans"), done)
     attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)

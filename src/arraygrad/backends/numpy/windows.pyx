@@ -11,12 +11,18 @@
 # Sums are those of the plain way, in the order of the windows: a slice with a negative step is turned first, and zeros
 # that are not added change no bit. Whoever else looks at the gradient of the windows (a hook, a request for it, another
 # slice) has it made whole, in `spread_region`.
+# So it is with windows at places, `windows[places]`, of which a few are gathered out of many: `key` is then a list of
+# the places, counted over the first axes, and how many axes those are. A window that is named twice counts twice, one
+# after the other, where the plain way adds the two gradients first: that may round otherwise.
 # Guarded by tests/ops/test_fast_windows.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from libc.stdint cimport int64_t
+
+import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, copy_into, empty_c, item_size, mirrored, report, same_shape, strided, view_of, zeros_c,
+    ArrayView, copy_into, empty_c, item_size, mirrored, positions_of, report, same_shape, strided, view_of, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport leave_partial
@@ -27,6 +33,10 @@ from arraygrad.core.op cimport Op
 cdef extern from "arrangements.hpp" namespace "arraygrad":
     int add_strided(int slot, const char* g, char* out, const Py_ssize_t* dims, const Py_ssize_t* steps, int nd,
                     Py_ssize_t size, int along) noexcept
+    int add_strided_at(int slot, const char* g, char* out, const int64_t* places, Py_ssize_t n, const Py_ssize_t* dims,
+                       const Py_ssize_t* steps, int lead, int nd) noexcept
+
+cdef object _add_at = np.add.at
 
 cdef enum:
     # Bytes of all windows from which on a slice's gradient waits by itself: as PARTIAL_SIZE in shapes.pyx.
@@ -110,6 +120,8 @@ cdef object summed_windows(Node node, object grad, object key):
     if nd < 0:
         return None
     out = zeros_c(grad, meta.ndim, meta.dims)
+    if type(key) is list:
+        return windows_at(out, grad, <list>key, nd, dims, strides)
     shown = strided(out, nd, dims, strides)
     if key is not None:
         shown = shown[key]
@@ -130,6 +142,26 @@ cdef object summed_windows(Node node, object grad, object key):
         steps[d] = r.strides[d] // item_size(slot)
     report("add", add_strided(slot, g.data, r.data, r.dims, steps, r.ndim, r.size,
                               line_axis(<tuple>axes, r.dims, steps, meta.ndim, r.ndim)))
+    return out
+
+
+cdef object windows_at(object out, object grad, list key, int nd, const Py_ssize_t* dims, const Py_ssize_t* strides):
+    """Zeros, `out`, with the gradients of windows at places added. None: declined."""
+    cdef ArrayView g, o
+    cdef Py_ssize_t steps[16]
+    cdef Py_ssize_t n = 0
+    cdef const int64_t* places = positions_of(key[0], &n)
+    cdef int d, slot = real_view(grad, &g), lead = key[1]
+    cdef object dense
+    if not g.c_order:
+        dense = empty_c(grad, g.ndim, g.dims)
+        copy_into(dense, grad)
+        grad = dense
+        view_of(grad, &g)
+    for d in range(nd):
+        steps[d] = strides[d] // item_size(slot)
+    view_of(out, &o)
+    report("add", add_strided_at(slot, g.data, o.data, places, n, dims, steps, lead, nd))
     return out
 
 
@@ -154,24 +186,38 @@ cdef object spread_region(PartialGradient p):
     shape, key, grad = p.array
     view_of(shape, &v)
     out = zeros_c(grad, v.ndim, v.dims)
-    out[key] = grad
+    if type(key) is list:
+        rows = (-1, *v_shape(&v, key[1]))
+        _add_at(out.reshape(rows), key[0], grad.reshape(rows))
+    else:
+        out[key] = grad
     return out
+
+
+cdef tuple v_shape(const ArrayView* v, int lead):
+    """The lengths of the axes of an array from `lead` on."""
+    return tuple([v.dims[d] for d in range(lead, v.ndim)])
+
+
+cdef bint leads_to_windows(Node node) noexcept:
+    """Whether edge 0 of a node leads to windows whose rule may be given a region."""
+    cdef Node child = node.e0
+    return (child is not None and type(child.op) is Op and (<Op>child.op).fast_rule == rule_windows
+            and child.flags & NODE_FAST != 0 and child.hooks is None)
 
 
 cdef bint leave_region(Node node, GradMeta meta, object key, object grad) except -1:
     """Let the gradient of t[key] wait where edge 0 of the running `node` leads, if those are windows. False: declined.
 
-    `meta`: of t; `key` names each element once at most.
+    `meta`: of t; `key` names each element once at most, or is a list of places that are there and how many axes they
+    count over.
     """
     cdef ArrayView g
     cdef PartialGradient p
-    cdef Node child = node.e0
     cdef Py_ssize_t size
     cdef Py_ssize_t repeats[8]
     cdef int d
-    if child is None or type(child.op) is not Op or (<Op>child.op).fast_rule != rule_windows:
-        return False
-    if not child.flags & NODE_FAST or child.hooks is not None or meta.ndim > 8:
+    if not leads_to_windows(node) or meta.ndim > 8:
         return False
     if real_view(grad, &g) < 0 or g.size == 0:
         return False

@@ -1,0 +1,325 @@
+// Gradients of largest and smallest elements: of reductions over any axes of row-major arrays, and of running ones.
+// May include: rules.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+#pragma once
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "rules.hpp"
+#include "shared_loops.hpp"
+
+namespace arraygrad {
+
+// A row-major array that was reduced. Axes beside each other that are both reduced or both kept count as one; `step`, in
+// elements of the result, is 0 along reduced ones, and 0 or 1 along the last.
+struct Reduced {
+    int nd;
+    isize n[8], step[8];
+    isize size, results;
+};
+
+// Calls f(from, to) for each row: its first element, and the first one of the result that it belongs to. Stops where f
+// returns false.
+template <typename F> static inline bool by_rows(const Reduced& r, F f) {
+    isize at[8] = {}, to = 0;
+    const isize row = r.n[r.nd - 1];
+    for (isize from = 0; from < r.size; from += row) {
+        if (!f(from, to)) return false;
+        for (int d = r.nd - 2; d >= 0; d--) {
+            to += r.step[d];
+            if (++at[d] < r.n[d]) break;
+            to -= r.step[d] * r.n[d];
+            at[d] = 0;
+        }
+    }
+    return true;
+}
+
+// Few elements are extrema where many are reduced to one: they are looked for once, the rest of the gradient is zeros.
+
+struct Hit {
+    isize at, of;               // an element, and the result that it is equal to
+};
+
+#define ARRAYGRAD_LOOK(EQUAL, RESULT)                                       \
+    enum { LOOK_AT = 64 };                                                  \
+    isize m = 0, i = 0;                                                     \
+    for (; i + LOOK_AT <= n; i += LOOK_AT) {                                \
+        Bits<T>::word any = 0;                                              \
+        for (isize j = i; j < i + LOOK_AT; j++) any += EQUAL;               \
+        if (!any) continue;                                                 \
+        for (isize j = i; j < i + LOOK_AT; j++)                             \
+            if (EQUAL) {                                                    \
+                if (m == most) return most + 1;                             \
+                found[m++] = Hit{at + j, RESULT};                           \
+            }                                                               \
+    }                                                                       \
+    for (isize j = i; j < n; j++)                                           \
+        if (EQUAL) {                                                        \
+            if (m == most) return most + 1;                                 \
+            found[m++] = Hit{at + j, RESULT};                               \
+        }                                                                   \
+    return m;
+// The elements of a row that equal `a`, or their own element of it: how many, or `most` + 1 if there are more.
+ARRAYGRAD_ROW_FUNCTION(hits_of_one, , isize, (const T* x, T a, isize n, isize at, isize of, Hit* found, isize most),
+                       ARRAYGRAD_LOOK(x[j] == a, of))
+ARRAYGRAD_ROW_FUNCTION(hits_of_each, , isize, (const T* x, const T* a, isize n, isize at, isize of, Hit* found,
+                                               isize most),
+                       ARRAYGRAD_LOOK(x[j] == a[j], of + j))
+#undef ARRAYGRAD_LOOK
+
+// Zeros with the signs of the shares: what is no extremum gets zero times the share.
+ARRAYGRAD_ROW_FUNCTION(put_zeros, , void, (const T* share, T* out, const Reduced& r),
+    const isize n = r.n[r.nd - 1];
+    by_rows(r, [&](isize from, isize of) {
+        T* to = out + from;
+        const T *s = share + of, zero = T(0) * *s;
+        if (r.step[r.nd - 1] != 0)
+            for (isize j = 0; j < n; j++) to[j] = T(0) * s[j];
+        else
+            for (isize j = 0; j < n; j++) to[j] = zero;
+        return true;
+    });)
+
+// Elements to one result from which on this is done.
+enum { MANY_TO_ONE = 32 };
+
+// out = g shared by the elements that equal `ans`, written or (`add`) added. False: nothing was done; there are many of
+// them, a result is nan, or a share is not finite, of which zero times is no zero. `ties`: room for all results.
+template <typename T>
+static bool share_by_places(const T* g, const T* x, const T* ans, T* out, T* ties, const Reduced& r, bool add) {
+    if (r.size / MANY_TO_ONE < r.results || any_nan(ans, r.results)) return false;
+    const isize most = 2 * r.results + 8;
+    Hit* found = (Hit*)std::malloc((size_t)most * sizeof(Hit));
+    if (!found) return false;
+    isize m = 0;
+    const isize n = r.n[r.nd - 1];
+    const bool each = r.step[r.nd - 1] != 0;
+    bool good = by_rows(r, [&](isize from, isize of) {
+        m += each ? hits_of_each(x + from, ans + of, n, from, of, found + m, most - m)
+                  : hits_of_one(x + from, ans[of], n, from, of, found + m, most - m);
+        return m <= most;
+    });
+    bool negative = false;
+    if (good) {
+        for (isize k = 0; k < r.results; k++) ties[k] = T(0);
+        for (isize k = 0; k < m; k++) ties[found[k].of] += T(1);
+        for (isize k = 0; k < r.results; k++) {
+            ties[k] = g[k] / ties[k];
+            good = good && std::fabs(ties[k]) <= std::numeric_limits<T>::max();
+            negative = negative || std::signbit(ties[k]);
+        }
+    }
+    if (good) {
+        if (!add && !negative) std::memset((void*)out, 0, (size_t)r.size * sizeof(T));
+        if (!add && negative) put_zeros(ties, out, r);
+        for (isize k = 0; k < m; k++) {
+            T* const to = out + found[k].at;
+            *to = add ? *to + ties[found[k].of] : ties[found[k].of];
+        }
+    }
+    std::free(found);
+    return good;
+}
+
+// Whether an element gets a part of the gradient: it is the extremum, or one of those that made it nan (NANS).
+template <bool NANS, typename T> static inline bool is_hit(T x, T a) { return NANS ? (x == a) | (x != x) : x == a; }
+
+template <bool NANS, typename T> ARRAYGRAD_INLINED static inline isize count_hits(const T* x, T a, isize n) {
+    // Counted in integers of T's width, so that the loop vectorises, in pieces that can't overflow them.
+    const isize COUNTED = isize(1) << 30;
+    isize found = 0;
+    for (isize start = 0; start < n; start += COUNTED) {
+        const isize end = n - start < COUNTED ? n : start + COUNTED;
+        typename Bits<T>::word m = 0;
+        for (isize j = start; j < end; j++) m += is_hit<NANS>(x[j], a);
+        found += m;
+    }
+    return found;
+}
+
+template <bool NANS, bool ADD, typename T>
+ARRAYGRAD_INLINED static inline void share_in_row(const T* x, T a, T share, T* to, isize n) {
+    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+        const T part = (is_hit<NANS>(x[j], a) ? T(1) : T(0)) * share;
+        to[j] = ADD ? to[j] + part : part;
+    }
+}
+
+// The same by a look at every element. NANS: some of `ans` are nan, and the elements that are nan share there. Inlined,
+// so that it is compiled for each processor as its callers are.
+template <bool NANS, bool ADD, typename T>
+ARRAYGRAD_INLINED static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, T* ties,
+                                                    const Reduced& r) {
+    const isize n = r.n[r.nd - 1];
+    const bool each = r.step[r.nd - 1] != 0;
+    if (!each && r.nd <= 2) {                   // within rows, each of which is read twice at once
+        for (isize k = 0, from = 0; from < r.size; k++, from += n) {
+            const T share = g[k] / T(count_hits<NANS>(x + from, ans[k], n));
+            share_in_row<NANS, ADD>(x + from, ans[k], share, out + from, n);
+        }
+        return;
+    }
+    for (isize k = 0; k < r.results; k++) ties[k] = T(0);
+    by_rows(r, [&](isize from, isize of) {
+        if (!each) {
+            ties[of] += T(count_hits<NANS>(x + from, ans[of], n));
+            return true;
+        }
+        for (isize j = 0; j < n; j++) ties[of + j] += T(is_hit<NANS>(x[from + j], ans[of + j]));
+        return true;
+    });
+    for (isize k = 0; k < r.results; k++) ties[k] = g[k] / ties[k];
+    by_rows(r, [&](isize from, isize of) {
+        if (!each) {
+            share_in_row<NANS, ADD>(x + from, ans[of], ties[of], out + from, n);
+            return true;
+        }
+        const T *row = x + from, *a = ans + of, *share = ties + of;
+        T* to = out + from;
+        ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
+            const T part = (is_hit<NANS>(row[j], a[j]) ? T(1) : T(0)) * share[j];
+            to[j] = ADD ? to[j] + part : part;
+        }
+        return true;
+    });
+}
+
+#define ARRAYGRAD_EXTREMUM(ADD)                                            \
+    if (nans) share_extremum<true, ADD>(g, x, ans, out, ties, r);          \
+    else share_extremum<false, ADD>(g, x, ans, out, ties, r);
+ARRAYGRAD_ROW_FUNCTION(write_extremum, , void, (const T* g, const T* x, const T* ans, T* out, T* ties, const Reduced& r,
+                                                bool nans), ARRAYGRAD_EXTREMUM(false))
+ARRAYGRAD_ROW_FUNCTION(add_extremum, , void, (const T* g, const T* x, const T* ans, T* out, T* ties, const Reduced& r,
+                                              bool nans), ARRAYGRAD_EXTREMUM(true))
+#undef ARRAYGRAD_EXTREMUM
+
+template <typename T>
+static inline void extremum_gradient_of(const T* g, const T* x, const T* ans, T* out, T* ties, const Reduced& r,
+                                        bool add) {
+    if (share_by_places(g, x, ans, out, ties, r, add)) return;
+    const bool nans = any_nan(ans, r.results);
+    if (add) add_extremum(g, x, ans, out, ties, r, nans);
+    else write_extremum(g, x, ans, out, ties, r, nans);
+}
+
+// Returns the error bits.
+static inline int extremum_gradient(int slot, const char* g, const char* x, const char* ans, char* out, char* ties,
+                                    const Reduced& r, bool add) {
+    return unlocked(r.size, [=] {
+        fp_begin();
+        if (slot == SLOT_F64)
+            extremum_gradient_of((const double*)g, (const double*)x, (const double*)ans, (double*)out, (double*)ties, r,
+                                 add);
+        else
+            extremum_gradient_of((const float*)g, (const float*)x, (const float*)ans, (float*)out, (float*)ties, r, add);
+        return fp_end();
+    });
+}
+
+// Running extrema along the middle axis of outer x n x behind elements.
+
+// Whether two zeros differ in their signs: which of them NumPy gives is its own affair, as is which nan.
+template <typename T> static inline bool is_unsure(T v, T top) {
+    return ((v == T(0)) & (top == T(0)) & (std::signbit(v) != std::signbit(top))) | (v != v);
+}
+
+// False: it is not sure what NumPy gives.
+template <bool LEAST, typename T> static inline bool running_of(const T* x, T* out, isize outer, isize n, isize behind) {
+    bool unsure = false;
+    for (isize o = 0; o < outer; o++, x += n * behind, out += n * behind) {
+        for (isize j = 0; j < behind; j++) unsure |= x[j] != x[j];
+        std::memcpy((void*)out, x, (size_t)behind * sizeof(T));
+        if (behind == 1) {
+            T top = x[0];
+            for (isize i = 1; i < n; i++) {
+                const T v = x[i];
+                unsure |= is_unsure(v, top);
+                if (LEAST ? v < top : v > top) top = v;
+                out[i] = top;
+            }
+            continue;
+        }
+        for (isize i = 1; i < n; i++) {
+            const T *row = x + i * behind, *before = out + (i - 1) * behind;
+            T* to = out + i * behind;
+            for (isize j = 0; j < behind; j++) unsure |= is_unsure(row[j], before[j]);
+            ARRAYGRAD_INDEPENDENT for (isize j = 0; j < behind; j++)
+                to[j] = (LEAST ? row[j] < before[j] : row[j] > before[j]) ? row[j] : before[j];
+        }
+    }
+    return !unsure;
+}
+
+static inline bool running(int slot, const char* x, char* out, isize outer, isize n, isize behind, bool least) {
+    return unlocked(outer * n * behind, [=] {
+        if (slot == SLOT_F64) {
+            const double* from = (const double*)x;
+            return least ? running_of<true>(from, (double*)out, outer, n, behind)
+                         : running_of<false>(from, (double*)out, outer, n, behind);
+        }
+        const float* from = (const float*)x;
+        return least ? running_of<true>(from, (float*)out, outer, n, behind)
+                     : running_of<false>(from, (float*)out, outer, n, behind);
+    });
+}
+
+// What of a running result's gradient goes to the one before it, and what to its own element: all where one of them is
+// it (or is nan), half to each where they tie.
+template <bool LEAST, typename T> static inline T kept_share(T before, T x) {
+    return before == x ? T(0.5) : (LEAST ? before > x : before < x) ? T(0) : T(1);
+}
+template <bool LEAST, typename T> static inline T taken_share(T before, T x) {
+    return before == x ? T(0.5) : (LEAST ? x > before : x < before) ? T(0) : T(1);
+}
+
+// Nothing of what is infinite is zero.
+template <typename T> static inline T part_of(T share, T carried) { return share == T(0) ? T(0) : share * carried; }
+
+// `out` may be g. `room`: for `behind` elements.
+template <bool LEAST, typename T>
+static inline void running_gradient_of(const T* x, const T* ans, const T* g, T* out, T* room, isize outer, isize n,
+                                       isize behind) {
+    for (isize o = 0; o < outer; o++, x += n * behind, ans += n * behind, g += n * behind, out += n * behind) {
+        if (behind == 1) {
+            T carried = g[n - 1];
+            for (isize i = n - 1; i > 0; i--) {
+                const T before = ans[i - 1], v = x[i], arrived = g[i - 1];
+                out[i] = part_of(taken_share<LEAST>(before, v), carried);
+                const T kept = kept_share<LEAST>(before, v);
+                if (kept == T(1)) carried = arrived + carried;
+                else carried = arrived + part_of(kept, carried);
+            }
+            out[0] = carried;
+            continue;
+        }
+        std::memcpy((void*)room, g + (n - 1) * behind, (size_t)behind * sizeof(T));
+        for (isize i = n - 1; i > 0; i--) {
+            const T *before = ans + (i - 1) * behind, *v = x + i * behind, *arrived = g + (i - 1) * behind;
+            T* to = out + i * behind;
+            ARRAYGRAD_INDEPENDENT for (isize j = 0; j < behind; j++) {
+                const T carried = room[j];
+                to[j] = part_of(taken_share<LEAST>(before[j], v[j]), carried);
+                room[j] = arrived[j] + part_of(kept_share<LEAST>(before[j], v[j]), carried);
+            }
+        }
+        std::memcpy((void*)out, room, (size_t)behind * sizeof(T));
+    }
+}
+
+static inline int running_gradient(int slot, const char* x, const char* ans, const char* g, char* out, char* room,
+                                   isize outer, isize n, isize behind, bool least) {
+    return unlocked(outer * n * behind, [=] {
+        fp_begin();
+#define ARRAYGRAD_RUNNING(T, LEAST)                                                                                   \
+    running_gradient_of<LEAST>((const T*)x, (const T*)ans, (const T*)g, (T*)out, (T*)room, outer, n, behind)
+        if (slot == SLOT_F64 && least) ARRAYGRAD_RUNNING(double, true);
+        else if (slot == SLOT_F64) ARRAYGRAD_RUNNING(double, false);
+        else if (least) ARRAYGRAD_RUNNING(float, true);
+        else ARRAYGRAD_RUNNING(float, false);
+#undef ARRAYGRAD_RUNNING
+        return fp_end();
+    });
+}
+
+}  // namespace arraygrad
