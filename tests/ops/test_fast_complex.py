@@ -238,3 +238,41 @@ def test_gradient_that_is_wanted_of_a_part_is_not_written_into():
     second = ag.autograd.grad(z.imag, z, ag.asarray(g))[0].array
     np.testing.assert_array_equal(first, g + 0j)
     np.testing.assert_array_equal(second, 1j * g)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("layout", ["rows", "columns", "every second"])
+def test_parts_and_sizes_of_many_numbers_are_those_of_the_plain_path(layout, dtype):
+    rng = np.random.default_rng(0)
+    z = (rng.normal(size=(70, 40)) + 1j * rng.normal(size=(70, 40))).astype(dtype)
+    z[3, 5:9] = 0
+    z = {"rows": z, "columns": np.asfortranarray(z), "every second": z[::2]}[layout]
+    weights = rng.normal(size=z.shape).astype(z.real.dtype)
+
+    def gradients():
+        found = []
+        for f in (lambda t: np.sum(t.real), lambda t: np.sum(t.imag * weights), lambda t: np.sum(np.abs(t)),
+                  lambda t: np.sum(np.abs(t) * weights), lambda t: np.sum(t.real**2 + t.imag**2),
+                  lambda t: np.sum(t.imag * weights - t.real * weights),
+                  lambda t: np.sum((t * t.conj()).real)):  # fmt: skip
+            t = ag.asarray(z, requires_grad=True)
+            f(t).backward()
+            found.append(t.grad.numpy())
+        return found
+
+    for got, expected in zip(gradients(), plain(gradients), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=2e-5 if dtype == "complex64" else 1e-12, atol=1e-7)
+
+
+@pytest.mark.parametrize("number", [1e-200 + 1e-200j, 1e200 + 1e200j, 5e-324j, np.inf + 0j, complex(np.nan, 1)])
+def test_one_number_at_the_ends_of_the_range_among_many(number):
+    z = np.full(1000, 3.0 - 4.0j)
+    z[300] = number
+
+    def gradient():
+        t = ag.asarray(z, requires_grad=True)
+        np.sum(np.abs(t)).backward()
+        return t.grad.numpy()
+
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(gradient(), plain(gradient), rtol=1e-14)

@@ -508,3 +508,37 @@ def test_masks_that_do_not_fit_are_numpys_error():
             a[mask]
         with pytest.raises(IndexError):
             ag.asarray(a, requires_grad=True)[mask]
+
+
+COLUMNS = {
+    "one": lambda t: t[:, 1] ** 2,
+    "the last": lambda t: t[..., -1] ** 3,
+    "two beside each other": lambda t: t[:, 1:3] ** 2,
+    "every second": lambda t: t[:, ::2] ** 2,
+    "backwards": lambda t: t[:, ::-2] ** 2,
+    "of some rows": lambda t: t[5:-3:2, 1] ** 2,
+    "rows backwards": lambda t: t[::-1, 1:3] ** 2,
+    "one after the other": lambda t: t[:, 0] * t[:, 1] + t[:, 2] * t[:, 3],
+    "the last first": lambda t: t[:, 3] * t[:, 3] - t[:, 0],
+    "columns and rows": lambda t: np.sum(t[:, 1]) * np.sum(t[7]) + t[:, 1:3],
+    "many": lambda t: t.reshape(200, -1)[:, 3:60] ** 2,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_of_a_large_matrix_are_written_with_zeros_between(name, dtype):
+    x = np.random.default_rng(0).normal(size=(4000, 4)).astype(dtype)
+    if dtype == "complex128":
+        x *= 1 - 2j
+
+    def gradients():
+        found = []
+        for f in (lambda y: y, lambda y: y * y):
+            t = ag.asarray(x, requires_grad=True)
+            np.sum(np.real(f(COLUMNS[name](t)))).backward()
+            found.append(t.grad.numpy())
+        return found
+
+    for got, expected in zip(gradients(), plain(gradients), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-4 if dtype == "float32" else 1e-12)

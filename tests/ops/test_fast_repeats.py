@@ -12,6 +12,7 @@ from fast_path_cases import DTYPES, plain, quiet, same, values_of
 import arraygrad as ag
 import arraygrad.numpy as an
 from arraygrad import memory
+from arraygrad.backends.numpy.table import try_rule
 from arraygrad.engine import sharing
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -187,3 +188,45 @@ def test_both_operands_of_a_difference_of_pairs_get_numpys_sums(shapes, dtype):
             axes = tuple(d for d in range(g.ndim) if d < lead or t.shape[d - lead] != g.shape[d])
             expected = np.add.reduce(g, axis=axes, keepdims=True).reshape(t.shape)
             same(t.grad.array, expected if factor == 1 else -expected)
+
+
+MOVED = {
+    "repeat": lambda x: an.repeat(x, 3, axis=1),
+    "tile": lambda x: an.tile(x, (2, 1)),
+    "cumulative_sum": lambda x: an.cumulative_sum(x, axis=1),
+    "tril": lambda x: an.tril(x),
+    "triu": lambda x: an.triu(x, k=2),
+    "roll": lambda x: an.roll(x, 3, axis=0),
+    "diff": lambda x: an.diff(x, axis=0),
+    "take_along_axis": lambda x: an.take_along_axis(x, np.argsort(x.detach().numpy(), axis=1), axis=1),
+    "softmax": lambda x: ag.softmax(x, axis=1),
+    "log_softmax": lambda x: ag.log_softmax(x, axis=1),
+    "rows": lambda x: x[np.array([3, 1, -4, 3] * 40)],
+    "elements": lambda x: x[np.arange(80).repeat(60), np.arange(4800) % 90],
+    "outer": lambda x: an.outer(x[0], x[1]),
+    "maximum.accumulate": lambda x: np.maximum.accumulate(x, axis=1),
+    "max": lambda x: an.max(an.repeat(x, 2, axis=0), axis=(0, 1), keepdims=True) * x,
+    "clip": lambda x: np.clip(x, x.detach().numpy()[:1], 0.5),
+    "interp": lambda x: np.interp(x, np.linspace(-2.0, 2.0, 9), np.cos(np.arange(9.0))),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_one_number_for_all_serves_rules_that_move_elements(name):
+    x = np.random.default_rng(0).normal(size=(80, 90))
+
+    def gradient(total):
+        t = ag.asarray(x, requires_grad=True)
+        total(MOVED[name](t)).backward()
+        return t.grad.numpy()
+
+    got = gradient(np.sum)
+    assert got.flags.c_contiguous
+    np.testing.assert_allclose(got, gradient(lambda y: np.sum(y * np.ones(y.shape))), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(got, plain(lambda: gradient(np.sum)), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["repeat", "tile", "cumulative_sum", "tril", "triu", "roll", "diff", "rows"])
+def test_such_rules_do_not_decline_one_number_for_all(name):
+    y = MOVED[name](ag.asarray(np.random.default_rng(0).normal(size=(80, 90)), requires_grad=True))
+    assert try_rule(y.grad_fn, np.broadcast_to(np.asarray(2.0), y.shape)) is not None

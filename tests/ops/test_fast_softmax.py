@@ -96,7 +96,11 @@ def test_a_row_rule_overwrites_only_a_gradient_that_it_owns(name):
     ((inplace, _),) = try_rule(node, g, owned=True)
     assert inplace is g
     same(inplace, fresh)
-    assert try_rule(node, np.broadcast_to(np.ones(()), (5, 6))) is None
+    one = np.broadcast_to(np.ones(()), (5, 6))
+    ((repeated, owned),) = try_rule(node, one)  # written out first
+    assert owned
+    same(repeated, try_rule(node, np.ones((5, 6)))[0][0])
+    same(one, np.broadcast_to(np.ones(()), (5, 6)))
     assert try_rule(node, np.asfortranarray(kept)) is None
 
 

@@ -413,3 +413,16 @@ def test_value_that_leaves_a_nested_transform_leaves_both_graphs():
 
     with pytest.raises(TypeError, match="left the graph"):
         ag.grad(outer)(X)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2000, 2047, 2048, 70_000, 299_999])
+def test_gradient_that_is_zero_almost_everywhere_is_no_zero_gradient(place):
+    x = np.zeros(300_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.flatnonzero(ag.grad(lambda t: np.round(t[place] * 0.0) + t[place] * 2.0)(x)).tolist() == [place]
+
+
+def test_large_gradient_of_zeros_warns():
+    with pytest.warns(UserWarning, match="does not depend on the arguments"):
+        assert not ag.grad(lambda t: np.sum(np.round(t)))(np.zeros(300_000)).any()

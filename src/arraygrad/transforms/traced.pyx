@@ -430,7 +430,9 @@ cdef object copied(object raw):
 
 
 cdef enum:
-    LOOKED_AT = 1 << 14     # elements of a large gradient of which NumPy's `any`, which looks at all it gets, is asked
+    # Elements of a large gradient of which NumPy's `any`, which looks at all it gets, is asked first, and at most.
+    LOOKED_AT = 1 << 11
+    AT_MOST = 1 << 17
 
 
 cpdef bint may_be_zero(object gradient) except -1:
@@ -438,7 +440,7 @@ cpdef bint may_be_zero(object gradient) except -1:
 
     Others, such as those of extrema and gathers, have zeros in front, and soon something else.
     """
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i = 0, n = LOOKED_AT
     if gradient is None:
         return True
     if type(gradient) is not _ndarray:
@@ -447,9 +449,11 @@ cpdef bint may_be_zero(object gradient) except -1:
         return False
     if gradient.size > LOOKED_AT and gradient.flags.c_contiguous:
         gradient = gradient.reshape(-1)
-        for i in range(0, gradient.size, LOOKED_AT):
-            if gradient[i:i + LOOKED_AT].any():
+        while i < gradient.size:
+            if gradient[i:i + n].any():
                 return False
+            i += n
+            n = min(2 * n, AT_MOST)
         return True
     return not gradient.any()
 

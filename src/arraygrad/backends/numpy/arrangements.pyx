@@ -1,13 +1,15 @@
 # Where elements go and come from, of plain arrays: triangles, diagonals, shifts, differences, choices; and the
 # products and norms whose rules are such arrangements around one loop. Forwards and rules.
-# May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.elementwise, backends.numpy.lanes,
-# backends.numpy.linalg, backends.numpy.loops, backends.numpy.reductions, backends.numpy.shapes.
+# May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.dense_gradients,
+# backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.linalg, backends.numpy.loops,
+# backends.numpy.reductions, backends.numpy.shapes.
 #
 # Forwards give NumPy's values, and results that lie as NumPy's; rules those of the table. None, or 0: declined.
 # Guarded by tests/ops/test_fast_arrangements.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport int64_t
 
+from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, small_row_major
 from arraygrad.backends.numpy.linalg cimport outer
@@ -157,11 +159,13 @@ cdef object forward_triu(object args):
 
 
 cdef int rule_tril(Node node, Frame f) except -1:
+    write_out_gradient(f)
     cdef object out = triangle_of(f.grad, given(node, 1), True)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
 cdef int rule_triu(Node node, Frame f) except -1:
+    write_out_gradient(f)
     cdef object out = triangle_of(f.grad, given(node, 1), False)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
@@ -397,6 +401,7 @@ cdef object forward_roll(object args):
 
 
 cdef int rule_roll(Node node, Frame f) except -1:
+    write_out_gradient(f)
     cdef object out = rolled(f.grad, given(node, 1), given(node, 2), True)
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
@@ -418,6 +423,7 @@ cdef object forward_diff(object args):
 
 
 cdef int rule_diff(Node node, Frame f) except -1:
+    write_out_gradient(f)
     cdef ArrayView g, o
     cdef GradMeta meta = meta_saved(node, 0)
     cdef int axis, slot = real_view(f.grad, &g)
@@ -479,6 +485,7 @@ cdef object forward_take_along_axis(object args):
 
 
 cdef int rule_take_along_axis(Node node, Frame f) except -1:
+    write_out_gradient(f)
     cdef ArrayView g, o
     cdef GradMeta meta = meta_saved(node, 0)
     cdef Py_ssize_t m = 0
@@ -611,6 +618,7 @@ cdef object forward_outer(object args):
 
 
 cdef int rule_outer(Node node, Frame f) except -1:
+    write_out_gradient(f)
     cdef ArrayView g, a
     cdef int slot = real_view(f.grad, &g)
     cdef object out0 = None, out1 = None, x

@@ -338,8 +338,10 @@ def interp_gradients(g, x, knots, values, bint to_x=False, bint to_knots=False, 
         return None
     x, knots = as_doubles(x), as_doubles(knots)
     values = knots if values is None else as_doubles(values)
-    if x is None or knots is None or values is None or real_view(g, &r) != SLOT_F64 or not r.c_order:
+    if x is None or knots is None or values is None or real_view(g, &r) != SLOT_F64:
         return None
+    g = as_doubles(g)                       # that of a sum repeats one number
+    view_of(g, &r)
     view_of(x, &p)
     view_of(knots, &k)
     view_of(values, &w)

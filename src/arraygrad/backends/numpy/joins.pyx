@@ -1,7 +1,7 @@
 # Joins, insertions and repetitions of plain arrays: forwards and rules of the table, and NumPy's functions without
 # NumPy's Python wrappers.
 # May import: numpy (Python only), engine.arrayops, engine.node, backends.numpy.arrangements,
-# backends.numpy.elementwise, backends.numpy.loops.
+# backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.loops.
 #
 # Each function has the parameters of NumPy's and gives its values, dtype and layout bit by bit. Served are row-major
 # arrays of one dtype; what is not served goes to NumPy's implementation, errors among it, and so does everything with
@@ -11,6 +11,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
 from arraygrad.backends.numpy.arrangements cimport Around, around, axis_of, whole_number
+from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport saved_value, set_out, wants_gradient
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, copy_into, empty_c, fast_enabled, item_size, loop_set, new_number, read_number,
@@ -643,6 +644,7 @@ cdef int rule_tile(Node node, Frame f) except -1:
     cdef object slot = saved_value(node, 0), reps = (<list>node.args)[1], out
     cdef GradMeta meta
     cdef int d, lead, nd = 0
+    write_out_gradient(f)
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0 or type(reps) is not tuple:
         return 0
     meta = <GradMeta>slot
@@ -671,6 +673,7 @@ cdef int rule_repeat(Node node, Frame f) except -1:
     cdef object slot = saved_value(node, 0), repeats = (<list>node.args)[1], axis = (<list>node.args)[2], out
     cdef GradMeta meta
     cdef int d, k = 0, nd
+    write_out_gradient(f)
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0 or g.size == 0:
         return 0
     meta = <GradMeta>slot

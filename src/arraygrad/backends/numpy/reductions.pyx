@@ -1,7 +1,7 @@
 # Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances and softmax;
 # scans; and division, whose gradient is a sum where the divisor was broadcast.
-# May import: numpy (Python only), engine.*, core.op, backends.numpy.elementwise, backends.numpy.lanes,
-# backends.numpy.loops, backends.numpy.row_copies, backends.numpy.shapes.
+# May import: numpy (Python only), engine.*, core.op, backends.numpy.dense_gradients, backends.numpy.elementwise,
+# backends.numpy.lanes, backends.numpy.loops, backends.numpy.row_copies, backends.numpy.shapes.
 #
 # Results are NumPy's bit by bit: sums use the loop of numpy.add in the order in which numpy.add.reduce would. Kernels
 # of one pass are in rows.hpp; they serve row-major arrays reduced over their first or their last axes. See Note
@@ -13,6 +13,7 @@ from cpython.long cimport PyLong_CheckExact
 
 import numpy as np
 
+from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport (
     RuleKernel, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, reads_repeats,
     real_view, saved_for, saved_value, set_out, set_outs, wants_gradient,
@@ -453,6 +454,7 @@ cdef int normalised_rule(Node node, Frame f, row_kernel kernel, const char* name
     cdef ArrayView g, y
     cdef Call c
     cdef object ans = saved_for(node, SAVE_ANS, -1), out
+    write_out_gradient(f)
     if not along(&c, ans, (<list>node.args)[1], &y) or not give(&c, f.grad, &g) or not g.c_order \
             or not same_shape(&g, &y) or not give(&c, ans, &y):
         return 0
@@ -552,6 +554,7 @@ cdef int rule_cumulative_sum(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef Call c
     cdef object out
+    write_out_gradient(f)
     if not plain_scan(f.grad, node.args) or not begin_scan(&c, f.grad, (<list>node.args)[1], &g) \
             or not give(&c, f.grad, &g):
         return 0
@@ -640,6 +643,8 @@ cdef bint both_quotients(Node node, Frame f, object ans, object divisor) except 
     cdef GradMeta meta = narrow(node, f, 1)
     cdef int d, lead
     cdef object out, total
+    if meta is not None:
+        write_out_gradient(f)
     c.slot = real_view(f.grad, &g)
     c.n_given = 0
     c.mask = 0

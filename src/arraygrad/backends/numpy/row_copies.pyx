@@ -16,11 +16,15 @@ cdef enum:
 
 
 cdef bint row_major_with_gaps(const ArrayView* x) noexcept:
-    """Whether strides only fall, as in the columns of a row-major matrix: NumPy's result is row-major then."""
+    """Whether strides only fall, in whatever direction, as in the columns of a row-major matrix: NumPy's result is
+    row-major then."""
     cdef int d
+    cdef Py_ssize_t step, last = 0
     for d in range(x.ndim):
-        if x.strides[d] <= 0 or d and x.strides[d] > x.strides[d - 1]:
+        step = x.strides[d] if x.strides[d] > 0 else -x.strides[d]
+        if step == 0 or d and step > last:
             return False
+        last = step
     return True
 
 

@@ -1,6 +1,7 @@
 # Shapes, slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
-# May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices, backends.numpy.elementwise,
-# backends.numpy.lanes, backends.numpy.loops, backends.numpy.regions, backends.numpy.single, backends.numpy.windows.
+# May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices,
+# backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
+# backends.numpy.regions, backends.numpy.single, backends.numpy.windows.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
@@ -12,6 +13,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from arraygrad.backends.numpy.choices cimport at_mask, spread_by_mask
+from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
@@ -545,6 +547,7 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places, int lead) 
     cdef bint waiting
     cdef int errors
     places = raw_of(places)
+    write_out_gradient(f)
     at = positions_of(places, &n)
     if at == NULL or meta.ndim == 0 or real_view(f.grad, &g) < 0 or not g.c_order:
         return 0
