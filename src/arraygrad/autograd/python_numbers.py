@@ -1,7 +1,7 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.of_scipy,
-core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
+May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.of_python,
+autograd.of_scipy, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -40,6 +40,7 @@ import warnings
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.let_go import is_let_go
+from arraygrad.autograd.of_python import drawn, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
@@ -395,8 +396,8 @@ def conversion_refused(t, how):
             "It reads memory without regard to shape, so it has no derivative: use "
             "numpy.lib.stride_tricks.sliding_window_view(t, shape), a slice, or t[indices], which are recorded. "
         )
-    elif ".uniform(" in at.expression:
-        text += "What a generator draws is a constant: a + (b - a) * rng.uniform(size=...) is recorded. "
+    elif drawn(at.expression) and "scipy" not in (at.through, library):
+        text += drawn(at.expression)
     elif module == "numpy" and isinstance(at.called, type):
         text += "A scalar of NumPy's holds no gradient: leave the 0-d Tensor as it is, or x.astype(dtype). "
         if called in _CAST and not _kept(at):
@@ -405,8 +406,6 @@ def conversion_refused(t, how):
                 if adopting()
                 else f"In arraygrad.grad(f, adopt=True) numpy.{called} stays recorded. "
             )
-    elif ".normal(" in at.expression:
-        text += "What a generator draws is a constant: mu + sigma * rng.normal(size=...) is recorded. "
     elif library == "numpy":
         text += "Give it arraygrad.asarray([...]) in the place of a list of Tensors"
         text += ". " if adopting() else ", or call it in arraygrad.grad(f, adopt=True), which takes lists. "
@@ -711,46 +710,16 @@ def _is_scipys(value):
     return isinstance(module, str) and module.partition(".")[0] == "scipy"
 
 
-# What computes the same as a function of math or cmath, recorded. Names that are NumPy's too are not listed.
-_NUMPY_NAMES = {
-    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh",
-    "atan2": "arctan2", "pow": "power", "fsum": "sum", "dist": "linalg.norm", "sumprod": "dot", "phase": "angle",
-    "remainder": "remainder",
-}  # fmt: skip
-_SPECIAL_NAMES = {"erf": "erf", "erfc": "special.erfc", "gamma": "special.gamma", "lgamma": "special.gammaln"}
-_STATISTICS_NAMES = {
-    "fmean": "mean", "mean": "mean", "median": "median", "pstdev": "std", "pvariance": "var", "stdev": "std",
-    "variance": "var", "geometric_mean": "exp(numpy.mean(numpy.log(x)))",
-}  # fmt: skip
-
-# Metrics of scikit-learn end in float(...): what each computes, of one output and without weights.
-_METRICS = {
-    "explained_variance_score": "1 - numpy.var(y - p) / numpy.var(y)",
-    "log_loss": "-numpy.mean(y * numpy.log(p) + (1 - y) * numpy.log(1 - p))",
-    "max_error": "numpy.max(numpy.abs(y - p))",
-    "mean_absolute_error": "numpy.mean(numpy.abs(y - p))",
-    "mean_absolute_percentage_error": "numpy.mean(numpy.abs(y - p) / numpy.abs(y))",
-    "mean_gamma_deviance": "2 * numpy.mean(numpy.log(p / y) + y / p - 1)",
-    "mean_pinball_loss": "numpy.mean(numpy.maximum(alpha * (y - p), (alpha - 1) * (y - p)))",
-    "mean_poisson_deviance": "2 * numpy.mean(y * numpy.log(y / p) - y + p)",
-    "mean_squared_error": "numpy.mean((y - p) ** 2)",
-    "mean_squared_log_error": "numpy.mean((numpy.log1p(y) - numpy.log1p(p)) ** 2)",
-    "r2_score": "1 - numpy.sum((y - p) ** 2) / numpy.sum((y - numpy.mean(y)) ** 2)",
-    "root_mean_squared_error": "numpy.sqrt(numpy.mean((y - p) ** 2))",
-    "root_mean_squared_log_error": "numpy.sqrt(numpy.mean((numpy.log1p(y) - numpy.log1p(p)) ** 2))",
-}
-
-
 def _told(place, how, followed):
     """What happened at a place, and the ways out of it."""
     state = "that is being differentiated" if followed else "that requires grad"
     text = f"a Tensor {state} becomes a Python number by {how}(), which no gradient reaches. "
-    way = _recorded_name(place.called)
+    way = recorded_name(place.called)
     kept = _kept(place)
     if way or kept:
         text += f"Use {way}, which is recorded. " * bool(way) + kept
     elif place.module.startswith("sklearn."):
-        text += _metric(place)
+        text += metric(place.callers)
     elif how == "complex":
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
     elif adopting() and _formats(sys._getframe(2)):
@@ -771,25 +740,6 @@ def _told(place, how, followed):
             "vectors, `x[0]` and `t.item()` stay recorded in a transform. "
         )
     return f"{text}Where only the bare number is meant: {how}(arraygrad.stop_gradient(t)), or t.detach()."
-
-
-def _recorded_name(function):
-    module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
-    if module in ("math", "cmath"):
-        if name in _SPECIAL_NAMES:
-            return f"arraygrad.{_SPECIAL_NAMES[name]}"
-        known = _NUMPY_NAMES.get(name, name)
-        return f"numpy.{known}" if name in _NUMPY_NAMES or hasattr(sys.modules.get("numpy"), known) else ""
-    if module == "statistics" and name in _STATISTICS_NAMES:
-        return f"numpy.{_STATISTICS_NAMES[name]}"
-    return ""
-
-
-def _metric(place):
-    formula = next((_METRICS[name] for name in place.callers if name in _METRICS), None)
-    if formula is None:
-        return "Functions of scikit-learn that end in a Python number have no gradient: write the formula with NumPy. "
-    return f"Write the metric's formula with NumPy: {formula}. "
 
 
 def _checked(name, policy):

@@ -1,6 +1,8 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
 # May import: engine.*, core.op, core.value, core.overwriting, core.operands, core.arguments, core.nodes, core.saving,
 # core.apply.
+import dis
+import sys
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
@@ -365,6 +367,30 @@ cdef TensorBase without_leading_axes(TensorBase value, object region):
     return <TensorBase>apply_op(named_op("reshape"), (value, shape[more:], None))
 
 
+_STORES = frozenset(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
+
+
+cdef int refuse_shuffle() except -1:
+    """Raise TypeError where NumPy's `shuffle` stores a row of a Tensor in the place of another one.
+
+    It runs `x[i], x[j] = x[j], x[i]` on what is no array, in compiled code. The rows are views, so the first store
+    changes what the second one writes. The same line of a program, which does that to an array too, is let through.
+    """
+    try:
+        frame = sys._getframe(0)
+    except ValueError:                          # called by C without a Python frame
+        return 0
+    while frame is not None and frame.f_code.co_filename.endswith(".pyx"):
+        frame = frame.f_back                    # a build with line events has frames of its own
+    if frame is None or frame.f_code.co_code[max(frame.f_lasti, 0)] in _STORES:
+        return 0
+    code = frame.f_code
+    if "shuffle" in (*code.co_names, *code.co_varnames, *code.co_freevars):
+        raise TypeError("shuffle exchanges the rows of a Tensor by views of them, which the first store changes, so "
+                        "that rows would be lost: write y = y[rng.permutation(len(y))], which is recorded")
+    return 0
+
+
 cdef int store(TensorBase t, object key, object value) except -1:
     cdef Op op = named_op("_setitem")
     cdef Backend backend = <Backend>t.value.meta.ops
@@ -409,6 +435,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
     if backend.mutable:
         if (isinstance(value, TensorBase) and raw_value is not t.value.raw
                 and backend.shares_memory(raw_value, t.value.raw)):
+            refuse_shuffle()
             raw_value = backend.clone(raw_value, raw_value)
         before_write(t)
         backend.write(t.value.raw, raw_key, raw_value)

@@ -1,0 +1,79 @@
+"""What to write in the place of functions of math, statistics, scikit-learn and of random generators.
+
+May import: the standard library.
+"""
+
+import re
+import sys
+
+__all__ = ["drawn", "metric", "recorded_name"]
+
+# What computes the same as a function of math or cmath, recorded. Names that are NumPy's too are not listed.
+_NUMPY_NAMES = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh",
+    "atan2": "arctan2", "pow": "power", "fsum": "sum", "dist": "linalg.norm", "sumprod": "dot", "phase": "angle",
+    "remainder": "remainder",
+}  # fmt: skip
+_SPECIAL_NAMES = {"erf": "erf", "erfc": "special.erfc", "gamma": "special.gamma", "lgamma": "special.gammaln"}
+_STATISTICS_NAMES = {
+    "fmean": "mean", "mean": "mean", "median": "median", "pstdev": "std", "pvariance": "var", "stdev": "std",
+    "variance": "var", "geometric_mean": "exp(numpy.mean(numpy.log(x)))",
+}  # fmt: skip
+
+# Metrics of scikit-learn end in float(...): what each computes, of one output and without weights.
+_METRICS = {
+    "explained_variance_score": "1 - numpy.var(y - p) / numpy.var(y)",
+    "log_loss": "-numpy.mean(y * numpy.log(p) + (1 - y) * numpy.log(1 - p))",
+    "max_error": "numpy.max(numpy.abs(y - p))",
+    "mean_absolute_error": "numpy.mean(numpy.abs(y - p))",
+    "mean_absolute_percentage_error": "numpy.mean(numpy.abs(y - p) / numpy.abs(y))",
+    "mean_gamma_deviance": "2 * numpy.mean(numpy.log(p / y) + y / p - 1)",
+    "mean_pinball_loss": "numpy.mean(numpy.maximum(alpha * (y - p), (alpha - 1) * (y - p)))",
+    "mean_poisson_deviance": "2 * numpy.mean(y * numpy.log(y / p) - y + p)",
+    "mean_squared_error": "numpy.mean((y - p) ** 2)",
+    "mean_squared_log_error": "numpy.mean((numpy.log1p(y) - numpy.log1p(p)) ** 2)",
+    "r2_score": "1 - numpy.sum((y - p) ** 2) / numpy.sum((y - numpy.mean(y)) ** 2)",
+    "root_mean_squared_error": "numpy.sqrt(numpy.mean((y - p) ** 2))",
+    "root_mean_squared_log_error": "numpy.sqrt(numpy.mean((numpy.log1p(y) - numpy.log1p(p)) ** 2))",
+}
+
+# Methods of random generators, and what is recorded in their place.
+_DRAWN = {
+    "uniform": "What a generator draws is a constant: a + (b - a) * rng.uniform(size=...) is recorded. ",
+    "normal": "What a generator draws is a constant: mu + sigma * rng.normal(size=...) is recorded. ",
+    "exponential": "What a generator draws is a constant: scale * rng.exponential(size=...) is recorded. ",
+    "multivariate_normal": (
+        "What a generator draws is a constant: mean + numpy.linalg.cholesky(cov) @ rng.normal(size=...) is recorded. "
+    ),
+    "permutation": "A generator takes no Tensor: x[rng.permutation(len(x))] is recorded. ",
+    "permuted": "A generator takes no Tensor: numpy.take_along_axis(x, rng.permuted(places, axis=1), 1) is recorded. ",
+    "choice": "A generator takes no Tensor: x[rng.choice(len(x), ...)] is recorded. Probabilities have no derivative. ",
+    "shuffle": "A generator takes no Tensor: x[rng.permutation(len(x))] is recorded. ",
+}
+
+
+def drawn(expression):
+    """What to write in the place of the method of a random generator that an expression calls; "" for others."""
+    found = re.search(r"\.(\w+)\(", expression.partition("default_rng(")[2] or expression)
+    return _DRAWN.get(found.group(1), "") if found else ""
+
+
+def recorded_name(function):
+    """The recorded namesake of a function of math, cmath or statistics; "" for others."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
+    if module in ("math", "cmath"):
+        if name in _SPECIAL_NAMES:
+            return f"arraygrad.{_SPECIAL_NAMES[name]}"
+        known = _NUMPY_NAMES.get(name, name)
+        return f"numpy.{known}" if name in _NUMPY_NAMES or hasattr(sys.modules.get("numpy"), known) else ""
+    if module == "statistics" and name in _STATISTICS_NAMES:
+        return f"numpy.{_STATISTICS_NAMES[name]}"
+    return ""
+
+
+def metric(callers):
+    """What to write in the place of a metric of scikit-learn; `callers`: names of the functions that run."""
+    formula = next((_METRICS[name] for name in callers if name in _METRICS), None)
+    if formula is None:
+        return "Functions of scikit-learn that end in a Python number have no gradient: write the formula with NumPy. "
+    return f"Write the metric's formula with NumPy: {formula}. "
