@@ -558,8 +558,8 @@ cdef int rule_getitem_along_any(Node node, Frame f) except -1:
         if type(part) is slice:
             if part != _all:
                 return 0
-        elif indices is not None or type(part) is int:
-            return 0
+        elif part is None or indices is not None or type(part) is int:
+            return 0                        # None is an axis of the gradient and none of the array
         else:
             indices, axis = part, d
         d += 1
