@@ -337,19 +337,34 @@ def test_gathers_behind_slices_are_the_plain_ones_bit_by_bit(dtype):
         same(gradient(), plain(gradient))
 
 
-@pytest.mark.parametrize(
-    "key", [np.s_[None, [2, 1, 0]], np.s_[None, :, [2, 0, 0]], np.s_[:, None, [1, 1, 2]], np.s_[None, None, [1, 0, 2]]]
-)
-def test_new_axes_before_gathers_of_equal_axes_do_not_move_the_gradient(key):
+THREE = [
+    np.s_[None, [2, 1, 0]],
+    np.s_[None, :, [2, 0, 0]],
+    np.s_[:, None, [1, 1, 2]],
+    np.s_[None, None, [1, 0, 2]],
+    np.s_[:, 1, None, [True, True, True]],  # the new axis moves that of the mask to the front
+    np.s_[:, [True, False, True], None, -1],
+    np.s_[:, [True, False, True], None, [False, True, True]],
+    np.s_[None, :, [True, False, True], 0],
+]
+
+
+@pytest.mark.parametrize("key", THREE, ids=str)
+def test_new_axes_beside_gathers_of_equal_axes_do_not_move_the_gradient(key):
     # Only where the axes are of one length does the size of the gradient not tell one from the other.
     key = tuple(np.asarray(part) if isinstance(part, list) else part for part in key)
     x = np.random.default_rng(0).normal(size=(3, 3, 3))
     weights = np.random.default_rng(1).normal(size=x[key].shape)
     expected = np.zeros_like(x)
     np.add.at(expected, key, weights)
-    t = ag.asarray(x, requires_grad=True)
-    (t[key] * weights).sum().backward()
-    same(t.grad.numpy(), expected)
+
+    def gradient():
+        t = ag.asarray(x, requires_grad=True)
+        (t[key] * weights).sum().backward()
+        return t.grad.numpy()
+
+    same(gradient(), expected)
+    same(plain(gradient), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -115,10 +115,14 @@ def _is_jax(array):
 
 
 def _without_new_axes(key):
-    """A key without integer arrays or None: what it names, but not the shape of the result."""
+    """A key without integer arrays, without None: what it names, but not the shape of the result."""
     parts = key if isinstance(key, tuple) else (key,)
     if not any(part is None for part in parts):
         return key
+    if sum(not isinstance(part, slice) and part is not None and part is not Ellipsis for part in parts) > 1 and any(
+        getattr(part, "ndim", 0) > 0 for part in parts
+    ):
+        return key  # a new axis between a mask and an int, or two masks, decides where their common axis stands
     parts = tuple(part for part in parts if part is not None)
     return parts if any(part is Ellipsis for part in parts) else (*parts, ...)
 
