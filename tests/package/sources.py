@@ -1,6 +1,7 @@
 """Where the project's files are, and what each source file of arraygrad imports. Imports nothing of arraygrad."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,16 +54,18 @@ def package_of(path: Path) -> list[str]:
     return list(path.relative_to(PACKAGE.parent).parent.parts)
 
 
+@functools.cache
 def is_module(dotted: str) -> bool:
     """Whether a dotted name is a module or package of arraygrad."""
     base = PACKAGE.parent.joinpath(*dotted.split("."))
     return base.is_dir() or any(base.with_suffix(suffix).exists() for suffix in (".py", ".pyx", ".pxd"))
 
 
-def imports_of(path: Path) -> list[Import]:
+@functools.cache
+def imports_of(path: Path) -> tuple[Import, ...]:
     """Every import and cimport of one file, at whatever depth. `from p import m` counts as p.m if that is a module."""
     read = python_imports if path.suffix == ".py" else cython_imports
-    return list(read(path, path.read_text()))
+    return tuple(read(path, path.read_text()))
 
 
 def resolve(path: Path, line: int, module: str, names: list[str], compiled: bool) -> Iterator[Import]:

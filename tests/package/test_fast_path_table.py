@@ -44,11 +44,10 @@ def test_every_file_of_tests_for_fast_paths_stands_in_the_table():
     assert {f"tests/ops/{path.name}" for path in (ROOT / "tests" / "ops").glob("test_fast_*.py")} <= named
 
 
-@pytest.mark.parametrize(
-    "path",
-    [p for p in sorted((ROOT / "src").rglob("*.*")) if p.suffix in (".py", ".pyx", ".hpp")],
-    ids=lambda p: p.name,
-)
-def test_tests_that_a_source_file_names_exist(path):
-    for name in re.findall(r"tests/\w+/\w+\.py", path.read_text()):
-        assert (ROOT / name).exists(), name
+def test_tests_that_source_files_name_exist():
+    named = {}
+    for path in sorted((ROOT / "src").rglob("*.*")):
+        if path.suffix in (".py", ".pyx", ".hpp"):
+            named.update(dict.fromkeys(re.findall(r"tests/\w+/\w+\.py", path.read_text()), path.name))
+    assert named
+    assert not {name: path for name, path in named.items() if not (ROOT / name).exists()}
