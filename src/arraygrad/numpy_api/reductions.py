@@ -1,6 +1,6 @@
 """NumPy's reductions and scans on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, core.tensor, numpy.
+May import: numpy_api.functions, core.given, core.tensor, numpy.
 """
 
 import math
@@ -8,8 +8,20 @@ import operator
 
 import numpy
 
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import backend_of
-from arraygrad.numpy_api.functions import OUT, F, axes_of, beside, host, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import (
+    OUT,
+    F,
+    axes_of,
+    beside,
+    host,
+    implements,
+    refuse,
+    tensor_of,
+    tensors,
+    with_bits,
+)
 
 __all__: list[str] = []
 
@@ -36,6 +48,19 @@ def _begun(function, result, initial):
     return result if initial is _NoValue or initial is None else function(result, initial)
 
 
+def _as_numpys(ufunc, found, arguments):
+    """A sum or product with `where` or `initial`, with the bits of NumPy's, which begins with the latter."""
+    a, axis, dtype, keepdims, initial, where = arguments
+    options = {} if where is True or where is _NoValue else {"where": host(where)}
+    if initial is not _NoValue and initial is not None:
+        options["initial"] = host(initial)
+    if not options or type(raw_array(found)) is not numpy.ndarray:
+        return found
+    with numpy.errstate(all="ignore"):  # the composition has said it
+        values = numpy.asarray(ufunc.reduce(host(tensor_of(a)), axis, dtype, None, _keep(keepdims), **options))
+    return with_bits(found, values) if values.dtype == found.dtype else found
+
+
 def _empty(a, axis, keepdims, initial):
     """What the reduction of no elements is that has no neutral one: `initial`, in the result's place. None: there are
     some, or there is no `initial`."""
@@ -51,14 +76,16 @@ def _empty(a, axis, keepdims, initial):
 def _sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("sum", out=(out, OUT))
     result = _masked("sum", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-    return _begun(F["add"], result, initial)
+    return _as_numpys(numpy.add, _begun(F["add"], result, initial), (a, axis, dtype, keepdims, initial, where))
 
 
 @implements("prod")
 def _prod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("prod", out=(out, OUT))
     result = _masked("prod", a, where, 1).prod(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-    return _begun(F["multiply"], result, initial)
+    return _as_numpys(
+        numpy.multiply, _begun(F["multiply"], result, initial), (a, axis, dtype, keepdims, initial, where)
+    )
 
 
 def _is_whole(dtype):

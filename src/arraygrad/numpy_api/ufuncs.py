@@ -188,7 +188,14 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
         x, begins = _behind(ufunc.__name__, initial, x, axis), False
     result = _reduced(ufunc.__name__, function, x, axis, dtype, keepdims)
     if begins:
-        return function(initial, result)
+        result = function(initial, result)
+    if ufunc.__name__ in ("add", "multiply") and (begins or chosen is not True):
+        options = ({} if chosen is True else {"where": host(chosen)}) | ({"initial": host(initial)} if begins else {})
+        with numpy.errstate(all="ignore"):  # the composition has said it
+            values = numpy.asarray(ufunc.reduce(host(given), axis, dtype, None, keepdims, **options))
+        return with_bits(result, values) if values.dtype == result.dtype else result
+    if begins:
+        return result
     # NumPy begins with the neutral element 0, which takes the sign from an element that is alone.
     result = F["abs"](result) if ufunc.__name__ == "hypot" and result.size == x.size else result
     if ufunc.__name__ not in _REDUCE and ufunc.__name__ != "subtract":
