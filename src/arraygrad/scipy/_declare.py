@@ -378,7 +378,11 @@ def _camel(name):
 
 
 def _call(rule, args, kwargs):
-    leaves, structure = flatten((args, kwargs))
+    structure = None  # of arguments that are no containers
+    if _LEAVES.issuperset(map(type, args)) and _LEAVES.issuperset(map(type, kwargs.values())):
+        leaves = [*args, *kwargs.values()]
+    else:
+        leaves, structure = flatten((args, kwargs))
     if not any(isinstance(leaf, Tensor) for leaf in leaves):
         return rule.values(*args, **kwargs)
     try:
@@ -401,7 +405,7 @@ def _call(rule, args, kwargs):
     for key, value in bound.items():
         if value is None or type(value) in _NO_CONTAINERS:
             continue
-        parts = flatten(value)[0]
+        parts = (value,) if type(value) is Tensor else flatten(value)[0]
         for place, leaf in enumerate(parts):
             if not isinstance(leaf, Tensor):
                 continue
@@ -416,7 +420,10 @@ def _call(rule, args, kwargs):
             f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
             "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
         )
-    raw_args, raw_kwargs = unflatten(structure, [_plain(leaf) for leaf in leaves])
+    if structure is None:
+        raw_args, raw_kwargs = tuple(map(_plain, args)), dict(zip(kwargs, map(_plain, kwargs.values()), strict=True))
+    else:
+        raw_args, raw_kwargs = unflatten(structure, [_plain(leaf) for leaf in leaves])
     if tensors:
         if rule.known is not None:
             _check_known(rule, bound)
@@ -442,8 +449,9 @@ def _call(rule, args, kwargs):
     return _rebuilt(result, found)
 
 
-# Arguments of which nothing needs to be looked through for Tensors.
+# Arguments of which nothing needs to be looked through for Tensors, and those that are no containers.
 _NO_CONTAINERS = frozenset((bool, int, float, complex, str, numpy.ndarray))
+_LEAVES = _NO_CONTAINERS | {Tensor, type(None)}
 
 
 @functools.cache
