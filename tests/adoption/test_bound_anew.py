@@ -257,7 +257,7 @@ def test_name_that_the_program_binds_in_a_call_is_seen_by_the_next(program):
     assert gradient(0.5, math.exp) == pytest.approx(2.0 * math.exp(0.5))
     assert main.calls == 2
     main.h = math.sqrt
-    with pytest.raises(ValueError, match="math domain error"):
+    with pytest.raises(ValueError, match=r"math domain error|nonnegative input"):
         gradient(-0.5, math.exp)
     assert main.calls == 3
     assert main.h is math.sqrt
