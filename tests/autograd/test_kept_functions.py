@@ -3,6 +3,8 @@
 Imports arraygrad, arraygrad.scipy, autograd.kept_functions.
 """
 
+import contextvars
+import fractions
 import functools
 import types
 
@@ -15,7 +17,7 @@ from arraygrad.autograd.kept_functions import closed
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 from scipy.sparse.linalg import LinearOperator
 
-from arraygrad.scipy import integrate, optimize
+from arraygrad.scipy import integrate, interpolate, optimize
 from arraygrad.scipy.sparse import linalg as sparse
 
 A, KS, STEP = 0.7, (1.0, 2.0, 3.0), 1e-5
@@ -205,3 +207,125 @@ def test_a_cell_that_functions_write_stays_one_cell():
 
     copy = closed(f)
     assert [copy(), f(), copy()] == [1, 2, 3]
+
+
+LAWS = {"linear": lambda x: x, "square": lambda x: x * x, "numpy": np.sin}
+SETTING = contextvars.ContextVar("setting")
+
+
+class Slotted:
+    __slots__ = ("rate",)
+
+    def __init__(self, rate):
+        self.rate = rate
+
+
+class Setting:
+    """A descriptor that keeps values elsewhere."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def __get__(self, owner, cls=None):
+        return self.kept[id(owner)]
+
+    def __set__(self, owner, value):
+        self.kept[id(owner)] = value
+
+
+class Base:
+    shift = 0.0
+    setting = Setting()
+
+    def __init__(self):
+        self.rate, self.none, self.law, self.stack, self.part = 2.0, None, LAWS["linear"], [2.0], Slotted(2.0)
+        self.spline = interpolate.CubicSpline(np.arange(4.0), np.arange(4.0))
+        self.weight = fractions.Fraction(1, 2)
+        self.setting = 2.0
+
+    def __getitem__(self, i):
+        return self.stack[i]
+
+    @property
+    def doubled(self):
+        return 2.0 * self.rate
+
+    def of(self, a, x):
+        return a * x * self.doubled
+
+
+class Derived(Base):
+    def of(self, a, x):
+        return super().of(a, x) + self.shift
+
+
+def plain_function(a, x):
+    return a * x * plain_function.rate
+
+
+plain_function.rate = 2.0
+
+# name -> (function of the model, change of the model)
+CHANGES = {
+    "what a property of the base class reads": (lambda m: m.of, lambda m: setattr(m, "rate", 5.0)),
+    "a class attribute": (lambda m: m.of, lambda m: setattr(type(m), "shift", 1.0)),
+    "None": (lambda m: lambda a, x: a * x if m.none is None else a, lambda m: setattr(m, "none", [])),
+    "a function": (lambda m: lambda a, x: a * m.law(x), lambda m: setattr(m, "law", LAWS["square"])),
+    "a function of NumPy": (lambda m: lambda a, x: a * m.law(x), lambda m: setattr(m, "law", LAWS["numpy"])),
+    "the end of a list": (lambda m: lambda a, x: a * x * m.stack[-1], lambda m: m.stack.append(3.0)),
+    "a slot": (lambda m: lambda a, x: a * x * m.part.rate, lambda m: setattr(m.part, "rate", 3.0)),
+    "another object": (lambda m: lambda a, x: a * x * m.part.rate, lambda m: setattr(m, "part", Slotted(3.0))),
+    "by getattr": (lambda m: lambda a, x: a * x * getattr(m, "ra" + "te"), lambda m: setattr(m, "rate", 3.0)),
+    "a spline's coefficients": (
+        lambda m: lambda a, x: a * float(m.spline(x)), lambda m: m.spline.c.__setitem__(-1, 7.0)),
+    "a fraction": (
+        lambda m: lambda a, x: a * x * float(m.weight), lambda m: setattr(m, "weight", fractions.Fraction(1, 3))),
+    "a context variable": (lambda m: lambda a, x: a * x * SETTING.get(1.0), lambda m: SETTING.set(4.0)),
+    "an attribute of a function": (lambda m: plain_function, lambda m: setattr(plain_function, "rate", 3.0)),
+    "a descriptor": (lambda m: lambda a, x: a * x * m.setting, lambda m: setattr(m, "setting", 3.0)),
+    "what __getitem__ reads": (lambda m: lambda a, x: a * x * m[0], lambda m: m.stack.__setitem__(0, 3.0)),
+    "what a helper is given": (lambda m: lambda a, x: helped(a, x, m), lambda m: setattr(m, "rate", 3.0)),
+}  # fmt: skip
+
+
+def helped(a, x, model):
+    return a * x * model.rate
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_whatever_the_function_reads_is_compared(what, monkeypatch):
+    monkeypatch.setattr(Derived, "shift", 0.0)
+    monkeypatch.setattr(plain_function, "rate", 2.0)
+    made, change = CHANGES[what]
+    model = Derived()
+    backward_after(lambda: None, made(model))  # nothing has changed
+    with pytest.raises(RuntimeError, match=r"another value now|was written"):
+        contextvars.copy_context().run(backward_after, lambda: change(model), made(model))
+
+
+def test_equal_objects_in_the_place_of_others_are_no_change():
+    model = Derived()
+
+    def renew():
+        model.part, model.weight, model.stack = Slotted(2.0), fractions.Fraction(1, 2), [2.0]
+        model.spline = interpolate.CubicSpline(np.arange(4.0), np.arange(4.0))
+
+    def f(a, x):
+        return a * (x * float(model.weight) * model.stack[-1] + 0.0 * float(model.spline(x)))
+
+    assert backward_after(renew, f) == pytest.approx(0.5)
+
+
+def test_arguments_are_those_of_the_call_and_their_arrays_are_compared():
+    a, settings, data = ag.tensor(A, requires_grad=True), {"k": 2.0, "list": [1.0]}, np.array([2.0])
+
+    def value():
+        return integrate.quad(lambda x, a, s, d: a * x * s["k"] * d[0], 0, 1, args=(a, settings, data))[0]
+
+    before = value()
+    settings["k"], settings["list"] = 7.0, []
+    assert float(ag.autograd.grad(before, [a])[0]) == pytest.approx(2.0)
+    before = value()
+    data[0] = 3.0
+    with pytest.raises(RuntimeError, match="was written"):
+        ag.autograd.grad(before, [a])

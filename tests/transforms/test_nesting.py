@@ -180,3 +180,24 @@ def test_second_derivatives_of_a_function_that_writes_in_place():
 
     x = np.array([1.5, 2.0])
     np.testing.assert_allclose(ag.hessian(f)(x.copy()), ag.hessian(pure)(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "held", [lambda t: t, lambda t: {"a": [t]}, lambda t: (t, 1.0)], ids=["itself", "dict", "tuple"]
+)
+def test_an_argument_that_is_not_differentiated_has_the_result_in_its_graph(held):
+    w, scale = np.array([1.0, 2.0]), ag.tensor(3.0, requires_grad=True)
+    beside = held(scale)
+    number = lambda t: t if t is scale else t["a"][0] if isinstance(t, dict) else t[0]
+    for found in (
+        ag.grad(lambda w, s: np.sum(w**2) * number(s))(w, beside),
+        ag.grad(lambda w, s: np.sum(w**2) * number(s))(w, s=beside),
+        ag.value_and_grad(lambda s, w: np.sum(w**2) * number(s), argnums=1)(beside, w)[1],
+        ag.jacobian(lambda w, s: w**2 * number(s))(w, beside).sum(axis=0),
+    ):
+        (gradient,) = ag.autograd.grad(ag.sum(found), [scale])
+        assert float(gradient) == 6.0
+    with ag.no_grad():
+        assert type(ag.grad(lambda w, s: np.sum(w**2) * number(s))(w, beside)) is np.ndarray
+    constant = held(ag.tensor(3.0))
+    assert type(ag.grad(lambda w, s: np.sum(w**2))(w, constant)) is np.ndarray

@@ -1,20 +1,28 @@
 """Functions of a program that backward calls again, as they were when a solver called them.
 
-May import: core.constants, core.tensor, engine, numpy.
+May import: core.constants, core.containers, core.given, core.tensor, engine, numpy.
 
 Begin reading at `kept`; Note [Kept functions] says what is kept and what is compared.
 """
 
 from __future__ import annotations
 
+import collections
+import collections.abc
+import contextvars
 import dis
 import functools
+import itertools
 import math
+import os
+import sys
 import types
 
 import numpy
 
 from arraygrad.core.constants import Contents, constants_are_compared
+from arraygrad.core.containers import flatten
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.graph_task import current_graph_task_id
 from arraygrad.engine.later import called_later
@@ -31,20 +39,30 @@ __all__ = ["closed", "held", "kept"]
 # (1) Forward, the function itself is called. Backward calls a copy of it whose closure has the contents of the time at
 #     which the solver was called; so have the functions that the closure and the defaults hold. A cell that one of
 #     these functions writes (`nonlocal n`) stays shared: it is compared, as follows.
-# (2) What else a function reads may change as well: globals, attributes of its object and of objects that it names,
-#     what lists, dicts and arrays contain. Its numbers and texts are remembered and arrays are told by their content,
-#     as constants are. In each backward run they are compared before the first call. A difference is an error.
+# (2) What else a function reads may change as well: globals, and what objects, lists, dicts and arrays hold. A `_Look`
+#     follows the code: the names that it loads, in its closure, its globals, its defaults and its object; the
+#     attributes that it names, of any of these; and so on in the functions that it finds. Of objects of NumPy and
+#     SciPy, whose code is not read, it takes all attributes. In each backward run the look is taken again before the
+#     first call. A difference is an error.
 # (3) What the function itself changes (a counter, a buffer, a log) is not compared: it is found by looking again after
-#     the forward calls with the numbers 1, 2, 4, 8, ...
+#     the forward calls with the numbers 1, 4, 16, ...
+# (4) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
+#     iterators; what only compiled code holds.
 # Guarded by tests/autograd/test_kept_functions.py.
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic)
-# How deep containers are looked into, how many of their elements, and how many functions.
-_DEPTH, _ELEMENTS, _MOST = 4, 10_000, 100
+_ROWS = (list, tuple, set, frozenset, collections.deque)
+# Libraries whose objects have nothing but what they compute with: all attributes of these are compared. Their code is
+# not read, and neither is that of Python's own library.
+_LIBRARIES = frozenset(["numpy", "scipy", "arraygrad", "array_api_compat"])
+# Names by which code asks for attributes that it does not name.
+_ANY_NAME = frozenset(["getattr", "vars", "__dict__", "attrgetter"])
+# How deep it is looked, at how many things, and at how many functions; how often, until all attributes are known.
+_DEPTH, _THINGS, _MOST, _ROUNDS = 8, 4000, 100, 4
 
 
-def kept(f, name, bind=None):
+def kept(f, name, args=(), bind=None):
     """A function to give to the solver `name` and to call again in backward. See Note [Kept functions].
 
     Parameters
@@ -53,6 +71,8 @@ def kept(f, name, bind=None):
         The user's function.
     name : str
         Of the solver, for the error.
+    args : tuple
+        What it is called with besides the solver's own arguments: constants among it are compared as well.
     bind : callable, optional
         bind(f), for `f` and for the copy of it that backward calls: what is called in its place.
 
@@ -71,7 +91,7 @@ def kept(f, name, bind=None):
         return now
     copy = closed(f)
     again = called_later(bind(copy))
-    seen = _Seen(copy)
+    seen = _Seen(copy, args)
     born = checked = current_graph_task_id()
     calls, next_look = 0, 1
 
@@ -86,7 +106,7 @@ def kept(f, name, bind=None):
         found = now(*args, **kwargs)
         calls += 1
         if calls == next_look:
-            next_look *= 2
+            next_look *= 4
             seen.forget_changed()
         return found
 
@@ -101,27 +121,27 @@ def _compares_itself(f):
 
 
 class _Seen:
-    """The variables that a function reads, as they are now."""
+    """What a function reads, as it is now."""
 
-    def __init__(self, f):
-        self.f = f
-        found = held(f)
-        self.variables = _variables(found)
+    def __init__(self, f, args):
+        self.f, self.args = f, args
+        self.look = _Look(f, args)
         # What is differentiated is saved by the node, which knows about writes.
-        constants = {k: v for k, v in found.items() if not (isinstance(v, Tensor) and v.requires_grad)}
+        arrays = self.look.arrays.items()
+        constants = {path: v for path, v in arrays if not (isinstance(v, Tensor) and v.requires_grad)}
         self.contents = Contents(constants, tensors=True)
 
     def changed(self):
-        """Names of what is different now."""
+        """Paths of what is different now."""
         if not constants_are_compared():
             return []
-        now = _variables(held(self.f))
-        return [name for name, value in self.variables.items() if name in now and _differ(value, now[name])]
+        now = _Look(self.f, self.args).values
+        return [path for path, value in self.look.values.items() if path in now and _differ(value, now[path])]
 
     def forget_changed(self):
         """What the function itself has changed is compared no more."""
-        for name in self.changed():
-            del self.variables[name]
+        for path in self.changed():
+            del self.look.values[path]
         self.contents.forget(self.contents.written())
 
     def check(self, name):
@@ -130,84 +150,258 @@ class _Seen:
         if found:
             have = "has" if len(found) == 1 else "have"
             raise RuntimeError(
-                f"{name}: backward calls the function again, and {', '.join(found)} {have} another value now than when "
-                f"{name} was called: the gradient would be that of another function. Give what changes to the function "
-                "as an argument (args=) or as a default (lambda x, k=k: ...)"
+                f"{name}: backward calls the function again, and {', '.join(found[:4])} {have} another value now than "
+                f"when {name} was called: the gradient would be that of another function. Give what changes to the "
+                "function as an argument (args=) or as a default (lambda x, k=k: ...)"
             )
         self.contents.check(name)
 
 
-def _differ(before, now):
+class _Look:
+    """{path: value} of what a function reads; see Note [Kept functions] (2)."""
+
+    def __init__(self, f, args=()):
+        self.attributes, self.any_name = frozenset(), False
+        for _ in range(_ROUNDS):
+            self.values, self.arrays, self.codes = {}, {}, set()
+            self.seen, self.followed = {}, {}  # id -> object or function, alive
+            self.names = {}  # of functions -> how many have it
+            self.function(getattr(f, "__name__", type(f).__name__), f, _DEPTH)
+            for i, value in enumerate(flatten(tuple(args))[0]):
+                if not isinstance(value, _PLAIN):  # numbers and containers were taken down when the solver was called
+                    self.add(f"argument leaf {i}", value, _DEPTH)
+            named = frozenset().union(*[_names(code)[1] for code in self.codes])
+            loaded = frozenset().union(*[_names(code)[0] for code in self.codes])
+            any_name = not _ANY_NAME.isdisjoint(named | loaded)
+            if named <= self.attributes and any_name == self.any_name:
+                break
+            self.attributes, self.any_name = named, any_name
+
+    def add(self, path, value, depth):
+        """Note what stands at a path, and what it leads to."""
+        if isinstance(value, _PLAIN):
+            self.values[path] = value
+            return
+        if len(self.seen) >= _THINGS:
+            return
+        known = id(value) in self.seen
+        self.seen[id(value)] = value
+        if isinstance(value, (numpy.ndarray, Tensor)):
+            self.values[path] = self.arrays[path] = value
+        elif isinstance(value, types.ModuleType):
+            library = _is_library(value.__name__)
+            for name in sorted(self.attributes & vars(value).keys()) if depth and not known else ():
+                part = vars(value)[name]
+                if not library or isinstance(part, (*_PLAIN, numpy.ndarray, *_SHARED)):
+                    self.add(f"{path}.{name}", part, depth - 1)
+        elif isinstance(value, type):
+            if depth and not known and not _is_library(value.__module__):
+                self.members(path, value, value, depth)
+        elif isinstance(value, (*_FUNCTIONS, _CACHED)):
+            self.function(path, value, depth)
+        elif isinstance(value, (dict, collections.abc.MutableMapping)):
+            self.container(path, value, value.items, depth, known)
+        elif isinstance(value, _ROWS):
+            self.container(path, value, lambda: enumerate(value), depth, known)
+        elif isinstance(value, _LIBRARY_FUNCTIONS):
+            self.values[path] = _Named(value)
+        elif isinstance(value, contextvars.ContextVar):
+            self.add(f"{path}.get()", value.get(None), depth)
+        elif not hasattr(type(value), "__next__"):
+            self.values[path] = value
+            if depth and not known:
+                self.object(path, value, depth)
+
+    def container(self, path, value, items, depth, known):
+        self.values[path], self.values[f"len({path})"] = type(value), len(value)
+        if depth and not known:
+            for key, part in itertools.islice(items(), _THINGS):
+                self.add(f"{path}[{key!r}]", part, depth - 1)
+
+    def object(self, path, value, depth):
+        """The attributes of an object: those that code names, or all; then what its class has under such names."""
+        own = getattr(value, "__dict__", None)
+        own = own if type(own) is dict else {}
+        module = type(value).__module__
+        library = module.partition(".")[0] in _LIBRARIES
+        if not library and _is_library(module) and type(value).__name__ not in _HOLDERS:
+            return
+        everything = library or self.any_name
+        for name in sorted(own if everything else self.attributes & own.keys(), key=str):
+            self.add(f"{path}.{name}", own[name], depth - 1)
+        if library:
+            for base in type(value).__mro__:
+                for name, member in vars(base).items():
+                    if isinstance(member, types.MemberDescriptorType) and hasattr(value, name):
+                        self.add(f"{path}.{name}", getattr(value, name), depth - 1)
+        else:
+            self.members(path, value, type(value), depth, own)
+            for base in type(value).__mro__:
+                for name in sorted(_SPECIAL & vars(base).keys()):
+                    if isinstance(vars(base)[name], types.FunctionType):
+                        self.function(f"{path}.{name}", vars(base)[name], depth - 1)
+
+    def members(self, path, value, cls, depth, own=()):
+        """What a class has under the names that code uses: functions are followed, slots and constants noted."""
+        for name in sorted(self.attributes):
+            if name in own:
+                continue
+            for i, base in enumerate(base for base in cls.__mro__ if name in vars(base)):
+                member = vars(base)[name]
+                if isinstance(member, types.MemberDescriptorType):
+                    if value is not cls and hasattr(value, name):
+                        self.add(f"{path}.{name}", getattr(value, name), depth - 1)
+                    break
+                if isinstance(member, (staticmethod, classmethod)):
+                    member = member.__func__
+                elif isinstance(member, property):
+                    member = member.fget
+                elif isinstance(member, functools.cached_property):
+                    member = member.func
+                if i and not isinstance(member, types.FunctionType):
+                    break  # what super() calls may matter, other values are hidden by the first
+                self.add(f"{path}.{name}" if not i else f"{base.__name__}.{name}", member, depth - 1)
+
+    def function(self, path, f, depth):
+        """What a function finds in its closure, its globals, its defaults and its object."""
+        if _compares_itself(f) or not depth:
+            return
+        if isinstance(f, functools.partial):
+            for key, part in (*enumerate(f.args), *f.keywords.items()):
+                self.add(f"{path}({key})", part, depth - 1)
+            self.function(path, f.func, depth - 1)
+            return
+        if isinstance(f, types.MethodType):
+            self.add(f"{path}: self", f.__self__, depth - 1)
+            self.function(path, f.__func__, depth)
+            return
+        if isinstance(f, _CACHED):
+            self.function(path, f.__wrapped__, depth)
+            return
+        if not isinstance(f, types.FunctionType):
+            inner = vars(type(f)).get("__call__")
+            if isinstance(inner, types.FunctionType):
+                self.add(f"{path}: self", f, depth - 1)
+                self.function(path, inner, depth - 1)
+            return
+        code = f.__code__
+        if _is_library(f.__globals__.get("__name__", "")):
+            self.values[path] = _Named(f)
+            return
+        if len(self.codes) >= _MOST:
+            return
+        self.codes.add(code)
+        if id(f) in self.followed:
+            return
+        self.followed[id(f)] = f
+        self.values[path] = code
+        count = self.names[f.__name__] = self.names.get(f.__name__, 0) + 1
+        place = f"{f.__name__}: " if count == 1 else f"{f.__name__} ({count}): "
+        for name in sorted(_names(code)[0]):
+            if name in f.__globals__:
+                self.add(place + name, f.__globals__[name], depth - 1)
+        for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+            if not _is_empty(cell) and (part := cell.cell_contents) is not f:
+                self.add(place + name, part, depth - 1)
+        for i, part in enumerate(f.__defaults__ or ()):
+            self.add(f"{place}default {i}", part, depth - 1)
+        for name, part in (f.__kwdefaults__ or {}).items():
+            self.add(f"{place}default {name!r}", part, depth - 1)
+        for name in sorted(self.attributes & f.__dict__.keys()):
+            self.add(f"{path}.{name}", f.__dict__[name], depth - 1)
+
+
+# Classes of Python's library whose objects hold what the program puts there.
+_HOLDERS = frozenset(["SimpleNamespace", "Namespace", "_local"])
+# What the modules of libraries hold for the program to change: os.environ, a list.
+_SHARED = (dict, list, collections.abc.MutableMapping)
+_CACHED = type(functools.lru_cache(len))
+# Methods that code calls without naming them.
+_SPECIAL = frozenset(
+    f"__{name}__"
+    for name in "call getitem getattr getattribute get len iter contains float array bool enter exit neg abs add radd "
+    "sub rsub mul rmul truediv rtruediv pow rpow matmul rmatmul".split()
+)
+_LIBRARY_FUNCTIONS = (types.BuiltinFunctionType, types.MethodWrapperType, numpy.ufunc, type(numpy.sum))
+
+
+class _Named:
+    """A function of a library: told by its name, as adoption exchanges it for another while a call runs."""
+
+    def __init__(self, f):
+        self.name = getattr(f, "__name__", "")
+
+    def __eq__(self, other):
+        return self.name == other.name
+
+    __hash__ = None
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_library(name):
+    """Whether a module is one of the libraries', or Python's own."""
+    top = name.partition(".")[0]
+    if top in _LIBRARIES or top == "builtins":
+        return True
+    if top not in sys.stdlib_module_names:
+        return False
+    file = getattr(sys.modules.get(name), "__file__", None)  # a program's module may have such a name as well
+    return file is None or (os.path.dirname(os.__file__) in file and "site-packages" not in file)
+
+
+def _are_exchanged(a, b):
+    """Whether adoption may have exchanged an object of a library for one of arraygrad's, or back."""
+    tops = {cls.__module__.partition(".")[0] for cls in (a, b)}
+    return "arraygrad" in tops and not tops.isdisjoint(("numpy", "scipy")) and not {a, b} & {Tensor, numpy.ndarray}
+
+
+def _differ(before, now, depth=4):
+    """Whether what stands at one path leads to other results than before."""
     if before is now:
         return False
-    if isinstance(before, _PLAIN) and isinstance(now, _PLAIN):
-        nan = isinstance(before, float) and isinstance(now, float) and math.isnan(before) and math.isnan(now)
-        return not (nan or (type(before) is type(now) and bool(before == now)))
-    # Another array with the same content is the same constant.
+    if isinstance(before, Tensor) and isinstance(now, Tensor) and not (before.requires_grad or now.requires_grad):
+        before, now = raw_array(before), raw_array(now)
     if isinstance(before, numpy.ndarray) and isinstance(now, numpy.ndarray):
+        # Another array with the same content is the same constant.
         same = before.shape == now.shape and before.dtype == now.dtype and not before.dtype.hasobject
         return not (same and before.tobytes() == now.tobytes())
-    return True
+    if type(before) is not type(now) or isinstance(before, Tensor):
+        return not _are_exchanged(type(before), type(now))
+    if isinstance(before, float) and math.isnan(before) and math.isnan(now):
+        return False
+    parts = [_parts(before), _parts(now)]
+    if parts[0] is not None:
+        return (
+            not depth
+            or parts[0].keys() != parts[1].keys()
+            or any(_differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
+        )
+    try:
+        if type(before).__eq__ is not object.__eq__:
+            return not bool(before == now)
+    except Exception:  # what cannot be compared is another thing
+        return True
+    parts = [getattr(one, "__dict__", None) for one in (before, now)]
+    if not depth or type(parts[0]) is not dict or parts[0].keys() != parts[1].keys():
+        return True
+    return any(_differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
 
 
-def _variables(found):
-    """{name: value} of the numbers, texts, arrays and Tensors in what `held` has found."""
-    variables = {}
-
-    def add(name, value, depth):
-        if isinstance(value, (*_PLAIN, numpy.ndarray, Tensor)):
-            variables[name] = value
-        elif depth and isinstance(value, (list, tuple, dict)) and len(value) <= _ELEMENTS:
-            for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-                add(f"{name}[{key!r}]", part, depth - 1)
-
-    for name, value in found.items():
-        add(name, value, _DEPTH)
-    return variables
+def _parts(value):
+    """What a list, tuple, dict or function consists of; None for anything else."""
+    if isinstance(value, (list, tuple)):
+        return dict(enumerate(value))
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, types.FunctionType):
+        cells = [None if _is_empty(cell) else cell.cell_contents for cell in value.__closure__ or ()]
+        return {"code": value.__code__, "defaults": value.__defaults__, **dict(enumerate(cells))}
+    return None
 
 
-def held(function, found=None, seen=None):
-    """{name: object} of what a function finds in its closure, its defaults and the globals and attributes it names."""
-    found = {} if found is None else found
-    seen = set() if seen is None else seen
-    if id(function) in seen or len(seen) > _MOST or _compares_itself(function):
-        return found
-    seen.add(id(function))
-    if isinstance(function, functools.partial):
-        found |= {f"partial argument {i}": a for i, a in enumerate(function.args)}
-        found |= {f"partial argument {name!r}": a for name, a in function.keywords.items()}
-        return held(function.func, found, seen)
-    owner = getattr(function, "__self__", None)
-    function = getattr(function, "__func__", function)
-    if not isinstance(function, types.FunctionType):
-        owner, function = function, vars(type(function)).get("__call__")
-        if not isinstance(function, types.FunctionType):
-            return found
-    loaded, attributes, _ = _names(function.__code__)
-    values = {name: function.__globals__[name] for name in loaded if name in function.__globals__}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            values[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    values |= {f"default {i}": value for i, value in enumerate(function.__defaults__ or ())}
-    values |= {f"default {name!r}": value for name, value in (function.__kwdefaults__ or {}).items()}
-    values |= {f"self.{name}": value for name, value in getattr(owner, "__dict__", {}).items() if name in attributes}
-    for name, value in values.items():
-        if isinstance(value, _FUNCTIONS):
-            held(value, found, seen)
-        elif isinstance(value, types.ModuleType):
-            for attribute in attributes:
-                if isinstance(part := vars(value).get(attribute), _PLAIN):
-                    found[f"{name}.{attribute}"] = part
-        elif not isinstance(value, (type, Tensor, numpy.ndarray)) and type(getattr(value, "__dict__", None)) is dict:
-            found |= {
-                f"{function.__name__}: {name}.{key}": part for key, part in vars(value).items() if key in attributes
-            }
-            found.setdefault(f"{function.__name__}: {name}", value)
-        else:
-            found[f"{function.__name__}: {name}"] = value
-    return found
+def held(f):
+    """{path: array or Tensor} of those that a function finds; see Note [Kept functions] (2)."""
+    return _Look(f).arrays
 
 
 @functools.lru_cache(maxsize=512)

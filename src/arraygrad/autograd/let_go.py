@@ -8,7 +8,7 @@ from arraygrad.core.tensor import gradient_edge
 
 __all__ = ["is_let_go", "let_go"]
 
-_NODES = set()  # classes of nodes; filled on import of what declares them
+_NODES: set[type] = set()  # classes of nodes; filled on import of what declares them
 
 
 def let_go(function):

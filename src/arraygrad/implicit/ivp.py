@@ -92,7 +92,7 @@ def _solve(f, t_span, y0, args, t_eval, settings, options):
         )
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
-    given, f = f, kept(f, _NAME)
+    given, f = f, kept(f, _NAME, args)
     with watching(_NAME, (given,), arguments.tensors):
         result = _integrate(f, times, t_eval is not None, y0_raw, rest, {**settings, **options})
     problem = _Problem(f, times, result, arguments, settings)

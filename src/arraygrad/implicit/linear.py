@@ -175,7 +175,7 @@ def _sparse(A, data, b, solver, tol):
 
 
 def _matrix_free(A, b, solver, args, tol):
-    A = kept(A, _NAME)
+    A = kept(A, _NAME, args)
     arguments = Arguments((b, *args))
     b_raw, *rest = arguments.raw()
     matvec = raw_function(_NAME, A, rest)

@@ -238,7 +238,7 @@ def _solve(name, residual, f, solver, x0, args, linear_solver, tol, watch):
     number = type(x0) is float and not arguments.any_tensor
     x0 = starting_point(name, x0)
     fun = raw_function(name, f, arguments.raw())
-    residual = kept(residual, name)
+    residual = kept(residual, name, args)
     watched = fun if watch is None else Watched(name, fun, *watch)
     with watching(name, (f,), arguments.tensors, tensors=True):
         outcome = solver(watched, x0)

@@ -211,6 +211,6 @@ def _check_rule(name: str, params: tuple[str, ...], known: frozenset[str], param
 def _calling_chapter() -> str:
     """The chapter file from which a helper of this module was called."""
     frame, own = sys._getframe(3), globals()  # _define stands between, and the helper that called it
-    while frame.f_globals is own:
+    while frame.f_globals is own and frame.f_back is not None:
         frame = frame.f_back
     return frame.f_globals["__name__"].rpartition(".")[2]

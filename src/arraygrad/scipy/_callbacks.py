@@ -36,7 +36,7 @@ def lifted(name, f, args=()):
     held = []
     _collect(f, held, _DEPTH)
     if not held:
-        return kept(f, name), args
+        return kept(f, name, args), args
     n, ids = len(held), [id(t) for t in held]
 
     def bind(f):
@@ -47,7 +47,7 @@ def lifted(name, f, args=()):
 
         return function
 
-    return kept(f, name, bind), (*args, *held)
+    return kept(f, name, args, bind), (*args, *held)
 
 
 def _collect(f, held, depth):

@@ -83,7 +83,8 @@ _NO_CONTAINERS = frozenset(("numpy", "scipy", "cupy", "cupyx", "pandas", "polars
 #     Tensors. This is so too where the arguments are raw but the function has closed over a Tensor of an outer
 #     transform: the graph behind the result shows it (`_reaches_others`).
 # (3) Outside of any other transform raw arguments give raw results, without a look at the graph: whatever else the
-#     function depends on is a constant then, as for every function of raw arrays.
+#     function depends on is a constant then, as for every function of raw arrays. Not so where an argument that is not
+#     differentiated is, or holds, a Tensor that requires grad: the result joins its graph, as in (2).
 # Guarded by tests/transforms/test_nesting.py.
 _PLAIN = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()"
 # Parts of errors of others, and what to say of them.

@@ -112,6 +112,27 @@ cdef tuple plain_positions(object argnums, Py_ssize_t n_args):
     return argnums
 
 
+cdef bint requires_grad_within(object value, int depth) except -1:
+    """Whether a Tensor that requires grad is, or is held by, an argument."""
+    cdef object kind = type(value)
+    if kind is Tensor:
+        return (<TensorBase>value).tracked
+    if depth and (kind is tuple or kind is list or kind is dict):
+        for part in (<dict>value).values() if kind is dict else value:
+            if requires_grad_within(part, depth - 1):
+                return True
+    return False
+
+
+cdef bint has_recorded(tuple args, tuple argnums) except -1:
+    """Whether an argument that is not differentiated is, or holds, a Tensor that requires grad."""
+    cdef Py_ssize_t i
+    for i in range(len(args)):
+        if requires_grad_within(args[i], 4) and i not in argnums:
+            return True
+    return False
+
+
 cdef class Traced:
     """A call of `function` whose arguments at some positions are differentiated: see Trace."""
 
@@ -138,8 +159,8 @@ cdef class Traced:
         self.metas = []
         self.edges = []
         self.plain = True
-        self.nested = ts.transforms > 0
         self.before = before != 0 or (ts.inference & 2) != 0
+        self.nested = ts.transforms > 0 or self.before and len(args) > len(self.argnums) and has_recorded(args, self.argnums)
         self.handed = []
         ts.grad_mode = 1
         ts.inference = 0                # a derivative is asked for, whatever surrounds the call
@@ -242,6 +263,8 @@ cdef class Traced:
         """
         cdef object result = None, cause = None
         cdef list leaves
+        if kwargs and self.before and requires_grad_within(kwargs, 4):
+            self.nested = True
         try:
             result = self.run(kwargs)
         except Exception as error:
