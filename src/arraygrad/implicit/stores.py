@@ -26,6 +26,7 @@ __all__ = ["watching"]
 # What is looked into: functions in functions, containers in containers; objects in all; elements; bytes of an array.
 _DEPTH, _MOST, _ELEMENTS, _BYTES = 6, 200, 10_000, 1 << 20
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+_LIBRARIES = frozenset(["numpy", "scipy", "arraygrad", "builtins", "functools"])
 
 
 class watching:
@@ -79,13 +80,14 @@ class _Stores:
 
     def _note(self, name, thing, now):
         """Keep what `now()` gives; False where it is known, or too much."""
-        if id(thing) in self._held or len(self._held) >= _MOST:
+        key = thing if type(thing) is tuple else id(thing)
+        if key in self._held or len(self._held) >= _MOST:
             return False
         value = now()
         if isinstance(value, numpy.ndarray):
-            self._held[id(thing)] = (name, now, _fingerprint(value))
+            self._held[key] = (name, now, _fingerprint(value))
         elif len(value) <= _ELEMENTS:
-            self._held[id(thing)] = (name, now, value)
+            self._held[key] = (name, now, value)
         else:
             return False
         return True
@@ -111,15 +113,32 @@ class _Stores:
                 self._value(code.co_name, one, depth)
             space = f.__globals__
             for name in code.co_names:
-                if name in space and isinstance(space[name], (list, dict, numpy.ndarray, types.FunctionType)):
-                    self._value(name, space[name], depth)
+                value = space.get(name)
+                if isinstance(value, (list, dict, numpy.ndarray, types.FunctionType)):
+                    self._value(name, value, depth)
+                elif isinstance(value, type):
+                    self._class(name, value, depth)
+                elif name in space and isinstance(value, (type(None), float, complex, numpy.inexact)):
+                    self._note(name, (id(space), name), functools.partial(_named, space, name))
+            if f.__dict__:
+                self._value(code.co_name, f.__dict__, depth)
         else:
             self._value(type(f).__name__, f, depth)
 
     def _object(self, name, thing, depth):
+        self._class(type(thing).__name__, type(thing), depth)
         kept = getattr(thing, "__dict__", None)
         if type(kept) is dict and not isinstance(thing, (type, types.ModuleType, Tensor)) and depth > 0:
             self._value(name, kept, depth)
+
+    def _class(self, name, cls, depth):
+        """What a class of the program holds: its attributes, and the containers among them."""
+        if depth > 0 and cls.__module__.partition(".")[0] not in _LIBRARIES and self._note(
+            name, cls, lambda: [one for one in vars(cls).values() if not callable(one)]
+        ):  # fmt: skip
+            for one in list(vars(cls).values()):
+                if isinstance(one, (list, dict, set, numpy.ndarray)):
+                    self._value(name, one, depth - 1)
 
     def _value(self, name, value, depth):
         if isinstance(value, _FUNCTIONS):
@@ -137,8 +156,7 @@ class _Stores:
                     if not isinstance(one, (float, int, str)):
                         self._value(f"{name}[{keys[i]!r}]" if keys else name, one, depth - 1)
         elif hasattr(value, "__dict__"):
-            module = type(value).__module__.partition(".")[0]
-            if module not in ("numpy", "scipy", "arraygrad", "builtins", "functools"):
+            if type(value).__module__.partition(".")[0] not in _LIBRARIES:
                 self._object(name, value, depth - 1)
 
 
@@ -147,6 +165,10 @@ def _contents(cell):
         return [cell.cell_contents]
     except ValueError:  # not yet filled
         return []
+
+
+def _named(space, name):
+    return [space.get(name)]
 
 
 def _fingerprint(array):

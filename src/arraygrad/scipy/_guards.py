@@ -9,15 +9,17 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import sys
 import types
 
 import numpy
 
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor
+from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
 
 __all__ = [
+    "Fixed",
     "Guarded",
     "NotDifferentiable",
     "depends",
@@ -29,12 +31,43 @@ __all__ = [
     "mirror",
     "parts_of",
     "raw",
+    "taken_down",
     "watched",
 ]
 
 
 class NotDifferentiable(TypeError):
     """A gradient was asked through something of SciPy's that has no rule: a function, an argument, an option."""
+
+
+class Fixed:
+    """Base of recorded objects that are what they were made of: a program can't set their attributes.
+
+    SciPy's own objects look at some of theirs in each call. A recorded one would go on with what it was given, so value
+    and gradient would be those of another object.
+    """
+
+    def __setattr__(self, name, value):
+        if not name.startswith("_") and not sys._getframe(1).f_globals.get("__name__", "").startswith("arraygrad."):
+            setter = getattr(getattr(type(self), name, None), "fset", None)
+            if setter is None:
+                kind = type(self).__name__
+                raise AttributeError(
+                    f"{kind}.{name} can't be set: the recorded object is what it was made of, and {name} is read when "
+                    f"it is made. Make a new {kind}"
+                )
+        object.__setattr__(self, name, value)
+
+
+def taken_down(value):
+    """The value as it is now: its arrays and Tensors are copied, which the program may write later."""
+    leaves, structure = flatten(value)
+    copies = [
+        leaf.copy() if type(leaf) is numpy.ndarray
+        else asarray(leaf, copy=True) if isinstance(leaf, Tensor) and leaf.ndim else leaf
+        for leaf in leaves
+    ]  # fmt: skip
+    return unflatten(structure, copies)
 
 
 def raw(value):

@@ -1,6 +1,6 @@
 """The chapter that functions and classes of scipy.interpolate are declared in, and what they share.
 
-May import: arraygrad, core, scipy._declare, numpy, SciPy.
+May import: arraygrad, core, scipy._declare, scipy._guards, numpy, SciPy.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import arraygrad as ag
 from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, guarded, raw
+from arraygrad.scipy._guards import Fixed
 from arraygrad.scipy._values import at_value, undefined_where
 
 __all__ = [
@@ -60,7 +61,7 @@ def constant_only(name, parameter, value):
     return raw(value)
 
 
-class Interpolant:
+class Interpolant(Fixed):
     """What our interpolants share: SciPy's own object of the same data, for what has no rule here."""
 
     _scipy_class = None

@@ -15,7 +15,7 @@ from scipy import signal
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, raw
-from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+from arraygrad.scipy._guards import Fixed, NotDifferentiable, holds_tensor
 from arraygrad.scipy.linalg import _functions as _declared  # noqa: F401 (declares expm)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, shape_of
@@ -336,7 +336,7 @@ for _name in ("lsim", "step", "impulse", "dlsim", "dimpulse", "dstep", "freqresp
 _FIELDS = {2: ("num", "den"), 3: ("zeros", "poles", "gain"), 4: ("A", "B", "C", "D")}
 
 
-class System:
+class System(Fixed):
     """A linear system whose description holds Tensors; the names are those of SciPy's classes.
 
     Attributes

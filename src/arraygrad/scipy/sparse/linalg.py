@@ -191,7 +191,8 @@ class _Factors:
 
     def __init__(self, A, make):
         _sorted(A, ("csc",))
-        self._values, self._pattern, self._pruned = _parts(A)
+        values, self._pattern, self._pruned = _parts(A)
+        self._values = ag.asarray(values, copy=True)  # A may be written later
         self._factors = make(_pruned(with_values(self._pattern, raw(self._values)), self._pruned).tocsc())
 
     def solve(self, rhs, trans="N"):

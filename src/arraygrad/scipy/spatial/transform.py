@@ -15,7 +15,7 @@ from scipy.spatial import transform as _transform
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, mirror, raw
-from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, taken_down
 from arraygrad.scipy._values import at_value, undefined_where
 
 __all__ = ["Recorded", "Rotation", "Slerp"]
@@ -434,7 +434,7 @@ class _FixedSlerp(_transform.Slerp):
 
     def __init__(self, times, rotations):
         super().__init__(times, rotations)
-        self._given = (times, rotations)
+        self._given = (taken_down(times), rotations)
 
     def __call__(self, times):
         if holds_tensor(times):
@@ -453,7 +453,7 @@ class Slerp:
     def __init__(self, times, rotations):
         if isinstance(times, Tensor) and times.requires_grad:
             raise NotDifferentiable("arraygrad.scipy.spatial.transform.Slerp: times of the rotations have no rule")
-        self.times = np.asarray(raw(times), dtype=float)
+        self.times = np.array(raw(times), dtype=float)
         self.rotations = rotations[:-1]
         self._steps = (rotations[:-1].inv() * rotations[1:]).as_rotvec()
 

@@ -1,6 +1,7 @@
 """Kernel density estimates, differentiable in the points, the data, the weights and the bandwidth.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, numpy, SciPy.
+May import: arraygrad, core.constants, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, numpy,
+SciPy.
 """
 
 import math
@@ -9,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 import arraygrad as ag
+from arraygrad.core.constants import Contents
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Rule, guarded, raw
 from arraygrad.scipy._guards import holds_tensor
@@ -44,6 +46,8 @@ class gaussian_kde(stats.gaussian_kde):
     def __init__(self, dataset, bw_method=None, weights=None):
         self._plainly = True
         self._given = (dataset, weights)
+        # SciPy looks at the data again in each call, and at their covariance once: what is written between counts half.
+        self._contents = Contents({"the data set": dataset, "the weights": weights}, tensors=True)
         self._factor = None
         super().__init__(raw(dataset), None, raw(weights))
         if bw_method is not None:
@@ -99,6 +103,7 @@ class gaussian_kde(stats.gaussian_kde):
     covariance_factor = scotts_factor
 
     def _data(self):
+        self._contents.check("scipy.stats.gaussian_kde")
         data = ag.asarray(self._given[0])
         return data[None, :] if data.ndim == 1 else data
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, Rule, composition, raw
-from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+from arraygrad.scipy._guards import Fixed, NotDifferentiable, holds_tensor
 from arraygrad.scipy.stats._functions import NAMES
 from arraygrad.scipy.stats._univariate import OBJECTS
 
@@ -69,7 +69,7 @@ def _remade(name, parameters):
     return NAMES[name](**parameters)
 
 
-class _Law(metaclass=_LawType):
+class _Law(Fixed, metaclass=_LawType):
     """A distribution with parameters that gradients reach."""
 
     _names = ()

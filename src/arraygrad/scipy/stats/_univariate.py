@@ -30,7 +30,7 @@ from arraygrad.scipy._declare import (
     refused,
     register,
 )
-from arraygrad.scipy._guards import handed_out, holds_tensor
+from arraygrad.scipy._guards import Fixed, handed_out, holds_tensor, taken_down
 from arraygrad.scipy._incomplete import log_other, signed
 from arraygrad.scipy._quadrature import tail_of_density
 
@@ -120,7 +120,7 @@ def _named(name):
     return getattr(chapter, name)
 
 
-class Frozen:
+class Frozen(Fixed):
     """A distribution with fixed parameters, which gradients reach."""
 
     # Methods whose first parameters are the point; of the others all parameters are those of the distribution.
@@ -128,8 +128,8 @@ class Frozen:
 
     def __init__(self, dist, args, kwargs):
         self.dist = dist
-        self.args = args
-        self.kwds = kwargs
+        self.args = taken_down(args)
+        self.kwds = taken_down(kwargs)
 
     def __getattr__(self, name):
         if name.startswith("__"):
