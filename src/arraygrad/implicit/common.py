@@ -141,7 +141,8 @@ def raw_function(name, f, args):
             if result.requires_grad:
                 raise TypeError(
                     f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
-                    "arguments, so its gradient would be lost: pass it as an argument"
+                    "arguments, so its gradient would be lost: pass it as an argument. Of an object that holds it "
+                    "pass what it is made of, and make it in the function"
                 )
             return result.array
         return result

@@ -207,7 +207,9 @@ def _watching(name, f, reason):
             if reason:
                 raise NotDifferentiable(f"{text}requires grad, but {reason}. Return its detach() if none is wanted")
             raise TypeError(
-                f"{text}requires grad and is not among its arguments, so its gradient would be lost: pass it in args"
+                f"{text}requires grad and is not among its arguments, so its gradient would be lost: pass it in args. "
+                "Of an object that holds it (an interpolant, a distribution, a model) pass what it is made of, and "
+                "make it in the function"
             )
         return raw(result)
 

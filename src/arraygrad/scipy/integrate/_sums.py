@@ -177,7 +177,8 @@ def _termwise(name, ends):
             if isinstance(found, Tensor) and found.requires_grad:
                 raise TypeError(
                     f"arraygrad.scipy.integrate.{name}: the function depends on a Tensor that requires grad and is not "
-                    "among args, so its gradient would be lost: pass it in args"
+                    "among args, so its gradient would be lost: pass it in args. Of an object that holds it pass "
+                    "what it is made of, and make it in the function"
                 )
             return raw(found)
 
