@@ -204,7 +204,7 @@ class _Look:
         elif isinstance(value, _ROWS):
             self.container(path, value, lambda: enumerate(value), depth, known)
         elif isinstance(value, _LIBRARY_FUNCTIONS):
-            self.values[path] = _Named(value)
+            self.values[path] = _named(value)
         elif isinstance(value, contextvars.ContextVar):
             self.add(f"{path}.get()", value.get(None), depth)
         elif not hasattr(type(value), "__next__"):
@@ -286,7 +286,7 @@ class _Look:
             return
         code = f.__code__
         if _is_library(f.__globals__.get("__name__", "")):
-            self.values[path] = _Named(f)
+            self.values[path] = _named(f)
             return
         if len(self.codes) >= _MOST:
             return
@@ -325,16 +325,9 @@ _SPECIAL = frozenset(
 _LIBRARY_FUNCTIONS = (types.BuiltinFunctionType, types.MethodWrapperType, numpy.ufunc, type(numpy.sum))
 
 
-class _Named:
-    """A function of a library: told by its name, as adoption exchanges it for another while a call runs."""
-
-    def __init__(self, f):
-        self.name = getattr(f, "__name__", "")
-
-    def __eq__(self, other):
-        return self.name == other.name
-
-    __hash__ = None
+def _named(f):
+    """A function of a library, told by its name, as adoption exchanges it for another while a call runs."""
+    return f"<the function {getattr(f, '__name__', '')} of a library>"
 
 
 @functools.lru_cache(maxsize=1024)

@@ -160,7 +160,8 @@ cdef class Traced:
         self.edges = []
         self.plain = True
         self.before = before != 0 or (ts.inference & 2) != 0
-        self.nested = ts.transforms > 0 or self.before and len(args) > len(self.argnums) and has_recorded(args, self.argnums)
+        self.nested = ts.transforms > 0 or (
+            self.before and len(args) > len(self.argnums) and has_recorded(args, self.argnums))
         self.handed = []
         ts.grad_mode = 1
         ts.inference = 0                # a derivative is asked for, whatever surrounds the call
