@@ -329,3 +329,33 @@ def test_arguments_are_those_of_the_call_and_their_arrays_are_compared():
     data[0] = 3.0
     with pytest.raises(RuntimeError, match="was written"):
         ag.autograd.grad(before, [a])
+
+
+class Law:
+    rate = 2.0
+
+    def __call__(self, t, y, a):
+        return -a * self.rate * y
+
+
+IMPLICIT = {
+    "root": lambda law, a: ag.implicit.root(lambda x, a: x**3 * (1.0 + 1e-6 * law.rate) - a)(ONE, a)[0],
+    "minimize": lambda law, a: ag.implicit.minimize(
+        lambda x, a: np.sum((x * (1.0 + 1e-6 * law.rate) - a) ** 2))(ONE, a)[0],
+    "fixed_point": lambda law, a: ag.implicit.fixed_point(
+        lambda x, a: np.cos(a * x) / (2.0 + 1e-6 * law.rate))(ONE * 0.5, a)[0],
+    "solve_ivp": lambda law, a: ag.implicit.solve_ivp(
+        lambda t, y, a: [-a * law.rate * y[0]], (0.0, 1.0), ONE, (a,)).y[0, -1],
+    "solve_ivp of an object": lambda law, a: ag.implicit.solve_ivp(law, (0.0, 1.0), ONE, (a,)).y[0, -1],
+    "linear_solve": lambda law, a: ag.implicit.linear_solve(
+        lambda x, a: x * (1.0 + 1e-6 * law.rate) + a * x, ONE, args=(a,))[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+def test_the_functions_of_implicit_are_followed_too(name):
+    law, a = Law(), ag.tensor(A, requires_grad=True)
+    value = IMPLICIT[name](law, a)
+    law.rate = 3.0
+    with pytest.raises(RuntimeError, match=r"rate has another value now"):
+        ag.autograd.grad(value, [a])

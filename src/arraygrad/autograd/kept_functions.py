@@ -287,6 +287,10 @@ class _Look:
         code = f.__code__
         if _is_library(f.__globals__.get("__name__", "")):
             self.values[path] = _named(f)
+            for cell in f.__closure__ or ():  # what arraygrad has made of a function of the program
+                if not _is_empty(cell) and callable(one := cell.cell_contents) and not isinstance(one, type):
+                    if isinstance(one, _FUNCTIONS) or not _is_library(type(one).__module__):
+                        self.function(path, one, depth - 1)
             return
         if len(self.codes) >= _MOST:
             return

@@ -70,7 +70,7 @@ class _Stores:
     """The containers that functions lead to, with what they held."""
 
     def __init__(self, functions):
-        self._held = {}
+        self._held, self._followed = {}, {}
         for f in functions:
             self._function(f, _DEPTH)
 
@@ -93,8 +93,9 @@ class _Stores:
         return True
 
     def _function(self, f, depth):
-        if not depth:
+        if depth <= 0 or id(f) in self._followed:
             return
+        self._followed[id(f)] = f
         if isinstance(f, functools.partial):
             self._function(f.func, depth - 1)
             for one in (*f.args, *f.keywords.values()):
@@ -103,6 +104,12 @@ class _Stores:
             self._object("self", f.__self__, depth - 1)
             self._function(f.__func__, depth - 1)
         elif isinstance(f, types.FunctionType):
+            if f.__globals__.get("__name__", "").partition(".")[0] in _LIBRARIES:
+                for cell in f.__closure__ or ():  # what arraygrad has made of a function of the program
+                    for one in _contents(cell):
+                        if isinstance(one, _FUNCTIONS) or (callable(one) and not isinstance(one, type)):
+                            self._value(f.__name__, one, depth - 1)
+                return
             code = f.__code__
             for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
                 now = functools.partial(_contents, cell)
