@@ -99,6 +99,7 @@ def decay(rhs, solve):
     return lambda k: solve(rhs, (0.0, 1.0), np.ones(1), args=(k,), rtol=1e-8, atol=1e-8).y[0, -1]
 
 
+@pytest.mark.keeps_objects  # what was stored lives as long as the cases
 @pytest.mark.parametrize("solve", [integrate.solve_ivp, ag.implicit.solve_ivp])
 @pytest.mark.parametrize(("rhs", "name"), STORING, ids=[name for _, name in STORING])
 def test_what_a_right_side_stores_is_named(rhs, name, solve):
