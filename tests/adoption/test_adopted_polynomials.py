@@ -4,6 +4,8 @@ Imports the public names of arraygrad. The reference is the plain call: its valu
 """
 
 import importlib
+import subprocess
+import sys
 import textwrap
 
 import numpy as np
@@ -142,3 +144,21 @@ def test_module_that_a_function_imports_by_a_relative_name_is_reached(tmp_path, 
     importlib.import_module("relative_names.inner.two")
     importlib.import_module("relative_names.made")
     np.testing.assert_allclose(ag.grad(one.f, adopt=True)(X), [np.exp(0.7), 0.3 * np.exp(0.7), 0.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "way", ["from numpy.polynomial import chebyshev as p", "from numpy.polynomial.chebyshev import *"]
+)
+def test_the_first_adopted_call_of_a_process_refuses_too(way):
+    program = f"""
+import numpy as np
+import arraygrad as ag
+{way}
+f = lambda c: (p.chebmul if "p" in globals() else chebmul)(c, c).sum()
+try:
+    print(ag.grad(f, adopt=True)(np.asarray([1.0, 2.0, 0.0])))
+except TypeError as error:
+    print("would be cut off" in str([error, *getattr(error, "__notes__", ())]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+    assert done.stdout.strip() == "True", done.stdout + done.stderr

@@ -293,7 +293,7 @@ class _Search:
             if module is numpy and named is not None and "polynomial" in named:
                 self._module(polynomial(), depth, named)
             return
-        if namespace["__name__"] == _PLAIN_PART:
+        if str(namespace["__name__"]).startswith(_PLAIN_PART):
             polynomial()
         key = id(module), id(named)
         if key in self._seen:
@@ -311,6 +311,8 @@ class _Search:
 
     def _function(self, function, depth):
         namespace = function.__globals__
+        if str(namespace.get("__name__", "")).startswith(_PLAIN_PART):
+            polynomial()
         code = function.__code__
         if id(code) not in _leads and not adoptable(namespace):
             # A decorator of a library: the function that it wraps; one that this package has made of a program's.
