@@ -293,8 +293,7 @@ class _Search:
             if module is numpy and named is not None and "polynomial" in named:
                 self._module(polynomial(), depth, named)
             return
-        if str(namespace["__name__"]).startswith(_PLAIN_PART):
-            polynomial()
+        _ready(namespace)
         key = id(module), id(named)
         if key in self._seen:
             return
@@ -311,8 +310,7 @@ class _Search:
 
     def _function(self, function, depth):
         namespace = function.__globals__
-        if str(namespace.get("__name__", "")).startswith(_PLAIN_PART):
-            polynomial()
+        _ready(namespace)
         code = function.__code__
         if id(code) not in _leads and not adoptable(namespace):
             # A decorator of a library: the function that it wraps; one that this package has made of a program's.
@@ -469,6 +467,13 @@ def _top(module):
 def _is_library(module):
     """Whether the module of this name belongs to a library that is not reached."""
     return _top(module) in _LIBRARIES and not module.startswith(_PLAIN_PART)
+
+
+def _ready(namespace):
+    """Have the stand-ins of numpy.polynomial, which are made where code first leads there."""
+    name = namespace.get("__name__")
+    if isinstance(name, str) and name.startswith(_PLAIN_PART):
+        polynomial()
 
 
 def adoptable(namespace):

@@ -28,7 +28,7 @@ from arraygrad.engine.graph_task import current_graph_task_id
 from arraygrad.engine.later import called_later
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["closed", "held", "kept"]
+__all__ = ["FUNCTIONS", "closed", "contents_of", "held", "kept"]
 
 
 # Note [Kept functions]
@@ -50,7 +50,7 @@ __all__ = ["closed", "held", "kept"]
 #     iterators; what only compiled code holds.
 # Guarded by tests/autograd/test_kept_functions.py.
 
-_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic)
 _ROWS = (list, tuple, set, frozenset, collections.deque)
 # Libraries whose objects have nothing but what they compute with: all attributes of these are compared. Their code is
@@ -135,7 +135,7 @@ class _Seen:
         """Paths of what is different now."""
         if not constants_are_compared():
             return []
-        now = _Look(self.f, self.args).values
+        now = _Look(self.f, self.args, self.look).values
         return [path for path, value in self.look.values.items() if path in now and _differ(value, now[path])]
 
     def forget_changed(self):
@@ -160,8 +160,10 @@ class _Seen:
 class _Look:
     """{path: value} of what a function reads; see Note [Kept functions] (2)."""
 
-    def __init__(self, f, args=()):
-        self.attributes, self.any_name = frozenset(), False
+    def __init__(self, f, args=(), before=None):
+        # A look that was taken before knows the attributes: one round will do.
+        self.attributes = frozenset() if before is None else before.attributes
+        self.any_name = before is not None and before.any_name
         for _ in range(_ROUNDS):
             self.values, self.arrays, self.codes = {}, {}, set()
             self.seen, self.followed = {}, {}  # id -> object or function, alive
@@ -197,7 +199,7 @@ class _Look:
         elif isinstance(value, type):
             if depth and not known and not _is_library(value.__module__):
                 self.members(path, value, value, depth)
-        elif isinstance(value, (*_FUNCTIONS, _CACHED)):
+        elif isinstance(value, (*FUNCTIONS, _CACHED)):
             self.function(path, value, depth)
         elif isinstance(value, (dict, collections.abc.MutableMapping)):
             self.container(path, value, value.items, depth, known)
@@ -287,10 +289,10 @@ class _Look:
         code = f.__code__
         if _is_library(f.__globals__.get("__name__", "")):
             self.values[path] = _named(f)
-            for cell in f.__closure__ or ():  # what arraygrad has made of a function of the program
-                if not _is_empty(cell) and callable(one := cell.cell_contents) and not isinstance(one, type):
-                    if isinstance(one, _FUNCTIONS) or not _is_library(type(one).__module__):
-                        self.function(path, one, depth - 1)
+            for one in itertools.chain(*map(contents_of, f.__closure__ or ())):
+                # What arraygrad has made of a function of the program leads to it.
+                if isinstance(one, FUNCTIONS) or _is_callable_object(one):
+                    self.function(path, one, depth - 1)
             return
         if len(self.codes) >= _MOST:
             return
@@ -305,8 +307,9 @@ class _Look:
             if name in f.__globals__:
                 self.add(place + name, f.__globals__[name], depth - 1)
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
-            if not _is_empty(cell) and (part := cell.cell_contents) is not f:
-                self.add(place + name, part, depth - 1)
+            for part in contents_of(cell):
+                if part is not f:
+                    self.add(place + name, part, depth - 1)
         for i, part in enumerate(f.__defaults__ or ()):
             self.add(f"{place}default {i}", part, depth - 1)
         for name, part in (f.__kwdefaults__ or {}).items():
@@ -344,6 +347,11 @@ def _is_library(name):
         return False
     file = getattr(sys.modules.get(name), "__file__", None)  # a program's module may have such a name as well
     return file is None or (os.path.dirname(os.__file__) in file and "site-packages" not in file)
+
+
+def _is_callable_object(value):
+    """Whether it is an object of a program's class that can be called."""
+    return callable(value) and not isinstance(value, type) and not _is_library(type(value).__module__)
 
 
 def _are_exchanged(a, b):
@@ -391,7 +399,7 @@ def _parts(value):
     if isinstance(value, dict):
         return value
     if isinstance(value, types.FunctionType):
-        cells = [None if _is_empty(cell) else cell.cell_contents for cell in value.__closure__ or ()]
+        cells = [next(iter(contents_of(cell)), None) for cell in value.__closure__ or ()]
         return {"code": value.__code__, "defaults": value.__defaults__, **dict(enumerate(cells))}
     return None
 
@@ -441,10 +449,7 @@ def _reach(f, written, reached):
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
             if name in stores:
                 written.add(id(cell))
-            try:
-                held_ones.append(cell.cell_contents)
-            except ValueError:  # not assigned yet
-                continue
+            held_ones += contents_of(cell)
     else:
         return
     for one in held_ones:
@@ -466,7 +471,10 @@ def _copied(f, written, copies):
         return copies[id(f)]
     if not isinstance(f, types.FunctionType):
         return f
-    cells = [cell if id(cell) in written or _is_empty(cell) else types.CellType() for cell in f.__closure__ or ()]
+    # A cell that is not assigned yet is shared: it will be, by the program.
+    cells = [
+        cell if id(cell) in written or not contents_of(cell) else types.CellType() for cell in f.__closure__ or ()
+    ]  # fmt: skip
     made = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells) or None)
     copies[id(f)] = made  # before its parts: a function may hold itself
     made.__dict__.update(f.__dict__)
@@ -481,8 +489,9 @@ def _copied(f, written, copies):
     return made
 
 
-def _is_empty(cell):
+def contents_of(cell):
+    """What the cell of a closure holds, as a list; an empty one where the variable is not assigned yet."""
     try:
-        return cell.cell_contents is cell
-    except ValueError:  # not assigned yet
-        return True
+        return [cell.cell_contents]
+    except ValueError:
+        return []

@@ -1,6 +1,6 @@
 """Whether a function that a solver calls stores numbers: they are constants of the gradient, and a warning says so.
 
-May import: core.containers, core.tensor, engine, autograd.python_numbers, numpy.
+May import: core.containers, core.tensor, engine, autograd.kept_functions, autograd.python_numbers, numpy.
 
 A solver calls its function on plain numbers, and the gradient comes from the solved equation. What the function stores
 on the way (`log.append(y[0])`, `state["p"] = k * y`, `self.last = y`, `hist[i] = y`) has no history, and a loss that is
@@ -16,6 +16,7 @@ import zlib
 
 import numpy
 
+from arraygrad.autograd.kept_functions import FUNCTIONS, contents_of
 from arraygrad.autograd.python_numbers import Place, number_warnings_are_off, warn_at
 from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
@@ -25,7 +26,6 @@ __all__ = ["watching"]
 
 # What is looked into: functions in functions, containers in containers; objects in all; elements; bytes of an array.
 _DEPTH, _MOST, _ELEMENTS, _BYTES = 6, 200, 10_000, 1 << 20
-_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _LIBRARIES = frozenset(["numpy", "scipy", "arraygrad", "builtins", "functools"])
 
 
@@ -106,13 +106,13 @@ class _Stores:
         elif isinstance(f, types.FunctionType):
             if f.__globals__.get("__name__", "").partition(".")[0] in _LIBRARIES:
                 for cell in f.__closure__ or ():  # what arraygrad has made of a function of the program
-                    for one in _contents(cell):
-                        if isinstance(one, _FUNCTIONS) or (callable(one) and not isinstance(one, type)):
+                    for one in contents_of(cell):
+                        if isinstance(one, FUNCTIONS) or (callable(one) and not isinstance(one, type)):
                             self._value(f.__name__, one, depth - 1)
                 return
             code = f.__code__
             for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
-                now = functools.partial(_contents, cell)
+                now = functools.partial(contents_of, cell)
                 if self._note(name, cell, now):
                     for one in now():
                         self._value(name, one, depth)
@@ -148,7 +148,7 @@ class _Stores:
                     self._value(name, one, depth - 1)
 
     def _value(self, name, value, depth):
-        if isinstance(value, _FUNCTIONS):
+        if isinstance(value, FUNCTIONS):
             self._function(value, depth - 1)
         elif isinstance(value, numpy.ndarray):
             if value.dtype.kind in "fc" and value.flags.writeable and value.nbytes <= _BYTES:
@@ -165,13 +165,6 @@ class _Stores:
         elif hasattr(value, "__dict__"):
             if type(value).__module__.partition(".")[0] not in _LIBRARIES:
                 self._object(name, value, depth - 1)
-
-
-def _contents(cell):
-    try:
-        return [cell.cell_contents]
-    except ValueError:  # not yet filled
-        return []
 
 
 def _named(space, name):

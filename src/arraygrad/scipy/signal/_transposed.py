@@ -41,36 +41,15 @@ def _sosfilt(g, sos, axis=-1):
 _MOST_PRODUCTS = 1 << 20  # of a sum of products that is faster than a transform
 
 
-def _correlated(g, other, mode, n):
-    """The gradient of the argument of n elements of a convolution of vectors, `other` being its other argument."""
-    m = other.shape[0]
-    if mode not in ("full", "same", "valid") or not g.size or (n * m > _MOST_PRODUCTS and min(n, m) > 64):
-        return None
-    start, size = starts(mode, n, m), n + m - 1
-    if size != g.size:
-        whole = np.zeros(size, dtype=g.dtype)
-        whole[start : start + g.size] = g
-        g = whole
-    return np.correlate(g, other, "valid")
-
-
 def _of_vectors(g, needs, in1, in2, mode="full"):
     in1, in2 = np.asarray(in1), np.asarray(in2)
-    if g.ndim != 1 or not is_real(in1, in2, g):
+    if g.ndim != 1 or not g.size or mode not in ("full", "same", "valid") or not is_real(in1, in2, g):
         return None
     n, m = in1.shape[0], in2.shape[0]
-    if mode == "same" and needs != {"in1"}:  # it begins where the first argument says
-        whole = np.zeros(n + m - 1, dtype=g.dtype)
-        start = starts(mode, n, m)
-        whole[start : start + g.size] = g
-        g, mode = whole, "full"
-    found = {}
-    for key, other, size in (("in1", in2, n), ("in2", in1, m)):
-        if key in needs:
-            found[key] = _correlated(g, other, mode, size)
-            if found[key] is None:
-                return None
-    return found
+    if n * m > _MOST_PRODUCTS and min(n, m) > 64:
+        return None
+    whole = _among_zeros(g, mode, in1.shape, in2.shape)
+    return {key: np.correlate(whole, other, "valid") for key, other in (("in1", in2), ("in2", in1)) if key in needs}
 
 
 plainly("signal.convolve", "in1 in2")(_of_vectors)
@@ -87,7 +66,7 @@ def _convolve2d(g, needs, in1, in2, mode="full", boundary="fill", fillvalue=0):
     larger = all(n >= m for n, m in zip(in1.shape, in2.shape, strict=True))
     found = {}
     if zeros and larger and g.size and in2.size and is_real(g, in1, in2):
-        whole = _among_zeros(g, in1.shape, in2.shape) if mode == "same" else g
+        whole = _among_zeros(g, mode, in1.shape, in2.shape) if mode != "valid" else g
         if "in1" in needs and g.size * in2.size <= _MOST_DIRECT:
             found["in1"] = signal.correlate2d(whole, in2, "full" if mode == "valid" else "valid")
         if "in2" in needs and in2.size <= _MOST_TAPS:
@@ -97,11 +76,14 @@ def _convolve2d(g, needs, in1, in2, mode="full", boundary="fill", fillvalue=0):
     return found if all(found.get(key) is not None for key in needs) else None
 
 
-def _among_zeros(g, shape, size):
-    """The gradient of the whole convolution, of which "same" keeps the middle."""
-    whole = np.zeros([n + m - 1 for n, m in zip(shape, size, strict=True)], dtype=g.dtype)
-    start = [(m - 1) // 2 for m in size]
-    whole[tuple(slice(s, s + k) for s, k in zip(start, g.shape, strict=True))] = g
+def _among_zeros(g, mode, shape, size):
+    """The gradient of the whole convolution, of which a mode keeps a part."""
+    full = tuple(n + m - 1 for n, m in zip(shape, size, strict=True))
+    if g.shape == full:
+        return g
+    whole = np.zeros(full, dtype=g.dtype)
+    begin = [starts(mode, n, m) for n, m in zip(shape, size, strict=True)]
+    whole[tuple(slice(s, s + k) for s, k in zip(begin, g.shape, strict=True))] = g
     return whole
 
 

@@ -17,7 +17,7 @@ from arraygrad.autograd import grad as gradients_of
 from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.scipy._declare import REGISTRY
-from arraygrad.scipy._everyday import Agreeing, declared_gradient, everyday, named_rule
+from arraygrad.scipy._everyday import Agreeing, declared_gradient, everyday, gradient_of, named_rule
 from arraygrad.scipy.stats import _continuous, _discrete  # noqa: F401 (declare what is served here)
 from arraygrad.scipy.stats._univariate import FAMILIES, MASSES
 
@@ -183,13 +183,6 @@ def _with_declared(full, key, plain):
     return named_rule([*REGISTRY[full].signature.parameters], found)
 
 
-def _declared_rule(full, key):
-    return named_rule(
-        [*REGISTRY[full].signature.parameters],
-        lambda g, ans, bound: declared_gradient(full, key, g, ans, bound),
-    )
-
-
 # -- discrete ---------------------------------------------------------------------------------------------------------
 
 
@@ -284,7 +277,7 @@ def _serve(name, family):
             if method in ("logpdf", "pdf"):
                 rules[key] = _density_rule(name, method, key, family)
             elif key in family.keys or not precise:
-                rules[key] = _declared_rule(full, key)
+                rules[key] = gradient_of(full, key, [*REGISTRY[full].signature.parameters])
             else:
                 rules[key] = _tail_rule(name, method, key, family)
         signature = ", ".join(["x", *family.keys, "loc=0", "scale=1"])
