@@ -50,6 +50,8 @@ def _all_moderate(xp, *arrays):
 def rgamma(xp, g, x, ans):
     """-digamma(x) / gamma(x); below 1/2 its reflection (DLMF 5.5.3 differentiated), finite at the poles of gamma."""
     low = x < 0.5
+    if _nowhere(xp, low):
+        return g * (-ans * xp.special.digamma(x))
     y = xp.where(low, x, 0.25)
     # sin and cos of pi y from the distance to the nearest integer: exact zeros at the poles
     whole = xp.round(y)
@@ -86,6 +88,8 @@ def digamma_rise(xp, a, b, total=None, rest=0.0):
 
     `total` is a + b where that is known better than the sum, and `rest` the part of it that rounding took, a constant.
     """
+    if total is None and _nowhere(xp, (a <= 0) | (a >= DIGAMMA_FAR) | (b < 0.5)):  # no pole, and not near each other
+        return xp.special.digamma(a + b) - xp.special.digamma(a)
     total = a + b if total is None else total
     poles = _is_pole(xp, a) & _is_pole(xp, total)  # b is an integer: a quotient of gammas is a polynomial in a
     left = ((a < 0) & (total < 0) & ~_is_pole(xp, a) & ~_is_pole(xp, total)) | poles
