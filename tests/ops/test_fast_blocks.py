@@ -87,6 +87,8 @@ def test_an_error_within_a_block_is_reported():
 
 SHAPES = [(6, 5, 3), (4, 3, 5, 2), (2, 3, 4, 2, 3), (1, 5, 3), (5, 1, 3), (30, 7), (30, 8), (3, 40, 9), (7, 5, 1)]
 SHAPES += [(9, 6, width) for width in range(1, 9)] + [(3, 50, 2)]
+# Rows are added eight at a time, and one by one where the array leaves the caches.
+SHAPES += [(rows, 9) for rows in (7, 8, 9, 16, 17)] + [(3, 18, 40), (19, 1100), (11_000, 100)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

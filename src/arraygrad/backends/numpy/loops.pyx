@@ -554,7 +554,7 @@ cdef object sum_of_products(object x, object y, GradMeta meta):
             or _add.fn[slot] == NULL or _multiply.fn[slot] == NULL:
         return None
     result = <ndarray>new_array(_handler, meta.ndim, <npy_intp*>meta.dims, type_of_slot(slot), 0)
-    row = <ndarray>new_array(_handler, 1, <npy_intp*>&r.inner, type_of_slot(slot), 0)
+    row = result if r.leading else <ndarray>new_array(_handler, 1, <npy_intp*>&r.inner, type_of_slot(slot), 0)
     read_number(_sum_start, slot, <char*>start)
     report("multiply", share_product_sum(_add, _multiply, slot, PyArray_BYTES(a), PyArray_BYTES(b),
                                          PyArray_BYTES(result), r, <char*>start, PyArray_BYTES(row)))

@@ -113,9 +113,8 @@ static inline bool sums_both_ways(const ArrayView* v, unsigned long long over, u
 // Both sums in one pass, each in the order of run_sum: a few groups at a time, which stay in the first cache.
 static inline int run_sums_both_ways(const LoopSet* add, int slot, char* x, char* over, char* within,
                                      const SumsBothWays& s, double begin) {
-    enum { AT_ONCE = 4 };
+    enum { AT_ONCE = ROWS_AT_ONCE };
     const std::ptrdiff_t item = item_size(slot), n = s.rows * s.inner;
-    const std::ptrdiff_t first[3] = {0, item, item}, next[3] = {item, item, item};
     const Rows r = {s.rows, s.inner, true, 1};
     const float single = (float)begin;
     char* start = slot == SLOT_F64 ? (char*)&begin : (char*)&single;
@@ -123,10 +122,9 @@ static inline int run_sums_both_ways(const LoopSet* add, int slot, char* x, char
     for (std::ptrdiff_t g = 0; g < s.groups; g += AT_ONCE) {
         const std::ptrdiff_t m = s.groups - g < AT_ONCE ? s.groups - g : (std::ptrdiff_t)AT_ONCE;
         fp_begin();
-        for (std::ptrdiff_t i = g; i < g + m; i++) {
-            char* args[3] = {i ? over : start, x + i * n * item, over};
-            add->fn[slot](args, &n, i ? next : first, add->data[slot]);
-        }
+        if (!g) sum_rows(slot, x, nullptr, over, Rows{m, n, true, 1}, start);
+        else if (slot == SLOT_F64) add_to_sums((const double*)x + g * n, (double*)over, m, n);
+        else add_to_sums((const float*)x + g * n, (float*)over, m, n);
         errors |= fp_end();
         errors |= run_sum(add, slot, x + g * n * item, within + g * s.inner * item, r, start, m);
     }
