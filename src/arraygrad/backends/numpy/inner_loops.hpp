@@ -1,6 +1,7 @@
 // Inner loops over plain memory, and the floating-point error state around them.
 // May include: the C++ library. Knows neither Python objects nor NumPy.
 #pragma once
+#include <algorithm>
 #include <cfenv>
 #include <cstddef>
 #include <cstdint>
@@ -337,62 +338,53 @@ template <typename T> static inline bool takes_several(std::ptrdiff_t rows, std:
     return row < SLIM_ROW || row > WIDE_ROW || rows * row <= BEYOND_CACHES;
 }
 
-template <int ROWS, typename T>
-ARRAYGRAD_INLINED static inline void add_rows(const T* x, T* sums, std::ptrdiff_t inner) {
-    ARRAYGRAD_APART for (std::ptrdiff_t j = 0; j < inner; j++) {
-        T sum = sums[j];
-        for (int k = 0; k < ROWS; k++) sum += x[k * inner + j];
-        sums[j] = sum;
-    }
+// Adds term(place, column) to the sums of n columns, `rows` times; rows begin `step` places from each other.
+template <int AT_ONCE, typename T, typename Term>
+ARRAYGRAD_INLINED static inline void add_terms(T* sums, std::ptrdiff_t n, std::ptrdiff_t rows, std::ptrdiff_t step,
+                                               Term term) {
+    std::ptrdiff_t i = 0;
+    if (takes_several<T>(rows, step))
+        for (; i + AT_ONCE <= rows; i += AT_ONCE)
+            ARRAYGRAD_APART for (std::ptrdiff_t j = 0; j < n; j++) {
+                T sum = sums[j];
+                for (int k = 0; k < AT_ONCE; k++) sum += term((i + k) * step + j, j);
+                sums[j] = sum;
+            }
+    for (; i < rows; i++)
+        ARRAYGRAD_APART for (std::ptrdiff_t j = 0; j < n; j++) sums[j] += term(i * step + j, j);
 }
 
-template <int ROWS, typename T>
-ARRAYGRAD_INLINED static inline void add_products(const T* a, const T* b, T* sums, std::ptrdiff_t inner) {
-    ARRAYGRAD_APART for (std::ptrdiff_t j = 0; j < inner; j++) {
-        T sum = sums[j];
-        for (int k = 0; k < ROWS; k++) sum += a[k * inner + j] * b[k * inner + j];
-        sums[j] = sum;
-    }
-}
-
-#define ARRAYGRAD_SUMS_OVER_ROWS(T)                                                                            \
-    ARRAYGRAD_CLONES static void add_to_sums(const T* x, T* sums, std::ptrdiff_t rows, std::ptrdiff_t inner) { \
-        if (takes_several<T>(rows, inner))                                                                     \
-            for (; rows >= ROWS_AT_ONCE; rows -= ROWS_AT_ONCE, x += ROWS_AT_ONCE * inner)                      \
-                add_rows<ROWS_AT_ONCE>(x, sums, inner);                                                        \
-        for (; rows > 0; rows--, x += inner) add_rows<1>(x, sums, inner);                                      \
-    }                                                                                                          \
-    ARRAYGRAD_CLONES static void add_to_sums(const T* a, const T* b, T* sums, std::ptrdiff_t rows,             \
-                                             std::ptrdiff_t inner) {                                           \
-        enum { AT_ONCE = ROWS_AT_ONCE / 2 };                                                                   \
-        if (takes_several<T>(rows, inner))                                                                     \
-            for (; rows >= AT_ONCE; rows -= AT_ONCE, a += AT_ONCE * inner, b += AT_ONCE * inner)               \
-                add_products<AT_ONCE>(a, b, sums, inner);                                                      \
-        for (; rows > 0; rows--, a += inner, b += inner) add_products<1>(a, b, sums, inner);                   \
+#define ARRAYGRAD_SUMS_OVER_ROWS(T)                                                                                 \
+    ARRAYGRAD_CLONES static void add_rows(const T* x, T* sums, const Rows& r) {                                     \
+        add_terms<ROWS_AT_ONCE>(sums, r.inner, r.outer, r.inner,                                                    \
+                                [=](std::ptrdiff_t at, std::ptrdiff_t) ARRAYGRAD_INLINED { return x[at]; });        \
+    }                                                                                                               \
+    ARRAYGRAD_CLONES static void add_products(const T* a, const T* b, T* sums, const Rows& r) {                     \
+        add_terms<ROWS_AT_ONCE / 2>(sums, r.inner, r.outer, r.inner,                                                \
+                                    [=](std::ptrdiff_t at, std::ptrdiff_t) ARRAYGRAD_INLINED { return a[at] * b[at]; }); \
     }
 ARRAYGRAD_SUMS_OVER_ROWS(float)
 ARRAYGRAD_SUMS_OVER_ROWS(double)
 #undef ARRAYGRAD_SUMS_OVER_ROWS
 
-// Sums over rows (of products: with b), each begun with `start`.
+// Adds rows (b: their products with b's) to sums over them, which begin with `start`, if that is given.
 template <typename T>
-static inline void sum_rows(const char* x, const char* b, char* out, const Rows& r, const char* start) {
-    T* sums = (T*)out;
-    for (std::ptrdiff_t j = 0; j < r.inner; j++) sums[j] = *(const T*)start;
-    if (b) add_to_sums((const T*)x, (const T*)b, sums, r.outer, r.inner);
-    else add_to_sums((const T*)x, sums, r.outer, r.inner);
+static inline void add_over_rows(const char* x, const char* b, char* out, const Rows& r, const char* start) {
+    if (start) std::fill_n((T*)out, r.inner, *(const T*)start);
+    if (b) add_products((const T*)x, (const T*)b, (T*)out, r);
+    else add_rows((const T*)x, (T*)out, r);
 }
 
-static inline void sum_rows(int slot, const char* x, const char* b, char* out, const Rows& r, const char* start) {
-    if (slot == SLOT_F64) sum_rows<double>(x, b, out, r, start);
-    else sum_rows<float>(x, b, out, r, start);
+static inline void add_over_rows(int slot, const char* x, const char* b, char* out, const Rows& r, const char* start) {
+    if (slot == SLOT_F64) add_over_rows<double>(x, b, out, r, start);
+    else add_over_rows<float>(x, b, out, r, start);
 }
 
 static inline bool has_short_rows(int slot, const Rows& r) {
     return r.inner < SHORT_ROW && slot <= SLOT_F64 && r.outer > 1;
 }
 
-// Sums of a dense array by numpy.add's loop, in numpy.add.reduce's order (within rows: pairwise), each begun with
+// Sums of a dense array in numpy.add.reduce's order (within rows: pairwise, by numpy.add's loop), each begun with
 // `start`, one element. `groups` (of `leading` rows): as many such arrays one after the other.
 static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start,
                           std::ptrdiff_t groups = 1) {
@@ -406,7 +398,7 @@ static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, const 
     }
     if (r.leading) {
         for (std::ptrdiff_t g = 0; g < groups; g++, x += r.outer * row, out += row)
-            sum_rows(slot, x, nullptr, out, r, start);
+            add_over_rows(slot, x, nullptr, out, r, start);
         return fp_end();
     }
     for (std::ptrdiff_t i = 0; i < r.outer; i++) {
@@ -418,15 +410,15 @@ static inline int run_sum(const LoopSet* s, int slot, char* x, char* out, const 
     return fp_end();
 }
 
-// Sums of a * b, in the order of run_sum over the products, which stay in the first cache: `row` has room for those of
-// one row.
+// Sums of a * b, in the order of run_sum over the products. Within rows they stay in the first cache: `row` has room for
+// those of one row.
 static inline int run_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
                                   const Rows& r, char* start, char* row) {
     const std::ptrdiff_t item = item_size(slot), length = r.inner * item;
     const std::ptrdiff_t each[3] = {item, item, item}, within[3] = {0, item, 0};
     fp_begin();
     if (r.leading) {
-        sum_rows(slot, a, b, out, r, start);
+        add_over_rows(slot, a, b, out, r, start);
         return fp_end();
     }
     for (std::ptrdiff_t i = 0; i < r.outer; i++) {

@@ -3,8 +3,8 @@
 # May import: numpy (Python only), engine.*, core.op, backends.numpy.dense_gradients, backends.numpy.elementwise,
 # backends.numpy.lanes, backends.numpy.loops, backends.numpy.row_copies, backends.numpy.shapes.
 #
-# Results are NumPy's bit by bit: sums use the loop of numpy.add in the order in which numpy.add.reduce would. Kernels
-# of one pass are in rows.hpp; they serve row-major arrays reduced over their first or their last axes. See Note
+# Results are NumPy's bit by bit: sums are added in the order of numpy.add.reduce, within rows by numpy.add's loop.
+# Kernels of one pass are in rows.hpp; they serve row-major arrays reduced over their first or their last axes. See Note
 # [Compiled rules] in elementwise.pyx.
 # Guarded by tests/ops/test_fast_forward.py, test_fast_moments.py, test_fast_rules.py, test_fast_scans.py and
 # test_fast_softmax.py.

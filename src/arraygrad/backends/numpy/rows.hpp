@@ -81,23 +81,11 @@ template <typename T, typename F> static inline void by_columns(T* sums, T start
 
 // Variances: sums of (x - mean)^2, and (x - mean) * g.
 
-template <int ROWS, typename T>
-ARRAYGRAD_INLINED static inline void add_squares_of(const T* x, const T* mean, T* out, isize n, isize step) {
-    ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
-        const T m = mean[j];
-        T sum = out[j];
-        for (int k = 0; k < ROWS; k++) {
-            const T d = x[k * step + j] - m;
-            sum += d * d;
-        }
-        out[j] = sum;
-    }
-}
 ARRAYGRAD_ROW_FUNCTION(add_squares, , void, (const T* x, const T* mean, T* out, isize n, isize rows, isize step),
-    if (takes_several<T>(rows, step))
-        for (; rows >= ROWS_AT_ONCE; rows -= ROWS_AT_ONCE, x += ROWS_AT_ONCE * step)
-            add_squares_of<ROWS_AT_ONCE>(x, mean, out, n, step);
-    for (; rows > 0; rows--, x += step) add_squares_of<1>(x, mean, out, n, step);)
+    add_terms<ROWS_AT_ONCE>(out, n, rows, step, [=](isize at, isize j) ARRAYGRAD_INLINED {
+        const T d = x[at] - mean[j];
+        return d * d;
+    });)
 ARRAYGRAD_ROW_FUNCTION(squares, , void, (const T* x, T mean, T* out, isize n),
     for (isize j = 0; j < n; j++) {
         const T d = x[j] - mean;

@@ -113,18 +113,15 @@ static inline bool sums_both_ways(const ArrayView* v, unsigned long long over, u
 // Both sums in one pass, each in the order of run_sum: a few groups at a time, which stay in the first cache.
 static inline int run_sums_both_ways(const LoopSet* add, int slot, char* x, char* over, char* within,
                                      const SumsBothWays& s, double begin) {
-    enum { AT_ONCE = ROWS_AT_ONCE };
     const std::ptrdiff_t item = item_size(slot), n = s.rows * s.inner;
     const Rows r = {s.rows, s.inner, true, 1};
     const float single = (float)begin;
     char* start = slot == SLOT_F64 ? (char*)&begin : (char*)&single;
     int errors = 0;
-    for (std::ptrdiff_t g = 0; g < s.groups; g += AT_ONCE) {
-        const std::ptrdiff_t m = s.groups - g < AT_ONCE ? s.groups - g : (std::ptrdiff_t)AT_ONCE;
+    for (std::ptrdiff_t g = 0; g < s.groups; g += ROWS_AT_ONCE) {
+        const std::ptrdiff_t m = s.groups - g < ROWS_AT_ONCE ? s.groups - g : (std::ptrdiff_t)ROWS_AT_ONCE;
         fp_begin();
-        if (!g) sum_rows(slot, x, nullptr, over, Rows{m, n, true, 1}, start);
-        else if (slot == SLOT_F64) add_to_sums((const double*)x + g * n, (double*)over, m, n);
-        else add_to_sums((const float*)x + g * n, (float*)over, m, n);
+        add_over_rows(slot, x + g * n * item, nullptr, over, Rows{m, n, true, 1}, g ? nullptr : start);
         errors |= fp_end();
         errors |= run_sum(add, slot, x + g * n * item, within + g * s.inner * item, r, start, m);
     }
