@@ -20,6 +20,14 @@ def spread(n):
     return np.where(RNG.random(n) < 0.5, RNG.uniform(-10, 10, n), wide)
 
 
+def spread_floats(n):
+    """float32 numbers of every magnitude, and those whose quotient by pi/2 is nearest to halfway between integers."""
+    wide = np.ldexp(RNG.uniform(-1, 1, n), RNG.integers(-149, 128, n))
+    halfway = (2 * RNG.integers(-45_000, 45_000, n) + 1) * (np.pi / 4)
+    kind = RNG.integers(0, 3, n)
+    return np.where(kind == 0, RNG.uniform(-10, 10, n), np.where(kind == 1, wide, halfway)).astype(np.float32)
+
+
 def recorded(name, array, seed=None, fast=True, **options):
     """(value, gradient, warnings' texts) of one recorded call."""
     before = set_fast_paths(fast)
@@ -34,15 +42,83 @@ def recorded(name, array, seed=None, fast=True, **options):
         set_fast_paths(before)
 
 
-def test_it_is_used_where_numpy_takes_its_sines_from_the_c_library():
-    recorded("sin", np.ones(30))
-    assert sines_are_used() in (True, False)
-    x = spread(20_000)
-    if not sines_are_used():
-        pytest.skip("NumPy's float64 sines are not those of sincos here, or there is none: the plain path is taken")
+@pytest.mark.parametrize(("dtype", "numbers"), [("d", spread), ("f", spread_floats)])
+def test_both_at_once_are_used_where_they_have_numpys_bits(dtype, numbers):
+    recorded("sin", np.ones(30, dtype))
+    assert sines_are_used(dtype) in (True, False)
+    if not sines_are_used(dtype):
+        pytest.skip("NumPy's sines of this dtype are others here, or the processor has no FMA: the plain path is taken")
+    x = numbers(19_999)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(recorded("sin", x)[0], np.sin(x))
         np.testing.assert_array_equal(recorded("cos", x)[0], np.cos(x))
+
+
+def same_bits(a, b):
+    """Whether two arrays are the same to the last bit, and to the sign of a zero or nan."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+# Whole groups of eight, rests of every length, and sizes beyond which nothing is left to the rule.
+FLOAT_SIZES = [*range(1, 18), 24, 31, 249_999, 250_000, 300_001]
+
+
+@FUNCTIONS
+def test_float32_values_are_numpys_bits(name):
+    for n in FLOAT_SIZES:
+        x = spread_floats(n)
+        with np.errstate(invalid="ignore"):
+            expected = getattr(np, name)(x)
+        value, gradient, _ = recorded(name, x)
+        plain_value, plain_gradient, _ = recorded(name, x, fast=False)
+        assert same_bits(value, expected)
+        assert same_bits(plain_value, expected)
+        assert same_bits(gradient, plain_gradient)
+        with np.errstate(invalid="ignore"):
+            assert same_bits(getattr(ag, name)(ag.asarray(x)).numpy(), expected)
+
+
+@FUNCTIONS
+def test_float32_of_the_whole_range_are_numpys_bits(name):
+    # Every 4999th bit pattern: infinities, nan and subnormal numbers among them. All 2**32 take a minute a function.
+    x = np.arange(0, 2**32, 4999, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        assert same_bits(getattr(ag, name)(ag.asarray(x)).numpy(), getattr(np, name)(x))
+
+
+@FUNCTIONS
+@pytest.mark.parametrize("place", [0, 3, 8, 12, 16, 20])
+@pytest.mark.parametrize(
+    "value", [np.inf, -np.inf, np.nan, -0.0, 1e-45, 71476.0625, 71476.07, -117435.992, 1e30, 3.4e38]
+)
+def test_float32_special_values_and_their_warnings(name, place, value):
+    array = np.linspace(-3, 3, 21).astype(np.float32)
+    array[place] = value
+    fast, plain = recorded(name, array), recorded(name, array, fast=False)
+    assert same_bits(fast[0], plain[0])
+    assert same_bits(fast[1], plain[1])
+    assert set(fast[2]) <= set(plain[2])
+    assert bool(fast[2]) == bool(plain[2]) == bool(np.isinf(np.float32(value)))
+
+
+@FUNCTIONS
+def test_float32_underflow_is_reported_as_numpy_reports_it(name):
+    array = np.full(20, 1e-30, np.float32)
+    messages = []
+    for fast in (True, False):
+        with np.errstate(under="warn"):
+            messages.append(recorded(name, array, fast=fast)[2])
+    assert set(messages[0]) <= set(messages[1])
+    assert bool(messages[0]) == bool(messages[1])
+
+
+@FUNCTIONS
+def test_float32_written_over_its_argument(name):
+    array = spread_floats(1001)
+    array = array[np.isfinite(array)]
+    x = ag.asarray(array.copy())
+    getattr(np, name)(x, out=x)
+    assert same_bits(x.numpy(), getattr(np, name)(array))
 
 
 @FUNCTIONS
@@ -67,13 +143,14 @@ def test_values_and_gradients_are_those_of_the_plain_path(name, shape, dtype):
         lambda a: a[::-1],
         lambda a: a[:, ::2],
         lambda a: np.broadcast_to(a[:1], a.shape),
-        lambda a: a.astype(">f8"),
-        lambda a: np.frombuffer(b"\0" + a.tobytes(), np.uint8)[1:].view(np.float64).reshape(a.shape),
+        lambda a: a.astype(a.dtype.newbyteorder(">")),
+        lambda a: np.frombuffer(b"\0" + a.tobytes(), np.uint8)[1:].view(a.dtype).reshape(a.shape),
     ],
     ids=["column-major", "transposed", "reversed", "every-second", "repeated", "byte-swapped", "unaligned"],
 )
-def test_every_layout(name, layout):
-    array = layout(RNG.uniform(-3, 3, (6, 8)))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_layout(name, layout, dtype):
+    array = layout(RNG.uniform(-3, 3, (6, 8)).astype(dtype))
     for fast, plain in zip(recorded(name, array), recorded(name, array, fast=False), strict=True):
         np.testing.assert_array_equal(fast, plain)
 

@@ -55,6 +55,11 @@ from arraygrad.engine.free_threading cimport make_immortal
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport Op
 
+cdef extern from "sines.hpp" namespace "arraygrad" nogil:
+    ctypedef struct NumpyLoop:
+        pass
+    void take_float_sines(LoopSet* s, NumpyLoop* numpys) except +
+
 cdef extern from "arrays.hpp" namespace "arraygrad":
     int fill_view(ndarray a, ArrayView* v) noexcept nogil
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
@@ -725,6 +730,7 @@ cdef object dot(object a, object b, int turned=0):
 cdef class FoundLoops:
     cdef LoopSet loops
     cdef object ufunc                   # which `loops` borrows
+    cdef NumpyLoop replaced             # of float32, where `loops` has ours in its place
 
 cdef dict _found = {}                   # (name of the ufunc, real) -> FoundLoops; what is there stays
 
@@ -752,6 +758,7 @@ cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:
             if found.loops.fn[slot] != NULL and not _agrees(&found.loops, slot, found.ufunc):
                 found.loops.fn[slot] = NULL
                 differing.append(np.dtype("fdFD"[slot]))
+    take_float_sines(&found.loops, &found.replaced)
     found = <FoundLoops>_found.setdefault(key, found)       # of several threads here the first counts, for everybody
     for dtype in differing:
         warnings.warn(f"the inner loop of numpy.{ufunc} for {dtype} differs from the ufunc; ordinary calls are used "

@@ -1,4 +1,4 @@
-# Sine and cosine of float64 arrays: where they are recorded both are computed at once, and the rule finds the other.
+# Sine and cosine: where they are recorded both are computed at once, and the rule finds the other.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.loops, backends.numpy.elementwise.
 from arraygrad.backends.numpy.elementwise cimport (
     OneStep, saved_value, kernel_named, last_step, pair_rule, real_view, rule_of_table,
@@ -12,12 +12,15 @@ from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
 from arraygrad.core.op cimport Op
 
 cdef extern from "sines.hpp" namespace "arraygrad" nogil:
-    int run_sines(const char* x, char* sine, char* cosine, Py_ssize_t n) noexcept
+    int run_sines(const LoopSet* sine_loops, const LoopSet* cosine_loops, int slot, const char* x, char* sine,
+                  char* cosine, Py_ssize_t n) noexcept
+    bint are_ours(const LoopSet* sine, const LoopSet* cosine) noexcept
     bint same_sines(const LoopSet* sine, const LoopSet* cosine) except +
 
 cdef enum:
     FEW = 16                # elements; of fewer the second array costs more than the second pass
-    MANY = 20000            # and of so many its memory does
+    MANY = 20000            # and of so many its memory does (float64)
+    MANY_FLOATS = 250000    # float32: 300 000 took 410 us for 630; of a million each would keep another 4 MB
 
 # at_first_use
 cdef LoopSet* SIN = NULL
@@ -32,25 +35,25 @@ cdef tuple sines_of(Op op, object x):
     global _usable
     cdef ArrayView v, s, c
     cdef object sine, cosine
-    cdef int errors
-    if real_view(x, &v) != SLOT_F64 or not FEW <= v.size < MANY or not (v.c_order or v.f_order):
+    cdef int errors, slot = real_view(x, &v)
+    if slot < 0 or not FEW <= v.size < (MANY if slot == SLOT_F64 else MANY_FLOATS) or not (v.c_order or v.f_order):
         return None
     if _usable < 0:
         _usable = same_sines(at_first_use(&SIN, "sin"), at_first_use(&COS, "cos"))
-    if not _usable:
+    if not (_usable if slot == SLOT_F64 else are_ours(SIN, COS)):
         return None
     sine = empty_dense(x)
     cosine = empty_dense(x)
     view_of(sine, &s)
     view_of(cosine, &c)
-    errors = run_sines(v.data, s.data, c.data, v.size)
+    errors = run_sines(SIN, COS, slot, v.data, s.data, c.data, v.size)
     report((<const LoopSet*>op.loops).name, errors)
     return (sine, cosine) if op.fast_kind == KIND_SINE else (cosine, sine)
 
 
-def sines_are_used():
-    """Whether sincos of the C library gives the bits of NumPy's loops; None before it was tried."""
-    return None if _usable < 0 else bool(_usable)
+def sines_are_used(str dtype="d"):
+    """Whether both at once have the bits of NumPy's loops; None before it was tried. `dtype`: "d" or "f"."""
+    return None if _usable < 0 else bool(_usable) if dtype == "d" else bool(are_ours(SIN, COS))
 
 
 # The gradient times the other of the two, which the forward left.
