@@ -84,7 +84,27 @@ def _dtypes_and_matrices():
     yield "average, weights of two axes", lambda t: np.average(t, axis=(1, 0), weights=[[1.0, 2.0], [3, 4], [5, 6]])
 
 
-CALLS = dict((*_reductions(), *_axes(), *_orders_and_modes(), *_dtypes_and_matrices()))
+def _blocks():
+    arranged = {
+        "one beside a list": lambda t: [t, [t]],
+        "a list beside one": lambda t: [[t], t],
+        "a level more in the second row": lambda t: [[t, t], [[t], t]],
+        "nothing": lambda t: [],
+        "an empty row": lambda t: [[t], []],
+        "a tuple": lambda t: (t, t),
+        "a tuple in a list": lambda t: [(t,)],
+        "numbers": lambda t: [1.0, t[0, 0], 2],
+        "numbers beside rows": lambda t: [[t[0], 1.0], [np.ones(3), t[1, 0]]],
+        "three levels": lambda t: [[[t, 2 * t]], [[t, t]]],
+        "rows that do not fit": lambda t: [[t, t], [t]],
+        "a matrix above vectors": lambda t: [[t], [t[0]], [np.arange(3.0)]],
+        "an array of three axes": lambda t: [t[None], t],
+    }
+    for name, make in arranged.items():
+        yield f"block of {name}", lambda t, make=make: np.block(make(t))
+
+
+CALLS = dict((*_reductions(), *_axes(), *_orders_and_modes(), *_dtypes_and_matrices(), *_blocks()))
 
 
 def outcome(call, a):

@@ -107,28 +107,34 @@ def _diagflat(v, k=0):
 def _block(arrays):
     if not isinstance(arrays, list):
         return tensor_of(arrays).copy()
-    return _blocks(arrays, max(_depth(arrays), *[t.ndim for t in _leaves(arrays)], 0), 1)
+    leaves = []
+    depth = _leaves_of(arrays, leaves, "arrays")
+    leaves = tensors(*leaves)
+    ndim = max(depth, *[t.ndim for t in leaves])
+    pieces = (t if t.ndim == ndim else t.reshape((1,) * (ndim - t.ndim) + t.shape) for t in leaves)
+    return _joined(arrays, pieces, ndim - depth)
 
 
-def _depth(arrays):
-    return 1 + max(_depth(item) for item in arrays) if isinstance(arrays, list) else 0
-
-
-def _leaves(arrays):
-    if isinstance(arrays, list):
-        if not arrays:
-            raise ValueError("List at arrays cannot be empty")
-        return [leaf for item in arrays for leaf in _leaves(item)]
-    return [tensor_of(arrays)]
-
-
-def _blocks(arrays, ndim, level):
+def _leaves_of(arrays, leaves, name):
+    """Append what nested lists hold to `leaves`. Returns how many levels of lists there are, the same everywhere."""
     if not isinstance(arrays, list):
-        t = tensor_of(arrays)
-        return t.reshape((1,) * (ndim - t.ndim) + t.shape)
-    depth = _depth(arrays)
-    pieces = tensors(*[_blocks(item, ndim, level + 1) for item in arrays], *_leaves(arrays))[: len(arrays)]
-    return F["concat"](pieces, axis=ndim - depth)
+        leaves.append(arrays)
+        return 0
+    if not arrays:
+        raise ValueError(f"List at {name} cannot be empty")
+    depths = [_leaves_of(item, leaves, f"{name}[{i}]") for i, item in enumerate(arrays)]
+    for i, depth in enumerate(depths):
+        if depth != depths[0]:
+            raise ValueError(
+                f"List depths are mismatched: {name}[0] holds {depths[0]} levels of lists, {name}[{i}] holds {depth}"
+            )
+    return depths[0] + 1
+
+
+def _joined(arrays, pieces, axis):
+    if not isinstance(arrays, list):
+        return next(pieces)
+    return F["concat"]([_joined(item, pieces, axis + 1) for item in arrays], axis=axis)
 
 
 @implements("apply_along_axis")
