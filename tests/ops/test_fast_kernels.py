@@ -33,6 +33,7 @@ BY_HAND = {
     "sin": "takes the cosine that the forward left",
     "cos": "takes the sine that the forward left",
     "pow": "leaves out the power that is x itself, and what a number as exponent decides at once, complex squares",
+    "_float_power": "as pow",
     "abs": "complex sizes in one pass; the table's kernel for real ones",
     "square": "complex squares in one pass; the table's kernel for real ones",
     "clip": "bounds that are numbers, in one pass",

@@ -250,6 +250,9 @@ def _logical(a, name, other):
         other = a.expression.constant(other, "bool")
     if not isinstance(other, Symbol) or a.dtype.kind != "b" or other.dtype.kind != "b":
         raise Untraceable("bits of numbers")
+    for known, rest in ((a, other), (other, a)):
+        if known.operation == "constant":
+            return rest if known.detail == (name == "logical_and") else known
     return a.expression.operation(name, "bool", a, other)
 
 

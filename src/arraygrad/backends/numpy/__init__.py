@@ -78,6 +78,7 @@ _raw.__dict__["_library_ufunc"] = lambda name: getattr(numpy, name)
 _raw.__dict__["_library_eigvalsh_upper"] = lambda x: numpy.linalg.eigvalsh(x, UPLO="U")
 _raw.__dict__["_library_holds_nowhere"] = holds_nowhere
 _raw.__dict__["_library_is_moderate"] = is_moderate
+_raw.__dict__["_library_number"] = lambda x: float(x) if x.ndim == 0 and x.dtype.kind in "fiu" else None
 
 
 def raw_namespace():

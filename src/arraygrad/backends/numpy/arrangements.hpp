@@ -431,48 +431,6 @@ static inline int pad_gradient(int slot, const char* g, char* out, Around a, std
     });
 }
 
-struct Bounds {
-    double low, high;
-    bool has_low, has_high;
-};
-
-// The gradient of numpy.clip for such bounds: g, every `step`-th element of it, where x is not beyond them.
-static inline void clip_gradient(int slot, const char* x, const char* g, std::ptrdiff_t step, char* out,
-                                 std::ptrdiff_t n, Bounds b) {
-    unlocked(n, [=] {
-        ARRAYGRAD_REAL(slot,
-            const T* from = (const T*)x; const T* grad = (const T*)g; T* to = (T*)out;
-            const T low = b.has_low ? (T)b.low : -std::numeric_limits<T>::infinity();
-            const T high = b.has_high ? (T)b.high : std::numeric_limits<T>::infinity();
-            const T one = *grad;
-            if (step == 0) {
-                for (std::ptrdiff_t i = 0; i < n; i++) to[i] = (from[i] < low) | (from[i] > high) ? T(0) : one;
-            } else {
-                ARRAYGRAD_APART for (std::ptrdiff_t i = 0; i < n; i++) {
-                    const T v = grad[i];        // read in any case, so that no branch is to be foreseen
-                    to[i] = (from[i] < low) | (from[i] > high) ? T(0) : v;
-                }
-            })
-        return 0;
-    });
-}
-
-// numpy.clip for two bounds: a nan stays, and so does what equals a bound.
-
-static inline void clipped(int slot, const char* x, char* out, std::ptrdiff_t n, Bounds b) {
-    unlocked(n, [=] {
-        ARRAYGRAD_REAL(slot,
-            const T low = (T)b.low; const T high = (T)b.high;
-            for (std::ptrdiff_t i = 0; i < n; i++) {
-                T v = ((const T*)x)[i];
-                v = (v != v || v >= low) ? v : low;
-                v = (v != v || v <= high) ? v : high;
-                ((T*)out)[i] = v;
-            })
-        return 0;
-    });
-}
-
 // n cross products of vectors of three.
 static inline void crossed(int slot, const char* a, const char* b, char* out, std::ptrdiff_t n) {
     unlocked(3 * n, [=] {

@@ -1,4 +1,4 @@
-// numpy.clip by bounds that are arrays, and its gradients, in one pass each.
+// numpy.clip by numbers and by arrays, and its gradients, in one pass each.
 // May include: rules.hpp, shared_loops.hpp. Knows neither Python objects nor NumPy.
 #pragma once
 #include "rules.hpp"
@@ -15,12 +15,15 @@ struct Beside {
     isize size;
 };
 
+// Choices stand one in another: compilers make vectors of these, not of conditions that are joined first.
 // A comparison that is not true for a nan, as in numpy.clip: a nan stays, and a bound that is nan is taken.
 ARRAYGRAD_ROW_FUNCTION(clip_row, ARRAYGRAD_QUIET, void, (const T* x, const T* low, const T* high, T* out, isize n),
     ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
-        T v = x[i];
-        v = (v != v) | (v > low[i]) ? v : low[i];
-        out[i] = (v != v) | (v < high[i]) ? v : high[i];
+        const T lowest = low[i], highest = high[i], v = x[i];
+        const T raised = v > lowest ? v : lowest;
+        const T w = v != v ? v : raised;
+        const T lowered = w < highest ? w : highest;
+        out[i] = w != w ? w : lowered;
     })
 // The same for bounds that are one number for all, where NumPy has another loop: an element that equals a bound stays,
 // which shows in the signs of zeros.
@@ -31,37 +34,81 @@ ARRAYGRAD_ROW_FUNCTION(clip_row_by_numbers, ARRAYGRAD_QUIET, void, (const T* x, 
         return;
     }
     ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
-        T v = x[i];
-        v = v < low ? low : v;
-        out[i] = v > high ? high : v;
+        const T v = x[i];
+        const T w = v < low ? low : v;
+        out[i] = w > high ? high : w;
     })
 ARRAYGRAD_ROW_FUNCTION(clip_gradient_row, ARRAYGRAD_QUIET, void, (const T* x, const T* low, const T* high, const T* g,
                                                                   T* out, isize n),
     ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
-        const T v = g[i];
-        out[i] = (x[i] < low[i]) | (x[i] > high[i]) ? T(0) : v;
+        const T lowest = low[i], highest = high[i], v = x[i], grad = g[i];
+        const T above = v < lowest ? T(0) : grad;
+        out[i] = v > highest ? T(0) : above;
+    })
+ARRAYGRAD_ROW_FUNCTION(clip_gradient_by_numbers, ARRAYGRAD_QUIET, void, (const T* x, T low, T high, const T* g,
+                                                                         T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
+        const T v = x[i], grad = g[i];
+        const T above = v < low ? T(0) : grad;
+        out[i] = v > high ? T(0) : above;
+    })
+ARRAYGRAD_ROW_FUNCTION(clip_one_gradient_by_numbers, ARRAYGRAD_QUIET, void, (const T* x, T low, T high, T grad,
+                                                                             T* out, isize n),
+    ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
+        const T v = x[i];
+        const T above = v < low ? T(0) : grad;
+        out[i] = v > high ? T(0) : above;
     })
 ARRAYGRAD_ROW_FUNCTION(clip_low_row, ARRAYGRAD_QUIET, void, (const T* x, const T* low, const T* high, const T* g, T* out,
                                                              isize n),
     ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
-        const T v = g[i];
-        out[i] = (x[i] < low[i]) & (low[i] <= high[i]) ? v : T(0);
+        const T lowest = low[i], highest = high[i], v = x[i], grad = g[i];
+        const T below = v < lowest ? grad : T(0);
+        out[i] = lowest <= highest ? below : T(0);
     })
 ARRAYGRAD_ROW_FUNCTION(clip_high_row, ARRAYGRAD_QUIET, void, (const T* x, const T* low, const T* high, const T* g,
                                                               T* out, isize n),
     ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
-        const T v = g[i];
-        out[i] = (x[i] > high[i]) | (high[i] < low[i]) ? v : T(0);
+        const T lowest = low[i], highest = high[i], v = x[i], grad = g[i];
+        const T above = v > highest ? grad : T(0);
+        out[i] = highest < lowest ? grad : above;
     })
 
+// Where the operands' next row is.
+static inline void next_row(const Beside& b, int count, isize* at, isize* from) {
+    for (int d = b.nd - 2; d >= 0; d--) {
+        for (int p = 0; p < count; p++) from[p] += b.step[p][d];
+        if (++at[d] < b.n[d]) break;
+        for (int p = 0; p < count; p++) from[p] -= b.step[p][d] * b.n[d];
+        at[d] = 0;
+    }
+}
+
 // Calls f(at, given, n) for parts of rows: the first element, and its partners in the operands, side by side. An operand
-// that is one number along a row is written out, as far as the parts are long.
+// that is one number along a row is written out, as far as the parts are long. Short rows are written out whole, many to
+// a part: a call each would take longer than what it computes.
 template <typename T, typename F> static inline void by_parts(const Beside& b, const T* const* operands, int count, F f) {
-    enum { PART_LENGTH = 512 };
+    enum { PART_LENGTH = 512, SHORT_ROW = 32 };
     alignas(64) T room[CLIP_OPERANDS][PART_LENGTH];
-    isize at[8] = {}, from[CLIP_OPERANDS] = {};
+    isize at[8] = {}, from[CLIP_OPERANDS] = {}, filled = 0;
     const isize row = b.n[b.nd - 1], most = row < PART_LENGTH ? row : (isize)PART_LENGTH;
+    const bool is_short = row <= SHORT_ROW && b.size > row;
+    const T* const rooms[CLIP_OPERANDS] = {room[0], room[1], room[2]};
     for (isize i = 0; i < b.size; i += row) {
+        if (is_short) {
+            for (int p = 0; p < count; p++) {
+                const T* x = operands[p] + from[p];
+                const isize step = b.step[p][b.nd - 1];
+                for (isize j = 0; j < row; j++) room[p][filled + j] = x[j * step];
+            }
+            filled += row;
+            if (filled + row > PART_LENGTH || i + row == b.size) {
+                f(i + row - filled, rooms, filled);
+                filled = 0;
+            }
+            next_row(b, count, at, from);
+            continue;
+        }
         const T* given[CLIP_OPERANDS];
         for (int p = 0; p < count; p++) {
             given[p] = operands[p] + from[p];
@@ -75,12 +122,7 @@ template <typename T, typename F> static inline void by_parts(const Beside& b, c
             for (int p = 0; p < count; p++) part[p] = b.step[p][b.nd - 1] != 0 ? given[p] + k : room[p];
             f(i + k, part, row - k < most ? row - k : most);
         }
-        for (int d = b.nd - 2; d >= 0; d--) {
-            for (int p = 0; p < count; p++) from[p] += b.step[p][d];
-            if (++at[d] < b.n[d]) break;
-            for (int p = 0; p < count; p++) from[p] -= b.step[p][d] * b.n[d];
-            at[d] = 0;
-        }
+        next_row(b, count, at, from);
     }
 }
 
@@ -101,6 +143,40 @@ static void clip_gradients_of(const T* x, const T* const* operands, T* const* ou
         if (out[1]) clip_low_row(x + i, low, high, g, out[1] + i, n);
         if (out[2]) clip_high_row(x + i, low, high, g, out[2] + i, n);
         if (out[0]) clip_gradient_row(x + i, low, high, g, out[0] + i, n);
+    });
+}
+
+struct Bounds {
+    double low, high;
+    bool has_low, has_high;
+};
+
+template <typename T> static void clip_by_numbers_of(const T* x, T* out, isize n, Bounds b) {
+    clip_row_by_numbers(x, (T)b.low, (T)b.high, out, n);
+}
+
+// numpy.clip for two bounds that are numbers.
+static inline void clipped(int slot, const char* x, char* out, isize n, Bounds b) {
+    unlocked(n, [=] {
+        if (slot == SLOT_F64) clip_by_numbers_of((const double*)x, (double*)out, n, b);
+        else clip_by_numbers_of((const float*)x, (float*)out, n, b);
+        return 0;
+    });
+}
+
+template <typename T> static void clip_gradient_of(const T* x, const T* g, isize step, T* out, isize n, Bounds b) {
+    const T low = b.has_low ? (T)b.low : -std::numeric_limits<T>::infinity();
+    const T high = b.has_high ? (T)b.high : std::numeric_limits<T>::infinity();
+    if (step == 0) clip_one_gradient_by_numbers(x, low, high, *g, out, n);
+    else clip_gradient_by_numbers(x, low, high, g, out, n);
+}
+
+// The gradient of numpy.clip for such bounds: g, every `step`-th element of it (0 or 1), where x is not beyond them.
+static inline void clip_gradient(int slot, const char* x, const char* g, isize step, char* out, isize n, Bounds b) {
+    unlocked(n, [=] {
+        if (slot == SLOT_F64) clip_gradient_of((const double*)x, (const double*)g, step, (double*)out, n, b);
+        else clip_gradient_of((const float*)x, (const float*)g, step, (float*)out, n, b);
+        return 0;
     });
 }
 

@@ -19,15 +19,13 @@ from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport SAVE_INPUT
 from arraygrad.core.value cimport Value
 
-cdef extern from "arrangements.hpp" namespace "arraygrad":
+cdef extern from "clipping.hpp" namespace "arraygrad":
     struct Bounds:
         double low, high
         bint has_low, has_high
     void clip_gradient(int slot, const char* x, const char* g, Py_ssize_t step, char* out, Py_ssize_t n,
                        Bounds b) noexcept
     void clipped(int slot, const char* x, char* out, Py_ssize_t n, Bounds b) noexcept
-
-cdef extern from "clipping.hpp" namespace "arraygrad":
     enum:
         CLIP_LOW
         CLIP_HIGH

@@ -56,6 +56,7 @@ cdef int set_outs(Frame f, object out0, object out1) except -1
 cdef object gradient_by(Frame f, const RuleKernel* k, object a, object b, object c, bint overwrite, Node last)
 cdef int pair_rule(Frame f, const RuleKernel* k, object saved, Node last) except -1
 cdef object forward_of_table(Op op, object x)
+cdef object gradient_of_edge(Node node, Frame f, int edge)
 cdef object computed(const RuleKernel* k, object x, object a, object b, object c, bint overwrite, Node last)
 cdef int rule_of_table(Node node, Frame f) except -1
 cdef int rule_pass(Node node, Frame f) except -1

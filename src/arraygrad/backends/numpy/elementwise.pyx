@@ -326,6 +326,12 @@ cdef object gradient(Node node, Frame f, const RuleKernel* const* found, const O
     return out
 
 
+cdef object gradient_of_edge(Node node, Frame f, int edge):
+    """The gradient of an edge by its kernel, the node's gradient being left as it is. None: declined."""
+    cdef const OpKernels* kernels = &kernels_of_ops[(<Op>node.op).index]
+    return gradient(node, f, kernels.kernel, kernels, edge, False, None)
+
+
 cdef int pair_rule(Frame f, const RuleKernel* k, object saved, Node last) except -1:
     """The gradient of the only edge by a kernel of `saved`, as gradient_by has it; the caller has no variable of it.
     """

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from arraygrad.ops._helpers import over_nonzero
 from arraygrad.ops._special_fallbacks import FALLBACKS
+from arraygrad.ops.elementwise import POW_NUMBERS
 from arraygrad.ops.expression import Expression, ExpressionNamespace, Symbol, Untraceable, in_order
 from arraygrad.ops.kinds import TABLE
 
@@ -299,11 +300,13 @@ def _traced(entry, names, dtype, same=(), nonzero=()):
 _VARIANTS = {
     ("multiply", "both"): (("x1", "x2"), ("x1", "x2"), ()),  # x * x, both edges together
     ("pow", "number"): (("x1",), (), ("x2",)),
+    ("pow", "base"): (("x2",), (), ("x1",)),
 }
 
 # Other functions of the table's files: (operation, name) -> the function, and its operands.
 _FUNCTIONS = {
     ("std", "scaled"): (over_nonzero, ("g", "ans")),
+    **{("pow", f"number_{k}"): (function, ("g", "x")) for k, function in enumerate(POW_NUMBERS.values())},
 }
 
 _ELEMENTWISE = ("elementwise", "bilinear")

@@ -55,14 +55,12 @@ from arraygrad.engine.free_threading cimport make_immortal
 from arraygrad.engine.sharing cimport Team, team
 from arraygrad.core.op cimport Op
 
-cdef extern from "sines.hpp" namespace "arraygrad" nogil:
-    ctypedef struct NumpyLoop:
-        pass
-    void take_float_sines(LoopSet* s, NumpyLoop* numpys) except +
-
 cdef extern from "arrays.hpp" namespace "arraygrad":
     int fill_view(ndarray a, ArrayView* v) noexcept nogil
+    struct NumpyLoop:
+        pass
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
+    void take_float_sines(LoopSet* s, NumpyLoop* numpys) except +
     void find_products(cnp.ufunc u, LoopSet* s) noexcept
     dot_fn dot_function(int slot) noexcept
     int share_blocks(const LoopSet* s, int slot, const Blocks& p, const char* a, const char* b, char* out,
@@ -773,10 +771,7 @@ cdef bint _agrees(const LoopSet* loops, int slot, object u) except -1:
         pairs = [(unary_loop(loops, v, None), u(v)) for v in (x, one)]
     else:
         pairs = [(binary_loop(loops, v, w, None), u(v, w)) for v, w in ((x, y), (x, one), (one, y), (one, one))]
-    for got, expected in pairs:
-        if got is None or got.tobytes() != expected.tobytes():
-            return False
-    return True
+    return all([got is not None and got.tobytes() == expected.tobytes() for got, expected in pairs])
 
 
 cdef dict _probe_arrays = {}            # slot -> what _agrees computes with
@@ -797,11 +792,9 @@ cdef LoopSet* _multiply = loop_set("multiply")
 
 def loop_dtypes(str ufunc):
     """The dtypes (characters out of "fdFD") for which a ufunc has a direct loop."""
-    cdef LoopSet* loops = loop_set(ufunc)
-    return "".join(["fdFD"[slot] for slot in range(N_SLOTS) if loops.fn[slot] != NULL])
+    return "".join(["fdFD"[slot] for slot in range(N_SLOTS) if loop_set(ufunc).fn[slot] != NULL])
 
 
 def loop_agrees(str ufunc, str dtype, reference):
     """Whether the direct loop of a ufunc for a dtype gives what the ufunc `reference` gives."""
-    cdef LoopSet* loops = loop_set(ufunc)
-    return _agrees(loops, "fdFD".index(dtype), reference)
+    return _agrees(loop_set(ufunc), "fdFD".index(dtype), reference)

@@ -7,5 +7,6 @@ from numpy import ndarray as ndarray
 class Witness(ndarray):
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any: ...
 
+POW_NUMBERS: Any
 def ufunc_of_operator(dtype: Any, exponent: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

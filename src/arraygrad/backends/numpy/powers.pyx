@@ -1,6 +1,6 @@
 # Powers: which of its loops NumPy takes for which exponent, and the compiled rule of `pow`.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.elementwise,
-# backends.numpy.loops, backends.numpy.single, numpy (Python only).
+# backends.numpy.loops, backends.numpy.single, ops.elementwise (Python only), numpy (Python only).
 #
 # Note [Powers]
 # ~~~~~~~~~~~~~
@@ -19,9 +19,11 @@ from cpython.long cimport PyLong_AsDouble, PyLong_AsLongAndOverflow, PyLong_Chec
 
 import numpy as np
 
+from arraygrad.ops.elementwise import POW_NUMBERS
+
 from arraygrad.backends.numpy.elementwise cimport (
-    OneStep, RuleKernel, attach, saved_for, gradient_by, is_number, kernel_named, last_step, real_view, rule_of_table,
-    set_out, wants_gradient,
+    OneStep, RuleKernel, attach, saved_for, gradient_by, gradient_of_edge, is_number, kernel_named, last_step,
+    real_view, rule_of_table, set_out, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
     SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, empty_of, fast_enabled, loop_set,
@@ -30,7 +32,7 @@ from arraygrad.backends.numpy.loops cimport (
 from arraygrad.backends.numpy.single cimport SINGLE_MULTIPLY, kept_number, serve_numbers, single_result
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
-from arraygrad.core.op cimport Op, SAVE_INPUT
+from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 
 cdef enum:
     CONVERTED = 1 << 14     # elements up to which operands are converted as a whole
@@ -244,23 +246,66 @@ cdef OneStep OF_SQUARE                      # its last step, of the number and o
 last_step(&OF_SQUARE, BY_NUMBER)
 
 
-cdef int rule_pow(Node node, Frame f) except -1:
-    """x ** p for a Python number p other than 0 by fewer steps than other powers take."""
-    cdef ArrayView x
-    cdef int slot
-    cdef object number, out
-    cdef double p
-    if wants_gradient(node, f, 1):
+# The numbers of the table whose power is a few products and roots.
+cdef enum:
+    MOST_NUMBERS = 16
+
+cdef int n_numbers = 0
+cdef double NUMBERS[MOST_NUMBERS]
+cdef const RuleKernel* OF_NUMBERS[MOST_NUMBERS]
+for _p in POW_NUMBERS:
+    NUMBERS[n_numbers] = _p
+    OF_NUMBERS[n_numbers] = kernel_named("pow", f"number_{n_numbers}")
+    n_numbers += 1
+
+cdef const RuleKernel* BY_BASE = kernel_named("pow", "base")
+
+
+cdef int rule_of_base(Node node, Frame f) except -1:
+    """b ** x for a Python number b other than 0: its logarithm is taken once."""
+    cdef object number = saved_for(node, SAVE_INPUT, 0), out
+    if not is_number(number) or number == 0:
         return rule_of_table(node, f)
+    out = gradient_by(f, BY_BASE, saved_for(node, SAVE_ANS, -1), number, None, True, node)
+    return 0 if out is None else 1 + set_out(f, 1, out, True)
+
+
+cdef int rule_pow(Node node, Frame f) except -1:
+    """x ** p for a number p other than 0 by fewer steps than other powers take."""
+    cdef ArrayView x, v
+    cdef int k, slot
+    cdef object number, out, other = None
+    cdef double p
+    cdef bint second = wants_gradient(node, f, 1)
+    if second and not wants_gradient(node, f, 0):
+        return rule_of_base(node, f)
     number = saved_for(node, SAVE_INPUT, 1)
     slot = real_view(saved_for(node, SAVE_INPUT, 0), &x)
-    if not is_number(number) or slot < 0:
+    if slot < 0:
+        return rule_of_table(node, f)
+    if is_number(number):
+        p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
+    elif real_view(number, &v) == slot and v.ndim == 0:
+        p = (<double*>v.data)[0] if slot == SLOT_F64 else (<float*>v.data)[0]
+    else:
+        return rule_of_table(node, f)
+    for k in range(n_numbers):
+        if NUMBERS[k] == p:
+            if second:
+                other = gradient_of_edge(node, f, 1)
+                if other is None:
+                    return 0
+            out = gradient_by(f, OF_NUMBERS[k], saved_for(node, SAVE_INPUT, 0), None, None, True,
+                              None if second else node)
+            if out is None:
+                return 0
+            if second:
+                set_out(f, 1, other, True)
+            return 1 + set_out(f, 0, out, True)
+    if not is_number(number) or p == 0.0 or not -1e30 < p < 1e30:
         return rule_of_table(node, f)
     if not _compared:
         compare()
-    p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
-    if p == 0.0 or not -1e30 < p < 1e30:
-        return rule_of_table(node, f)
     if p == 2.0 and _ones[slot]:
         out = gradient_by(f, &OF_SQUARE.kernel, number, saved_for(node, SAVE_INPUT, 0), None, True, node)
     else:
@@ -286,6 +331,7 @@ cdef int attach_powers(dict ops, list done) except -1:
     cdef Op op
     if attach(ops, "pow", rule_pow, ("x1", "x2", "ans"), done):
         (<Op>ops["pow"]).reads_repeats = True
+    attach(ops, "_float_power", rule_pow, ("x1", "x2", "ans"), done)
     serve_numbers(ops, "pow", number_pow, ("x1", "x2", "ans"), value_by_power)
     if "pow" in ops:
         op = ops["pow"]
