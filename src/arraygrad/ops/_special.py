@@ -42,7 +42,8 @@ _COMPLEX = frozenset(
 )
 
 
-# name -> (SciPy's ufunc, the class of NumPy's arrays), for those that NumPy's arrays were computed by.
+# name -> (SciPy's ufunc, the classes of NumPy's arrays and of its numbers, which rules make of arrays without axes), for
+# those that NumPy's arrays were computed by.
 _ufuncs: dict = {}
 
 
@@ -62,7 +63,7 @@ def compute(xp, name, *args):
 def compute_of_order(xp, name, n, x):
     """A function whose first parameter, an order, reaches the library as it is."""
     zeta = _ufuncs.get("zeta") if name == "polygamma" and n > 0 else None
-    if zeta is not None and type(x) is zeta[1] and x.dtype.char == "d":
+    if zeta is not None and type(x) in zeta[1] and x.dtype.char == "d":
         # What SciPy's function does, without the arrays that it makes of n.
         return (math.gamma(n + 1.0) if n % 2 else -math.gamma(n + 1.0)) * zeta[0](n + 1.0, x)
     (x,), dtype = _operands(xp, name, (x,))
@@ -72,12 +73,12 @@ def compute_of_order(xp, name, n, x):
     return _cast(xp, _function(root, name)(xp, n, x), dtype)
 
 
-def _plain(cls, args):
+def _plain(classes, args):
     """Whether all are NumPy's own arrays of one dtype, float32 or float64: nothing is to be looked at or converted."""
     first = args[0]
-    if type(first) is not cls or first.dtype.char not in "fd":
+    if type(first) not in classes or first.dtype.char not in "fd":
         return False
-    return len(args) == 1 or all(type(x) is cls and x.dtype == first.dtype for x in args)
+    return len(args) == 1 or all(type(x) in classes and x.dtype == first.dtype for x in args)
 
 
 def _operands(xp, name, args):
@@ -138,7 +139,7 @@ def _function(library, name):
         if library == "numpy":
             numpy = importlib.import_module("numpy")
             if isinstance(found, numpy.ufunc):
-                _ufuncs[name] = found, numpy.ndarray
+                _ufuncs[name] = found, (numpy.ndarray, numpy.float64, numpy.float32)
         return lambda xp, *args: found(*args)
     if name in FALLBACKS:
         return FALLBACKS[name]

@@ -44,6 +44,17 @@ def _all_moderate(xp, *arrays):
     return is_moderate is not None and all(is_moderate(x) for x in arrays)
 
 
+_CHOSEN = 4000  # elements, from which on to choose some takes less time than a function of all
+
+
+def expit(xp, g, x, ans):
+    """expit(x) expit(-x). The second is 1 - ans, too, which loses digits only where ans is near one."""
+    only_where = getattr(xp, "_library_computed_only_where", None)
+    if only_where is None or ans.size < _CHOSEN:
+        return g * (ans * xp.special.expit(-x))
+    return g * (ans * only_where(ans > 0.75, lambda x: xp.special.expit(-x), 1.0 - ans, x))
+
+
 # -- gamma family ------------------------------------------------------------------------------------------------------
 
 
@@ -72,6 +83,9 @@ def digamma(xp, x, rest=0.0):
 
     `rest` is what rounding took of the sum that x is.
     """
+    no_negative = getattr(xp, "_library_no_negative", None)
+    if no_negative is not None and no_negative(x):
+        return xp.special.digamma(x + rest)
     if not xp.isdtype(x.dtype, "real floating"):
         return xp.special.digamma(x)
     left = (x < 0) & (x != xp.floor(x))

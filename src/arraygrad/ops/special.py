@@ -382,7 +382,7 @@ _with_parameters(
 
 _unary(
     "expit",
-    lambda xp, g, x, ans: g * (ans * xp.special.expit(-x)),
+    lambda xp, g, x, ans: rules.expit(xp, g, x, ans),
     "The logistic function 1 / (1 + exp(-x)). Derivative expit(x) expit(-x), which keeps its digits on both sides.",
 )
 _unary(

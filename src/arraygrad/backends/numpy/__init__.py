@@ -13,7 +13,7 @@ import numpy
 from arraygrad.backends import attach
 from arraygrad.backends.numpy import factorizations, stacks
 from arraygrad.backends.numpy.array_ops import NumpyOps
-from arraygrad.backends.numpy.direct import holds_nowhere, is_moderate, raw_functions
+from arraygrad.backends.numpy.direct import computed_only_where, holds_nowhere, is_moderate, no_negative, raw_functions
 from arraygrad.backends.numpy.gaps import repeated
 from arraygrad.backends.numpy.reductions import reversed_recurrence
 from arraygrad.backends.numpy.sorting import distinct_gradient
@@ -78,6 +78,8 @@ _raw.__dict__["_library_ufunc"] = lambda name: getattr(numpy, name)
 _raw.__dict__["_library_eigvalsh_upper"] = lambda x: numpy.linalg.eigvalsh(x, UPLO="U")
 _raw.__dict__["_library_holds_nowhere"] = holds_nowhere
 _raw.__dict__["_library_is_moderate"] = is_moderate
+_raw.__dict__["_library_no_negative"] = no_negative
+_raw.__dict__["_library_computed_only_where"] = computed_only_where
 _raw.__dict__["_library_number"] = lambda x: float(x) if x.ndim == 0 and x.dtype.kind in "fiu" else None
 
 

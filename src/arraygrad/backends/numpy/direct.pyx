@@ -53,9 +53,41 @@ def angle_of_real(x):
 def holds_nowhere(mask):
     """Whether no element of a mask is true."""
     cdef ArrayView v
+    if type(mask) is np.bool:
+        return not mask
     if bools_of(mask, &v) and (v.c_order or v.f_order):
         return memchr(v.data, 1, <size_t>v.size) == NULL
     return not np.any(mask)
+
+
+def no_negative(x):
+    """Whether an array or number is one of NumPy's real floating-point ones and holds none below zero; nan is none."""
+    cdef ArrayView v
+    cdef bint found = False
+    cdef Py_ssize_t i
+    cdef int slot
+    if type(x) is np.float64 or type(x) is np.float32:
+        return not x < 0
+    slot = view_of(x, &v)
+    if slot < 0 or slot > SLOT_F64 or not (v.c_order or v.f_order):
+        return False
+    if slot == SLOT_F64:
+        for i in range(v.size):
+            found |= (<double*>v.data)[i] < 0.0
+    else:
+        for i in range(v.size):
+            found |= (<float*>v.data)[i] < 0.0
+    return not found
+
+
+def computed_only_where(mask, function, other, x):
+    """function(x) of an array, but where a mask does not hold, there `other` (a new array), which is as good."""
+    if not (mask.flags.c_contiguous and x.flags.c_contiguous and other.flags.c_contiguous) \
+            or 2 * np.count_nonzero(mask) > mask.size:
+        return function(x)
+    places = mask.reshape(-1).nonzero()[0]
+    other.reshape(-1)[places] = function(x.reshape(-1).take(places))
+    return other
 
 
 def is_moderate(x):
