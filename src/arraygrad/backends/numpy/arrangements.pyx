@@ -371,7 +371,29 @@ cdef object row_major_of(object x):
 
 # Along one axis
 
+cdef enum:
+    ROLLED = 1 << 14        # elements up to which a shift along each axis in turn costs less than NumPy's blocks
+
+
 cdef object rolled(object x, object shift, object axis, bint back):
+    """x shifted along an axis, or along several of few elements in turn. None: declined."""
+    cdef ArrayView v
+    cdef Py_ssize_t k, n
+    if type(axis) is not tuple:
+        return rolled_along(x, shift, axis, back)
+    n = len(<tuple>axis)
+    if n == 0 or view_of(x, &v) < 0 or v.size > ROLLED or type(shift) is tuple and len(<tuple>shift) != n:
+        return None
+    for k in range(n):
+        if (<tuple>axis)[k] is None:
+            return None
+        x = rolled_along(x, (<tuple>shift)[k] if type(shift) is tuple else shift, (<tuple>axis)[k], back)
+        if x is None:
+            return None
+    return x
+
+
+cdef object rolled_along(object x, object shift, object axis, bint back):
     cdef ArrayView v, o
     cdef Py_ssize_t places
     cdef Around a
@@ -406,41 +428,58 @@ cdef int rule_roll(Node node, Frame f) except -1:
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
+cdef enum:
+    DIFFERENCES = 8         # how many times differences are taken here
+
+
 cdef object forward_diff(object args):
-    """First differences: one subtraction of two parts of the array, as NumPy has it."""
+    """Differences: subtractions of two parts of the array, as NumPy has them."""
     cdef ArrayView v
-    cdef int axis
+    cdef int axis, k, n
     cdef tuple before
-    cdef object later, earlier, out
-    if real_view(args[0], &v) < 0 or v.ndim == 0 or not axis_of(args[1], v.ndim, &axis) or args[2] != 1 \
-            or not PyLong_CheckExact(args[2]) or args[3] is not None or args[4] is not None:
+    cdef object later, earlier, out = args[0]
+    if real_view(out, &v) < 0 or v.ndim == 0 or not axis_of(args[1], v.ndim, &axis) \
+            or not PyLong_CheckExact(args[2]) or not 1 <= args[2] <= DIFFERENCES or v.dims[axis] <= args[2] \
+            or args[3] is not None or args[4] is not None:
         return None
+    n = args[2]
     before = (slice(None),) * axis
-    later = args[0][(*before, slice(1, None))]
-    earlier = args[0][(*before, slice(None, -1))]
-    out = binary_loop(SUBTRACT, later, earlier, None)
-    return wrapped((<object>SUBTRACT.ufunc)(later, earlier)) if out is None else out
+    for k in range(n):
+        later = out[(*before, slice(1, None))]
+        earlier = out[(*before, slice(None, -1))]
+        out = binary_loop(SUBTRACT, later, earlier, None)
+        if out is None:
+            out = wrapped((<object>SUBTRACT.ufunc)(later, earlier))
+    return out
 
 
 cdef int rule_diff(Node node, Frame f) except -1:
     write_out_gradient(f)
     cdef ArrayView g, o
     cdef GradMeta meta = meta_saved(node, 0)
-    cdef int axis, slot = real_view(f.grad, &g)
+    cdef int axis, k, n, slot = real_view(f.grad, &g)
     cdef Around a
-    cdef object out
-    if slot < 0 or meta is None or not g.c_order or g.ndim != meta.ndim or given(node, 2) != 1 or g.size == 0:
+    cdef Py_ssize_t dims[8]
+    cdef object times = given(node, 2), before, out = f.grad
+    if slot < 0 or meta is None or not g.c_order or g.ndim != meta.ndim or g.ndim > 8 or g.size == 0:
         return 0
-    if not PyLong_CheckExact(given(node, 2)) or not axis_of(given(node, 1), meta.ndim, &axis):
+    if not PyLong_CheckExact(times) or not 1 <= times <= DIFFERENCES or not axis_of(given(node, 1), meta.ndim, &axis):
         return 0
-    a = around(meta.dims, meta.ndim, axis)
-    if node.e1 is not None or node.edge_node(2) is not None or a.n != g.dims[axis] + 1:
+    n = times
+    if node.e1 is not None or node.edge_node(2) is not None or meta.dims[axis] != g.dims[axis] + n:
         return 0                            # something was joined to it
-    out = empty_c(f.grad, meta.ndim, meta.dims)
-    view_of(out, &o)
-    fp_begin()
-    diff_gradient(slot, g.data, o.data, a)
-    report("subtract", fp_end())
+    for k in range(meta.ndim):
+        dims[k] = g.dims[k]
+    for k in range(n):
+        dims[axis] += 1
+        a = around(dims, meta.ndim, axis)
+        before = out                        # whose memory is read below
+        view_of(before, &g)
+        out = empty_c(f.grad, meta.ndim, dims)
+        view_of(out, &o)
+        fp_begin()
+        diff_gradient(slot, g.data, o.data, a)
+        report("subtract", fp_end())
     return 1 + set_out(f, 0, out, True)
 
 
