@@ -29,7 +29,7 @@ from arraygrad.core.value cimport (
     Backend, TensorBase, assign_grad, find_backend, grad_of, join_base, leave_inference, new_tensor, raw_now,
     registered, set_grad, version_of, wrap,
 )
-from arraygrad.core.views cimport indexed, transposed, use_shapes
+from arraygrad.core.views cimport indexed, key_of, transposed, use_shapes
 
 from arraygrad.engine.later import called_later
 from arraygrad.engine.node import keep_for_ever
@@ -470,6 +470,7 @@ cdef class Tensor(TensorBase):
         return indexed(self, key)
 
     def __setitem__(self, key, value):
+        key = key_of(self, key)
         if not put_element(self, key, value):
             setitem(self, key, value)
 

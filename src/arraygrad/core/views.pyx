@@ -12,7 +12,7 @@
 # So do operations of one array that has a derivative beside plain ones that have none: special functions of an order,
 # rows at places (`beside`).
 # Gathers, t[rows, columns] and t[mask], take the same way: what they give is a copy, and the node keeps copies of the
-# arrays of indices. Lists of ints or bools become such arrays first.
+# arrays of indices. Lists of ints or bools become such arrays first, and NumPy's integers ints (`plain_key`).
 # Served are arrays of NumPy's with axes, while no hook looks on and inference mode is off. Anything else is declined:
 # nothing was done then.
 # set_fast_paths(False) turns it off. Guarded by tests/core/test_views_in_one_step.py.
@@ -33,10 +33,13 @@ from arraygrad.core.value cimport (
 )
 
 cdef extern from "Python.h":
+    bint PyIndex_Check(object x)
     bint PySlice_Check(object x)
     long long PyLong_AsLongLongAndOverflow(object number, int* overflow) noexcept
 
 cdef Backend _backend = None            # whose arrays are served
+cdef object _place_dtype                # of NumPy's arrays of places, and the class of its integers
+cdef object _integer
 cdef bint (*_enabled)() noexcept
 cdef Op GETITEM, PERMUTE, FLIP
 
@@ -50,7 +53,9 @@ cdef int use_shapes(Op getitem, Op permute_dims) except -1:
 
 cdef int serve_views(Backend backend, bint (*enabled)() noexcept) except -1:
     """Serve views of the arrays of a backend, while `enabled()`."""
-    global _backend, _enabled
+    import numpy
+    global _backend, _enabled, _place_dtype, _integer
+    _place_dtype, _integer = numpy.dtype(numpy.intp), numpy.integer
     _enabled = enabled
     _backend = backend
     return 0
@@ -69,8 +74,7 @@ cdef object indexed(TensorBase t, object key):
     cdef TensorBase out = None
     cdef tuple args
     cdef bint region
-    if (type(key) is list or type(key) is tuple) and t.value.meta.ops is _backend:
-        key = with_arrays(key)
+    key = key_of(t, key)
     region = is_region(key, t.value.meta.ndim)
     if region or is_gather(key):
         args = (t, key)
@@ -80,19 +84,45 @@ cdef object indexed(TensorBase t, object key):
     return apply_op(GETITEM, (t, key)) if out is None else out
 
 
-cdef object with_arrays(object key):
-    """A key with arrays in the place of lists of ints, or of bools, as NumPy makes them; others as they are."""
+cdef object key_of(TensorBase t, object key):
+    """A key of a Tensor, as `plain_key` has it where that is for its library."""
+    return key if PyLong_CheckExact(key) or t.value.meta.ops is not _backend else plain_key(key)
+
+
+cdef object plain_key(object key):
+    """A key as NumPy understands it, of ints, slices, None, ... and arrays of ints of its size for places.
+
+    Lists of ints, or of bools, become arrays, NumPy's integers ints, and arrays of smaller integers those of places:
+    what programs have of a loop over numpy.arange, and what sparse matrices are made of. Others stay as they are.
+    """
     cdef list parts = None
     cdef Py_ssize_t i
-    if type(key) is list:
-        return _backend.asarray(key, None, None) if is_of_one_kind(<list>key) else key
+    if type(key) is not tuple:
+        return plain_part(key)
     for i in range(len(<tuple>key)):
         part = (<tuple>key)[i]
-        if type(part) is list and is_of_one_kind(<list>part):
+        found = plain_part(part)
+        if found is not part:
             if parts is None:
                 parts = list(<tuple>key)
-            parts[i] = _backend.asarray(part, None, None)
+            parts[i] = found
     return key if parts is None else tuple(parts)
+
+
+cdef object plain_part(object part):
+    """One part of a key, as `plain_key` has it."""
+    if PyLong_CheckExact(part) or PySlice_Check(part) or part is None or part is Ellipsis:
+        return part
+    if type(part) is list:
+        return _backend.asarray(part, None, None) if is_of_one_kind(<list>part) else part
+    if type(part) is _backend.array_type:
+        dtype = part.dtype
+        if dtype is _place_dtype or dtype.kind not in "iu" or dtype.itemsize >= _place_dtype.itemsize or part.ndim == 0:
+            return part
+        return part.astype(_place_dtype)
+    if PyIndex_Check(part) and isinstance(part, _integer):
+        return int(part)
+    return part
 
 
 cdef bint is_of_one_kind(list items) noexcept:
