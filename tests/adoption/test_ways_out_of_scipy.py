@@ -71,6 +71,8 @@ def test_what_is_named_in_the_place_of_a_solver_has_the_derivative(adopt):
         (lambda x: stats.multivariate_normal.logpdf(X, x, np.eye(2)), "stats.multivariate_normal.logpdf"),
         (lambda x: stats.dirichlet(x).logpdf(np.array([0.4, 0.6])), "stats.dirichlet"),
         (lambda x: stats.norm(x, 1.0).logpdf(0.3).sum(), "stats.norm"),
+        (lambda x: spatial.distance.pdist(x.reshape(2, 1)).sum(), "spatial.distance.pdist"),
+        (lambda x: spatial.distance.cdist(x.reshape(2, 1), X.reshape(2, 1) + 1).sum(), "spatial.distance.cdist"),
     ],
 )
 def test_function_or_distribution_with_a_rule_is_named_and_recorded_in_adopted_calls(f, name):

@@ -99,7 +99,7 @@ def _rule_of(called):
         name, inner = getattr(called, "__name__", None), getattr(owner, "__module__", None)
         public = owner is called and isinstance(inner, str) and "._" not in inner
         public = public and getattr(sys.modules.get(inner), str(name), None) is owner
-        return (f"{inner.partition('.')[2]}.{name}" if public else ""), None
+        return _below_a_chapter(inner.partition(".")[2], name) if public else ("", None)
     full = f"{chapter[0]}.{name}" if owner is called else f"{chapter[0]}.{name}.{called.__name__}"
     room = importlib.import_module(_SCIPY)
     if chapter[0] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
@@ -110,6 +110,19 @@ def _rule_of(called):
     if whole is not None and whole.reason:
         return whole.name, whole
     return full, rules.get(full) or (getattr(ours, "OBJECTS", {}).get(name) if owner is called else None)
+
+
+def _below_a_chapter(inner, name):
+    """What `_rule_of` gives for scipy.`inner`.`name`, as spatial.distance.pdist."""
+    full = f"{inner}.{name}"
+    if not importlib.import_module(_SCIPY).serves(sys.modules["scipy"].__version__):
+        return full, None
+    try:
+        ours = importlib.import_module(f"{_SCIPY}.{inner}")
+    except ModuleNotFoundError:
+        return full, None
+    rules = importlib.import_module(f"{_SCIPY}._declare").REGISTRY
+    return full, rules.get(full) or getattr(ours, name, None)
 
 
 def _public(names, owner):
