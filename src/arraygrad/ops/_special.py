@@ -42,7 +42,7 @@ _COMPLEX = frozenset(
 )
 
 
-# name -> (SciPy's ufunc, the classes of NumPy's arrays and of its numbers, which rules make of arrays without axes), for
+# name -> (the ufunc of SciPy, the classes of arrays and of numbers of NumPy, which rules make of 0-d arrays), for
 # those that NumPy's arrays were computed by.
 _ufuncs: dict = {}
 

@@ -435,7 +435,7 @@ cdef enum:
 cdef object forward_diff(object args):
     """Differences: subtractions of two parts of the array, as NumPy has them."""
     cdef ArrayView v
-    cdef int axis, k, n
+    cdef int axis, _k, n
     cdef tuple before
     cdef object later, earlier, out = args[0]
     if real_view(out, &v) < 0 or v.ndim == 0 or not axis_of(args[1], v.ndim, &axis) \
@@ -444,7 +444,7 @@ cdef object forward_diff(object args):
         return None
     n = args[2]
     before = (slice(None),) * axis
-    for k in range(n):
+    for _k in range(n):
         later = out[(*before, slice(1, None))]
         earlier = out[(*before, slice(None, -1))]
         out = binary_loop(SUBTRACT, later, earlier, None)
@@ -457,7 +457,7 @@ cdef int rule_diff(Node node, Frame f) except -1:
     write_out_gradient(f)
     cdef ArrayView g, o
     cdef GradMeta meta = meta_saved(node, 0)
-    cdef int axis, k, n, slot = real_view(f.grad, &g)
+    cdef int axis, k, _k, n, slot = real_view(f.grad, &g)
     cdef Around a
     cdef Py_ssize_t dims[8]
     cdef object times = given(node, 2), before, out = f.grad
@@ -470,7 +470,7 @@ cdef int rule_diff(Node node, Frame f) except -1:
         return 0                            # something was joined to it
     for k in range(meta.ndim):
         dims[k] = g.dims[k]
-    for k in range(n):
+    for _k in range(n):
         dims[axis] += 1
         a = around(dims, meta.ndim, axis)
         before = out                        # whose memory is read below
