@@ -129,6 +129,38 @@ def test_the_slopes_of_atan2_at_special_points(dtype):
     assert dx[7] == 0
 
 
+EXPIT_LAYOUTS = {
+    "row-major": lambda x: x,
+    "column-major": lambda x: x.reshape(100, -1, order="F"),
+    "every second": lambda x: np.repeat(x, 2)[::2],
+    "backwards": lambda x: x[::-1],
+    "few": lambda x: x[:50],
+}
+
+
+@DTYPES
+@pytest.mark.parametrize("layout", EXPIT_LAYOUTS)
+@pytest.mark.parametrize("middle", [-8.0, 0.0, 1.0, 8.0])  # hardly any element near one, some, and nearly all
+def test_the_slope_of_expit(middle, layout, dtype):
+    pytest.importorskip("scipy")
+    x = EXPIT_LAYOUTS[layout](np.random.default_rng(9).normal(middle, 3.0, 8000).astype(dtype))
+    given = x.copy()
+    (found,) = slopes(ag.special.expit, x)
+    e = np.exp(-np.abs(x.astype(np.longdouble)))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, e / (1 + e) ** 2, rtol=8 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(x, given)
+
+
+@DTYPES
+def test_the_slope_of_expit_at_special_values(dtype):
+    pytest.importorskip("scipy")
+    x = np.zeros(5000, dtype)
+    x[:6] = np.inf, -np.inf, np.nan, -0.0, 1000.0, -1000.0
+    (found,) = slopes(ag.special.expit, x)
+    np.testing.assert_array_equal(found[:7], np.array([0, 0, np.nan, 0.25, 0, 0, 0.25], dtype))
+
+
 def test_second_derivatives_of_powers_and_angles():
     rng = np.random.default_rng(8)
     x, y = rng.uniform(0.5, 2, (2, 9))

@@ -4,6 +4,7 @@ May import: the standard library; arraygrad.scipy by its name, as SciPy is optio
 """
 
 import importlib
+import importlib.util
 import re
 import sys
 import types
@@ -101,10 +102,9 @@ def _rule_of(called):
         public = public and getattr(sys.modules.get(inner), str(name), None) is owner
         return _below_a_chapter(inner.partition(".")[2], name) if public else ("", None)
     full = f"{chapter[0]}.{name}" if owner is called else f"{chapter[0]}.{name}.{called.__name__}"
-    room = importlib.import_module(_SCIPY)
-    if chapter[0] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
+    ours = _namesake(chapter[0])
+    if ours is None:
         return full, None
-    ours = importlib.import_module(f"{_SCIPY}.{chapter[0]}")
     rules = importlib.import_module(f"{_SCIPY}._declare").REGISTRY
     whole = rules.get(f"{chapter[0]}.{name}")
     if whole is not None and whole.reason:
@@ -114,15 +114,16 @@ def _rule_of(called):
 
 def _below_a_chapter(inner, name):
     """What `_rule_of` gives for scipy.`inner`.`name`, as spatial.distance.pdist."""
-    full = f"{inner}.{name}"
-    if not importlib.import_module(_SCIPY).serves(sys.modules["scipy"].__version__):
-        return full, None
-    try:
-        ours = importlib.import_module(f"{_SCIPY}.{inner}")
-    except ModuleNotFoundError:
-        return full, None
-    rules = importlib.import_module(f"{_SCIPY}._declare").REGISTRY
-    return full, rules.get(full) or getattr(ours, name, None)
+    return f"{inner}.{name}", getattr(_namesake(inner), name, None)
+
+
+def _namesake(inner):
+    """Our module for scipy.`inner`; None where there is none, or not for SciPy's version."""
+    room = importlib.import_module(_SCIPY)
+    if inner.partition(".")[0] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
+        return None
+    full = f"{_SCIPY}.{inner}"
+    return importlib.import_module(full) if importlib.util.find_spec(full) is not None else None
 
 
 def _public(names, owner):

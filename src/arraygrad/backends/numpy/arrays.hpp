@@ -1,7 +1,6 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
 // May include: blocks.hpp, inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, sines.hpp,
-// single.hpp,
-// NumPy's headers (included before this one by the generated code).
+// single.hpp, NumPy's headers (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
 #include <dlfcn.h>

@@ -38,27 +38,24 @@ ARRAYGRAD_ROW_FUNCTION(clip_row_by_numbers, ARRAYGRAD_QUIET, void, (const T* x, 
         const T w = v < low ? low : v;
         out[i] = w > high ? high : w;
     })
+// The gradient of the array for bounds and a gradient of each kind. A macro: compilers don't inline a function here,
+// whose options are others (ARRAYGRAD_QUIET), and a loop with a call in it is no loop of vectors.
+#define ARRAYGRAD_CLIP_GRADIENT(LOW, HIGH, GRAD)                            \
+    ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {                   \
+        const T v = x[i], lowest = LOW, highest = HIGH, grad = GRAD;        \
+        const T above = v < lowest ? T(0) : grad;                           \
+        out[i] = v > highest ? T(0) : above;                                \
+    }
 ARRAYGRAD_ROW_FUNCTION(clip_gradient_row, ARRAYGRAD_QUIET, void, (const T* x, const T* low, const T* high, const T* g,
                                                                   T* out, isize n),
-    ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
-        const T lowest = low[i], highest = high[i], v = x[i], grad = g[i];
-        const T above = v < lowest ? T(0) : grad;
-        out[i] = v > highest ? T(0) : above;
-    })
+    ARRAYGRAD_CLIP_GRADIENT(low[i], high[i], g[i]))
 ARRAYGRAD_ROW_FUNCTION(clip_gradient_by_numbers, ARRAYGRAD_QUIET, void, (const T* x, T low, T high, const T* g,
                                                                          T* out, isize n),
-    ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
-        const T v = x[i], grad = g[i];
-        const T above = v < low ? T(0) : grad;
-        out[i] = v > high ? T(0) : above;
-    })
-ARRAYGRAD_ROW_FUNCTION(clip_one_gradient_by_numbers, ARRAYGRAD_QUIET, void, (const T* x, T low, T high, T grad,
-                                                                             T* out, isize n),
-    ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
-        const T v = x[i];
-        const T above = v < low ? T(0) : grad;
-        out[i] = v > high ? T(0) : above;
-    })
+    ARRAYGRAD_CLIP_GRADIENT(low, high, g[i]))
+ARRAYGRAD_ROW_FUNCTION(clip_one_gradient_by_numbers, ARRAYGRAD_QUIET, void, (const T* x, T low, T high, T g, T* out,
+                                                                             isize n),
+    ARRAYGRAD_CLIP_GRADIENT(low, high, g))
+#undef ARRAYGRAD_CLIP_GRADIENT
 ARRAYGRAD_ROW_FUNCTION(clip_low_row, ARRAYGRAD_QUIET, void, (const T* x, const T* low, const T* high, const T* g, T* out,
                                                              isize n),
     ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
@@ -151,15 +148,11 @@ struct Bounds {
     bool has_low, has_high;
 };
 
-template <typename T> static void clip_by_numbers_of(const T* x, T* out, isize n, Bounds b) {
-    clip_row_by_numbers(x, (T)b.low, (T)b.high, out, n);
-}
-
 // numpy.clip for two bounds that are numbers.
 static inline void clipped(int slot, const char* x, char* out, isize n, Bounds b) {
     unlocked(n, [=] {
-        if (slot == SLOT_F64) clip_by_numbers_of((const double*)x, (double*)out, n, b);
-        else clip_by_numbers_of((const float*)x, (float*)out, n, b);
+        if (slot == SLOT_F64) clip_row_by_numbers((const double*)x, b.low, b.high, (double*)out, n);
+        else clip_row_by_numbers((const float*)x, (float)b.low, (float)b.high, (float*)out, n);
         return 0;
     });
 }
