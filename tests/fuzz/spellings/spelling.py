@@ -1,0 +1,265 @@
+"""What a generated call is, and how it is held to its reference: values, first and second derivatives, refusals.
+
+Imports of arraygrad: the public face.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import arraygrad as ag
+
+from ..check import directional
+from ..gradients import Mismatch, dot, random_direction
+
+WIDE = {"f": np.float64, "c": np.complex128}
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A call of a function of arrays.
+
+    Parameters
+    ----------
+    what : str
+        The call as a reader would write it, with its arguments: it is what a failure prints.
+    ours : callable
+        Takes one Tensor (or array) for each of `arrays`; returns an array, or a list, tuple or dict of arrays.
+    plain : callable
+        The same call on plain arrays, by NumPy, SciPy or a formula of the test's own. Differences are taken of it.
+    arrays : tuple of array
+        Those with floating-point or complex dtype are differentiated.
+    order : int
+        Derivatives up to this order are compared: 0, 1 or 2.
+    rtol : float
+        Of the derivative along a direction. For float32 and complex64 it is 1e-3 at least.
+    value_rtol : float
+        Of the values, relative to the largest.
+    step : float
+        The largest step of the differences.
+    dtypes : bool
+        Whether dtypes must be those of the plain call.
+    may_refuse : tuple of exception types
+        What `ours` may raise where the plain call answers. Without it, any exception is a failure.
+    must_refuse : bool
+        Where the plain call raises, ours must raise.
+    """
+
+    what: str
+    ours: Callable
+    plain: Callable
+    arrays: tuple
+    order: int = 1
+    rtol: float = 1e-6
+    value_rtol: float = 1e-10
+    step: float = 1e-3
+    dtypes: bool = True
+    may_refuse: tuple = ()
+    must_refuse: bool = True
+
+
+@dataclass
+class Counts:
+    calls: int = 0
+    refused_by_both: int = 0
+    refused: int = 0
+    values: int = 0
+    gradients: int = 0
+    second: int = 0
+    undecided: int = 0
+
+    def line(self):
+        return (
+            f"{self.calls} calls, {self.values} values, {self.gradients} gradients, {self.second} second derivatives; "
+            f"{self.refused_by_both} refused by both, {self.refused} by arraygrad alone, {self.undecided} undecided"
+        )
+
+
+def parts(result):
+    """The arrays of a result, in order."""
+    if isinstance(result, dict):
+        return [part for key in sorted(result) for part in parts(result[key])]
+    if isinstance(result, (list, tuple)):
+        return [part for item in result for part in parts(item)]
+    return [result]
+
+
+def raw(part):
+    return part.numpy() if isinstance(part, ag.Tensor) else np.asarray(part)
+
+
+def differentiable(array):
+    return np.asarray(array).dtype.kind in "fc"
+
+
+def quiet(function, *arguments):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return function(*arguments)
+
+
+def check(spelling, counts=None, seed=0):
+    """Raises Mismatch where `ours` does not do what the plain call does."""
+    counts = counts or Counts()
+    counts.calls += 1
+    rng = np.random.default_rng(seed)
+    copies = [np.array(a, copy=True) for a in spelling.arrays]
+    try:
+        expected = [np.asarray(part) for part in parts(quiet(spelling.plain, *copies))]
+    except Exception as error:
+        return _refused(spelling, counts, error)
+    try:
+        tensors = _tensors(spelling.arrays)
+        results = parts(quiet(spelling.ours, *tensors))
+        _values(spelling, results, expected, counts)
+        if spelling.order:
+            _derivatives(spelling, tensors, results, counts, rng)
+    except spelling.may_refuse:
+        counts.refused += 1
+    except Mismatch as error:
+        raise Mismatch(error.what, f"{spelling.what}: {error}") from None
+    except Exception as error:
+        raise Mismatch("refused", f"{spelling.what} raises {type(error).__name__}: {error}") from error
+
+
+def _refused(spelling, counts, error):
+    counts.refused_by_both += 1
+    if not spelling.must_refuse:
+        return
+    try:
+        found = quiet(spelling.ours, *_tensors(spelling.arrays))
+    except Exception:
+        return
+    message = f"{spelling.what} gives {found}, where the plain call raises {type(error).__name__}: {error}"
+    raise Mismatch("accepted", message)
+
+
+def _tensors(arrays):
+    return [ag.tensor(a, requires_grad=differentiable(a)) for a in arrays]
+
+
+def _values(spelling, results, expected, counts):
+    if len(results) != len(expected):
+        raise Mismatch("value", f"{len(results)} results, of the plain call {len(expected)}")
+    for ours, theirs in zip(map(raw, results), expected, strict=True):
+        counts.values += 1
+        if ours.shape != theirs.shape or (spelling.dtypes and ours.dtype != theirs.dtype):
+            raise Mismatch("value", f"{ours.dtype}{ours.shape}, of the plain call {theirs.dtype}{theirs.shape}")
+        low = theirs.dtype in (np.dtype(np.float32), np.dtype(np.complex64), np.dtype(np.float16))
+        rtol = max(spelling.value_rtol, 1e-4) if low else spelling.value_rtol
+        if theirs.dtype.kind not in "fc":
+            good = np.array_equal(ours, theirs)
+        else:
+            finite = np.abs(theirs[np.isfinite(theirs)])
+            scale = np.max(finite, initial=0.0)
+            good = np.allclose(ours, theirs, rtol=0.0, atol=rtol * scale, equal_nan=True)
+        if not good:
+            raise Mismatch("value", f"{ours.tolist()}, of the plain call {theirs.tolist()}")
+
+
+def _weights(rng, expected):
+    return [random_direction(rng, part.shape, part.dtype.kind == "c") for part in expected]
+
+
+def _objective(results, weights):
+    """The sum of the real inner products of results and weights; nan where a result is not finite."""
+    return sum((dot(w, part) for part, w in zip(results, weights, strict=True)), np.longdouble(0))
+
+
+def _floating(results):
+    return [part for part in map(np.asarray, results) if part.dtype.kind in "fc"]
+
+
+def _gradients(spelling, tensors, results, weights, create_graph=False):
+    """The gradient by each differentiated array; zeros where the result does not depend on it."""
+    inputs = [t for t in tensors if t.requires_grad]
+    roots = [
+        (part, w)
+        for part, w in zip([p for p in results if raw(p).dtype.kind in "fc"], weights, strict=True)
+        if isinstance(part, ag.Tensor) and part.requires_grad
+    ]
+    found = [None] * len(inputs)
+    if roots and inputs:
+        found = quiet(
+            lambda: ag.autograd.grad(
+                [part for part, _ in roots],
+                inputs,
+                [ag.asarray(w.astype(raw(part).dtype)) for part, w in roots],
+                allow_unused=True,
+                create_graph=create_graph,
+            )
+        )
+    for t, g in zip(inputs, found, strict=True):
+        if g is not None and (g.shape, g.dtype) != (t.shape, t.dtype):
+            raise Mismatch("gradient", f"is {g.dtype}{g.shape} for an array of {t.dtype}{t.shape}")
+    return inputs, [
+        ag.asarray(np.zeros(t.shape, t.dtype)) if g is None else g for t, g in zip(inputs, found, strict=True)
+    ]
+
+
+def _derivatives(spelling, tensors, results, counts, rng):
+    floating = [raw(part) for part in results if raw(part).dtype.kind in "fc"]
+    weights = _weights(rng, floating)
+    inputs, gradients = _gradients(spelling, tensors, results, weights, create_graph=spelling.order > 1)
+    places = [i for i, a in enumerate(spelling.arrays) if differentiable(a)]
+    directions = [random_direction(rng, a.shape, a.dtype.kind == "c") for a in map(raw, inputs)]
+    low = any(a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1) < 8 for a in map(raw, inputs))
+    wide = [np.array(a, dtype=WIDE.get(np.asarray(a).dtype.kind)) for a in spelling.arrays]
+
+    def moved(h, chosen):
+        arrays = [a.copy() for a in wide]
+        for place, d in zip(places, directions, strict=True):
+            if place in chosen:
+                arrays[place] = arrays[place] + float(h) * d
+        return arrays
+
+    steps = [spelling.step, spelling.step / 4, spelling.step / 16]
+    for place, gradient, direction in zip(places, gradients, directions, strict=True):
+
+        def value(h, place=place):
+            return _objective(_floating(parts(quiet(spelling.plain, *moved(h, {place})))), weights)
+
+        counts.gradients += 1
+        _compare(
+            "gradient", spelling, f"of argument {place}", gradient, direction, *directional(value, steps), low, counts
+        )
+    if spelling.order < 2 or low or not inputs:
+        return
+    second_weights = [random_direction(rng, a.shape, a.dtype.kind == "c") for a in map(raw, inputs)]
+    kept = [(g, w) for g, w in zip(gradients, second_weights, strict=True) if g.requires_grad]
+    found = [None] * len(inputs)
+    if kept:
+        found = quiet(
+            lambda: ag.autograd.grad(
+                [g for g, _ in kept], inputs, [ag.asarray(w.astype(g.dtype)) for g, w in kept], allow_unused=True
+            )
+        )
+    for place, second, like, direction in zip(places, found, inputs, directions, strict=True):
+
+        def slope(h, place=place):
+            near = _tensors(moved(h, {place}))
+            results = parts(quiet(spelling.ours, *near))
+            return _objective([g.numpy() for g in _gradients(spelling, near, results, weights)[1]], second_weights)
+
+        counts.second += 1
+        second = ag.asarray(np.zeros(like.shape, like.dtype)) if second is None else second
+        expected = directional(slope, [4 * s for s in steps])
+        _compare("second derivative", spelling, f"of argument {place}", second, direction, *expected, low, counts, 10)
+
+
+def _compare(what, spelling, which, gradient, direction, expected, error, low, counts, looser=1):
+    gradient = raw(gradient)
+    ours = dot(gradient, direction)
+    size = max(np.sum(np.abs(gradient) * np.abs(direction)), abs(expected)) if gradient.size else abs(expected)
+    rtol = looser * (max(spelling.rtol, 1e-3) if low else spelling.rtol)
+    if not np.isfinite(expected) or error > 1e-4 * max(size if np.isfinite(size) else 0.0, abs(expected), 1e-3):
+        counts.undecided += 1
+        return
+    if not abs(ours - expected) <= rtol * max(size, 1e-2) + 10 * error:
+        raise Mismatch(
+            what,
+            f"{which} along a direction is {float(ours)!r}, by differences {float(expected)!r} "
+            f"(+- {float(error):.1g}); gradient {gradient.tolist()}, direction {direction.tolist()}",
+        )
