@@ -1,8 +1,8 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.cupy_names, adoption.kept, adoption.names, adoption.pairs, adoption.pickled,
-adoption.reach, adoption.numpy_names, adoption.number_names, adoption.scipy_names, autograd.python_numbers,
-core.adopted, adoption.asked, engine.later.
+May import: adoption.answers, adoption.bindings, adoption.cupy_names, adoption.kept, adoption.names, adoption.pairs,
+adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
+adoption.scipy_names, autograd.python_numbers, core.adopted, adoption.asked, engine.later.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -28,8 +28,18 @@ Note [Stand-ins]
 Guarded by tests/adoption.
 """
 
-from arraygrad.adoption import asked, cupy_names, number_names, numpy_names, pickled, scalar_names, scipy_names
+from arraygrad.adoption import (
+    asked,
+    cupy_names,
+    numba_names,
+    number_names,
+    numpy_names,
+    pickled,
+    scalar_names,
+    scipy_names,
+)
 from arraygrad.adoption.answers import Adopted, forgetting, given_as_float, is_on, later, without
+from arraygrad.adoption.bindings import real_of
 from arraygrad.adoption.kept import why_numpy_is_kept, why_real
 from arraygrad.adoption.names import forget
 from arraygrad.adoption.pairs import pair_of
@@ -41,12 +51,13 @@ from arraygrad.engine.later import set_later
 __all__ = ["adopt"]
 
 python_numbers.set_adoption(is_on, without, given_as_float, (why_real, why_numpy_is_kept))
-set_later(later)
+set_later(later, real_of)
 set_answers(asked)
 scalar_names.install()
 numpy_names.install()
 number_names.install()
 pickled.install()
+numba_names.install()
 
 
 def _adopt(function, packages=None):

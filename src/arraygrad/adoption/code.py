@@ -9,7 +9,7 @@ import re
 import sys
 import types
 
-from arraygrad.adoption.table import STAND_IN_MODULES
+from arraygrad.adoption.table import STAND_IN_MODULES, stands_for
 
 __all__ = [
     "IS_OP", "SEARCHES", "beside_comparisons", "compared_globals", "imported", "importing_stand_ins", "names_in",
@@ -249,6 +249,8 @@ def importing_stand_ins(code):
         )
         if names != code.co_names:
             other = other.replace(co_names=names)
+    if other is not code:
+        stands_for(other, code)
     if len(_importing) > _MANY:
         _importing.clear()
     _importing[id(code)] = (code, other)

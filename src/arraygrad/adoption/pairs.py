@@ -8,7 +8,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.table import STAND_INS
+from arraygrad.adoption.table import MAKERS, STAND_INS
 from arraygrad.numpy_api.rearranging import Vectorize
 
 __all__ = ["METHOD_CODE", "pair_of"]
@@ -25,6 +25,10 @@ def pair_of(value):
         pair = STAND_INS.get(id(value.__self__))
         if pair is not None and pair[0] is value.__self__:
             return (value, _method_of(value, pair[1]))
+    for make in MAKERS:
+        pair = make(value)
+        if pair is not None:
+            return pair
     return None
 
 

@@ -1,7 +1,7 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
 May import: adoption.answers, adoption.bindings, adoption.code, adoption.compared, adoption.names, adoption.pairs,
-adoption.polynomial_names, the standard library, numpy.
+adoption.polynomial_names, adoption.scipy_names, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -52,6 +52,7 @@ from arraygrad.adoption.compared import ITEMS, attribute, held, parts
 from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wanted
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
+from arraygrad.adoption.scipy_names import load
 
 __all__ = ["Reach", "adoptable", "reach_of"]
 
@@ -312,6 +313,7 @@ class _Search:
         namespace = function.__globals__
         _ready(namespace)
         code = function.__code__
+        load(code, namespace)
         if id(code) not in _leads and not adoptable(namespace):
             # A decorator of a library: the function that it wraps; one that this package has made of a program's.
             if depth < _DEPTH and hasattr(function, "__wrapped__"):
@@ -326,7 +328,7 @@ class _Search:
                 pair = pair_of(value)
                 if pair is not None:
                     self.places.append(Place.of(*holder, *pair))
-                elif depth < _DEPTH:
+                if depth < _DEPTH:  # what Numba compiles has a stand-in, and leads on
                     self.visit(value, depth + 1)
         other = importing_stand_ins(code)
         if other is not code:

@@ -1,7 +1,7 @@
 """What stands in for SciPy in adopted calls: the functions of arraygrad.scipy, chapter by chapter as they are loaded.
 
-May import: adoption.answers, adoption.table, adoption.numpy_names, the standard library; arraygrad.scipy by its name,
-as SciPy is optional.
+May import: adoption.answers, adoption.code, adoption.table, adoption.numpy_names, the standard library;
+arraygrad.scipy by its name, as SciPy is optional.
 """
 
 import functools
@@ -11,10 +11,11 @@ import sys
 import types
 
 from arraygrad.adoption.answers import CLASSES, is_on
+from arraygrad.adoption.code import imported, names_in
 from arraygrad.adoption.numpy_names import module_of
 from arraygrad.adoption.table import stand_in
 
-__all__ = ["refresh"]
+__all__ = ["load", "refresh"]
 
 _ROOM = "arraygrad.scipy"
 _done: set = set()  # chapters whose functions are in the table
@@ -32,6 +33,31 @@ def refresh():
         scipy = sys.modules["scipy"]
         stand_in(scipy, module_of(scipy))
     return bool(new)
+
+
+def load(code, namespace):
+    """Load the chapters of SciPy that code will load when it runs: what stands in for them must be there by then.
+
+    These are `from scipy.signal import freqz` in a function's body, and `scipy.signal` of a module whose chapters SciPy
+    loads when they are asked for.
+    """
+    names, paths = names_in(code), _paths(code)
+    scipy = sys.modules.get("scipy")
+    if not paths and (scipy is None or not any(namespace.get(name) is scipy for name in names)):
+        return
+    wanted = names.union(*paths)
+    chapters = importlib.import_module(_ROOM).CHAPTERS
+    new = [name for name in chapters if name in wanted and f"scipy.{name}" not in sys.modules]
+    if new and importlib.util.find_spec("scipy") is not None:
+        for name in new:
+            importlib.import_module(f"scipy.{name}")
+        refresh()
+
+
+def _paths(code):
+    """The names, taken apart, of the modules of SciPy that code imports."""
+    paths = [name.split(".") for name in imported(code, None)]
+    return [path for path in paths if path[0] == "scipy"]
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import sys
 import types
 
 __all__ = [
-    "CALLED", "REALS", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES", "WITHOUT_SCALAR_TYPES", "stand_in",
+    "CALLED", "MAKERS", "REALS", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES", "WITHOUT_SCALAR_TYPES", "stand_in",
     "stand_in_for", "stand_ins_of", "stands_for",
 ]  # fmt: skip
 
@@ -16,6 +16,8 @@ __all__ = [
 STAND_INS: dict = {}
 # id of what stands in for something -> (it, the real thing)
 REALS: dict = {}
+# functions that give (the real thing, its stand-in) for a value whose stand-in is made when it is met, else None
+MAKERS: list = []
 # id of numpy and of numpy.ndarray -> what stands in for it where code does nothing with numpy.ndarray but call it
 CALLED: dict = {}
 # ids of NumPy's types of scalars that have stand-ins

@@ -25,10 +25,10 @@ from arraygrad.core.containers import flatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.graph_task import current_graph_task_id
-from arraygrad.engine.later import called_later
+from arraygrad.engine.later import called_later, real_thing
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["FUNCTIONS", "closed", "contents_of", "held", "kept"]
+__all__ = ["FUNCTIONS", "closed", "contents_of", "held", "kept", "names_of", "written_cells"]
 
 
 # Note [Kept functions]
@@ -62,7 +62,7 @@ _ANY_NAME = frozenset(["getattr", "vars", "__dict__", "attrgetter"])
 _DEPTH, _THINGS, _MOST, _ROUNDS = 8, 4000, 100, 4
 
 
-def kept(f, name, args=(), bind=None):
+def kept(f, name, args=(), bind=None, found=None):
     """A function to give to the solver `name` and to call again in backward. See Note [Kept functions].
 
     Parameters
@@ -75,6 +75,9 @@ def kept(f, name, args=(), bind=None):
         What it is called with besides the solver's own arguments: constants among it are compared as well.
     bind : callable, optional
         bind(f), for `f` and for the copy of it that backward calls: what is called in its place.
+    found : callable, optional
+        found(read), before the first bind: (Tensor, whether a closure or a default holds it) of those that require grad
+        and that `f` reads besides its arguments, for each place.
 
     Returns
     -------
@@ -86,12 +89,13 @@ def kept(f, name, args=(), bind=None):
         When it is called in backward and variables that it reads have changed since.
     """
     bind = bind or (lambda f: f)
-    now = bind(f)
     if not is_grad_enabled():
-        return now
+        return bind(f)
     copy = closed(f)
-    again = called_later(bind(copy))
     seen = _Seen(copy, args)
+    if found is not None:
+        found(seen.read)
+    now, again = bind(f), called_later(bind(copy))
     born = checked = current_graph_task_id()
     calls, next_look = 0, 1
 
@@ -128,8 +132,15 @@ class _Seen:
         self.look = _Look(f, args)
         # What is differentiated is saved by the node, which knows about writes.
         arrays = self.look.arrays.items()
-        constants = {path: v for path, v in arrays if not (isinstance(v, Tensor) and v.requires_grad)}
+        recorded = {path: v for path, v in arrays if isinstance(v, Tensor) and v.requires_grad}
+        constants = {path: v for path, v in arrays if path not in recorded}
         self.contents = Contents(constants, tensors=True)
+        written = written_cells(f)
+        self.read = [
+            (v, path in self.look.direct)
+            for path, v in recorded.items()
+            if path not in self.look.leaves and self.look.cells.get(path) not in written
+        ]
 
     def changed(self):
         """Paths of what is different now."""
@@ -168,9 +179,12 @@ class _Look:
             self.values, self.arrays, self.codes = {}, {}, set()
             self.seen, self.followed = {}, {}  # id -> object or function, alive
             self.names = {}  # of functions -> how many have it
+            self.leaves, self.direct = set(), set()  # paths of the arguments; of what functions hold, and tuples of it
+            self.cells = {}  # path -> id of the cell that stands there
             self.function(getattr(f, "__name__", type(f).__name__), f, _DEPTH)
             for i, value in enumerate(flatten(tuple(args))[0]):
                 if not isinstance(value, _PLAIN):  # numbers and containers were taken down when the solver was called
+                    self.leaves.add(f"argument leaf {i}")
                     self.add(f"argument leaf {i}", value, _DEPTH)
             named = frozenset().union(*[_names(code)[1] for code in self.codes])
             loaded = frozenset().union(*[_names(code)[0] for code in self.codes])
@@ -181,6 +195,7 @@ class _Look:
 
     def add(self, path, value, depth):
         """Note what stands at a path, and what it leads to."""
+        value = real_thing(value)
         if isinstance(value, _PLAIN):
             self.values[path] = value
             return
@@ -218,6 +233,8 @@ class _Look:
         self.values[path], self.values[f"len({path})"] = type(value), len(value)
         if depth and not known:
             for key, part in itertools.islice(items(), _THINGS):
+                if path in self.direct and isinstance(value, tuple):
+                    self.direct.add(f"{path}[{key!r}]")
                 self.add(f"{path}[{key!r}]", part, depth - 1)
 
     def object(self, path, value, depth):
@@ -270,6 +287,7 @@ class _Look:
             return
         if isinstance(f, functools.partial):
             for key, part in (*enumerate(f.args), *f.keywords.items()):
+                self.direct.add(f"{path}({key})")
                 self.add(f"{path}({key})", part, depth - 1)
             self.function(path, f.func, depth - 1)
             return
@@ -286,7 +304,7 @@ class _Look:
                 self.add(f"{path}: self", f, depth - 1)
                 self.function(path, inner, depth - 1)
             return
-        code = f.__code__
+        code = real_thing(f.__code__)
         if _is_library(f.__globals__.get("__name__", "")):
             self.values[path] = _named(f)
             for one in itertools.chain(*map(contents_of, f.__closure__ or ())):
@@ -307,13 +325,14 @@ class _Look:
             if name in f.__globals__:
                 self.add(place + name, f.__globals__[name], depth - 1)
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+            self.direct.add(place + name)
+            self.cells[place + name] = id(cell)
             for part in contents_of(cell):
                 if part is not f:
                     self.add(place + name, part, depth - 1)
-        for i, part in enumerate(f.__defaults__ or ()):
-            self.add(f"{place}default {i}", part, depth - 1)
-        for name, part in (f.__kwdefaults__ or {}).items():
-            self.add(f"{place}default {name!r}", part, depth - 1)
+        for key, part in (*enumerate(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).items()):
+            self.direct.add(f"{place}default {key!r}")
+            self.add(f"{place}default {key!r}", part, depth - 1)
         for name in sorted(self.attributes & f.__dict__.keys()):
             self.add(f"{path}.{name}", f.__dict__[name], depth - 1)
 
@@ -400,13 +419,18 @@ def _parts(value):
         return value
     if isinstance(value, types.FunctionType):
         cells = [next(iter(contents_of(cell)), None) for cell in value.__closure__ or ()]
-        return {"code": value.__code__, "defaults": value.__defaults__, **dict(enumerate(cells))}
+        return {"code": real_thing(value.__code__), "defaults": value.__defaults__, **dict(enumerate(cells))}
     return None
 
 
 def held(f):
     """{path: array or Tensor} of those that a function finds; see Note [Kept functions] (2)."""
     return _Look(f).arrays
+
+
+def names_of(code):
+    """Names of the globals that code, and functions in it, load."""
+    return _names(code)[0]
 
 
 @functools.lru_cache(maxsize=512)
@@ -433,6 +457,13 @@ def closed(f):
     written, reached = set(), {}
     _reach(f, written, reached)
     return _copied(f, written, {}) if any(reached.values()) else f
+
+
+def written_cells(f):
+    """Ids of the cells that a function, and those that it holds, write (`nonlocal n`)."""
+    written = set()
+    _reach(f, written, {})
+    return written
 
 
 def _reach(f, written, reached):

@@ -1,12 +1,13 @@
-"""What a function of the program is called as when a node keeps it. Imports nothing.
+"""What a function of the program is called as when a node keeps it, and what its names hold then. Imports nothing.
 
 Backward calls it when the call that made the node may be over. Adoption (`arraygrad.adoption`), which concerns running
 calls, is above the engine: it says here what it needs.
 """
 
-__all__ = ["called_later", "set_later"]
+__all__ = ["called_later", "real_thing", "set_later"]
 
 _later = None  # see set_later
+_real = None
 
 
 def called_later(function):
@@ -18,7 +19,15 @@ def called_later(function):
     return function if _later is None else _later(function)
 
 
-def set_later(later):
-    """Have `later(function)` say what is kept in the place of a function."""
-    global _later
-    _later = later
+def real_thing(value):
+    """What a name of the program holds when no adopted call runs, for a value that it holds now.
+
+    In an adopted call a name may hold what stands in for a function, a module or the code of a function.
+    """
+    return value if _real is None else _real(value)
+
+
+def set_later(later, real):
+    """Have `later(function)` say what is kept in the place of a function, and `real(value)` what a stand-in is for."""
+    global _later, _real
+    _later, _real = later, real

@@ -1,6 +1,6 @@
 """Initial value problems of ordinary differential equations, differentiated by the continuous adjoint.
 
-May import: autograd.kept_functions, implicit.common, transforms.trace, core.containers, transforms, numpy; scipy
+May import: implicit.common, implicit.lifting, transforms.trace, core.containers, transforms, numpy; scipy
 inside functions.
 
 Along the solution of y' = f(t, y, a) the gradient of a result by y(t), called p, satisfies p' = -(df/dy)^T p, and the
@@ -16,9 +16,9 @@ import math
 
 import numpy
 
-from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, raw_function
+from arraygrad.implicit.lifting import lifted
 from arraygrad.implicit.stores import watching
 from arraygrad.transforms.gradients import vjp
 from arraygrad.transforms.trace import function_name, meta_of
@@ -34,8 +34,8 @@ def solve_ivp(f, t_span, y0, args=(), *, t_eval=None, method="DOP853", rtol=1e-9
     Parameters
     ----------
     f : callable
-        `f(t, y, *args)`: dy/dt, of the shape (n,) of y, or a list of its n values. Whatever its derivatives are wanted
-        for is an argument.
+        `f(t, y, *args)`: dy/dt, of the shape (n,) of y, or a list of its n values. What its derivatives are wanted for is
+        an argument, or is read besides: in its closure, an attribute of its object, a list, a global.
     t_span : pair of float
         First and last time.
     y0 : array or Tensor (n,)
@@ -90,9 +90,10 @@ def _solve(f, t_span, y0, args, t_eval, settings, options):
         raise TypeError(
             f"{_NAME}: args must be a tuple of the arguments after y, as in (k,), got {type(args).__name__}"
         )
+    given = f
+    f, args = lifted(_NAME, f, args)
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
-    given, f = f, kept(f, _NAME, args)
     with watching(_NAME, (given,), arguments.tensors):
         result = _integrate(f, times, t_eval is not None, y0_raw, rest, {**settings, **options})
     problem = _Problem(f, times, result, arguments, settings)

@@ -1,6 +1,6 @@
 """Linear systems solved by any solver: dense matrices, scipy.sparse ones, and functions that multiply.
 
-May import: autograd.kept_functions, implicit.common, transforms.trace, core.containers, core.tensor,
+May import: implicit.common, implicit.lifting, transforms.trace, core.containers, core.tensor,
 transforms, numpy; scipy inside functions.
 
 With A x = b and a gradient g of x: A^H w = g is solved by the same solver, b gets w, and A gets -w x^H. Both are
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy
 
-from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import (
     Arguments,
@@ -21,6 +20,7 @@ from arraygrad.implicit.common import (
     raw_function,
     solution_of,
 )
+from arraygrad.implicit.lifting import lifted
 from arraygrad.transforms.gradients import vjp
 from arraygrad.transforms.trace import meta_of
 
@@ -175,7 +175,7 @@ def _sparse(A, data, b, solver, tol):
 
 
 def _matrix_free(A, b, solver, args, tol):
-    A = kept(A, _NAME, args)
+    A, args = lifted(_NAME, A, args)
     arguments = Arguments((b, *args))
     b_raw, *rest = arguments.raw()
     matvec = raw_function(_NAME, A, rest)

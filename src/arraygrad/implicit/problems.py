@@ -1,7 +1,7 @@
 """Gradients through solved problems, without a look at how they were solved: roots, minima, fixed points, linear
 systems and initial value problems.
 
-May import: transforms, autograd.kept_functions, implicit.common, implicit.linear, implicit.ivp, implicit.solvers,
+May import: transforms, implicit.common, implicit.lifting, implicit.linear, implicit.ivp, implicit.solvers,
 implicit.watching, and what these may.
 
 A solver is any function; nothing of it is recorded. The gradient comes from the equation that the solution satisfies
@@ -11,7 +11,6 @@ A solver is any function; nothing of it is recorded. The gradient comes from the
 
 from __future__ import annotations
 
-from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import (
     Arguments,
@@ -26,6 +25,7 @@ from arraygrad.implicit.common import (
     starting_point,
 )
 from arraygrad.implicit.ivp import solve_ivp
+from arraygrad.implicit.lifting import lifted
 from arraygrad.implicit.linear import linear_solve
 from arraygrad.implicit.solvers import iterate, minimize_scipy, root_scipy
 from arraygrad.implicit.stores import watching
@@ -42,8 +42,8 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     Parameters
     ----------
     f : callable
-        `f(x, *args)`: an array, or a list, of as many elements as `x`. Whatever its derivatives are wanted for is an
-        argument.
+        `f(x, *args)`: an array, or a list, of as many elements as `x`. What its derivatives are wanted for is an
+        argument, or is read besides: in its closure, an attribute of its object, a list, a global.
     solver : callable, optional
         `solver(fun, x0)` with `fun(x) = f(x, *args)` on raw arrays; returns x, or an object as SciPy's solvers do
         (`x` or `root`, `success` or `converged`, `message`). By default `scipy.optimize.root` with the Jacobian
@@ -85,7 +85,7 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     watch = ("largest residual", lambda value, x: value) if verbose else None
 
     def solve(x0, *args):
-        return _solve("implicit.root", f, f, solver or root_scipy, x0, args, linear_solver, tol, watch)
+        return _solve("implicit.root", lambda f: f, f, solver or root_scipy, x0, args, linear_solver, tol, watch)
 
     return solve
 
@@ -127,8 +127,8 @@ def minimize(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     _check("implicit.minimize", f, solver, linear_solver)
     watch = ("value", lambda value, x: value) if verbose else None
 
-    def stationary(x, *args):
-        return grad(f)(x, *args)
+    def stationary(f):
+        return lambda x, *args: grad(f)(x, *args)
 
     def solve(x0, *args):
         return _solve("implicit.minimize", stationary, f, solver or minimize_scipy, x0, args, linear_solver, tol, watch)
@@ -172,8 +172,8 @@ def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     _check("implicit.fixed_point", f, solver, linear_solver)
     watch = ("last change", lambda value, x: value - x) if verbose else None
 
-    def residual(x, *args):
-        return f(x, *args) - x
+    def residual(f):
+        return lambda x, *args: f(x, *args) - x
 
     def solve(x0, *args):
         return _solve("implicit.fixed_point", residual, f, solver or iterate, x0, args, linear_solver, tol, watch)
@@ -233,14 +233,16 @@ class _Root:
             )
 
 
-def _solve(name, residual, f, solver, x0, args, linear_solver, tol, watch):
+def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
+    given = f
+    f, args = lifted(name, f, args)
+    residual = residual_of(f)
     arguments = Arguments(args)
     number = type(x0) is float and not arguments.any_tensor
     x0 = starting_point(name, x0)
     fun = raw_function(name, f, arguments.raw())
-    residual = kept(residual, name, args)
     watched = fun if watch is None else Watched(name, fun, *watch)
-    with watching(name, (f,), arguments.tensors, tensors=True):
+    with watching(name, (given,), arguments.tensors, tensors=True):
         outcome = solver(watched, x0)
     x = solution_of(name, outcome, x0)
     if watch is not None:
@@ -249,7 +251,8 @@ def _solve(name, residual, f, solver, x0, args, linear_solver, tol, watch):
     shape = tuple(getattr(raw_function(name, residual, arguments.raw())(x), "shape", ()))
     if shape != tuple(x.shape):
         raise ValueError(
-            f"{name}: '{function_name(f)}' must have as many values as x, of shape {tuple(x.shape)}, got shape {shape}"
+            f"{name}: '{function_name(given)}' must have as many values as x, of shape {tuple(x.shape)}, got shape "
+            f"{shape}"
         )
     found = arguments.attach(_Root(name, residual, x, arguments, linear_solver, tol))
     return float(found) if number else found

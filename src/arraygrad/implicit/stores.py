@@ -185,7 +185,9 @@ def _stored(now, before, tensors):
 def _is_number(leaf, tensors):
     """Whether a leaf holds finite floating-point numbers, as integers, texts and truth values do not depend on any."""
     if isinstance(leaf, Tensor):
-        return tensors
+        if tensors or leaf.requires_grad:
+            return tensors
+        leaf = leaf.array  # of a function that computed with Tensors while nothing was recorded
     if isinstance(leaf, (float, complex)):
         return math.isfinite(abs(leaf))
     dtype = getattr(leaf, "dtype", None)

@@ -28,9 +28,10 @@ from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.implicit.lifting import depends
 from arraygrad.implicit.stores import watching
 from arraygrad.scipy import OLDEST, serves
-from arraygrad.scipy._guards import NotDifferentiable, depends, guarded, kind_of, mirror, raw, watched
+from arraygrad.scipy._guards import NotDifferentiable, guarded, kind_of, mirror, raw, watched
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -247,7 +248,17 @@ def composition(name, original, of, source, *, order="any"):
                 called = [leaf for leaf in leaves if callable(leaf) and not isinstance(leaf, (Tensor, type))]
                 with watching(f"scipy.{name}", called, lost or any(map(depends, called))):
                     return function(*args, **kwargs)
-            return original(*watched(name, args), **dict(zip(kwargs, watched(name, kwargs.values()), strict=True)))
+            leaks = []
+            plain = watched(name, args, leaks=leaks)
+            named = dict(zip(kwargs, watched(name, kwargs.values(), leaks=leaks), strict=True))
+            try:
+                return original(*plain, **named)
+            except Exception:
+                if not leaks:
+                    raise
+            # A function has turned out to read a Tensor that was found in no closure and in no attribute of its object.
+            with watching(f"scipy.{name}", leaks, True):
+                return function(*args, **kwargs)
 
         rule.function = call
         return _named_function(call, name, original)

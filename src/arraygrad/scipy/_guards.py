@@ -22,14 +22,12 @@ __all__ = [
     "Fixed",
     "Guarded",
     "NotDifferentiable",
-    "depends",
     "guarded",
     "handed_out",
     "holds_numbers",
     "holds_tensor",
     "kind_of",
     "mirror",
-    "parts_of",
     "raw",
     "taken_down",
     "watched",
@@ -159,50 +157,24 @@ def handed_out(name, value, held, instead=""):
 # -- functions among the arguments ------------------------------------------------------------------------------------
 
 
-def parts_of(f):
-    """The values that a function holds: its closure's and its defaults."""
-    if isinstance(f, functools.partial):
-        return [f.func, f.args, f.keywords]
-    if isinstance(f, types.FunctionType):
-        cells = []
-        for cell in f.__closure__ or ():
-            try:
-                cells.append(cell.cell_contents)
-            except ValueError:  # not yet filled
-                cells.append(None)
-        return [*cells, f.__defaults__ or (), f.__kwdefaults__ or {}]
-    return []
-
-
-def depends(f, depth=4):
-    """Whether a Tensor that requires grad is found in the closure of a function, or of one that it holds."""
-    if not depth or not is_grad_enabled():
-        return False
-    for part in parts_of(f):
-        for leaf in flatten(part)[0]:
-            if isinstance(leaf, Tensor) and leaf.requires_grad:
-                return True
-            if isinstance(leaf, (types.FunctionType, functools.partial)) and depends(leaf, depth - 1):
-                return True
-    return False
-
-
-def watched(name, values, reason=""):
+def watched(name, values, reason="", leaks=None):
     """The values, callables among them replaced by ones that refuse to hand a Tensor that requires grad to SciPy.
 
-    `reason`: why the function that takes them has no rule; "" if it has one, in its args.
+    `reason`: why the function that takes them has no rule; "" if it has one. `leaks`: a list that is told of a refusal.
     """
-    return [_watching(name, v, reason) if isinstance(v, _CALLBACKS) else v for v in values]
+    leaks = [] if leaks is None else leaks
+    return [_watching(name, v, reason, leaks) if isinstance(v, _CALLBACKS) else v for v in values]
 
 
 _CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
 
 
-def _watching(name, f, reason):
+def _watching(name, f, reason, leaks):
     @functools.wraps(f)
     def call(*args, **kwargs):
         result = f(*args, **kwargs)
         if is_grad_enabled() and holds_tensor(result, grad=True):
+            leaks.append(f)
             text = f"arraygrad.scipy.{name}: '{getattr(f, '__name__', type(f).__name__)}' depends on a Tensor that "
             if reason:
                 raise NotDifferentiable(f"{text}requires grad, but {reason}. Return its detach() if none is wanted")

@@ -12,9 +12,10 @@ from scipy import integrate, special
 import arraygrad as ag
 from arraygrad.autograd.kept_functions import kept
 from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.lifting import depends
 from arraygrad.scipy._callbacks import lifted, tracked
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
-from arraygrad.scipy._guards import NotDifferentiable, depends, holds_tensor
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.integrate._adaptive import ROUNDED, integral_of_a_gradient, warn
 from arraygrad.scipy.integrate._chapter import CHAPTER
 from arraygrad.scipy.integrate._functions import LEIBNIZ

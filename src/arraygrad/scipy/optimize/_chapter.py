@@ -10,7 +10,7 @@ from arraygrad.autograd import Function
 from arraygrad.core.tensor import asarray
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
-from arraygrad.scipy._callbacks import lifted, tracked
+from arraygrad.scipy._callbacks import bound, lifted, tracked
 from arraygrad.scipy._declare import Chapter, raw
 from arraygrad.scipy._guards import holds_numbers, holds_tensor
 from arraygrad.scipy._told import telling
@@ -46,7 +46,7 @@ class Problem:
 
     def __init__(self, name, f, args=(), bounds=(), lists=False, start=None):
         self.name = f"scipy.optimize.{name}"
-        args = args if isinstance(args, tuple) else (args,)
+        args = bound(self.name, args)
         self.f, parameters = lifted(self.name, f, args)
         if lists:
             self.f = array_function(self.f)

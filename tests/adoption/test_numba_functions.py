@@ -1,0 +1,155 @@
+"""Functions that Numba compiles, in adopted calls: they are compiled as ever, run on arrays, or are recorded.
+
+The class: what the function reads (a function of math by its own name, modules, a constant, another such function, a
+closure) x whether an argument requires grad x whether it was compiled before. Nothing of the adopted call may stay in
+what Numba has compiled.
+"""
+
+import math
+import warnings
+from math import exp
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+numba = pytest.importorskip("numba", reason="Numba is not installed: there is nothing to compile")
+
+SCALE = 2.0
+
+
+def by_its_own_name(x):
+    return exp(-x) * SCALE
+
+
+def by_modules(x):
+    return np.sin(x) + math.sqrt(x)
+
+
+@numba.njit
+def inner(x):
+    return exp(x) + math.cos(x)
+
+
+def by_another(x):
+    return inner(x) * 2.0
+
+
+def closing():
+    factor = 3.0
+    f = math.tanh
+    return numba.njit(lambda x: factor * x * f(x))
+
+
+def reading(function):
+    return numba.njit(function)
+
+
+MADE = {
+    "a function by its own name": lambda: reading(by_its_own_name),
+    "modules": lambda: reading(by_modules),
+    "another compiled function": lambda: reading(by_another),
+    "a closure": closing,
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_a_first_call_in_an_adopted_call_compiles_what_a_plain_one_compiles(made):
+    function, plain = MADE[made](), MADE[made]().py_func
+    assert ag.grad(lambda x: x * function(0.5), adopt=True)(1.5) == pytest.approx(plain(0.5), rel=1e-12)
+    assert function(0.7) == pytest.approx(plain(0.7), rel=1e-12)
+    assert len(function.signatures) == 1
+    ag.adopt.clear()
+    assert function(2) == pytest.approx(plain(2), rel=1e-12)
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("before", [False, True])
+def test_of_a_recorded_argument_the_python_function_is_recorded(made, before):
+    function = MADE[made]()
+    if before:
+        function(0.5)
+    with pytest.warns(UserWarning, match="its Python code runs in its place and is recorded"):
+        found = ag.grad(lambda x: function(x), adopt=True)(0.8)
+    h = 1e-6
+    assert found == pytest.approx((function(0.8 + h) - function(0.8 - h)) / (2 * h), rel=1e-6)
+    assert len(function.signatures) == 1
+
+
+@numba.njit
+def filled(out, v):
+    for i in range(out.shape[0]):
+        out[i] += v[i] * exp(float(i))
+
+
+@numba.njit
+def total(v):
+    s = 0.0
+    for one in v:
+        s += one
+    return s
+
+
+@numba.njit
+def itself(v):
+    v[0] = 7.0
+    return v
+
+
+@numba.njit
+def halves(v):
+    return v[1:]
+
+
+def test_arrays_that_are_made_inside_are_handed_over():
+    def f(x):
+        v = np.zeros(4)
+        v[1:] = 2.0
+        return x * total(v)
+
+    assert ag.grad(f, adopt=True)(1.5) == 6.0
+
+
+def test_what_a_function_writes_is_in_the_array_and_not_in_what_was_saved():
+    def f(x):
+        out = np.ones(3)
+        product = x * out
+        filled(out, np.asarray([1.0, 2.0, 3.0]))
+        return product.sum() + (x * out).sum()
+
+    plain = f(np.float64(1.5))
+    value, gradient = ag.value_and_grad(f, adopt=True)(1.5)
+    assert value == pytest.approx(plain, rel=1e-12)
+    assert gradient == pytest.approx(plain / 1.5, rel=1e-12)
+
+
+def test_a_function_that_returns_its_argument_returns_the_array_itself():
+    def f(x):
+        v = np.zeros(3)
+        w = itself(v)
+        w[1] = x
+        return v.sum()
+
+    value, gradient = ag.value_and_grad(f, adopt=True)(1.5)
+    assert value == 8.5
+    assert gradient == 1.0
+
+
+def test_a_view_of_an_argument_is_refused():
+    def f(x):
+        v = np.zeros(3)
+        w = halves(v)
+        w[1] = x
+        return v.sum()
+
+    with pytest.raises(TypeError, match="returns a view of an array that was made in an adopted call"):
+        ag.grad(f, adopt=True)(1.5)
+
+
+def test_outside_of_adopted_calls_the_function_is_numbas():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ag.grad(lambda x: x * total(np.ones(3)))(1.0) == 3.0
+    with pytest.raises(Exception, match=r"takes arrays, not Tensors|non-precise type|cannot determine Numba type"):
+        total(ag.tensor(np.ones(3), requires_grad=True))
