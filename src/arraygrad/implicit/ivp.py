@@ -1,13 +1,14 @@
-"""Initial value problems of ordinary differential equations, differentiated by the continuous adjoint.
+"""Initial value problems of ordinary differential equations, differentiated by their adjoint.
 
-May import: implicit.common, implicit.lifting, transforms.trace, core.containers, transforms, numpy; scipy
-inside functions.
+May import: implicit.common, implicit.lifting, implicit.runge_kutta, transforms.trace, core.containers, transforms,
+numpy; scipy inside functions.
 
-Along the solution of y' = f(t, y, a) the gradient of a result by y(t), called p, satisfies p' = -(df/dy)^T p, and the
-gradient by a grows by p^T df/da. Both are integrated backwards from one requested time to the one before, starting from
-the solution there, with the same method and tolerances; at each requested time its gradient is added to p. The steps of
-the solver are not differentiated, so memory does not grow with their number. The backward problem is itself solved by
-`solve_ivp`: gradients of gradients come from its own adjoint.
+The steps of explicit Runge-Kutta methods are differentiated themselves (runge_kutta.py). For other methods the adjoint
+equation is solved. Along the solution of y' = f(t, y, a) the gradient of a result by y(t), called p, satisfies
+p' = -(df/dy)^T p, and the gradient by a grows by p^T df/da. Both are integrated backwards from one requested time to
+the one before, starting from the solution there, with the same method and tolerances; at each requested time its
+gradient is added to p. The steps of the solver are not differentiated, so memory does not grow with their number. The
+backward problem is itself solved by `solve_ivp`: gradients of gradients come from its own adjoint.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, raw_function
 from arraygrad.implicit.lifting import lifted
+from arraygrad.implicit.runge_kutta import recording
 from arraygrad.implicit.stores import watching
 from arraygrad.transforms.gradients import vjp
 from arraygrad.transforms.trace import function_name, meta_of
@@ -34,8 +36,8 @@ def solve_ivp(f, t_span, y0, args=(), *, t_eval=None, method="DOP853", rtol=1e-9
     Parameters
     ----------
     f : callable
-        `f(t, y, *args)`: dy/dt, of the shape (n,) of y, or a list of its n values. What its derivatives are wanted for is
-        an argument, or is read besides: in its closure, an attribute of its object, a list, a global.
+        `f(t, y, *args)`: dy/dt, of the shape (n,) of y, or a list of its n values. What its derivatives are wanted for
+        is an argument, or is read besides: in its closure, an attribute of its object, a list, a global.
     t_span : pair of float
         First and last time.
     y0 : array or Tensor (n,)
@@ -95,16 +97,23 @@ def _solve(f, t_span, y0, args, t_eval, settings, options):
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
     with watching(_NAME, (given,), arguments.tensors):
-        result = _integrate(f, times, t_eval is not None, y0_raw, rest, {**settings, **options})
-    problem = _Problem(f, times, result, arguments, settings)
+        method, trajectory = recording(settings["method"]) if arguments.tensors else (settings["method"], None)
+        options = {**settings, "method": method, **options}
+        result = _integrate(f, times, t_eval is not None, y0_raw, rest, options)
+    problem = _Problem(f, times, result, arguments, settings, trajectory, y0_raw.dtype)
     result.y = arguments.attach(problem)
     return result
 
 
 class _Problem:
-    """A solved initial value problem as the node of its solution sees it."""
+    """A solved initial value problem as the node of its solution sees it.
 
-    def __init__(self, f, times, result, arguments, settings):
+    With the `trajectory` of an explicit method its steps are differentiated, else the equation; `dtype` is what f is
+    given states in, None for what SciPy gives it.
+    """
+
+    def __init__(self, f, times, result, arguments, settings, trajectory=None, dtype=None):
+        self.trajectory, self.dtype = trajectory, dtype
         self.f = f
         self.times = times
         self.solution = result.y
@@ -113,7 +122,9 @@ class _Problem:
         self.settings = settings
 
     def pull(self, g, y, arrays):
-        """Gradients of (y0, *args): the adjoint problem from the last time to the first."""
+        """Gradients of (y0, *args): of the solver's steps, or the adjoint problem from the last time to the first."""
+        if self.trajectory is not None:
+            return self.trajectory.pull(self.f, self.arguments, g, self.at, arrays, self.dtype)
         xp = namespace_of(y)
         n = y.shape[0]
         differentiated = list(zip(self.arguments.positions(), arrays, strict=True))

@@ -1,4 +1,4 @@
-"""Initial value problems: SciPy's own solution, differentiated by the continuous adjoint of `arraygrad.implicit`.
+"""Initial value problems: SciPy's own solution, differentiated by the adjoints of `arraygrad.implicit`.
 
 May import: arraygrad, core.tensor, implicit, transforms, scipy._declare, scipy._callbacks, scipy.integrate._chapter,
 scipy.integrate._jumps, numpy, SciPy. Source: Chen
@@ -25,6 +25,7 @@ from arraygrad.transforms import vjp
 __all__ = []
 
 ADJOINT = "continuous adjoint (Pontryagin et al. 1962)"
+DISCRETE = f"discrete adjoint of RK23, RK45, DOP853 (Sandu 2006); {ADJOINT} of the others"
 NAME = "scipy.integrate.solve_ivp (an event)"
 EVENT = 1e-3  # how far a step of Newton's method may move the time that SciPy found
 
@@ -34,7 +35,7 @@ def _initial(y0):
     return y0 if raw(y0).dtype.kind in "fc" else ag.astype(y0, ag.float64)
 
 
-@CHAPTER.composition("solve_ivp", "y0 args", ADJOINT + "; events' times by the implicit function theorem")
+@CHAPTER.composition("solve_ivp", "y0 args", DISCRETE + "; events' times by the implicit function theorem")
 def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, events=None, vectorized=False,
                args=None, **options):  # fmt: skip
     if tracked((t_span, t_eval)):
@@ -58,7 +59,11 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
         return integrate.solve_ivp(slope, (start_time, end_time), start, method, t_eval, dense_output, events,
                                    vectorized, **options, **jac)  # fmt: skip
 
-    noting, steps = noted(method, start.size, start_time, start) if arguments.tensors else (method, None)
+    noting, steps, trajectory = (
+        noted(method, start.size, start_time, start) if arguments.tensors else (method, None, None)
+    )
+    if vectorized:  # the right side takes columns there
+        trajectory = None
     result = solve(noting, raw(t_eval), dense_output, [event.plain for event in watched] or None)
     if dense_output and noting is not method:
         result.sol = _sided(result.sol, method)
@@ -67,10 +72,10 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
     jumps = None if steps is None else Jumps(
         "scipy.integrate.solve_ivp", f, arguments, steps, lambda t: solve(method, t).y, result.nfev)  # fmt: skip
     largest = {key: options[key] for key in ("max_step",) if key in options}
-    problem = Checked(f, (start_time, end_time, result.t), result, arguments, settings, jumps, **largest)
+    problem = Checked(f, (start_time, end_time, result.t), result, arguments, settings, jumps, trajectory, **largest)
     if np.size(result.t):
         result.y = arguments.attach(problem)
-    flow = _Flow(f, start_time, y0, parameters, settings, jumps, largest)
+    flow = _Flow(f, start_time, y0, parameters, settings, jumps, trajectory, largest)
     if dense_output:
         result.sol = _Dense(result.sol, problem, flow)
     if watched:
@@ -104,9 +109,9 @@ def _sided(solution, method):
 class _Flow:
     """The solution at a time that is itself differentiated."""
 
-    def __init__(self, f, start, y0, parameters, settings, jumps, options):
+    def __init__(self, f, start, y0, parameters, settings, jumps, trajectory, options):
         self.f, self.start, self.y0, self.parameters, self.settings = f, start, y0, tuple(parameters), settings
-        self.jumps, self.options = jumps, options
+        self.jumps, self.trajectory, self.options = jumps, trajectory, options
         self.arguments = Arguments((y0, *parameters))
 
     def at(self, t, y0=None, parameters=None):
@@ -131,7 +136,7 @@ class _Flow:
         solution = types.SimpleNamespace(t=times, y=states)
         end = max(times, key=lambda t: abs(t - self.start))
         return Checked(self.f, (self.start, end, times), solution, self.arguments, self.settings, self.jumps,
-                       **self.options)  # fmt: skip
+                       self.trajectory, **self.options)  # fmt: skip
 
 
 class _Along:
@@ -187,7 +192,7 @@ class _Dense:
         solution = types.SimpleNamespace(t=flat[order], y=np.asarray(self.interpolant(flat[order])))
         whole = self._problem
         problem = Checked(whole.f, (*whole.times[:2], solution.t), solution, whole.arguments, whole.settings,
-                          whole.jumps, **whole.options)  # fmt: skip
+                          whole.jumps, whole.trajectory, **whole.options)  # fmt: skip
         found = ag.take(ag.asarray(whole.arguments.attach(problem)), np.argsort(order), axis=1)
         return found if times.ndim else found[:, 0]
 

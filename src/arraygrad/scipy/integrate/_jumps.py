@@ -1,6 +1,6 @@
 """Right sides that jump where the solution or an argument says: what the adjoint of a differential equation can't see.
 
-May import: implicit.common, implicit.ivp, scipy._declare, numpy, SciPy.
+May import: implicit.common, implicit.ivp, implicit.runge_kutta, scipy._declare, numpy, SciPy.
 
 The adjoint takes the right side to be differentiable along the solution. At np.where(t < k, ...) it is not, and where k
 is differentiated the place of the jump moves, which no derivative of the right side shows. Three steps, each only where
@@ -23,6 +23,7 @@ from scipy import integrate
 
 from arraygrad.implicit.common import ConvergenceError
 from arraygrad.implicit.ivp import _Problem
+from arraygrad.implicit.runge_kutta import recording
 from arraygrad.scipy._declare import raw
 
 __all__ = ["Checked", "Jumps", "Steps", "noted"]
@@ -131,10 +132,12 @@ def _beside(change, side):
 
 
 def noted(method, n, t, y):
-    """(SciPy's solver with its steps noted, the `Steps`)."""
-    theirs = getattr(integrate, method) if isinstance(method, str) and hasattr(integrate, method) else method
+    """(SciPy's solver with its steps noted, the `Steps`, the `Trajectory` of an explicit method or None)."""
+    theirs, trajectory = recording(method)
+    if isinstance(theirs, str) and hasattr(integrate, theirs):
+        theirs = getattr(integrate, theirs)
     if not inspect.isclass(theirs) or not issubclass(theirs, integrate.OdeSolver):
-        return method, None  # SciPy says what is wrong
+        return method, None, None  # SciPy says what is wrong
     steps = Steps(n, t, y)
 
     class Noted(theirs):
@@ -145,7 +148,7 @@ def noted(method, n, t, y):
             return message
 
     Noted.__name__ = Noted.__qualname__ = theirs.__name__
-    return Noted, steps
+    return Noted, steps, trajectory
 
 
 class Checked(_Problem):
@@ -154,8 +157,8 @@ class Checked(_Problem):
     `jumps`: a `Jumps`, one for all that is read of a solution, or None. `options`: of the solver, beside `settings`.
     """
 
-    def __init__(self, f, times, result, arguments, settings, jumps, **options):
-        super().__init__(f, times, result, arguments, settings)
+    def __init__(self, f, times, result, arguments, settings, jumps, trajectory=None, **options):
+        super().__init__(f, times, result, arguments, settings, trajectory)
         self.jumps, self.options = jumps, options
 
     def pull(self, g, y, arrays):

@@ -1,0 +1,285 @@
+"""The discrete adjoint of an explicit Runge-Kutta method: the steps that SciPy's solver took, differentiated.
+
+May import: implicit.common, transforms, core.tensor, numpy; scipy inside functions.
+
+Note [Discrete adjoint]
+~~~~~~~~~~~~~~~~~~~~~~~
+(1) A step computes stages k_i = f(t + c_i h, y + h sum_j a_ij k_j) and y + h sum_i b_i k_i; a value between its ends is
+    y + h sum_i q_i(x) k_i, x being the place in the step. Backwards each stage is one vector-Jacobian product of f, so
+    a step costs as many of these as the method has stages, and a value between the ends costs sums alone. The
+    gradient is that of the computed solution, to rounding, with the steps as they were: their lengths are constants.
+(2) Times and states of the accepted steps are kept; states beyond a limit of memory only each second, fourth, ...
+    Those between are computed again, which gives the same numbers.
+(3) To be differentiated again the steps are computed once more from the initial values, recorded, and so are the
+    products: the second derivative is that of the same discrete solution.
+Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", II.1 and II.5 (the methods and their
+continuous extensions); Sandu (2006), "On the properties of Runge-Kutta discrete adjoints".
+Guarded by tests/implicit/test_discrete_adjoint.py.
+"""
+
+import functools
+
+import numpy
+
+from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.common import raw
+from arraygrad.transforms.gradients import vjp
+
+__all__ = ["Trajectory", "recording"]
+
+_METHODS = ("RK23", "RK45", "DOP853")
+_BYTES = 1 << 27  # of states, which are kept
+
+
+class _Tableau:
+    """A method: rows `a` of all stages (those of the step, the one at its end, those of its extension), `c`."""
+
+    def __init__(self, cls):
+        n = cls.n_stages
+        size = n + 1
+        extra = getattr(cls, "A_EXTRA", None)
+        if extra is not None:
+            size += len(extra)
+        self.n, self.size = n, size
+        self.a = numpy.zeros((size, size))
+        self.a[:n, : cls.A.shape[1]] = cls.A
+        self.a[n, :n] = cls.B
+        self.whole = numpy.zeros(size)  # `b`, of all stages
+        self.whole[:n] = cls.B
+        self.c = numpy.ones(size)
+        self.c[:n] = cls.C
+        if extra is None:
+            self._p = cls.P
+        else:
+            self.a[n + 1 :, : extra.shape[1]] = extra
+            self.c[n + 1 :] = cls.C_EXTRA
+            self._p, self._d = None, cls.D
+
+    def weights(self, x):
+        """q_i(x), (stages, m), at the places x (m,)."""
+        found = numpy.zeros((self.size, x.size))
+        if self._p is not None:
+            found[: len(self._p)] = self._p @ numpy.cumprod(numpy.tile(x, (self._p.shape[1], 1)), axis=0)
+            return found
+        # SciPy's extension of DOP853: differences F_k in the order of its interpolant, each linear in the stages.
+        first, last = numpy.eye(self.size)[[0, self.n]]
+        rows = [self.whole, first - self.whole, 2.0 * self.whole - last - first, *self._d]
+        for k, row in enumerate(reversed(rows)):
+            found = (found + row[:, None]) * (x if k % 2 == 0 else 1.0 - x)
+        return found
+
+
+@functools.cache
+def _tableau(cls):
+    return _Tableau(cls)
+
+
+def recording(method):
+    """(a class of SciPy's solvers that notes its steps, the `Trajectory`); (method, None) where it has no tableau."""
+    from scipy import integrate
+
+    cls = getattr(integrate, method) if isinstance(method, str) and method in _METHODS else method
+    if cls not in [getattr(integrate, name) for name in _METHODS]:
+        return method, None
+    trajectory = Trajectory(_tableau(cls))
+
+    class Recording(cls):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            trajectory.begin(self.t, self.y)
+
+        def step(self):
+            message = super().step()
+            if self.status != "failed":
+                trajectory.add(self.t, self.y)
+            return message
+
+    Recording.__name__ = Recording.__qualname__ = cls.__name__
+    return Recording, trajectory
+
+
+class Trajectory:
+    """The accepted steps of a solution: times, and the states there."""
+
+    def __init__(self, tableau):
+        self.tableau = tableau
+        self.times = []
+        self._states = {}
+        self._every = 1
+
+    def begin(self, t, y):
+        """Note the start; a solver that is begun again has its steps from there."""
+        self.times, self._states, self._every = [t], {0: y}, 1
+
+    def add(self, t, y):
+        """Note a step that was accepted."""
+        n = len(self.times)
+        self.times.append(t)
+        if n % self._every == 0:
+            self._states[n] = y
+            if len(self._states) * y.nbytes > _BYTES and len(self._states) > 64:
+                self._every *= 2
+                self._states = {k: one for k, one in self._states.items() if k % self._every == 0}
+
+    def pull(self, f, arguments, g, times, arrays, dtype=None):
+        """Gradients of (y0, *arguments) that are differentiated, for those of the solution at some times.
+
+        Parameters
+        ----------
+        f : callable
+            f(t, y, *rest), the right side.
+        arguments : Arguments
+            Of (y0, *rest).
+        g : array or Tensor (n, m)
+        times : sequence of float (m,)
+            Where the solution was asked for, in any order, within the steps.
+        arrays : list
+            What is differentiated: all raw, or, to be recorded, all Tensors.
+        dtype : dtype, optional
+            What the right side is given states in; by default they are as SciPy has them.
+        """
+        return _Backwards(self, f, arguments, arrays, dtype).gradients(g, [float(t) for t in times])
+
+    def _states_backwards(self, advance):
+        """(number of a step, the state where it begins), from the last step to the first."""
+        last = len(self.times) - 1
+        while last > 0:
+            first = (last - 1) // self._every * self._every
+            states = [self._states[first]]
+            for n in range(first, last - 1):
+                states.append(advance(n, states[-1]))
+            for n in range(last - 1, first - 1, -1):
+                yield n, states[n - first]
+            last = first
+
+
+class _Backwards:
+    """One walk over the steps of a trajectory, from the last to the first: see Note [Discrete adjoint]."""
+
+    def __init__(self, trajectory, f, arguments, arrays, dtype):
+        self.trajectory, self.tableau, self.times = trajectory, trajectory.tableau, trajectory.times
+        self.f, self.arguments, self.dtype = f, arguments, dtype
+        self.first = 0 in arguments.positions()
+        self.start = arrays[0] if self.first else arguments.raw()[0]
+        self.parameters = list(arrays[1:] if self.first else arrays)
+        self.recorded = any(isinstance(array, Tensor) for array in arrays)
+
+    def gradients(self, g, times):
+        points, at_start = self._places(numpy.asarray(times, dtype=float))
+        p = _total([g[:, j] for j in at_start])  # of the state at the start, which is the initial value itself
+        after = None  # of the state where the step ends
+        grown = [None] * len(self.parameters)
+        for n, y in self._states():
+            if after is None and n not in points:
+                continue
+            after, by_parameters = self._step(n, y, after, *self._within(g, *points.get(n, ((), ()))))
+            grown = [_added(known, part) for known, part in zip(grown, by_parameters, strict=True)]
+        p = _total([p, after])
+        found = [self._fitted(one, like) for one, like in zip(grown, self.parameters, strict=True)]
+        if not self.first:
+            return found
+        return [self._fitted(p, self.start), *found]
+
+    def _fitted(self, gradient, like):
+        if gradient is None:
+            gradient = 0.0 * raw(like)
+        if isinstance(gradient, numpy.ndarray) and gradient.dtype != raw(like).dtype:
+            gradient = gradient.real if raw(like).dtype.kind == "f" else gradient
+            gradient = gradient.astype(raw(like).dtype)
+        return gradient
+
+    def _places(self, times):
+        """({step: (places in it, numbers of the times)}, numbers of the times that are the start)."""
+        way = 1.0 if self.times[-1] >= self.times[0] else -1.0
+        ends = way * numpy.asarray(self.times)
+        inside = (way * times > ends[0]) & (len(ends) > 1)
+        steps = numpy.minimum(numpy.searchsorted(ends, way * times) - 1, len(ends) - 2)
+        points = {}
+        for j in numpy.flatnonzero(inside):
+            n = int(steps[j])
+            first, last = self.times[n], self.times[n + 1]
+            places, numbers = points.setdefault(n, ([], []))
+            places.append((times[j] - first) / (last - first))
+            numbers.append(int(j))
+        return points, numpy.flatnonzero(~inside)
+
+    def _within(self, g, places, numbers):
+        """(gradient by the state where a step begins, by h times the stages), of values within the step; or Nones."""
+        if not numbers:
+            return None, None
+        q = self.tableau.weights(numpy.asarray(places))
+        parts = g[:, numbers]
+        return parts.sum(axis=1), q @ parts.T
+
+    def _states(self):
+        if not self.recorded:
+            return self.trajectory._states_backwards(self._advance)
+        states = [self.start]
+        for n in range(len(self.times) - 2):
+            states.append(self._advance(n, states[-1]))
+        return [(n, states[n]) for n in range(len(states) - 1, -1, -1)]
+
+    def _advance(self, n, y):
+        """The state where a step ends."""
+        h, stages = self.times[n + 1] - self.times[n], []
+        for i in range(self.tableau.n):
+            stages.append(self._slope(n, i, self._state(y, h, self.tableau.a[i], stages), *self.parameters))
+        return self._state(y, h, self.tableau.whole, stages)
+
+    def _state(self, y, h, weights, stages):
+        """y + h times the weighted stages, in SciPy's order of sums."""
+        if not stages:
+            return y
+        if not self.recorded:
+            return y + numpy.dot(numpy.asarray(stages).T, weights[: len(stages)]) * h
+        return _total([y, *[(w * h) * k for w, k in zip(weights, stages, strict=False) if w]])
+
+    def _slope(self, n, i, y, *parameters):
+        """The right side at a stage, as a function of the state and of what is differentiated."""
+        t = self.times[n] + self.tableau.c[i] * (self.times[n + 1] - self.times[n])
+        if self.dtype is not None:
+            y = y.astype(self.dtype)
+        _, *rest = self.arguments.rebuilt((y, *parameters) if self.first else parameters)
+        return self.f(t, y, *rest)
+
+    def _step(self, n, y, after, p, of_stages):
+        """(gradient by the state where a step begins, gradients by the parameters).
+
+        `after`: by the state where it ends; `p`, `of_stages`: of values within it, see `_within`.
+        """
+        tableau, h = self.tableau, self.times[n + 1] - self.times[n]
+        if after is not None:
+            p, of_stages = _added(p, after), _added(of_stages, tableau.whole[:, None] * after)
+        count = tableau.n if self.reaches_no_more(of_stages, tableau.n) else tableau.size
+        values, pulls = [], []
+        for i in range(count):
+            slope = functools.partial(self._slope, n, i)
+            slope.differentiates = True  # it may well be constant somewhere
+            value, back = vjp(slope, self._state(y, h, tableau.a[i], values), *self.parameters)
+            values.append(value)
+            pulls.append(back)
+        grown = [None] * len(self.parameters)
+        for i in range(count - 1, -1, -1):
+            cotangent = h * of_stages[i]
+            if self.dtype is not None:
+                cotangent = cotangent.astype(self.dtype)
+            by_state, *by_parameters = pulls[i](cotangent)
+            p = p + by_state
+            if i:
+                of_stages = of_stages + tableau.a[i][:, None] * by_state
+            grown = [_added(known, part) for known, part in zip(grown, by_parameters, strict=True)]
+        return p, grown
+
+    @staticmethod
+    def reaches_no_more(of_stages, n):
+        """Whether the first n stages are all that a gradient reaches."""
+        return not numpy.any(raw(of_stages[n:]))
+
+
+def _total(parts):
+    return functools.reduce(_added, parts, None)
+
+
+def _added(a, b):
+    """The sum of two gradients, None where there is none."""
+    return b if a is None else a if b is None else a + b
