@@ -487,6 +487,22 @@ def _reach(f, written, reached):
         _reach(one, written, reached)
 
 
+def _encloses(f, seen):
+    """Whether a function, or one that it holds, has a closure."""
+    if id(f) in seen:
+        return False
+    seen.add(id(f))
+    if isinstance(f, functools.partial):
+        return any(_encloses(one, seen) for one in (f.func, *f.args, *f.keywords.values()))
+    if isinstance(f, types.MethodType):
+        return _encloses(f.__func__, seen)
+    if not isinstance(f, types.FunctionType):
+        return False
+    return bool(f.__closure__) or any(
+        _encloses(one, seen) for one in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values())
+    )
+
+
 def _copied(f, written, copies):
     if id(f) in copies:
         return copies[id(f)]
@@ -500,8 +516,8 @@ def _copied(f, written, copies):
     if isinstance(f, types.MethodType):
         copies[id(f)] = types.MethodType(_copied(f.__func__, written, copies), f.__self__)
         return copies[id(f)]
-    if not isinstance(f, types.FunctionType):
-        return f
+    if not isinstance(f, types.FunctionType) or not _encloses(f, set()):
+        return f  # a program may compare it by `is`
     # A cell that is not assigned yet is shared: it will be, by the program.
     cells = [
         cell if id(cell) in written or not contents_of(cell) else types.CellType() for cell in f.__closure__ or ()

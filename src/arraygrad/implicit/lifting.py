@@ -1,7 +1,7 @@
 """Functions that are given to solvers: what they depend on besides their arguments becomes arguments.
 
 May import: autograd.grad_mode, autograd.graph, autograd.kept_functions, core.containers, core.tensor, engine,
-implicit.common.
+implicit.common, numpy.
 
 A solver calls a function many times on raw arrays, and the gradient comes from the solved equation. So what the
 function depends on must be among the inputs of the solution's node. Begin reading at `lifted`.
@@ -24,6 +24,8 @@ import collections
 import copy
 import functools
 import types
+
+import numpy
 
 from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.graph import get_gradient_edge
@@ -135,6 +137,8 @@ def _same(tensor, value):
     now, then = tensor.array, raw(value)
     if now is then:
         return True
+    if isinstance(then, (float, complex, numpy.generic)):  # a moved value
+        then = numpy.asarray(then)
     now, then = tensor.detach(), as_tensor(then)
     return bool(((now == then) | ((now != now) & (then != then))).all())
 

@@ -182,7 +182,7 @@ class _Backwards:
 
     def _fitted(self, gradient, like):
         if gradient is None:
-            gradient = 0.0 * raw(like)
+            gradient = numpy.zeros_like(raw(like))
         if isinstance(gradient, numpy.ndarray) and gradient.dtype != raw(like).dtype:
             gradient = gradient.real if raw(like).dtype.kind == "f" else gradient
             gradient = gradient.astype(raw(like).dtype)
