@@ -28,7 +28,7 @@ from arraygrad.engine.graph_task import current_graph_task_id
 from arraygrad.engine.later import called_later
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["FUNCTIONS", "closed", "contents_of", "held", "kept"]
+__all__ = ["FUNCTIONS", "Reader", "closed", "contents_of", "held", "is_holder", "kept"]
 
 
 # Note [Kept functions]
@@ -46,7 +46,12 @@ __all__ = ["FUNCTIONS", "closed", "contents_of", "held", "kept"]
 #     first call. A difference is an error.
 # (3) What the function itself changes (a counter, a buffer, a log) is not compared: it is found by looking again after
 #     the forward calls with the numbers 1, 4, 16, ...
-# (4) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
+# (4) The rules of a primitive and the backward of a Function are called in backward alone, so no copy of them is made:
+#     what they read is compared, with what objects and containers among the arguments of a primitive, or on ctx, hold
+#     (`Reader`). Most read nothing that can change, which a look at the names of their code tells; a `_Look` is taken
+#     where objects of the program's classes are among it. What the code only writes (`n += 1` of a nonlocal name,
+#     `log.append(g)`), and what was found to change while it ran, is not compared.
+# (5) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
 #     iterators; what only compiled code holds.
 # Guarded by tests/autograd/test_kept_functions.py.
 
@@ -91,7 +96,7 @@ def kept(f, name, args=(), bind=None):
         return now
     copy = closed(f)
     again = called_later(bind(copy))
-    seen = _Seen(copy, args)
+    seen = _Seen(lambda before: _Look((copy,), args, before))
     born = checked = current_graph_task_id()
     calls, next_look = 0, 1
 
@@ -121,11 +126,14 @@ def _compares_itself(f):
 
 
 class _Seen:
-    """What a function reads, as it is now."""
+    """What functions read, as it is now. `take(before)` gives a look, which is like the one `before` (None: the first).
 
-    def __init__(self, f, args):
-        self.f, self.args = f, args
-        self.look = _Look(f, args)
+    Paths in `ignored` are not compared.
+    """
+
+    def __init__(self, take, ignored=frozenset(), look=None):
+        self.take, self.ignored = take, ignored
+        self.look = take(None) if look is None else look
         # What is differentiated is saved by the node, which knows about writes.
         arrays = self.look.arrays.items()
         constants = {path: v for path, v in arrays if not (isinstance(v, Tensor) and v.requires_grad)}
@@ -135,8 +143,16 @@ class _Seen:
         """Paths of what is different now."""
         if not constants_are_compared():
             return []
-        now = _Look(self.f, self.args, self.look).values
-        return [path for path, value in self.look.values.items() if path in now and _differ(value, now[path])]
+        now = self.take(self.look).values
+        return [
+            path
+            for path, value in self.look.values.items()
+            if path in now and path not in self.ignored and _differ(value, now[path])
+        ]
+
+    def written(self):
+        """Paths of the arrays that contain something else now."""
+        return [path for path in self.contents.written() if path not in self.ignored]
 
     def forget_changed(self):
         """What the function itself has changed is compared no more."""
@@ -144,23 +160,182 @@ class _Seen:
             del self.look.values[path]
         self.contents.forget(self.contents.written())
 
-    def check(self, name):
+    def check(self, name, again=" again"):
         """Raise RuntimeError where a variable has changed, or what an array contains."""
         found = self.changed()
         if found:
             have = "has" if len(found) == 1 else "have"
             raise RuntimeError(
-                f"{name}: backward calls the function again, and {', '.join(found[:4])} {have} another value now than "
+                f"{name}: backward calls the function{again}, and {', '.join(found[:4])} {have} another value now than "
                 f"when {name} was called: the gradient would be that of another function. Give what changes to the "
                 "function as an argument (args=) or as a default (lambda x, k=k: ...)"
             )
-        self.contents.check(name)
+        if self.written():
+            self.contents.check(name)
+
+
+class Reader:
+    """Reader(name, functions): compares what functions that only backward calls read; see Note [Kept functions] (4)."""
+
+    def __init__(self, name, functions):
+        self.name, self.functions = name, functions
+        self.ignored = set()
+        self._last = None
+
+    def seen(self, holders=None):
+        """A _Seen of what the functions, and the objects and containers {path: object}, lead to; None: of nothing."""
+        look = _QuickLook(self.functions, holders)
+        if look.deep:
+            return _Seen(lambda before: _Look(self.functions, (), before, holders), self.ignored)
+        if not look.values:
+            return None
+        if holders:
+            return _Seen(lambda before: _QuickLook(self.functions, holders), self.ignored, look)
+        last = self._last
+        if last is None or look.arrays or last.look.arrays or last.look.values != look.values:
+            last = self._last = _Seen(self._take, self.ignored, look)
+        return last
+
+    def _take(self, before):
+        return _QuickLook(self.functions, None)
+
+    def check(self, seen):
+        """Raise RuntimeError where something has changed. Returns what `forget` is to be given after the functions."""
+        seen.check(self.name, "s defined for it")
+        return seen
+
+    def forget(self, seen):
+        """What the functions themselves have changed since `check` is compared no more."""
+        self.ignored.update(seen.changed(), seen.written())
+
+
+def is_holder(value):
+    """Whether an argument or an attribute may be changed without being an array."""
+    kind = type(value)
+    if kind in _PLAIN_TYPES or kind is numpy.ndarray or isinstance(value, (Tensor, numpy.generic, numpy.dtype)):
+        return False
+    if kind is tuple:
+        return any([is_holder(part) for part in value])
+    return not (isinstance(value, (type, *_LIBRARY_FUNCTIONS)) or hasattr(kind, "__array_namespace__"))
+
+
+class _QuickLook:
+    """What functions read by their names, of plain values, containers and arrays; `deep`: there is more to it."""
+
+    def __init__(self, functions, holders):
+        self.values, self.arrays, self.deep = {}, {}, False
+        self.followed = set()
+        for f in functions:
+            self.function(f)
+        for path, value in (holders or {}).items():
+            self.add(path, value)
+
+    def function(self, f):
+        while f is not None and type(f) is not types.FunctionType:
+            if type(f) is not types.MethodType and not _is_library(type(f).__module__):
+                self.deep = True
+                return
+            if type(f) is types.MethodType and not isinstance(f.__self__, type):
+                self.deep = True
+                return
+            f = getattr(f, "__func__", None) or getattr(f, "__wrapped__", None)
+        if f is None:
+            return
+        code = f.__code__
+        read = _read(code)
+        names = f.__globals__
+        closure = f.__closure__
+        if not (read or closure or f.__defaults__) or code in self.followed:
+            return
+        self.followed.add(code)
+        if _is_library(names.get("__name__", "")):
+            for cell in closure or ():
+                for one in contents_of(cell):
+                    if isinstance(one, types.FunctionType):
+                        self.function(one)
+            return
+        name = f.__name__
+        for one in read:
+            value = names.get(one, _look_away)
+            if type(value) not in _SETTLED and value is not _look_away:
+                self.add(f"{name}: {one}", value)
+        if closure:
+            for one, cell in zip(code.co_freevars, closure, strict=True):
+                if one in read:
+                    for value in contents_of(cell):
+                        if type(value) not in _SETTLED and value is not f:
+                            self.add(f"{name}: {one}", value)
+        for i, value in enumerate(f.__defaults__ or ()):
+            if type(value) not in _SETTLED:
+                self.add(f"{name}: default {i}", value)
+
+    def add(self, path, value, depth=4):
+        kind = type(value)
+        if kind in _PLAIN_TYPES or isinstance(value, numpy.generic):
+            self.values[path] = value
+        elif isinstance(value, Tensor):
+            if not value.requires_grad:  # else a node may lead to it, and it to the node
+                self.values[path] = self.arrays[path] = value
+        elif kind is numpy.ndarray or kind.__module__.partition(".")[0] in _ARRAY_LIBRARIES and hasattr(kind, "dtype"):
+            self.values[path] = self.arrays[path] = value
+        elif kind is list or kind is tuple or kind is dict:
+            parts = value.values() if kind is dict else value
+            if all(type(part) in _PLAIN_TYPES for part in parts):
+                self.values[path] = kind(value)
+            elif not depth:
+                self.deep = True
+            else:
+                self.values[f"len({path})"] = len(value)
+                for key, part in value.items() if kind is dict else enumerate(value):
+                    if type(part) not in _SETTLED:
+                        self.add(f"{path}[{key!r}]", part, depth - 1)
+        elif kind is types.FunctionType:
+            self.values[path] = value.__code__
+            self.function(value)
+        elif kind is types.ModuleType:
+            self.deep = self.deep or not _is_library(value.__name__)
+        elif isinstance(value, type):
+            self.deep = self.deep or not _is_library(value.__module__)
+        elif isinstance(value, numpy.dtype):
+            self.values[path] = value
+        elif isinstance(value, _LIBRARY_FUNCTIONS):
+            self.values[path] = _named(value)
+        elif callable(value) and _is_library(kind.__module__):
+            self.function(value)
+        else:
+            self.deep = True
+
+
+_look_away = object()
+_ARRAY_LIBRARIES = frozenset(["torch", "cupy", "jaxlib", "array_api_strict"])
+_PLAIN_TYPES = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), slice])
+_SETTLED = frozenset([types.BuiltinFunctionType, numpy.ufunc])
+# Methods by which code writes what it calls them of, and reads nothing.
+_LOGS = frozenset(["append", "extend", "add", "update", "insert", "write", "clear", "debug", "info", "warning"])
+
+
+@functools.lru_cache(maxsize=512)
+def _read(code):
+    """Names of globals and of cells that code, and functions in it, read, and do not write themselves."""
+    read, written = set(), set()
+    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
+    for instruction, following in itertools.zip_longest(found, found[1:]):
+        name = instruction.opname
+        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
+            method = following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            if not (method and following.argval in _LOGS):
+                read.add(instruction.argval)
+        elif name in ("STORE_DEREF", "STORE_GLOBAL"):
+            written.add(instruction.argval)
+        elif isinstance(instruction.argval, types.CodeType):
+            read |= _read(instruction.argval)
+    return frozenset(read - written)
 
 
 class _Look:
     """{path: value} of what a function reads; see Note [Kept functions] (2)."""
 
-    def __init__(self, f, args=(), before=None):
+    def __init__(self, functions, args=(), before=None, holders=None):
         # A look that was taken before knows the attributes: one round will do.
         self.attributes = frozenset() if before is None else before.attributes
         self.any_name = before is not None and before.any_name
@@ -168,7 +343,10 @@ class _Look:
             self.values, self.arrays, self.codes = {}, {}, set()
             self.seen, self.followed = {}, {}  # id -> object or function, alive
             self.names = {}  # of functions -> how many have it
-            self.function(getattr(f, "__name__", type(f).__name__), f, _DEPTH)
+            for f in functions:
+                self.function(getattr(f, "__name__", type(f).__name__), f, _DEPTH)
+            for path, value in (holders or {}).items():
+                self.add(path, value, _DEPTH)
             for i, value in enumerate(flatten(tuple(args))[0]):
                 if not isinstance(value, _PLAIN):  # numbers and containers were taken down when the solver was called
                     self.add(f"argument leaf {i}", value, _DEPTH)
@@ -406,7 +584,7 @@ def _parts(value):
 
 def held(f):
     """{path: array or Tensor} of those that a function finds; see Note [Kept functions] (2)."""
-    return _Look(f).arrays
+    return _Look((f,)).arrays
 
 
 @functools.lru_cache(maxsize=512)
