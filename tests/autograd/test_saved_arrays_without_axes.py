@@ -18,8 +18,6 @@ HOOKS = {
 }
 
 
-
-
 class Keeps(ag.autograd.Function):
     @staticmethod
     def forward(ctx, x, seen):

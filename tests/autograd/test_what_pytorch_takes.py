@@ -43,14 +43,13 @@ def test_what_a_pull_gives_under_no_grad_does_not_require_grad(transform):
     def cube(v):
         return v * v * v
 
-    if transform == "vjp":
-        _, pull = ag.vjp(cube, t)
-        call = lambda: pull(ones)[0]  # noqa: E731
-    elif transform == "linearize":
-        _, push = ag.linearize(cube, t)
-        call = lambda: push(ones)  # noqa: E731
-    else:
-        call = lambda: ag.hvp(lambda v: ag.sum(cube(v)))(t, ones)  # noqa: E731
+    pull, push = ag.vjp(cube, t)[1], ag.linearize(cube, t)[1]
+    calls = {
+        "vjp": lambda: pull(ones)[0],
+        "linearize": lambda: push(ones),
+        "hvp": lambda: ag.hvp(lambda v: ag.sum(cube(v)))(t, ones),
+    }
+    call = calls[transform]
     recorded = call()
     with ag.no_grad():
         found = call()
@@ -69,7 +68,9 @@ def test_checkpoint_with_debug_lists_the_operations_of_both_calls():
 
     t = ag.tensor([1.0, 2.0], requires_grad=True)
     y = ag.checkpoint(f, debug=True)(t).sum()
-    with pytest.raises(RuntimeError, match=r"(?s)not the same.*first call:\nexp\(float64\[2\]\)\n.*cos\(float64\[2\]\)"):
+    with pytest.raises(
+        RuntimeError, match=r"(?s)not the same.*first call:\nexp\(float64\[2\]\)\n.*cos\(float64\[2\]\)"
+    ):
         y.backward()
     calls.clear()
     y = ag.checkpoint(f)(t).sum()

@@ -1,6 +1,7 @@
 """A signal handler that interrupts a backward pass finds the modes that the program has outside of it.
 
-The class: the mode of the program (grad, no_grad) x what runs (compiled rules of arrays, single numbers). A handler that interrupts Python code of a rule or a hook is run by Python itself, in the mode of that code.
+The class: the mode of the program (grad, no_grad) x what runs (compiled rules of arrays, single numbers). A handler
+that interrupts Python code of a rule or a hook is run by Python itself, in the mode of that code.
 """
 
 import os

@@ -1,11 +1,12 @@
 """What rules read besides arrays among their arguments: a change between forward and backward is refused, never silent.
 
 The class: whose rule (a primitive's, a Function's backward) x where the constant is (an argument, a keyword, ctx, the
-closure, a default, a global, the closure of a helper) x what holds it (itself, a list, a dict, a dict in a dict, an
-object, an attribute of an attribute) x what it is (an array, a number, an array in a list) x how it changes (written,
-exchanged).
+closure, a default, a global, the closure of a helper, a partial, a class, a module, a bound method, self) x what holds
+it (itself, a list, a dict, a dict in a dict, an object, an attribute of an attribute) x what it is (an array, a number,
+an array in a list) x how it changes (written, exchanged).
 """
 
+import functools
 import itertools
 import types
 
@@ -71,6 +72,60 @@ def by_keyword(holder, read):
     p = ag.primitive(lambda x, *, h: x * first(read(h)))
     p.defvjp(lambda ans, x, *, h: lambda g: g * first(read(h)))
     return lambda x: p(x, h=holder)
+
+
+def by_bound_method(holder, read):
+    """The rule calls a bound method, of the dict or array itself where it is one."""
+    if isinstance(holder, dict) and "k" in holder:
+        get = holder.get
+        p = ag.primitive(lambda x: x * first(get("k")))
+        p.defvjp(lambda ans, x: lambda g: g * first(get("k")))
+        return p
+    return by_closure(holder, read)
+
+
+def by_partial(holder, read):
+    p = ag.primitive(lambda x: x * first(read(holder)))
+    factor = functools.partial(lambda h: first(read(h)), holder)
+    p.defvjp(lambda ans, x: lambda g: g * factor())
+    return p
+
+
+def by_class(holder, read):
+    class Settings:
+        kept = holder
+
+        @staticmethod
+        def factor():
+            return first(read(Settings.kept))
+
+    p = ag.primitive(lambda x: x * Settings.factor())
+    p.defvjp(lambda ans, x: lambda g: g * Settings.factor())
+    return p
+
+
+def by_module(holder, read):
+    module = types.ModuleType("settings_of_a_program")
+    module.kept = holder
+    p = ag.primitive(lambda x: x * first(read(module.kept)))
+    p.defvjp(lambda ans, x: lambda g: g * first(read(module.kept)))
+    return p
+
+
+def by_method(holder, read):
+    class Solver:
+        def __init__(self):
+            self.kept = holder
+
+        def factor(self):
+            return first(read(self.kept))
+
+        def solve(self, x):
+            p = ag.primitive(lambda x: x * self.factor())
+            p.defvjp(lambda ans, x: lambda g: g * self.factor())
+            return p(x)
+
+    return Solver().solve
 
 
 def by_closure(holder, read):
@@ -155,6 +210,11 @@ WAYS = [
     by_keyword,
     by_closure,
     by_helper,
+    by_bound_method,
+    by_partial,
+    by_class,
+    by_module,
+    by_method,
     by_default,
     by_ctx,
     by_backward,

@@ -98,8 +98,7 @@ MEMBERS = list(itertools.product(MAKERS, ("whole", "view"), ((), (3,), (2, 3)), 
 
 @pytest.mark.parametrize(("maker", "part", "shape", "create_graph"), MEMBERS)
 def test_a_buffer_that_the_next_call_overwrites_gives_the_gradient_of_the_program(maker, part, shape, create_graph):
-    make, plain = MAKERS[maker]
-    function = make(Buffer(shape, part))
+    function = MAKERS[maker][0](Buffer(shape, part))
     x = np.linspace(0.3, 1.1, int(np.prod(shape))).reshape(shape)
 
     def f(x):
@@ -245,11 +244,12 @@ def test_an_argument_that_is_returned_is_a_view(make, key, written):
     y = t * 2
     z = function(y)
     assert np.shares_memory(z.detach().numpy(), y.detach().numpy())
-    with pytest.raises(RuntimeError, match="view"):
-        if written == "result":
+    if written == "result":
+        with pytest.raises(RuntimeError, match="view"):
             z[0] = 5.0
-        else:
-            y[...] = 5.0
+    else:
+        y[...] = 5.0
+        with pytest.raises(RuntimeError, match="view"):
             np.sum(z * 2)
 
 

@@ -129,7 +129,12 @@ class _Checkpoint:
         text = f"checkpoint: '{_name(self.function)}' is not the same when it is called again: {how}"
         if self.operations is None:
             return RuntimeError(f"{text} (debug=True lists the operations of both calls)")
-        rows = ["operations of the first call:", *self.operations, "operations of the second call, so far:", *operations]
+        rows = [
+            "operations of the first call:",
+            *self.operations,
+            "operations of the second call, so far:",
+            *operations,
+        ]
         return RuntimeError("\n".join([text, *rows]))
 
     @staticmethod

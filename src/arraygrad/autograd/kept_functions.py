@@ -141,7 +141,7 @@ class _Seen:
 
     def changed(self):
         """Paths of what is different now."""
-        if not constants_are_compared():
+        if not constants_are_compared() or (type(self.look) is _QuickLook and self.look.is_as_before()):
             return []
         now = self.take(self.look).values
         return [
@@ -184,25 +184,27 @@ class Reader:
 
     def seen(self, holders=None):
         """A _Seen of what the functions, and the objects and containers {path: object}, lead to; None: of nothing."""
-        look = _QuickLook(self.functions, holders)
-        if look.deep:
-            return _Seen(lambda before: _Look(self.functions, (), before, holders), self.ignored)
-        if not look.values:
-            return None
-        if holders:
-            return _Seen(lambda before: _QuickLook(self.functions, holders), self.ignored, look)
-        last = self._last
-        if last is None or look.arrays or last.look.arrays or last.look.values != look.values:
-            last = self._last = _Seen(self._take, self.ignored, look)
-        return last
+        look = self._last
+        if holders or look is None or not look.is_as_before():
+            look = _QuickLook(self.functions, holders)
+            if look.deep:
+                return _Seen(lambda before: _Look(self.functions, (), before, holders or {}), self.ignored)
+            if holders:
+                return _Seen(lambda before: _QuickLook(self.functions, holders), self.ignored, look)
+            self._last = look if look.steady else None  # what is kept here must not keep a graph alive
+        if look.seen is None and look.values:
+            seen = _Seen(self._take, self.ignored, look)
+            if look.arrays:
+                return seen
+            look.seen = seen  # nothing in it but plain values: the same for every call
+        return look.seen
 
     def _take(self, before):
         return _QuickLook(self.functions, None)
 
     def check(self, seen):
-        """Raise RuntimeError where something has changed. Returns what `forget` is to be given after the functions."""
+        """Raise RuntimeError where something has changed."""
         seen.check(self.name, "s defined for it")
-        return seen
 
     def forget(self, seen):
         """What the functions themselves have changed since `check` is compared no more."""
@@ -215,7 +217,7 @@ def is_holder(value):
     if kind in _PLAIN_TYPES or kind is numpy.ndarray or isinstance(value, (Tensor, numpy.generic, numpy.dtype)):
         return False
     if kind is tuple:
-        return any([is_holder(part) for part in value])
+        return any(is_holder(part) for part in value)
     return not (isinstance(value, (type, *_LIBRARY_FUNCTIONS)) or hasattr(kind, "__array_namespace__"))
 
 
@@ -224,19 +226,38 @@ class _QuickLook:
 
     def __init__(self, functions, holders):
         self.values, self.arrays, self.deep = {}, {}, False
-        self.followed = set()
+        self.followed, self.attributes = set(), frozenset()
+        # Where the values stand: (globals, name, value) and (cell, value). `steady`: nothing else can change.
+        self.names, self.cells, self.steady = [], [], True
+        self.seen = None
         for f in functions:
             self.function(f)
         for path, value in (holders or {}).items():
+            self.steady = False
             self.add(path, value)
+
+    def is_as_before(self):
+        """Whether another look would find the same."""
+        if not self.steady or self.deep:
+            return False
+        for names, name, value in self.names:
+            if names.get(name, _look_away) is not value:
+                return False
+        for cell, value in self.cells:
+            try:
+                if cell.cell_contents is not value:
+                    return False
+            except ValueError:
+                return False
+        return True
 
     def function(self, f):
         while f is not None and type(f) is not types.FunctionType:
-            if type(f) is not types.MethodType and not _is_library(type(f).__module__):
-                self.deep = True
-                return
-            if type(f) is types.MethodType and not isinstance(f.__self__, type):
-                self.deep = True
+            if type(f) is types.MethodType:
+                self.deep = self.deep or not isinstance(f.__self__, type)
+            else:
+                self.deep = self.deep or isinstance(f, functools.partial) or not _is_library(type(f).__module__)
+            if self.deep:
                 return
             f = getattr(f, "__func__", None) or getattr(f, "__wrapped__", None)
         if f is None:
@@ -248,21 +269,27 @@ class _QuickLook:
         if not (read or closure or f.__defaults__) or code in self.followed:
             return
         self.followed.add(code)
+        self.attributes |= _names(code)[1]
         if _is_library(names.get("__name__", "")):
             for cell in closure or ():
                 for one in contents_of(cell):
+                    self.cells.append((cell, one))
                     if isinstance(one, types.FunctionType):
                         self.function(one)
             return
         name = f.__name__
         for one in read:
             value = names.get(one, _look_away)
+            self.names.append((names, one, value))
             if type(value) not in _SETTLED and value is not _look_away:
                 self.add(f"{name}: {one}", value)
         if closure:
             for one, cell in zip(code.co_freevars, closure, strict=True):
                 if one in read:
-                    for value in contents_of(cell):
+                    found = contents_of(cell)
+                    self.steady = self.steady and bool(found)
+                    for value in found:
+                        self.cells.append((cell, value))
                         if type(value) not in _SETTLED and value is not f:
                             self.add(f"{name}: {one}", value)
         for i, value in enumerate(f.__defaults__ or ()):
@@ -274,11 +301,13 @@ class _QuickLook:
         if kind in _PLAIN_TYPES or isinstance(value, numpy.generic):
             self.values[path] = value
         elif isinstance(value, Tensor):
+            self.steady = False
             if not value.requires_grad:  # else a node may lead to it, and it to the node
                 self.values[path] = self.arrays[path] = value
-        elif kind is numpy.ndarray or kind.__module__.partition(".")[0] in _ARRAY_LIBRARIES and hasattr(kind, "dtype"):
+        elif kind is numpy.ndarray or _is_foreign_array(kind):
             self.values[path] = self.arrays[path] = value
         elif kind is list or kind is tuple or kind is dict:
+            self.steady = self.steady and kind is tuple
             parts = value.values() if kind is dict else value
             if all(type(part) in _PLAIN_TYPES for part in parts):
                 self.values[path] = kind(value)
@@ -292,24 +321,35 @@ class _QuickLook:
         elif kind is types.FunctionType:
             self.values[path] = value.__code__
             self.function(value)
-        elif kind is types.ModuleType:
-            self.deep = self.deep or not _is_library(value.__name__)
-        elif isinstance(value, type):
-            self.deep = self.deep or not _is_library(value.__module__)
+        elif kind is types.ModuleType or isinstance(value, type):
+            if depth and not _is_library(value.__name__ if kind is types.ModuleType else value.__module__):
+                for space in (value,) if kind is types.ModuleType else value.__mro__:
+                    for name in sorted(self.attributes & vars(space).keys()):
+                        part = vars(space)[name]
+                        self.names.append((vars(space), name, part))
+                        self.add(f"{path}.{name}", getattr(part, "__func__", part), depth - 1)
         elif isinstance(value, numpy.dtype):
             self.values[path] = value
         elif isinstance(value, _LIBRARY_FUNCTIONS):
             self.values[path] = _named(value)
+            if isinstance(getattr(value, "__self__", None), (numpy.ndarray, dict)):
+                self.add(f"{path}.__self__", value.__self__, depth)
+        elif isinstance(value, (property, types.MemberDescriptorType, types.GetSetDescriptorType)):
+            self.values[path] = value
         elif callable(value) and _is_library(kind.__module__):
             self.function(value)
         else:
             self.deep = True
 
 
+def _is_foreign_array(kind):
+    return kind.__module__.partition(".")[0] in _ARRAY_LIBRARIES and hasattr(kind, "dtype")
+
+
 _look_away = object()
 _ARRAY_LIBRARIES = frozenset(["torch", "cupy", "jaxlib", "array_api_strict"])
 _PLAIN_TYPES = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), slice])
-_SETTLED = frozenset([types.BuiltinFunctionType, numpy.ufunc])
+_SETTLED = frozenset([numpy.ufunc])
 # Methods by which code writes what it calls them of, and reads nothing.
 _LOGS = frozenset(["append", "extend", "add", "update", "insert", "write", "clear", "debug", "info", "warning"])
 
@@ -339,6 +379,7 @@ class _Look:
         # A look that was taken before knows the attributes: one round will do.
         self.attributes = frozenset() if before is None else before.attributes
         self.any_name = before is not None and before.any_name
+        self.rules = holders is not None  # what their code only writes does not count
         for _ in range(_ROUNDS):
             self.values, self.arrays, self.codes = {}, {}, set()
             self.seen, self.followed = {}, {}  # id -> object or function, alive
@@ -481,10 +522,12 @@ class _Look:
         self.values[path] = code
         count = self.names[f.__name__] = self.names.get(f.__name__, 0) + 1
         place = f"{f.__name__}: " if count == 1 else f"{f.__name__} ({count}): "
-        for name in sorted(_names(code)[0]):
+        for name in sorted(_read(code) if self.rules else _names(code)[0]):
             if name in f.__globals__:
                 self.add(place + name, f.__globals__[name], depth - 1)
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+            if self.rules and name not in _read(code):
+                continue
             for part in contents_of(cell):
                 if part is not f:
                     self.add(place + name, part, depth - 1)

@@ -1,6 +1,7 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
-May import: autograd.kept_functions, autograd.python_numbers, core.barriers, core.constants, core.given, engine, core.graph_ops, core.tensor.
+May import: autograd.kept_functions, autograd.python_numbers, core.barriers, core.constants, core.given, engine,
+core.graph_ops, core.tensor.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.engine.graph_task cimport (
     CReadyQueue, DEPTH_EMPTY, DEPTH_SHUTDOWN, GraphTask, NodeState, NodeTask, begin_run, compute_dependencies, end_run,
-    free_pruned, handle_signals, init_to_execute, local_queue, set_run_flags, side_state, sweep,
+    free_pruned, handle_signals, init_to_execute, local_queue, note_outside, set_run_flags, side_state, sweep,
 )
 from arraygrad.engine.anomaly cimport anomaly_flags, issue_notes
 from arraygrad.engine.context cimport enter_context, leave_context, take_context
@@ -403,10 +403,6 @@ cdef GraphTask _new_task(ThreadState* ts, bint keep_graph):
     task.accumulate_grad = True
     task.multithreading = ts.multithreading
     task.zero_annihilates = ts.zero_annihilates
-    if ts.task == NULL or (<GraphTask>ts.task).owner != _thread_id(ts):
-        task.outside = ts[0]
-    else:
-        task.outside = (<GraphTask>ts.task).outside
     if ts.saved_hooks != NULL:
         task.saved_hooks = <object>ts.saved_hooks
     if ts.task == NULL:
@@ -416,6 +412,7 @@ cdef GraphTask _new_task(ThreadState* ts, bint keep_graph):
         task.checkpoint_valid = (<GraphTask>ts.task).checkpoint_valid
     task.anomaly = anomaly_flags()
     task.owner = _thread_id(ts)
+    note_outside(task, ts)
     task.tracer = _tracer
     if _cpu_workers and task.multithreading and ts.task == NULL:
         task.workers = _cpu_workers

@@ -91,6 +91,7 @@ cdef class GraphTask:
 cdef int64_t begin_run() except -1
 cdef int end_run(int64_t task_id) except -1
 cdef int handle_signals(GraphTask task) except -1
+cdef void note_outside(GraphTask task, ThreadState* ts) noexcept
 cdef NodeState side_state(GraphTask task, Node node)
 cdef uint32_t run_flags(GraphTask task, Node node)
 cdef int set_run_flags(GraphTask task, Node node, uint32_t bits) except -1

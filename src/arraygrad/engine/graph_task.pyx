@@ -36,6 +36,14 @@ cdef int64_t begin_run() except -1:
     return task_id
 
 
+cdef void note_outside(GraphTask task, ThreadState* ts) noexcept:
+    """Note the modes of a run's thread outside of all runs (`handle_signals`)."""
+    if ts.task != NULL and (<GraphTask>ts.task).owner == task.owner:
+        task.outside = (<GraphTask>ts.task).outside
+    else:
+        task.outside = ts[0]
+
+
 cdef int handle_signals(GraphTask task) except -1:
     """Have Python run its handlers of signals that came, in the modes that the thread had outside of all runs.
 
