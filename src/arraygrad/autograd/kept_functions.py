@@ -181,16 +181,17 @@ class Reader:
         self.name, self.functions = name, functions
         self.ignored = set()
         self._last = None
+        self._attributes = frozenset()
 
     def seen(self, holders=None):
         """A _Seen of what the functions, and the objects and containers {path: object}, lead to; None: of nothing."""
         look = self._last
         if holders or look is None or not look.is_as_before():
-            look = _QuickLook(self.functions, holders)
+            look = self._look(holders)
             if look.deep:
                 return _Seen(lambda before: _Look(self.functions, (), before, holders or {}), self.ignored)
             if holders:
-                return _Seen(lambda before: _QuickLook(self.functions, holders), self.ignored, look)
+                return _Seen(lambda before: self._look(holders), self.ignored, look)
             self._last = look if look.steady else None  # what is kept here must not keep a graph alive
         if look.seen is None and look.values:
             seen = _Seen(self._take, self.ignored, look)
@@ -200,7 +201,15 @@ class Reader:
         return look.seen
 
     def _take(self, before):
-        return _QuickLook(self.functions, None)
+        return self._look(None)
+
+    def _look(self, holders):
+        for _ in range(_ROUNDS):
+            look = _QuickLook(self.functions, holders, self._attributes)
+            if look.deep or look.attributes == self._attributes:
+                break
+            self._attributes = look.attributes  # functions that were found name more: of objects seen before them too
+        return look
 
     def check(self, seen):
         """Raise RuntimeError where something has changed."""
@@ -222,11 +231,15 @@ def is_holder(value):
 
 
 class _QuickLook:
-    """What functions read by their names, of plain values, containers and arrays; `deep`: there is more to it."""
+    """What functions read by their names, of the program's own objects too; `deep`: there is more to it, see _Look.
 
-    def __init__(self, functions, holders):
+    `attributes` are the names of attributes that code was found to use before.
+    """
+
+    def __init__(self, functions, holders, attributes):
         self.values, self.arrays, self.deep = {}, {}, False
-        self.followed, self.attributes = set(), frozenset()
+        self.followed, self.instances, self.attributes = set(), {}, attributes
+        self.counts = {}  # of names of functions
         # Where the values stand: (globals, name, value) and (cell, value). `steady`: nothing else can change.
         self.names, self.cells, self.steady = [], [], True
         self.seen = None
@@ -253,23 +266,37 @@ class _QuickLook:
 
     def function(self, f):
         while f is not None and type(f) is not types.FunctionType:
-            if type(f) is types.MethodType:
-                self.deep = self.deep or not isinstance(f.__self__, type)
+            path = getattr(f, "__name__", type(f).__name__)
+            if isinstance(f, functools.partial):
+                for key, value in (*enumerate(f.args), *f.keywords.items()):
+                    self.add(f"{path}({key})", value)
+                self.steady, f = False, f.func
+            elif type(f) is types.MethodType:
+                if not isinstance(f.__self__, type):
+                    self.add(f"{path}: self", f.__self__)
+                f = f.__func__
+            elif _is_library(type(f).__module__):
+                f = getattr(f, "__wrapped__", None)
             else:
-                self.deep = self.deep or isinstance(f, functools.partial) or not _is_library(type(f).__module__)
-            if self.deep:
+                self.add(path, f)
                 return
-            f = getattr(f, "__func__", None) or getattr(f, "__wrapped__", None)
         if f is None:
             return
         code = f.__code__
         read = _read(code)
         names = f.__globals__
         closure = f.__closure__
-        if not (read or closure or f.__defaults__) or code in self.followed:
+        attributes = _names(code)[1]
+        if not attributes <= self.attributes:
+            self.attributes |= attributes
+        if not (_ANY_NAME.isdisjoint(_names(code)[0]) and _ANY_NAME.isdisjoint(attributes)):
+            self.deep = True
+        if not (read or closure or f.__defaults__ or f.__kwdefaults__) or f in self.followed:
             return
-        self.followed.add(code)
-        self.attributes |= _names(code)[1]
+        if len(self.followed) >= _MOST:
+            self.deep = True
+            return
+        self.followed.add(f)
         if _is_library(names.get("__name__", "")):
             for cell in closure or ():
                 for one in contents_of(cell):
@@ -277,7 +304,8 @@ class _QuickLook:
                     if isinstance(one, types.FunctionType):
                         self.function(one)
             return
-        name = f.__name__
+        count = self.counts[f.__name__] = self.counts.get(f.__name__, 0) + 1
+        name = f.__name__ if count == 1 else f"{f.__name__} ({count})"
         for one in read:
             value = names.get(one, _look_away)
             self.names.append((names, one, value))
@@ -292,11 +320,11 @@ class _QuickLook:
                         self.cells.append((cell, value))
                         if type(value) not in _SETTLED and value is not f:
                             self.add(f"{name}: {one}", value)
-        for i, value in enumerate(f.__defaults__ or ()):
+        for key, value in (*enumerate(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).items()):
             if type(value) not in _SETTLED:
-                self.add(f"{name}: default {i}", value)
+                self.add(f"{name}: default {key!r}", value)
 
-    def add(self, path, value, depth=4):
+    def add(self, path, value, depth=_DEPTH):
         kind = type(value)
         if kind in _PLAIN_TYPES or isinstance(value, numpy.generic):
             self.values[path] = value
@@ -306,8 +334,9 @@ class _QuickLook:
                 self.values[path] = self.arrays[path] = value
         elif kind is numpy.ndarray or _is_foreign_array(kind):
             self.values[path] = self.arrays[path] = value
-        elif kind is list or kind is tuple or kind is dict:
+        elif kind is list or kind is tuple or isinstance(value, dict):
             self.steady = self.steady and kind is tuple
+            kind = kind if kind is list or kind is tuple else dict
             parts = value.values() if kind is dict else value
             if all(type(part) in _PLAIN_TYPES for part in parts):
                 self.values[path] = kind(value)
@@ -336,10 +365,41 @@ class _QuickLook:
                 self.add(f"{path}.__self__", value.__self__, depth)
         elif isinstance(value, (property, types.MemberDescriptorType, types.GetSetDescriptorType)):
             self.values[path] = value
-        elif callable(value) and _is_library(kind.__module__):
+        elif kind is types.MethodType or (callable(value) and _is_library(kind.__module__)):
             self.function(value)
         else:
+            self.instance(path, value, depth)
+
+    def instance(self, path, value, depth):
+        """The attributes of an object that code names, and what its class has under such names."""
+        kind = type(value)
+        if id(value) in self.instances:
+            return
+        self.instances[id(value)] = value
+        if not depth or len(self.instances) > _MOST or (_is_library(kind.__module__) and kind.__name__ not in _HOLDERS):
             self.deep = True
+            return
+        self.steady = False
+        self.values[path] = kind
+        own = getattr(value, "__dict__", None)
+        own = own if type(own) is dict else {}
+        for name in sorted(self.attributes & own.keys()):
+            self.add(f"{path}.{name}", own[name], depth - 1)
+        for base in kind.__mro__[:-1]:
+            for name, member in vars(base).items():
+                if name in own or not (name in self.attributes or name in _SPECIAL):
+                    continue
+                if isinstance(member, types.MemberDescriptorType):
+                    if hasattr(value, name):
+                        self.add(f"{path}.{name}", getattr(value, name), depth - 1)
+                    continue
+                if isinstance(member, functools.cached_property):
+                    member = member.func
+                member = getattr(member, "fget", None) or getattr(member, "__func__", None) or member
+                if isinstance(member, types.FunctionType):
+                    self.function(member)
+                elif name in self.attributes:
+                    self.add(f"{path}.{name}", member, depth - 1)
 
 
 def _is_foreign_array(kind):
