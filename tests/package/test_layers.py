@@ -101,7 +101,18 @@ MAY_IMPORT = {
     "core.function": ENGINE
     | {
         f"core.{name}"
-        for name in ("op", "value", "overwriting", "saved", "constants", "nodes", "apply", "inplace", "barriers")
+        for name in (
+            "op",
+            "value",
+            "overwriting",
+            "saved",
+            "constants",
+            "given",
+            "nodes",
+            "apply",
+            "inplace",
+            "barriers",
+        )
     },
     "core.saved_handles": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "nodes", "function")},

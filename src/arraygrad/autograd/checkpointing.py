@@ -1,11 +1,12 @@
 """Memory for time: `checkpoint(f)` keeps the arguments of `f` instead of what its operations save.
 
 May import: _hints, core.constants, core.containers, engine, core.tensor, core.saved, core.apply,
-autograd.kept_functions, autograd.saved_hooks.
+autograd.graph_hooks, autograd.kept_functions, autograd.saved_hooks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import inspect
@@ -14,6 +15,7 @@ import weakref
 import numpy
 
 from arraygrad._hints import unexpected
+from arraygrad.autograd.graph_hooks import op_hooks
 from arraygrad.autograd.kept_functions import closed, held
 from arraygrad.autograd.saved_hooks import saved_tensors_hooks
 from arraygrad.core.constants import Contents, constants_are_compared
@@ -92,10 +94,11 @@ def _alike(found, expected):
 class _Checkpoint:
     """One call of a checkpointed function."""
 
-    def __init__(self, function, args, kwargs, early_stop):
+    def __init__(self, function, args, kwargs, early_stop, debug):
         self.function = function
         self.again = called_later(closed(function))
         self.early_stop = early_stop
+        self.operations = [] if debug else None  # of the first call, in words
         self.finished = False  # whether the first call has returned, so that `places` is complete
         self.places = []  # weak references to the place holders, in order
         self.metas = []  # (shape, dtype) of the value of each
@@ -115,6 +118,25 @@ class _Checkpoint:
         self.samples.append(_sample(t) if constants_are_compared() else None)
         return place
 
+    def traced(self, operations):
+        """A block in which operations are noted in a list, where `debug` asks for it."""
+        if self.operations is None:
+            return contextlib.nullcontext()
+        return op_hooks(before=lambda name, args: operations.append(f"{name}({', '.join(map(_in_short, args))})"))
+
+    def differs(self, how, operations):
+        """The error about a second call that is not like the first."""
+        text = f"checkpoint: '{_name(self.function)}' is not the same when it is called again: {how}"
+        if self.operations is None:
+            return RuntimeError(f"{text} (debug=True lists the operations of both calls)")
+        rows = [
+            "operations of the first call:",
+            *self.operations,
+            "operations of the second call, so far:",
+            *operations,
+        ]
+        return RuntimeError("\n".join([text, *rows]))
+
     @staticmethod
     def unpack(place):
         """Backward: the value, out of a second call."""
@@ -132,6 +154,7 @@ class _Checkpoint:
     def compute(self):
         """Call the function again; returns {number: value} for all place holders that are alive."""
         values = {}
+        operations = []
         count = 0
         total = len(self.places)
 
@@ -141,16 +164,17 @@ class _Checkpoint:
             count += 1
             if number < total:
                 if (t.shape, t.dtype) != self.metas[number]:
-                    raise RuntimeError(
-                        f"checkpoint: '{_name(self.function)}' is not the same when it is called again: value {number} "
-                        f"that it saves had shape {self.metas[number][0]} and dtype {self.metas[number][1]}, and has "
-                        f"shape {t.shape} and dtype {t.dtype} now"
+                    raise self.differs(
+                        f"value {number} that it saves had shape {self.metas[number][0]} and dtype "
+                        f"{self.metas[number][1]}, and has shape {t.shape} and dtype {t.dtype} now",
+                        operations,
                     )
                 if not _alike(_sample(t), self.samples[number]):
-                    raise RuntimeError(
-                        f"checkpoint: '{_name(self.function)}' is not the same when it is called again: value {number} "
-                        "that it saves contains other numbers now. Something that it reads has changed since: a name "
-                        "in its closure or its module, an entry or an attribute. Pass what changes as an argument"
+                    raise self.differs(
+                        f"value {number} that it saves contains other numbers now. Something that it reads has changed "
+                        "since: a name in its closure or its module, an entry or an attribute. Pass what changes as an "
+                        "argument",
+                        operations,
                     )
                 if self.places[number]() is not None:
                     values[number] = SavedInput(t, hooks=False)  # the function may write its memory afterwards
@@ -163,22 +187,28 @@ class _Checkpoint:
         state = numpy.random.get_state()
         try:
             numpy.random.set_state(self.random_state)
-            with Mode(set_grad_mode, True), saved_tensors_hooks(note, _same):
+            with Mode(set_grad_mode, True), saved_tensors_hooks(note, _same), self.traced(operations):
                 self.again(*args, **kwargs)
         except _Enough:
             pass
         finally:
             numpy.random.set_state(state)
         if count < total or (count > total and self.finished):
-            raise RuntimeError(
-                f"checkpoint: '{_name(self.function)}' is not the same when it is called again: it saved {total} "
-                f"values the first time and {count} now"
-            )
+            raise self.differs(f"it saved {total} values the first time and {count} now", operations)
         return values
 
 
 def _same(t):
     return t
+
+
+def _in_short(argument):
+    """An argument of an operation in words: dtype and shape of an array, else its repr."""
+    if isinstance(argument, (list, tuple)):
+        return f"[{', '.join(map(_in_short, argument))}]"
+    if hasattr(argument, "dtype") and hasattr(argument, "shape"):
+        return f"{argument.dtype}{list(argument.shape)}"
+    return repr(argument)
 
 
 def _name(function):
@@ -203,7 +233,7 @@ def _again(kept):
     return kept
 
 
-def checkpoint(f, *arguments, early_stop=True, **unknown):
+def checkpoint(f, *arguments, early_stop=True, debug=False, **unknown):
     """A function that computes what `f` does and keeps less memory for backward.
 
     Of the operations in `f` nothing is kept but the graph itself; in backward `f` is called again, on the same
@@ -218,6 +248,8 @@ def checkpoint(f, *arguments, early_stop=True, **unknown):
     early_stop : bool
         End the second call as soon as everything that is needed is there; False lets it run to its end, where more
         values than the first time are an error, too.
+    debug : bool
+        Note the operations of both calls, with dtypes and shapes, and list them where the second call differs.
 
     Returns
     -------
@@ -249,7 +281,7 @@ def checkpoint(f, *arguments, early_stop=True, **unknown):
             "arraygrad.checkpoint(f)(t), whose arguments those are"
         )
     if unknown:
-        raise TypeError(unexpected("checkpoint", next(iter(unknown)), ("early_stop",)))
+        raise TypeError(unexpected("checkpoint", next(iter(unknown)), ("early_stop", "debug")))
     if not callable(f):
         raise TypeError(f"checkpoint: expected a function, got {type(f).__name__}")
 
@@ -257,8 +289,8 @@ def checkpoint(f, *arguments, early_stop=True, **unknown):
     def checkpointed(*args, **kwargs):
         if not is_grad_enabled():
             return f(*args, **kwargs)
-        call = _Checkpoint(f, args, kwargs, early_stop)
-        with saved_tensors_hooks(call.pack, _Checkpoint.unpack):
+        call = _Checkpoint(f, args, kwargs, early_stop, debug)
+        with saved_tensors_hooks(call.pack, _Checkpoint.unpack), call.traced(call.operations):
             result = f(*args, **kwargs)
         call.finished = True
         call.contents.forget(call.contents.written())  # (5)

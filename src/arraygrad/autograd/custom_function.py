@@ -1,7 +1,7 @@
 """Operations with a derivative of the user's own: `Function` and `once_differentiable`.
 
-May import: engine, core.barriers, core.function, core.tensor. What a Function's ctx can do is in `function`
-(CustomNode).
+May import: autograd.kept_functions, engine, core.barriers, core.constants, core.function, core.tensor. What a
+Function's ctx can do is in `function` (CustomNode).
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import functools
 import inspect
 import warnings
 
+from arraygrad.autograd.kept_functions import Reader, is_holder
 from arraygrad.core.barriers import delayed_error
+from arraygrad.core.constants import constants_are_compared
 from arraygrad.core.function import CustomNode, run_function, set_function
 from arraygrad.core.tensor import Tensor, asarray, metadata_of
 from arraygrad.engine.modes import Mode
@@ -176,7 +178,21 @@ class Function:
 
 Function._node_class = _node_class(Function)
 _no_setup = Function.setup_context
-set_function(Function)
+
+
+def _watched(cls, backward, attributes):
+    """(Reader, what it has seen) of a backward and of what is set on ctx; None where nothing of it can change."""
+    if not constants_are_compared():
+        return None
+    reader = cls.__dict__.get("_reader")
+    if reader is None or reader.functions[0] is not backward:
+        reader = cls._reader = Reader(cls.__name__, (backward,))
+    holders = {f"ctx.{name}": value for name, value in attributes.items() if is_holder(value)} if attributes else None
+    seen = reader.seen(holders)
+    return None if seen is None else (reader, seen)
+
+
+set_function(Function, _watched)
 
 
 def _bind(cls, args, kwargs, setup):

@@ -28,7 +28,9 @@ from arraygrad.engine.graph_task import current_graph_task_id
 from arraygrad.engine.later import called_later, real_thing
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["FUNCTIONS", "closed", "contents_of", "held", "kept", "names_of", "written_cells"]
+__all__ = [
+    "FUNCTIONS", "Reader", "closed", "contents_of", "held", "is_holder", "kept", "names_of", "written_cells",
+]  # fmt: skip
 
 
 # Note [Kept functions]
@@ -46,7 +48,12 @@ __all__ = ["FUNCTIONS", "closed", "contents_of", "held", "kept", "names_of", "wr
 #     first call. A difference is an error.
 # (3) What the function itself changes (a counter, a buffer, a log) is not compared: it is found by looking again after
 #     the forward calls with the numbers 1, 4, 16, ...
-# (4) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
+# (4) The rules of a primitive and the backward of a Function are called in backward alone, so no copy of them is made:
+#     what they read is compared, with what objects and containers among the arguments of a primitive, or on ctx, hold
+#     (`Reader`). Most read nothing that can change, which a look at the names of their code tells; a `_Look` is taken
+#     where objects of the program's classes are among it. What the code only writes (`n += 1` of a nonlocal name,
+#     `log.append(g)`), and what was found to change while it ran, is not compared.
+# (5) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
 #     iterators; what only compiled code holds.
 # Guarded by tests/autograd/test_kept_functions.py.
 
@@ -92,9 +99,9 @@ def kept(f, name, args=(), bind=None, found=None):
     if not is_grad_enabled():
         return bind(f)
     copy = closed(f)
-    seen = _Seen(copy, args)
+    seen = _Seen(lambda before: _Look((copy,), args, before))
     if found is not None:
-        found(seen.read)
+        found(seen.look.recorded_besides(written_cells(copy)))
     now, again = bind(f), called_later(bind(copy))
     born = checked = current_graph_task_id()
     calls, next_look = 0, 1
@@ -125,29 +132,33 @@ def _compares_itself(f):
 
 
 class _Seen:
-    """What a function reads, as it is now."""
+    """What functions read, as it is now. `take(before)` gives a look, which is like the one `before` (None: the first).
 
-    def __init__(self, f, args):
-        self.f, self.args = f, args
-        self.look = _Look(f, args)
+    Paths in `ignored` are not compared.
+    """
+
+    def __init__(self, take, ignored=frozenset(), look=None):
+        self.take, self.ignored = take, ignored
+        self.look = take(None) if look is None else look
         # What is differentiated is saved by the node, which knows about writes.
         arrays = self.look.arrays.items()
-        recorded = {path: v for path, v in arrays if isinstance(v, Tensor) and v.requires_grad}
-        constants = {path: v for path, v in arrays if path not in recorded}
+        constants = {path: v for path, v in arrays if not (isinstance(v, Tensor) and v.requires_grad)}
         self.contents = Contents(constants, tensors=True)
-        written = written_cells(f)
-        self.read = [
-            (v, path in self.look.direct)
-            for path, v in recorded.items()
-            if path not in self.look.leaves and self.look.cells.get(path) not in written
-        ]
 
     def changed(self):
         """Paths of what is different now."""
-        if not constants_are_compared():
+        if not constants_are_compared() or (type(self.look) is _QuickLook and self.look.is_as_before()):
             return []
-        now = _Look(self.f, self.args, self.look).values
-        return [path for path, value in self.look.values.items() if path in now and _differ(value, now[path])]
+        now = self.take(self.look).values
+        return [
+            path
+            for path, value in self.look.values.items()
+            if path in now and path not in self.ignored and _differ(value, now[path])
+        ]
+
+    def written(self):
+        """Paths of the arrays that contain something else now."""
+        return [path for path in self.contents.written() if path not in self.ignored]
 
     def forget_changed(self):
         """What the function itself has changed is compared no more."""
@@ -155,33 +166,296 @@ class _Seen:
             del self.look.values[path]
         self.contents.forget(self.contents.written())
 
-    def check(self, name):
+    def check(self, name, again=" again"):
         """Raise RuntimeError where a variable has changed, or what an array contains."""
         found = self.changed()
         if found:
             have = "has" if len(found) == 1 else "have"
             raise RuntimeError(
-                f"{name}: backward calls the function again, and {', '.join(found[:4])} {have} another value now than "
+                f"{name}: backward calls the function{again}, and {', '.join(found[:4])} {have} another value now than "
                 f"when {name} was called: the gradient would be that of another function. Give what changes to the "
                 "function as an argument (args=) or as a default (lambda x, k=k: ...)"
             )
-        self.contents.check(name)
+        if self.written():
+            self.contents.check(name)
+
+
+class Reader:
+    """Reader(name, functions): compares what functions that only backward calls read; see Note [Kept functions] (4)."""
+
+    def __init__(self, name, functions):
+        self.name, self.functions = name, functions
+        self.ignored = set()
+        self._last = None
+        self._attributes = frozenset()
+
+    def seen(self, holders=None):
+        """A _Seen of what the functions, and the objects and containers {path: object}, lead to; None: of nothing."""
+        look = self._last
+        if holders or look is None or not look.is_as_before():
+            look = self._look(holders)
+            if look.deep:
+                return _Seen(lambda before: _Look(self.functions, (), before, holders or {}), self.ignored)
+            if holders:
+                return _Seen(lambda before: self._look(holders), self.ignored, look)
+            self._last = look if look.steady else None  # what is kept here must not keep a graph alive
+        if look.seen is None and look.values:
+            seen = _Seen(self._take, self.ignored, look)
+            if look.arrays:
+                return seen
+            look.seen = seen  # nothing in it but plain values: the same for every call
+        return look.seen
+
+    def _take(self, before):
+        return self._look(None)
+
+    def _look(self, holders):
+        for _ in range(_ROUNDS):
+            look = _QuickLook(self.functions, holders, self._attributes)
+            if look.deep or look.attributes == self._attributes:
+                break
+            self._attributes = look.attributes  # functions that were found name more: of objects seen before them too
+        return look
+
+    def check(self, seen):
+        """Raise RuntimeError where something has changed."""
+        seen.check(self.name, "s defined for it")
+
+    def forget(self, seen):
+        """What the functions themselves have changed since `check` is compared no more."""
+        self.ignored.update(seen.changed(), seen.written())
+
+
+def is_holder(value):
+    """Whether an argument or an attribute may be changed without being an array."""
+    kind = type(value)
+    if kind in _PLAIN_TYPES or kind is numpy.ndarray or isinstance(value, (Tensor, numpy.generic, numpy.dtype)):
+        return False
+    if kind is tuple:
+        return any(is_holder(part) for part in value)
+    return not (isinstance(value, (type, *_LIBRARY_FUNCTIONS)) or hasattr(kind, "__array_namespace__"))
+
+
+class _QuickLook:
+    """What functions read by their names, of the program's own objects too; `deep`: there is more to it, see _Look.
+
+    `attributes` are the names of attributes that code was found to use before.
+    """
+
+    def __init__(self, functions, holders, attributes):
+        self.values, self.arrays, self.deep = {}, {}, False
+        self.followed, self.instances, self.attributes = set(), {}, attributes
+        self.counts = {}  # of names of functions
+        # Where the values stand: (globals, name, value) and (cell, value). `steady`: nothing else can change.
+        self.names, self.cells, self.steady = [], [], True
+        self.seen = None
+        for f in functions:
+            self.function(f)
+        for path, value in (holders or {}).items():
+            self.steady = False
+            self.add(path, value)
+
+    def is_as_before(self):
+        """Whether another look would find the same."""
+        if not self.steady or self.deep:
+            return False
+        for names, name, value in self.names:
+            if names.get(name, _look_away) is not value:
+                return False
+        for cell, value in self.cells:
+            try:
+                if cell.cell_contents is not value:
+                    return False
+            except ValueError:
+                return False
+        return True
+
+    def function(self, f):
+        while f is not None and type(f) is not types.FunctionType:
+            path = getattr(f, "__name__", type(f).__name__)
+            if isinstance(f, functools.partial):
+                for key, value in (*enumerate(f.args), *f.keywords.items()):
+                    self.add(f"{path}({key})", value)
+                self.steady, f = False, f.func
+            elif type(f) is types.MethodType:
+                if not isinstance(f.__self__, type):
+                    self.add(f"{path}: self", f.__self__)
+                f = f.__func__
+            elif _is_library(type(f).__module__):
+                f = getattr(f, "__wrapped__", None)
+            else:
+                self.add(path, f)
+                return
+        if f is None:
+            return
+        code = f.__code__
+        read = _read(code)
+        names = f.__globals__
+        closure = f.__closure__
+        attributes = _names(code)[1]
+        if not attributes <= self.attributes:
+            self.attributes |= attributes
+        if not (_ANY_NAME.isdisjoint(_names(code)[0]) and _ANY_NAME.isdisjoint(attributes)):
+            self.deep = True
+        if not (read or closure or f.__defaults__ or f.__kwdefaults__) or f in self.followed:
+            return
+        if len(self.followed) >= _MOST:
+            self.deep = True
+            return
+        self.followed.add(f)
+        if _is_library(names.get("__name__", "")):
+            for cell in closure or ():
+                for one in contents_of(cell):
+                    self.cells.append((cell, one))
+                    if isinstance(one, types.FunctionType):
+                        self.function(one)
+            return
+        count = self.counts[f.__name__] = self.counts.get(f.__name__, 0) + 1
+        name = f.__name__ if count == 1 else f"{f.__name__} ({count})"
+        for one in read:
+            value = names.get(one, _look_away)
+            self.names.append((names, one, value))
+            if type(value) not in _SETTLED and value is not _look_away:
+                self.add(f"{name}: {one}", value)
+        if closure:
+            for one, cell in zip(code.co_freevars, closure, strict=True):
+                if one in read:
+                    found = contents_of(cell)
+                    self.steady = self.steady and bool(found)
+                    for value in found:
+                        self.cells.append((cell, value))
+                        if type(value) not in _SETTLED and value is not f:
+                            self.add(f"{name}: {one}", value)
+        for key, value in (*enumerate(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).items()):
+            if type(value) not in _SETTLED:
+                self.add(f"{name}: default {key!r}", value)
+
+    def add(self, path, value, depth=_DEPTH):
+        kind = type(value)
+        if kind in _PLAIN_TYPES or isinstance(value, numpy.generic):
+            self.values[path] = value
+        elif isinstance(value, Tensor):
+            self.steady = False
+            if not value.requires_grad:  # else a node may lead to it, and it to the node
+                self.values[path] = self.arrays[path] = value
+        elif kind is numpy.ndarray or _is_foreign_array(kind):
+            self.values[path] = self.arrays[path] = value
+        elif kind is list or kind is tuple or isinstance(value, dict):
+            self.steady = self.steady and kind is tuple
+            kind = kind if kind is list or kind is tuple else dict
+            parts = value.values() if kind is dict else value
+            if all(type(part) in _PLAIN_TYPES for part in parts):
+                self.values[path] = kind(value)
+            elif not depth:
+                self.deep = True
+            else:
+                self.values[f"len({path})"] = len(value)
+                for key, part in value.items() if kind is dict else enumerate(value):
+                    if type(part) not in _SETTLED:
+                        self.add(f"{path}[{key!r}]", part, depth - 1)
+        elif kind is types.FunctionType:
+            self.values[path] = value.__code__
+            self.function(value)
+        elif kind is types.ModuleType or isinstance(value, type):
+            if depth and not _is_library(value.__name__ if kind is types.ModuleType else value.__module__):
+                for space in (value,) if kind is types.ModuleType else value.__mro__:
+                    for name in sorted(self.attributes & vars(space).keys()):
+                        part = vars(space)[name]
+                        self.names.append((vars(space), name, part))
+                        self.add(f"{path}.{name}", getattr(part, "__func__", part), depth - 1)
+        elif isinstance(value, numpy.dtype):
+            self.values[path] = value
+        elif isinstance(value, _LIBRARY_FUNCTIONS):
+            self.values[path] = _named(value)
+            if isinstance(getattr(value, "__self__", None), (numpy.ndarray, dict)):
+                self.add(f"{path}.__self__", value.__self__, depth)
+        elif isinstance(value, (property, types.MemberDescriptorType, types.GetSetDescriptorType)):
+            self.values[path] = value
+        elif kind is types.MethodType or (callable(value) and _is_library(kind.__module__)):
+            self.function(value)
+        else:
+            self.instance(path, value, depth)
+
+    def instance(self, path, value, depth):
+        """The attributes of an object that code names, and what its class has under such names."""
+        kind = type(value)
+        if id(value) in self.instances:
+            return
+        self.instances[id(value)] = value
+        if not depth or len(self.instances) > _MOST or (_is_library(kind.__module__) and kind.__name__ not in _HOLDERS):
+            self.deep = True
+            return
+        self.steady = False
+        self.values[path] = kind
+        own = getattr(value, "__dict__", None)
+        own = own if type(own) is dict else {}
+        for name in sorted(self.attributes & own.keys()):
+            self.add(f"{path}.{name}", own[name], depth - 1)
+        for base in kind.__mro__[:-1]:
+            for name, member in vars(base).items():
+                if name in own or not (name in self.attributes or name in _SPECIAL):
+                    continue
+                if isinstance(member, types.MemberDescriptorType):
+                    if hasattr(value, name):
+                        self.add(f"{path}.{name}", getattr(value, name), depth - 1)
+                    continue
+                if isinstance(member, functools.cached_property):
+                    member = member.func
+                member = getattr(member, "fget", None) or getattr(member, "__func__", None) or member
+                if isinstance(member, types.FunctionType):
+                    self.function(member)
+                elif name in self.attributes:
+                    self.add(f"{path}.{name}", member, depth - 1)
+
+
+def _is_foreign_array(kind):
+    return kind.__module__.partition(".")[0] in _ARRAY_LIBRARIES and hasattr(kind, "dtype")
+
+
+_look_away = object()
+_ARRAY_LIBRARIES = frozenset(["torch", "cupy", "jaxlib", "array_api_strict"])
+_PLAIN_TYPES = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), slice])
+_SETTLED = frozenset([numpy.ufunc])
+# Methods by which code writes what it calls them of, and reads nothing.
+_LOGS = frozenset(["append", "extend", "add", "update", "insert", "write", "clear", "debug", "info", "warning"])
+
+
+@functools.lru_cache(maxsize=512)
+def _read(code):
+    """Names of globals and of cells that code, and functions in it, read, and do not write themselves."""
+    read, written = set(), set()
+    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
+    for instruction, following in itertools.zip_longest(found, found[1:]):
+        name = instruction.opname
+        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
+            method = following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            if not (method and following.argval in _LOGS):
+                read.add(instruction.argval)
+        elif name in ("STORE_DEREF", "STORE_GLOBAL"):
+            written.add(instruction.argval)
+        elif isinstance(instruction.argval, types.CodeType):
+            read |= _read(instruction.argval)
+    return frozenset(read - written)
 
 
 class _Look:
     """{path: value} of what a function reads; see Note [Kept functions] (2)."""
 
-    def __init__(self, f, args=(), before=None):
+    def __init__(self, functions, args=(), before=None, holders=None):
         # A look that was taken before knows the attributes: one round will do.
         self.attributes = frozenset() if before is None else before.attributes
         self.any_name = before is not None and before.any_name
+        self.rules = holders is not None  # what their code only writes does not count
         for _ in range(_ROUNDS):
             self.values, self.arrays, self.codes = {}, {}, set()
             self.seen, self.followed = {}, {}  # id -> object or function, alive
             self.names = {}  # of functions -> how many have it
             self.leaves, self.direct = set(), set()  # paths of the arguments; of what functions hold, and tuples of it
             self.cells = {}  # path -> id of the cell that stands there
-            self.function(getattr(f, "__name__", type(f).__name__), f, _DEPTH)
+            for f in functions:
+                self.function(getattr(f, "__name__", type(f).__name__), f, _DEPTH)
+            for path, value in (holders or {}).items():
+                self.add(path, value, _DEPTH)
             for i, value in enumerate(flatten(tuple(args))[0]):
                 if not isinstance(value, _PLAIN):  # numbers and containers were taken down when the solver was called
                     self.leaves.add(f"argument leaf {i}")
@@ -192,6 +466,18 @@ class _Look:
             if named <= self.attributes and any_name == self.any_name:
                 break
             self.attributes, self.any_name = named, any_name
+
+    def recorded_besides(self, written):
+        """(Tensor, whether a closure or a default holds it), for each place of a Tensor that requires grad.
+
+        But for the arguments themselves, and what stands in the cells with the ids `written`.
+        """
+        return [
+            (value, path in self.direct)
+            for path, value in self.arrays.items()
+            if isinstance(value, Tensor) and value.requires_grad
+            and path not in self.leaves and self.cells.get(path) not in written
+        ]  # fmt: skip
 
     def add(self, path, value, depth):
         """Note what stands at a path, and what it leads to."""
@@ -321,10 +607,12 @@ class _Look:
         self.values[path] = code
         count = self.names[f.__name__] = self.names.get(f.__name__, 0) + 1
         place = f"{f.__name__}: " if count == 1 else f"{f.__name__} ({count}): "
-        for name in sorted(_names(code)[0]):
+        for name in sorted(_read(code) if self.rules else _names(code)[0]):
             if name in f.__globals__:
                 self.add(place + name, f.__globals__[name], depth - 1)
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+            if self.rules and name not in _read(code):
+                continue
             self.direct.add(place + name)
             self.cells[place + name] = id(cell)
             for part in contents_of(cell):
@@ -425,7 +713,7 @@ def _parts(value):
 
 def held(f):
     """{path: array or Tensor} of those that a function finds; see Note [Kept functions] (2)."""
-    return _Look(f).arrays
+    return _Look((f,)).arrays
 
 
 def names_of(code):

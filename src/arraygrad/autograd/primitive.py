@@ -1,6 +1,7 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
-May import: autograd.python_numbers, core.barriers, core.constants, engine, core.graph_ops, core.tensor.
+May import: autograd.kept_functions, autograd.python_numbers, core.barriers, core.constants, core.given, engine,
+core.graph_ops, core.tensor.
 """
 
 from __future__ import annotations
@@ -8,11 +9,13 @@ from __future__ import annotations
 import functools
 import weakref
 
+from arraygrad.autograd.kept_functions import Reader, is_holder
 from arraygrad.autograd.python_numbers import short, unadopted
 from arraygrad.core.barriers import recorded_gradients
-from arraygrad.core.constants import Contents
+from arraygrad.core.constants import Contents, constants_are_compared
+from arraygrad.core.given import Given, results_of
 from arraygrad.core.graph_ops import Kept, attach_node, settled
-from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
+from arraygrad.core.tensor import Tensor, edge_of, metadata_of, wrap_raw
 from arraygrad.engine.later import called_later
 from arraygrad.engine.node import PyNode, is_grad_enabled, take_sequence_nr
 
@@ -113,6 +116,7 @@ class Primitive:
             if rule is not None and not callable(rule):
                 raise TypeError(f"defvjp of {self._name}: a rule is a function or None, got {type(rule).__name__}")
         self._rules.update(zip(argnums, rules, strict=True))
+        self._reader = Reader(self._name, [rule for rule in self._rules.values() if rule is not None])
 
     def __repr__(self):
         return f"<primitive {self._name}>"
@@ -128,16 +132,19 @@ class Primitive:
         self._check(tracked, kwargs if recording else {})
         raw_args = [_raw(a) for a in args]
         raw_kwargs = {name: _raw(a) for name, a in kwargs.items()}
-        result = unadopted(self._function, raw_args, raw_kwargs)
-        like = next(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))
-        several = isinstance(result, tuple)
-        results = tuple([self._wrapped(r, like, raw_args) for r in (result if several else (result,))])
+        everything = (*args, *kwargs.values())
+        given = Given(everything, self._name) if tracked else None
+        # Nothing but the list holds what the function returns: Note [Returned memory] in core/given.pyx.
+        box = [unadopted(self._function, raw_args, raw_kwargs)]
+        results, kind = results_of(box, everything, bool(tracked), self._name)
+        if given is not None:
+            given.check()
         tracked = [i for i in tracked if self._rules[i] is not None]
         if tracked and any(metadata_of(r).is_floating for r in results):
-            self._record(tracked, args, raw_kwargs, results, several)
-        if not several:
+            self._record(tracked, args, raw_kwargs, results, kind is not None)
+        if kind is None:
             return results[0]
-        return type(result)(*results) if hasattr(result, "_fields") else results
+        return kind(*results) if hasattr(kind, "_fields") else results
 
     def _check(self, tracked, kwargs):
         """Every Tensor whose gradient would be lost is refused, before the function runs."""
@@ -154,26 +161,15 @@ class Primitive:
                     "by position, or its detach()"
                 )
 
-    def _wrapped(self, result, like, raw_args):
-        """A result as a Tensor of its own memory."""
-        backend = backend_of(like)
-        if isinstance(result, Tensor):
-            result = result.array
-        try:
-            own = backend_of(result)
-        except TypeError:
-            own, result = backend, backend.asarray(result, None, metadata_of(like).device)
-        if any(own.shares_memory(result, a) for a in raw_args if hasattr(a, "shape")):
-            # A view of an argument would let writes through it pass unseen.
-            result = own.xp.asarray(result, copy=True)
-        return wrap_raw(result)
-
     def _record(self, tracked, args, kwargs, results, several):
         metas = tuple([metadata_of(r) for r in results])
         kept = [Kept(a) if isinstance(a, Tensor) else a for a in args]
         constants = {f"argument {i}": a for i, a in enumerate(args) if not isinstance(a, Tensor)}
         constants.update({f"argument {name!r}": a for name, a in kwargs.items()})
-        constants = Contents(constants)
+        holders = {path: a for path, a in constants.items() if is_holder(a)}
+        constants = Contents({path: a for path, a in constants.items() if path not in holders})
+        reader = self._reader
+        seen = reader.seen(holders) if constants_are_compared() else None
         answers = [Kept(r, False) for r in results]
         state = [kept, answers]
         rules = [self._rules[i] for i in tracked]
@@ -186,6 +182,8 @@ class Primitive:
                 raise RuntimeError(FREED)
             kept, answers = state
             constants.check(name)
+            if seen is not None:
+                reader.check(seen)
             graph = any(isinstance(g, Tensor) for g in grads)
             grads = [_zeros(meta, graph) if g is None else g for g, meta in zip(grads, metas, strict=True)]
             if graph:
@@ -203,6 +201,8 @@ class Primitive:
             since = take_sequence_nr() if graph else 0
             gradients = tuple([_gradient(name, i, settled(pulled(name, i, r, ans, values, kwargs, g), grads), graph)
                                for i, r in zip(tracked, rules, strict=True)])  # fmt: skip
+            if seen is not None:
+                reader.forget(seen)
             return recorded_gradients(node, name, gradients, grads, since) if graph else gradients
 
         node = PyNode(_node_name(name), backward, [edge_of(args[i]) for i in tracked], metas, state.clear)

@@ -696,6 +696,7 @@ cdef int refresh(TensorBase t) except -1:
     cdef Extra e = t.extra
     cdef Storage s
     cdef OpNode node
+    check_source(t)
     if e.parent is None or not (<Backend>t.value.meta.ops).mutable:
         return 0
     s = storage_now(value_now(t))
@@ -722,6 +723,15 @@ cdef int refresh(TensorBase t) except -1:
         set_history(t, node, 0)
     finally:
         s.writing.unlock()
+    return 0
+
+
+cdef int check_source(TensorBase t) except -1:
+    """Refuse to go on with what a function returned, or a view of it, when the program has written that memory."""
+    while t is not None and t.extra is not None:
+        if t.extra.source is not None:
+            t.extra.source.check()          # Note [Returned memory] in given.pyx
+        t = t.extra.parent
     return 0
 
 

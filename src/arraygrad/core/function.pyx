@@ -1,12 +1,12 @@
 # The nodes of custom Functions: what ctx is, how forward is run and recorded, how backward's results are checked.
 # May import: engine.*, core.op, core.value, core.overwriting, core.saved, core.constants, core.nodes, core.apply,
-# core.inplace, core.barriers.
+# core.given, core.inplace, core.barriers.
 import warnings
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.arrayops cimport GradMeta, is_held
 from arraygrad.engine.free_threading cimport gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
@@ -16,6 +16,7 @@ from arraygrad.engine.node cimport (
 from arraygrad.core.apply cimport observed_call, refresh, wants_grad
 from arraygrad.core.barriers cimport alias, checked_record, followed_gradients
 from arraygrad.core.constants cimport Contents, constant_slot, content_now, overwritten_error
+from arraygrad.core.given cimport Given, note_returned, returned
 from arraygrad.core.inplace cimport adopt, check_inplace
 from arraygrad.core.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values
 from arraygrad.core.saved cimport Packed, pack_slot, packed_value, packing
@@ -29,13 +30,19 @@ from arraygrad.engine.later import called_later
 
 cdef tuple _nothing = ()
 cdef object _function = None        # the Function class
+cdef object _watched = None         # see set_function
 _OF_TENSORS = ("array", "detach", "grad_fn", "numpy", "requires_grad")      # what arrays of NumPy lack
 
 
-def set_function(cls):
-    """Register Function, whose own backward and vjp mean that none is defined."""
-    global _function
+def set_function(cls, watched):
+    """Register Function, whose own backward and vjp mean that none is defined.
+
+    `watched(cls, backward, attributes)` looks at what backward, and what is set on ctx, will read: Note [Kept
+    functions] in autograd/kept_functions.py. It returns (reader, seen), or None.
+    """
+    global _function, _watched
     _function = cls
+    _watched = watched
 
 
 # Note [Custom functions]
@@ -201,8 +208,11 @@ cdef class CustomNode(Node):
         cdef object contents = None
         cdef list followed = None
         cdef uint64_t since
+        cdef tuple watched = self.watched
         if self.s1 is not None or self.flags & NODE_CONSTANT:
             check_kept(self)
+        if watched is not None:
+            watched[0].check(watched[1])
         for i in range(self.n_inputs):
             meta = self.meta_at(i)
             g = f.input(i) if meta is not None else None
@@ -233,6 +243,8 @@ cdef class CustomNode(Node):
             check_given(self, f, given, contents)
         if self.s1 is not None:
             self.s1.renew()             # what backward itself writes there is its own affair
+        if watched is not None:
+            watched[0].forget(watched[1])
         return take_gradients(self, f, result, given, followed, since)
 
 
@@ -360,27 +372,18 @@ cdef bint is_settled(object value, Py_ssize_t held, object raw, tuple seen) exce
     It is one that the rule was given (others may hold that anyway, and nobody may write it), or nobody holds it: not
     the value, to which the caller has `held` references, not the array, and not what it is a view of.
     """
-    cdef object base
     for given in seen:
         if isinstance(given, TensorBase) and ((<TensorBase>given).value.raw is raw or (
                 <Backend>(<TensorBase>given).value.meta.ops).shares_memory(raw, (<TensorBase>given).value.raw)):
             return True
     if value is raw:
-        held += 1
-    elif Py_REFCNT(<PyObject*>raw) > 2:     # its Value's and the caller's
-        return False
-    if Py_REFCNT(<PyObject*>value) > held:
-        return False
-    base = getattr(raw, "base", None)
-    while base is not None:
-        if Py_REFCNT(<PyObject*>base) > 2:  # its view's and ours
-            return False
-        base = getattr(base, "base", None)
-    return True
+        return not is_held(raw, held + 1)
+    return Py_REFCNT(<PyObject*>value) <= held and not is_held(raw, 2)      # its Value's and the caller's
 
 
 cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
     cdef Value v
+    cdef TensorBase t
     cdef Node source = slot.source
     if type(slot.value) is Packed:
         v = packed_value(<Packed>slot.value)
@@ -390,7 +393,10 @@ cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
             raise overwritten_error(v, node)
     if slot.output >= 0:
         source = node
-    return attached(v, source, slot.nr)
+    t = attached(v, source, slot.nr)
+    if slot.array0d:
+        t.array0d = True
+    return t
 
 
 # Running forward
@@ -433,6 +439,7 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
     cdef bint recorded = False
     cdef int grad_mode = ts.grad_mode
     cdef object arg, result
+    cdef Given given
     for arg in args:
         if isinstance(arg, TensorBase):
             t = <TensorBase>arg
@@ -459,6 +466,7 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
             raise TypeError(f"{cls.__name__}.apply: keyword-only argument {name!r} requires grad, but gradients follow "
                             "only positional arguments; pass it as one, or its detach()")
     recorded = recorded and grad_mode
+    given = Given(args, cls.__name__ + ".forward", False) if recorded else None
     node.seq = next_sequence_nr()           # above those of the nodes that refresh() made for views among `args`
     node.op = cls
     node.s2 = tuple(needs)
@@ -480,6 +488,8 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
             "arraygrad.asarray(x), a Tensor", name=error.name, obj=error.obj) from error
     finally:
         ts.grad_mode = grad_mode
+    if given is not None:
+        given.check(() if node.dirty is None else <tuple>node.dirty)
     return take_outputs(node, args, result, recorded, any_tensor)
 
 
@@ -494,6 +504,7 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
     cdef bint many = isinstance(result, tuple)
     cdef list outs = list(result) if many else [result]
     cdef list metas = []
+    cdef object cls
     cdef tuple dirty = () if node.dirty is None else node.dirty
     cdef tuple fixed = () if node.fixed is None else node.fixed
     cdef TensorBase t
@@ -514,10 +525,13 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
             else:
                 out = array_of(out, first_backend(args))
             if registered(type(out)) is not None:
-                out = outs[i] = wrap(out, registered(type(out)))
+                # `result` or its tuple, `outs` and `out` hold the array, and what forward has set on ctx may.
+                out = outs[i] = returned(out, 3 + kept_by(node, out), args, recorded, node.op.__name__)
             elif recorded and (type(out) is list or type(out) is dict) and holds_tensor(out):
                 raise TypeError(f"{node.op.__name__}.forward returned a {type(out).__name__} that holds Tensors, which "
                                 "no gradient would follow; return them in a tuple, or their arrays")
+        elif recorded and isinstance(out, TensorBase) and (<TensorBase>out).value.foreign and not among(out, args):
+            note_returned(<TensorBase>out, 3 + (node.s1 is not None and among(out, node.s1)), node.op.__name__)
         if isinstance(out, TensorBase):
             metas.append((<TensorBase>out).value.meta)
             if recorded and (<TensorBase>out).value.meta.is_floating and not among(out, fixed):
@@ -547,11 +561,27 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
         attributes = Contents(node.__dict__, True)
         if attributes:
             node.s1 = attributes
+    if recorded and differentiable:
+        cls = node.op
+        node.watched = _watched(cls, cls.backward if cls.vjp is _function.vjp else cls.vjp, node.__dict__)
     if not many:
         return outs[0]
     if type(result) is not tuple and hasattr(type(result), "_make"):
         return type(result)._make(outs)
     return tuple(outs)
+
+
+cdef Py_ssize_t kept_by(CustomNode node, object raw) except -1:
+    """How many references to an array the node itself has: attributes of ctx, and what is to be saved."""
+    cdef Py_ssize_t n = 0
+    for kept in getattr(node, "__dict__", {}).values():
+        if kept is raw or isinstance(kept, TensorBase) and (<TensorBase>kept).value.raw is raw:
+            n += 1
+    if node.s1 is not None:
+        for kept in node.s1:
+            if isinstance(kept, TensorBase) and (<TensorBase>kept).value.raw is raw:
+                n += 1
+    return n
 
 
 cdef bint output_of(object out, CustomNode node) except -1:
@@ -687,6 +717,7 @@ cdef int save_tensors(CustomNode node, tuple args, tuple dirty, list outs) excep
             refresh(t)
         slot = SavedSlot.__new__(SavedSlot)
         slot.output = -1
+        slot.array0d = t.array0d
         if t.grad_fn_ is node:
             slot.output = slot.nr = t.output_nr_
         elif among(t, dirty):           # a view: its history leads to this node through its base

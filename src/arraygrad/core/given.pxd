@@ -1,5 +1,22 @@
 # May cimport: engine.*, core.op, core.value, core.constants.
+from libc.stdint cimport uint64_t
+from libcpp.vector cimport vector
+
 from arraygrad.core.value cimport TensorBase, Value
 
 cdef int give(TensorBase t) except -1
 cdef int enter(Value v) except -1
+cdef TensorBase returned(object raw, Py_ssize_t held, object args, bint recorded, str name)
+cdef int note_returned(TensorBase t, Py_ssize_t held, str name) except -1
+
+
+cdef class Given:
+    cdef tuple items
+    cdef str name
+    cdef bint full
+    cdef vector[Py_ssize_t] places
+    cdef vector[long] versions
+    cdef vector[uint64_t] prints
+
+    cdef int note(self, Py_ssize_t i) except -1
+    cpdef int check(self, tuple dirty=*) except -1

@@ -1,16 +1,17 @@
-# Memory that the program holds too: given to it by a Tensor, or wrapped by several.
+# Memory that the program holds too: given to it by a Tensor, wrapped by several, or returned by its functions.
 # May import: engine.*, core.op, core.value, core.overwriting, core.constants.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
-from arraygrad.core.constants cimport constant_check, CONSTANT_COPY, CONSTANT_FULL, CONSTANT_OFF
+from arraygrad.core.constants cimport constant_check, Contents, CONSTANT_COPY, CONSTANT_FULL, CONSTANT_OFF
+from arraygrad.engine.arrayops cimport GradMeta, is_held
 from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
-from arraygrad.core.overwriting cimport protect
+from arraygrad.core.overwriting cimport bump, mark_overwritten, protect
 from arraygrad.core.value cimport (
-    Backend, Storage, TensorBase, Value, join, registered, shown_by, storage_now, value_over, wrap, GIVEN,
-    GIVEN_FULL,
+    Backend, Extra, Storage, TensorBase, Value, find_backend, join, join_base, need_extra, new_tensor, registered,
+    shown_by, storage_now, value_over, version_of, wrap, GIVEN, GIVEN_FULL,
 )
 
 cdef extern from "Python.h":
@@ -164,3 +165,216 @@ def note_source(TensorBase t not None, source):
         enter(other)
     if (<Backend>t.value.meta.ops).shares_memory(t.value.raw, other.raw):
         join(t.value, other)
+
+
+# Note [Returned memory]
+# ~~~~~~~~~~~~~~~~~~~~~~
+# What a primitive, or the forward of a Function, returns may be memory that others hold: an argument or a view of one,
+# a buffer that the next call overwrites, a cache. Reference counts tell (is_held), so a new array costs no more than
+# that look.
+# (1) Memory of an argument: the result is noted as a view of it. Writes to either that would have to be recorded are
+#     refused, as for every view whose derivative is the user's own.
+# (2) Other memory, where the call is recorded: the result is a copy, so that what comes later does not change what nodes
+#     need. In the plain program it would show later writes. So the Tensor remembers the memory and its content
+#     (Source); a use of the Tensor after such a write is refused, and so is a write to the Tensor, which would have to
+#     show there.
+# (3) Not recorded: the result is over that memory, as in the plain program; nodes that save it compare it (Note
+#     [Constants that change]).
+# set_constant_check("off") turns the comparison of (2) off. Guarded by tests/reliability/test_returned_memory.py.
+cdef class Source:
+    """The memory under what a function returned, as it was then."""
+    cdef Contents contents
+    cdef str name
+
+    def check(self):
+        """Raise RuntimeError if the program has written that memory."""
+        if self.contents.written():
+            raise RuntimeError(
+                f"{self.name} returned memory that the program holds too (a buffer, a cache), which was written since: "
+                f"without arraygrad the result would show the new content, whose gradient is not known. Have "
+                f"{self.name} return a new array (array.copy()), or use the result before the memory is written again")
+
+
+cdef int remember(TensorBase t, object memory, str name) except -1:
+    cdef Source source = Source.__new__(Source)
+    cdef Extra e = need_extra(t)
+    source.contents = Contents({"memory": memory})
+    source.name = name
+    e.source = source
+    if e.forbidden is None:
+        e.forbidden = "held"
+    return 0
+
+
+cdef TensorBase returned(object raw, Py_ssize_t held, object args, bint recorded, str name):
+    """A Tensor of the array `raw`, to which the caller has `held` references: Note [Returned memory].
+
+    `args` are those of the call, `name` is the function's.
+    """
+    cdef Backend backend = find_backend(raw)
+    cdef TensorBase t
+    cdef Extra e
+    cdef long history
+    if not backend.mutable or not is_held(raw, held):
+        return wrap(raw, backend)
+    for arg in args:
+        if (isinstance(arg, TensorBase) and (<TensorBase>arg).value.meta.ops is backend
+                and backend.shares_memory(raw, (<TensorBase>arg).value.raw)):
+            t = new_tensor(raw, backend.meta(raw))                                      # (1)
+            join_base(t.value, <TensorBase>arg, &history)
+            e = need_extra(t)
+            e.parent = <TensorBase>arg
+            e.seen = history
+            e.forbidden = "function"
+            t.value.foreign = (<TensorBase>arg).value.foreign
+            return t
+    if recorded and backend.meta(raw).is_floating:
+        t = wrap(backend.clone(raw, raw), backend)                                      # (2)
+        remember(t, raw, name)
+        return t
+    t = wrap(raw, backend)                                                              # (3)
+    t.value.foreign = True
+    enter(t.value)
+    return t
+
+
+cdef int note_returned(TensorBase t, Py_ssize_t held, str name) except -1:
+    """The same for a Tensor that a recorded call returns, to which the caller has `held` references."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef object raw = t.value.raw
+    cdef Value fresh
+    if not t.value.foreign or not backend.mutable or not is_held(raw, 2) or t.extra is not None and (
+            t.extra.parent is not None):
+        return 0
+    if Py_REFCNT(<PyObject*>t) <= held:
+        fresh = value_over(backend.clone(raw, raw), t.value.meta)
+        t.value.tensor = NULL
+        fresh.tensor = <void*>t
+        t.value = fresh
+    remember(t, raw, name)
+    return 0
+
+
+def results_of(list box, args, bint recorded, str name):
+    """(results, class) of a function on raw arrays, whose result is the only item of `box` and held nowhere else.
+
+    Results are Tensors of the library of the first Tensor among `args`, where they are no arrays themselves; class is
+    that of the tuple of them, None where there is one that is no tuple. See Note [Returned memory].
+    """
+    cdef object result = box.pop()
+    cdef object kind = type(result) if isinstance(result, tuple) else None
+    cdef list parts = list(result) if kind is not None else [result]
+    cdef list found = []
+    cdef TensorBase like = None
+    cdef object part, raw
+    cdef GradMeta meta
+    result = None
+    for part in args:
+        if isinstance(part, TensorBase):
+            like = <TensorBase>part
+            break
+    meta = like.value.meta
+    for part in parts:
+        if isinstance(part, TensorBase):
+            raw = (<TensorBase>part).value.raw      # held by the Value and here, the Tensor by `parts` and `part`
+            found.append(returned(raw, 2 if Py_REFCNT(<PyObject*>part) <= 2 else 0, args, recorded, name))
+            raw = None
+        elif registered(type(part)) is not None:
+            found.append(returned(part, 2, args, recorded, name))
+        else:
+            try:
+                find_backend(part)
+            except TypeError:
+                part = (<Backend>meta.ops).asarray(part, None, meta.device)
+                found.append(wrap(part, find_backend(part)))
+            else:
+                found.append(returned(part, 2, args, recorded, name))
+    return tuple(found), kind
+
+
+def unshared(list box):
+    """What a function returned, the only item of `box`: an array or Tensor that anybody else holds as a copy."""
+    cdef object raw = box.pop()
+    if isinstance(raw, TensorBase):
+        return raw.copy() if Py_REFCNT(<PyObject*>raw) > 1 else raw
+    cdef Backend backend = registered(type(raw))
+    if backend is None or not backend.mutable or not is_held(raw, 1):
+        return raw
+    return backend.clone(raw, raw)
+
+
+cdef class Given:
+    """Given(items, name, arrays=True)
+--
+
+    The arguments of a recorded function of the program's, which it is not to write: Tensors and, with `arrays`, arrays.
+
+    `name` is the function's. With set_constant_check("off") only writes through Tensors are seen.
+    """
+
+    def __init__(self, tuple items, str name, bint arrays=True):
+        cdef Py_ssize_t i
+        self.items = items
+        self.name = name
+        self.full = constant_check == CONSTANT_FULL
+        for i in range(len(items)):
+            if isinstance(items[i], TensorBase) or arrays and registered(type(items[i])) is not None:
+                self.note(i)
+
+    cdef int note(self, Py_ssize_t i) except -1:
+        cdef object item = self.items[i]
+        cdef Backend backend
+        cdef long version = 0
+        if isinstance(item, TensorBase):
+            backend = <Backend>(<TensorBase>item).value.meta.ops
+            version = version_of((<TensorBase>item).value)
+        else:
+            backend = registered(type(item))
+        if backend.mutable:
+            self.places.push_back(i)
+            self.versions.push_back(version)
+            self.prints.push_back(content_of(item, backend, self.full))
+        return 0
+
+    cpdef int check(self, tuple dirty=()) except -1:
+        """Raise RuntimeError if one was written that is not among `dirty`."""
+        cdef size_t k
+        cdef object item
+        cdef Backend backend
+        cdef bint written, through
+        for k in range(self.places.size()):
+            item = self.items[self.places[k]]
+            for known in dirty:
+                if known is item:
+                    break
+            else:
+                if isinstance(item, TensorBase):
+                    backend = <Backend>(<TensorBase>item).value.meta.ops
+                    through = version_of((<TensorBase>item).value) != self.versions[k]
+                else:
+                    backend = registered(type(item))
+                    through = False
+                written = through or content_of(item, backend, self.full) != self.prints[k]
+                if not written:
+                    continue
+                for known in dirty:
+                    if backend.shares_memory((<TensorBase>known).value.raw, item_raw(item)):
+                        break
+                else:
+                    if isinstance(item, TensorBase) and not through:
+                        mark_overwritten(<TensorBase>item)          # what nodes saved of it is gone
+                        bump(<TensorBase>item)
+                    raise RuntimeError(
+                        f"{self.name} wrote into its argument {self.places[k]}, which other parts of the graph may "
+                        f"hold, and the gradient of what it wrote would be lost. Have it write into a copy "
+                        f"(x = x.copy()) and return that; a Function may name a Tensor that it writes and returns by "
+                        f"ctx.mark_dirty")
+        return 0
+
+
+cdef object item_raw(object item):
+    return (<TensorBase>item).value.raw if isinstance(item, TensorBase) else item
+
+
+cdef uint64_t content_of(object item, Backend backend, bint full) except? 0:
+    return 0 if constant_check == CONSTANT_OFF else backend.fingerprint(item_raw(item), full)

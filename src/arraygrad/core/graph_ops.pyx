@@ -1,14 +1,13 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
 # May import: engine.*, core.op, core.value, core.constants, core.leaf_locks, core.nodes, core.apply, core.barriers,
 # core.copies.
-from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from arraygrad.core.apply cimport apply_op, binary, refresh
 from arraygrad.core.barriers cimport checked_hook, followed_gradients
 from arraygrad.core.constants cimport constant_check, Contents, CONSTANT_COPY
 from arraygrad.core.copies cimport copied
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta, home_of
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta, home_of, is_held
 from arraygrad.engine.node cimport Node
 from arraygrad.engine.streams cimport note_read
 from arraygrad.core.nodes cimport accumulator_of
@@ -22,10 +21,6 @@ from arraygrad.core.value cimport (
 from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.engine import set_commit, set_graph_ops
 from arraygrad.core.nodes import commit, set_recorded_ops
-
-
-cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(PyObject* o)
 
 
 cdef object cast(TensorBase t, object dtype):
@@ -165,20 +160,12 @@ def settled(value, list given):
     makes the value, which is not to be held by the caller.
     """
     cdef Backend backend = registered(type(value))
-    cdef object base
     if backend is None or not backend.mutable:
         return value
     for g in given:
         if g is value or type(g) is backend.array_type and backend.shares_memory(value, g):
             return value
-    if Py_REFCNT(<PyObject*>value) > 1:
-        return backend.clone(value, value)
-    base = getattr(value, "base", None)
-    while base is not None:
-        if Py_REFCNT(<PyObject*>base) > 2:          # its view's and ours
-            return backend.clone(value, value)
-        base = getattr(base, "base", None)
-    return value
+    return backend.clone(value, value) if is_held(value, 1) else value
 
 
 cdef class Kept:
@@ -191,6 +178,7 @@ cdef class Kept:
     cdef Value value
     cdef Node source
     cdef int nr
+    cdef bint array0d
     cdef object contents            # Contents of an array that the program holds too
 
     def __init__(self, TensorBase t, bint attached=True):
@@ -198,6 +186,7 @@ cdef class Kept:
             refresh(t)
         check_saved(t.value)
         self.value = kept_value(t)
+        self.array0d = t.array0d
         if t.value.foreign:
             if constant_check == CONSTANT_COPY:
                 self.value = value_over((<Backend>t.value.meta.ops).clone(t.value.raw, t.value.raw), t.value.meta)
@@ -222,6 +211,7 @@ cdef class Kept:
         cdef TensorBase t = make_tensor()
         self.array()
         t.value = self.value
+        t.array0d = self.array0d
         if source is None:
             source = self.source
             nr = self.nr

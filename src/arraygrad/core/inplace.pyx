@@ -203,10 +203,12 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation. "
                            f"({what}: write into a copy, or under arraygrad.no_grad())")
     root = t
-    while root.extra is not None and root.extra.parent is not None:
+    while root.extra is not None and (root.extra.parent is not None or root.extra.source is not None):
         e = root.extra
-        if e.forbidden is not None and (recorded or t.tracked or e.parent.tracked):
+        if e.forbidden is not None and (recorded or t.tracked or e.parent is not None and e.parent.tracked):
             raise forbidden_view(root, "and is being")
+        if e.parent is None:
+            break
         root = e.parent
     if root is not t and root.tracked and root.grad_fn_ is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation. "

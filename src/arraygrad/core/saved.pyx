@@ -4,6 +4,7 @@ import weakref
 
 from cpython.object cimport PyObject
 
+from arraygrad.engine.arrayops cimport is_held
 from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
 from arraygrad.engine.streams cimport note_read
 from arraygrad.core.value cimport (
@@ -35,6 +36,7 @@ cdef extern from "Python.h":
 #     found by comparison, as for values that are saved without hooks, where the hook kept the tensor itself.
 # (8) It may keep the raw array (`t.numpy()`), which no one can keep from being written. Where the unpack hook gives
 #     back the same memory its content is compared with that at packing.
+# (9) An unpack hook may give back a buffer of its own each time. What others hold is copied.
 # Guarded by test_SV9_* to test_SV15_* and tests/reliability/test_pack_hooks_that_keep.py.
 cdef counter _count = NULL
 
@@ -203,6 +205,7 @@ cdef object overwritten(Packed p):
 cdef object unpacked(Packed p):
     """What the unpack hook returned, checked: a Tensor or a raw array."""
     cdef object data = p.data
+    cdef object raw
     cdef TensorBase t
     cdef Value v = p.kept
     if v is not None and v.overwritten and is_lost(v):
@@ -220,13 +223,33 @@ cdef object unpacked(Packed p):
         if v.overwritten and is_lost(v):
             raise overwritten(p)
         check_given(p, v.raw)
+        raw = v.raw
+        if v.foreign and is_held(raw, 2) and not keeps(p, data, raw):
+            data = new_tensor(p.backend.clone(raw, raw), v.meta)
         return data
     if registered(type(data)) is not None:
         check_given(p, data)
+        if registered(type(data)).mutable and is_held(data, 1) and not keeps(p, data, data):
+            data = registered(type(data)).clone(data, data)
         return data
     if hasattr(type(data), "__array_interface__"):
         return p.backend.wrap_raw(data)         # what NumPy's functions make of a 0-d array
     raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data)}")
+
+
+cdef bint keeps(Packed p, object data, object raw) except -1:
+    """Whether what an unpack hook returned is what its pack hook kept: nobody overwrites that for another value (9)."""
+    cdef object given = p.given
+    if type(given) is weakref.ReferenceType:
+        given = given()
+    if given is not None and p.backend.shares_memory(raw, given):
+        return True
+    if type(p.data) is tuple or type(p.data) is list:
+        for kept in p.data:
+            if kept is data or kept is raw:
+                return True
+        return False
+    return p.data is data or p.data is raw
 
 
 cdef object packed_array(Packed p):

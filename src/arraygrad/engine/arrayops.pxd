@@ -26,6 +26,7 @@ cdef class AliasMeta(GradMeta):
     cdef readonly object ready          # event after which the content is there, None where the value's stream knows
 
 
+cdef bint is_held(object array, Py_ssize_t held) except -1
 cdef object home_of(GradMeta meta)
 cdef AliasMeta alias_meta(GradMeta meta, object home, object ready)
 

@@ -7,8 +7,27 @@ cimport cython
 from arraygrad.engine.free_threading cimport Section
 
 
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+
 class InvalidGradient(RuntimeError):
     """A gradient that can't serve for the value it belongs to. The engine adds which function returned it."""
+
+
+cdef bint is_held(object array, Py_ssize_t held) except -1:
+    """Whether anybody but the caller, who has `held` references to `array`, holds it or what it is a view of."""
+    cdef object base
+    if Py_REFCNT(<PyObject*>array) > held:
+        return True
+    base = getattr(array, "base", array)
+    if base is array:                           # PyTorch makes the object of a base anew: no count tells
+        return getattr(array, "_base", None) is not None
+    while base is not None:
+        if Py_REFCNT(<PyObject*>base) > 2:      # its view's and ours
+            return True
+        base = getattr(base, "base", None)
+    return False
 
 
 @cython.no_gc

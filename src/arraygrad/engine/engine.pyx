@@ -2,7 +2,6 @@
 # May import: every other room of engine. Knows no array and no operation.
 import sys
 
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, Py_XINCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -16,7 +15,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.engine.graph_task cimport (
     CReadyQueue, DEPTH_EMPTY, DEPTH_SHUTDOWN, GraphTask, NodeState, NodeTask, begin_run, compute_dependencies, end_run,
-    free_pruned, init_to_execute, local_queue, set_run_flags, side_state, sweep,
+    free_pruned, handle_signals, init_to_execute, local_queue, note_outside, set_run_flags, side_state, sweep,
 )
 from arraygrad.engine.anomaly cimport anomaly_flags, issue_notes
 from arraygrad.engine.context cimport enter_context, leave_context, take_context
@@ -255,7 +254,7 @@ cdef int _drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                             evaluate(task, node, f)
                         n += 1
                         if n & (SIGNAL_INTERVAL - 1) == 0:
-                            PyErr_CheckSignals()
+                            handle_signals(task)
                     node = None                 # gradients and node go before the task is counted down
                 if task.outstanding.fetch_sub(1) == 1 and not task.completed:
                     _finish(task)
@@ -316,7 +315,7 @@ cdef int _waiting(object until) noexcept:
     if task.completed:
         return 1
     try:
-        PyErr_CheckSignals()
+        handle_signals(task)
     except BaseException as error:
         fail(task, error)
     return 0
@@ -413,6 +412,7 @@ cdef GraphTask _new_task(ThreadState* ts, bint keep_graph):
         task.checkpoint_valid = (<GraphTask>ts.task).checkpoint_valid
     task.anomaly = anomaly_flags()
     task.owner = _thread_id(ts)
+    note_outside(task, ts)
     task.tracer = _tracer
     if _cpu_workers and task.multithreading and ts.task == NULL:
         task.workers = _cpu_workers

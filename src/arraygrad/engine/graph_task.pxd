@@ -65,6 +65,7 @@ cdef class GraphTask:
     cdef int anomaly                    # bits of engine.anomaly: 1 on, 2 look for nan
     cdef object context                 # the caller's contextvars.Context, where other threads run nodes; else None
     cdef ThreadState modes              # the caller's modes, valid where context is not None
+    cdef ThreadState outside            # modes of the thread outside of all runs, for its signal handlers
     cdef object saved_hooks             # the caller's saved-tensor hooks (GM4), None: none
     cdef uint32_t owner                 # thread that waits for the result
     cdef shared_ptr[CReadyQueue] queue  # its CPU queue
@@ -89,6 +90,8 @@ cdef class GraphTask:
 
 cdef int64_t begin_run() except -1
 cdef int end_run(int64_t task_id) except -1
+cdef int handle_signals(GraphTask task) except -1
+cdef void note_outside(GraphTask task, ThreadState* ts) noexcept
 cdef NodeState side_state(GraphTask task, Node node)
 cdef uint32_t run_flags(GraphTask task, Node node)
 cdef int set_run_flags(GraphTask task, Node node, uint32_t bits) except -1

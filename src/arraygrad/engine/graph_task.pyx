@@ -1,5 +1,6 @@
 # One call of backward() or grad(): the state of the run, and the walks over the graph that prepare it.
 # May import: engine.arrayops, engine.node, engine.input_buffer.
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
@@ -33,6 +34,33 @@ cdef int64_t begin_run() except -1:
     _live.push_back(task_id)
     _live_lock.unlock()
     return task_id
+
+
+cdef void note_outside(GraphTask task, ThreadState* ts) noexcept:
+    """Note the modes of a run's thread outside of all runs (`handle_signals`)."""
+    if ts.task != NULL and (<GraphTask>ts.task).owner == task.owner:
+        task.outside = (<GraphTask>ts.task).outside
+    else:
+        task.outside = ts[0]
+
+
+cdef int handle_signals(GraphTask task) except -1:
+    """Have Python run its handlers of signals that came, in the modes that the thread had outside of all runs.
+
+    The other handlers run where Python code of a rule or hook is interrupted, which Python does by itself: in its modes.
+    """
+    cdef ThreadState* ts = thread_state()
+    cdef ThreadState now = ts[0]
+    ts.grad_mode = task.outside.grad_mode
+    ts.zero_annihilates = task.outside.zero_annihilates
+    ts.inference = task.outside.inference
+    try:
+        PyErr_CheckSignals()
+    finally:
+        ts.grad_mode = now.grad_mode
+        ts.zero_annihilates = now.zero_annihilates
+        ts.inference = now.inference
+    return 0
 
 
 cdef int end_run(int64_t task_id) except -1:

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
+from arraygrad.engine.arrayops cimport ArrayOps, GradMeta, is_held
 from arraygrad.engine.node cimport Frame, Node, NodeHooks, next_sequence_nr
 
 cdef extern from "Python.h":
@@ -68,17 +68,8 @@ cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object r
 cdef bint is_left(object result, Py_ssize_t held, object new) except -1:
     """Whether nobody but the engine holds `new`, the array of `result`."""
     if new is result:
-        held += 1
-    elif Py_REFCNT(<PyObject*>new) > 2:         # what shows it, and our caller
-        return False
-    if Py_REFCNT(<PyObject*>result) > held:
-        return False
-    base = getattr(new, "base", None)
-    while base is not None:
-        if Py_REFCNT(<PyObject*>base) > 2:      # its view, and we
-            return False
-        base = getattr(base, "base", None)
-    return True
+        return not is_held(new, held + 1)
+    return Py_REFCNT(<PyObject*>result) <= held and not is_held(new, 2)     # what shows it, and our caller
 
 
 cdef int check_unwritten(object hook, object shown, bint owned) except -1:

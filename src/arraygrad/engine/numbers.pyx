@@ -21,7 +21,6 @@
 # (6) Where a list of numbers was joined, the mark is NODE_ELEMENT with EVERY in the place of a place: each edge gets
 #     its element of the gradient.
 # Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_number_gradients.py.
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_FromDouble
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
@@ -32,7 +31,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.evaluate cimport deliver, evaluate, push
 from arraygrad.engine.free_threading cimport add_held, read_stamp
-from arraygrad.engine.graph_task cimport CReadyQueue, GraphTask, NodeTask
+from arraygrad.engine.graph_task cimport CReadyQueue, GraphTask, NodeTask, handle_signals
 from arraygrad.engine.node cimport (
     Frame, Node, thread_state,
     NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_SAVES, NODE_ZERO_ABSORBS,
@@ -94,7 +93,7 @@ cdef int run_numbers(GraphTask task, Node first, CReadyQueue* queue, Frame f) ex
             evaluate(task, node, f)
         n += 1
         if n & (SIGNAL_INTERVAL - 1) == 0:
-            PyErr_CheckSignals()
+            handle_signals(task)
         if ready.n:
             node = <Node>ready.nodes[ready.n - 1]
             if queue.precedes(task.depth, node.seq):

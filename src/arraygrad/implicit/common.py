@@ -205,8 +205,7 @@ def solution_of(name, outcome, x0):
     if meta_of(x).size != meta.size:
         raise ValueError(f"{name}: the solver returned an array of shape {tuple(x.shape)} for x0 of shape {meta.shape}")
     xp = meta.ops.xp
-    if x is x0:  # the result may be written in place, the starting point is the caller's
-        x = xp.asarray(x, copy=True)
+    x = xp.asarray(x, copy=True)  # the solver may keep what it returned, and write it in its next call
     if tuple(x.shape) != meta.shape:
         x = xp.reshape(x, meta.shape)
     if not bool(xp.all(xp.isfinite(x))):

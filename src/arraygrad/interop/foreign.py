@@ -1,6 +1,6 @@
 """What the two foreign libraries have in common: a call of another library's function as one node of our graph.
 
-May import: core.containers, engine, core.graph_ops, core.tensor, interop.transfer.
+May import: core.containers, core.given, engine, core.graph_ops, core.tensor, interop.transfer.
 
 Note [Foreign functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from arraygrad.autograd.primitive import FREED
 from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.given import note_holder
 from arraygrad.core.graph_ops import Kept, attach_node
 from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
 from arraygrad.engine.modes import Mode
@@ -61,6 +62,9 @@ def call(foreign, tensors):
     raws = [t.array for t in tensors]
     arrays, pull = foreign.run(raws, wanted)
     results = tuple([wrap_raw(a) for a in arrays])
+    if not wanted:  # the function may keep what it returned
+        for t in results:
+            note_holder(t)
     if not wanted or not any(metadata_of(r).is_floating for r in results):
         return results
     metas = [metadata_of(r) for r in results]

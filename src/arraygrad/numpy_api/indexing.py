@@ -11,7 +11,7 @@ import sys
 
 import numpy
 
-from arraygrad.core.given import raw_array
+from arraygrad.core.given import raw_array, unshared
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
@@ -77,7 +77,8 @@ def _piecewise(x, condlist, funclist, *args, **kw):
         if 0 in shape:
             continue
         if callable(function):
-            function = function(x[beside(condition, x)], *args, **kw)
+            # NumPy stores each result before it calls the next function, which may use the same buffer.
+            function = unshared([function(x[beside(condition, x)], *args, **kw)])
         pieces.append((condition, shape, function))
     result = F["zeros_like"](x.detach())
     if x.ndim and type(raw_array(x)) is numpy.ndarray and all(_fits(x, shape, value) for _, shape, value in pieces):

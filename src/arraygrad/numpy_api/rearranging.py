@@ -11,7 +11,7 @@ import re
 
 import numpy
 
-from arraygrad.core.given import raw_array
+from arraygrad.core.given import raw_array, unshared
 from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.numpy_api.arrays import ARRAYS
 from arraygrad.numpy_api.functions import F, axes_of, backend_among, host, implements, pick, tensor_of, tensors
@@ -145,12 +145,18 @@ def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
     before = rows.shape[:-1]
     if 0 in before:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [func1d(rows[(*index, slice(None))], *args, **kwargs) for index in numpy.ndindex(before)]
+    # NumPy stores each result before the next call, which may use the same buffer.
+    results = [unshared([func1d(rows[(*index, slice(None))], *args, **kwargs)]) for index in numpy.ndindex(before)]
     results = tensors(*results, arr)[:-1]
     joined = F["stack"](results).reshape((*before, *results[0].shape))
     # The result's own axes take the place of the one that was given away.
     own = range(len(before), joined.ndim)
     return F["moveaxis"](joined, tuple(own), tuple(range(axis, axis + len(own)))) if len(own) else joined
+
+
+def _parts_of(found):
+    """What a function returned as a list of its results, which holds nothing twice."""
+    return list(found) if isinstance(found, tuple) else [found]
 
 
 @implements("apply_over_axes")
@@ -328,8 +334,8 @@ class Vectorize:
         ]
         rows = []
         for index in numpy.ndindex(*loop):
-            found = function(*[a[index] for a in stacks])
-            row = found if isinstance(found, tuple) else (found,)
+            row = _parts_of(function(*[a[index] for a in stacks]))
+            row = [unshared([row.pop(0)]) for _ in range(len(row))]  # the next call may use the same buffers
             if len(row) != len(given):
                 raise ValueError(f"wrong number of outputs from pyfunc: expected {len(given)}, got {len(row)}")
             rows.append(tensors(*row, arrays[0])[:-1])

@@ -192,7 +192,10 @@ SIGNATURES = {
     **{f"arraygrad.transforms.gradients.{name}": lines for name, lines in _GRADIENTS.items()},
     "arraygrad.autograd.functions.grad": _GRAD,
     "arraygrad.autograd.checkpointing.checkpoint": [
-        "def checkpoint(f: Callable[_P, _R], *, early_stop: builtins.bool = True) -> Callable[_P, _R]: ..."
+        (
+            "def checkpoint(f: Callable[_P, _R], *, early_stop: builtins.bool = True, debug: builtins.bool = False)"
+            " -> Callable[_P, _R]: ..."
+        )
     ],
     "arraygrad.autograd.grad_mode.DecoratingMode.__call__": ["def __call__(self, function: _F) -> _F: ..."],
     "arraygrad.autograd.grad_mode._ImmediateMode.__call__": ["def __call__(self, function: _F) -> _F: ..."],

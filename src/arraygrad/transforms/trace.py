@@ -431,7 +431,7 @@ def run(roots, cotangents, edges, *, create_graph, keep_graph):
 
 def recorded(trace, directions):
     """Whether derivatives along `directions` are part of an outer graph."""
-    return trace.record or (is_grad_enabled() and any(isinstance(d, Tensor) and d.requires_grad for d in directions))
+    return is_grad_enabled() and (trace.record or any(isinstance(d, Tensor) and d.requires_grad for d in directions))
 
 
 def normalize_tree(name, what, tree, structure, metas):
