@@ -86,6 +86,7 @@ _NO_CONTAINERS = frozenset(("numpy", "scipy", "cupy", "cupyx", "pandas", "polars
 #     function depends on is a constant then, as for every function of raw arrays. Not so where an argument that is not
 #     differentiated is, or holds, a Tensor that requires grad: the result joins its graph, as in (2).
 # Guarded by tests/transforms/test_nesting.py.
+_ADOPTED = "With adopt=True, as in arraygrad.grad(f, adopt=True), it may be recorded. "
 _PLAIN = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()"
 # Parts of errors of others, and what to say of them.
 _KNOW_NO_TENSOR = (
@@ -187,8 +188,8 @@ class Trace(Traced):
     def tell_refusal(self, recorded):
         """What the function caught of what was refused: raise it, or warn of it where the result is recorded.
 
-        The function went on with another value, which may have cost a part of the gradient. One that tries math, or
-        float, and goes on with the Tensor itself has lost nothing.
+        The function went on in another way than a plain call, where nothing is refused. One that tries math, or float,
+        and computes the same of the Tensor itself has lost nothing.
         """
         if not recorded:
             raise self.refused
@@ -196,10 +197,13 @@ class Trace(Traced):
             if hasattr(refused, "told") or goes_on_with_it(refused):  # told by a transform inside of this one
                 continue
             refused.told = True
+            trace = refused.__traceback__
             warn_at(
-                Place(sys._getframe(1)),
-                f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, so that its "
-                f"gradient may lack what depends on that value. Refused was: {refused}",
+                Place(sys._getframe(1) if trace is None else trace.tb_frame),
+                f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, where a "
+                "plain call refuses nothing: its value may be another one, and its gradient may lack what depends on that "
+                f"value. {'' if refused.adopted else _ADOPTED}Refused was: {refused}",
+                None if trace is None else trace.tb_lineno,
             )
             return
 
