@@ -71,6 +71,7 @@ def install_operators(dict ops):
     NEG, POS, ABS, INVERT = by["neg"], by["pos"], by["abs"], by["invert"]
     AND, OR, XOR, LSHIFT, RSHIFT = by["and"], by["or"], by["xor"], by["lshift"], by["rshift"]
     LT, LE, EQ, NE, GT, GE = by["lt"], by["le"], by["eq"], by["ne"], by["gt"], by["ge"]
+    _apply.note_sign(ops["sign"])
     use_operations(ops["_getitem"], ops["_setitem"])
     use_shapes(ops["_getitem"], ops["permute_dims"])
 
@@ -470,6 +471,9 @@ cdef class Tensor(TensorBase):
         return indexed(self, key)
 
     def __setitem__(self, key, value):
+        if not self.value.meta.ndim and is_like_scalar(self, <Backend>self.value.meta.ops):
+            raise TypeError(f"'numpy.{self.value.meta.dtype}' object does not support item assignment: a computed Tensor "
+                            "without axes is a scalar, as in NumPy. Give its name a new value")
         key = key_of(self, key)
         if not put_element(self, key, value):
             setitem(self, key, value)

@@ -730,5 +730,6 @@ def _tangent(trace, output, tangent):
         meta = _float_meta(output)
         if meta is None:
             return 0.0 if isinstance(output, (int, float)) and not isinstance(output, bool) else None
-        return give_back(trace.out_kind if isinstance(output, Tensor) else RAW, meta.ops.zeros(meta), None)
-    return give_back(trace.out_kind, tangent, None)
+        zero = meta.ops.zeros(meta)
+        return zero[()] if isinstance(output, numpy.generic) else trace.like(output, zero)
+    return trace.like(output, tangent)
