@@ -218,6 +218,12 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
     return 0
 
 
+cdef object integers(TensorBase t, object dtype):
+    """The values cast to integers, as an array of NumPy's: `numpy.int64(t)` has no slope, as `int(t)` has none."""
+    refuse_store(t)
+    return to_numpy(t.value.raw).astype(dtype)
+
+
 cdef object values_of(TensorBase t, str how):
     """The values as an array of NumPy's; refused where a gradient would be lost."""
     refuse_conversion(t, how)

@@ -112,7 +112,7 @@ cdef int decided(Op op, object a, object b, TensorBase out) except -1:
         place.ignored = True
         place.first, place.last = [], []
         return 0
-    pair = (a, 0.0 if b is None or op.name == "copysign" else b, outcome)
+    pair = (a, 0.0 if b is None or op.name == "copysign" else b)
     if len(place.first) < (FIRST if out.value.meta.size <= LARGE else FEW):
         place.first.append(pair)
     else:

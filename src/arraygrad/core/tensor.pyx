@@ -13,7 +13,7 @@ from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport cast, copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
-    asked_by_sparse, before_bytes, leaving, left, listed, no_array, number, one_element, recorded_copy,
+    asked_by_sparse, before_bytes, integers, leaving, left, listed, no_array, number, one_element, recorded_copy,
     refuse_conversion, refuse_store, representation, taken, values_of, warn_of_hooks,
 )
 from arraygrad.core.elements cimport put_element, use_operations
@@ -340,6 +340,8 @@ cdef class Tensor(TensorBase):
     def __array__(self, dtype=None, copy=None):
         if self.tracked and asked_by_sparse():
             return no_array()
+        if dtype is not None and getattr(dtype, "kind", "") in ("i", "u", "b") and copy is not False:
+            return integers(self, dtype)
         array = values_of(self, "numpy.asarray")
         if dtype is not None and array.dtype != dtype:
             if copy is False:
