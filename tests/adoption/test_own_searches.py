@@ -1,8 +1,8 @@
-"""Searches by comparisons that a program makes itself: their results are selected, and no gradient reaches through that.
+"""Searches by comparisons that a program makes itself: their results are selected, and no gradient reaches through it.
 
-The class: spelling of the search (bisection by a conditional, an if, signs, products, recursion, np.where, masks; golden
-section, ternary search; ended by a count, a width, isclose) x ends (constants, values that depend on the argument) x what
-else depends on the argument x transform x adoption. Beside it programs whose comparisons lose nothing.
+The class: spelling of the search (bisection by a conditional, an if, signs, products, recursion, np.where, masks;
+golden section, ternary search; ended by a count, a width, isclose) x ends (constants, values that depend on the
+argument) x what else depends on the argument x transform x adoption. Beside it programs whose comparisons lose nothing.
 """
 
 import itertools
@@ -151,8 +151,8 @@ def by_steps(a, lo, hi):
 
 
 SEARCHES = [
-    by_a_conditional, by_an_if, by_a_product, by_signs, by_numpy, until_narrow, until_close, by_golden_section, by_thirds,
-    by_min, by_recursion, by_where, by_masks, by_steps,
+    by_a_conditional, by_an_if, by_a_product, by_signs, by_numpy, until_narrow, until_close, by_golden_section,
+    by_thirds, by_min, by_recursion, by_where, by_masks, by_steps,
 ]  # fmt: skip
 PROGRAMS = {  # what else depends on the argument, and the ends
     "alone": lambda search: lambda a: search(a, 0.0, 10.0),

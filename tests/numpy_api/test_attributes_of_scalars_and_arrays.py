@@ -1,7 +1,8 @@
 """What a Tensor has and does as its plain value does, where programs ask: attributes and writes of scalars and arrays.
 
-The class: every public attribute and method of NumPy's arrays and scalars x (computed scalar, array without axes, vector,
-matrix). A program that asks `hasattr(x, "itemset")`, or whether a write raises, takes the branch of the plain call.
+The class: every public attribute and method of NumPy's arrays and scalars x (computed scalar, array without axes,
+vector, matrix). A program that asks `hasattr(x, "itemset")`, or whether a write raises, takes the branch of the plain
+call.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The value that a transform returns has the type, dtype and shape that the plain call returns.
 
-The class: function (of NumPy, operators, math; scalars, arrays without axes, containers, auxiliary data) x argument (Python
-float and complex, scalars and arrays of single and double precision, arrays without axes) x transform.
+The class: function (of NumPy, SciPy, operators, math; scalars, arrays without axes, containers, auxiliary data) x
+argument (Python float and complex, scalars and arrays of single and double precision, arrays without axes) x transform.
 """
 
 import itertools
@@ -137,6 +137,19 @@ ADOPTED = {
 def test_value_of_an_adopted_call_has_the_type_of_the_plain_call(name):
     f = ADOPTED[name]
     assert same(ag.value_and_grad(f, adopt=True)(0.5)[0], f(0.5), name)
+
+
+def test_values_of_scipy_functions_without_axes_are_scalars():
+    x = np.array([0.5, 2.0])
+    for f in (
+        ag.scipy.linalg.norm,
+        lambda x: ag.scipy.spatial.distance.euclidean(x, [1.0, 3.0]),
+        ag.scipy.special.logsumexp,
+        lambda x: ag.scipy.optimize.brentq(lambda y, a: y * y - a, 0.0, 9.0, args=(x[0],)),
+    ):
+        value, _ = ag.value_and_grad(f)(x)
+        assert isinstance(value, float)
+        assert json.dumps(value)
 
 
 def test_many_operators_on_one_number_are_looked_at_once():

@@ -242,7 +242,7 @@ def _answer(kind, classes):
 
 
 def _compare(t, frame, classes):
-    """Warn if the plain value is an instance of the classes, or a scalar (None), and a Tensor is none, or vice versa."""
+    """Warn if the plain value is an instance of the classes, or a scalar (None), and a Tensor not, or vice versa."""
     kinds = _plain_types(t)
     if classes is None:
         if not any(issubclass(kind, (float, complex, numpy.generic)) for kind in kinds):

@@ -1,7 +1,7 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: _hints, engine.node, core.given, core.inplace, ops, core.attributes, core.tensor, core.views, namespaces.bind,
-numpy_api.more_methods, numpy. Operators, indexing and attributes are written in the core (`tensor`).
+May import: _hints, engine.node, core.given, core.inplace, ops, core.attributes, core.tensor, core.views,
+namespaces.bind, numpy_api.more_methods, numpy. Operators, indexing and attributes are written in the core (`tensor`).
 """
 
 import functools

@@ -33,10 +33,8 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
 from arraygrad.transforms.trace import (
-    RAW,
     Trace,
     function_name,
-    give_back,
     meta_of,
     normalize_tree,
     recorded,

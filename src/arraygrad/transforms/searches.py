@@ -23,7 +23,7 @@ import types
 
 import numpy
 
-from arraygrad.autograd.python_numbers import source_of, short
+from arraygrad.autograd.python_numbers import short, source_of
 from arraygrad.core.decisions import set_selects
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute

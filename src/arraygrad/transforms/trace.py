@@ -1,8 +1,8 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
 May import: core.containers, core.given, core.inplace, core.tensor, engine, autograd.graph, autograd.python_numbers,
-ops, transforms.caught, transforms.searches, transforms.traced. The transforms themselves are in `gradients.py`; `traced.pyx` is the
-compiled half of `Trace`.
+ops, transforms.caught, transforms.searches, transforms.traced. The transforms themselves are in `gradients.py`;
+`traced.pyx` is the compiled half of `Trace`.
 """
 
 from __future__ import annotations
@@ -204,8 +204,8 @@ class Trace(Traced):
             warn_at(
                 Place(sys._getframe(1) if trace is None else trace.tb_frame),
                 f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, where a "
-                "plain call refuses nothing: its value may be another one, and its gradient may lack what depends on that "
-                f"value. {'' if refused.adopted else _ADOPTED}Refused was: {refused}",
+                "plain call refuses nothing: its value may be another one, and its gradient may lack what depends on "
+                f"that value. {'' if refused.adopted else _ADOPTED}Refused was: {refused}",
                 None if trace is None else trace.tb_lineno,
             )
             return
@@ -217,11 +217,11 @@ class Trace(Traced):
         for place in searches(self.decisions.values(), self.edges):
             warnings.warn_explicit(
                 f"{told(place)}: '{function_name(self.function)}' compares values here that depend on what {self.name} "
-                "differentiates, again and again, until they are equal, as a bisection or a golden section search does. "
+                "differentiates, again and again until they are equal, as a bisection or a golden section search does. "
                 "What such a search finds is selected by the comparisons, and no gradient reaches through these: the "
                 "gradient lacks this part, or is that of the first ends of the interval. Use arraygrad.implicit (root, "
-                "minimize, ...) or SciPy's solvers, or take one step of Newton's method at the end: x - f(x, a) / s with "
-                "the constant s = df/dx. Where the value found is meant as a constant, give the search "
+                "minimize, ...) or SciPy's solvers, or take one step of Newton's method at the end: x - f(x, a) / s "
+                "with the constant s = df/dx. Where the value found is meant as a constant, give the search "
                 "arraygrad.stop_gradient(a)",
                 UserWarning,
                 place.code.co_filename,
