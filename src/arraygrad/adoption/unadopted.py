@@ -113,7 +113,8 @@ def _look(frame):
     if len(node.args) != 2:
         return _NOTHING
     inner = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
-    if inner.intersection(frame.f_code.co_varnames, frame.f_code.co_freevars, frame.f_code.co_cellvars):
+    code = frame.f_code
+    if inner & {*code.co_varnames, *code.co_freevars, *code.co_cellvars}:
         return _OPEN
     return _classes(frame)
 

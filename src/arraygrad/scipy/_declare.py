@@ -1,6 +1,7 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.stores, scipy, scipy._guards, numpy, SciPy.
+May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.stores, scipy, scipy._guards,
+numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 

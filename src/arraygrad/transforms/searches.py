@@ -10,7 +10,7 @@ In a bisection by `m * m < a` the derivative of d = m * m - a is -1 at all times
 steps that depend on the arguments, as in Newton's method, d moves with its own derivative: at the solution
 d(m * m - a)/da is zero too. (3) is free of scales. Where the product of two values is compared with zero, or two values
 of a minimum with each other, d is of second order in the distance from the solution and its derivative of first, so the
-power is 1/2; elsewhere it is 1. The test asks for 1/3.
+power is 1/2; elsewhere it is 1. Where d moves with its own derivative it is 0. The test asks for POWER.
 (4) A search for a place in a table selects indices. What is made of them has the derivative that it has.
 Guarded by tests/adoption/test_own_searches.py.
 """
@@ -34,7 +34,7 @@ MANY = 10  # so many comparisons at least
 FEWEST = 6  # so many of them with a difference that is no rounding error
 FLOOR = 1e-11
 SHRUNK = 2.0**-7
-POWER = 1 / 3
+POWER = 0.28
 
 
 def searches(places, edges):
@@ -82,10 +82,13 @@ def _is_search(place, edges):
     end = numpy.median(sizes[used[-3:]])
     if len(set(values[used[:-1], at] > 0.0)) == 1 or not end <= SHRUNK * start:  # the last one may end a loop
         return False
-    first, last = (
-        numpy.median([_steepness(pairs[i], differences[i], at, edges) for i in some]) for some in (used[:3], used[-3:])
-    )
-    return last > 0.0 and last >= first * (start / end) ** POWER
+    steepness = numpy.array([_steepness(pairs[i], differences[i], at, edges) for i in used])
+    known = (steepness > 0.0) & numpy.isfinite(steepness)
+    if numpy.count_nonzero(known) < FEWEST:
+        return False
+    x, y = numpy.log(sizes[used[known]]), numpy.log(steepness[known])
+    x -= numpy.mean(x)
+    return -float(x @ y) >= POWER * float(x @ x)  # the power, by least squares
 
 
 def _raw(x):
