@@ -13,7 +13,7 @@ from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport cast, copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
-    asked_by_sparse, before_bytes, integers, leaving, left, listed, no_array, number, one_element, recorded_copy,
+    asked_by_sparse, before_bytes, leaving, left, listed, no_array, number, one_element, recorded_copy,
     refuse_conversion, refuse_store, representation, taken, values_of, warn_of_hooks,
 )
 from arraygrad.core.elements cimport put_element, use_operations
@@ -71,7 +71,6 @@ def install_operators(dict ops):
     NEG, POS, ABS, INVERT = by["neg"], by["pos"], by["abs"], by["invert"]
     AND, OR, XOR, LSHIFT, RSHIFT = by["and"], by["or"], by["xor"], by["lshift"], by["rshift"]
     LT, LE, EQ, NE, GT, GE = by["lt"], by["le"], by["eq"], by["ne"], by["gt"], by["ge"]
-    _apply.note_sign(ops["sign"])
     use_operations(ops["_getitem"], ops["_setitem"])
     use_shapes(ops["_getitem"], ops["permute_dims"])
 
@@ -340,9 +339,7 @@ cdef class Tensor(TensorBase):
     def __array__(self, dtype=None, copy=None):
         if self.tracked and asked_by_sparse():
             return no_array()
-        if dtype is not None and getattr(dtype, "kind", "") in ("i", "u", "b") and copy is not False:
-            return integers(self, dtype)
-        array = values_of(self, "numpy.asarray")
+        array = values_of(self, "numpy.asarray", None if copy is False else dtype)
         if dtype is not None and array.dtype != dtype:
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype, but copy=False was asked for")
@@ -473,9 +470,6 @@ cdef class Tensor(TensorBase):
         return indexed(self, key)
 
     def __setitem__(self, key, value):
-        if not self.value.meta.ndim and is_like_scalar(self, <Backend>self.value.meta.ops):
-            raise TypeError(f"'numpy.{self.value.meta.dtype}' object does not support item assignment: a computed Tensor "
-                            "without axes is a scalar, as in NumPy. Give its name a new value")
         key = key_of(self, key)
         if not put_element(self, key, value):
             setitem(self, key, value)
