@@ -27,6 +27,7 @@ from arraygrad.autograd.grad_mode import (
 )
 from arraygrad.backends import numpy as _numpy_backend  # registers itself
 from arraygrad.core import saved_handles as _saved_handles
+from arraygrad.core.adopted import set_teller as _set_teller
 from arraygrad.core.constants import set_constant_check
 from arraygrad.core.convert import set_number_guard as _set_number_guard
 from arraygrad.core.nodes import set_handles as _set_handles
@@ -46,6 +47,7 @@ _methods.install()
 _set_protocol_handlers(Tensor, _handlers.handlers, _numpy.ndarray, _numpy.generic)
 _set_autograd(autograd)
 _set_number_guard("arraygrad.autograd.python_numbers")
+_set_teller("arraygrad.adoption.unadopted")
 _set_handles(_saved_handles)
 _keep_for_ever(__name__)
 

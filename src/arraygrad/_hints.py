@@ -28,6 +28,9 @@ _FUNCTIONS = (
 _TENSOR = {
     # shapes
     "unsqueeze": "use t[None] for a first axis, t[..., None] for a last one, or arraygrad.expand_dims(t, axis)",
+    "ptp": "use numpy.ptp(t), as of NumPy 2's arrays",
+    "itemset": "write t[index] = value, as of NumPy 2's arrays",
+    "newbyteorder": "convert the data before it becomes a Tensor",
     "permute": "use t.transpose(2, 0, 1), or arraygrad.permute_dims(t, (2, 0, 1))",
     "t": "use t.T",
     "H": "use t.T.conj()",

@@ -764,3 +764,41 @@ def test_objects_in_lists_of_arguments_are_searched_once_and_again_when_they_are
     assert len(searches) > done
     assert first == pytest.approx(math.sin(0.5) + 0.5 * math.cos(0.5) + 2 * 0.5 / math.sqrt(0.5))
     assert other == pytest.approx(first)
+
+
+@pytest.mark.parametrize("wrap", ["contextmanager", "wraps", "closure", "lru_cache", "mixed"])
+@pytest.mark.parametrize("n", [1, 4, 5, 12])
+def test_decorators_are_reached_through_however_many_there_are(wrap, n, program):
+    made = program(
+        decorated="""
+        import contextlib, functools, math
+
+        @contextlib.contextmanager
+        def entered():
+            yield
+
+        def wraps(f):
+            @functools.wraps(f)
+            def call(*args):
+                return f(*args)
+            return call
+
+        def closure(f):
+            def call(*args):
+                return f(*args)
+            return call
+
+        KINDS = {"contextmanager": lambda f: entered()(f), "wraps": wraps, "closure": closure,
+                 "lru_cache": functools.lru_cache(None)}
+
+        def program(wrap, n):
+            def f(x):
+                return math.sin(float(x)) * x
+            for i in range(n):
+                kinds = list(KINDS.values())
+                f = (kinds[i % 4] if wrap == "mixed" else KINDS[wrap])(f)
+            return f
+        """
+    )
+    gradient = ag.grad(made.program(wrap, n), adopt=True)(0.5)
+    assert gradient == pytest.approx(np.sin(0.5) + 0.5 * np.cos(0.5))

@@ -257,7 +257,7 @@ def test_in_place_methods_are_recorded():
     t = x * 1
     t.sort()
     t.put([0], x[0] * 2)
-    t.itemset(1, x[1] * 5)
+    t[1] = x[1] * 5
     t.flat[2] = x[2] * 7
     assert t.tolist() == [6.0, 5.0, 14.0]
     t.sum().backward()

@@ -27,7 +27,7 @@ class Store:
         return -k * y
 
     def __call__(self, t, y, k):
-        self.last = float(y[0]) if isinstance(y, np.ndarray) else 0.0
+        self.last = float(y[0]) if not isinstance(y, ag.Tensor) else 0.0
         return -k * y
 
 
@@ -54,7 +54,7 @@ def rebinding():
 
 def filling(array):
     def rhs(t, y, k):
-        if isinstance(y, np.ndarray):
+        if not isinstance(y, ag.Tensor):
             array[0] = y[0]
         return -k * y
 
@@ -120,7 +120,7 @@ def counting():
         calls[0] += 1
         flags["called"] = True
         flags["name"] = "rhs"
-        seen.add(np.isnan(y[0]) if isinstance(y, np.ndarray) else False)
+        seen.add(np.isnan(y[0]) if not isinstance(y, ag.Tensor) else False)
         return -k * y * parameters["k"][0] + 0.0 * table[0]
 
     return rhs

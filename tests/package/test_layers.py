@@ -89,8 +89,12 @@ MAY_IMPORT = {
     "core.saving": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "arguments", "kept_args", "nodes")},
     "core.number_ops": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "saving")},
+    "core.decisions": ENGINE | {"core.op", "core.value"},
     "core.apply": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "saved", "operands", "arguments", "nodes", "saving", "number_ops")},
+    | {
+        f"core.{name}"
+        for name in ("op", "value", "saved", "operands", "arguments", "decisions", "nodes", "saving", "number_ops")
+    },
     "core.inplace": ENGINE
     | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "arguments", "nodes", "saving", "apply")},
     "core.number_lists": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "number_ops", "apply")},

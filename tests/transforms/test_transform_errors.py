@@ -173,12 +173,3 @@ def test_hvp_without_arguments():
 def test_a_truth_value_as_result_is_refused(transform, f):
     with pytest.raises(TypeError, match="returned a truth value, which has no derivative"):
         transform(f)(np.ones(2))
-
-
-def test_hessian_of_a_vector_is_refused_by_its_own_name():
-    for call in (
-        lambda: ag.hessian(lambda x: x**2)(np.ones(3)),
-        lambda: ag.hessian(lambda x: x**2, argnames="x")(x=np.ones(3)),
-    ):
-        with pytest.raises(ValueError, match=r"^hessian: .* but hessian needs a scalar"):
-            call()

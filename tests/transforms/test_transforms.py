@@ -127,9 +127,8 @@ def test_elementwise_gradients_nest():
 def test_raw_arrays_give_raw_arrays_of_their_dtype(dtype):
     value, gradient = ag.value_and_grad(lambda x: ag.sum(ag.real(x * x)))(np.ones(2, dtype=dtype))
     assert type(gradient) is np.ndarray
-    assert type(value) is np.ndarray
+    assert type(value) is np.ones(1, dtype=dtype).real.dtype.type
     assert gradient.dtype == dtype
-    assert value.shape == ()
 
 
 def test_python_floats_give_python_floats():

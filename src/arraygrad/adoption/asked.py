@@ -31,7 +31,7 @@ from arraygrad.adoption.answers import (
 from arraygrad.adoption.reach import adoptable
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["ask_attribute", "class_of", "of_numbers", "text_of"]
+__all__ = ["ask_attribute", "class_of", "dispatches_tensors", "of_numbers", "text_of"]
 
 _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _QUESTIONS = _ATTRIBUTE | {"MATCH_CLASS"}
@@ -75,7 +75,7 @@ def class_of(t):
     if not is_on():
         return type(t)
     frame = sys._getframe(1)
-    if frame.f_globals is _DISPATCHERS and not _dispatches_tensors(frame):
+    if frame.f_globals is _DISPATCHERS and not dispatches_tensors(frame):
         return type_of(t, frame)
     abstract = frame.f_code is _ABSTRACT  # the class of a `case` may be an abstract one
     asking = _asking(frame.f_back if abstract else frame)
@@ -89,7 +89,7 @@ def class_of(t):
     return type(t)
 
 
-def _dispatches_tensors(frame):
+def dispatches_tensors(frame):
     """Whether a function of functools that asks for a class is no single dispatch, or has a function for Tensors."""
     dispatch = frame.f_locals.get("dispatch")
     if "registry" in getattr(getattr(dispatch, "__code__", None), "co_freevars", ()):

@@ -316,8 +316,8 @@ class _Search:
         load(code, namespace)
         if id(code) not in _leads and not adoptable(namespace):
             # A decorator of a library: the function that it wraps; one that this package has made of a program's.
-            if depth < _DEPTH and hasattr(function, "__wrapped__"):
-                self.visit(function.__wrapped__, depth + 1)
+            if hasattr(function, "__wrapped__"):
+                self.visit(function.__wrapped__, depth)  # decorators are no objects in objects, however many there are
             elif depth < _DEPTH and _top(namespace.get("__name__")) == "arraygrad":
                 for _, value in held(function):
                     self.visit(value, depth + 1)
@@ -328,7 +328,9 @@ class _Search:
                 pair = pair_of(value)
                 if pair is not None:
                     self.places.append(Place.of(*holder, *pair))
-                if depth < _DEPTH:  # what Numba compiles has a stand-in, and leads on
+                if type(value) is types.FunctionType:
+                    self.visit(value, depth)
+                elif depth < _DEPTH:  # what Numba compiles has a stand-in, and leads on
                     self.visit(value, depth + 1)
         other = importing_stand_ins(code)
         if other is not code:
@@ -343,7 +345,7 @@ class _Search:
     def _object(self, obj, depth):
         wrapped = getattr(type(obj), "__wrapped__", None) is None and attribute(obj, "__wrapped__")
         if wrapped:
-            self.visit(wrapped, depth + 1)
+            self.visit(wrapped, depth)
         cls = type(obj)
         if cls is numpy.vectorize:
             self._put(obj, "pyfunc", obj.pyfunc)

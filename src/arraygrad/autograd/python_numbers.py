@@ -182,9 +182,7 @@ def becomes_number(t, how):
     if policy == "warn":
         warn_at(at, f"{text} arraygrad.set_number_policy('off') turns this warning off.")
         return
-    error = TypeError(text)
-    error.names = at.tensors()  # for `transforms.caught`
-    raise _known(traces, error)
+    raise _known(traces, TypeError(text))
 
 
 def number_warnings_are_off():
@@ -477,6 +475,7 @@ def refusal(t, error):
 def _known(traces, error):
     """`error`, known to `traces` in case that another one takes its place: `Trace.call`."""
     error.lost_gradient = True
+    error.adopted = adopting()
     for trace in traces:
         if trace.refused is None:
             trace.refusals = {}
@@ -592,28 +591,16 @@ class Place:
             self.callers.append(frame.f_code.co_name)
             frame = frame.f_back
 
-    def tensors(self):
-        """The code there, and the names in its expression of Tensors that require grad, or of containers of such."""
-        from arraygrad.core.containers import flatten
-
-        try:
-            tree = ast.parse(self.expression, mode="eval")
-        except (SyntaxError, ValueError):
-            return self.frame.f_code, ()
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        values = {name: value for name, value in self.frame.f_locals.items() if name in names}
-        leaves = {name: flatten(value)[0] for name, value in values.items()}
-        found = [n for n in leaves if any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves[n])]
-        return self.frame.f_code, found
-
     def __str__(self):
         where = f"{short(self.filename)}:{self.line}, in {self.function}"
         return f"{where}: {self.expression}" if self.expression else where
 
 
-def warn_at(place, text):
-    """Warn about a place, once for each."""
-    warnings.warn_explicit(text, UserWarning, place.filename, place.line, module=place.module, registry=place.registry)
+def warn_at(place, text, line=None):
+    """Warn about a place, or another line of its frame, once for each."""
+    warnings.warn_explicit(
+        text, UserWarning, place.filename, line or place.line, module=place.module, registry=place.registry
+    )
 
 
 _LIBRARIES = ("numpy", "scipy", "pandas")

@@ -1,6 +1,8 @@
 # What Tensors answer otherwise while an adopted call runs: class, attributes, text, and operators of Python's numbers.
 # May import: engine.node, core.op, core.value, core.apply, core.convert, core.inplace. (The adoption room registers its
 # answers here.)
+import importlib
+
 from cpython.object cimport PyObject
 from libc.math cimport floor, isfinite
 from libc.math cimport pow as power
@@ -10,6 +12,7 @@ from arraygrad.core.convert cimport representation
 from arraygrad.core.inplace cimport inplace
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport TensorBase
+from arraygrad.engine.node cimport ThreadState, thread_state
 
 from arraygrad.engine.node import keep_for_ever
 
@@ -19,8 +22,13 @@ from arraygrad.engine.node import keep_for_ever
 # operators that raise or turn complex for a Python float. A Tensor asks `any_adopted()` first, one load of a counter,
 # and then the answers of the adoption room, which ask whether this thread runs an adopted call, and whether the
 # instruction that asks belongs to the program: arraygrad's own code and the libraries see a Tensor as it is.
-# Guarded by tests/adoption/test_adopted_answers.py.
+# Where no adopted call runs, a Tensor that a transform follows has `_teller` warn of a question that its plain value
+# answers otherwise. Who asks is told by the namespace of the innermost frame of Python code, so that arraygrad's and
+# NumPy's own questions cost no more than that.
+# Guarded by tests/adoption/test_adopted_answers.py and tests/adoption/test_unadopted_questions.py.
 cdef object _answers = None             # see set_answers
+cdef str _teller_name = None            # see set_teller
+cdef object _teller = None
 
 cdef extern from "Python.h":
     PyObject* PyEval_GetGlobals()
@@ -34,28 +42,74 @@ def set_answers(module):
     keep_for_ever(module)
 
 
-cdef bint asked_by_us() except -1:
-    """Whether the innermost frame of Python code is arraygrad's or NumPy's, which ask often."""
+def set_teller(str name):
+    """Have the module of that name warn where no adopted call runs (arraygrad.adoption.unadopted). It is imported by the
+    first question.
+    """
+    global _teller_name
+    _teller_name = name
+
+
+cdef object teller():
+    global _teller
+    if _teller is None:
+        _teller = importlib.import_module(_teller_name)
+        keep_for_ever(_teller)
+    return _teller
+
+
+cdef str asking_module():
+    """The name of the module whose Python code runs innermost; None: there is none."""
     cdef PyObject* namespace = PyEval_GetGlobals()
     cdef PyObject* name = NULL
     if namespace != NULL:
         name = PyDict_GetItem(<object>namespace, "__name__")
     if name == NULL or type(<object>name) is not str:
+        return None
+    return <str>name
+
+
+cdef inline bint is_ours(str name) except -1:
+    return name is not None and name.startswith(("arraygrad.", "numpy."))
+
+
+cdef bint asked_by_us() except -1:
+    """Whether the innermost frame of Python code is arraygrad's or NumPy's, which ask often."""
+    return is_ours(asking_module())
+
+
+cdef inline bint is_followed(TensorBase t) except -1:
+    """Whether `t` may be what a transform follows that calls its function on this thread."""
+    cdef ThreadState* ts
+    if not t.tracked:
         return False
-    return (<str>name).startswith(("arraygrad.", "numpy."))
+    ts = thread_state()
+    return ts.transforms and ts.grad_mode
 
 
 cdef object class_of(TensorBase t):
     """`t.__class__`."""
-    if not any_adopted() or _answers is None or asked_by_us():
-        return type(t)
-    return _answers.class_of(t)
+    cdef str asker
+    cdef object found
+    if any_adopted() and _answers is not None and not asked_by_us():
+        found = _answers.class_of(t)
+        if found is not type(t):
+            return found
+    if is_followed(t):
+        asker = asking_module()
+        if not is_ours(asker) or asker == "numpy._core.numeric":    # which has isscalar
+            teller().tell_class(t)
+    return type(t)
 
 
 cdef object asked(TensorBase t, str name, object value):
-    """The value of an attribute. Raise AttributeError if the program asks it of what is a Python number."""
-    if t.value.meta.ndim == 0 and _answers is not None and not asked_by_us():
-        _answers.ask_attribute(t, name)
+    """The value of an attribute. Raise AttributeError if an adopted program asks it of what is a Python number."""
+    cdef bint followed = is_followed(t)
+    if t.value.meta.ndim == 0 and (followed or any_adopted()) and not asked_by_us():
+        if any_adopted() and _answers is not None:
+            _answers.ask_attribute(t, name)
+        if followed:
+            teller().tell_attribute(t, name)
     return value
 
 

@@ -1,6 +1,6 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, core.op, core.value, core.saved, core.operands, core.arguments, core.nodes, core.saving,
-# core.number_ops.
+# May import: engine.*, core.op, core.value, core.saved, core.operands, core.arguments, core.decisions, core.nodes,
+# core.saving, core.number_ops.
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
@@ -13,6 +13,7 @@ from arraygrad.engine.node cimport (
     NODE_ZERO_ABSORBS,
 )
 from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arguments, raw_backend_in
+from arraygrad.core.decisions cimport decided
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.core.number_ops cimport as_float, number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
@@ -31,6 +32,15 @@ cdef extern from "Python.h":
 # How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
 # none; whether they are this thread's is asked only then.
 cdef atomic[int] _observers
+
+
+cdef PyObject* _sign = NULL             # the operation sign, which decides as comparisons do: decisions.pyx
+
+
+def note_sign(Op op):
+    """Have results of this operation noted as decisions."""
+    global _sign
+    _sign = <PyObject*>op
 
 
 def push_op_hooks(tuple pair):
@@ -97,6 +107,8 @@ cdef object unary(Op op, object x):
     if op.number_value != NULL and may_be_number(<PyObject*>x) and not _observers.load(relaxed):
         out = number_operation(op, <PyObject*>x, NULL)
         if out is not None:
+            if <PyObject*>op == _sign and out.tracked:
+                decided(op, x, None, out)
             return out
     return unary_of_any(op, x)
 
@@ -145,6 +157,8 @@ cdef object unary_of_any(Op op, object x):
                 keep_aside(node, aside)
             out.grad_fn_ = node
             out.tracked = True
+        if t.tracked and (<PyObject*>op == _sign or not op.differentiable):
+            decided(op, x, None, out)
     return out
 
 
@@ -235,7 +249,9 @@ cdef object binary_of_any(Op op, object a, object b):
         needs = 1
     if tb is not None and tb.tracked:
         needs |= 2
-    if needs and op.differentiable and out.value.meta.is_floating:
+    if needs and not op.differentiable:
+        decided(op, a, b, out)
+    elif needs and out.value.meta.is_floating:
         ts = thread_state()
         if not ts.grad_mode:
             return out

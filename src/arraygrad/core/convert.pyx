@@ -218,8 +218,14 @@ cdef int refuse_conversion(TensorBase t, str how) except -1:
     return 0
 
 
-cdef object values_of(TensorBase t, str how):
-    """The values as an array of NumPy's; refused where a gradient would be lost."""
+cdef object values_of(TensorBase t, str how, object dtype=None):
+    """The values as an array of NumPy's; refused where a gradient would be lost.
+
+    `dtype` is what is asked for. Integers have no slope, `numpy.int64(t)` as `int(t)`: they are given.
+    """
+    if dtype is not None and getattr(dtype, "kind", "") in ("i", "u", "b"):
+        refuse_store(t)
+        return to_numpy(t.value.raw).astype(dtype)
     refuse_conversion(t, how)
     return to_numpy(t.value.raw)
 

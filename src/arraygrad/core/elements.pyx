@@ -17,7 +17,7 @@ from arraygrad.engine.node cimport (
     ThreadState, thread_state, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_ZERO_ABSORBS,
 )
 from arraygrad.core.apply cimport connect, refresh
-from arraygrad.core.inplace cimport adopt, check_inplace
+from arraygrad.core.inplace cimport adopt, check_inplace, refuse_scalar
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.overwriting cimport before_write, bump
@@ -132,6 +132,7 @@ cdef bint put_element(TensorBase t, object key, object value) except -1:
     cdef object raw = value
     cdef bint recorded = False
     cdef uint64_t place
+    refuse_scalar(t)
     if _setitem is None or t.value.meta.ops is not _backend or observed(ts):
         return False
     if is_tensor(value):

@@ -8,3 +8,4 @@ cdef int array_written(TensorBase t, object value) except -1
 cdef int check_inplace(TensorBase t, bint recorded, object what) except -1
 cdef object inplace(TensorBase t, Op op, object other)
 cdef int setitem(TensorBase t, object key, object value) except -1
+cdef int refuse_scalar(TensorBase t) except -1

@@ -13,7 +13,7 @@ from arraygrad.core.apply cimport (
 from arraygrad.core.arguments cimport to_raw
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.core.op cimport Op, named_op
-from arraygrad.core.operands cimport check_operand, has_tensor, listed, mixed, rebinds
+from arraygrad.core.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed, rebinds
 from arraygrad.core.saving cimport keep_args, save
 from arraygrad.core.overwriting cimport before_write, bump, mark_overwritten
 from arraygrad.core.value cimport (
@@ -231,6 +231,14 @@ cdef int array_written(TensorBase t, object value) except -1:
     if t.grad_fn_ is not None:
         raise RuntimeError("Tensor.array was written in place, which is not recorded, and the Tensor has a history: a "
                            "gradient through it would be wrong. Write the Tensor itself (t -= x), or t.detach().array")
+    return 0
+
+
+cdef int refuse_scalar(TensorBase t) except -1:
+    """Refuse to write an item of what NumPy makes a scalar of (Note [Scalars])."""
+    if not t.value.meta.ndim and is_like_scalar(t, <Backend>t.value.meta.ops):
+        raise TypeError(f"'numpy.{t.value.meta.dtype}' object does not support item assignment: a computed Tensor "
+                        "without axes is a scalar, as in NumPy. Give its name a new value")
     return 0
 
 

@@ -124,22 +124,22 @@ cdef class Tensor(TensorBase):
     @property
     def dtype(self):
         """The backend's own dtype object."""
-        return self.value.meta.dtype if not any_adopted() else asked(self, "dtype", self.value.meta.dtype)
+        return self.value.meta.dtype if self.value.meta.ndim else asked(self, "dtype", self.value.meta.dtype)
 
     @property
     def shape(self):
         """Tuple of ints."""
-        return self.value.meta.shape_tuple() if not any_adopted() else asked_shape(self)
+        return self.value.meta.shape_tuple() if self.value.meta.ndim else asked_shape(self)
 
     @property
     def ndim(self):
         """Number of axes."""
-        return self.value.meta.ndim if not any_adopted() else asked(self, "ndim", self.value.meta.ndim)
+        return self.value.meta.ndim if self.value.meta.ndim else asked(self, "ndim", self.value.meta.ndim)
 
     @property
     def size(self):
         """Number of elements."""
-        return self.value.meta.size if not any_adopted() else asked(self, "size", self.value.meta.size)
+        return self.value.meta.size if self.value.meta.ndim else asked(self, "size", self.value.meta.size)
 
     @property
     def nbytes(self):
@@ -339,7 +339,7 @@ cdef class Tensor(TensorBase):
     def __array__(self, dtype=None, copy=None):
         if self.tracked and asked_by_sparse():
             return no_array()
-        array = values_of(self, "numpy.asarray")
+        array = values_of(self, "numpy.asarray", None if copy is False else dtype)
         if dtype is not None and array.dtype != dtype:
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype, but copy=False was asked for")

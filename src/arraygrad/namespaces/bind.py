@@ -1,7 +1,7 @@
 """Public functions from the table: one per entry, with its exact signature.
 
-May import: engine, core.op, ops, core.tensor, core.calls. Methods of Tensor are in `numpy_api.methods`, NumPy's
-protocols in `numpy_api.handlers`.
+May import: engine, core.apply, core.op, ops, core.tensor, core.calls. Methods of Tensor are in `numpy_api.methods`,
+NumPy's protocols in `numpy_api.handlers`.
 
 A function does three things: put its arguments in the order of the entry's parameters, make arrays of Python lists
 and of lone scalars, and call `apply_op`, which unwraps, computes, records and wraps. All are compiled closures
@@ -13,6 +13,7 @@ import math
 
 import numpy
 
+from arraygrad.core.apply import note_sign
 from arraygrad.core.calls import binary_function, general_function, unary_function
 from arraygrad.core.tensor import (
     Tensor,
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 install_operators(OPS)
+note_sign(OPS["sign"])
 for _function in (asarray, tensor, set_saved_mutation):
     _function.__doc__ = documented(_function.__name__, (_function.__doc__ or "").rstrip(), "numpy_api")
 

@@ -90,6 +90,8 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         If the ufunc, its method or a keyword has no recorded counterpart, or if `out` is no Tensor, as in
         `array += tensor`.
     """
+    if _writes_integers(method, inputs, kwargs.get("out")):
+        return getattr(ufunc, method)(*[raw_array(x) if isinstance(x, Tensor) else x for x in inputs], **kwargs)
     op = _plain.get(ufunc)
     if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
         (out,) = kwargs["out"]
@@ -378,6 +380,15 @@ def _backend(inputs):
         if isinstance(x, Tensor):
             return backend_of(x)
     return None
+
+
+def _writes_integers(method, inputs, out):
+    """Whether a call writes into plain arrays, and its Tensors hold integers, which have no gradient to lose."""
+    outs = inputs[:1] if method == "at" else out if isinstance(out, tuple) else (out,)
+    if not all(type(target) is numpy.ndarray for target in outs):
+        return False
+    tensors = [x for x in inputs if isinstance(x, Tensor)]
+    return all(isinstance(raw_array(t), numpy.ndarray) and t.dtype.kind in "iub" for t in tensors)
 
 
 def _outs(name, out):

@@ -1,7 +1,7 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: _hints, engine.node, core.given, ops, core.attributes, core.tensor, core.views, namespaces.bind,
-numpy_api.more_methods, numpy. Operators, indexing and attributes are written in the core (`tensor`).
+May import: _hints, engine.node, core.given, core.inplace, ops, core.attributes, core.tensor, core.views,
+namespaces.bind, numpy_api.more_methods, numpy. Operators, indexing and attributes are written in the core (`tensor`).
 """
 
 import functools
@@ -14,6 +14,7 @@ import numpy
 from arraygrad._hints import HINTED, Hint, unexpected
 from arraygrad.core.attributes import allow_attributes, document, install_hints
 from arraygrad.core.given import raw_array
+from arraygrad.core.inplace import is_scalar
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods, metadata_of
 from arraygrad.core.value import is_inference as _is_inference
 from arraygrad.core.views import shape_op
@@ -419,8 +420,9 @@ def dot(self, b, out=None):
 
 
 def fill(self, value):
-    """Write `value` to every element, in place."""
-    self[...] = value
+    """Write `value` to every element, in place. Of a scalar nothing is written, as in NumPy."""
+    if self.ndim or not is_scalar(self) or not isinstance(raw_array(self), numpy.ndarray):
+        self[...] = value
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: core.attributes, core.convert, core.protocol_shapes, core.tensor, core.inplace, cupy, notebook, numpy. Those
+May import: core.attributes, core.convert, core.given, core.tensor, core.inplace, cupy, notebook, numpy. Those
 that work by way of NumPy's functions call them, so that each is defined once.
 """
 
@@ -11,17 +11,12 @@ import numpy
 
 from arraygrad.core.attributes import METHODS as ATTRIBUTES
 from arraygrad.core.convert import before_bytes
-from arraygrad.core.inplace import read_apart
-from arraygrad.core.protocol_shapes import ptp as span
+from arraygrad.core.given import raw_array
+from arraygrad.core.inplace import is_scalar, read_apart
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api import cupy
 
 __all__ = ["MORE"]
-
-
-def ptp(self, axis=None, keepdims=False):
-    """The largest less the smallest element over `axis` (None: all)."""
-    return span(self, axis, keepdims=keepdims)
 
 
 def sort(self, axis=-1, kind=None, order=None, *, stable=None):
@@ -57,23 +52,16 @@ def choose(self, choices, out=None, mode="raise"):
 
 
 def put(self, indices, values, mode="raise"):
-    """Write `values` at flat positions, in place. Recorded."""
+    """Write `values` at flat positions, in place. Recorded. Of a scalar nothing is written, as in NumPy."""
+    if is_scalar(self) and isinstance(raw_array(self), numpy.ndarray):
+        numpy.put(numpy.zeros(1), indices, 0.0, mode=mode)  # raises NumPy's errors
+        return
     numpy.put(self, indices, values, mode=mode)
 
 
 def resize(self, *new_shape, refcheck=True):
     """Refused: a recorded tensor keeps its memory."""
     raise TypeError("Tensor.resize works in place, which is not recorded: use numpy.resize(t, new_shape)")
-
-
-def itemset(self, *args):
-    """Write one element in place, as ndarray.itemset did: itemset(value), itemset(index, value)."""
-    *index, value = args
-    if not index:
-        self[...] = value
-        return
-    key = index[0]
-    self[key if isinstance(key, tuple) else tuple(map(int, numpy.unravel_index(key, self.shape)))] = value
 
 
 def byteswap(self, inplace=False):
@@ -199,11 +187,39 @@ def cuda_interface(self):
 cupy_override.__name__ = "__cupy_override_elementwise_kernel__"
 
 _METHODS = (
-    ptp, sort, partition, argpartition, searchsorted, compress, choose, put, resize, itemset, byteswap, view, tobytes,
-    setflags, cupy_override, is_integer, as_integer_ratio,
+    sort, partition, argpartition, searchsorted, compress, choose, put, resize, byteswap, view, tobytes,
+    setflags, cupy_override,
 )  # fmt: skip
 
+
+class _OfScalars:
+    """A method that NumPy's scalars have and its arrays lack: so `hasattr` tells them apart."""
+
+    def __init__(self, function):
+        self._function = function
+        self.__name__ = self.__qualname__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    def __call__(self, t):
+        return self._function(t)
+
+    def __get__(self, t, owner=None):
+        if t is None:
+            return self._function
+        if not is_scalar(t):
+            name = self.__name__
+            raise AttributeError(
+                f"'Tensor' object of shape {t.shape} has no attribute {name!r}, as NumPy's arrays have none: take one "
+                "element, t[i]",
+                name=name,
+                obj=t,
+            )
+        return self._function.__get__(t, owner)
+
+
 MORE: dict = {function.__name__: function for function in _METHODS}
+MORE.update({function.__name__: _OfScalars(function) for function in (is_integer, as_integer_ratio)})
 MORE["__cuda_array_interface__"] = property(cuda_interface)
 MORE["__round__"] = round_
 MORE["__floor__"] = floor_

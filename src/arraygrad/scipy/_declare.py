@@ -1,6 +1,7 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.tensor, engine, implicit.stores, scipy, scipy._guards, numpy, SciPy.
+May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.stores, scipy, scipy._guards,
+numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -26,6 +27,7 @@ from arraygrad.autograd import Function
 from arraygrad.autograd import grad as gradients_of
 from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.lifting import depends
@@ -455,6 +457,9 @@ def _call(rule, args, kwargs):
         constants = {key: None if key in still else raw(value) for key, value in constants.items()}
         state = (rule, at, constants, len(tensors), several, still)
         found = rule.node.apply(state, outs, *tensors)
+    for out, made in zip(found, result if several else (result,), strict=True):
+        if isinstance(out, Tensor) and not out.ndim and not isinstance(made, numpy.ndarray):
+            as_scalar(out)
     if not several:
         return found[0]
     return _rebuilt(result, found)

@@ -1,50 +1,90 @@
-"""What a handler of the program does about a refusal: does it go on with the Tensor itself?
+"""What a handler of the program does about a refusal: does it compute the same of the Tensor itself?
 
-May import: core.containers, core.tensor.
+May import: the standard library.
 
     try:
         return math.sin(x)
     except TypeError:
         return numpy.sin(x)
 
-has the whole gradient, but a handler that takes a constant in the place of `x` has not. The graph does not tell them
-apart, as `x` may be used elsewhere in both, so the source of the handler is read.
+has the value and the gradient of the plain call. A handler that takes a constant in the place of `x` has not, nor has
+one that computes something else: in a plain call nothing is refused, and the program goes on without it. The graph does
+not tell them apart, so the source of both is compared. `float(x)` is `x` there, and `math.sin` is `numpy.sin`.
 """
 
 import ast
 import builtins
+import copy
 import functools
 import inspect
 import textwrap
-
-from arraygrad.core.containers import flatten
-from arraygrad.core.tensor import Tensor
+import types
 
 __all__ = ["goes_on_with_it"]
 
+_NUMBERS = {float, complex}
+_MAKERS = frozenset(("asarray", "asanyarray", "ascontiguousarray", "float64", "complex128", "double"))
+_NAMES = {  # of math: NumPy's
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
+    "atanh": "arctanh", "pow": "power", "fabs": "abs", "absolute": "abs",
+}  # fmt: skip
+
 
 def goes_on_with_it(error):
-    """Whether the handler that caught `error` computes with the Tensor that was refused.
+    """Whether the handler that caught `error` computes of the Tensor what was tried.
 
-    `error.names` is a code object, and the names in its refused expression that are Tensors. False where that is not
-    known: the source is not there, or `contextlib.suppress` has caught the error.
+    False where that is not known: the source is not there, or `contextlib.suppress` has caught the error.
     """
-    trace, known = error.__traceback__, getattr(error, "names", None)
-    if trace is None or known is None:
+    trace = error.__traceback__
+    if trace is None:
         return False
     frame = trace.tb_frame  # which caught it: the traceback begins there
     values = {**vars(builtins), **frame.f_globals, **frame.f_locals}
-    code, tensors = known
-    if code is not frame.f_code:  # a caller has caught it
-        tensors = [name for name, value in frame.f_locals.items() if _holds_tensor(value)]
     for tried, handlers in _handlers(frame.f_code, trace.tb_lineno):
         for handler in handlers:
             caught = _value(handler.type, values)
             if caught is None:
                 return False
             if isinstance(error, caught):
-                return bool(_names(tried).intersection(_computed_with(handler.body, tried), tensors))
+                return _same(tried, handler.body, values)
     return False
+
+
+def _same(tried, body, values):
+    """Whether the statements of a handler compute what the tried ones do."""
+    done = [s for s in body if not isinstance(s, (ast.Pass, ast.Continue, ast.Expr))]  # print(x) computes nothing
+    tried = [_Bare(values).visit(copy.deepcopy(s)) for s in tried]
+    if not done:  # what keeps the Tensor is bound to it already
+        return all(isinstance(s, ast.Assign) and _is_itself(s) for s in tried)
+    done = [_Bare(values).visit(copy.deepcopy(s)) for s in done]
+    return [ast.dump(s) for s in tried] == [ast.dump(s) for s in done]
+
+
+def _is_itself(statement):
+    """Whether a statement, without what makes numbers, assigns a name to itself."""
+    (target, *more), value = statement.targets, statement.value
+    return not more and isinstance(target, ast.Name) and isinstance(value, ast.Name) and target.id == value.id
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes what makes a number or an array of a value away, and the module that a function is of."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def visit_Call(self, node):
+        made = isinstance(node.func, ast.Name) and self.values.get(node.func.id) in _NUMBERS
+        node = self.generic_visit(node)
+        made = made or (isinstance(node.func, ast.Name) and node.func.id in _MAKERS)
+        return node.args[0] if made and len(node.args) == 1 and not node.keywords else node
+
+    def visit_Attribute(self, node):
+        if isinstance(node.value, ast.Name) and isinstance(self.values.get(node.value.id), types.ModuleType):
+            return ast.Name(_NAMES.get(node.attr, node.attr), node.ctx)
+        return self.generic_visit(node)
+
+    def visit_Name(self, node):
+        return ast.Name(_NAMES.get(node.id, node.id), node.ctx)
 
 
 def _value(expression, values):
@@ -57,29 +97,6 @@ def _value(expression, values):
         return eval(compile(ast.Expression(expression), "<except>", "eval"), dict(values))
     except (NameError, AttributeError):
         return None
-
-
-def _computed_with(body, tried):
-    """The names that a handler computes with; of one that does nothing, the name that keeps its value."""
-    if all(isinstance(statement, (ast.Pass, ast.Continue)) for statement in body):
-        return {t.id for s in tried if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}
-    return _names([s for s in body if not isinstance(s, ast.Expr)])  # a call on its own, print(x), computes nothing
-
-
-def _names(statements):
-    """The names that are read, but for comparisons, which have no slope."""
-    found, left = set(), list(statements)
-    while left:
-        part = left.pop()
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
-            found.add(part.id)
-        if not isinstance(part, ast.Compare):
-            left += ast.iter_child_nodes(part)
-    return found
-
-
-def _holds_tensor(value):
-    return any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in flatten(value)[0])
 
 
 @functools.lru_cache(maxsize=256)

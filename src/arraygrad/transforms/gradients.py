@@ -11,6 +11,7 @@ they have in common:
   float; a Tensor as a Tensor, part of its graph if it requires grad. None, strings and bools inside a container stay.
 - `argnums` chooses the differentiated positional arguments, or `argnames` parameters by their names; the others are
   passed as they are. An integer or a name gives one result, a tuple a tuple of results.
+- The value of the function is given in the type that it has in a plain call: `np.sum(x)` is a scalar of NumPy's.
 - An argument that the result does not depend on has a zero gradient.
 - A Python float enters the function as a 0-d array of the precision of the arrays beside it (float64 without any).
 - Complex numbers follow PyTorch: the gradient of a real function f at z = x + iy is df/dx + i df/dy, the direction of
@@ -32,10 +33,8 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
 from arraygrad.transforms.trace import (
-    RAW,
     Trace,
     function_name,
-    give_back,
     meta_of,
     normalize_tree,
     recorded,
@@ -153,7 +152,7 @@ def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, *
     >>> import numpy as np
     >>> import arraygrad as ag
     >>> ag.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
-    (array(5.), array([2., 4.]))
+    (np.float64(5.0), array([2., 4.]))
     """
     options = {"argnums": argnums, "has_aux": has_aux, "argnames": argnames, "adopt": adopt}
     checked = _checked("value_and_grad", f, argnums, argnames, adopt, unknown)
@@ -451,7 +450,7 @@ def hessian(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     Parameters
     ----------
     f : callable
-        Its result is a real scalar.
+        Its result is a real array.
     argnums : int or tuple of int
     argnames : str or tuple of str, optional
     adopt : bool, str or tuple of str
@@ -460,12 +459,13 @@ def hessian(f, argnums=0, *, argnames=None, adopt=False, **unknown):
     Returns
     -------
     callable
-        Called as `f`; for an array argument of shape s returns an array of shape s + s. For containers and tuples of
-        argnums: in the structure of the argument, and within that again, the block of the two.
+        Called as `f`; for a scalar (an array of one element) and an array argument of shape s returns an array of shape
+        s + s, for a result of shape r one of shape r + s + s. For containers and tuples of argnums: in the structure of
+        the argument, and within that again, the block of the two.
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
         When called: as `grad`.
 
     Examples
@@ -486,10 +486,23 @@ class _Hessian(Transformed):
     def __init__(self, transform, original, function, which, **options):
         super().__init__(transform, original, function, which, **options)
         which = {"argnums": options["argnums"], "argnames": options["argnames"]}
-        self._rows = jacobian(grad(function, **which).named("hessian"), **which)
+        self._rows = jacobian(_First(grad, function, function, self._which), **which)
 
     def __call__(self, /, *args, **kwargs):
         return self._rows(*args, **kwargs)
+
+
+class _First(Transformed):
+    """The first derivatives of which a Hessian has the derivatives: a gradient, or the rows of several results."""
+
+    differentiates = True
+
+    def __call__(self, /, *args, **kwargs):
+        trace = traced("hessian", self._f, args, kwargs, self._which)
+        meta = _real_array(trace)
+        if meta is None or meta.size == 1:
+            return _pull_ones(trace)
+        return trace.nest(reverse_blocks(trace, None)[0])
 
 
 @_exact
@@ -730,5 +743,6 @@ def _tangent(trace, output, tangent):
         meta = _float_meta(output)
         if meta is None:
             return 0.0 if isinstance(output, (int, float)) and not isinstance(output, bool) else None
-        return give_back(trace.out_kind if isinstance(output, Tensor) else RAW, meta.ops.zeros(meta), None)
-    return give_back(trace.out_kind, tangent, None)
+        zero = meta.ops.zeros(meta)
+        return zero[()] if isinstance(output, numpy.generic) else trace.like(output, zero)
+    return trace.like(output, tangent)

@@ -1,8 +1,8 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
 May import: core.containers, core.given, core.inplace, core.tensor, engine, autograd.graph, autograd.python_numbers,
-ops, transforms.caught, transforms.traced. The transforms themselves are in `gradients.py`; `traced.pyx` is the
-compiled half of `Trace`.
+ops, transforms.caught, transforms.searches, transforms.traced. The transforms themselves are in `gradients.py`;
+`traced.pyx` is the compiled half of `Trace`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import warnings
 
 import numpy
 
@@ -31,6 +32,7 @@ from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
 from arraygrad.transforms.caught import goes_on_with_it
+from arraygrad.transforms.searches import searches, told
 from arraygrad.transforms.traced import (
     NOTHING_BESIDE,
     NUMBER,
@@ -86,7 +88,9 @@ _NO_CONTAINERS = frozenset(("numpy", "scipy", "cupy", "cupyx", "pandas", "polars
 #     function depends on is a constant then, as for every function of raw arrays. Not so where an argument that is not
 #     differentiated is, or holds, a Tensor that requires grad: the result joins its graph, as in (2).
 # Guarded by tests/transforms/test_nesting.py.
+_ADOPTED = "With adopt=True, as in arraygrad.grad(f, adopt=True), it may be recorded. "
 _PLAIN = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()"
+_told: dict = {}  # the registry of warnings of searches
 # Parts of errors of others, and what to say of them.
 _KNOW_NO_TENSOR = (
     ("Tensor to Decimal is not supported", f"a Decimal has no gradient: compute in floats. {_PLAIN}"),
@@ -187,8 +191,8 @@ class Trace(Traced):
     def tell_refusal(self, recorded):
         """What the function caught of what was refused: raise it, or warn of it where the result is recorded.
 
-        The function went on with another value, which may have cost a part of the gradient. One that tries math, or
-        float, and goes on with the Tensor itself has lost nothing.
+        The function went on in another way than a plain call, where nothing is refused. One that tries math, or float,
+        and computes the same of the Tensor itself has lost nothing.
         """
         if not recorded:
             raise self.refused
@@ -196,12 +200,34 @@ class Trace(Traced):
             if hasattr(refused, "told") or goes_on_with_it(refused):  # told by a transform inside of this one
                 continue
             refused.told = True
+            trace = refused.__traceback__
             warn_at(
-                Place(sys._getframe(1)),
-                f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, so that its "
-                f"gradient may lack what depends on that value. Refused was: {refused}",
+                Place(sys._getframe(1) if trace is None else trace.tb_frame),
+                f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, where a "
+                "plain call refuses nothing: its value may be another one, and its gradient may lack what depends on "
+                f"that value. {'' if refused.adopted else _ADOPTED}Refused was: {refused}",
+                None if trace is None else trace.tb_lineno,
             )
             return
+
+    def look_for_searches(self):
+        """Warn where the function searched by comparisons: its result lacks what they selected."""
+        if hasattr(self.function, "differentiates"):
+            return
+        for place in searches(self.decisions.values(), self.edges):
+            warnings.warn_explicit(
+                f"{told(place)}: '{function_name(self.function)}' compares values here that depend on what {self.name} "
+                "differentiates, again and again until they are equal, as a bisection or a golden section search does. "
+                "What such a search finds is selected by the comparisons, and no gradient reaches through these: the "
+                "gradient lacks this part, or is that of the first ends of the interval. Use arraygrad.implicit (root, "
+                "minimize, ...) or SciPy's solvers, or take one step of Newton's method at the end: x - f(x, a) / s "
+                "with the constant s = df/dx. Where the value found is meant as a constant, give the search "
+                "arraygrad.stop_gradient(a)",
+                UserWarning,
+                place.code.co_filename,
+                place.line,
+                registry=_told,
+            )
 
     def explain(self, error):
         """Add the way out to an error of the standard library or NumPy that knows no Tensor."""
@@ -399,7 +425,21 @@ class Trace(Traced):
     def _shown(self, leaf, record):
         if not isinstance(leaf, Tensor) or record:
             return leaf
-        return give_back(self.out_kind, leaf.detach(), None)
+        return self.shown(leaf)
+
+    def like(self, output, derivative):
+        """A derivative of an output (raw, or a Tensor) in the form of its value."""
+        if isinstance(derivative, Tensor) and (not self.plain or derivative.requires_grad):
+            return derivative
+        raw = raw_array(derivative) if isinstance(derivative, Tensor) else derivative
+        if not self.plain:
+            return wrap_raw(raw) if isinstance(output, Tensor) else raw
+        if raw.ndim or not isinstance(output, Tensor):
+            return raw
+        value = self.shown(output)
+        if isinstance(value, numpy.generic):
+            return raw[()]
+        return give_back(NUMBER if isinstance(value, (float, complex)) else RAW, raw, None)
 
     def _reaches_others(self, outputs):
         """Whether the graph behind any output leads to a leaf that is not one of this trace."""

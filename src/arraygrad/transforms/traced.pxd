@@ -1,5 +1,6 @@
-# May cimport: core.containers.
+# May cimport: core.containers, core.value.
 from arraygrad.core.containers cimport Structure
+from arraygrad.core.value cimport TensorBase
 
 
 cdef class Traced:
@@ -13,6 +14,7 @@ cdef class Traced:
     cdef public object args                 # until the call
     cdef list handed                        # the same
     cdef object beside
+    cdef public dict decisions              # places where recorded values were compared: core/decisions.pyx
     cdef public object aux, left, refused, outputs, out_structure
     cdef public bint record
 
@@ -26,6 +28,9 @@ cdef class Traced:
     cpdef object run(self, dict kwargs)
     cpdef object plain_gradient(self)
     cpdef object value(self)
+    cpdef object shown(self, TensorBase out)
+    cdef object as_number(self, TensorBase out)
+    cdef bint is_python_number(self, TensorBase out) except -1
     cpdef object give(self, object gradients, object beside=*)
     cpdef object give_checked(self, object gradients)
     cpdef object nest(self, object per_edge)

@@ -9,14 +9,16 @@ import numpy
 
 from arraygrad.core.apply cimport apply_op
 from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
+from arraygrad.core.decisions cimport watch_decisions
 from arraygrad.core.given cimport enter, give as give_memory
 from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op
+from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.roots cimport edge_or_none
 from arraygrad.core.value cimport Backend, TensorBase, find_backend, new_tensor, registered
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport run_for_inputs
-from arraygrad.engine.node cimport Edge, ThreadState, thread_state
+from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_PYTHON
 
 from arraygrad.core.containers import note_leaf_type
 from arraygrad.core.convert import RUNNING
@@ -44,6 +46,24 @@ note_leaf_type(Tensor)
 note_leaf_type(numpy.ndarray)
 
 
+# Note [Results]
+# ~~~~~~~~~~~~~~
+# A transform gives the value of a plain call, in its type: `round(v, 2)`, `json.dumps(v)` and `isinstance(v, float)` do
+# what they do with that.
+# (1) A result without axes is a scalar of NumPy's, or an array where NumPy's function gives an array: Note [Scalars]
+#     in core/operands.pyx knows. It is an array of libraries without scalars.
+# (2) Python's operators and math make Python numbers of Python numbers, and NumPy's functions make scalars of them. The
+#     graph tells which: all behind the result are operators, and lead to arguments that were numbers. A constant
+#     operand is not in the graph, and is taken for a Python number too.
+# Guarded by tests/transforms/test_types_of_results.py.
+cdef enum:
+    MOST_SEEN = 256             # nodes that are looked at; of more the answer is a Python number
+    NODE_FLOAT = 8192           # as in adoption/answers.pyx
+    NODE_MAYBE_FLOAT = 16384
+
+cdef frozenset _of_python = frozenset(
+    [op.name for op in OPS.values() if op.entry.operator] + ["real", "imag", "conj", "_imag_of_real", "copy", "_copy", "_identity"]
+)
 cdef dict _running = RUNNING
 cdef tuple _no_arguments = ()
 cdef object _trace = None               # the subclass; see use_traces
@@ -279,6 +299,9 @@ cdef class Traced:
         if cause is not None:
             raise cause  # here, where it is in no circle with the error that it is the cause of
         self.aux = None
+        if self.decisions:
+            self.look_for_searches()
+        self.decisions = None
         if has_aux:
             result, self.aux = self.split(result)
         if type(result) is Tensor:
@@ -306,6 +329,7 @@ cdef class Traced:
         cdef list args = list(<tuple>self.args)
         cdef Py_ssize_t at = 0, k
         cdef object key = <size_t><void*>self, chosen
+        cdef PyObject* around
         cdef PyObject* keywords = <PyObject*>kwargs if kwargs else NULL
         if self.single:
             args[<Py_ssize_t>self.argnums[0]] = unflatten_from(self.structure, self.handed, &at)
@@ -314,6 +338,8 @@ cdef class Traced:
             for k in range(len(self.argnums)):
                 args[<Py_ssize_t>self.argnums[k]] = chosen[k]
         self.args = self.handed = None          # the graph keeps what it needs of them
+        self.decisions = {}
+        around = watch_decisions(<PyObject*>self.decisions)
         _running[key] = self
         ts.transforms += 1
         ts.grad_mode = 1
@@ -325,6 +351,9 @@ cdef class Traced:
             ts.grad_mode = before
             ts.inference = inference
             ts.transforms -= 1
+            watch_decisions(around)
+            if around != NULL and self.decisions:
+                (<dict>around).update(self.decisions)
             del _running[key]
 
     cpdef object plain_gradient(self):
@@ -352,11 +381,63 @@ cdef class Traced:
         """What the function returned, raw where its arguments were."""
         cdef TensorBase out
         if not self.record and self.plain and self.out_structure is leaf_structure \
-                and type((<list>self.outputs)[0]) is Tensor and KIND_RAW in self.kinds:
+                and type((<list>self.outputs)[0]) is Tensor:
             out = <TensorBase>(<list>self.outputs)[0]
-            give_memory(out)
-            return out.value.raw
+            if out.value.meta.ndim and KIND_RAW in self.kinds:
+                give_memory(out)
+                return out.value.raw
+            return self.shown(out)
         return self.any_value()
+
+    cpdef object shown(self, TensorBase out):
+        """A result in the form that it has in a plain call: an array, a scalar or a Python number (Note [Results])."""
+        cdef Backend backend = <Backend>out.value.meta.ops
+        if not self.plain:
+            return wrap_raw(out.value.raw) if out.tracked else out
+        give_memory(out)
+        if out.value.meta.ndim:
+            return out.value.raw
+        if not backend.scalars:
+            return out.value.raw if KIND_RAW in self.kinds or KIND_SCALAR in self.kinds else self.as_number(out)
+        if not is_like_scalar(out, backend):
+            return out.value.raw
+        return self.as_number(out) if KIND_NUMBER in self.kinds and self.is_python_number(out) else out.value.raw[()]
+
+    cdef object as_number(self, TensorBase out):
+        return give_back(KIND_NUMBER, out.value.raw, None)
+
+    cdef bint is_python_number(self, TensorBase out) except -1:
+        """Whether a result was computed by Python's operators and math alone, of Python numbers: (2)."""
+        cdef list left = [edge_or_none(out)]
+        cdef set seen = set()
+        cdef Edge edge, own
+        cdef Node node
+        cdef bint known
+        if left[0] is None:
+            return True
+        while left:
+            edge = left.pop()
+            node = edge.node
+            if node is None or id(node) in seen:
+                continue
+            if len(seen) == MOST_SEEN:
+                return True
+            seen.add(id(node))
+            if node.flags & (NODE_FLOAT | NODE_MAYBE_FLOAT | NODE_PYTHON):
+                continue
+            known = False
+            for k in range(len(self.edges)):
+                own = self.edges[k]
+                if own.node is node:
+                    known = True
+                    if self.live()[k][0] != KIND_NUMBER:
+                        return False
+            if known:
+                continue
+            if type(node.op) is not Op or (<Op>node.op).name not in _of_python:
+                return False
+            left.extend([Edge(child, nr) for child, nr in node.next_functions if child is not None])
+        return True
 
     cpdef object give(self, object gradients, object beside=()):
         """The container of gradients (one per edge; None: zero) in the form of the arguments.
