@@ -13,16 +13,17 @@ import operator
 import warnings
 
 import numpy
-from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from arraygrad.core.convert import numpy_is_kept, place
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import counted_by, positions
 
 __all__ = [
-    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "keeps_one_row", "not_written",
+    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "core_axes", "host", "implements", "keeps_one_row", "not_written",
     "pick", "refuse", "refuse_cut", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
@@ -307,6 +308,9 @@ def _take(a, indices, axis=None, out=None, mode="raise"):
     a = tensor_of(a)
     if mode != "raise":
         indices = host(indices) if isinstance(indices, Tensor) else indices
+        if axis is not None and not a.ndim:  # an array without axes counts as one of length one
+            a = a.reshape(1)
+            core_axes("first", axis, a)
         n = a.size if axis is None else a.shape[axis]
         indices = beside(numpy.take(numpy.arange(n), indices, mode=mode), a)
     return a.take(indices, axis=axis)
@@ -488,3 +492,14 @@ def pick(t, positions):
 def axes_of(axis, ndim):
     """`axis`, an int or several, as a tuple of ints from 0 on. Raises NumPy's errors for axes that are none."""
     return normalize_axis_tuple(axis, ndim)
+
+
+def core_axes(code, axis, *arrays):
+    """The position of `axis` in each array that it is counted by, from the end (ops/_axes.py says what a code is).
+
+    Raises NumPy's errors for an axis that one of them does not have.
+    """
+    ndims = [a.ndim for a in arrays]
+    for ndim in counted_by(code, *ndims):
+        normalize_axis_index(axis, ndim)
+    return positions(code, axis, *ndims)

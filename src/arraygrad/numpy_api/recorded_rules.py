@@ -108,7 +108,9 @@ def delete(xp, g, a_shape, obj, axis):
 
 def resize(xp, g, a_shape, new_shape):
     n, size = math.prod(a_shape), math.prod(g.shape)
-    whole = size // n if n else 0
+    if not n:
+        return xp.zeros(a_shape, dtype=g.dtype)
+    whole = size // n
     if not whole:
         return _spread(xp, g, numpy.resize(_numbered(a_shape), new_shape), a_shape)
     g = xp.reshape(g, (-1,))

@@ -1,6 +1,6 @@
 """NumPy's ufuncs that are several table operations, and what all ufuncs share: where=, dtype= and the methods.
 
-May import: numpy_api.functions, backends.numpy.gaps, ops, core.tensor, numpy.
+May import: numpy_api.functions, numpy_api.reductions, backends.numpy.gaps, ops, core.tensor, numpy.
 
 `where=` keeps the elements that are not chosen out of the derivative as well: they are replaced by one before the
 ufunc sees them, so `numpy.log(x, out=zeros, where=x > 0)` has a finite gradient. `reduce`, `accumulate` and `reduceat`
@@ -19,6 +19,7 @@ from arraygrad.core.inplace import add_at
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors, with_bits
+from arraygrad.numpy_api.reductions import begun, masked
 from arraygrad.ops import OPS
 
 __all__ = ["METHODS", "UFUNCS", "call"]
@@ -178,17 +179,18 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
             raise ValueError(
                 f"numpy.{ufunc.__name__}.reduce: where= needs initial=, as {ufunc.__name__} has no neutral element"
             )
-        x = F["where"](where, x, _fitting(neutral, x))
+        x = masked(f"{ufunc.__name__}.reduce", x, where, _fitting(neutral, x))
     if not x.size and ufunc.__name__ not in ("add", "multiply"):
         axes = range(x.ndim) if axis is None else axes_of(axis, x.ndim)
         if not all(x.shape[i] for i in axes):
             return _of_nothing(ufunc, x, axis, dtype, keepdims, initial)
     begins = initial is not _NoValue and initial is not None
     if begins and ufunc.__name__ in _IN_ORDER:
+        keepdims = keepdims and x.ndim > 0
         x, begins = _behind(ufunc.__name__, initial, x, axis), False
     result = _reduced(ufunc.__name__, function, x, axis, dtype, keepdims)
     if begins:
-        result = function(initial, result)
+        result = begun(f"{ufunc.__name__}.reduce", lambda last, first: function(first, last), result, initial)
     if ufunc.__name__ in ("add", "multiply") and (begins or chosen is not True):
         options = ({} if chosen is True else {"where": host(chosen)}) | ({"initial": host(initial)} if begins else {})
         with numpy.errstate(all="ignore"):  # the composition has said it
