@@ -372,11 +372,13 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 
 def _spaced(function, points, ends, dtype, axis):
-    """Points in the dtype and along the axis that were asked for; integers are NumPy's values, without derivative."""
+    """Points in the dtype and along the axis that were asked for, with the bits of NumPy's; integers are NumPy's
+    values, without derivative."""
+    values = numpy.asarray(function(*ends, dtype=dtype))
     if dtype is not None:
-        whole = numpy.dtype(dtype).kind not in "fc"
-        points = beside(function(*ends, dtype=dtype), points) if whole else points.astype(dtype)
-    return F["moveaxis"](points, 0, axis) if axis else points
+        points = beside(values, points) if numpy.dtype(dtype).kind not in "fc" else points.astype(dtype)
+    points = with_bits(points, values)
+    return F["moveaxis"](points, 0, core_axes("result", axis, points)[0]) if axis else points
 
 
 @implements("logspace")

@@ -23,8 +23,8 @@ from arraygrad.ops import OPS
 from arraygrad.ops._axes import counted_by, positions
 
 __all__ = [
-    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "core_axes", "host", "implements", "keeps_one_row", "not_written",
-    "pick", "refuse", "refuse_cut", "tensor_of", "tensors", "with_bits",
+    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "core_axes", "host", "implements", "keeps_one_row",
+    "not_written", "pick", "refuse", "refuse_cut", "tensor_among", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -102,12 +102,13 @@ OUT = "use the result that is returned"
 _PYTHON_SCALARS = (bool, int, float, complex)
 
 
-def _tensor_among(args):
+def tensor_among(args):
+    """The first Tensor in nested arguments, None if there is none."""
     for arg in args:
         if isinstance(arg, Tensor):
             return arg
         if isinstance(arg, list | tuple):
-            found = _tensor_among(arg)
+            found = tensor_among(arg)
             if found is not None:
                 return found
     return None
@@ -115,13 +116,13 @@ def _tensor_among(args):
 
 def backend_among(args):
     """Backend of the first Tensor in nested arguments, None if there is none."""
-    found = _tensor_among(args)
+    found = tensor_among(args)
     return None if found is None else backend_of(found)
 
 
 def tensors(*args):
     """Arguments as Tensors of the backend of the one that is a Tensor already."""
-    like = _tensor_among(args)
+    like = tensor_among(args)
     if like is None or isinstance(raw_array(like), numpy.ndarray):
         backend = None if like is None else backend_of(like)
         return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]

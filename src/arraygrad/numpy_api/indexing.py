@@ -197,7 +197,8 @@ def _put_along_axis(arr, indices, values, axis):
     indices = host(indices)
     positions = where.ravel()[indices] if axis is None else numpy.take_along_axis(where, indices, axis)
     values = tensors(values, arr)[0]
-    while values.ndim > positions.ndim and values.shape[0] == 1:  # as in an assignment
+    # As in an assignment, where a place that is empty takes leading axes of any length.
+    while values.ndim > positions.ndim and (values.shape[0] == 1 or not positions.size):
         values = values[0]
     _write(arr, positions.ravel(), F["broadcast_to"](values, positions.shape))
 

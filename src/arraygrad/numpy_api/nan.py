@@ -136,7 +136,7 @@ def _nanspread(name):
 
 
 def _fitting_mean(name, mean, values):
-    """A `mean` of the caller's as NumPy takes it, which writes the deviations into the array: in its shape and dtype."""
+    """A `mean` of the caller's in the shape and dtype of the array: NumPy writes the deviations into that."""
     xp = backend_of(values).xp
     if xp.isdtype(values.dtype, ("integral", "bool")):
         return mean  # of whole numbers, among which there is no nan, it takes numpy.var

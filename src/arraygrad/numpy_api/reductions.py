@@ -45,6 +45,7 @@ def masked(name, a, where, neutral):
         raise ValueError(f"numpy.{name}: where= needs initial=, as the reduction has no neutral element")
     a, where = tensors(a, where)
     not_enlarged(f"numpy.{name}", "where=", a.shape, where.shape)
+    neutral = tensors(neutral, a)[0].astype(a.dtype) if hasattr(neutral, "dtype") else neutral
     return F["where"](where, a, F["zeros_like"](a.detach()) + neutral)
 
 

@@ -10,6 +10,7 @@ operation on NumPy's arrays. `at` is exact where indices repeat.
 """
 
 import math
+import re
 
 import numpy
 
@@ -18,11 +19,22 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import add_at
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for
-from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors, with_bits
+from arraygrad.numpy_api.functions import (
+    F,
+    axes_of,
+    beside,
+    core_axes,
+    host,
+    not_written,
+    operands,
+    tensor_of,
+    tensors,
+    with_bits,
+)
 from arraygrad.numpy_api.reductions import begun, masked
 from arraygrad.ops import OPS
 
-__all__ = ["METHODS", "UFUNCS", "call"]
+__all__ = ["METHODS", "UFUNCS", "call", "over_axes"]
 
 # ufunc -> (function over an axis) for its methods reduce and accumulate
 _REDUCE = {
@@ -159,6 +171,51 @@ def _chosen(mask, result, out):
     if out is not None:
         return F["where"](mask, result, out)
     return F["where"](mask, result, F["zeros_like"](result.detach()))
+
+
+# -- generalised ufuncs ------------------------------------------------------------------------------------------------
+
+
+def over_axes(ufunc, function, axes=None, axis=None, keepdims=None):
+    """`function`, that of a generalised ufunc, of arrays whose core axes stand where `axes` or `axis` say.
+
+    NumPy's errors for axes that are none, of the call on arrays of the same numbers of dimensions.
+    """
+
+    def moved(*inputs):
+        inputs = tensors(*inputs)
+        options = {"axes": axes, "axis": axis, "keepdims": keepdims}
+        probes = [numpy.empty([min(n, 1) for n in x.shape]) for x in inputs]
+        ufunc(*probes, **{key: value for key, value in options.items() if value is not None})
+        *taken, made = _core_counts(ufunc.signature, [x.ndim for x in inputs])
+        made = taken[0] if keepdims else made  # the axes of the inputs stay, of length one
+        places = [(axis,) * n for n in (*taken, made)] if axis is not None else list(axes or ())
+        if not places:
+            places = [tuple(range(-n, 0)) for n in taken]
+        places = [tuple(p) if isinstance(p, tuple | list) else (p,) for p in places]
+        places += [tuple(range(-made, 0))] * (len(inputs) + 1 - len(places))
+        ends = [tuple(range(-len(p), 0)) for p in places]
+        parts = zip(inputs, places, ends, strict=False)
+        result = function(*[F["moveaxis"](x, _own(x, place), end) for x, place, end in parts])
+        if keepdims:
+            result = result[(..., *[None] * made)]
+        return F["moveaxis"](result, ends[-1], _own(result, places[-1]))
+
+    return moved
+
+
+def _own(x, axes):
+    """Core axes of an operand, from its end."""
+    return tuple([core_axes("own", axis, x)[0] for axis in axes])
+
+
+def _core_counts(signature, ndims):
+    """How many core axes each operand of a signature, "(n?,k),(k,m?)->(n?,m?)", has, and the result."""
+    *taken, made = [re.findall(r"[\w?]+", part) for part in re.findall(r"\(([^)]*)\)", signature)]
+    left_out = {
+        name for names, ndim in zip(taken, ndims, strict=True) if ndim < len(names) for name in names if name[-1] == "?"
+    }
+    return [len([name for name in names if name not in left_out]) for names in (*taken, made)]
 
 
 # -- methods -----------------------------------------------------------------------------------------------------------

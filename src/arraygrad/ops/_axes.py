@@ -13,8 +13,8 @@ May import: the standard library only.
 | result | by the result's number of dimensions | `stack`, `expand_dims`, `linspace` and its kin |
 | fixed | not at all: the last axis, the last two, the first | `linalg`, `inner`, `polyfit` |
 
-Core axes have one normal form: negative, counted from the end of the operand. Axes that broadcasting puts in front do not
-change such a number, so rules can use it for operands of other numbers of dimensions.
+Core axes have one normal form: negative, counted from the end of the operand. Axes that broadcasting puts in front do
+not change such a number, so rules can use it for operands of other numbers of dimensions.
 """
 
 import operator
@@ -52,8 +52,6 @@ def positions(code, axis, *ndims):
 
 def not_enlarged(name, what, shape, other):
     """ValueError if broadcasting with `other` makes `shape` larger. `what` names the argument of shape `other`."""
-    fits = len(other) <= len(shape) and all(
-        n in (1, m) for m, n in zip(reversed(shape), reversed(other), strict=False)
-    )
+    fits = len(other) <= len(shape) and all(n in (1, m) for m, n in zip(reversed(shape), reversed(other), strict=False))
     if not fits:
         raise ValueError(f"{name}: {what} of shape {tuple(other)} must broadcast to the array's shape {tuple(shape)}")

@@ -1,6 +1,7 @@
 """Rules of the products of linear algebra. They are bilinear, and written without conjugation.
 
-May import: ops._helpers, ops._axes. Everything uses only the standard. Sums over broadcast batch axes are left to the engine.
+May import: ops._helpers, ops._axes. Everything uses only the standard. Sums over broadcast batch axes are left to the
+engine.
 """
 
 import operator

@@ -10,13 +10,17 @@ from .arrays_of_numpy import FLOATS, REALS, Draw, spelling
 CALLS = 300
 
 # Functions of an array and `axis`, which is one axis, or None too, or a tuple too.
-ONE = "cumulative_sum cumulative_prod diff unwrap fft.fft fft.ifft fft.hfft fft.ihfft fft.rfft fft.irfft argsort".split()
+ONE = (
+    "cumulative_sum cumulative_prod diff unwrap fft.fft fft.ifft fft.hfft fft.ihfft fft.rfft fft.irfft argsort".split()
+)
 NONE = "sort cumsum cumprod nancumsum nancumprod argmax argmin nanargmax nanargmin partition".split()
 MANY = (
     "sum mean prod max min var std ptp any all count_nonzero median average nansum nanmean nanprod nanmax nanmin nanvar "
     "nanstd nanmedian flip squeeze linalg.vector_norm linalg.norm"
 ).split()
-TRANSFORMS = "fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftshift fft.ifftshift".split()
+TRANSFORMS = (
+    "fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftshift fft.ifftshift".split()
+)
 
 
 def found(name):
@@ -75,7 +79,19 @@ def _many(d):
         options["ord"] = d.one_of(None, 1, 2, np.inf, "fro", "nuc", -1, 3)
     if name == "linalg.vector_norm":
         options["ord"] = d.one_of(1, 2, np.inf, 3)
-    complex_too = name in ("sum", "mean", "prod", "var", "std", "nansum", "nanmean", "nanvar", "flip", "squeeze", "linalg.norm")
+    complex_too = name in (
+        "sum",
+        "mean",
+        "prod",
+        "var",
+        "std",
+        "nansum",
+        "nanmean",
+        "nanvar",
+        "flip",
+        "squeeze",
+        "linalg.norm",
+    )
     return f"np.{name}", found(name), (d.array(shape, FLOATS if complex_too else REALS),), options
 
 
@@ -118,7 +134,11 @@ def _moved(d):
         more = (d.axis(ndim + 1),) if d.chance(0.5) else (tuple([d.axis(ndim + n) for _ in range(n)]),)
     elif name == "roll":
         axes = d.axes(ndim)
-        more = (d.one_of(1, -2) if not isinstance(axes, tuple) or d.chance(0.5) else tuple([d.one_of(1, -1, 0) for _ in axes]),)
+        more = (
+            d.one_of(1, -2)
+            if not isinstance(axes, tuple) or d.chance(0.5)
+            else tuple([d.one_of(1, -1, 0) for _ in axes]),
+        )
         options = {"axis": axes}
     elif name == "rot90":
         options = {"k": d.integer(-1, 3), "axes": (d.axis(ndim), d.axis(ndim))}
@@ -141,10 +161,20 @@ def _moved(d):
         options = {"axis": None if d.chance(0.2) else d.axis(ndim)}
     elif name == "apply_along_axis":
         of = d.one_of(np.sum, np.cumsum, lambda v: v[None, :] * v[:, None], lambda v: v[:1])
-        return "np.apply_along_axis", lambda a, axis: np.apply_along_axis(of, axis, a), (d.array(shape),), {"axis": d.axis(ndim)}
+        return (
+            "np.apply_along_axis",
+            lambda a, axis: np.apply_along_axis(of, axis, a),
+            (d.array(shape),),
+            {"axis": d.axis(ndim)},
+        )
     elif name == "apply_over_axes":
         axes = d.axes(ndim) or 0
-        return "np.apply_over_axes", lambda a, axes: np.apply_over_axes(np.sum, a, axes), (d.array(shape),), {"axes": axes}
+        return (
+            "np.apply_over_axes",
+            lambda a, axes: np.apply_over_axes(np.sum, a, axes),
+            (d.array(shape),),
+            {"axes": axes},
+        )
     elif name.endswith("window_view"):
         axes = d.axes(ndim)
         n = ndim if axes is None else 1 if isinstance(axes, int) else len(axes)
@@ -199,7 +229,9 @@ def _method(d):
     if name in ("diagonal", "trace"):
         options = {"axis1": d.axis(len(shape)), "axis2": d.axis(len(shape)), "offset": d.integer(-1, 1)}
     if name in ("take", "repeat"):
-        options["indices" if name == "take" else "repeats"] = d.one_of(0, 1, [0, 0], [[0], [-1]]) if name == "take" else d.one_of(0, 1, 2)
+        options["indices" if name == "take" else "repeats"] = (
+            d.one_of(0, 1, [0, 0], [[0], [-1]]) if name == "take" else d.one_of(0, 1, 2)
+        )
     if name.endswith("_of"):
         axis = d.axis(len(shape))
 

@@ -91,7 +91,9 @@ def _tensordot(d):
 
 
 def _no_axis(d):
-    name = d.one_of("inner", "dot", "matmul", "kron", "outer", "vdot", "linalg.matmul", "linalg.outer", "linalg.tensordot")
+    name = d.one_of(
+        "inner", "dot", "matmul", "kron", "outer", "vdot", "linalg.matmul", "linalg.outer", "linalg.tensordot"
+    )
     first, second = _pair(d)
     function = np
     for part in name.split("."):
@@ -136,12 +138,34 @@ def _spread(d):
 
 
 def _masked(d):
-    names = ("sum", "prod", "mean", "max", "min", "var", "std", "any", "all", "nansum", "nanprod", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd", "add.reduce", "multiply.reduce", "maximum.reduce")
+    names = (
+        "sum",
+        "prod",
+        "mean",
+        "max",
+        "min",
+        "var",
+        "std",
+        "any",
+        "all",
+        "nansum",
+        "nanprod",
+        "nanmean",
+        "nanmax",
+        "nanmin",
+        "nanvar",
+        "nanstd",
+        "add.reduce",
+        "multiply.reduce",
+        "maximum.reduce",
+    )
     name = d.one_of(*names)
     shape = d.shape()
     a = d.array(shape, REALS)
     mask = d.array(d.near(shape), dtype="bool")
-    initial = {} if name.rpartition("nan")[2] in ("mean", "var", "std", "any", "all") else {"initial": d.one_of(0.5, -1.0)}
+    initial = (
+        {} if name.rpartition("nan")[2] in ("mean", "var", "std", "any", "all") else {"initial": d.one_of(0.5, -1.0)}
+    )
     initial = initial if d.chance(0.7) or name.rpartition("nan")[2] in ("max", "min", "maximum.reduce") else {}
     if initial and d.chance(0.15):
         initial = {"initial": np.full(d.near(shape), 0.5)}
@@ -180,7 +204,20 @@ def _quantile(d):
     shape = d.shape()
     a = d.array(shape, REALS)
     q = d.rng.uniform(0.05, 0.95, size=d.shape(0, 1)) * (100 if "percent" in name else 1)
-    methods = ("linear", "hazen", "weibull", "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf", "lower", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+    methods = (
+        "linear",
+        "hazen",
+        "weibull",
+        "median_unbiased",
+        "normal_unbiased",
+        "interpolated_inverted_cdf",
+        "lower",
+        "midpoint",
+        "nearest",
+        "inverted_cdf",
+        "averaged_inverted_cdf",
+        "closest_observation",
+    )
     options = {"axis": d.axes(len(shape)), "keepdims": d.chance(0.3), "method": d.one_of("linear", d.one_of(*methods))}
     return f"np.{name}", getattr(np, name), (a, q), options
 
@@ -248,9 +285,16 @@ def _joined(d):
     shape = d.shape(0)
     second = shape if d.chance(0.6) else d.near(shape)
     axis = d.axis(len(shape) + (name == "stack"))
-    if name in ("concatenate", "append") and d.chance(0.5) and len(second) == len(shape) and -len(shape) <= axis < len(shape):
+    if (
+        name in ("concatenate", "append")
+        and d.chance(0.5)
+        and len(second) == len(shape)
+        and -len(shape) <= axis < len(shape)
+    ):
         second = (*second[: axis % len(shape)], d.one_of(*d.lengths), *second[axis % len(shape) + 1 :])
-    options = {} if name in ("hstack", "vstack", "dstack", "column_stack") else {"axis": axis if d.chance(0.9) else None}
+    options = (
+        {} if name in ("hstack", "vstack", "dstack", "column_stack") else {"axis": axis if d.chance(0.9) else None}
+    )
     if name in ("concatenate", "stack", "hstack", "vstack") and d.chance(0.3):
         options["casting"] = d.one_of("no", "equiv", "safe", "same_kind", "unsafe")
     if name in ("concatenate", "stack", "hstack", "vstack") and d.chance(0.3):
