@@ -171,11 +171,30 @@ def _write(a, positions, values):
         a[...] = picked.reshape(())
 
 
+def _check_values(name, a, values):
+    """NumPy's error for arrays of values that these functions do not cast to the dtype of `a`."""
+    given = host(values) if isinstance(values, Tensor) else values
+    if isinstance(given, numpy.ndarray | numpy.generic) and not numpy.can_cast(given.dtype, host(a).dtype, "safe"):
+        raise TypeError(
+            f"numpy.{name}: cannot cast values from {given.dtype} to {a.dtype} according to the rule 'safe': give "
+            "values.astype(a.dtype)"
+        )
+
+
+def _places(name, a, mask):
+    """The flat positions that a mask chooses."""
+    mask = host(mask)
+    if mask.size != a.size:
+        raise ValueError(f"numpy.{name}: mask and array must have the same size, got {mask.size} and {a.size}")
+    return mask.astype(bool).ravel().nonzero()[0]
+
+
 @implements("place")
 def _place(arr, mask, vals):
     arr = _target("place", arr)
+    _check_values("place", arr, vals)
     vals = tensors(vals, arr)[0]
-    positions = host(mask).astype(bool).ravel().nonzero()[0]
+    positions = _places("place", arr, mask)
     if len(positions) and not vals.size:
         raise ValueError("Cannot insert from an empty array!")
     _write(arr, positions, vals)
@@ -184,8 +203,9 @@ def _place(arr, mask, vals):
 @implements("putmask")
 def _putmask(a, mask, values):
     a = _target("putmask", a)
+    _check_values("putmask", a, values)
     values = tensors(values, a)[0].ravel()
-    positions = host(mask).astype(bool).ravel().nonzero()[0]
+    positions = _places("putmask", a, mask)
     if len(positions) and values.size:  # with nothing to write NumPy does nothing
         _write(a, positions, pick(values, positions % values.size))
 

@@ -145,6 +145,8 @@ def _multi_dot(arrays, *, out=None):
     items = tensors(*arrays)
     if len(items) < 2:
         raise ValueError("Expecting at least two arrays.")
+    if len(items) == 2:
+        return _dot(*items)
     product = product_of_all(items)
     return functools.reduce(operator.matmul, items) if product is NotImplemented else product
 

@@ -163,7 +163,7 @@ def _nanextremum(name, neutral):
             numbers = F["logical_not"](F["isnan"](a))
             filled = F["where"](numbers, a, neutral)
         filled = masked(name, filled, where, initial)
-        alone = of_none(filled, axis, keep(keepdims), initial)
+        alone = of_none(name, filled, axis, keep(keepdims), initial)
         if alone is not None:
             return alone
         result = getattr(filled, plain)(axis=axis, keepdims=keep(keepdims))

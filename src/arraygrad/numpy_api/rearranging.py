@@ -50,7 +50,7 @@ def _index(obj):
 def _resize(a, new_shape):
     a = tensor_of(a)
     if not a.size:
-        return F["broadcast_to"](a.sum(dtype=a.dtype), numpy.empty(new_shape, bool).shape).copy()  # zeros
+        return F["broadcast_to"](a.sum().astype(a.dtype), numpy.empty(new_shape, bool).shape).copy()  # zeros
     return _rearranged(numpy.resize, a, new_shape)
 
 

@@ -138,6 +138,8 @@ def insert_values(xp, g, a_shape, values_shape, obj, axis):
         n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], axis % len(a_shape))
         obj = obj if obj >= 0 else obj + n
         g = g[_at(axis, obj, obj + g.shape[axis] - n)]
+        if len(values_shape) > g.ndim:
+            g = xp.reshape(g, (1,) * (len(values_shape) - g.ndim) + g.shape)
         return xp.moveaxis(g, axis, 0) if axis else g  # summed over the axes along which the values were repeated
     numbers = numpy.insert(numpy.full(a_shape, -1), _still(obj), _numbered(values_shape), axis).reshape(-1)
     (places,) = numpy.nonzero(numbers >= 0)

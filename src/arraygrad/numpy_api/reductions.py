@@ -49,12 +49,16 @@ def masked(name, a, where, neutral):
     return F["where"](where, a, F["zeros_like"](a.detach()) + neutral)
 
 
+def _check_number(name, initial):
+    if getattr(initial, "ndim", 0) or isinstance(initial, list | tuple):
+        raise ValueError(f"numpy.{name}: initial= must be a number, got {type(initial).__name__} with axes")
+
+
 def begun(name, function, result, initial):
     """The reduction's result together with `initial`, a number, in the result's dtype."""
     if initial is _NoValue or initial is None:
         return result
-    if getattr(initial, "ndim", 0) or isinstance(initial, list | tuple):
-        raise ValueError(f"numpy.{name}: initial= must be a number, got {type(initial).__name__} with axes")
+    _check_number(name, initial)
     inexact = backend_of(result).xp.isdtype(result.dtype, ("real floating", "complex floating"))
     if inexact and getattr(initial, "dtype", result.dtype) != result.dtype:
         initial = tensors(initial, result)[0].astype(result.dtype)
@@ -74,14 +78,15 @@ def _as_numpys(ufunc, found, arguments):
     return with_bits(found, values) if values.dtype == found.dtype else found
 
 
-def of_none(a, axis, keepdims, initial):
+def of_none(name, a, axis, keepdims, initial):
     """What the reduction of no elements is that has no neutral one: `initial`, in the result's place. None: there are
     some, or there is no `initial`."""
     if initial is _NoValue or initial is None or a.size:
         return None
     if all(a.shape[i] for i in (range(a.ndim) if axis is None else axes_of(axis, a.ndim))):
         return None
-    zeros = a.sum(axis=axis, dtype=a.dtype, keepdims=keepdims)
+    _check_number(name, initial)
+    zeros = a.sum(axis=axis, keepdims=keepdims).astype(a.dtype)
     return F["where"](F["ones_like"](zeros.detach()) == 1, tensors(initial, zeros)[0].astype(zeros.dtype), zeros)
 
 
@@ -127,7 +132,7 @@ def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoVal
 def _max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("max", out=(out, OUT))
     a = masked("max", a, where, initial)
-    alone = of_none(a, axis, keep(keepdims), initial)
+    alone = of_none("max", a, axis, keep(keepdims), initial)
     return begun("max", F["maximum"], a.max(axis=axis, keepdims=keep(keepdims)), initial) if alone is None else alone
 
 
@@ -135,7 +140,7 @@ def _max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoV
 def _min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("min", out=(out, OUT))
     a = masked("min", a, where, initial)
-    alone = of_none(a, axis, keep(keepdims), initial)
+    alone = of_none("min", a, axis, keep(keepdims), initial)
     return begun("min", F["minimum"], a.min(axis=axis, keepdims=keep(keepdims)), initial) if alone is None else alone
 
 
@@ -235,10 +240,12 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
         total = mean * 0 + a.size / mean.size  # no mean at all is NumPy's ZeroDivisionError
     else:
         weights = _along(tensors(weights, a)[0], a.shape, axis)
-        total = (weights + a * 0).sum(axis=axis, keepdims=keep(keepdims))
+        products = a * weights
+        total = weights.astype(products.dtype).sum(axis=axis, keepdims=keep(keepdims))
         if not host(total).all():
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        mean = (a * weights).sum(axis=axis, keepdims=keep(keepdims)) / total
+        mean = products.sum(axis=axis, keepdims=keep(keepdims)) / total
+        total = F["broadcast_to"](total, mean.shape) if returned and total.shape != mean.shape else total
     return (mean, total) if returned else mean
 
 

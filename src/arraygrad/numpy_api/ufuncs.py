@@ -64,6 +64,7 @@ def _floating(*operands):
 
 def _heaviside(x1, x2):
     x1, x2 = operands(x1, x2)
+    numpy.heaviside(*[numpy.empty(0, host(x).dtype) for x in (x1, x2)])  # NumPy's error for complex numbers
     if not _floating(x1):
         x1 = x1.astype(F["result_type"](x1, x2) if _floating(x2) else backend_of(x1).xp.float64)
     return F["where"](x1 == 0, x2, (F["sign"](x1) + 1) / 2)
@@ -242,7 +243,7 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
         if not all(x.shape[i] for i in axes):
             return _of_nothing(ufunc, x, axis, dtype, keepdims, initial)
     begins = initial is not _NoValue and initial is not None
-    if begins and ufunc.__name__ in _IN_ORDER:
+    if begins and ufunc.__name__ in _IN_ORDER and axis != ():
         keepdims = keepdims and x.ndim > 0
         x, begins = _behind(ufunc.__name__, initial, x, axis), False
     result = _reduced(ufunc.__name__, function, x, axis, dtype, keepdims)
