@@ -313,8 +313,8 @@ def _take(a, indices, axis=None, out=None, mode="raise"):
             a = a.reshape(1)
             core_axes("first", axis, a)
         n = a.size if axis is None else a.shape[axis]
-        if not n:  # nothing is taken, or NumPy's error
-            return beside(numpy.take(host(a), indices, axis, mode=mode), a) + a.sum().astype(a.dtype)
+        if not n:  # nothing is taken, or NumPy's error; its "wrap" would not end
+            return beside(numpy.take(host(a), indices, axis, mode="clip"), a) + a.sum().astype(a.dtype)
         indices = beside(numpy.take(numpy.arange(n), indices, mode=mode), a)
     return a.take(indices, axis=axis)
 

@@ -188,6 +188,8 @@ def _vander(x, N=None, increasing=False):
     for _ in range(n - 1):
         columns.append(columns[-1] * x)
     columns = columns[:n]
+    if not columns:
+        return F["broadcast_to"](x[:, None], (x.shape[0], 1))[:, :0].copy()
     return F["stack"](columns if increasing else columns[::-1], axis=1)
 
 

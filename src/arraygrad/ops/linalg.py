@@ -27,8 +27,8 @@ bilinear(
     x2=lambda xp, g, x1, x2_shape, axis: _products.cross_rule(xp, g, x1, len(x2_shape), axis, False),
     extension="linalg",
     numpy=("linalg.cross",),
-    doc="Cross product of vectors of three elements along `axis`, counted by the number of dimensions of each array and "
-    "of the result; the other axes broadcast. Numeric dtypes.",
+    doc="Cross product of vectors of three elements along `axis`, counted by the dimensions of each array and of the "
+    "result; the other axes broadcast. Numeric dtypes.",
 )
 general(
     "matrix_power",

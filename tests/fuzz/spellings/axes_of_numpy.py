@@ -14,10 +14,10 @@ ONE = (
     "cumulative_sum cumulative_prod diff unwrap fft.fft fft.ifft fft.hfft fft.ihfft fft.rfft fft.irfft argsort".split()
 )
 NONE = "sort cumsum cumprod nancumsum nancumprod argmax argmin nanargmax nanargmin partition".split()
-MANY = (
-    "sum mean prod max min var std ptp any all count_nonzero median average nansum nanmean nanprod nanmax nanmin nanvar "
-    "nanstd nanmedian flip squeeze linalg.vector_norm linalg.norm"
-).split()
+MANY = """
+    sum mean prod max min var std ptp any all count_nonzero median average nansum nanmean nanprod nanmax nanmin
+    nanvar nanstd nanmedian flip squeeze linalg.vector_norm linalg.norm
+""".split()
 TRANSFORMS = (
     "fft.fftn fft.ifftn fft.rfftn fft.irfftn fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftshift fft.ifftshift".split()
 )
@@ -108,14 +108,17 @@ def _transform(d):
     return f"np.{name}", found(name), (d.array(shape, REALS if "fft.r" in name else FLOATS),), options
 
 
+MOVED = """
+    moveaxis rollaxis swapaxes transpose expand_dims roll rot90 stack split array_split unstack repeat diagonal
+    trace linalg.diagonal linalg.trace fliplr flipud delete apply_along_axis apply_over_axes
+    lib.stride_tricks.sliding_window_view trim_zeros gradient matrix_transpose linalg.matrix_norm tile pad
+    hsplit vsplit dsplit atleast_1d atleast_2d atleast_3d ravel resize reshape linalg.matrix_transpose
+    linalg.cond linalg.tensorinv permute_dims broadcast_to tril triu diag diagflat insert
+""".split()
+
+
 def _moved(d):
-    name = d.one_of(
-        "moveaxis", "rollaxis", "swapaxes", "transpose", "expand_dims", "roll", "rot90", "stack", "split", "array_split", "unstack", "repeat",
-        "diagonal", "trace", "linalg.diagonal", "linalg.trace", "fliplr", "flipud", "delete", "apply_along_axis", "apply_over_axes",
-        "lib.stride_tricks.sliding_window_view", "trim_zeros", "gradient", "matrix_transpose", "linalg.matrix_norm", "tile", "pad",
-        "hsplit", "vsplit", "dsplit", "atleast_1d", "atleast_2d", "atleast_3d", "ravel", "resize", "reshape", "linalg.matrix_transpose",
-        "linalg.cond", "linalg.tensorinv", "permute_dims", "broadcast_to", "tril", "triu", "diag", "diagflat", "insert",
-    )  # fmt: skip
+    name = d.one_of(*MOVED)
     shape = _shape(d)
     ndim = len(shape)
     more, options = (), {}
@@ -215,10 +218,13 @@ def _moved(d):
     elif name == "insert":
         more = (d.one_of(0, -1, [0, 0], [1], slice(0, 1)), d.one_of(2.0, [3.0]))
         options = {"axis": None if d.chance(0.2) else d.axis(ndim)}
-    return f"np.{name}", found(name), (d.array(shape),), options if name != "stack" else options, more
+    return f"np.{name}", found(name), (d.array(shape),), options, more
 
 
-METHODS = "sum mean prod max min var std cumsum cumprod any all argmax argmin squeeze swapaxes take repeat diagonal trace sort_of partition_of".split()
+METHODS = """
+    sum mean prod max min var std cumsum cumprod any all argmax argmin squeeze swapaxes take repeat diagonal
+    trace sort_of partition_of
+""".split()
 
 
 def _method(d):

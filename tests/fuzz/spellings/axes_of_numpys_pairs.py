@@ -243,7 +243,8 @@ def _take(d):
     n = max(shape, default=1)
     indices = d.rng.integers(-n, max(n, 1), size=d.shape())
     axis = None if d.chance(0.2) else d.axis(len(shape))
-    options = {"axis": axis, **({"mode": d.one_of("wrap", "clip")} if d.chance(0.4) else {})}
+    mode = d.one_of("wrap", "clip") if 0 not in shape else "clip"  # NumPy's "wrap" does not end in an axis of none
+    options = {"axis": axis, **({"mode": mode} if d.chance(0.4) else {})}
     return "np.take", np.take, (d.array(shape), indices), options
 
 
