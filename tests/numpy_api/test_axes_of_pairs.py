@@ -109,8 +109,8 @@ def test_an_average_broadcasts_nothing_into_its_weights():
 # -- the class ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ("float64", "complex128"))
-@pytest.mark.parametrize("name", ("trapezoid", "linalg.vecdot", "vecdot", "linalg.cross", "cross"))
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", ["trapezoid", "linalg.vecdot", "vecdot", "linalg.cross", "cross"])
 def test_an_axis_of_every_pair(name, dtype):
     function = np
     for part in name.split("."):
@@ -125,7 +125,7 @@ def test_an_axis_of_every_pair(name, dtype):
 
 
 @pytest.mark.parametrize(
-    "name", ("sum", "prod", "mean", "max", "min", "var", "any", "nansum", "nanmean", "nanmax", "nanvar")
+    "name", ["sum", "prod", "mean", "max", "min", "var", "any", "nansum", "nanmean", "nanmax", "nanvar"]
 )
 def test_a_mask_must_not_enlarge_the_array(name):
     initial = {"initial": -9.0} if name in ("max", "nanmax") else {"initial": 9.0} if name == "min" else {}
@@ -138,7 +138,7 @@ def test_a_mask_must_not_enlarge_the_array(name):
         check(spelling(f"np.{name}(where={mask!r})", masked, (values(first),), order=1, rtol=1e-5))
 
 
-@pytest.mark.parametrize("name", ("sum", "prod", "max", "min", "nansum", "nanprod", "nanmax", "nanmin"))
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "nansum", "nanprod", "nanmax", "nanmin"])
 def test_what_a_reduction_begins_with_is_a_number(name):
     a = ag.asarray(np.ones((2, 3)), requires_grad=True)
     for initial in (np.ones(3), np.ones((2, 1)), [1.0, 2.0]):
@@ -187,7 +187,7 @@ def test_products_refuse_axes_as_numpy_does():
         np.linalg.tensorsolve(ag.asarray(np.ones((2, 2)), requires_grad=True), np.ones(2), axes=(-1,))
 
 
-@pytest.mark.parametrize("name", ("concatenate", "stack", "hstack", "vstack"))
+@pytest.mark.parametrize("name", ["concatenate", "stack", "hstack", "vstack"])
 def test_casting_of_joins(name):
     arrays = np.ones(2), np.ones(2)
     for casting in ("no", "equiv", "safe", "same_kind", "unsafe"):
