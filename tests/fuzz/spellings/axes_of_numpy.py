@@ -7,7 +7,7 @@ import numpy as np
 
 from .arrays_of_numpy import FLOATS, REALS, Draw, spelling
 
-CALLS = 300
+CALLS = 120
 
 # Functions of an array and `axis`, which is one axis, or None too, or a tuple too.
 ONE = (

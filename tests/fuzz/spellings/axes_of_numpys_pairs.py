@@ -8,7 +8,7 @@ import numpy as np
 
 from .arrays_of_numpy import REALS, Draw, spelling
 
-CALLS = 400
+CALLS = 120
 
 
 def _pair(d, least=0, most=3):

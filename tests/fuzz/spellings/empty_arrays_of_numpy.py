@@ -13,7 +13,7 @@ import arraygrad as ag
 from . import axes_of_numpy, axes_of_numpys_pairs
 from .arrays_of_numpy import FLOATS, REALS, Draw, spelling
 
-CALLS = 400
+CALLS = 120
 UNDECIDED = 0.5  # of nothing there is often no slope
 
 
