@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
+import arraygrad.numpy as agnp
 from arraygrad.ops._axes import counted_by, from_end, not_enlarged, positions
 from fuzz.spellings.arrays_of_numpy import spelling
 from fuzz.spellings.spelling import Counts, check
@@ -78,6 +79,14 @@ def test_a_mean_may_have_more_axes_than_the_array():
     held("np.std", lambda a, m: np.std(a, axis=1, mean=m), a, mean)
     with pytest.raises(ValueError, match="mean="):  # NumPy writes the deviations into the array
         np.nanvar(ag.asarray(a, requires_grad=True), axis=-1, mean=mean)
+
+
+def test_a_mean_of_a_plain_array_that_numpy_does_not_see_is_refused_with_the_way_out():
+    a, mean = np.array([1.0, 2.0, 3.0]), ag.asarray(np.asarray(1.0), requires_grad=True)
+    for name in ("nanvar", "nanstd"):
+        with pytest.raises(TypeError, match=rf"arraygrad\.numpy\.{name}"):
+            getattr(np, name)(a, mean=mean)
+        assert getattr(agnp, name)(a, mean=mean).requires_grad
 
 
 def test_vectors_of_two_have_a_cross_product():

@@ -10,6 +10,7 @@ their default.
 import functools
 import math
 import operator
+import sys
 import warnings
 
 import numpy
@@ -66,8 +67,26 @@ def implements(*names):
     return register
 
 
+def _numpys_caller():
+    """The name of the function of NumPy's, served here, whose own code runs now; None if there is none."""
+    frame, name = sys._getframe(2), None
+    while frame is not None:
+        library = frame.f_globals.get("__name__", "").partition(".")[0]
+        if library not in ("numpy", "arraygrad"):
+            break
+        name = frame.f_code.co_name if library == "numpy" else name
+        frame = frame.f_back
+    return name if name is not None and getattr(numpy, name, None) in FUNCTIONS else None
+
+
 def not_written(name, target, way=""):
     """The TypeError for a Tensor that is to be written into something else."""
+    through = _numpys_caller()
+    if through is not None:
+        way = (
+            f"numpy.{through} does not look for Tensors in this argument: arraygrad.numpy.{through} does. Call that, or "
+            f"give it its arrays as Tensors. Else {way}"
+        )
     cls = type(target)
     what = "a plain array" if cls is numpy.ndarray else f"{cls.__module__}.{cls.__qualname__}"
     return TypeError(
