@@ -84,7 +84,7 @@ def not_written(name, target, way=""):
     through = _numpys_caller()
     if through is not None:
         way = (
-            f"numpy.{through} does not look for Tensors in this argument: arraygrad.numpy.{through} does. Call that, or "
+            f"numpy.{through} sees no Tensor in this argument: arraygrad.numpy.{through} does. Call it, or "
             f"give it its arrays as Tensors. Else {way}"
         )
     cls = type(target)
